@@ -1,0 +1,9 @@
+//! SimPartner: a dynamic robot simulator server.
+//!
+//! An XML world and XML robots become a [`model::World`]; [`sim::Simulation`] advances it one fixed timestep at a time;
+//! [`realtime`] gives the steps a clock; [`server`] offers every device on its own TCP port; [`recorder`] writes every
+//! step into SQL. Each room may use only the rooms below it (ARCHITECTURE.md draws the ladder, `tests/it/tidy.rs` holds
+//! it). Start reading at [`signal`], then [`sim`].
+
+pub mod model;
+pub mod signal;

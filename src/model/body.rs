@@ -1,0 +1,70 @@
+//! Bodies: the nodes of the robot graph, and the objects of the world.
+
+use bevy_math::{DMat3, DVec3};
+
+use super::{Placed, Pose};
+use crate::signal::RobotId;
+
+/// A rigid body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Body {
+    /// Name, unique in its robot or among the objects.
+    pub name: String,
+    /// The robot it is part of; `None` for an object.
+    pub robot: Option<RobotId>,
+    /// Pose at step 0, `world_from_body`.
+    pub pose: Pose,
+    /// Velocity of the centre of mass at step 0, world axes, m/s.
+    pub linear_velocity: DVec3,
+    /// Angular velocity at step 0, world axes, rad/s.
+    pub angular_velocity: DVec3,
+    /// True for a body that nothing moves. Its mass and velocities mean nothing.
+    pub fixed: bool,
+    /// Mass in kg, above zero.
+    pub mass: f64,
+    /// Centre of mass and inertia where the file gives them; otherwise they follow from shape and mass, and a body without
+    /// a shape is a particle.
+    pub inertia: Option<Inertia>,
+    /// The shape it has: what mass is spread over, and what is shown. `None` is a particle.
+    pub shape: Option<Placed>,
+    /// The shape it collides with, where it differs from `shape`.
+    pub collision: Option<Placed>,
+    /// What it is made of.
+    pub material: Material,
+    /// `file:line` of its element, for messages.
+    pub source: String,
+}
+
+impl Body {
+    /// The shape that collides, if any.
+    pub fn collision_shape(&self) -> Option<&Placed> {
+        self.collision.as_ref().or(self.shape.as_ref())
+    }
+}
+
+/// Where the mass of a body is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Inertia {
+    /// Centre of mass, body frame, metres.
+    pub centre_of_mass: DVec3,
+    /// Inertia tensor about the centre of mass, body axes, kg m².
+    pub tensor: DMat3,
+}
+
+/// Surface properties. For a pair of bodies friction is the smaller of the two, restitution and rolling friction the larger.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Material {
+    /// Coulomb friction coefficient, at least 0.
+    pub friction: f64,
+    /// Coefficient of restitution, 0 (no bounce) to 1.
+    pub restitution: f64,
+    /// Rolling resistance coefficient Crr: a ball, cylinder or capsule of radius r pressed on by the force N is held back by
+    /// the torque Crr N r. At least 0.
+    pub rolling_friction: f64,
+}
+
+impl Default for Material {
+    fn default() -> Self {
+        Self { friction: 0.8, restitution: 0.0, rolling_friction: 0.0 }
+    }
+}

@@ -1,0 +1,70 @@
+//! Position and orientation.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+
+/// A rigid transform: takes a point in the inner frame to the outer one. Written `outer_from_inner` in names.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pose {
+    /// Origin of the inner frame in the outer one, metres.
+    pub translation: DVec3,
+    /// Orientation of the inner frame in the outer one, a unit quaternion.
+    pub rotation: DQuat,
+}
+
+impl Default for Pose {
+    fn default() -> Self {
+        Self::IDENTITY
+    }
+}
+
+impl Pose {
+    /// The frame itself.
+    pub const IDENTITY: Self = Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
+
+    /// From a translation in metres and roll, pitch, yaw in radians about the fixed x, y and z axes, in that order, as URDF
+    /// and SDF mean them: R = Rz(yaw) Ry(pitch) Rx(roll).
+    pub fn from_xyz_rpy(translation: DVec3, rpy: DVec3) -> Self {
+        let rotation = axis_angle(DVec3::Z, rpy.z) * axis_angle(DVec3::Y, rpy.y) * axis_angle(DVec3::X, rpy.x);
+        Self { translation, rotation }
+    }
+
+    /// From a rotation matrix, whose columns are the inner axes in the outer frame, and a translation in metres. The matrix
+    /// must be a rotation; small deviations are removed by normalising the quaternion.
+    pub fn from_matrix(rotation: DMat3, translation: DVec3) -> Self {
+        Self { translation, rotation: DQuat::from_mat3(&rotation).normalize() }
+    }
+
+    /// `a_from_c` from `a_from_b` (self) and `b_from_c`.
+    pub fn then(&self, inner: &Pose) -> Pose {
+        Pose { translation: self.point(inner.translation), rotation: (self.rotation * inner.rotation).normalize() }
+    }
+
+    /// `inner_from_outer`.
+    pub fn inverse(&self) -> Pose {
+        let rotation = self.rotation.inverse();
+        Pose { translation: -(rotation * self.translation), rotation }
+    }
+
+    /// Takes a point of the inner frame to the outer one.
+    pub fn point(&self, point: DVec3) -> DVec3 {
+        self.rotation * point + self.translation
+    }
+
+    /// Takes a direction of the inner frame to the outer one.
+    pub fn direction(&self, direction: DVec3) -> DVec3 {
+        self.rotation * direction
+    }
+
+    /// Position x, y, z and quaternion x, y, z, w, as a step's record holds them.
+    pub fn to_array(&self) -> [f64; 7] {
+        let (p, q) = (self.translation, self.rotation);
+        [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
+    }
+}
+
+/// The rotation by `angle` radians about a unit axis. Uses libm's sine, the same bits on every platform.
+fn axis_angle(axis: DVec3, angle: f64) -> DQuat {
+    let (sine, cosine) = libm::sincos(angle / 2.0);
+    let v = axis * sine;
+    DQuat::from_xyzw(v.x, v.y, v.z, cosine)
+}

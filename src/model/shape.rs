@@ -1,0 +1,91 @@
+//! The shapes of bodies.
+
+use bevy_math::DVec3;
+
+use super::Pose;
+
+/// A shape in its body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// Where the shape's own frame is, `body_from_shape`.
+    pub pose: Pose,
+    /// The shape.
+    pub shape: Shape,
+}
+
+/// A shape about the origin of its own frame; lengths in metres. The round ones stand along their y axis.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// A cuboid of the given edge lengths.
+    Box {
+        /// Edge lengths along x, y and z.
+        size: DVec3,
+    },
+    /// A ball.
+    Sphere {
+        /// Radius.
+        radius: f64,
+    },
+    /// A cylinder along y.
+    Cylinder {
+        /// Radius.
+        radius: f64,
+        /// Length along y.
+        length: f64,
+    },
+    /// A cylinder along y with half balls on both ends.
+    Capsule {
+        /// Radius.
+        radius: f64,
+        /// Length of the cylindrical part.
+        length: f64,
+    },
+    /// A cone along y, its tip at +length/2.
+    Cone {
+        /// Radius of the base.
+        radius: f64,
+        /// Length along y.
+        length: f64,
+    },
+    /// The convex hull of at least four points that do not lie in a plane.
+    ConvexHull {
+        /// The points.
+        points: Vec<DVec3>,
+    },
+    /// A closed surface of triangles.
+    TriangleMesh {
+        /// The corners.
+        vertices: Vec<DVec3>,
+        /// Three indices into `vertices` each, counter-clockwise seen from outside.
+        triangles: Vec<[u32; 3]>,
+    },
+    /// Several shapes as one.
+    Compound {
+        /// The parts, none of them a compound.
+        parts: Vec<Placed>,
+    },
+}
+
+impl Shape {
+    /// The name of its element in XML.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Box { .. } => "box",
+            Self::Sphere { .. } => "sphere",
+            Self::Cylinder { .. } => "cylinder",
+            Self::Capsule { .. } => "capsule",
+            Self::Cone { .. } => "cone",
+            Self::ConvexHull { .. } => "convexHull",
+            Self::TriangleMesh { .. } => "triangleMesh",
+            Self::Compound { .. } => "compound",
+        }
+    }
+
+    /// The radius it rolls on: of balls, cylinders and capsules, in metres.
+    pub fn rolling_radius(&self) -> Option<f64> {
+        match self {
+            Self::Sphere { radius } | Self::Cylinder { radius, .. } | Self::Capsule { radius, .. } => Some(*radius),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What happened beside the plan: every one becomes a row of the `event` table.
+
+use super::StepIndex;
+
+/// The kinds of event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// The run began or was played on after a pause.
+    Play,
+    /// The run was paused.
+    Pause,
+    /// The world was rebuilt from the model.
+    Reset,
+    /// The clock fell too far behind and was re-anchored; the value is the time given up, in seconds.
+    ClockSlip,
+    /// A client connected to a port.
+    Connect,
+    /// A client left or was sent away.
+    Disconnect,
+    /// The physics went wrong: a body was found in a state that is not finite, or was put out of action.
+    Divergence,
+    /// A command could not take effect.
+    CommandRefused,
+    /// The log came to the size it is bounded by.
+    LogLimit,
+    /// What the operating system granted the physics thread.
+    RealTime,
+}
+
+impl EventKind {
+    /// The name in the `event` table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Play => "play",
+            Self::Pause => "pause",
+            Self::Reset => "reset",
+            Self::ClockSlip => "clockSlip",
+            Self::Connect => "connect",
+            Self::Disconnect => "disconnect",
+            Self::Divergence => "divergence",
+            Self::CommandRefused => "commandRefused",
+            Self::LogLimit => "logLimit",
+            Self::RealTime => "realTime",
+        }
+    }
+}
+
+/// One event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// The step after which it was seen.
+    pub step: StepIndex,
+    /// Kind.
+    pub kind: EventKind,
+    /// The body, device or part of the server concerned; empty for the whole run.
+    pub subject: String,
+    /// A sentence for people.
+    pub text: String,
+    /// The figure that belongs to it, where there is one, in the unit its kind states.
+    pub value: Option<f64>,
+}

@@ -1,0 +1,41 @@
+//! Indices into the model's lists, each of its own type so that one cannot stand for another.
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The id of the thing at `index` of its list.
+            ///
+            /// # Panics
+            /// Beyond `u32::MAX` entries, which the reader's file limits exclude.
+            pub fn new(index: usize) -> Self {
+                Self(u32::try_from(index).expect("file limits keep every list far below 2^32 entries"))
+            }
+
+            /// The place in its list.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+id!(
+    /// A body of the world: of a robot, or an object.
+    BodyId
+);
+id!(
+    /// A joint of the world.
+    JointId
+);
+id!(
+    /// A robot placed in the world.
+    RobotId
+);
+id!(
+    /// A sensor or an actuator.
+    DeviceId
+);

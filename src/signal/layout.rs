@@ -1,0 +1,286 @@
+//! What can be read of a simulation, and where it stands in the flat record of a step.
+//!
+//! ```text
+//! [ bodies: pose 7 | twist 6 | wrench 6 ] [ joints: anchor 3 | position 3 | rate 3 | effort 3 ] [ devices: their fields ]
+//! ```
+
+use std::{fmt, ops::Range};
+
+use thiserror::Error;
+
+use super::{BodyId, DeviceId, JointId};
+
+/// A pose: position x, y, z of the body's origin in metres, then the rotation quaternion x, y, z, w (world from body).
+pub const POSE_WIDTH: usize = 7;
+/// A twist: linear velocity of the centre of mass in m/s, then angular velocity in rad/s, both in world axes.
+pub const TWIST_WIDTH: usize = 6;
+/// A contact wrench: force in N, then torque about the centre of mass in N m, both in world axes.
+pub const WRENCH_WIDTH: usize = 6;
+/// A joint: anchor x, y, z in the world in metres; position (rad or m), rate (rad/s or m/s) and motor effort (N m or N) of
+/// its three axes. A locked axis reads zero.
+pub const JOINT_WIDTH: usize = 12;
+const BODY_WIDTH: usize = POSE_WIDTH + TWIST_WIDTH + WRENCH_WIDTH;
+
+/// The kinds of sensor and actuator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// Answers with the last frame it received.
+    EchoSensor,
+    /// Position of its body in the world.
+    PositionSensor,
+    /// A fan of distances to what stands in front of its body.
+    ScannerSensor,
+    /// A motor of given velocity, bounded by a maximum force.
+    JointController,
+    /// A PID controller of the joint's angles.
+    AngleController,
+}
+
+impl DeviceKind {
+    /// The name used in XML, in `INFO` and in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EchoSensor => "EchoSensor",
+            Self::PositionSensor => "PositionSensor",
+            Self::ScannerSensor => "ScannerSensor",
+            Self::JointController => "JointController",
+            Self::AngleController => "AngleController",
+        }
+    }
+
+    /// True for a device that moves a joint.
+    pub fn is_actuator(self) -> bool {
+        matches!(self, Self::JointController | Self::AngleController)
+    }
+
+    /// The lengths of a frame that this device takes as a command; empty where it takes none.
+    pub fn command_lengths(self) -> &'static [usize] {
+        match self {
+            Self::JointController => &[6],
+            Self::AngleController => &[6, 9],
+            Self::EchoSensor | Self::PositionSensor | Self::ScannerSensor => &[],
+        }
+    }
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// One number of a device's frame.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Name, unique in its device, such as `x` or `velocity_3`.
+    pub name: String,
+    /// Unit, `1` for a plain number.
+    pub unit: &'static str,
+    /// Smallest value it takes.
+    pub lowest: f64,
+    /// Largest value it takes.
+    pub highest: f64,
+}
+
+/// What a device is fixed to, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attachment {
+    /// A sensor sits on a body.
+    Body(String),
+    /// An actuator drives a joint.
+    Joint(String),
+}
+
+impl Attachment {
+    /// The name of the body or joint.
+    pub fn name(&self) -> &str {
+        let (Self::Body(name) | Self::Joint(name)) = self;
+        name
+    }
+
+    /// `body` or `joint`.
+    pub fn noun(&self) -> &'static str {
+        match self {
+            Self::Body(_) => "body",
+            Self::Joint(_) => "joint",
+        }
+    }
+}
+
+/// A TCP port that a device may use: above 1024 (thesis 3.7.1), or 0, which asks for a free one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(u16);
+
+/// A number that cannot be a device's port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("expected a port from 1025 to 65535, or 0 for a free one, got {0}")]
+pub struct PortError(pub i64);
+
+impl Port {
+    /// Asks the system for a free port.
+    pub const ANY: Self = Self(0);
+
+    /// Checks the range.
+    ///
+    /// # Errors
+    /// When the number is neither 0 nor in 1025..=65535.
+    pub fn new(number: i64) -> Result<Self, PortError> {
+        match u16::try_from(number) {
+            Ok(port) if port == 0 || port > 1024 => Ok(Self(port)),
+            _ => Err(PortError(number)),
+        }
+    }
+
+    /// The number, 0 for "any".
+    pub fn number(self) -> u16 {
+        self.0
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// What a client may know of a device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceInfo {
+    /// Name, unique in its robot.
+    pub name: String,
+    /// Kind.
+    pub kind: DeviceKind,
+    /// Name of the robot that carries it.
+    pub robot: String,
+    /// Body or joint.
+    pub attachment: Attachment,
+    /// The port asked for in the model.
+    pub port: Port,
+    /// The numbers of its frame, in order.
+    pub fields: Vec<Field>,
+    /// Steps from one fresh reading to the next, at least 1.
+    pub interval_steps: u64,
+    /// `file:line` of its element, for messages.
+    pub source: String,
+}
+
+/// Where everything stands in a [`StepRecord`](super::StepRecord), described once for all its readers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    bodies: usize,
+    joints: usize,
+    devices: Vec<DeviceInfo>,
+    device_starts: Vec<usize>,
+}
+
+impl Layout {
+    /// Lays out `bodies` bodies, `joints` joints and the given devices, in that order.
+    pub fn new(bodies: usize, joints: usize, devices: Vec<DeviceInfo>) -> Self {
+        let mut start = bodies * BODY_WIDTH + joints * JOINT_WIDTH;
+        let mut device_starts = Vec::with_capacity(devices.len() + 1);
+        for device in &devices {
+            device_starts.push(start);
+            start += device.fields.len();
+        }
+        device_starts.push(start);
+        Self { bodies, joints, devices, device_starts }
+    }
+
+    /// How many numbers a record holds.
+    pub fn len(&self) -> usize {
+        self.device_starts[self.devices.len()]
+    }
+
+    /// True for a world with nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bodies.
+    pub fn bodies(&self) -> usize {
+        self.bodies
+    }
+
+    /// How many joints.
+    pub fn joints(&self) -> usize {
+        self.joints
+    }
+
+    /// The devices, in the order of their [`DeviceId`]s.
+    pub fn devices(&self) -> &[DeviceInfo] {
+        &self.devices
+    }
+
+    /// The device of an id.
+    pub fn device_info(&self, device: DeviceId) -> &DeviceInfo {
+        &self.devices[device.index()]
+    }
+
+    /// Place of a body's pose ([`POSE_WIDTH`] numbers).
+    pub fn pose(&self, body: BodyId) -> Range<usize> {
+        let start = body.index() * BODY_WIDTH;
+        start..start + POSE_WIDTH
+    }
+
+    /// Place of a body's twist ([`TWIST_WIDTH`] numbers).
+    pub fn twist(&self, body: BodyId) -> Range<usize> {
+        let start = body.index() * BODY_WIDTH + POSE_WIDTH;
+        start..start + TWIST_WIDTH
+    }
+
+    /// Place of a body's contact wrench ([`WRENCH_WIDTH`] numbers).
+    pub fn wrench(&self, body: BodyId) -> Range<usize> {
+        let start = body.index() * BODY_WIDTH + POSE_WIDTH + TWIST_WIDTH;
+        start..start + WRENCH_WIDTH
+    }
+
+    /// Place of a joint ([`JOINT_WIDTH`] numbers).
+    pub fn joint(&self, joint: JointId) -> Range<usize> {
+        let start = self.bodies * BODY_WIDTH + joint.index() * JOINT_WIDTH;
+        start..start + JOINT_WIDTH
+    }
+
+    /// Place of a device's fields: a sensor's reading, or an actuator's present command.
+    pub fn device(&self, device: DeviceId) -> Range<usize> {
+        self.device_starts[device.index()]..self.device_starts[device.index() + 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_a_record_has_exactly_one_owner() {
+        let field = |name: &str| Field { name: name.into(), unit: "m", lowest: -1.0, highest: 1.0 };
+        let device = |fields| DeviceInfo {
+            name: "d".into(),
+            kind: DeviceKind::PositionSensor,
+            robot: "r".into(),
+            attachment: Attachment::Body("b".into()),
+            port: Port::ANY,
+            fields,
+            interval_steps: 1,
+            source: String::new(),
+        };
+        let layout =
+            Layout::new(2, 3, vec![device(vec![field("x"), field("y")]), device(vec![]), device(vec![field("z")])]);
+        let mut owners = vec![0; layout.len()];
+        let bodies = (0..2).map(BodyId::new).flat_map(|b| [layout.pose(b), layout.twist(b), layout.wrench(b)]);
+        let joints = (0..3).map(|j| layout.joint(JointId::new(j)));
+        let devices = (0..3).map(|d| layout.device(DeviceId::new(d)));
+        for range in bodies.chain(joints).chain(devices) {
+            owners[range].iter_mut().for_each(|count| *count += 1);
+        }
+        assert!(owners.iter().all(|&count| count == 1), "{owners:?}");
+    }
+
+    #[test]
+    fn ports_at_or_below_1024_are_refused() {
+        for bad in [-1, 1, 80, 1024, 65_536] {
+            assert_eq!(Port::new(bad), Err(PortError(bad)));
+        }
+        assert_eq!(Port::new(0), Ok(Port::ANY));
+        assert_eq!(Port::new(1025).map(Port::number), Ok(1025));
+    }
+}

@@ -1,0 +1,22 @@
+//! The vocabulary that every other room shares: who is meant (ids), when (steps), what can be read (layout), what was
+//! asked (command) and what came of it (record).
+//!
+//! It knows nothing of physics, XML, sockets, SQL or any clock. Start at [`StepRecord`]: one flat record a step is what
+//! the wire, the database and later the viewer all read, and [`Layout`] says what stands where in it.
+
+mod command;
+mod event;
+mod id;
+mod layout;
+mod record;
+mod time;
+
+pub use command::{Action, AppliedCommand, ClientId, Command, Configuration};
+pub use event::{Event, EventKind};
+pub use id::{BodyId, DeviceId, JointId, RobotId};
+pub use layout::{
+    Attachment, DeviceInfo, DeviceKind, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH,
+    WRENCH_WIDTH,
+};
+pub use record::{StepRecord, StepTiming};
+pub use time::{StepIndex, Timestep, TimestepError};

@@ -1,0 +1,52 @@
+//! The record of a step.
+
+use super::{AppliedCommand, Event, Layout, StepIndex};
+
+/// When a step ran on the wall clock. The physics never reads it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StepTiming {
+    /// Monotonic wall time since the run's start at which the step began, in nanoseconds.
+    pub wall_ns: u64,
+    /// How long after its deadline the step began, in nanoseconds; 0 in `fast` mode.
+    pub late_ns: u64,
+    /// How long the step took to compute, in nanoseconds.
+    pub compute_ns: u64,
+}
+
+/// Everything one step brought about. `values` is laid out as [`Layout`] says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRecord {
+    /// The step that has just been made; 0 before the first.
+    pub step: StepIndex,
+    /// How often the run was reset before this step: step numbers start again after a reset.
+    pub epoch: u32,
+    /// Wall clock, filled in by the clock's room.
+    pub timing: StepTiming,
+    /// Bodies, joints and devices.
+    pub values: Box<[f64]>,
+    /// For each device, whether its reading is of this very step (sensors with a rate hold theirs in between).
+    pub fresh: Box<[bool]>,
+    /// For each device, the `sequence` of the newest command that has taken effect.
+    pub applied: Box<[u64]>,
+    /// The commands that took effect at the start of this step.
+    pub commands: Vec<AppliedCommand>,
+    /// What happened beside the plan.
+    pub events: Vec<Event>,
+}
+
+impl StepRecord {
+    /// An all-zero record of the layout's size.
+    pub fn new(layout: &Layout) -> Self {
+        let devices = layout.devices().len();
+        Self {
+            step: StepIndex(0),
+            epoch: 0,
+            timing: StepTiming::default(),
+            values: vec![0.0; layout.len()].into(),
+            fresh: vec![false; devices].into(),
+            applied: vec![0; devices].into(),
+            commands: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+}
