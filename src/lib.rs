@@ -6,4 +6,5 @@
 //! it). Start reading at [`signal`], then [`sim`].
 
 pub mod model;
+pub mod realtime;
 pub mod signal;

@@ -1,1 +1,3 @@
+//! The `simpartner` command.
+
 fn main() {}

@@ -1,0 +1,210 @@
+//! The way in and out of the physics thread.
+
+use std::sync::{Arc, mpsc};
+
+use thiserror::Error;
+use tokio::sync::{oneshot, watch};
+
+use crate::signal::{Command, Event, Layout, StepIndex, StepRecord, Timestep};
+
+/// How many requests may wait for the next step boundary. A client that finds the queue full is told so.
+const QUEUE: usize = 4096;
+
+/// How the steps relate to the wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Every step has its deadline.
+    RealTime,
+    /// One step after the other.
+    Fast,
+}
+
+impl Mode {
+    /// The word on the wire and in properties.toml.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RealTime => "realtime",
+            Self::Fast => "fast",
+        }
+    }
+}
+
+/// Whether the clock runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    /// Steps are being made.
+    Playing,
+    /// The world stands still.
+    Paused,
+    /// The run is over; no step will follow.
+    Quitting,
+}
+
+impl RunState {
+    /// The word on the wire, as in ROS `simulation_interfaces`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Playing => "PLAYING",
+            Self::Paused => "PAUSED",
+            Self::Quitting => "QUITTING",
+        }
+    }
+}
+
+/// Where the simulation stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Status {
+    /// Whether the clock runs.
+    pub state: RunState,
+    /// Steps made since the start or the last reset.
+    pub step: StepIndex,
+    /// Simulated time, seconds.
+    pub time_s: f64,
+    /// Clock mode.
+    pub mode: Mode,
+    /// Simulated seconds per wall second that `realtime` aims at.
+    pub rate: f64,
+    /// Simulated seconds per wall second over the last second or so; 0 while paused.
+    pub real_time_factor: f64,
+    /// How often the clock slipped.
+    pub slips: u64,
+    /// How often the world was reset.
+    pub epoch: u32,
+}
+
+/// A request to the clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Control {
+    /// Tell the status.
+    State,
+    /// Let the clock run, at `rate` simulated seconds per wall second where given.
+    Play {
+        /// New rate for `realtime`, above 0.
+        rate: Option<f64>,
+    },
+    /// Stop the clock after the step under way.
+    Pause,
+    /// From pause: make so many steps at once, unpaced. Answered when they are done.
+    Step {
+        /// How many.
+        count: u64,
+    },
+    /// From pause: play at the mode's pace until this step is made, then pause. Answered when it is made.
+    RunTo {
+        /// The step, later than the present one.
+        step: StepIndex,
+    },
+    /// Rebuild the world from the model; step 0. A playing clock plays on.
+    Reset,
+    /// Change the clock mode.
+    Mode(Mode),
+    /// Answered when every command sent before it has been taken in at a step boundary.
+    Sync,
+    /// End the run.
+    Quit,
+}
+
+/// Why a control request was not carried out.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum ControlError {
+    /// It does not fit the present state.
+    #[error("{0}")]
+    WrongState(String),
+    /// The run is over.
+    #[error("the run is over")]
+    Over,
+    /// The request queue is full.
+    #[error(transparent)]
+    Full(#[from] Full),
+}
+
+/// The queue to the physics thread is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("more than {QUEUE} requests wait for the next step; send fewer")]
+pub struct Full;
+
+/// What travels to the physics thread. All kinds share one queue, so that their order is kept.
+#[derive(Debug)]
+pub enum Request {
+    /// A command for a device.
+    Command(Command),
+    /// A request to the clock, with the place for its answer.
+    Control(Control, oneshot::Sender<Result<Status, ControlError>>),
+    /// Something that belongs into the log.
+    Note(Event),
+}
+
+/// The outside end: for sessions, sequences and the command line.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    requests: mpsc::SyncSender<Request>,
+    latest: watch::Receiver<Arc<StepRecord>>,
+    layout: Arc<Layout>,
+    timestep: Timestep,
+}
+
+/// The inside end: for the physics thread.
+#[derive(Debug)]
+pub struct Inbox {
+    /// Requests in the order they came.
+    pub requests: mpsc::Receiver<Request>,
+    /// Where the latest record is shown.
+    pub latest: watch::Sender<Arc<StepRecord>>,
+}
+
+/// Makes both ends. `first` is the record of step 0.
+pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
+    let (sender, requests) = mpsc::sync_channel(QUEUE);
+    let (shown, latest) = watch::channel(Arc::new(first));
+    (Handle { requests: sender, latest, layout, timestep }, Inbox { requests, latest: shown })
+}
+
+impl Handle {
+    /// Puts a command in the queue for the next step boundary.
+    ///
+    /// # Errors
+    /// When the queue is full or the run is over.
+    pub fn command(&self, command: Command) -> Result<(), ControlError> {
+        self.send(Request::Command(command))
+    }
+
+    /// Asks something of the clock and waits for the answer.
+    ///
+    /// # Errors
+    /// When it does not fit the present state, the queue is full or the run is over.
+    pub async fn control(&self, control: Control) -> Result<Status, ControlError> {
+        let (sender, answer) = oneshot::channel();
+        self.send(Request::Control(control, sender))?;
+        answer.await.unwrap_or(Err(ControlError::Over))
+    }
+
+    /// Puts an event into the log.
+    ///
+    /// # Errors
+    /// When the queue is full or the run is over.
+    pub fn note(&self, event: Event) -> Result<(), ControlError> {
+        self.send(Request::Note(event))
+    }
+
+    /// The latest record, and a way to wait for the next. A slow reader finds the newest one, never a queue of old ones.
+    pub fn latest(&self) -> watch::Receiver<Arc<StepRecord>> {
+        self.latest.clone()
+    }
+
+    /// What stands where in a record.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// The length of a step.
+    pub fn timestep(&self) -> Timestep {
+        self.timestep
+    }
+
+    fn send(&self, request: Request) -> Result<(), ControlError> {
+        self.requests.try_send(request).map_err(|error| match error {
+            mpsc::TrySendError::Full(_) => ControlError::Full(Full),
+            mpsc::TrySendError::Disconnected(_) => ControlError::Over,
+        })
+    }
+}

@@ -1,0 +1,9 @@
+//! The clock: a thread of its own makes the steps, on time or as fast as it can, and hands out their records.
+//!
+//! It knows nothing of sockets and SQL. The rooms above talk to it through a [`Handle`]: commands and control requests go
+//! in through one bounded queue and so keep their order, the latest record comes out through a watch channel. Start at
+//! [`Handle`], then `run`.
+
+mod handle;
+
+pub use handle::{Control, ControlError, Full, Handle, Inbox, Mode, Request, RunState, Status, channel};
