@@ -6,5 +6,6 @@
 //! it). Start reading at [`signal`], then [`sim`].
 
 pub mod model;
+pub mod physics;
 pub mod realtime;
 pub mod signal;

@@ -1,0 +1,365 @@
+//! What the physics seam promises, on the engine behind it. Tolerances follow from the timestep and the number format.
+
+use bevy_math::{DQuat, DVec3};
+use simpartner::{
+    model::{Axis, FreeAxis, JointKind, Material, Shape, World},
+    physics::{self, Engine, Motor, Ray, Settings},
+    signal::{BodyId, JointId, Timestep},
+};
+
+use crate::scene::{self, G, as_robot, ball, body, cube, joint, with_plane};
+
+const H: f64 = 1e-3;
+
+fn build(world: &World) -> Box<dyn Engine> {
+    physics::build(world, Timestep::MILLISECOND, &Settings::default()).expect("the world of the test can be built")
+}
+
+fn run(engine: &mut dyn Engine, seconds: f64) {
+    for _ in 0..(seconds / H).round() as u64 {
+        engine.step();
+        assert!(engine.faults().is_empty(), "{:?}", engine.faults());
+    }
+}
+
+/// A body falls from rest: h = h0 - g t²/2. Semi-implicit Euler falls g h t/2 farther (thesis equation 13, its engine's
+/// error of 0.0489 m after 10 s).
+#[test]
+fn free_fall_follows_the_discrete_law_to_rounding() {
+    let mut world = scene::world();
+    world.bodies.push(body("particle", 1.0, None, DVec3::new(0.0, 500.0, 0.0)));
+    let mut engine = build(&world);
+    run(&mut *engine, 10.0);
+    let height = engine.body(BodyId::new(0)).pose.translation.y;
+    let (t, analytic) = (10.0, 500.0 - G * 10.0 * 10.0 / 2.0);
+    assert!((height - (analytic - G * H * t / 2.0)).abs() < 1e-9, "{height}");
+    assert!((engine.body(BodyId::new(0)).linear_velocity.y + G * t).abs() < 1e-9);
+}
+
+/// Gravity moves nothing sideways, and constant velocity is exact (thesis figure 3).
+#[test]
+fn a_thrown_body_moves_sideways_exactly() {
+    let mut world = scene::world();
+    world.bodies.push(body("stone", 1.0, cube(0.1), DVec3::new(0.0, 500.0, 0.0)));
+    world.bodies[0].linear_velocity = DVec3::new(10.0, 10.0, 0.0);
+    let mut engine = build(&world);
+    run(&mut *engine, 2.0);
+    assert!((engine.body(BodyId::new(0)).pose.translation.x - 20.0).abs() < 1e-11);
+}
+
+/// A cube at rest presses on the ground with its weight, and the ground's force has no moment about its centre.
+#[test]
+fn a_resting_cube_is_carried_by_its_weight() {
+    let mut world = with_plane(scene::world(), 1.0);
+    world.bodies.push(body("cube", 2.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
+    let mut engine = build(&world);
+    run(&mut *engine, 3.0);
+    let state = engine.body(BodyId::new(0));
+    assert!((state.force.y - 2.0 * G).abs() < 1e-6, "{}", state.force);
+    assert!(state.force.x.abs() + state.force.z.abs() + state.torque.length() < 1e-6, "{state:?}");
+}
+
+/// A sliding cube is braked by mu m g, against its motion, and the contact wrench says so.
+#[test]
+fn a_sliding_cube_is_braked_by_coulomb_friction() {
+    let mut world = with_plane(scene::world(), 1.0);
+    let mut slider = body("cube", 1.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0));
+    slider.material = Material { friction: 0.5, ..Material::default() };
+    slider.linear_velocity = DVec3::new(10.0, 0.0, 0.0);
+    world.bodies.push(slider);
+    let mut engine = build(&world);
+    run(&mut *engine, 1.0);
+    let state = engine.body(BodyId::new(0));
+    // Rapier's own error at this timestep is 3e-4 m/s; the law's is below one step's change of velocity.
+    assert!((state.linear_velocity.x - (10.0 - 0.5 * G)).abs() < 0.5 * G * H, "{}", state.linear_velocity);
+    assert!((state.force.x + 0.5 * G).abs() < 1e-2, "{}", state.force);
+    // The friction acts half a metre below the centre, so it pitches the cube forward; the normal force balances it.
+    assert!(state.torque.length() < 1e-2, "{}", state.torque);
+}
+
+/// A hinge holds a bar against gravity: the motor's effort is m g l, and the velocity of the bar is nil.
+#[test]
+fn a_holding_motor_reports_the_statics_moment() {
+    for backwards in [false, true] {
+        let mut world = scene::world();
+        world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+        world.bodies[0].fixed = true;
+        world.bodies.push(body("bar", 5.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
+        let (parent, child) = if backwards { (1, 0) } else { (0, 1) };
+        world.joints.push(joint("hinge", JointKind::Hinge, parent, child, DVec3::ZERO));
+        let mut engine = build(&world);
+        engine.drive(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
+        run(&mut *engine, 1.0);
+        let state = engine.joint(JointId::new(0));
+        // The motor pushes the bar up: about +z on the bar, which is the child unless the joint is turned round.
+        let moment = if backwards { -5.0 * G } else { 5.0 * G };
+        assert!((state.effort[2] - moment).abs() < 1e-5, "{state:?}");
+        assert!((state.position[2] + moment / 1e6).abs() < 1e-9, "{state:?}");
+    }
+}
+
+/// A motor of limited effort turns a free flywheel: omega = tau t / I, without the damping rapier puts on every hinge.
+#[test]
+fn a_saturated_motor_exerts_its_maximum() {
+    let mut world = scene::world();
+    world.gravity = DVec3::ZERO;
+    world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    world.bodies.push(body("wheel", 6.0, cube(1.0), DVec3::ZERO));
+    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::ZERO));
+    let mut engine = build(&world);
+    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 100.0, max_effort: 3.0 });
+    run(&mut *engine, 2.0);
+    let state = engine.joint(JointId::new(0));
+    // I of a cube of 6 kg and 1 m is 1 kg m².
+    assert!((state.rate[2] - 6.0).abs() < 1e-9, "{state:?}");
+    assert_eq!(state.effort[2], 3.0);
+    assert!((engine.body(BodyId::new(1)).angular_velocity.z - 6.0).abs() < 1e-9);
+}
+
+/// A stop holds what leans on it.
+#[test]
+fn a_stop_ends_the_motion() {
+    let mut world = scene::world();
+    world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    world.bodies.push(body("bar", 1.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
+    let mut hinge = joint("hinge", JointKind::Hinge, 0, 1, DVec3::ZERO);
+    hinge.axes[2] = Axis::Free(FreeAxis { lower: -0.5, upper: 0.5, ..FreeAxis::default() });
+    world.joints.push(hinge);
+    let mut engine = build(&world);
+    run(&mut *engine, 3.0);
+    assert!((engine.joint(JointId::new(0)).position[2] + 0.5).abs() < 1e-4);
+}
+
+/// Viscous damping c on a slider under gravity: it falls at m g / c in the end.
+#[test]
+fn damping_and_dry_friction_are_those_of_the_file() {
+    let mut world = scene::world();
+    world.bodies.push(body("mast", 1.0, cube(0.2), DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    world.bodies.push(body("damped", 2.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
+    world.bodies.push(body("stuck", 2.0, cube(0.2), DVec3::new(2.0, 0.0, 0.0)));
+    // The joint's z is turned to the world's y.
+    let upwards = DQuat::from_xyzw(-(0.5f64.sqrt()), 0.0, 0.0, 0.5f64.sqrt());
+    for (child, axis) in [
+        (1, FreeAxis { damping: 10.0, ..FreeAxis::default() }),
+        (2, FreeAxis { friction: 30.0, ..FreeAxis::default() }),
+    ] {
+        let mut slider = joint("slider", JointKind::Slider, 0, child, DVec3::new(child as f64, 0.0, 0.0));
+        slider.frame = upwards;
+        slider.axes[2] = Axis::Free(axis);
+        world.joints.push(slider);
+    }
+    let mut engine = build(&world);
+    run(&mut *engine, 5.0);
+    let (damped, stuck) = (engine.joint(JointId::new(0)), engine.joint(JointId::new(1)));
+    assert!((damped.rate[2] + 2.0 * G / 10.0).abs() < 1e-6, "{damped:?}");
+    assert!(stuck.rate[2].abs() < 1e-6, "{stuck:?}");
+}
+
+/// Three free axes on one joint: each turns by itself, and the coordinates compose to the child's orientation, first axis
+/// first, whichever way the tree is walked.
+#[test]
+fn a_constrained_joint_turns_about_its_axes_in_order() {
+    for backwards in [false, true] {
+        let mut world = scene::world();
+        world.gravity = DVec3::ZERO;
+        world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+        world.bodies.push(body("hand", 1.0, cube(0.2), DVec3::ZERO));
+        world.bodies[usize::from(backwards)].fixed = true;
+        world.joints.push(joint("wrist", JointKind::Constrained, 0, 1, DVec3::ZERO));
+        let mut engine = build(&world);
+        let targets = [0.3, -0.4, 0.5];
+        for (axis, target) in targets.into_iter().enumerate() {
+            engine.drive(JointId::new(0), axis, Motor::Position { target, max_effort: 100.0 });
+        }
+        run(&mut *engine, 2.0);
+        let state = engine.joint(JointId::new(0));
+        for axis in 0..3 {
+            assert!((state.position[axis] - targets[axis]).abs() < 1e-6, "{backwards} {state:?}");
+        }
+        let turn = |axis: DVec3, angle: f64| DQuat::from_axis_angle(axis, angle);
+        let expected = turn(DVec3::X, 0.3) * turn(DVec3::Y, -0.4) * turn(DVec3::Z, 0.5);
+        let rotation = |body| engine.body(BodyId::new(body)).pose.rotation;
+        assert!((rotation(0).inverse() * rotation(1)).angle_between(expected) < 1e-6);
+    }
+}
+
+/// A four-bar linkage: the joint that closes the loop holds it closed.
+#[test]
+fn a_closed_loop_stays_closed() {
+    let mut world = scene::world();
+    let corners = [DVec3::ZERO, DVec3::new(0.0, 1.0, 0.0), DVec3::new(1.0, 1.0, 0.0), DVec3::new(1.0, 0.0, 0.0)];
+    world.bodies.push(body("base", 1.0, cube(0.1), DVec3::new(0.5, 0.0, 0.0)));
+    world.bodies[0].fixed = true;
+    for pair in corners.windows(2) {
+        world.bodies.push(body("bar", 1.0, cube(0.1), (pair[0] + pair[1]) / 2.0));
+    }
+    world.bodies[1].linear_velocity = DVec3::ZERO;
+    for (index, (parent, child)) in [(0, 1), (1, 2), (2, 3), (3, 0)].into_iter().enumerate() {
+        world.joints.push(joint("pin", JointKind::Hinge, parent, child, corners[index]));
+    }
+    let mut engine = build(&world);
+    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.5, max_effort: 100.0 });
+    run(&mut *engine, 1.0);
+    let (bar, fixed) = (engine.body(BodyId::new(3)), corners[3]);
+    let end = bar.pose.point(DVec3::new(0.0, -0.5, 0.0));
+    assert!((end - fixed).length() < 1e-4, "{end}");
+    // A parallelogram: all four angles have the same size.
+    let angles: Vec<f64> = (0..4).map(|pin| engine.joint(JointId::new(pin)).position[2]).collect();
+    assert!((angles[0] - 0.5).abs() < 5e-3, "{angles:?}");
+    for (angle, sign) in angles.iter().zip([1.0, -1.0, 1.0, -1.0]) {
+        assert!((angle * sign - angles[0]).abs() < 1e-5, "{angles:?}");
+    }
+}
+
+/// The twist of every body of a tumbling robot is the rate of change of its pose, not that of a substep ago.
+#[test]
+fn velocities_are_those_of_the_poses() {
+    let mut world = scene::world();
+    world.bodies.push(body("trunk", 2.0, cube(0.4), DVec3::ZERO));
+    world.bodies.push(body("arm", 1.0, cube(0.2), DVec3::new(0.5, 0.0, 0.0)));
+    world.bodies.push(body("hand", 0.5, cube(0.1), DVec3::new(0.9, 0.0, 0.0)));
+    world.bodies[0].angular_velocity = DVec3::new(0.3, 1.0, 2.0);
+    world.joints.push(joint("shoulder", JointKind::Constrained, 0, 1, DVec3::new(0.3, 0.0, 0.0)));
+    world.joints.push(joint("wrist", JointKind::Ball, 1, 2, DVec3::new(0.7, 0.0, 0.0)));
+    let mut engine = build(&as_robot(world));
+    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 2.0, max_effort: 5.0 });
+    run(&mut *engine, 0.5);
+    let before: Vec<_> = (0..3).map(|index| engine.body(BodyId::new(index))).collect();
+    engine.step();
+    for (index, before) in before.iter().enumerate() {
+        let after = engine.body(BodyId::new(index));
+        let moved = (after.pose.translation - before.pose.translation) / H;
+        let turned = after.pose.rotation * before.pose.rotation.inverse();
+        let spin = DVec3::new(turned.x, turned.y, turned.z) * (2.0 / H);
+        // Semi-implicit Euler moves by the new velocity; curvature over a step is below h |a|.
+        assert!((after.linear_velocity - moved).length() < 0.02, "{index}: {} {moved}", after.linear_velocity);
+        assert!((after.angular_velocity - spin).length() < 0.02, "{index}: {} {spin}", after.angular_velocity);
+    }
+}
+
+/// A rolling ball loses speed as Crr says: with the torque Crr N r on a solid ball v = v0 - (5/7) Crr g t.
+#[test]
+fn rolling_friction_brakes_a_ball() {
+    let mut world = with_plane(scene::world(), 1.0);
+    let mut rolling = body("ball", 1.0, ball(0.1), DVec3::new(0.0, 0.1, 0.0));
+    rolling.linear_velocity = DVec3::new(1.0, 0.0, 0.0);
+    rolling.angular_velocity = DVec3::new(0.0, 0.0, -10.0);
+    rolling.material = Material { rolling_friction: 0.02, ..Material::default() };
+    world.bodies.push(rolling);
+    let mut engine = build(&world);
+    run(&mut *engine, 2.0);
+    let expected = 1.0 - 5.0 / 7.0 * 0.02 * G * 2.0;
+    let speed = engine.body(BodyId::new(0)).linear_velocity.x;
+    assert!((speed - expected).abs() < 2e-3, "{speed} {expected}");
+    run(&mut *engine, 6.0);
+    let state = engine.body(BodyId::new(0));
+    assert!(state.linear_velocity.length() < 1e-6 && state.angular_velocity.length() < 1e-4, "{state:?}");
+}
+
+/// Two equal balls meet head on with e = 1: they exchange velocities, to the bit.
+#[test]
+fn an_elastic_collision_is_symmetric_to_the_bit() {
+    let mut world = scene::world();
+    world.gravity = DVec3::ZERO;
+    for side in [-1.0, 1.0] {
+        let mut sphere = body("sphere", 1.0, ball(0.5), DVec3::new(2.0 * side, 0.0, 0.0));
+        sphere.linear_velocity = DVec3::new(-5.0 * side, 0.0, 0.0);
+        sphere.material = Material { friction: 0.0, restitution: 1.0, rolling_friction: 0.0 };
+        world.bodies.push(sphere);
+    }
+    let mut engine = build(&world);
+    run(&mut *engine, 1.0);
+    let [left, right] = [0, 1].map(|index| engine.body(BodyId::new(index)));
+    assert_eq!(left.linear_velocity + right.linear_velocity, DVec3::ZERO);
+    assert_eq!(left.pose.translation + right.pose.translation, DVec3::ZERO);
+    assert!((left.linear_velocity.x + 5.0).abs() < 1e-12, "{}", left.linear_velocity);
+}
+
+/// A ray meets ground, body and terrain where they are, and passes through the body it is told to.
+#[test]
+fn rays_meet_what_stands_in_their_way() {
+    let mut world = with_plane(scene::world(), 1.0);
+    world.bodies.push(body("block", 1.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
+    let engine = build(&world);
+    let down = |ignore| Ray { origin: DVec3::new(0.0, 3.0, 0.0), direction: -DVec3::Y, range: 10.0, ignore };
+    assert!((engine.cast_ray(&down(None)).unwrap() - 2.0).abs() < 1e-12);
+    assert!((engine.cast_ray(&down(Some(BodyId::new(0)))).unwrap() - 3.0).abs() < 1e-12);
+    assert_eq!(engine.cast_ray(&Ray { range: 1.0, ..down(None) }), None);
+}
+
+/// A snapshot restored into a fresh engine goes on bit for bit, contacts, motors and rolling friction included.
+#[test]
+fn a_restored_snapshot_goes_on_bit_for_bit() {
+    let mut world = with_plane(scene::world(), 0.7);
+    world.bodies.push(body("frame", 3.0, cube(0.4), DVec3::new(0.0, 0.6, 0.0)));
+    world.bodies.push(body("wheel", 1.0, ball(0.2), DVec3::new(0.5, 0.2, 0.0)));
+    world.bodies.push(body("loose", 1.0, cube(0.3), DVec3::new(0.6, 1.0, 0.1)));
+    world.bodies[1].material.rolling_friction = 0.05;
+    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.5, 0.2, 0.0)));
+    let mut first = build(&world);
+    first.drive(JointId::new(0), 2, Motor::Velocity { target: -3.0, max_effort: 2.0 });
+    run(&mut *first, 0.7);
+    let snapshot = first.snapshot();
+    let mut second = build(&world);
+    second.restore(&snapshot).unwrap();
+    for step in 0..500 {
+        for index in 0..3 {
+            assert_eq!(first.body(BodyId::new(index)), second.body(BodyId::new(index)), "step {step}");
+        }
+        assert_eq!(first.joint(JointId::new(0)), second.joint(JointId::new(0)), "step {step}");
+        first.step();
+        second.step();
+    }
+}
+
+/// A drive that no number can hold is caught: the state that is read stays finite and the fault names the body.
+#[test]
+fn divergence_is_caught_before_it_is_read() {
+    let mut world = scene::world();
+    world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+    world.bodies.push(body("rotor", 1e-6, cube(0.01), DVec3::new(0.5, 0.0, 0.0)));
+    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.5, 0.0, 0.0)));
+    let mut engine = build(&as_robot(world));
+    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 1e300, max_effort: 1e300 });
+    let faulty = (0..100).any(|_| {
+        engine.step();
+        !engine.faults().is_empty()
+    });
+    assert!(faulty);
+    assert!(engine.faults()[0].text.contains("robot/"), "{:?}", engine.faults());
+    for index in 0..2 {
+        let state = engine.body(BodyId::new(index));
+        assert!(state.pose.translation.is_finite() && state.angular_velocity.is_finite());
+    }
+}
+
+/// All shapes of the format can be built, carry themselves on the plane, and none weighs more than it should.
+#[test]
+fn every_shape_rests_on_the_plane_with_its_weight() {
+    let tetrahedron = vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z];
+    let shapes = [
+        Shape::Box { size: DVec3::ONE },
+        Shape::Sphere { radius: 0.5 },
+        Shape::Cylinder { radius: 0.5, length: 1.0 },
+        Shape::Capsule { radius: 0.3, length: 0.5 },
+        Shape::Cone { radius: 0.5, length: 1.0 },
+        Shape::ConvexHull { points: tetrahedron.clone() },
+        Shape::TriangleMesh { vertices: tetrahedron, triangles: vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]] },
+    ];
+    for shape in shapes {
+        let name = shape.name();
+        let mut world = with_plane(scene::world(), 1.0);
+        world.bodies.push(body(name, 3.0, Some(shape), DVec3::new(0.0, 0.8, 0.0)));
+        let mut engine = build(&world);
+        run(&mut *engine, 4.0);
+        let mut mean = 0.0;
+        for _ in 0..1000 {
+            engine.step();
+            mean += engine.body(BodyId::new(0)).force.y / 1000.0;
+        }
+        assert!((mean - 3.0 * G).abs() < 0.02 * 3.0 * G, "{name}: {mean}");
+    }
+}

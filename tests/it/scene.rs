@@ -1,0 +1,80 @@
+//! Small worlds for tests, built in code.
+
+use bevy_math::{DQuat, DVec3};
+use simpartner::{
+    model::{Axis, Body, FreeAxis, Joint, JointKind, Material, Placed, Plane, Pose, Robot, Shape, World},
+    signal::{BodyId, RobotId},
+};
+
+pub const G: f64 = 9.81;
+
+/// An empty world under the earth's gravity.
+pub fn world() -> World {
+    World { name: "test".into(), gravity: DVec3::new(0.0, -G, 0.0), ..World::default() }
+}
+
+/// With the plane y = 0 of the given friction.
+pub fn with_plane(mut world: World, friction: f64) -> World {
+    let material = Material { friction, ..Material::default() };
+    world.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
+    world
+}
+
+/// A body of a shape at a place; adjust the fields you care about.
+pub fn body(name: &str, mass: f64, shape: Option<Shape>, at: DVec3) -> Body {
+    Body {
+        name: name.into(),
+        robot: None,
+        pose: Pose { translation: at, rotation: DQuat::IDENTITY },
+        linear_velocity: DVec3::ZERO,
+        angular_velocity: DVec3::ZERO,
+        fixed: false,
+        mass,
+        inertia: None,
+        shape: shape.map(|shape| Placed { pose: Pose::IDENTITY, shape }),
+        collision: None,
+        material: Material::default(),
+        source: String::new(),
+    }
+}
+
+/// A cube of the given edge.
+pub fn cube(edge: f64) -> Option<Shape> {
+    Some(Shape::Box { size: DVec3::splat(edge) })
+}
+
+/// A ball of the given radius.
+pub fn ball(radius: f64) -> Option<Shape> {
+    Some(Shape::Sphere { radius })
+}
+
+/// A joint of one free axis along world z, in the local axis order of the format.
+pub fn joint(name: &str, kind: JointKind, parent: usize, child: usize, anchor: DVec3) -> Joint {
+    let free = Axis::Free(FreeAxis::default());
+    let axes = match kind {
+        JointKind::Fixed => [Axis::Locked; 3],
+        JointKind::Hinge | JointKind::Slider => [Axis::Locked, Axis::Locked, free],
+        JointKind::Universal => [free, free, Axis::Locked],
+        JointKind::Ball | JointKind::Constrained => [free; 3],
+    };
+    Joint {
+        name: name.into(),
+        robot: None,
+        kind,
+        parent: BodyId::new(parent),
+        child: BodyId::new(child),
+        anchor,
+        frame: DQuat::IDENTITY,
+        axes,
+        source: String::new(),
+    }
+}
+
+/// Makes everything in the world one robot.
+pub fn as_robot(mut world: World) -> World {
+    let robot = Some(RobotId::new(0));
+    world.robots = vec![Robot { name: "robot".into(), model: "robot".into(), self_collision: false }];
+    world.bodies.iter_mut().for_each(|body| body.robot = robot);
+    world.joints.iter_mut().for_each(|joint| joint.robot = robot);
+    world
+}
