@@ -154,6 +154,13 @@ pub struct Fault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot(Vec<u8>);
 
+impl Snapshot {
+    /// The bytes, to be kept or hashed.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// Bytes that are no snapshot of this engine and world.
 #[derive(Debug, Error)]
 #[error("not a snapshot of this engine and world: {0}")]

@@ -2,8 +2,18 @@
 //!
 //! It knows nothing of sockets and SQL. The rooms above talk to it through a [`Handle`]: commands and control requests go
 //! in through one bounded queue and so keep their order, the latest record comes out through a watch channel. Start at
-//! [`Handle`], then `run`.
+//! [`Handle`], then [`PhysicsThread`].
 
+mod hand_over;
 mod handle;
+mod os;
+mod pace;
+mod report;
+mod run;
+mod speed;
 
 pub use handle::{Control, ControlError, Full, Handle, Inbox, Mode, Request, RunState, Status, channel};
+pub use os::{Grants, Scheduling, now_ns};
+pub use pace::{Lateness, Pace};
+pub use report::{Outcome, Percentiles, RunReport};
+pub use run::{OnOverrun, Outputs, PhysicsThread, Settings, ThreadError};

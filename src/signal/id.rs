@@ -11,12 +11,13 @@ macro_rules! id {
             ///
             /// # Panics
             /// Beyond `u32::MAX` entries, which the reader's file limits exclude.
-            pub fn new(index: usize) -> Self {
-                Self(u32::try_from(index).expect("file limits keep every list far below 2^32 entries"))
+            pub const fn new(index: usize) -> Self {
+                assert!(index <= u32::MAX as usize, "file limits keep every list far below 2^32 entries");
+                Self(index as u32)
             }
 
             /// The place in its list.
-            pub fn index(self) -> usize {
+            pub const fn index(self) -> usize {
                 self.0 as usize
             }
         }

@@ -2,3 +2,4 @@
 
 mod physics;
 mod scene;
+mod sim;

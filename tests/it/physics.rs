@@ -176,8 +176,8 @@ fn a_constrained_joint_turns_about_its_axes_in_order() {
         }
         run(&mut *engine, 2.0);
         let state = engine.joint(JointId::new(0));
-        for axis in 0..3 {
-            assert!((state.position[axis] - targets[axis]).abs() < 1e-6, "{backwards} {state:?}");
+        for (position, target) in state.position.into_iter().zip(targets) {
+            assert!((position - target).abs() < 1e-6, "{backwards} {state:?}");
         }
         let turn = |axis: DVec3, angle: f64| DQuat::from_axis_angle(axis, angle);
         let expected = turn(DVec3::X, 0.3) * turn(DVec3::Y, -0.4) * turn(DVec3::Z, 0.5);

@@ -411,16 +411,6 @@ pub(super) fn motor_effort(joint: &GenericJoint, place: &AxisPlace, position: f6
 }
 
 /// Rapier's description of a joint.
-pub(super) fn joint_data(world: &PhysicsWorld, handle: JointHandle) -> Option<&GenericJoint> {
-    match handle {
-        JointHandle::Multibody(handle) => {
-            let (multibody, link) = world.multibody_joints.get(handle)?;
-            multibody.link(link).map(|link| &link.joint().data)
-        }
-        JointHandle::Impulse(handle) => world.impulse_joints.get(handle).map(|joint| &joint.data),
-    }
-}
-
 fn joint_data_mut(world: &mut PhysicsWorld, handle: JointHandle) -> Option<&mut GenericJoint> {
     match handle {
         JointHandle::Multibody(handle) => {

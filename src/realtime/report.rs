@@ -1,0 +1,110 @@
+//! What a run looks like from the clock's side when it is over.
+
+use hdrhistogram::Histogram;
+
+use crate::signal::{Event, StepIndex};
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It came to the step it was to end at.
+    Completed,
+    /// It was asked to.
+    Quit,
+    /// The log failed; the recorder says how.
+    LogFailed,
+    /// The log fell so far behind that all queues were full.
+    LogTooSlow,
+    /// The clock fell behind farther than allowed, and slips were to end the run.
+    Overrun,
+    /// A body was found in no sound state, and nobody was there to reset the world.
+    Diverged(String),
+}
+
+impl Outcome {
+    /// The word in `simulation.status`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Quit => "quit",
+            Self::LogFailed => "logFailed",
+            Self::LogTooSlow => "logTooSlow",
+            Self::Overrun => "overrun",
+            Self::Diverged(_) => "diverged",
+        }
+    }
+}
+
+/// Percentiles of a time, in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Percentiles {
+    /// Median.
+    pub p50_us: f64,
+    /// 99 of 100 are below.
+    pub p99_us: f64,
+    /// 999 of 1000 are below.
+    pub p99_9_us: f64,
+    /// The largest.
+    pub max_us: f64,
+}
+
+/// Collects times without allocating.
+pub(super) struct Times(Histogram<u64>);
+
+impl Times {
+    pub(super) fn new() -> Self {
+        Self(
+            Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("the bounds are in order and 3 digits are allowed"),
+        )
+    }
+
+    pub(super) fn record(&mut self, nanoseconds: u64) {
+        self.0.saturating_record(nanoseconds.max(1));
+    }
+
+    pub(super) fn percentiles(&self) -> Option<Percentiles> {
+        let at = |quantile| self.0.value_at_quantile(quantile) as f64 * 1e-3;
+        (!self.0.is_empty()).then(|| Percentiles {
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            p99_9_us: at(0.999),
+            max_us: self.0.max() as f64 * 1e-3,
+        })
+    }
+}
+
+/// A run in figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunReport {
+    /// Why it ended.
+    pub outcome: Outcome,
+    /// The last step made since the start or the last reset.
+    pub step: StepIndex,
+    /// Steps made in all, resets included.
+    pub steps: u64,
+    /// Simulated seconds in all.
+    pub simulated_s: f64,
+    /// Wall seconds while the clock ran.
+    pub wall_s: f64,
+    /// Processor seconds of the whole process, where known.
+    pub processor_s: Option<f64>,
+    /// How late steps began; `None` if none had a deadline.
+    pub lateness: Option<Percentiles>,
+    /// How long steps took to compute.
+    pub compute: Option<Percentiles>,
+    /// How often the clock slipped.
+    pub slips: u64,
+    /// How much time all slips gave up, seconds.
+    pub slipped_s: f64,
+    /// Hash of the final state.
+    pub state_hash: String,
+    /// Events that no record has carried.
+    pub events: Vec<Event>,
+}
+
+impl RunReport {
+    /// Simulated seconds per wall second while the clock ran.
+    pub fn real_time_factor(&self) -> f64 {
+        if self.wall_s > 0.0 { self.simulated_s / self.wall_s } else { 0.0 }
+    }
+}

@@ -1,0 +1,452 @@
+//! The physics thread: it owns the simulation, makes its steps on time and answers requests between them.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use tokio::sync::{oneshot, watch};
+
+use super::{
+    hand_over::{Courier, Outlet},
+    handle::{Control, ControlError, Inbox, Mode, Request, RunState, Status},
+    os::{self, Grants, Scheduling},
+    pace::{Lateness, Pace},
+    report::{Outcome, RunReport, Times},
+    speed::Speed,
+};
+use crate::{
+    signal::{Event, EventKind, Layout, StepIndex, StepRecord},
+    sim::Simulation,
+};
+
+/// What to do when the clock falls behind farther than it may catch up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnOverrun {
+    /// Give the time up, record it and go on.
+    Slip,
+    /// End the run.
+    Stop,
+}
+
+/// How the clock runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Whether steps have deadlines.
+    pub mode: Mode,
+    /// Simulated seconds per wall second in real time.
+    pub rate: f64,
+    /// How many steps behind may be made up for by steps back to back.
+    pub max_catchup_steps: u64,
+    /// What happens beyond that.
+    pub on_overrun: OnOverrun,
+    /// The step after which the run ends, if it does by itself.
+    pub end: Option<StepIndex>,
+    /// Whether the clock waits for PLAY.
+    pub start_paused: bool,
+    /// True if nobody can reset a diverged world, so that the run ends instead of pausing.
+    pub unattended: bool,
+    /// What is asked of the operating system.
+    pub scheduling: Scheduling,
+}
+
+/// Where the records go.
+pub struct Outputs {
+    /// The log's queue.
+    pub log: Option<mpsc::SyncSender<Arc<StepRecord>>>,
+    /// Raised by the log when it has failed, which ends the run.
+    pub log_failed: Arc<AtomicBool>,
+}
+
+/// The physics thread before and while it runs.
+pub struct PhysicsThread {
+    layout: Arc<Layout>,
+    latest: watch::Sender<Arc<StepRecord>>,
+    start: mpsc::Sender<(Outlet, Arc<AtomicBool>)>,
+    thread: JoinHandle<Option<RunReport>>,
+    courier: Option<Courier>,
+}
+
+/// The physics thread could not be started, or died.
+#[derive(Debug, thiserror::Error)]
+pub enum ThreadError {
+    /// The operating system gave no thread.
+    #[error("the operating system gave no thread: {0}")]
+    Spawn(#[from] std::io::Error),
+    /// It panicked, which is a fault in this program.
+    #[error("the physics thread panicked; please report this with the message above")]
+    Panicked,
+}
+
+impl PhysicsThread {
+    /// Makes the thread and asks the operating system for punctuality, but makes no step yet.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub fn prepare(simulation: Simulation, inbox: Inbox, settings: Settings) -> Result<(Self, Grants), ThreadError> {
+        let (start, started) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
+        let layout = Arc::clone(simulation.layout());
+        let Inbox { requests, latest } = inbox;
+        let thread = thread::Builder::new().name("physics".into()).spawn(move || {
+            // Nobody listens any more if preparing was given up, and then `start` never comes either.
+            let _ = tell.send(os::prepare_thread(settings.scheduling));
+            let (outlet, log_failed) = started.recv().ok()?;
+            Some(Loop::new(simulation, requests, settings, outlet, log_failed).run())
+        })?;
+        let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
+        Ok((Self { layout, latest, start, thread, courier: None }, grants))
+    }
+
+    /// Lets it make steps.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread for the hand-over.
+    pub fn start(&mut self, outputs: Outputs) -> Result<(), ThreadError> {
+        let (courier, outlet) = Courier::start(&self.layout, self.latest.clone(), outputs.log)?;
+        self.courier = Some(courier);
+        // Should the thread have died, `join` tells.
+        let _ = self.start.send((outlet, outputs.log_failed));
+        Ok(())
+    }
+
+    /// Waits for the end of the run, until the last record is with the log. `None` if it was never started.
+    ///
+    /// # Errors
+    /// When the thread panicked.
+    pub fn join(self) -> Result<Option<RunReport>, ThreadError> {
+        drop(self.start);
+        let report = self.thread.join().map_err(|_| ThreadError::Panicked);
+        if let Some(courier) = self.courier {
+            courier.join();
+        }
+        report
+    }
+}
+
+/// What the clock is doing.
+enum Activity {
+    Paused,
+    /// Making steps; until a given step if there is one.
+    Playing {
+        goal: Option<Goal>,
+        /// False for `STEP`, which makes its steps at once whatever the mode.
+        paced: bool,
+    },
+}
+
+struct Goal {
+    step: StepIndex,
+    answer: oneshot::Sender<Result<Status, ControlError>>,
+}
+
+struct Loop {
+    simulation: Simulation,
+    requests: mpsc::Receiver<Request>,
+    settings: Settings,
+    outlet: Outlet,
+    log_failed: Arc<AtomicBool>,
+    activity: Activity,
+    pace: Pace,
+    start_ns: u64,
+    speed: Speed,
+    lateness: Times,
+    compute: Times,
+    slips: u64,
+    slipped_ns: u64,
+    outcome: Option<Outcome>,
+}
+
+impl Loop {
+    fn new(
+        simulation: Simulation,
+        requests: mpsc::Receiver<Request>,
+        settings: Settings,
+        outlet: Outlet,
+        log_failed: Arc<AtomicBool>,
+    ) -> Self {
+        let now = os::now_ns();
+        let pace =
+            Pace::new(simulation.timestep(), settings.rate, settings.max_catchup_steps, simulation.step_index(), now);
+        let mut this = Self {
+            simulation,
+            requests,
+            outlet,
+            log_failed,
+            activity: Activity::Paused,
+            pace,
+            start_ns: now,
+            speed: Speed::default(),
+            lateness: Times::new(),
+            compute: Times::new(),
+            slips: 0,
+            slipped_ns: 0,
+            outcome: None,
+            settings,
+        };
+        if !this.settings.start_paused {
+            this.play(None, true);
+        }
+        this
+    }
+
+    fn run(mut self) -> RunReport {
+        while self.outcome.is_none() {
+            if self.log_failed.load(Ordering::Relaxed) {
+                self.outcome = Some(Outcome::LogFailed);
+            } else if matches!(self.activity, Activity::Paused) {
+                // Waking now and then is for the log's sake only.
+                if let Ok(request) = self.requests.recv_timeout(Duration::from_millis(100)) {
+                    self.answer(request);
+                }
+            } else {
+                self.advance();
+            }
+        }
+        self.finish()
+    }
+
+    /// Waits for the next step's deadline, takes in what has come, and makes the step.
+    fn advance(&mut self) {
+        let next = self.simulation.step_index().after(1);
+        let has_deadline = self.has_deadline();
+        if has_deadline {
+            os::sleep_until(self.pace.deadline_ns(next));
+        }
+        while let Ok(request) = self.requests.try_recv() {
+            self.answer(request);
+        }
+        // A request may have paused, ended or reset the run, or changed its pace; then this step is not due any more.
+        let due = self.simulation.step_index().after(1) == next && self.has_deadline() == has_deadline;
+        if matches!(self.activity, Activity::Paused) || self.outcome.is_some() || !due {
+            return;
+        }
+        let begin_ns = os::now_ns();
+        let late_ns = if has_deadline { self.note_lateness(next, begin_ns) } else { 0 };
+        let Some(mut record) = self.take_record() else { return };
+        record.timing.wall_ns = begin_ns - self.start_ns;
+        record.timing.late_ns = late_ns;
+        self.simulation.step(&mut record);
+        record.timing.compute_ns = os::now_ns() - begin_ns;
+        self.compute.record(record.timing.compute_ns);
+        self.speed.step(begin_ns, self.simulation.timestep());
+        self.outlet.send(record);
+        self.after_step();
+    }
+
+    fn has_deadline(&self) -> bool {
+        self.settings.mode == Mode::RealTime && matches!(self.activity, Activity::Playing { paced: true, .. })
+    }
+
+    /// An empty record. Without one the log is a second and its whole queue behind: in real time that ends the run, else
+    /// the physics waits.
+    fn take_record(&mut self) -> Option<Box<StepRecord>> {
+        let record = if self.has_deadline() { self.outlet.take_empty() } else { self.outlet.wait_for_empty() };
+        if record.is_none() {
+            self.outcome = Some(Outcome::LogTooSlow);
+        }
+        record
+    }
+
+    fn note_lateness(&mut self, step: StepIndex, now_ns: u64) -> u64 {
+        let late_ns = match self.pace.lateness(step, now_ns) {
+            Lateness::Behind(late_ns) => late_ns,
+            Lateness::Slipped { lost_ns, late_ns } => {
+                self.slips += 1;
+                self.slipped_ns += lost_ns;
+                let lost_s = lost_ns as f64 * 1e-9;
+                self.note(EventKind::ClockSlip, format!("the clock gave up {lost_s} s"), Some(lost_s));
+                if self.settings.on_overrun == OnOverrun::Stop {
+                    self.outcome = Some(Outcome::Overrun);
+                }
+                late_ns
+            }
+        };
+        self.lateness.record(late_ns);
+        late_ns
+    }
+
+    fn after_step(&mut self) {
+        let step = self.simulation.step_index();
+        if self.simulation.has_diverged() {
+            let why = self.divergence();
+            if self.settings.unattended {
+                self.outcome = Some(Outcome::Diverged(why));
+            } else {
+                self.pause(Err(ControlError::WrongState(why)));
+            }
+        } else if self.settings.end.is_some_and(|end| step >= end) {
+            self.outcome = Some(Outcome::Completed);
+        } else if matches!(&self.activity, Activity::Playing { goal: Some(goal), .. } if step >= goal.step) {
+            self.pause(Ok(()));
+        }
+    }
+
+    fn divergence(&self) -> String {
+        format!("the world diverged in step {}; see the event table, then RESET", self.simulation.step_index())
+    }
+
+    fn answer(&mut self, request: Request) {
+        match request {
+            Request::Command(command) => self.simulation.submit(command),
+            Request::Note(event) => {
+                self.simulation.note(Event { step: self.simulation.step_index(), ..event });
+            }
+            Request::Control(control, answer) => self.control(control, answer),
+        }
+    }
+
+    fn control(&mut self, control: Control, answer: oneshot::Sender<Result<Status, ControlError>>) {
+        let result = match control {
+            Control::State | Control::Sync => Ok(()),
+            Control::Play { rate } => self.request_play(rate),
+            Control::Pause => {
+                self.pause(Err(ControlError::WrongState("the clock was paused before that step".into())));
+                Ok(())
+            }
+            Control::Step { count } => {
+                let step = self.simulation.step_index().after(count);
+                return self.pursue(Goal { step, answer }, false);
+            }
+            Control::RunTo { step } => return self.pursue(Goal { step, answer }, true),
+            Control::Reset => self.reset(),
+            Control::Mode(mode) => {
+                self.settings.mode = mode;
+                self.re_anchor();
+                Ok(())
+            }
+            Control::Quit => {
+                self.outcome = Some(Outcome::Quit);
+                Ok(())
+            }
+        };
+        // A client that has gone away wants no answer.
+        let _ = answer.send(result.map(|()| self.status()));
+    }
+
+    fn request_play(&mut self, rate: Option<f64>) -> Result<(), ControlError> {
+        if self.simulation.has_diverged() {
+            return Err(ControlError::WrongState(self.divergence()));
+        }
+        if matches!(self.activity, Activity::Playing { goal: Some(_), .. }) {
+            return Err(ControlError::WrongState("the clock runs to a step; PAUSE first".into()));
+        }
+        if let Some(rate) = rate {
+            self.settings.rate = rate;
+        }
+        if matches!(self.activity, Activity::Paused) {
+            self.play(None, true);
+        } else {
+            self.re_anchor();
+        }
+        Ok(())
+    }
+
+    /// Starts making steps up to a goal, or says why not.
+    fn pursue(&mut self, goal: Goal, paced: bool) {
+        let step = self.simulation.step_index();
+        let refusal = if matches!(self.activity, Activity::Playing { .. }) {
+            Some("the clock is playing; PAUSE first".to_owned())
+        } else if self.simulation.has_diverged() {
+            Some(self.divergence())
+        } else if goal.step < step {
+            Some(format!("step {} has been made already; the present one is {step}", goal.step))
+        } else {
+            None
+        };
+        // The asker may have gone away; the goal stands all the same.
+        let _ = match refusal {
+            Some(why) => goal.answer.send(Err(ControlError::WrongState(why))),
+            None if goal.step == step => goal.answer.send(Ok(self.status())),
+            None => {
+                self.play(Some(goal), paced);
+                return;
+            }
+        };
+    }
+
+    fn reset(&mut self) -> Result<(), ControlError> {
+        if let Activity::Playing { goal: Some(_), .. } = self.activity {
+            return Err(ControlError::WrongState("the clock runs to a step; PAUSE first".into()));
+        }
+        self.simulation.reset().map_err(|error| ControlError::WrongState(error.to_string()))?;
+        self.note(EventKind::Reset, "the world was rebuilt from the model".into(), None);
+        let state = self.simulation.observe();
+        self.outlet.show(state);
+        self.re_anchor();
+        Ok(())
+    }
+
+    fn play(&mut self, goal: Option<Goal>, paced: bool) {
+        self.activity = Activity::Playing { goal, paced };
+        self.note(EventKind::Play, String::new(), None);
+        self.speed.start(os::now_ns());
+        self.re_anchor();
+    }
+
+    /// Stops making steps and answers whoever waited for a goal: with the status if it was reached.
+    fn pause(&mut self, reached: Result<(), ControlError>) {
+        if let Activity::Playing { goal, .. } = std::mem::replace(&mut self.activity, Activity::Paused) {
+            self.note(EventKind::Pause, String::new(), None);
+            self.speed.stop(os::now_ns());
+            if let Some(goal) = goal {
+                // The asker may have gone away.
+                let _ = goal.answer.send(reached.map(|()| self.status()));
+            }
+        }
+    }
+
+    fn re_anchor(&mut self) {
+        let step = self.simulation.step_index();
+        let settings = &self.settings;
+        let now = os::now_ns();
+        self.pace = Pace::new(self.simulation.timestep(), settings.rate, settings.max_catchup_steps, step, now);
+    }
+
+    fn note(&mut self, kind: EventKind, text: String, value: Option<f64>) {
+        let step = self.simulation.step_index();
+        self.simulation.note(Event { step, kind, subject: String::new(), text, value });
+    }
+
+    fn status(&self) -> Status {
+        let step = self.simulation.step_index();
+        Status {
+            state: match (&self.outcome, &self.activity) {
+                (Some(_), _) => RunState::Quitting,
+                (None, Activity::Paused) => RunState::Paused,
+                (None, Activity::Playing { .. }) => RunState::Playing,
+            },
+            step,
+            time_s: self.simulation.timestep().seconds_at(step),
+            mode: self.settings.mode,
+            rate: self.settings.rate,
+            real_time_factor: self.speed.real_time_factor(),
+            slips: self.slips,
+            epoch: self.simulation.epoch(),
+        }
+    }
+
+    fn finish(mut self) -> RunReport {
+        self.pause(Err(ControlError::Over));
+        let steps = self.speed.steps();
+        RunReport {
+            outcome: self.outcome.unwrap_or(Outcome::Quit),
+            step: self.simulation.step_index(),
+            steps,
+            simulated_s: self.simulation.timestep().seconds_at(StepIndex(steps)),
+            wall_s: self.speed.played_s(),
+            processor_s: os::processor_seconds(),
+            lateness: self.lateness.percentiles(),
+            compute: self.compute.percentiles(),
+            slips: self.slips,
+            slipped_s: self.slipped_ns as f64 * 1e-9,
+            state_hash: self.simulation.state_hash(),
+            events: self.simulation.take_events(),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! One step of a whole simulation: commands in, record out.
+//!
+//! It knows no clock, thread, socket or file, and so the same model, settings and commands give the same bits wherever and
+//! however fast they run. Start at [`Simulation::step`].
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    device::{self, Device},
+    model::World,
+    physics::{self, BuildError, Engine, EngineIdentity, Settings},
+    protocol,
+    signal::{
+        AppliedCommand, BodyId, Command, DeviceId, Event, EventKind, JointId, Layout, StepIndex, StepRecord, Timestep,
+    },
+};
+
+/// How many commands may wait for a later step.
+pub const MAX_SCHEDULED: usize = 1_000_000;
+
+/// A world with its engine and devices.
+pub struct Simulation {
+    world: Arc<World>,
+    timestep: Timestep,
+    settings: Settings,
+    layout: Arc<Layout>,
+    engine: Box<dyn Engine>,
+    devices: Vec<Device>,
+    step: StepIndex,
+    epoch: u32,
+    /// Commands for later steps, in the order they came.
+    scheduled: BTreeMap<StepIndex, Vec<Command>>,
+    scheduled_count: usize,
+    /// Commands applied at the boundary before the next step.
+    applied: Vec<AppliedCommand>,
+    /// For each device, the `sequence` of its newest applied command.
+    newest: Vec<u64>,
+    /// Events since the last record.
+    events: Vec<Event>,
+    diverged: bool,
+}
+
+impl Simulation {
+    /// Builds the world at step 0.
+    ///
+    /// # Errors
+    /// When the engine cannot represent something in the world.
+    pub fn new(world: Arc<World>, timestep: Timestep, settings: Settings) -> Result<Self, BuildError> {
+        let infos = world.devices.iter().map(|device| device::describe(device, &world, timestep)).collect();
+        let layout = Arc::new(Layout::new(world.bodies.len(), world.joints.len(), infos));
+        let mut simulation = Self {
+            engine: physics::build(&world, timestep, &settings)?,
+            devices: Vec::new(),
+            newest: vec![0; world.devices.len()],
+            world,
+            timestep,
+            settings,
+            layout,
+            step: StepIndex(0),
+            epoch: 0,
+            scheduled: BTreeMap::new(),
+            scheduled_count: 0,
+            applied: Vec::new(),
+            events: Vec::new(),
+            diverged: false,
+        };
+        simulation.start_devices();
+        Ok(simulation)
+    }
+
+    /// Rebuilds everything from the model: equal to a fresh start, bit for bit. Commands for later steps are forgotten.
+    ///
+    /// # Errors
+    /// When the engine cannot represent something in the world, which it could before.
+    pub fn reset(&mut self) -> Result<(), BuildError> {
+        self.engine = physics::build(&self.world, self.timestep, &self.settings)?;
+        self.step = StepIndex(0);
+        self.epoch += 1;
+        self.scheduled.clear();
+        self.scheduled_count = 0;
+        self.applied.clear();
+        self.diverged = false;
+        self.start_devices();
+        Ok(())
+    }
+
+    fn start_devices(&mut self) {
+        self.devices = self.world.devices.iter().map(|spec| Device::new(spec, self.timestep)).collect();
+        for device in &mut self.devices {
+            device.after_step(&*self.engine, StepIndex(0));
+        }
+    }
+
+    /// What stands where in a record.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// The model.
+    pub fn world(&self) -> &Arc<World> {
+        &self.world
+    }
+
+    /// The length of a step.
+    pub fn timestep(&self) -> Timestep {
+        self.timestep
+    }
+
+    /// The number of the last step made.
+    pub fn step_index(&self) -> StepIndex {
+        self.step
+    }
+
+    /// How often it was reset.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Which engine runs it.
+    pub fn engine_identity(&self) -> EngineIdentity {
+        self.engine.identity()
+    }
+
+    /// True once a body was found in no sound state. The world then stands still until a reset.
+    pub fn has_diverged(&self) -> bool {
+        self.diverged
+    }
+
+    /// Takes a command at the boundary before the next step: it acts in that step, or in the later one it names. A command
+    /// for a step already made is refused with an event.
+    pub fn submit(&mut self, command: Command) {
+        let next = self.step.after(1);
+        match command.at {
+            Some(at) if at < next => self.refuse(&command, format!("step {at} has been made already")),
+            Some(at) if at > next => {
+                if self.scheduled_count >= MAX_SCHEDULED {
+                    self.refuse(&command, format!("more than {MAX_SCHEDULED} commands wait for later steps"));
+                } else {
+                    self.scheduled_count += 1;
+                    self.scheduled.entry(at).or_default().push(command);
+                }
+            }
+            _ => self.apply(command),
+        }
+    }
+
+    /// Puts an event into the next record.
+    pub fn note(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// Takes the events that no record has carried yet.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn refuse(&mut self, command: &Command, why: String) {
+        let subject = self.layout.device_info(command.device).name.clone();
+        let text = format!("'{}' was not carried out: {why}", command.text);
+        self.events.push(Event { step: self.step, kind: EventKind::CommandRefused, subject, text, value: None });
+    }
+
+    fn apply(&mut self, command: Command) {
+        let index = command.device.index();
+        let reply = protocol::frame(self.devices[index].values());
+        self.devices[index].command(&command.action);
+        self.newest[index] = self.newest[index].max(command.sequence);
+        let order = u32::try_from(self.applied.len()).unwrap_or(u32::MAX);
+        self.applied.push(AppliedCommand { order, command, reply });
+    }
+
+    /// Makes one step and fills `record` with what it brought about, its timing excepted.
+    pub fn step(&mut self, record: &mut StepRecord) {
+        let next = self.step.after(1);
+        if let Some(due) = self.scheduled.remove(&next) {
+            self.scheduled_count -= due.len();
+            due.into_iter().for_each(|command| self.apply(command));
+        }
+        for device in &mut self.devices {
+            device.before_step(&mut *self.engine);
+        }
+        self.engine.step();
+        self.step = next;
+        for (device, fresh) in self.devices.iter_mut().zip(&mut record.fresh) {
+            *fresh = device.after_step(&*self.engine, next);
+        }
+        for fault in self.engine.faults() {
+            self.diverged = true;
+            let subject = self.world.body(fault.body).name.clone();
+            let text = fault.text.clone();
+            self.events.push(Event { step: next, kind: EventKind::Divergence, subject, text, value: None });
+        }
+        record.commands.append(&mut self.applied);
+        record.events.append(&mut self.events);
+        self.write_state(record);
+    }
+
+    /// The record of the state as it stands, without commands and events.
+    pub fn observe(&self) -> StepRecord {
+        let mut record = StepRecord::new(&self.layout);
+        record.fresh.fill(true);
+        self.write_state(&mut record);
+        record
+    }
+
+    fn write_state(&self, record: &mut StepRecord) {
+        record.step = self.step;
+        record.epoch = self.epoch;
+        record.applied.copy_from_slice(&self.newest);
+        let values = &mut record.values;
+        for body in (0..self.world.bodies.len()).map(BodyId::new) {
+            let state = self.engine.body(body);
+            values[self.layout.pose(body)].copy_from_slice(&state.pose.to_array());
+            let twist = &mut values[self.layout.twist(body)];
+            twist[..3].copy_from_slice(state.linear_velocity.as_ref());
+            twist[3..].copy_from_slice(state.angular_velocity.as_ref());
+            let wrench = &mut values[self.layout.wrench(body)];
+            wrench[..3].copy_from_slice(state.force.as_ref());
+            wrench[3..].copy_from_slice(state.torque.as_ref());
+        }
+        for joint in (0..self.world.joints.len()).map(JointId::new) {
+            let state = self.engine.joint(joint);
+            let place = &mut values[self.layout.joint(joint)];
+            place[..3].copy_from_slice(state.anchor.as_ref());
+            place[3..6].copy_from_slice(&state.position);
+            place[6..9].copy_from_slice(&state.rate);
+            place[9..].copy_from_slice(&state.effort);
+        }
+        for (index, device) in self.devices.iter().enumerate() {
+            values[self.layout.device(DeviceId::new(index))].copy_from_slice(device.values());
+        }
+    }
+
+    /// A hash of the whole state: the step, everything that can be read, and all that devices and engine carry from step to
+    /// step. Two runs with equal hashes go on equally.
+    pub fn state_hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.step.0.to_le_bytes());
+        let record = self.observe();
+        for value in record.values.iter().copied().chain(self.devices.iter().flat_map(Device::memory)) {
+            hasher.update(&value.to_bits().to_le_bytes());
+        }
+        hasher.update(self.engine.snapshot().bytes());
+        hasher.finalize().to_hex().to_string()
+    }
+}
