@@ -1,5 +1,6 @@
 //! The one integration test binary: each module is a room's promise, tested through the library's public face.
 
 mod physics;
+mod realtime;
 mod scene;
 mod sim;
