@@ -4,3 +4,4 @@ mod physics;
 mod realtime;
 mod scene;
 mod sim;
+mod tidy;

@@ -1,1 +1,3 @@
+//! Plays a command sequence to a server.
+
 fn main() {}

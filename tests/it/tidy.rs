@@ -1,0 +1,223 @@
+//! Rules of the house that the compiler does not know. Each failure says the file, the line and the rule.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The ladder: a room may use only rooms on lower rungs, and never its neighbour on the same one.
+const LADDER: &[(&str, u8)] = &[
+    ("signal", 1),
+    ("model", 2),
+    ("protocol", 2),
+    ("xml", 3),
+    ("physics", 3),
+    ("device", 4),
+    ("sim", 5),
+    ("realtime", 6),
+    ("server", 7),
+    ("recorder", 7),
+    ("cli", 8),
+];
+
+/// Names that may stand only in some places, and why.
+const FENCES: &[(&str, &[&str], &str)] = &[
+    ("rapier3d_f64", &["src/physics/"], "only the physics room knows an engine"),
+    ("parry", &["src/physics/"], "only the physics room knows collision shapes"),
+    ("quick_xml", &["src/xml/"], "only the reader knows XML"),
+    ("sqlx", &["src/recorder/"], "only the recorder knows SQL"),
+    ("tokio::net", &["src/server/"], "only the server knows sockets"),
+    ("std::net::Tcp", &["clients/", "tests/"], "only the server knows sockets"),
+    ("Instant::now", &["src/realtime/os.rs", "clients/", "tests/"], "only the clock's room reads a clock"),
+    ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),
+    ("glam::", &[], "glam comes through bevy_math"),
+];
+
+const MAX_FILE_LINES: usize = 500;
+const MAX_FUNCTION_LINES: usize = 60;
+
+struct Source {
+    path: String,
+    text: String,
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources() -> Vec<Source> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "py") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for folder in ["src", "clients", "tests"] {
+        walk(&root().join(folder), &mut found);
+    }
+    found.sort();
+    assert!(found.len() > 40, "the rules are to be held against the whole house, not {} files", found.len());
+    found
+        .into_iter()
+        .map(|path| Source {
+            text: fs::read_to_string(&path).unwrap(),
+            path: path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/"),
+        })
+        .collect()
+}
+
+/// Lines that are code: comments say what they like.
+fn code_lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    source
+        .text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        .map(|(n, line)| (n + 1, line))
+}
+
+fn check(broken: Vec<String>) {
+    assert!(broken.is_empty(), "{} rules broken:\n{}", broken.len(), broken.join("\n"));
+}
+
+fn room(path: &str) -> Option<&str> {
+    let inside = path.strip_prefix("src/")?;
+    Some(inside.split('/').next()?.trim_end_matches(".rs"))
+}
+
+/// The rooms named behind each `crate::` of a file, groups in braces taken apart at their top level.
+fn rooms_used(text: &str) -> Vec<&str> {
+    let mut used = Vec::new();
+    for (start, _) in text.match_indices("crate::") {
+        let rest = &text[start + "crate::".len()..];
+        let name = |from: &'_ str| from.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(from.len());
+        if !rest.starts_with('{') {
+            used.push(&rest[..name(rest)]);
+            continue;
+        }
+        let (mut depth, mut at_name) = (0, false);
+        for (index, character) in rest.char_indices() {
+            match character {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ if depth == 1 && at_name && !character.is_whitespace() => {
+                    used.push(&rest[index..index + name(&rest[index..])]);
+                }
+                _ => {}
+            }
+            at_name = depth == 1 && (character == '{' || character == ',' || (at_name && character.is_whitespace()));
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    used
+}
+
+#[test]
+fn rooms_use_only_rooms_below_them() {
+    let rung = |room: &str| LADDER.iter().find(|(name, _)| *name == room).map(|(_, rung)| *rung);
+    let mut broken = Vec::new();
+    for source in sources() {
+        let Some(here) = room(&source.path) else { continue };
+        if matches!(here, "lib" | "main") {
+            continue;
+        }
+        let Some(own) = rung(here) else {
+            broken.push(format!("{}: room '{here}' has no rung on the ladder", source.path));
+            continue;
+        };
+        for used in rooms_used(&source.text).into_iter().filter(|used| *used != here) {
+            match rung(used) {
+                Some(other) if other < own => {}
+                Some(other) => broken.push(format!("{}: uses '{used}' (rung {other}) from rung {own}", source.path)),
+                None => broken.push(format!("{}: 'crate::{used}' is no room", source.path)),
+            }
+        }
+    }
+    check(broken);
+}
+
+#[test]
+fn names_stay_behind_their_fences() {
+    let mut broken = Vec::new();
+    for source in sources().iter().filter(|source| source.path != "tests/it/tidy.rs") {
+        for (number, line) in code_lines(source) {
+            for (name, allowed, why) in FENCES {
+                if line.contains(name) && !allowed.iter().any(|prefix| source.path.starts_with(prefix)) {
+                    broken.push(format!("{}:{number}: {name}: {why}", source.path));
+                }
+            }
+        }
+    }
+    check(broken);
+}
+
+#[test]
+fn no_file_is_longer_than_a_reader_can_hold() {
+    let long = sources().into_iter().filter_map(|source| {
+        let lines = source.text.lines().count();
+        (lines > MAX_FILE_LINES).then(|| format!("{}: {lines} lines, at most {MAX_FILE_LINES}", source.path))
+    });
+    check(long.collect());
+}
+
+#[test]
+fn no_function_is_longer_than_a_screen() {
+    let mut broken = Vec::new();
+    for source in sources().iter().filter(|source| source.path.ends_with(".rs")) {
+        let lines: Vec<&str> = source.text.lines().collect();
+        for (start, line) in lines.iter().enumerate() {
+            let indent = line.len() - line.trim_start().len();
+            let is_function =
+                ["fn ", "pub fn ", "pub(super) fn ", "pub(crate) fn ", "async fn ", "pub async fn ", "const fn "]
+                    .iter()
+                    .any(|head| line.trim_start().starts_with(head));
+            if !is_function {
+                continue;
+            }
+            // A signature without a body, as in a trait, ends in a semicolon.
+            let opening =
+                lines[start..].iter().find(|line| line.ends_with('{') || line.ends_with(';') || line.ends_with('}'));
+            if opening.is_none_or(|line| !line.ends_with('{')) {
+                continue;
+            }
+            // rustfmt closes a function with a brace at its own indent.
+            let end = lines[start..].iter().position(|line| *line == format!("{}}}", " ".repeat(indent)));
+            if let Some(length) = end.filter(|&end| end + 1 > MAX_FUNCTION_LINES) {
+                broken.push(format!(
+                    "{}:{}: {} lines, at most {MAX_FUNCTION_LINES}",
+                    source.path,
+                    start + 1,
+                    length + 1
+                ));
+            }
+        }
+    }
+    check(broken);
+}
+
+#[test]
+fn every_file_opens_by_saying_what_it_is_for() {
+    let silent = sources().into_iter().filter(|source| source.path.ends_with(".rs") && !source.text.starts_with("//!"));
+    check(silent.map(|source| format!("{}: does not open with //!", source.path)).collect());
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let marks = ["todo!", "unimplemented!", "FIXME", "XXX", "#[ignore"];
+    let mut broken = Vec::new();
+    for source in sources().iter().filter(|source| source.path != "tests/it/tidy.rs") {
+        for (number, line) in source.text.lines().enumerate() {
+            for mark in marks.iter().filter(|mark| line.contains(**mark)) {
+                broken.push(format!("{}:{}: {mark}", source.path, number + 1));
+            }
+        }
+    }
+    check(broken);
+}
