@@ -7,4 +7,5 @@
 
 pub mod model;
 pub mod realtime;
+pub mod recorder;
 pub mod signal;
