@@ -1,1 +1,3 @@
 //! The one integration test binary: each module is a room's promise, tested through the library's public face.
+
+mod recorder;
