@@ -64,7 +64,8 @@ impl Recorder {
         let (opened, answer) = mpsc::sync_channel(1);
         let status = Arc::new(RecorderStatus::default());
         let shared = Arc::clone(&status);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
         let body = move || {
             runtime.block_on(async {
                 match Writer::open(settings, run, Arc::clone(&shared)).await {

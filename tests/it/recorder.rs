@@ -5,15 +5,16 @@ use std::{path::Path, sync::Arc};
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner::{
     model::{
-        Axis, Body, Device, DeviceSpec, FreeAxis, Joint, JointKind, Material, Placed, Pose, Robot, Shape, SourceFile, World,
+        Axis, Body, Device, DeviceSpec, FreeAxis, Joint, JointKind, Material, Placed, Pose, Robot, Shape, SourceFile,
+        World,
     },
     realtime::Mode,
     recorder::{
         BodyMass, Database, Engine, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome, Settings, WhenFull,
     },
     signal::{
-        Action, AppliedCommand, Attachment, BodyId, ClientId, Command, DeviceId, DeviceInfo, DeviceKind, Event, EventKind,
-        Field, JointId, Layout, Port, RobotId, StepIndex, StepRecord, Timestep,
+        Action, AppliedCommand, Attachment, BodyId, ClientId, Command, DeviceId, DeviceInfo, DeviceKind, Event,
+        EventKind, Field, JointId, Layout, Port, RobotId, StepIndex, StepRecord, Timestep,
     },
 };
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -172,7 +173,11 @@ fn every_step_of_every_body_is_there_once() {
     let id = summary.simulations[0].simulation_id;
     check_number(&file, "SELECT count(*) FROM simulationRow", 1000);
     check_number(&file, "SELECT count(DISTINCT step) FROM simulationRow WHERE step BETWEEN 1 AND 1000", 1000);
-    check_number(&file, &format!("SELECT count(*) FROM simulationRow WHERE simulationRowID = ({id} << 32) + step"), 1000);
+    check_number(
+        &file,
+        &format!("SELECT count(*) FROM simulationRow WHERE simulationRowID = ({id} << 32) + step"),
+        1000,
+    );
     for table in ["pose", "velocity", "forceAndTorque"] {
         check_number(&file, &format!("SELECT count(*) FROM {table}"), 1000 * BODIES);
     }
@@ -194,7 +199,8 @@ fn the_queries_of_appendix_5_run_as_printed() {
     log(settings(&file), steps(1..=5), finished(5));
     let id = log(settings(&file), steps(1..=10), finished(10)).simulations[0].simulation_id;
 
-    let legs = rows::<(f64, i64, f64, f64)>(&file, &include_str!("appendix5/legs.sql").replace("4045", &id.to_string()));
+    let legs =
+        rows::<(f64, i64, f64, f64)>(&file, &include_str!("appendix5/legs.sql").replace("4045", &id.to_string()));
     assert_eq!(legs.len(), 2 * 10);
     assert!(legs.iter().all(|&(time, _, x, _)| (time - x * 0.001).abs() < 1e-12), "{legs:?}");
 

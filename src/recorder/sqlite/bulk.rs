@@ -1,7 +1,7 @@
 //! Many rows a statement: through sqlx a statement costs far more than a row, so that single-row inserts would not keep up
 //! with 60 000 rows a second and these do so many times over.
 
-use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlSafeStr, SqlStr, query::Query};
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr, Sqlite, SqliteConnection, query::Query};
 
 use crate::recorder::rows::{Cell, Table};
 

@@ -17,7 +17,8 @@ pub(super) async fn run(
     resets: u64,
 ) -> Result<Keys, sqlx::Error> {
     let simulation = simulation(connection, run, every_n_steps, resets).await?;
-    let largest = "SELECT max((SELECT coalesce(max(bodyID), 0) FROM body), (SELECT coalesce(max(jointID), 0) FROM joint),
+    let largest =
+        "SELECT max((SELECT coalesce(max(bodyID), 0) FROM body), (SELECT coalesce(max(jointID), 0) FROM joint),
         (SELECT coalesce(max(componentID), 0) FROM robotComponent))";
     let largest: i64 = sqlx::query_scalar(largest).fetch_one(&mut *connection).await?;
     let keys = Keys { simulation, first_component: largest + 1 };
@@ -238,7 +239,8 @@ impl Registration<'_> {
                 .execute(&mut *self.connection)
                 .await?;
             for (ordinal, field) in info.fields.iter().enumerate() {
-                let query = sqlx::query("INSERT INTO deviceField (componentID, ordinal, field, unit) VALUES (?, ?, ?, ?)");
+                let query =
+                    sqlx::query("INSERT INTO deviceField (componentID, ordinal, field, unit) VALUES (?, ?, ?, ?)");
                 let query = query.bind(number).bind(ordinal as i64).bind(&field.name).bind(field.unit);
                 query.execute(&mut *self.connection).await?;
             }
