@@ -1,5 +1,7 @@
 //! The recorder through its public face: what comes in as records stands in the file, and nothing else.
 
+#![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
+
 use std::{path::Path, sync::Arc};
 
 use bevy_math::{DMat3, DQuat, DVec3};
@@ -305,6 +307,25 @@ fn a_log_ends_at_its_limit_with_an_event_and_is_complete_up_to_there() {
     check_number(&file, "SELECT step FROM event WHERE kind = 'logLimit'", last);
     check_number(&file, "SELECT max(step) FROM simulationRow", last);
     check_number(&file, "SELECT count(*) FROM body_state", last * BODIES);
+}
+
+#[test]
+fn a_failed_writer_asks_the_run_to_end_and_lets_nobody_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let recorder = Recorder::start(settings(&file), run()).unwrap();
+    execute(&file, "DROP TABLE body_state");
+    let (sender, status) = (recorder.sender(), recorder.status());
+    // Twice what the queue holds.
+    for record in steps(1..=20_000) {
+        sender.send(Arc::new(record)).unwrap();
+    }
+    drop(sender);
+    let error = recorder.finish(finished(20_000)).unwrap_err();
+    assert!(matches!(error, RecorderError::Database { .. }), "{error}");
+    assert!(status.failed() && status.stop_flag().load(std::sync::atomic::Ordering::Acquire));
+    check_number(&file, "SELECT count(*) FROM simulationRow", 0);
+    assert_eq!(rows::<(String,)>(&file, "SELECT status FROM simulation"), [("running".to_owned(),)]);
 }
 
 #[track_caller]
