@@ -9,7 +9,7 @@ mod rapier;
 mod settings;
 
 pub use mass::{MassProperties, mass_properties};
-pub use settings::Settings;
+pub use settings::{EngineKind, Settings};
 
 use bevy_math::DVec3;
 use thiserror::Error;
@@ -24,7 +24,9 @@ use crate::{
 /// # Errors
 /// When the engine cannot represent something in the world; the message names it and its place in the file.
 pub fn build(world: &World, timestep: Timestep, settings: &Settings) -> Result<Box<dyn Engine>, BuildError> {
-    Ok(Box::new(rapier::Rapier::build(world, timestep, settings)?))
+    match settings.engine {
+        EngineKind::Rapier => Ok(Box::new(rapier::Rapier::build(world, timestep, settings)?)),
+    }
 }
 
 /// An engine that has a world.

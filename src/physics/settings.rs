@@ -1,8 +1,24 @@
 //! How finely and how softly the engine works.
 
+/// The engines to choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineKind {
+    /// Dimforge's rapier.
+    Rapier,
+}
+
+impl EngineKind {
+    /// The engine of this name, in properties.toml.
+    pub fn named(name: &str) -> Option<Self> {
+        (name == "rapier").then_some(Self::Rapier)
+    }
+}
+
 /// Settings of the physics that are not part of the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    /// Which engine.
+    pub engine: EngineKind,
     /// Solver substeps in a timestep, at least 1.
     pub substeps: usize,
     /// Sweeps over all constraints in a substep, at least 1. Stiff motors need tens of them; they are cheap beside the rest.
@@ -22,6 +38,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            engine: EngineKind::Rapier,
             substeps: 1,
             solver_iterations: 50,
             contact_frequency_hz: 30.0,

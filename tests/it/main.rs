@@ -1,7 +1,9 @@
 //! The one integration test binary: each module is a room's promise, tested through the library's public face.
 
 mod physics;
+mod properties;
 mod realtime;
+mod recorder;
 mod scene;
 mod sim;
 mod tidy;

@@ -25,10 +25,14 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("rapier3d_f64", &["src/physics/"], "only the physics room knows an engine"),
     ("parry", &["src/physics/"], "only the physics room knows collision shapes"),
     ("quick_xml", &["src/xml/"], "only the reader knows XML"),
-    ("sqlx", &["src/recorder/"], "only the recorder knows SQL"),
+    ("sqlx", &["src/recorder/", "tests/it/recorder.rs"], "only the recorder knows SQL"),
     ("tokio::net", &["src/server/"], "only the server knows sockets"),
     ("std::net::Tcp", &["clients/", "tests/"], "only the server knows sockets"),
-    ("Instant::now", &["src/realtime/os.rs", "clients/", "tests/"], "only the clock's room reads a clock"),
+    (
+        "Instant::now",
+        &["src/realtime/os.rs", "src/recorder/writer.rs", "clients/", "tests/"],
+        "only the clock and the log's batches read a clock",
+    ),
     ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),
     ("glam::", &[], "glam comes through bevy_math"),
 ];

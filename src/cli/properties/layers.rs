@@ -1,0 +1,163 @@
+//! The layers over the defaults: a file, the environment, flags. Everything wrong in them is told at once.
+
+use std::fmt;
+
+use thiserror::Error;
+use toml::{
+    Spanned,
+    de::{DeString, DeTable, DeValue},
+};
+
+use super::table::{Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
+
+/// A properties file that has been read.
+#[derive(Debug, Clone, Copy)]
+pub struct PropertiesFile<'a> {
+    /// Its path, for messages.
+    pub path: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// A setting given on the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct Flag<'a> {
+    /// The flag as it was written, for messages, such as `--rate`.
+    pub name: &'a str,
+    /// The setting, as `section.key`.
+    pub key: &'a str,
+    /// The value.
+    pub text: &'a str,
+}
+
+/// Something wrong with a setting, and where: `file:line`, a variable or a flag.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{place}: {text}")]
+pub struct Problem {
+    /// Where it stands.
+    pub place: String,
+    /// What is wrong.
+    pub text: String,
+}
+
+/// Everything that is wrong, in the order of the layers.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct PropertiesError(pub Vec<Problem>);
+
+impl fmt::Display for PropertiesError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
+        formatter.write_str(&lines.join("\n"))
+    }
+}
+
+/// The values of all settings, in the order of the table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Layers {
+    pub(super) values: Vec<Value>,
+    problems: Vec<Problem>,
+}
+
+impl Layers {
+    pub(super) fn defaults() -> Self {
+        let default = |setting: &Setting| {
+            setting.kind.accept(&Raw::Plain(setting.default)).expect("a test holds every default to its own kind")
+        };
+        Self { values: SETTINGS.iter().map(default).collect(), problems: Vec::new() }
+    }
+
+    pub(super) fn file(&mut self, file: PropertiesFile<'_>) {
+        let place = |at: usize| format!("{}:{}", file.path, file.text[..at].matches('\n').count() + 1);
+        let (table, errors) = DeTable::parse_recoverable(file.text);
+        for error in errors {
+            self.problem(place(error.span().map_or(0, |span| span.start)), error.message().to_owned());
+        }
+        for (section, content) in in_order(table.get_ref()) {
+            let name = section.get_ref().as_ref();
+            if !SETTINGS.iter().any(|setting| setting.section == name) {
+                let hint = nearest(name, SETTINGS.iter().map(|setting| setting.section.to_owned()));
+                self.problem(place(section.span().start), format!("[{name}] is not a section of settings{hint}"));
+            } else if let DeValue::Table(settings) = content.get_ref() {
+                for (key, value) in in_order(settings) {
+                    let path = format!("{name}.{}", key.get_ref());
+                    let shown = &file.text[value.span()];
+                    self.set(&place(key.span().start), &path, &raw(value), shown);
+                }
+            } else {
+                let text = format!("{name}: expected a section, [{name}], got {}", &file.text[content.span()]);
+                self.problem(place(section.span().start), text);
+            }
+        }
+    }
+
+    pub(super) fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
+        let ours = variables.into_iter().filter(|(name, _)| name.starts_with(VARIABLE_PREFIX));
+        for (name, text) in ours {
+            match SETTINGS.iter().find(|setting| setting.variable() == name) {
+                Some(setting) => self.set(&name, &setting.path(), &Raw::Plain(&text), &text),
+                None => {
+                    let hint = nearest(&name, SETTINGS.iter().map(Setting::variable));
+                    self.problem(name, format!("this variable is not of a setting{hint}"));
+                }
+            }
+        }
+    }
+
+    pub(super) fn flags(&mut self, flags: &[Flag<'_>]) {
+        for flag in flags {
+            self.set(flag.name, flag.key, &Raw::Plain(flag.text), flag.text);
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Vec<Value>, PropertiesError> {
+        if self.problems.is_empty() { Ok(self.values) } else { Err(PropertiesError(self.problems)) }
+    }
+
+    fn set(&mut self, place: &str, path: &str, raw: &Raw<'_>, shown: &str) {
+        let Some(index) = SETTINGS.iter().position(|setting| setting.path() == path) else {
+            let hint = nearest(path, SETTINGS.iter().map(Setting::path));
+            return self.problem(place.to_owned(), format!("{path} is not a setting{hint}"));
+        };
+        let kind = SETTINGS[index].kind;
+        match kind.accept(raw) {
+            Some(value) => self.values[index] = value,
+            None => self.problem(place.to_owned(), format!("{path}: expected {}, got `{shown}`", kind.expected())),
+        }
+    }
+
+    fn problem(&mut self, place: String, text: String) {
+        self.problems.push(Problem { place, text });
+    }
+}
+
+/// The entries as they stand in the file; the table itself has them by name.
+fn in_order<'a, 'i>(
+    table: &'a DeTable<'i>,
+) -> impl Iterator<Item = (&'a Spanned<DeString<'i>>, &'a Spanned<DeValue<'i>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries.into_iter()
+}
+
+fn raw<'a>(value: &Spanned<DeValue<'_>>) -> Raw<'a> {
+    match value.get_ref() {
+        DeValue::String(text) => Raw::Typed(Value::Text(text.to_string())),
+        DeValue::Integer(integer) => {
+            i64::from_str_radix(integer.as_str(), integer.radix()).map_or(Raw::Other, |i| Raw::Typed(Value::Integer(i)))
+        }
+        DeValue::Float(real) => real.as_str().parse().map_or(Raw::Other, |value| Raw::Typed(Value::Real(value))),
+        DeValue::Boolean(value) => Raw::Typed(Value::Boolean(*value)),
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => Raw::Other,
+    }
+}
+
+/// A question that offers the candidate closest to `name`, if `name` begins it or is a slip of the hand away.
+fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> String {
+    let distance = |candidate: &String| match candidate.starts_with(name) {
+        true => 0,
+        false => strsim::damerau_levenshtein(name, candidate),
+    };
+    let ranked = candidates.map(|candidate| (distance(&candidate), candidate));
+    let closest = ranked.min_by_key(|(distance, _)| *distance).filter(|(distance, _)| *distance <= name.len() / 3);
+    closest.map_or_else(String::new, |(_, candidate)| format!("; did you mean {candidate}?"))
+}

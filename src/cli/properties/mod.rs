@@ -1,0 +1,218 @@
+//! The settings of a run, from four layers: defaults, a properties file, the environment, flags.
+//!
+//! It opens no file and reads no environment itself; both are given to it. Start at `table`, the one list of settings, then
+//! [`Properties::load`].
+
+mod layers;
+mod table;
+mod text;
+
+use std::{net::IpAddr, path::PathBuf};
+
+pub use layers::{Flag, Problem, PropertiesError, PropertiesFile};
+pub use text::default_properties;
+
+use crate::{
+    physics::{self, EngineKind},
+    realtime::{Mode, OnOverrun, Scheduling},
+    recorder::{self, Database, WhenFull},
+    signal::Timestep,
+};
+use layers::Layers;
+use table::{SETTINGS, Value};
+
+/// Every setting, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Properties {
+    /// The world and its clock.
+    pub simulation: Simulation,
+    /// The physics engine.
+    pub physics: physics::Settings,
+    /// The log; `None` where it is not wanted.
+    pub log: Option<recorder::Settings>,
+    /// The ports.
+    pub server: Server,
+    /// What is asked of the operating system.
+    pub realtime: Scheduling,
+    effective: String,
+}
+
+/// The section `simulation`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Simulation {
+    /// The world to simulate.
+    pub world_file: PathBuf,
+    /// Clock mode.
+    pub mode: Mode,
+    /// Simulated seconds per wall second in real time.
+    pub rate: f64,
+    /// Length of a step.
+    pub timestep: Timestep,
+    /// Simulated time after which the run ends, in seconds; `None` is no end.
+    pub duration_s: Option<f64>,
+    /// True if the clock waits for PLAY.
+    pub start_paused: bool,
+    /// How many steps the clock may be behind before it is overrun.
+    pub max_catchup_steps: u64,
+    /// What an overrun clock does.
+    pub on_overrun: OnOverrun,
+}
+
+/// The section `server`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Address of all ports.
+    pub bind: IpAddr,
+    /// Port of the control protocol; 0 is any free one.
+    pub control_port: u16,
+    /// What a client must say first; `None` asks for nothing.
+    pub token: Option<String>,
+}
+
+impl Properties {
+    /// Puts the layers on top of each other: the defaults, `file`, those of `variables` whose names begin with
+    /// `SIMPARTNER_`, `flags`.
+    ///
+    /// # Errors
+    /// All unknown keys, wrong types and values out of range, with file and line, variable or flag.
+    pub fn load(
+        file: Option<PropertiesFile<'_>>,
+        variables: impl IntoIterator<Item = (String, String)>,
+        flags: &[Flag<'_>],
+    ) -> Result<Self, PropertiesError> {
+        let mut layers = Layers::defaults();
+        if let Some(file) = file {
+            layers.file(file);
+        }
+        layers.environment(variables);
+        layers.flags(flags);
+        Ok(Self::from_values(layers.finish()?).0)
+    }
+
+    /// All effective values as a properties file, for the log; a token is left out.
+    pub fn effective_text(&self) -> &str {
+        &self.effective
+    }
+
+    /// Also returns which settings were read, for the test that all are.
+    fn from_values(values: Vec<Value>) -> (Self, Vec<bool>) {
+        let effective = text::effective(&values);
+        let mut checked = Checked { read: vec![false; values.len()], values };
+        let logged = checked.boolean("log.enabled");
+        let log = checked.log();
+        let properties = Self {
+            simulation: checked.simulation(),
+            physics: checked.physics(),
+            log: logged.then_some(log),
+            server: checked.server(),
+            realtime: checked.realtime(),
+            effective,
+        };
+        (properties, checked.read)
+    }
+}
+
+/// Values that their settings have accepted, on the way into their types.
+struct Checked {
+    values: Vec<Value>,
+    read: Vec<bool>,
+}
+
+/// Why no conversion here can fail.
+const ACCEPTED: &str = "the setting's kind has accepted only values of this type and range";
+
+impl Checked {
+    fn simulation(&mut self) -> Simulation {
+        Simulation {
+            world_file: self.text("simulation.world_file").into(),
+            mode: if self.text("simulation.mode") == "fast" { Mode::Fast } else { Mode::RealTime },
+            rate: self.real("simulation.rate"),
+            timestep: Timestep::from_seconds(self.real("simulation.timestep_s")).expect(ACCEPTED),
+            duration_s: Some(self.real("simulation.duration_s")).filter(|&duration| duration > 0.0),
+            start_paused: self.boolean("simulation.start_paused"),
+            max_catchup_steps: self.count("simulation.max_catchup_steps"),
+            on_overrun: if self.text("simulation.on_overrun") == "stop" { OnOverrun::Stop } else { OnOverrun::Slip },
+        }
+    }
+
+    fn physics(&mut self) -> physics::Settings {
+        physics::Settings {
+            engine: EngineKind::named(&self.text("physics.engine")).expect(ACCEPTED),
+            substeps: self.count("physics.substeps"),
+            solver_iterations: self.count("physics.solver_iterations"),
+            contact_frequency_hz: self.real("physics.contact_frequency_hz"),
+            contact_damping_ratio: self.real("physics.contact_damping_ratio"),
+            contact_max_correcting_velocity_m_per_s: self.real("physics.contact_max_correcting_velocity_m_per_s"),
+            contact_surface_layer_m: self.real("physics.contact_surface_layer_m"),
+            auto_disable: self.boolean("physics.auto_disable"),
+        }
+    }
+
+    fn log(&mut self) -> recorder::Settings {
+        recorder::Settings {
+            database: Database::parse(&self.text("log.database")).expect(ACCEPTED),
+            every_n_steps: self.count("log.every_n_steps"),
+            limit_mb: self.count("log.limit_mb"),
+            when_full: if self.text("log.when_full") == "end_run" { WhenFull::EndRun } else { WhenFull::EndLog },
+        }
+    }
+
+    fn server(&mut self) -> Server {
+        Server {
+            bind: self.text("server.bind").parse().expect(ACCEPTED),
+            control_port: self.count("server.control_port"),
+            token: Some(self.text("server.token")).filter(|token| !token.is_empty()),
+        }
+    }
+
+    fn realtime(&mut self) -> Scheduling {
+        Scheduling { priority: self.count("realtime.priority"), lock_memory: self.boolean("realtime.lock_memory") }
+    }
+
+    fn value(&mut self, path: &str) -> &Value {
+        let index = SETTINGS.iter().position(|setting| setting.path() == path);
+        let index = index.expect("every path named here is in the table: each run reads them all");
+        self.read[index] = true;
+        &self.values[index]
+    }
+
+    fn boolean(&mut self, path: &str) -> bool {
+        match self.value(path) {
+            Value::Boolean(value) => *value,
+            other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
+        }
+    }
+
+    fn count<T: TryFrom<i64>>(&mut self, path: &str) -> T {
+        match self.value(path) {
+            Value::Integer(value) => T::try_from(*value).ok().expect(ACCEPTED),
+            other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
+        }
+    }
+
+    fn real(&mut self, path: &str) -> f64 {
+        match self.value(path) {
+            Value::Real(value) => *value,
+            other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
+        }
+    }
+
+    fn text(&mut self, path: &str) -> String {
+        match self.value(path) {
+            Value::Text(text) => text.clone(),
+            other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_read() {
+        let (_, read) = Properties::from_values(Layers::defaults().values);
+        let unread: Vec<String> = SETTINGS.iter().zip(read).filter(|(_, read)| !read).map(|(s, _)| s.path()).collect();
+        assert_eq!(unread, Vec::<String>::new());
+    }
+}

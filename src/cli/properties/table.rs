@@ -1,0 +1,276 @@
+//! The one table of settings. Parsing, the names of environment variables, error messages and `properties.toml` itself
+//! follow from it.
+
+use std::net::IpAddr;
+
+use crate::{recorder::Database, signal::Timestep};
+
+/// A setting.
+#[derive(Debug)]
+pub(super) struct Setting {
+    pub(super) section: &'static str,
+    pub(super) key: &'static str,
+    pub(super) kind: Kind,
+    /// As it would be written on the command line.
+    pub(super) default: &'static str,
+    pub(super) doc: &'static str,
+}
+
+/// What a setting takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Boolean,
+    Integer {
+        lowest: i64,
+        highest: i64,
+    },
+    Real {
+        lowest: f64,
+        highest: f64,
+    },
+    Timestep,
+    Word(&'static [&'static str]),
+    File,
+    Database,
+    Address,
+    /// A text that does not go into the log.
+    Secret,
+}
+
+/// A value of a setting.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Boolean(bool),
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+/// A value as it came, before the setting has accepted it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Raw<'a> {
+    /// From a file, where texts are in quotes.
+    Typed(Value),
+    /// From a variable or a flag, where they are not.
+    Plain(&'a str),
+    /// From a file: a table, a list or a date, which no setting takes.
+    Other,
+}
+
+impl Setting {
+    /// `section.key`.
+    pub(super) fn path(&self) -> String {
+        format!("{}.{}", self.section, self.key)
+    }
+
+    /// Name of its environment variable.
+    pub(super) fn variable(&self) -> String {
+        format!("{VARIABLE_PREFIX}{}_{}", self.section, self.key).to_uppercase()
+    }
+}
+
+/// How the names of all environment variables begin.
+pub(super) const VARIABLE_PREFIX: &str = "SIMPARTNER_";
+
+impl Kind {
+    /// The value, if the setting takes it.
+    pub(super) fn accept(self, raw: &Raw<'_>) -> Option<Value> {
+        match self {
+            Self::Boolean => raw.boolean().map(Value::Boolean),
+            Self::Integer { lowest, highest } => {
+                raw.integer().filter(|value| (lowest..=highest).contains(value)).map(Value::Integer)
+            }
+            Self::Real { lowest, highest } => {
+                raw.real().filter(|value| (lowest..=highest).contains(value)).map(Value::Real)
+            }
+            Self::Timestep => raw.real().filter(|&value| Timestep::from_seconds(value).is_ok()).map(Value::Real),
+            Self::Word(words) => raw.text_if(|text| words.contains(&text)),
+            Self::File => raw.text_if(|text| !text.is_empty()),
+            Self::Database => raw.text_if(|text| Database::parse(text).is_ok()),
+            Self::Address => raw.text_if(|text| text.parse::<IpAddr>().is_ok()),
+            Self::Secret => raw.text_if(|_| true),
+        }
+    }
+
+    /// What it takes, for people.
+    pub(super) fn expected(self) -> String {
+        match self {
+            Self::Boolean => "true or false".into(),
+            Self::Integer { lowest, highest } => format!("a whole number from {lowest} to {highest}"),
+            Self::Real { lowest, highest } => format!("a number from {lowest} to {highest}"),
+            Self::Timestep => "a number from 0.000001 to 0.1 that is a whole number of nanoseconds".into(),
+            Self::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
+            Self::File => "the name of a file".into(),
+            Self::Database => "a database address of the form sqlite:FILE".into(),
+            Self::Address => "an IP address".into(),
+            Self::Secret => "a text".into(),
+        }
+    }
+}
+
+impl Raw<'_> {
+    fn boolean(&self) -> Option<bool> {
+        match self {
+            Self::Typed(Value::Boolean(value)) => Some(*value),
+            Self::Plain(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Typed(Value::Integer(value)) => Some(*value),
+            Self::Plain(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn real(&self) -> Option<f64> {
+        match self {
+            Self::Typed(Value::Real(value)) => Some(*value),
+            Self::Typed(Value::Integer(value)) => Some(*value as f64),
+            Self::Plain(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn text_if(&self, accepted: impl Fn(&str) -> bool) -> Option<Value> {
+        match self {
+            Self::Typed(Value::Text(text)) if accepted(text) => Some(Value::Text(text.clone())),
+            Self::Plain(text) if accepted(text) => Some(Value::Text((*text).into())),
+            _ => None,
+        }
+    }
+}
+
+const fn setting(
+    section: &'static str,
+    key: &'static str,
+    kind: Kind,
+    default: &'static str,
+    doc: &'static str,
+) -> Setting {
+    Setting { section, key, kind, default, doc }
+}
+
+const fn real(lowest: f64, highest: f64) -> Kind {
+    Kind::Real { lowest, highest }
+}
+
+const fn integer(lowest: i64, highest: i64) -> Kind {
+    Kind::Integer { lowest, highest }
+}
+
+/// Every setting, section by section, in the order of the file.
+pub(super) const SETTINGS: &[Setting] = &[
+    setting("simulation", "world_file", Kind::File, "worlds/flat.xml", "The world to simulate."),
+    setting(
+        "simulation",
+        "mode",
+        Kind::Word(&["realtime", "fast"]),
+        "realtime",
+        "Whether every step has its deadline or follows the one before at once.",
+    ),
+    setting("simulation", "rate", real(0.001, 1000.0), "1.0", "Simulated seconds per wall second in realtime."),
+    setting("simulation", "timestep_s", Kind::Timestep, "0.001", "Length of a step."),
+    setting("simulation", "duration_s", real(0.0, 1e9), "0.0", "Simulated time after which the run ends; 0 is no end."),
+    setting("simulation", "start_paused", Kind::Boolean, "false", "Whether the clock waits for PLAY."),
+    setting(
+        "simulation",
+        "max_catchup_steps",
+        integer(1, 1_000_000),
+        "50",
+        "How many steps the clock may be behind before it is overrun.",
+    ),
+    setting(
+        "simulation",
+        "on_overrun",
+        Kind::Word(&["slip", "stop"]),
+        "slip",
+        "An overrun clock gives the lost time up and logs it, or ends the run.",
+    ),
+    setting("physics", "engine", Kind::Word(&["rapier"]), "rapier", "The physics engine."),
+    setting("physics", "substeps", integer(1, 1000), "1", "Solver substeps in a step."),
+    setting(
+        "physics",
+        "solver_iterations",
+        integer(1, 1000),
+        "50",
+        "Sweeps over all constraints in a substep; stiff motors need tens of them.",
+    ),
+    setting(
+        "physics",
+        "contact_frequency_hz",
+        real(0.1, 10_000.0),
+        "30.0",
+        "Stiffness of contacts, as the natural frequency of the spring that pushes bodies apart.",
+    ),
+    setting(
+        "physics",
+        "contact_damping_ratio",
+        real(0.0, 1000.0),
+        "10.0",
+        "Damping ratio of that spring; above 1 it does not swing.",
+    ),
+    setting(
+        "physics",
+        "contact_max_correcting_velocity_m_per_s",
+        real(0.0, 1000.0),
+        "3.0",
+        "Largest speed at which bodies in each other are pushed apart.",
+    ),
+    setting(
+        "physics",
+        "contact_surface_layer_m",
+        real(0.0, 1.0),
+        "0.005",
+        "Depth to which bodies may sink into each other without being pushed apart.",
+    ),
+    setting(
+        "physics",
+        "auto_disable",
+        Kind::Boolean,
+        "false",
+        "Whether objects at rest sleep until something touches them; robots never do.",
+    ),
+    setting("log", "enabled", Kind::Boolean, "true", "Whether the run is logged."),
+    setting("log", "database", Kind::Database, "sqlite:simpartner.db", "The database, created if missing."),
+    setting(
+        "log",
+        "every_n_steps",
+        integer(1, 1_000_000_000),
+        "1",
+        "One step in so many is logged; commands and events always are.",
+    ),
+    setting(
+        "log",
+        "limit_mb",
+        integer(1, 1_000_000_000),
+        "10240",
+        "How much the database may grow in a run, so that a server left alone does not fill the disk.",
+    ),
+    setting(
+        "log",
+        "when_full",
+        Kind::Word(&["end_log", "end_run"]),
+        "end_log",
+        "At that limit the log ends and the simulation goes on, or both end.",
+    ),
+    setting("server", "bind", Kind::Address, "127.0.0.1", "Address of all ports; 0.0.0.0 opens them to the network."),
+    setting("server", "control_port", integer(0, 65_535), "6500", "Port of the control protocol; 0 is any free one."),
+    setting(
+        "server",
+        "token",
+        Kind::Secret,
+        "",
+        "What a client must say before anything else; empty asks for nothing.",
+    ),
+    setting(
+        "realtime",
+        "priority",
+        integer(0, 99),
+        "80",
+        "SCHED_FIFO priority to ask for in realtime, 1 to 99; 0 does not ask.",
+    ),
+    setting("realtime", "lock_memory", Kind::Boolean, "true", "Whether to ask for memory that is never swapped out."),
+];

@@ -1,0 +1,89 @@
+//! What the log tells of a run as a whole, at its start and at its end.
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{
+    model::World,
+    physics::{EngineIdentity, MassProperties},
+    realtime::Mode,
+    signal::{Event, Layout, Timestep},
+};
+
+/// A run before its first step.
+#[derive(Debug, Clone)]
+pub struct RunDescription {
+    /// The model.
+    pub world: Arc<World>,
+    /// What stands where in the records.
+    pub layout: Arc<Layout>,
+    /// Mass and inertia of every body, in the order of the world's list. Those of fixed bodies are not read.
+    pub masses: Vec<MassProperties>,
+    /// Length of a step.
+    pub timestep: Timestep,
+    /// The effective properties as a text.
+    pub properties: String,
+    /// The engine.
+    pub engine: EngineIdentity,
+    /// What the program was built for: architecture, operating system, and what else tells builds apart.
+    pub target: String,
+    /// Clock mode at the start.
+    pub mode: Mode,
+    /// What the operating system granted the physics thread, for people.
+    pub realtime_grants: String,
+}
+
+/// A run after its last step. With resets it describes the part after the last one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunOutcome {
+    /// How it ended, such as `finished` or `stopped`.
+    pub status: String,
+    /// Steps made, logged or not.
+    pub steps: u64,
+    /// How often the clock was re-anchored.
+    pub slips: u64,
+    /// How late the steps began; `None` without deadlines.
+    pub lateness: Option<Lateness>,
+    /// Simulated seconds per wall second.
+    pub real_time_factor: f64,
+    /// Hash of the final state, hexadecimal.
+    pub state_hash: String,
+    /// Events that came after the last record.
+    pub events: Vec<Event>,
+}
+
+/// Lateness of the steps' starts, nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lateness {
+    /// Half of the steps were no later.
+    pub p50_ns: u64,
+    /// 99 % of the steps were no later.
+    pub p99_ns: u64,
+    /// 99.9 % of the steps were no later.
+    pub p999_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSummary {
+    /// The database file.
+    pub path: PathBuf,
+    /// The runs: one, and one more for each reset.
+    pub simulations: Vec<SimulationSummary>,
+    /// How much the file grew, in bytes.
+    pub bytes: u64,
+    /// Why and after which step the log ended before the run did, if it did.
+    pub ended_early: Option<String>,
+}
+
+/// One run in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SimulationSummary {
+    /// Its number in the database.
+    pub simulation_id: i64,
+    /// Steps logged.
+    pub steps_logged: u64,
+    /// Rows written for them, in all tables.
+    pub rows: u64,
+}

@@ -1,0 +1,4 @@
+SELECT SimulationRow.simulationTime, avg(Pose.x), avg(Pose.y)
+FROM Pose, SimulationRow
+WHERE Pose.simulationRowID = simulationRow.simulationrowID
+GROUP BY Pose.simulationRowID;
