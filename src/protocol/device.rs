@@ -1,0 +1,174 @@
+//! What a client may say to a device, and what it is told.
+
+use super::{
+    Refusal,
+    number::{excerpt, read_numbers, write_numbers},
+};
+use crate::signal::{Action, Configuration, DeviceInfo, DeviceKind, StepIndex, Timestep};
+
+/// Fastest rate a sensor can be asked for, Hz; it is bounded by the timestep anyway.
+const MAX_RATE_HZ: f64 = 1e6;
+
+/// A message for a device, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DeviceRequest {
+    /// `<>` or an empty line: the reading or the state, as a frame.
+    Poll,
+    /// `GET`: the same with step and time.
+    Get,
+    /// `SUB n`: the same every n-th step; 0 ends it.
+    Subscribe(u64),
+    /// `INFO`.
+    Info,
+    /// A command: a frame, `SET @step`, or `CFG`.
+    Command {
+        /// What it does.
+        action: Action,
+        /// The step it is for; `None` is the next one.
+        at: Option<StepIndex>,
+        /// How it is answered.
+        answer: Answer,
+    },
+}
+
+/// How an accepted command is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// With the state before it, as a frame.
+    PreviousState,
+    /// With `OK`.
+    Ok,
+}
+
+/// Reads a message for this device.
+///
+/// # Errors
+/// When the device cannot do what it says, or its numbers do not fit.
+pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refusal> {
+    let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
+    match (verb, rest) {
+        ("", _) => Ok(DeviceRequest::Poll),
+        ("GET", "") => Ok(DeviceRequest::Get),
+        ("INFO", "") => Ok(DeviceRequest::Info),
+        ("SUB", _) => whole_number("SUB", rest).map(DeviceRequest::Subscribe),
+        ("SET", _) => set(info, rest),
+        ("CFG", _) => {
+            configure(info, rest).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
+        }
+        _ => {
+            command(info, text).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::PreviousState })
+        }
+    }
+}
+
+/// Reads a command frame for this device, with or without its brackets.
+///
+/// # Errors
+/// When the device takes no commands, or the numbers do not fit it.
+pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
+    let text = text.trim();
+    let text = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text);
+    if info.kind == DeviceKind::EchoSensor {
+        return Ok(Action::Hear);
+    }
+    let lengths = info.kind.command_lengths();
+    if lengths.is_empty() || text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let known = if lengths.is_empty() { SENSOR_VERBS } else { ACTUATOR_VERBS };
+        return Err(Refusal::Verb { got: excerpt(text), known });
+    }
+    let values = read_numbers(text)?;
+    if !lengths.contains(&values.len()) {
+        let expected = lengths.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
+        return Err(Refusal::Count { expected, got: values.len() });
+    }
+    // A short frame is the end of the long one: it leaves what stands before it as it is.
+    let fields = &info.fields[info.fields.len() - values.len()..];
+    for (field, &value) in fields.iter().zip(&values) {
+        if !(field.lowest..=field.highest).contains(&value) {
+            let expected = format!("{} to {} {}", field.lowest, field.highest, field.unit);
+            return Err(Refusal::Range { name: field.name.clone(), expected, got: value });
+        }
+    }
+    Ok(Action::Drive(values))
+}
+
+const SENSOR_VERBS: &str = "<>, GET, SUB n, INFO or CFG key=value";
+const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n, INFO or SET @step frame";
+
+/// `SET @step v,v,...`, or `SET v,v,...` for the next step.
+fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
+    let (at, frame) = match rest.strip_prefix('@') {
+        Some(rest) => {
+            let (step, frame) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            (Some(StepIndex(whole_number("SET @", step)?)), frame)
+        }
+        None => (None, rest),
+    };
+    Ok(DeviceRequest::Command { action: command(info, frame)?, at, answer: Answer::Ok })
+}
+
+/// `CFG key=value ...`: `rate` in Hz of every sensor, `range` in metres of a scanner.
+fn configure(info: &DeviceInfo, rest: &str) -> Result<Action, Refusal> {
+    let scanner = info.kind == DeviceKind::ScannerSensor;
+    let known = match info.kind {
+        DeviceKind::ScannerSensor => "rate=HZ or range=M",
+        DeviceKind::PositionSensor => "rate=HZ",
+        DeviceKind::EchoSensor | DeviceKind::JointController | DeviceKind::AngleController => {
+            return Err(Refusal::Parameter(format!("a {} has no parameters", info.kind)));
+        }
+    };
+    let mut parameters = Vec::new();
+    for (index, word) in rest.split_ascii_whitespace().enumerate() {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let highest = match key {
+            "rate" => MAX_RATE_HZ,
+            // A scanner sees less far if it is told to, never farther than it was made for.
+            "range" if scanner => info.fields.first().map_or(0.0, |field| field.highest),
+            _ => return Err(Refusal::Parameter(format!("expected {known}, got '{}'", excerpt(word)))),
+        };
+        let number = read_numbers(value).ok().filter(|numbers| numbers.len() == 1).map(|numbers| numbers[0]);
+        let number = number.ok_or_else(|| Refusal::NotANumber { place: index + 1, got: excerpt(value) })?;
+        if !(number > 0.0 && number <= highest) {
+            let expected = format!("above 0 to {highest}");
+            return Err(Refusal::Range { name: key.to_owned(), expected, got: number });
+        }
+        parameters.push(if key == "rate" { Configuration::RateHz(number) } else { Configuration::RangeM(number) });
+    }
+    if parameters.is_empty() {
+        return Err(Refusal::Parameter(format!("expected {known}")));
+    }
+    Ok(Action::Configure(parameters))
+}
+
+pub(super) fn whole_number(what: &str, text: &str) -> Result<u64, Refusal> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse()
+        .ok()
+        .filter(|_| digits)
+        .ok_or_else(|| Refusal::Parameter(format!("expected a whole number behind {what}, got '{}'", excerpt(text))))
+}
+
+/// `S step time v,v,...`, with ` dropped=n` if samples were missed.
+pub fn write_sample(step: StepIndex, timestep: Timestep, values: &[f64], dropped: u64, text: &mut String) {
+    text.push_str(&format!("S {step} {} ", timestep.seconds_at(step)));
+    write_numbers(values, text);
+    if dropped > 0 {
+        text.push_str(&format!(" dropped={dropped}"));
+    }
+    text.push('\n');
+}
+
+/// `OK name=.. kind=.. robot=.. body=.. port=.. rate=.. fields=name[unit],...`
+pub fn describe(info: &DeviceInfo, timestep: Timestep, port: u16) -> String {
+    let fields: Vec<String> = info.fields.iter().map(|field| format!("{}[{}]", field.name, field.unit)).collect();
+    let rate = 1.0 / (info.interval_steps as f64 * timestep.seconds());
+    format!(
+        "OK name={} kind={} robot={} {}={} port={port} rate={rate} fields={}",
+        info.name,
+        info.kind,
+        info.robot,
+        info.attachment.noun(),
+        info.attachment.name(),
+        fields.join(",").replace(' ', "."),
+    )
+}

@@ -1,0 +1,81 @@
+//! The wire, as seen by any client in any language: plain text over TCP, one port for every sensor and actuator, and one for
+//! the clock. This page is the contract.
+//!
+//! The room is sans-IO: bytes, records and time are arguments. It knows nothing of sockets, threads and the physics. Start at
+//! [`DeviceSession`].
+//!
+//! # Connecting
+//! The server listens, on loopback unless told otherwise. On a device port it speaks first: a sensor sends its reading, an
+//! actuator its present state, as one frame. Any number of clients may use a device; of commands the latest wins, and every
+//! one is logged. A server bound to another address wants `TOKEN xxxx` as the first line of every connection, and says nothing
+//! before. A connection that opens with an HTTP request line is closed without a word.
+//!
+//! # Messages
+//! A message is a line ending in LF (a CR before it is ignored) or a frame `<...>` with or without a line end. It is UTF-8 and
+//! has at most 4096 bytes. Messages may follow each other in one segment and may be split anywhere. Numbers are finite
+//! decimals; those the server sends read back as the same f64.
+//!
+//! | client sends | server answers | meaning |
+//! |---|---|---|
+//! | `<>` or an empty line | `<v,v,...>` | poll: a sensor's newest reading, an actuator's present state |
+//! | `<v,v,...>` or `v,v,...` | `<v,v,...>` | a command for an actuator; the answer is its previous state |
+//! | `GET` | `S step time v,v,...` | poll with step and simulated time in seconds |
+//! | `SUB n` | `OK`, then `S ...` | stream every n-th step; a reader that missed samples finds ` dropped=k` at the end |
+//! | `SUB 0` | `OK` | end of the stream |
+//! | `INFO` | `OK name=.. kind=.. robot=.. body=.. port=.. rate=.. fields=x[m],..` | what the device is; blanks in units are written as dots |
+//! | `SET @step v,v,...` | `OK` | a command that takes effect at exactly that step |
+//! | `CFG rate=100 range=5` | `OK` | parameters of a sensor: rate in Hz; range of a scanner in metres, up to the model's |
+//! | anything else | `ERR code text` | nothing has changed and the connection stays open |
+//!
+//! # Devices
+//! | device | command | state or reading |
+//! |---|---|---|
+//! | `EchoSensor` | any text | the last text it was sent |
+//! | `PositionSensor` | | x, y, z of its mount in the world, m |
+//! | `ScannerSensor` | | distances in m, from minus to plus the half angle about its z axis in its z-x plane |
+//! | `JointController` | 3 maximum forces, 3 velocities | the same six |
+//! | `AngleController` | 3 maximum forces, 3 angles, P, I, D; or 3 angles, P, I, D | all nine |
+//!
+//! The three values belong to the joint's three local axes; those of a hinge and a slider belong to the third. A value for an
+//! axis that the joint locks is accepted, stored and reported, and moves nothing. Until its first command an actuator holds
+//! its initial pose with at most 1000 N (N m) an axis.
+//!
+//! # The control port
+//! | client sends | server answers | meaning |
+//! |---|---|---|
+//! | `STATE` or an empty line | `OK state=PLAYING step=.. time=.. timestep=.. mode=.. rate=.. rtf=.. slips=.. epoch=..` | where the simulation stands |
+//! | `PLAY [rate]` | `OK state=..` | let the clock run |
+//! | `PAUSE` | `OK state=..` | stop it after the step under way |
+//! | `STEP [n]` | `OK state=..` when the steps are made | from pause: n steps at once |
+//! | `RUNTO t` | `OK state=..` when it is t | from pause: play until simulated time t, then pause |
+//! | `RESET` | `OK state=..` | rebuild the world; equal to a fresh start bit for bit |
+//! | `DEVICES` | a line `DEVICE name=.. kind=.. robot=.. joint=.. port=.. bound=..` for each, then `OK n` | what there is; `port` is the model's, `bound` the one to connect to |
+//! | `MODE realtime`, `MODE fast` | `OK state=..` | whether steps have deadlines |
+//! | `SYNC token` | `DONE step token` | all commands sent before have been taken in; they act from step + 1 on |
+//! | `QUIT` | `OK state=QUITTING ..` | end the run cleanly |
+//! | `HELP` | `OK` and the verbs | |
+//!
+//! # Refusals
+//! `ERR 1` unknown verb, `2` wrong number of numbers, `3` not a finite decimal, `4` out of range, `5` too long or no text,
+//! `6` busy, `7` not in this state, `8` wrong parameter, `9` no token. The text says what was expected and what came.
+//!
+//! # What makes a run repeatable
+//! A command takes effect at a step boundary only, and the log holds step, order, client, text and answer. Simulated time is
+//! the step's number times the timestep. Clients never hold the physics up. A slow reader gets the latest value and is told how
+//! many it missed.
+
+mod board;
+mod control;
+mod device;
+mod framing;
+mod number;
+mod refusal;
+mod session;
+
+pub use board::{CommandBoard, Order};
+pub use control::{CONTROL_VERBS, ControlRequest, read_control};
+pub use device::{command, describe};
+pub use framing::{Decoder, MAX_MESSAGE, Message};
+pub use number::{frame, read_numbers};
+pub use refusal::Refusal;
+pub use session::{DeviceSession, Flow, too_long};

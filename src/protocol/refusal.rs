@@ -1,0 +1,84 @@
+//! Why a message is refused. The state is then unchanged and the connection stays open.
+
+use std::fmt;
+
+/// A refusal, printed as `ERR code text`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// 1: no such verb here.
+    Verb {
+        /// What came.
+        got: String,
+        /// What would be understood.
+        known: &'static str,
+    },
+    /// 2: a frame with the wrong number of numbers.
+    Count {
+        /// The lengths this device takes, in words.
+        expected: String,
+        /// How many came.
+        got: usize,
+    },
+    /// 3: something that is no finite decimal.
+    NotANumber {
+        /// Which one, from 1.
+        place: usize,
+        /// What came.
+        got: String,
+    },
+    /// 4: a number out of its range.
+    Range {
+        /// Name of the field or parameter.
+        name: String,
+        /// Its range, in words.
+        expected: String,
+        /// What came.
+        got: f64,
+    },
+    /// 5: a message of more than 4096 bytes, or one that is not text.
+    Message(&'static str),
+    /// 6: too much waits already.
+    Busy(String),
+    /// 7: it does not fit the present state.
+    State(String),
+    /// 8: a parameter that is missing or unknown.
+    Parameter(String),
+    /// 9: the connection has not shown the token.
+    Token,
+}
+
+impl Refusal {
+    /// The number on the wire.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Verb { .. } => 1,
+            Self::Count { .. } => 2,
+            Self::NotANumber { .. } => 3,
+            Self::Range { .. } => 4,
+            Self::Message(_) => 5,
+            Self::Busy(_) => 6,
+            Self::State(_) => 7,
+            Self::Parameter(_) => 8,
+            Self::Token => 9,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "ERR {} ", self.code())?;
+        match self {
+            Self::Verb { got, known } => write!(formatter, "expected {known}, got '{got}'"),
+            Self::Count { expected, got } => write!(formatter, "expected {expected} numbers, got {got}"),
+            Self::NotANumber { place, got } => {
+                write!(formatter, "number {place}: expected a finite decimal, got '{got}'")
+            }
+            Self::Range { name, expected, got } => write!(formatter, "{name}: expected {expected}, got {got}"),
+            Self::Message(what) => formatter.write_str(what),
+            Self::Busy(what) | Self::State(what) | Self::Parameter(what) => formatter.write_str(what),
+            Self::Token => formatter.write_str("expected TOKEN and the server's token"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
