@@ -12,5 +12,6 @@ pub mod physics;
 pub mod protocol;
 pub mod realtime;
 pub mod recorder;
+pub mod server;
 pub mod signal;
 pub mod sim;

@@ -1,0 +1,111 @@
+//! A client of the control port.
+
+use super::{
+    Shared,
+    connection::{End, Line, TURN, Wake},
+    device::refusal,
+};
+use crate::{
+    protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, Message, Refusal},
+    realtime::{Control, Mode, Status},
+    signal::StepIndex,
+};
+
+/// A request as it came, or why it is none.
+enum Heard {
+    Request(Result<ControlRequest, Refusal>),
+    Close,
+}
+
+/// Talks with the client until one of the two ends it. One request is answered after the other, so a client that waits for
+/// `RUNTO` sends `PAUSE` on another connection.
+pub(super) async fn talk(line: &mut Line<'_>, first: &[u8]) -> Result<(), End> {
+    let shared = line.shared;
+    let mut decoder = Decoder::default();
+    let mut out = String::new();
+    let mut buffer = [0; TURN];
+    let mut heard = hear(&mut decoder, first);
+    loop {
+        for message in heard {
+            match message {
+                Heard::Close => return Err(End::Rule("did not speak this protocol")),
+                Heard::Request(Ok(request)) => line.unless_closed(answer(shared, request, &mut out)).await?,
+                Heard::Request(Err(refusal)) => out.push_str(&format!("{refusal}\n")),
+            }
+            line.send(&mut out).await?;
+        }
+        let wake = line.wait(&mut buffer, decoder.is_within_message(), std::future::pending()).await?;
+        heard = match wake {
+            Wake::Bytes(count) => hear(&mut decoder, &buffer[..count]),
+            Wake::Other => Vec::new(),
+        };
+    }
+}
+
+fn hear(decoder: &mut Decoder, bytes: &[u8]) -> Vec<Heard> {
+    let mut heard = Vec::new();
+    decoder.push(bytes, |message| {
+        heard.push(match message {
+            Message::Http | Message::NotText => Heard::Close,
+            Message::TooLong => Heard::Request(Err(protocol::too_long())),
+            Message::Text(text) => Heard::Request(protocol::read_control(text)),
+        });
+    });
+    heard
+}
+
+async fn answer(shared: &Shared, request: ControlRequest, out: &mut String) {
+    let control = match &request {
+        ControlRequest::State => Control::State,
+        ControlRequest::Play(rate) => Control::Play { rate: *rate },
+        ControlRequest::Pause => Control::Pause,
+        ControlRequest::Step(count) => Control::Step { count: *count },
+        ControlRequest::RunTo(time) => Control::RunTo { step: StepIndex(shared.handle.timestep().steps_in(*time)) },
+        ControlRequest::Reset => Control::Reset,
+        ControlRequest::Mode { fast } => Control::Mode(if *fast { Mode::Fast } else { Mode::RealTime }),
+        ControlRequest::Sync(_) => Control::Sync,
+        ControlRequest::Quit => Control::Quit,
+        ControlRequest::Devices => return list_devices(shared, out),
+        ControlRequest::Help => {
+            out.push_str(&format!("OK {CONTROL_VERBS}\n"));
+            return;
+        }
+    };
+    match (shared.handle.control(control).await, request) {
+        (Ok(status), ControlRequest::Sync(token)) => out.push_str(&format!("DONE {} {token}\n", status.step)),
+        (Ok(status), _) => write_status(&status, shared, out),
+        (Err(error), _) => out.push_str(&format!("{}\n", refusal(error))),
+    }
+}
+
+fn write_status(status: &Status, shared: &Shared, out: &mut String) {
+    out.push_str(&format!(
+        "OK state={} step={} time={} timestep={} mode={} rate={} rtf={} slips={} epoch={}\n",
+        status.state.name(),
+        status.step,
+        status.time_s,
+        shared.handle.timestep().seconds(),
+        status.mode.name(),
+        status.rate,
+        status.real_time_factor,
+        status.slips,
+        status.epoch,
+    ));
+}
+
+fn list_devices(shared: &Shared, out: &mut String) {
+    let devices = shared.handle.layout().devices();
+    for (info, address) in devices.iter().zip(&shared.addresses) {
+        out.push_str(&format!(
+            "DEVICE name={} kind={} robot={} {}={} port={} bound={}\n",
+            info.name,
+            info.kind,
+            info.robot,
+            info.attachment.noun(),
+            info.attachment.name(),
+            info.port,
+            address.port(),
+        ));
+    }
+    out.push_str(&format!("OK {}\n", devices.len()));
+}

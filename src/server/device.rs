@@ -1,0 +1,59 @@
+//! A client of a device.
+
+use std::sync::Arc;
+
+use super::connection::{End, Line, TURN, Wake};
+use crate::{
+    protocol::{DeviceSession, Flow, Refusal},
+    realtime::ControlError,
+    signal::{ClientId, DeviceId},
+};
+
+/// Talks with the client until one of the two ends it. `heard` is what came with the token.
+pub(super) async fn talk(line: &mut Line<'_>, device: DeviceId, client: ClientId, heard: &[u8]) -> Result<(), End> {
+    let shared = line.shared;
+    let handle = &shared.handle;
+    let mut latest = handle.latest();
+    let mut session = DeviceSession::new(
+        Arc::clone(handle.layout()),
+        Arc::clone(&shared.board),
+        handle.timestep(),
+        device,
+        client,
+        shared.addresses[device.index()].port(),
+    );
+    let send = |command| handle.command(command).map_err(refusal);
+    let mut out = String::new();
+    let mut buffer = [0; TURN];
+    let record = latest.borrow_and_update().clone();
+    session.greet(&record, &mut out);
+    let mut flow = session.receive(heard, &record, send, &mut out);
+    loop {
+        line.send(&mut out).await?;
+        if flow == Flow::Close {
+            return Err(End::Rule("did not speak this protocol"));
+        }
+        let subscribed = session.is_subscribed();
+        // Only a subscriber is woken by the clock.
+        let next_record = async {
+            match subscribed {
+                true => drop(latest.changed().await),
+                false => std::future::pending().await,
+            }
+        };
+        let wake = line.wait(&mut buffer, session.is_within_message(), next_record).await?;
+        let record = latest.borrow_and_update().clone();
+        match wake {
+            Wake::Bytes(count) => flow = session.receive(&buffer[..count], &record, send, &mut out),
+            Wake::Other => session.sample(&record, &mut out),
+        }
+    }
+}
+
+/// What a client is told when the clock does not take its request.
+pub(super) fn refusal(error: ControlError) -> Refusal {
+    match error {
+        ControlError::Full(_) => Refusal::Busy(error.to_string()),
+        ControlError::WrongState(_) | ControlError::Over => Refusal::State(error.to_string()),
+    }
+}

@@ -1,0 +1,107 @@
+//! The ports: one for every device, one for the clock. Bytes come and go here; what they mean is told in
+//! [`protocol`](crate::protocol).
+//!
+//! Everything is bounded: connections, what one of them may send in a turn, how long it may leave a message unfinished or an
+//! answer unread. A client that breaks a bound is sent away and costs nobody else anything; the physics never waits for one.
+//! The room knows nothing of the log and of how steps are made. Start at [`Server`].
+
+mod bind;
+mod connection;
+mod control;
+mod device;
+mod error;
+mod settings;
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, oneshot, watch},
+    task::JoinSet,
+};
+
+pub use error::ServerError;
+pub use settings::{Limits, Settings};
+
+use crate::{
+    protocol::CommandBoard,
+    realtime::Handle,
+    signal::{DeviceId, DeviceInfo},
+};
+
+/// All ports, bound but not yet served.
+#[derive(Debug)]
+pub struct Server {
+    control: TcpListener,
+    devices: Vec<TcpListener>,
+    shared: Arc<Shared>,
+}
+
+/// What all connections have in common.
+#[derive(Debug)]
+struct Shared {
+    handle: Handle,
+    board: Arc<CommandBoard>,
+    settings: Settings,
+    control_address: SocketAddr,
+    /// Where each device listens, in the order of their ids.
+    addresses: Vec<SocketAddr>,
+    /// One permit for each connection.
+    permits: Arc<Semaphore>,
+    clients: AtomicU64,
+}
+
+/// What a port is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Control,
+    Device(DeviceId),
+}
+
+impl Server {
+    /// Binds the control port and the ports of all devices, or none.
+    ///
+    /// # Errors
+    /// When a port cannot be had, two devices want the same one, or the address wants a token and there is none.
+    pub async fn bind(settings: Settings, handle: Handle) -> Result<Self, ServerError> {
+        let bound = bind::bind_all(&settings, handle.layout())?;
+        let shared = Shared {
+            board: Arc::new(CommandBoard::new(handle.layout())),
+            control_address: bound.control_address,
+            addresses: bound.addresses,
+            permits: Arc::new(Semaphore::new(settings.limits.connections)),
+            clients: AtomicU64::new(0),
+            handle,
+            settings,
+        };
+        Ok(Self { control: bound.control, devices: bound.devices, shared: Arc::new(shared) })
+    }
+
+    /// Where the control port is.
+    pub fn control_address(&self) -> SocketAddr {
+        self.shared.control_address
+    }
+
+    /// All devices and where they listen.
+    pub fn devices(&self) -> impl Iterator<Item = (&DeviceInfo, SocketAddr)> {
+        self.shared.handle.layout().devices().iter().zip(self.shared.addresses.iter().copied())
+    }
+
+    /// Serves all ports until `stop` is sent or dropped, and returns when the last connection is closed.
+    pub async fn run(self, stop: oneshot::Receiver<()>) {
+        let (closing, closed) = watch::channel(false);
+        let mut doors = JoinSet::new();
+        doors.spawn(connection::accept(self.control, Door::Control, Arc::clone(&self.shared), closed.clone()));
+        for (index, listener) in self.devices.into_iter().enumerate() {
+            let door = Door::Device(DeviceId::new(index));
+            doors.spawn(connection::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
+        }
+        // Sent or dropped, it means the same.
+        let _ = stop.await;
+        closing.send_replace(true);
+        while doors.join_next().await.is_some() {}
+    }
+}
