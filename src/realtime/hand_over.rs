@@ -112,11 +112,16 @@ impl Outlet {
         self.courier.unpark();
     }
 
-    /// Shows a state that no step has brought about and that therefore is not logged, after all records under way.
-    pub fn show(&mut self, state: StepRecord) {
+    /// Waits until everybody can see the records sent so far.
+    pub fn settle(&self) {
         while self.empty.slots() < RECORDS && !self.empty.is_abandoned() {
             thread::sleep(Duration::from_micros(50));
         }
+    }
+
+    /// Shows a state that no step has brought about and that therefore is not logged, after all records under way.
+    pub fn show(&mut self, state: StepRecord) {
+        self.settle();
         self.latest.send_replace(Arc::new(state));
     }
 }

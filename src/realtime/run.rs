@@ -395,6 +395,8 @@ impl Loop {
             self.note(EventKind::Pause, String::new(), None);
             self.speed.stop(os::now_ns());
             if let Some(goal) = goal {
+                // Whoever hears that the step is made may look at it at once.
+                self.outlet.settle();
                 // The asker may have gone away.
                 let _ = goal.answer.send(reached.map(|()| self.status()));
             }

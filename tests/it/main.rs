@@ -2,8 +2,10 @@
 
 mod physics;
 mod properties;
+mod protocol;
 mod realtime;
 mod recorder;
 mod scene;
+mod server;
 mod sim;
 mod tidy;

@@ -1,0 +1,290 @@
+//! The wire without sockets: what is answered, and that nothing a client sends can do harm.
+
+use std::sync::Arc;
+
+use simpartner::{
+    protocol::{CommandBoard, DeviceSession, Flow, Refusal, command, read_control},
+    signal::{
+        Action, Attachment, ClientId, Command, Configuration, DeviceId, DeviceInfo, DeviceKind, Field, Layout, Port,
+        StepIndex, StepRecord, Timestep,
+    },
+};
+
+fn fields(names: &[&str], lowest: f64, highest: f64) -> Vec<Field> {
+    names.iter().map(|name| Field { name: (*name).into(), unit: "m", lowest, highest }).collect()
+}
+
+/// One device of each kind.
+fn layout() -> Arc<Layout> {
+    let device = |name: &str, kind, fields| DeviceInfo {
+        name: name.into(),
+        kind,
+        robot: "robot".into(),
+        attachment: Attachment::Body("trunk".into()),
+        port: Port::ANY,
+        fields,
+        interval_steps: 10,
+        source: "robot.xml:1".into(),
+    };
+    let six = ["f1", "f2", "f3", "v1", "v2", "v3"];
+    let nine = ["f1", "f2", "f3", "a1", "a2", "a3", "p", "i", "d"];
+    let devices = vec![
+        device("echo", DeviceKind::EchoSensor, vec![]),
+        device("position", DeviceKind::PositionSensor, fields(&["x", "y", "z"], -1e9, 1e9)),
+        device("scanner", DeviceKind::ScannerSensor, fields(&["d1", "d2"], 0.0, 10.0)),
+        device("joint", DeviceKind::JointController, fields(&six, -1e6, 1e6)),
+        device("angle", DeviceKind::AngleController, fields(&nine, -1e6, 1e6)),
+    ];
+    Arc::new(Layout::new(0, 0, devices))
+}
+
+const ECHO: DeviceId = DeviceId::new(0);
+const POSITION: DeviceId = DeviceId::new(1);
+const SCANNER: DeviceId = DeviceId::new(2);
+const JOINT: DeviceId = DeviceId::new(3);
+const ANGLE: DeviceId = DeviceId::new(4);
+
+/// A record of step 1000 whose numbers count up.
+fn record(layout: &Layout) -> StepRecord {
+    let mut record = StepRecord::new(layout);
+    record.step = StepIndex(1000);
+    record.values.iter_mut().enumerate().for_each(|(index, value)| *value = index as f64);
+    record
+}
+
+struct Talk {
+    session: DeviceSession,
+    record: StepRecord,
+    sent: Vec<Command>,
+}
+
+impl Talk {
+    fn with(device: DeviceId) -> Self {
+        let layout = layout();
+        let board = Arc::new(CommandBoard::new(&layout));
+        let record = record(&layout);
+        let session = DeviceSession::new(layout, board, Timestep::MILLISECOND, device, ClientId(7), 1027);
+        Self { session, record, sent: Vec::new() }
+    }
+
+    fn says(&mut self, bytes: &[u8]) -> String {
+        let mut out = String::new();
+        let sent = &mut self.sent;
+        let send = |command| {
+            sent.push(command);
+            Ok::<(), Refusal>(())
+        };
+        let flow = self.session.receive(bytes, &self.record, send, &mut out);
+        if flow == Flow::Close {
+            out.push_str("(closed)");
+        }
+        out
+    }
+}
+
+#[track_caller]
+fn check(device: DeviceId, conversation: &[(&str, &str)]) {
+    let mut talk = Talk::with(device);
+    for (said, expected) in conversation {
+        assert_eq!(talk.says(said.as_bytes()), *expected, "to {said:?}");
+    }
+}
+
+#[test]
+fn a_sensor_speaks_first_and_answers_polls() {
+    let mut greeting = String::new();
+    let talk = Talk::with(POSITION);
+    talk.session.greet(&talk.record, &mut greeting);
+    assert_eq!(greeting, "<0,1,2>\n");
+    check(
+        POSITION,
+        &[
+            ("<>", "<0,1,2>\n"),
+            ("\r\n", ""),
+            ("\n", "<0,1,2>\n"),
+            ("GET\r\n", "S 1000 1 0,1,2\n"),
+            (
+                "INFO\n",
+                "OK name=position kind=PositionSensor robot=robot body=trunk port=1027 rate=100 fields=x[m],y[m],z[m]\n",
+            ),
+            ("<1,2>", "ERR 1 expected <>, GET, SUB n, INFO or CFG key=value, got '1,2'\n"),
+            ("FETCH\n", "ERR 1 expected <>, GET, SUB n, INFO or CFG key=value, got 'FETCH'\n"),
+            ("SUB many\n", "ERR 8 expected a whole number behind SUB, got 'many'\n"),
+        ],
+    );
+}
+
+#[test]
+fn an_actuator_answers_a_frame_with_the_state_before_it() {
+    let before = "<5,6,7,8,9,10>\n";
+    check(
+        JOINT,
+        &[
+            // The second frame finds the first one's state although no step has been made in between.
+            ("<1000,1000,100,0,0,0.2>1,2,3,4,5,6\n<>", &format!("{before}<1000,1000,100,0,0,0.2>\n<1,2,3,4,5,6>\n")),
+            ("<1,2,3>", "ERR 2 expected 6 numbers, got 3\n"),
+            ("<1,2,3,4,5,nan>", "ERR 3 number 6: expected a finite decimal, got 'nan'\n"),
+            ("<1,2,3,4,5,1e7>", "ERR 4 v3: expected -1000000 to 1000000 m, got 10000000\n"),
+            ("SET @1000 1,1,1,1,1,1\n", "ERR 7 step 1000 has been made already; the present one is 1000\n"),
+            ("SET @1001 <1,1,1,1,1,1>\n", "OK\n"),
+            ("CFG rate=10\n", "ERR 8 a JointController has no parameters\n"),
+            ("<>", "<1,2,3,4,5,6>\n"),
+        ],
+    );
+}
+
+#[test]
+fn six_numbers_leave_an_angle_controllers_forces_as_they_are() {
+    check(
+        ANGLE,
+        &[
+            ("<0,0,0.1,0.5,0.1,0.1>", "<11,12,13,14,15,16,17,18,19>\n"),
+            ("<>", "<11,12,13,0,0,0.1,0.5,0.1,0.1>\n"),
+            ("<1000,1000,100,0,0,0.1,0.5,0.1,0.1>", "<11,12,13,0,0,0.1,0.5,0.1,0.1>\n"),
+            ("<1,2,3,4,5,6,7>", "ERR 2 expected 6 or 9 numbers, got 7\n"),
+        ],
+    );
+    let mut talk = Talk::with(ANGLE);
+    talk.says(b"SET @1500 1,2,3,4,5,6\n");
+    assert_eq!(talk.sent[0].at, Some(StepIndex(1500)));
+    assert_eq!(talk.sent[0].action, Action::Drive(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+}
+
+#[test]
+fn a_pending_state_gives_way_to_the_record_once_applied_or_reset() {
+    let mut talk = Talk::with(JOINT);
+    talk.says(b"<1,2,3,4,5,6>");
+    assert_eq!(talk.says(b"<>"), "<1,2,3,4,5,6>\n");
+    talk.record.applied[JOINT.index()] = talk.sent[0].sequence;
+    assert_eq!(talk.says(b"<>"), "<5,6,7,8,9,10>\n");
+    talk.says(b"<1,2,3,4,5,6>");
+    talk.record.epoch = 1;
+    assert_eq!(talk.says(b"<>"), "<5,6,7,8,9,10>\n");
+}
+
+#[test]
+fn an_echo_sensor_returns_what_it_hears() {
+    let mut talk = Talk::with(ECHO);
+    assert_eq!(talk.says(b"<hello, robot>"), "<hello, robot>\n");
+    assert_eq!(talk.says(b"<>"), "<hello, robot>\n");
+    assert_eq!((talk.sent[0].text.as_str(), &talk.sent[0].action), ("hello, robot", &Action::Hear));
+}
+
+#[test]
+fn a_scanner_takes_parameters_within_what_it_was_made_for() {
+    let mut talk = Talk::with(SCANNER);
+    assert_eq!(talk.says(b"CFG rate=50 range=5\n"), "OK\n");
+    let expected = vec![Configuration::RateHz(50.0), Configuration::RangeM(5.0)];
+    assert_eq!(talk.sent[0].action, Action::Configure(expected));
+    assert_eq!(talk.says(b"CFG range=20\n"), "ERR 4 range: expected above 0 to 10, got 20\n");
+    assert_eq!(talk.says(b"CFG colour=red\n"), "ERR 8 expected rate=HZ or range=M, got 'colour=red'\n");
+    assert_eq!(talk.says(b"CFG\n"), "ERR 8 expected rate=HZ or range=M\n");
+}
+
+#[test]
+fn a_subscriber_is_told_what_it_missed() {
+    let mut talk = Talk::with(POSITION);
+    assert_eq!(talk.says(b"SUB 10\n"), "OK\n");
+    let mut sample = |step| {
+        let mut out = String::new();
+        talk.record.step = StepIndex(step);
+        talk.session.sample(&talk.record, &mut out);
+        out
+    };
+    assert_eq!(sample(1009), "");
+    assert_eq!(sample(1010), "S 1010 1.01 0,1,2\n");
+    assert_eq!(sample(1011), "");
+    assert_eq!(sample(1043), "S 1043 1.043 0,1,2 dropped=2\n");
+    assert_eq!(sample(1050), "S 1050 1.05 0,1,2\n");
+}
+
+#[test]
+fn an_http_request_closes_the_connection_without_an_answer() {
+    for request in ["GET / HTTP/1.1\r\n", "POST /x HTTP/1.0\r\nHost: a\r\n\r\n<1,2,3,4,5,6>", "OPTIONS * HTTP/2\n"] {
+        let mut talk = Talk::with(JOINT);
+        assert_eq!(talk.says(request.as_bytes()), "(closed)");
+        assert!(talk.sent.is_empty(), "a web page must not drive a robot");
+    }
+}
+
+#[test]
+fn a_sequences_frame_is_read_like_a_clients() {
+    let layout = layout();
+    let joint = layout.device_info(JOINT);
+    assert_eq!(command(joint, " <1,2,3,4,5,6> "), command(joint, "1,2,3,4,5,6"));
+    assert!(command(joint, "GET").is_err());
+}
+
+/// Small and fast, and the same numbers every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+/// A million messages, some of them nearly right, most of them not: no panic, and each is answered, closes the connection or
+/// is a command that the device can take.
+#[test]
+fn a_million_wild_messages_are_all_answered() {
+    let seeds: [&[u8]; 14] = [
+        b"<1000,1000,100,0,0,0.2>",
+        b"1,2,3,4,5,6\n",
+        b"<>",
+        b"GET\n",
+        b"SUB 10\n",
+        b"INFO\n",
+        b"SET @1200 1,2,3,4,5,6\n",
+        b"CFG rate=10 range=2\n",
+        b"STEP 10\n",
+        b"RUNTO 12.5\n",
+        b"PLAY 2\n",
+        b"GET / HTTP/1.1\n",
+        b"SYNC abc\n",
+        b"\xff\xfe<\x00>\n",
+    ];
+    let mut random = Random(0x2008_0811);
+    let (mut messages, mut answers, mut closed) = (0u32, 0u64, 0u32);
+    let mut talks: Vec<Talk> = [ECHO, POSITION, SCANNER, JOINT, ANGLE].map(Talk::with).into();
+    while messages < 1_000_000 {
+        let mut message = seeds[random.below(seeds.len())].to_vec();
+        for _ in 0..random.below(4) {
+            let at = random.below(message.len());
+            match random.below(4) {
+                0 => message[at] = random.below(256) as u8,
+                1 => message.insert(at, b"<>,.-+e@=\n 019"[random.below(14)]),
+                2 => drop(message.remove(at)),
+                _ => message.extend_from_within(at..),
+            }
+            if message.is_empty() {
+                break;
+            }
+        }
+        if message.last() != Some(&b'\n') {
+            message.push(b'\n');
+        }
+        let which = random.below(talks.len());
+        let answer = talks[which].says(&message);
+        messages += 1;
+        answers += answer.matches('\n').count() as u64;
+        if answer.ends_with("(closed)") {
+            closed += 1;
+            talks[which] = Talk::with([ECHO, POSITION, SCANNER, JOINT, ANGLE][which]);
+        }
+        for sent in talks[which].sent.drain(..) {
+            if let Action::Drive(values) = &sent.action {
+                assert!(values.iter().all(|value| value.is_finite()), "{sent:?}");
+            }
+        }
+        // The control port reads the same text; whatever it makes of it, it says.
+        if let Err(refusal) = read_control(String::from_utf8_lossy(&message).trim()) {
+            assert!(refusal.to_string().starts_with("ERR "));
+        }
+    }
+    // A frame without its `>` waits for more, so a few answers come later than their messages.
+    assert!(answers + u64::from(closed) > 900_000, "{answers} answers, {closed} closed");
+}

@@ -1,0 +1,301 @@
+//! Real sockets: what foreign clients meet.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, atomic::AtomicBool},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use bevy_math::DVec3;
+use simpartner::{
+    model::{Device, DeviceSpec, JointKind, Pose, World},
+    physics,
+    realtime::{Control, Handle, Mode, OnOverrun, Outputs, PhysicsThread, RunReport, Scheduling, channel},
+    server::{Limits, Server, ServerError, Settings},
+    signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
+    sim::Simulation,
+};
+use tokio::sync::oneshot;
+
+use crate::scene::{self, as_robot, body, cube, joint};
+
+/// A robot that spins a rotor, with every kind of device that needs no terrain.
+fn robot(ports: [u16; 3]) -> World {
+    let mut world = scene::world();
+    world.gravity = DVec3::ZERO;
+    world.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::ZERO));
+    world.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.0, 0.0)));
+    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.0, 0.0)));
+    let mut world = as_robot(world);
+    let trunk = BodyId::new(0);
+    world.devices = [
+        ("Echo", DeviceSpec::EchoSensor { body: trunk }),
+        ("Position", DeviceSpec::PositionSensor { body: trunk, mount: Pose::IDENTITY }),
+        ("Motor", DeviceSpec::JointController { joint: JointId::new(0) }),
+    ]
+    .into_iter()
+    .zip(ports)
+    .map(|((name, spec), port)| Device {
+        name: name.into(),
+        robot: RobotId::new(0),
+        port: Port::new(i64::from(port)).unwrap(),
+        rate_hz: None,
+        spec,
+        source: "robot.xml:12".into(),
+    })
+    .collect();
+    world
+}
+
+fn settings() -> Settings {
+    Settings { bind: IpAddr::V4(Ipv4Addr::LOCALHOST), control_port: 0, token: None, limits: Limits::default() }
+}
+
+/// A server with its physics thread, paused at step 0.
+struct Rig {
+    runtime: tokio::runtime::Runtime,
+    handle: Handle,
+    control: SocketAddr,
+    devices: Vec<SocketAddr>,
+    stop: Option<oneshot::Sender<()>>,
+    server: Option<tokio::task::JoinHandle<()>>,
+    thread: Option<PhysicsThread>,
+    log: JoinHandle<Vec<Arc<StepRecord>>>,
+}
+
+impl Rig {
+    fn start(settings: Settings) -> Self {
+        let simulation =
+            Simulation::new(Arc::new(robot([0; 3])), Timestep::MILLISECOND, physics::Settings::default()).unwrap();
+        let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
+        let clock = simpartner::realtime::Settings {
+            mode: Mode::Fast,
+            rate: 1.0,
+            max_catchup_steps: 50,
+            on_overrun: OnOverrun::Slip,
+            end: None,
+            start_paused: true,
+            unattended: false,
+            scheduling: Scheduling { priority: 0, lock_memory: false },
+        };
+        let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
+        let (log, logged) = std::sync::mpsc::sync_channel(1000);
+        let log_thread = std::thread::spawn(move || logged.iter().collect());
+        thread.start(Outputs { log: Some(log), log_failed: Arc::new(AtomicBool::new(false)) }).unwrap();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let server = runtime.block_on(Server::bind(settings, handle.clone())).unwrap();
+        let (control, devices) = (server.control_address(), server.devices().map(|(_, address)| address).collect());
+        let (stop, stopped) = oneshot::channel();
+        let server = runtime.spawn(server.run(stopped));
+        Self {
+            runtime,
+            handle,
+            control,
+            devices,
+            stop: Some(stop),
+            server: Some(server),
+            thread: Some(thread),
+            log: log_thread,
+        }
+    }
+
+    /// Ends everything in order and returns what was logged.
+    fn end(mut self) -> (RunReport, Vec<Arc<StepRecord>>) {
+        // The run may have been ended by a client.
+        let _ = self.runtime.block_on(self.handle.control(Control::Quit));
+        let report = self.thread.take().unwrap().join().unwrap().unwrap();
+        drop(self.stop.take());
+        self.runtime.block_on(self.server.take().unwrap()).unwrap();
+        (report, self.log.join().unwrap())
+    }
+}
+
+struct Client {
+    reader: BufReader<TcpStream>,
+}
+
+impl Client {
+    fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Self { reader: BufReader::new(stream) }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.reader.get_mut().write_all(bytes).unwrap();
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    fn ask(&mut self, text: &str) -> String {
+        self.write(format!("{text}\n").as_bytes());
+        self.line()
+    }
+
+    /// What still comes until the server closes.
+    fn rest(&mut self) -> String {
+        let mut rest = Vec::new();
+        // A reset instead of an orderly end is an end too.
+        let _ = self.reader.read_to_end(&mut rest);
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+}
+
+#[test]
+fn a_client_drives_a_motor_and_reads_the_world() {
+    let rig = Rig::start(settings());
+    let mut control = Client::connect(rig.control);
+    let mut motor = Client::connect(rig.devices[2]);
+    assert_eq!(motor.line(), "<1000,1000,1000,0,0,0>");
+    // Two frames in one segment, the second split, CR LF and brackets as one likes.
+    motor.write(b"<1000,1000,5,0,0,1>\r\n1000,1000,5,0,");
+    assert_eq!(motor.line(), "<1000,1000,1000,0,0,0>");
+    motor.write(b"0,2\r\n");
+    assert_eq!(motor.line(), "<1000,1000,5,0,0,1>");
+    assert_eq!(control.ask("SYNC here"), "DONE 0 here");
+    assert!(control.ask("STEP 100").starts_with("OK state=PAUSED step=100 time=0.1 timestep=0.001 mode=fast "));
+    assert_eq!(motor.ask("GET"), "S 100 0.1 1000,1000,5,0,0,2");
+    assert_eq!(Client::connect(rig.devices[1]).line(), "<0,0,0>");
+    let mut echo = Client::connect(rig.devices[0]);
+    assert_eq!(echo.line(), "<>");
+    assert_eq!(echo.ask("<anything at all>"), "<anything at all>");
+    let (_, log) = rig.end();
+    let commands: Vec<_> = log.iter().flat_map(|record| &record.commands).map(|c| c.command.text.as_str()).collect();
+    assert_eq!(commands, ["1000,1000,5,0,0,1", "1000,1000,5,0,0,2"]);
+    assert_eq!(log[0].commands[1].reply, "<1000,1000,5,0,0,1>");
+}
+
+#[test]
+fn the_control_port_holds_the_clock() {
+    let rig = Rig::start(settings());
+    let mut control = Client::connect(rig.control);
+    assert!(control.ask("STATE").starts_with("OK state=PAUSED step=0 "));
+    assert!(control.ask("RUNTO 0.5").starts_with("OK state=PAUSED step=500 time=0.5 "));
+    assert!(control.ask("RUNTO 0.4").starts_with("ERR 7 step 400 has been made already"));
+    assert!(control.ask("RESET").contains("state=PAUSED step=0 ") && control.ask("").contains("epoch=1"));
+    assert!(control.ask("MODE realtime").contains(" mode=realtime "));
+    assert!(control.ask("MODE sideways").starts_with("ERR 8 expected MODE realtime or MODE fast, got 'sideways'"));
+    assert!(control.ask("PLAY 100").contains("state=PLAYING"));
+    assert!(control.ask("STEP 1").starts_with("ERR 7 the clock is playing"));
+    assert!(control.ask("PAUSE").contains("state=PAUSED"));
+    assert!(control.ask("DANCE").starts_with("ERR 1 expected STATE, PLAY [rate], "));
+    let first = control.ask("DEVICES");
+    let port = rig.devices[0].port();
+    assert_eq!(first, format!("DEVICE name=Echo kind=EchoSensor robot=robot body=trunk port=0 bound={port}"));
+    assert_eq!([control.line(), control.line(), control.line()][2], "OK 3");
+    assert!(control.ask("QUIT").starts_with("OK state=QUITTING"));
+    rig.end();
+}
+
+#[test]
+fn a_subscriber_is_streamed_to_and_the_others_are_left_alone() {
+    let rig = Rig::start(settings());
+    let mut position = Client::connect(rig.devices[1]);
+    position.line();
+    assert_eq!(position.ask("SUB 10"), "OK");
+    let mut control = Client::connect(rig.control);
+    control.ask("STEP 10");
+    assert_eq!(position.line(), "S 10 0.01 0,0,0");
+    control.ask("STEP 1000");
+    // It sees the newest record sooner or later, with all that it has missed counted.
+    let (mut seen, mut last) = (1, String::new());
+    while !last.starts_with("S 1010 ") {
+        last = position.line();
+        let dropped = last.split_once("dropped=").map_or(0, |(_, count)| count.parse().unwrap());
+        seen += 1 + dropped;
+    }
+    assert_eq!(seen, 101);
+    rig.end();
+}
+
+#[test]
+fn hostile_clients_are_sent_away_and_the_rest_go_on() {
+    let mut limits = Limits { connections_per_port: 3, ..Limits::default() };
+    limits.unfinished = Duration::from_millis(200);
+    limits.unread = Duration::from_millis(200);
+    let rig = Rig::start(Settings { limits, ..settings() });
+    let motor = rig.devices[2];
+    let mut page = Client::connect(motor);
+    page.write(b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n<1,2,3,4,5,6>");
+    assert_eq!(page.rest().trim_end(), "<1000,1000,1000,0,0,0>");
+    let mut binary = Client::connect(motor);
+    binary.write(b"\x16\x03\x01\xfe\xff\n");
+    assert!(binary.rest().contains("ERR 5 expected UTF-8 text"));
+    let mut slow = Client::connect(motor);
+    slow.write(b"<1000,");
+    assert_eq!(slow.rest().trim_end(), "<1000,1000,1000,0,0,0>");
+    let mut long = Client::connect(motor);
+    long.line();
+    long.write(&[b'1'; 5000]);
+    assert_eq!(long.line(), "ERR 5 expected a message of at most 4096 bytes");
+    let (mut second, mut third) = (Client::connect(motor), Client::connect(motor));
+    (second.line(), third.line());
+    assert_eq!(Client::connect(motor).line(), "ERR 6 too many connections; close one first");
+    assert_eq!(third.ask("GET"), "S 0 0 1000,1000,1000,0,0,0");
+    drop((long, second, third));
+    let (_, log) = rig.end();
+    assert!(log.is_empty(), "no step was asked for");
+}
+
+#[test]
+fn a_reader_that_never_reads_is_given_up() {
+    let limits = Limits { unread: Duration::from_millis(200), ..Limits::default() };
+    let rig = Rig::start(Settings { limits, ..settings() });
+    let mut deaf = Client::connect(rig.devices[1]);
+    // Far more answers than all buffers hold; after the deadline the server closes and writing fails.
+    let polls = [b'\n'; 4096];
+    let gone = (0..100_000).any(|_| deaf.reader.get_mut().write_all(&polls).is_err());
+    assert!(gone);
+    let mut control = Client::connect(rig.control);
+    control.ask("STEP 1");
+    let (report, log) = rig.end();
+    let events: Vec<_> =
+        log.iter().flat_map(|r| &r.events).chain(&report.events).filter(|e| e.kind == EventKind::Disconnect).collect();
+    assert!(events.iter().any(|event| event.text.ends_with("read too slowly")), "{events:?}");
+}
+
+#[test]
+fn a_token_is_wanted_where_other_machines_can_reach() {
+    let everywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let world = Arc::new(robot([0; 3]));
+    let simulation = Simulation::new(world, Timestep::MILLISECOND, physics::Settings::default()).unwrap();
+    let (handle, _inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let refused = runtime.block_on(Server::bind(Settings { bind: everywhere, ..settings() }, handle));
+    assert!(matches!(refused, Err(ServerError::NoToken(_))));
+
+    let rig = Rig::start(Settings { token: Some("open sesame".into()), ..settings() });
+    let mut stranger = Client::connect(rig.devices[2]);
+    stranger.write(b"TOKEN open simsim\n<1,2,3,4,5,6>");
+    assert_eq!(stranger.rest().trim_end(), "ERR 9 expected TOKEN and the server's token");
+    let mut friend = Client::connect(rig.devices[2]);
+    friend.write(b"TOKEN open sesame\r\nGET\n");
+    assert_eq!([friend.line(), friend.line()], ["<1000,1000,1000,0,0,0>", "S 0 0 1000,1000,1000,0,0,0"]);
+    rig.end();
+}
+
+#[test]
+fn all_ports_are_bound_or_none() {
+    let occupied = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let port = occupied.local_addr().unwrap().port();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let bind = |ports| {
+        let simulation =
+            Simulation::new(Arc::new(robot(ports)), Timestep::MILLISECOND, physics::Settings::default()).unwrap();
+        let (handle, _inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
+        runtime.block_on(Server::bind(settings(), handle)).map(|_| ()).unwrap_err().to_string()
+    };
+    let message = bind([free, 0, port]);
+    let start = format!("robot.xml:12: JointController 'Motor' of 'robot' cannot have port {port}: ");
+    assert!(message.starts_with(&start) && message.contains("\nhelp: another program has it"), "{message}");
+    TcpListener::bind((Ipv4Addr::LOCALHOST, free)).expect("what was bound before the error is free again");
+    let message = bind([free, 0, free]);
+    assert!(message.starts_with("robot.xml:12: 'Motor' of 'robot' and 'Echo' of 'robot'"), "{message}");
+}
