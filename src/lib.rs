@@ -8,3 +8,4 @@
 pub mod model;
 pub mod realtime;
 pub mod signal;
+pub mod xml;
