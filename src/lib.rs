@@ -15,3 +15,4 @@ pub mod recorder;
 pub mod server;
 pub mod signal;
 pub mod sim;
+pub mod xml;

@@ -161,7 +161,8 @@ fn a_client_drives_a_motor_and_reads_the_world() {
     assert_eq!(control.ask("SYNC here"), "DONE 0 here");
     assert!(control.ask("STEP 100").starts_with("OK state=PAUSED step=100 time=0.1 timestep=0.001 mode=fast "));
     assert_eq!(motor.ask("GET"), "S 100 0.1 1000,1000,5,0,0,2");
-    assert_eq!(Client::connect(rig.devices[1]).line(), "<0,0,0>");
+    // The trunk floats and feels the rotor's reaction, a little.
+    assert!(Client::connect(rig.devices[1]).line().starts_with("<-0.0000"));
     let mut echo = Client::connect(rig.devices[0]);
     assert_eq!(echo.line(), "<>");
     assert_eq!(echo.ask("<anything at all>"), "<anything at all>");
