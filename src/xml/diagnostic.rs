@@ -77,9 +77,18 @@ impl Diagnostics {
     }
 }
 
+impl From<Diagnostic> for Diagnostics {
+    fn from(problem: Diagnostic) -> Self {
+        Self { problems: vec![problem], more: 0 }
+    }
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}:{}:{}: {}", self.path, self.line, self.column, self.message)?;
+        if self.source_line.is_empty() {
+            return self.help.iter().try_for_each(|help| writeln!(formatter, "help: {help}"));
+        }
         // Tabs stay tabs, so that the caret stands under its character whatever a terminal makes of them.
         let indent = self.source_line.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' });
         writeln!(formatter, "  {}\n  {}^", self.source_line, indent.collect::<String>())?;

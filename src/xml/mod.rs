@@ -1,7 +1,149 @@
-//! World, robot and sequence files: XML text to the resolved [`crate::model`].
+//! World, robot and sequence files: XML text to the resolved, checked [`model`](crate::model).
 //!
-//! It knows nothing of physics, devices and sockets. Start at [`Diagnostics`]: what a file that does not load answers.
+//! One table says what the format is; the reader's checks, the DTDs for editors and the reference page come from it. All
+//! problems of a file are told at once, each with its place, and nothing is half loaded. The room knows nothing of physics
+//! engines, running devices and sockets. Start at [`read_world`], then `schema`.
 
+mod body;
+mod device;
 mod diagnostic;
+mod files;
+mod generate;
+mod heightfield;
+mod joint;
+mod parts;
+mod reading;
+mod robot;
+mod schema;
+mod sequence;
+mod tree;
+mod world;
+
+use std::{cell::RefCell, collections::HashMap, path::Path};
 
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
+
+use crate::model::{Pose, Sequence, SourceFile, World};
+use reading::Reading;
+use robot::Placement;
+use schema::{Element, ROBOT, SEQUENCE, WORLD};
+use tree::{Attribute, Node};
+
+/// What a file holds.
+#[derive(Debug, Clone)]
+pub enum Document {
+    /// A world with its robots.
+    World(World),
+    /// A robot, alone at the origin of an empty world.
+    Robot(World),
+    /// A sequence of commands.
+    Sequence(Sequence),
+}
+
+/// Reads a world file and all files it names.
+///
+/// # Errors
+/// All problems of all these files.
+pub fn read_world(path: &Path) -> Result<World, Diagnostics> {
+    match read_as(path, Some(WORLD))? {
+        Document::World(world) | Document::Robot(world) => Ok(world),
+        Document::Sequence(_) => unreachable!("a world was asked for"),
+    }
+}
+
+/// Reads a sequence file.
+///
+/// # Errors
+/// All problems of the file.
+pub fn read_sequence(path: &Path) -> Result<Sequence, Diagnostics> {
+    match read_as(path, Some(SEQUENCE))? {
+        Document::Sequence(sequence) => Ok(sequence),
+        Document::World(_) | Document::Robot(_) => unreachable!("a sequence was asked for"),
+    }
+}
+
+/// Reads a file of any of the three kinds.
+///
+/// # Errors
+/// All problems of the file and of those it names.
+pub fn read_any(path: &Path) -> Result<Document, Diagnostics> {
+    read_as(path, None)
+}
+
+/// Reads a text as if it stood in a file of this path; files that it names are looked for from there.
+///
+/// # Errors
+/// All problems of the text and of the files it names.
+pub fn read_text(path: &str, text: &str) -> Result<Document, Diagnostics> {
+    read_root(path, text, None)
+}
+
+fn read_as(path: &Path, wanted: Option<&str>) -> Result<Document, Diagnostics> {
+    let path = path.to_string_lossy();
+    let text = files::read(&path, tree::MAX_FILE).map_err(Diagnostics::from)?;
+    read_root(&path, &text, wanted)
+}
+
+fn read_root(path: &str, text: &str, wanted: Option<&str>) -> Result<Document, Diagnostics> {
+    let problems = RefCell::default();
+    let reading = Reading::new(path, text, &problems);
+    let mut root = single_root(&reading, tree::parse(path, text).map_err(Diagnostics::from)?)?;
+    let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, SEQUENCE], |wanted| vec![wanted]);
+    if !expected.contains(&root.name.as_str()) {
+        let message = format!("expected <{}>, got <{}>", expected.join(">, <"), root.name);
+        return Err(Diagnostic::at(path, text, root.offset, message).into());
+    }
+    // The roots' ids are their tags.
+    let element = Element::by_id(&root.name);
+    reading.check(&mut root, element);
+    let document = match root.name.as_str() {
+        ROBOT => read_robot_alone(&reading, &root).map(Document::Robot),
+        SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
+        _ => Some(Document::World(world::read(&reading, &root))),
+    };
+    let problems = problems.into_inner();
+    match document {
+        Some(document) if problems.is_empty() => Ok(document),
+        _ => Err(problems),
+    }
+}
+
+fn read_robot_alone(reading: &Reading, root: &Node) -> Option<World> {
+    let draft = robot::read(reading, root)?;
+    let mut world = World {
+        name: draft.model.clone(),
+        gravity: world::GRAVITY,
+        sources: vec![SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() }],
+        ..World::default()
+    };
+    let placement = Placement { name: draft.model.clone(), pose: Pose::IDENTITY, port_offset: 0 };
+    robot::place(reading, root.offset, &draft, placement, &mut world, &mut HashMap::new());
+    Some(world)
+}
+
+/// The root element. The thesis prints objects and commands without one: a bare series of objects is a world, a bare series of
+/// commands a sequence.
+fn single_root(reading: &Reading, mut roots: Vec<Node>) -> Result<Node, Diagnostics> {
+    let all = |names: &[&str]| roots.iter().all(|root| names.contains(&root.name.as_str()));
+    let wrapped = |name: &str, attribute: &str, value: &str, children| Node {
+        name: name.to_owned(),
+        attributes: vec![Attribute { name: attribute.to_owned(), value: value.to_owned(), offset: 0 }],
+        children,
+        ..Node::default()
+    };
+    if all(&["object"]) {
+        let stem = Path::new(reading.path).file_stem().map_or("world".into(), |stem| stem.to_string_lossy());
+        return Ok(wrapped(WORLD, "name", &stem.replace(|c: char| c.is_whitespace(), "_"), roots));
+    }
+    if all(&["command", "repeat"]) {
+        return Ok(wrapped(SEQUENCE, "version", sequence::VERSION, roots));
+    }
+    match roots.len() {
+        1 => Ok(roots.remove(0)),
+        _ => {
+            let message = format!("<{}> stands beside <{}>; a file has one root element", roots[1].name, roots[0].name);
+            Err(Diagnostic::at(reading.path, reading.text, roots[1].offset, message).into())
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Files as texts, and paths beside other files.
+
+use std::path::{Path, PathBuf};
+
+use super::Diagnostic;
+
+/// Reads a file as text of at most `limit` bytes.
+pub(super) fn read(path: &str, limit: usize) -> Result<String, Diagnostic> {
+    let refuse = |message: String| Diagnostic::at(path, "", 0, message);
+    let metadata = std::fs::metadata(path).map_err(|error| refuse(format!("cannot open '{path}': {error}")))?;
+    if metadata.is_dir() {
+        return Err(refuse(format!("'{path}' is a folder")));
+    }
+    if metadata.len() > limit as u64 {
+        return Err(refuse(format!("'{path}' has {} bytes, at most {limit} are read", metadata.len())));
+    }
+    let bytes = std::fs::read(path).map_err(|error| refuse(format!("cannot read '{path}': {error}")))?;
+    match String::from_utf8(bytes) {
+        // Some editors put a byte order mark in front.
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+        Err(error) => {
+            let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
+            Err(Diagnostic::at(path, &valid, valid.len(), "the file is not UTF-8 text from here on"))
+        }
+    }
+}
+
+/// A path in a file, seen from that file's folder.
+pub(super) fn beside(file: &str, path: &str) -> String {
+    join(Path::new(file).parent(), path)
+}
+
+/// Where a robot file may be: beside the world file, or in the `robots` folder beside the world's.
+pub(super) fn robot_candidates(world: &str, file: &str) -> [String; 2] {
+    let folder = Path::new(world).parent();
+    let robots: PathBuf = folder.unwrap_or(Path::new("")).join("..").join("robots");
+    [join(folder, file), join(Some(&robots), file)]
+}
+
+fn join(folder: Option<&Path>, path: &str) -> String {
+    folder.unwrap_or(Path::new("")).join(path).to_string_lossy().into_owned()
+}

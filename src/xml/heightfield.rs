@@ -1,0 +1,165 @@
+//! Terrain from a matrix of heights, in the world file or in a data file beside it.
+
+use super::{
+    body::read_material,
+    files,
+    reading::{Reading, read_numbers, shorten},
+    tree::Node,
+};
+use crate::model::{Heightfield, SourceFile};
+
+/// The most grid points a terrain may have.
+const MAX_POINTS: usize = 4096 * 4096;
+
+/// A matrix of heights: `values[i * columns + j]`, i along x and j along z.
+struct Matrix {
+    rows: usize,
+    columns: usize,
+    values: Vec<f64>,
+    /// Distance of two grid points where the data say it, metres.
+    cell: Option<f64>,
+}
+
+/// Reads a `<heightfield>`; a data file it names is added to `sources`.
+pub(super) fn read(reading: &Reading, node: &Node, sources: &mut Vec<SourceFile>) -> Option<Heightfield> {
+    let matrix = match reading.text(node, "file") {
+        Some(file) => from_file(reading, node, file, sources)?,
+        None => from_lines(reading, node.text_offset, node.text.trim())?,
+    };
+    for (name, found) in [("rows", matrix.rows), ("columns", matrix.columns)] {
+        if let Some(said) = reading.whole(node, name).filter(|&said| said != found as i64) {
+            reading.problem(reading.place(node, name), format!("{name} is {said}, but the data hold {found}"));
+            return None;
+        }
+    }
+    let extent = |name: &str, points: usize| {
+        let given = reading.real(node, name);
+        let extent = given.or_else(|| matrix.cell.map(|cell| cell * (points - 1) as f64));
+        if extent.is_none() && !node.attributes.iter().any(|attribute| attribute.name == name) {
+            reading.problem(node.offset, format!("<heightfield> lacks the attribute '{name}'"));
+        }
+        extent
+    };
+    let (width, depth) = (extent("width", matrix.rows), extent("depth", matrix.columns));
+    let (scale, offset) = (reading.real(node, "scale")?, reading.real(node, "offset")?);
+    Some(Heightfield {
+        points_x: matrix.rows,
+        points_z: matrix.columns,
+        width: width?,
+        depth: depth?,
+        heights: matrix.values.iter().map(|height| height * scale + offset).collect(),
+        material: read_material(reading, node)?,
+    })
+}
+
+fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<SourceFile>) -> Option<Matrix> {
+    let place = reading.place(node, "file");
+    if !node.text.trim().is_empty() {
+        reading.problem(node.text_offset, "the heights stand both here and in a file; leave one out");
+        return None;
+    }
+    let path = files::beside(reading.path, file);
+    let text = match files::read(&path, MAX_POINTS * 24) {
+        Ok(text) => text,
+        Err(problem) => {
+            reading.problem(place, format!("the data file cannot be used: {}", problem.message));
+            return None;
+        }
+    };
+    let data = reading.in_file(&path, &text);
+    let matrix = match path.rsplit('.').next() {
+        Some("csv") => from_lines(&data, 0, &text),
+        Some("asc") => from_ascii_grid(&data, &text),
+        _ => {
+            reading.problem_with_help(
+                place,
+                format!("'{file}' is no known kind of data file"),
+                "it takes .csv and .asc",
+            );
+            None
+        }
+    };
+    sources.push(SourceFile { path, text });
+    matrix
+}
+
+/// One row a line.
+fn from_lines(reading: &Reading, start: usize, text: &str) -> Option<Matrix> {
+    let (mut rows, mut columns, mut values) = (0, 0, Vec::new());
+    let mut offset = start;
+    for line in text.split_inclusive('\n') {
+        let row = numbers(reading, offset, line)?;
+        if !row.is_empty() {
+            if rows > 0 && row.len() != columns {
+                reading.problem(offset, format!("this row holds {} heights, the first one {columns}", row.len()));
+                return None;
+            }
+            (rows, columns) = (rows + 1, row.len());
+            values.extend(row);
+        }
+        offset += line.len();
+    }
+    grid(reading, start, Matrix { rows, columns, values, cell: None })
+}
+
+/// An ESRI ASCII grid: a header of names and numbers, then rows from north (-z) to south along columns from west to east (+x).
+fn from_ascii_grid(reading: &Reading, text: &str) -> Option<Matrix> {
+    let (mut size, mut cell, mut nothing) = ([0usize; 2], None, None);
+    let (mut offset, mut values) = (0, Vec::new());
+    for line in text.split_inclusive('\n') {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        match words[..] {
+            [name, value] if name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                let number = numbers(reading, offset + line.find(value).unwrap_or(0), value)?[0];
+                match name.to_ascii_lowercase().as_str() {
+                    "ncols" => size[0] = number as usize,
+                    "nrows" => size[1] = number as usize,
+                    "cellsize" => cell = Some(number).filter(|cell| *cell > 0.0),
+                    "nodata_value" => nothing = Some(number),
+                    "xllcorner" | "yllcorner" | "xllcenter" | "yllcenter" => {}
+                    _ => {
+                        reading.problem(offset, format!("'{}' is not part of an ASCII grid's header", shorten(name)));
+                        return None;
+                    }
+                }
+            }
+            _ => values.extend(numbers(reading, offset, line)?),
+        }
+        if let Some(gap) = values.iter().position(|value| Some(*value) == nothing) {
+            let (row, column) = (gap / size[0].max(1) + 1, gap % size[0].max(1) + 1);
+            reading.problem(offset, format!("row {row}, column {column} has no height (NODATA); fill the gap first"));
+            return None;
+        }
+        offset += line.len();
+    }
+    let [columns, rows] = size;
+    if cell.is_none() || values.len() != columns.saturating_mul(rows) {
+        let message = format!(
+            "an ASCII grid holds ncols times nrows heights and a cellsize above 0; this one has {columns} x {rows} and {} heights",
+            values.len()
+        );
+        reading.problem(0, message);
+        return None;
+    }
+    let turned = (0..columns).flat_map(|x| values.iter().skip(x).step_by(columns.max(1)).copied()).collect();
+    grid(reading, 0, Matrix { rows: columns, columns: rows, values: turned, cell })
+}
+
+fn numbers(reading: &Reading, offset: usize, text: &str) -> Option<Vec<f64>> {
+    read_numbers(text)
+        .map_err(|(at, part)| {
+            reading.problem(offset + at, format!("expected a finite number, got '{}'", shorten(&part)));
+        })
+        .ok()
+}
+
+fn grid(reading: &Reading, offset: usize, matrix: Matrix) -> Option<Matrix> {
+    let points = matrix.rows.saturating_mul(matrix.columns);
+    if matrix.rows < 2 || matrix.columns < 2 || points > MAX_POINTS {
+        let message =
+            format!("a terrain has from 2 x 2 to 4096 x 4096 heights, this one {} x {}", matrix.rows, matrix.columns);
+        reading.problem(offset, message);
+        return None;
+    }
+    Some(matrix)
+}

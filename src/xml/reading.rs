@@ -1,0 +1,231 @@
+//! A file being read: its tree held against the schema, its values looked up, its problems collected.
+
+use std::cell::RefCell;
+
+use super::{
+    Diagnostic, Diagnostics,
+    schema::{Content, Element, Kind, Occurs, Presence, read_real},
+    tree::Node,
+};
+
+/// One file and what is wrong with it. Looking a value up that is missing or wrong gives `None`; the problem has been noted
+/// when the tree was held against the schema, so readers just leave out what they cannot make.
+pub(super) struct Reading<'a> {
+    pub(super) path: &'a str,
+    pub(super) text: &'a str,
+    problems: &'a RefCell<Diagnostics>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(path: &'a str, text: &'a str, problems: &'a RefCell<Diagnostics>) -> Self {
+        Self { path, text, problems }
+    }
+
+    /// Another file whose problems go into the same list.
+    pub(super) fn in_file<'b>(&'b self, path: &'b str, text: &'b str) -> Reading<'b> {
+        Reading { path, text, problems: self.problems }
+    }
+
+    /// Notes a problem.
+    pub(super) fn problem(&self, offset: usize, message: impl Into<String>) {
+        self.push(Diagnostic::at(self.path, self.text, offset, message));
+    }
+
+    /// Notes a problem with a way to put it right.
+    pub(super) fn problem_with_help(&self, offset: usize, message: impl Into<String>, help: impl Into<String>) {
+        self.push(Diagnostic::at(self.path, self.text, offset, message).with_help(help));
+    }
+
+    pub(super) fn push(&self, problem: Diagnostic) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// `path:line` of a node.
+    pub(super) fn source(&self, node: &Node) -> String {
+        format!("{}:{}", self.path, self.line(node.offset))
+    }
+
+    pub(super) fn line(&self, offset: usize) -> usize {
+        self.text[..offset.min(self.text.len())].matches('\n').count() + 1
+    }
+
+    /// Holds a node and all below it against the schema.
+    pub(super) fn check(&self, node: &mut Node, element: &'static Element) {
+        node.element = Some(element);
+        self.check_attributes(node, element);
+        self.check_content(node, element);
+        let allowed = element.children();
+        let mut counts = vec![0usize; allowed.len()];
+        for index in 0..node.children.len() {
+            let child = &mut node.children[index];
+            let Some(place) = allowed.iter().position(|candidate| Element::by_id(candidate.id).tag == child.name)
+            else {
+                let tags: Vec<&str> = allowed.iter().map(|child| Element::by_id(child.id).tag).collect();
+                self.unknown(
+                    child.offset,
+                    format!("<{}> does not belong into <{}>", child.name, element.tag),
+                    &child.name,
+                    &tags,
+                );
+                continue;
+            };
+            counts[place] += 1;
+            if counts[place] == 2 && allowed[place].occurs != Occurs::AnyTimes {
+                self.problem(child.offset, format!("<{}> stands in <{}> a second time", child.name, element.tag));
+            }
+            self.check(&mut node.children[index], Element::by_id(allowed[place].id));
+        }
+        for (child, count) in allowed.iter().zip(counts) {
+            if child.occurs == Occurs::Once && count == 0 {
+                self.problem(node.offset, format!("<{}> lacks <{}>", element.tag, Element::by_id(child.id).tag));
+            }
+        }
+    }
+
+    fn check_attributes(&self, node: &Node, element: &'static Element) {
+        for attribute in &node.attributes {
+            match element.attribute(&attribute.name) {
+                None => {
+                    let names: Vec<&str> = element.attributes.iter().map(|attribute| attribute.name).collect();
+                    let message = format!("<{}> has no attribute '{}'", element.tag, attribute.name);
+                    self.unknown(attribute.offset, message, &attribute.name, &names);
+                }
+                Some(known) => self.check_value(
+                    attribute.offset,
+                    &format!("attribute '{}'", known.name),
+                    &attribute.value,
+                    known.kind,
+                ),
+            }
+        }
+        for attribute in element.attributes.iter().filter(|attribute| attribute.presence == Presence::Required) {
+            if !node.attributes.iter().any(|given| given.name == attribute.name) {
+                self.problem(node.offset, format!("<{}> lacks the attribute '{}'", element.tag, attribute.name));
+            }
+        }
+    }
+
+    fn check_content(&self, node: &Node, element: &'static Element) {
+        match element.content {
+            Content::Value(kind, _) if node.text.trim().is_empty() => {
+                self.problem(node.offset, format!("<{}> is empty: expected {}", element.tag, kind.expectation()));
+            }
+            Content::Value(kind, _) => {
+                self.check_value(node.text_offset, &format!("<{}>", element.tag), &node.text, kind)
+            }
+            Content::Numbers(_) => {}
+            Content::Empty | Content::Children(_) => {
+                if !node.text.trim().is_empty() {
+                    self.problem(node.text_offset, format!("<{}> holds no text", element.tag));
+                }
+            }
+        }
+    }
+
+    fn check_value(&self, offset: usize, what: &str, value: &str, kind: Kind) {
+        let value = value.trim();
+        if !kind.accepts(value) {
+            self.problem(offset, format!("{what}: expected {}, got '{}'", kind.expectation(), shorten(value)));
+        }
+    }
+
+    fn unknown(&self, offset: usize, message: String, name: &str, known: &[&str]) {
+        match nearest(name, known.iter().copied()) {
+            Some(near) => self.problem_with_help(offset, message, format!("did you mean '{near}'?")),
+            None if known.is_empty() => self.problem(offset, message),
+            None => self.problem_with_help(offset, message, format!("it takes {}", known.join(", "))),
+        }
+    }
+
+    /// An attribute as given, or by default; `None` if it is wrong, missing or left out.
+    pub(super) fn text<'n>(&self, node: &'n Node, name: &str) -> Option<&'n str> {
+        let attribute = node.element?.attribute(name)?;
+        let value = match node.attributes.iter().find(|given| given.name == name) {
+            Some(given) => given.value.trim(),
+            None => match attribute.presence {
+                Presence::Default(value) => value,
+                Presence::Required | Presence::Optional => return None,
+            },
+        };
+        attribute.kind.accepts(value).then_some(value)
+    }
+
+    pub(super) fn real(&self, node: &Node, name: &str) -> Option<f64> {
+        self.text(node, name).and_then(read_real)
+    }
+
+    pub(super) fn whole(&self, node: &Node, name: &str) -> Option<i64> {
+        self.text(node, name)?.parse().ok()
+    }
+
+    /// The value in a child element.
+    pub(super) fn child_text<'n>(&self, node: &'n Node, tag: &str) -> Option<&'n str> {
+        let child = child(node, tag)?;
+        match child.element?.content {
+            Content::Value(kind, _) => Some(child.text.trim()).filter(|value| kind.accepts(value)),
+            Content::Empty | Content::Numbers(_) | Content::Children(_) => None,
+        }
+    }
+
+    pub(super) fn child_real(&self, node: &Node, tag: &str) -> Option<f64> {
+        self.child_text(node, tag).and_then(read_real)
+    }
+
+    /// Where an attribute stands, or the element if it is not given.
+    pub(super) fn place(&self, node: &Node, name: &str) -> usize {
+        node.attributes.iter().find(|given| given.name == name).map_or(node.offset, |given| given.offset)
+    }
+
+    /// The numbers in an element's text, each with the offset it stands at. A part that is no number is a problem.
+    pub(super) fn numbers(&self, node: &Node) -> Option<Vec<f64>> {
+        // With entities in the text offsets within it mean nothing; then the whole text is the place.
+        let start = self.text[node.text_offset..].starts_with(node.text.trim_start()).then_some(node.text_offset);
+        read_numbers(node.text.trim_start())
+            .map_err(|(at, part)| {
+                let place = start.map_or(node.text_offset, |start| start + at);
+                self.problem(place, format!("<{}>: expected a finite number, got '{}'", node.name, shorten(&part)));
+            })
+            .ok()
+    }
+}
+
+/// Reads numbers with blanks, commas or semicolons between them; the error is the offset and text of what is no number.
+pub(super) fn read_numbers(text: &str) -> Result<Vec<f64>, (usize, String)> {
+    let mut numbers = Vec::new();
+    let mut rest = text;
+    let separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
+    loop {
+        rest = rest.trim_start_matches(separator);
+        if rest.is_empty() {
+            return Ok(numbers);
+        }
+        let end = rest.find(separator).unwrap_or(rest.len());
+        let part = &rest[..end];
+        numbers.push(read_real(part).ok_or_else(|| (text.len() - rest.len(), part.to_owned()))?);
+        rest = &rest[end..];
+    }
+}
+
+/// The first child of this name.
+pub(super) fn child<'n>(node: &'n Node, tag: &str) -> Option<&'n Node> {
+    node.children.iter().find(|child| child.name == tag)
+}
+
+/// The known name most like this one, if any is like it at all.
+pub(super) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let distance = |known: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
+    known
+        .map(|known| (distance(known), known))
+        .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// A text short enough for a message.
+pub(super) fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(60).is_some() {
+        short.push_str("...");
+    }
+    short
+}

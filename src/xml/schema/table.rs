@@ -1,0 +1,483 @@
+//! The table itself.
+
+use super::{
+    Attribute, Child,
+    Content::{Children, Empty, Numbers, Value},
+    Element, Kind,
+    Kind::{Fraction, Name, NotNegative, Positive, Real, Text, Whole, Word},
+    Occurs, Presence,
+};
+
+/// Root of a world file.
+pub(in crate::xml) const WORLD: &str = "world";
+/// Root of a robot file.
+pub(in crate::xml) const ROBOT: &str = "robot";
+/// Root of a sequence file.
+pub(in crate::xml) const SEQUENCE: &str = "sequence";
+
+const BOOLEAN: Kind = Word(&["true", "false"]);
+const LENGTH: Kind = Positive(1e6);
+const MASS: Kind = Positive(1e9);
+const PORT: Kind = Whole(0, 65_535);
+
+const fn attribute(
+    name: &'static str,
+    kind: Kind,
+    unit: &'static str,
+    presence: Presence,
+    doc: &'static str,
+) -> Attribute {
+    Attribute { name, kind, unit, presence, doc }
+}
+
+const fn required(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Attribute {
+    attribute(name, kind, unit, Presence::Required, doc)
+}
+
+const fn optional(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Attribute {
+    attribute(name, kind, unit, Presence::Optional, doc)
+}
+
+const fn default(
+    name: &'static str,
+    kind: Kind,
+    unit: &'static str,
+    value: &'static str,
+    doc: &'static str,
+) -> Attribute {
+    attribute(name, kind, unit, Presence::Default(value), doc)
+}
+
+const fn once(id: &'static str) -> Child {
+    Child { id, occurs: Occurs::Once }
+}
+
+const fn maybe(id: &'static str) -> Child {
+    Child { id, occurs: Occurs::AtMostOnce }
+}
+
+const fn any(id: &'static str) -> Child {
+    Child { id, occurs: Occurs::AnyTimes }
+}
+
+const fn element(
+    id: &'static str,
+    doc: &'static str,
+    attributes: &'static [Attribute],
+    content: super::Content,
+) -> Element {
+    Element { id, tag: id, doc, attributes, content }
+}
+
+/// A value in an element of its own, as the thesis writes them.
+const fn value(id: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Element {
+    element(id, doc, &[], Value(kind, unit))
+}
+
+const VECTOR: &[Attribute] =
+    &[required("x", Real, "", "along x"), required("y", Real, "", "along y"), required("z", Real, "", "along z")];
+const ANCHOR: &[Attribute] =
+    &[required("x", Real, "m", "along x"), required("y", Real, "m", "along y"), required("z", Real, "m", "along z")];
+const ROUND: &[Attribute] = &[
+    required("radius", LENGTH, "m", "radius"),
+    required("length", LENGTH, "m", "length along the axis; of a capsule, of its cylindrical part"),
+    default("axis", Word(&["x", "y", "z"]), "", "y", "the axis it stands along; a cone's tip is on the positive side"),
+];
+const SHAPE_POSE: super::Content = Children(&[maybe("pose")]);
+const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
+
+macro_rules! body_children {
+    ($($more:expr),*) => {
+        Children(&[
+            maybe("mass"), maybe("transformation"), maybe("pose"), maybe("translationalVelocity"),
+            maybe("rotationalVelocity"), maybe("box"), maybe("sphere"), maybe("cylinder"), maybe("capsule"), maybe("cone"),
+            maybe("convexHull"), maybe("triangleMesh"), maybe("compound"), maybe("collision"), maybe("material"),
+            maybe("inertia"), $($more),*
+        ])
+    };
+}
+
+/// All elements. Those of a file come after the element that they stand in.
+pub(in crate::xml) const ELEMENTS: &[Element] = &[
+    element(
+        WORLD,
+        "A world: ground, objects and robots. Right-handed, y up, metres, kilograms, seconds, radians.",
+        &[default("name", Name, "", "world", "its name")],
+        Children(&[
+            maybe("surface"),
+            maybe("gravity"),
+            maybe("heightfield"),
+            any("object"),
+            any("joint"),
+            any("robotPlacement"),
+        ]),
+    ),
+    element(
+        "surface",
+        "The surface plane a x + b y + c z = d. The side that (a, b, c) points away from is solid.",
+        &[
+            required("a", Real, "", "x of the normal"),
+            required("b", Real, "", "y of the normal"),
+            required("c", Real, "", "z of the normal"),
+            required("d", Real, "m", "distance from the origin, times the length of the normal"),
+            default("friction", NotNegative, "", "1", "Coulomb friction coefficient; a pair has the smaller one"),
+            default("restitution", Fraction, "", "0", "coefficient of restitution; a pair has the larger one"),
+            default(
+                "rollingFriction",
+                NotNegative,
+                "",
+                "0",
+                "rolling resistance coefficient; a pair has the larger one",
+            ),
+        ],
+        Empty,
+    ),
+    element(
+        "gravity",
+        "Gravity. Without the element it is 9.81 m/s² downwards.",
+        &[
+            default("x", Real, "m/s²", "0", "along x"),
+            default("y", Real, "m/s²", "-9.81", "along y"),
+            default("z", Real, "m/s²", "0", "along z"),
+        ],
+        Empty,
+    ),
+    element(
+        "heightfield",
+        "Terrain, centred on the origin: a matrix of heights, each line of it running along z, the lines following each \
+         other along x. It stands in the element, or in a file beside this one: a .csv of the same form, or a .asc ESRI \
+         ASCII grid (columns along x, rows along z, the first row at the smallest z).",
+        &[
+            optional("rows", Whole(2, 4096), "", "number of grid points along x; taken from the data where not given"),
+            optional(
+                "columns",
+                Whole(2, 4096),
+                "",
+                "number of grid points along z; taken from the data where not given",
+            ),
+            optional("width", LENGTH, "m", "extent along x; an ASCII grid brings its own"),
+            optional("depth", LENGTH, "m", "extent along z; an ASCII grid brings its own"),
+            default("scale", Real, "", "1", "factor on the heights"),
+            default("offset", Real, "m", "0", "added to the scaled heights"),
+            optional("file", Text, "", "path of the data file, from this file's folder"),
+            default("friction", NotNegative, "", "1", "Coulomb friction coefficient"),
+            default("restitution", Fraction, "", "0", "coefficient of restitution"),
+            default("rollingFriction", NotNegative, "", "0", "rolling resistance coefficient"),
+        ],
+        Numbers("m"),
+    ),
+    element(
+        "object",
+        "A body of the world that is not part of a robot.",
+        &[default("type", Word(&["Body"]), "", "Body", "always Body"), NAME],
+        body_children!(maybe("static")),
+    ),
+    Element {
+        id: "robotPlacement",
+        tag: "robot",
+        doc: "Places a robot in the world. The same file may be placed any number of times.",
+        attributes: &[
+            required("file", Text, "", "path of the robot file, from this file's folder or from ../robots"),
+            optional("name", Name, "", "its name in this world; without one, that in its file"),
+            default("portOffset", Whole(0, 65_535), "", "0", "added to the port of every device, unless that is 0"),
+        ],
+        content: Children(&[maybe("pose")]),
+    },
+    element(
+        ROBOT,
+        "A robot: a connected graph with bodies as nodes and joints as edges, and the devices on them.",
+        &[
+            NAME,
+            default(
+                "selfCollision",
+                BOOLEAN,
+                "",
+                "false",
+                "whether its own bodies collide; those that share a joint never do",
+            ),
+        ],
+        Children(&[any("body"), any("joint"), any("sensor"), any("actuator")]),
+    ),
+    element("body", "A body of a robot, placed in the robot's frame.", &[NAME], body_children!()),
+    value("mass", MASS, "kg", "Mass. Needed unless the body is static."),
+    element(
+        "transformation",
+        "Pose as the upper rows of a homogeneous matrix: T00 to T22 a rotation, T03, T13, T23 the position in metres.",
+        &[],
+        Children(&[
+            once("T00"),
+            once("T01"),
+            once("T02"),
+            once("T03"),
+            once("T10"),
+            once("T11"),
+            once("T12"),
+            once("T13"),
+            once("T20"),
+            once("T21"),
+            once("T22"),
+            once("T23"),
+            maybe("T30"),
+            maybe("T31"),
+            maybe("T32"),
+            maybe("T33"),
+        ]),
+    ),
+    value("T00", Real, "", "Row 0, column 0."),
+    value("T01", Real, "", "Row 0, column 1."),
+    value("T02", Real, "", "Row 0, column 2."),
+    value("T03", Real, "m", "Position along x."),
+    value("T10", Real, "", "Row 1, column 0."),
+    value("T11", Real, "", "Row 1, column 1."),
+    value("T12", Real, "", "Row 1, column 2."),
+    value("T13", Real, "m", "Position along y."),
+    value("T20", Real, "", "Row 2, column 0."),
+    value("T21", Real, "", "Row 2, column 1."),
+    value("T22", Real, "", "Row 2, column 2."),
+    value("T23", Real, "m", "Position along z."),
+    value("T30", Real, "", "0, where it is written."),
+    value("T31", Real, "", "0, where it is written."),
+    value("T32", Real, "", "0, where it is written."),
+    value("T33", Real, "", "1, where it is written."),
+    element(
+        "pose",
+        "Pose: a position, and a rotation by roll, pitch and yaw about the fixed x, y and z axes, in that order.",
+        &[
+            default("x", Real, "m", "0", "position along x"),
+            default("y", Real, "m", "0", "position along y"),
+            default("z", Real, "m", "0", "position along z"),
+            default("roll", Real, "rad", "0", "angle about x"),
+            default("pitch", Real, "rad", "0", "angle about y"),
+            default("yaw", Real, "rad", "0", "angle about z"),
+        ],
+        Empty,
+    ),
+    element(
+        "translationalVelocity",
+        "Velocity of the centre of mass at step 0.",
+        &[],
+        Children(&[once("vx"), once("vy"), once("vz")]),
+    ),
+    value("vx", Real, "m/s", "Along x."),
+    value("vy", Real, "m/s", "Along y."),
+    value("vz", Real, "m/s", "Along z."),
+    element(
+        "rotationalVelocity",
+        "Angular velocity at step 0.",
+        &[],
+        Children(&[once("omegax"), once("omegay"), once("omegaz")]),
+    ),
+    value("omegax", Real, "rad/s", "About x."),
+    value("omegay", Real, "rad/s", "About y."),
+    value("omegaz", Real, "rad/s", "About z."),
+    element(
+        "box",
+        "A cuboid.",
+        &[
+            required("x", LENGTH, "m", "edge along x"),
+            required("y", LENGTH, "m", "edge along y"),
+            required("z", LENGTH, "m", "edge along z"),
+        ],
+        SHAPE_POSE,
+    ),
+    element("sphere", "A ball.", &[required("radius", LENGTH, "m", "radius")], SHAPE_POSE),
+    element("cylinder", "A cylinder.", ROUND, SHAPE_POSE),
+    element("capsule", "A cylinder with half balls on its ends.", ROUND, SHAPE_POSE),
+    element("cone", "A cone, its frame in the middle of its axis.", ROUND, SHAPE_POSE),
+    element("convexHull", "The convex hull of points.", &[], Children(&[once("vertices"), maybe("pose")])),
+    element(
+        "triangleMesh",
+        "A closed surface of triangles, counter-clockwise seen from outside.",
+        &[],
+        Children(&[once("vertices"), once("triangles"), maybe("pose")]),
+    ),
+    element("vertices", "Points, three coordinates each.", &[], Numbers("m")),
+    element("triangles", "Triangles, three indices of vertices each, counted from 0.", &[], Numbers("")),
+    element(
+        "compound",
+        "Several shapes as one.",
+        &[],
+        Children(&[
+            any("box"),
+            any("sphere"),
+            any("cylinder"),
+            any("capsule"),
+            any("cone"),
+            any("convexHull"),
+            any("triangleMesh"),
+            maybe("pose"),
+        ]),
+    ),
+    element(
+        "collision",
+        "The shape that collides, where it is not the shape that the mass is spread over.",
+        &[],
+        Children(&[
+            maybe("box"),
+            maybe("sphere"),
+            maybe("cylinder"),
+            maybe("capsule"),
+            maybe("cone"),
+            maybe("convexHull"),
+            maybe("triangleMesh"),
+            maybe("compound"),
+        ]),
+    ),
+    element(
+        "material",
+        "What the surface is like.",
+        &[
+            default("friction", NotNegative, "", "0.8", "Coulomb friction coefficient; a pair has the smaller one"),
+            default("restitution", Fraction, "", "0", "coefficient of restitution; a pair has the larger one"),
+            default(
+                "rollingFriction",
+                NotNegative,
+                "",
+                "0",
+                "rolling resistance coefficient Crr of a ball, cylinder or capsule: the torque is Crr times force times radius",
+            ),
+        ],
+        Empty,
+    ),
+    element(
+        "inertia",
+        "Centre of mass and inertia tensor about it, body axes. Without the element they follow from shape and mass.",
+        &[
+            required("ixx", NotNegative, "kg m²", "about x"),
+            required("iyy", NotNegative, "kg m²", "about y"),
+            required("izz", NotNegative, "kg m²", "about z"),
+            default("ixy", Real, "kg m²", "0", "off the diagonal"),
+            default("ixz", Real, "kg m²", "0", "off the diagonal"),
+            default("iyz", Real, "kg m²", "0", "off the diagonal"),
+            default("x", Real, "m", "0", "centre of mass along x"),
+            default("y", Real, "m", "0", "centre of mass along y"),
+            default("z", Real, "m", "0", "centre of mass along z"),
+        ],
+        Empty,
+    ),
+    value("static", BOOLEAN, "", "Whether nothing moves the object."),
+    element(
+        "joint",
+        "A joint between two bodies of the same file. All its coordinates are zero as the bodies are placed.",
+        &[
+            required(
+                "type",
+                Word(&["hinge", "slider", "ball", "universal", "constrained", "fixed"]),
+                "",
+                "hinge and slider move about or along their third local axis, a universal joint about its first and second, a \
+                 constrained joint about those that <free> names",
+            ),
+            NAME,
+        ],
+        Children(&[
+            once("parent"),
+            once("child"),
+            maybe("anchor"),
+            maybe("axis"),
+            maybe("axis1"),
+            maybe("axis3"),
+            any("free"),
+        ]),
+    ),
+    value("parent", Name, "", "The body that carries the joint's axes."),
+    value("child", Name, "", "The body that moves about or along them."),
+    element("anchor", "The joint's origin; without it, the child's.", ANCHOR, Empty),
+    element(
+        "axis",
+        "The axis of a hinge or slider: its third local axis. Without it, z. The first local axis is then square to it and to \
+         the y axis of the file's frame, or z where the axis is along y.",
+        VECTOR,
+        Empty,
+    ),
+    element("axis1", "The first local axis of a universal or constrained joint. Without it, x.", VECTOR, Empty),
+    element("axis3", "Its third local axis, square to the first. Without it, z.", VECTOR, Empty),
+    element(
+        "free",
+        "The motion about or along an axis. A constrained joint moves about the axes it names; to the axes of other joints \
+         it gives stops and losses.",
+        &[
+            optional("axis", Whole(1, 3), "", "the local axis; a hinge and a slider have only the third"),
+            optional("lower", Real, "rad or m", "lower stop, at most 0; none where it is not given"),
+            optional("upper", Real, "rad or m", "upper stop, at least 0; none where it is not given"),
+            default("damping", NotNegative, "N m s/rad or N s/m", "0", "viscous damping"),
+            default("friction", NotNegative, "N m or N", "0", "dry friction"),
+        ],
+        Empty,
+    ),
+    element(
+        "sensor",
+        "A sensor on a body, with a TCP port of its own.",
+        &[
+            required(
+                "type",
+                Word(&["EchoSensor", "PositionSensor", "ScannerSensor"]),
+                "",
+                "what it reads; the protocol's page tells how",
+            ),
+            NAME,
+            required("body", Name, "", "the body it sits on"),
+            required("port", PORT, "", "its port, above 1024, or 0 for a free one"),
+            optional(
+                "rate",
+                Positive(1e6),
+                "Hz",
+                "fresh readings per simulated second; one every step where not given",
+            ),
+            default("rays", Whole(1, 100_000), "", "11", "of a scanner: number of rays"),
+            default(
+                "halfAngle",
+                Positive(std::f64::consts::PI),
+                "rad",
+                "0.1",
+                "of a scanner: angle of the outermost rays",
+            ),
+            default("range", LENGTH, "m", "10", "of a scanner: how far it sees"),
+        ],
+        Children(&[maybe("pose")]),
+    ),
+    element(
+        "actuator",
+        "An actuator on a joint, with a TCP port of its own.",
+        &[
+            required(
+                "type",
+                Word(&["JointController", "AngleController"]),
+                "",
+                "by velocity, or by angle with a PID controller",
+            ),
+            NAME,
+            required("joint", Name, "", "the joint it drives"),
+            required("port", PORT, "", "its port, above 1024, or 0 for a free one"),
+            default(
+                "p",
+                Real,
+                "1/s",
+                "10",
+                "of an angle controller: velocity per error, until a command brings another",
+            ),
+            default("i", Real, "1/s²", "0", "of an angle controller: velocity per integrated error"),
+            default("d", Real, "1", "0", "of an angle controller: velocity taken off per velocity"),
+        ],
+        Empty,
+    ),
+    element(
+        SEQUENCE,
+        "Commands and pauses, one after the other.",
+        &[required("version", Text, "", "version of the sequence language: 1")],
+        Children(&[any("command"), any("repeat")]),
+    ),
+    element(
+        "command",
+        "A command for the device on a port; port 0 lets so many seconds of simulated time pass instead.",
+        &[],
+        Children(&[once("commandString"), once("port")]),
+    ),
+    value("commandString", Text, "", "The command's numbers, or the length of the pause in seconds."),
+    value("port", PORT, "", "The device's port in the model, or 0 for a pause."),
+    element(
+        "repeat",
+        "The same several times.",
+        &[required("count", Whole(1, 1_000_000), "", "how often")],
+        Children(&[any("command"), any("repeat")]),
+    ),
+];

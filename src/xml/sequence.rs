@@ -1,0 +1,61 @@
+//! A sequence file.
+
+use super::{
+    reading::{Reading, child, shorten},
+    schema::read_real,
+    tree::Node,
+};
+use crate::model::{Sequence, SequenceItem};
+
+/// The versions of the language that are known.
+pub(super) const VERSION: &str = "1";
+/// The most commands and pauses a sequence may unroll to.
+const MAX_ITEMS: u64 = 1_000_000;
+
+/// Reads the root of a sequence file. What cannot be read is left out; then there are problems.
+pub(super) fn read(reading: &Reading, root: &Node) -> Sequence {
+    if let Some(version) = reading.text(root, "version").filter(|version| *version != VERSION) {
+        let message = format!("sequence language version '{}' is not known", shorten(version));
+        reading.problem_with_help(
+            reading.place(root, "version"),
+            message,
+            format!("this program knows version {VERSION}"),
+        );
+    }
+    let sequence = Sequence { items: read_items(reading, root) };
+    if sequence.unrolled_len() > MAX_ITEMS {
+        let message =
+            format!("the sequence unrolls to {} commands, at most {MAX_ITEMS} are taken", sequence.unrolled_len());
+        reading.problem(root.offset, message);
+    }
+    sequence
+}
+
+fn read_items(reading: &Reading, node: &Node) -> Vec<SequenceItem> {
+    let items = node.children.iter().filter_map(|child| match child.name.as_str() {
+        "command" => read_command(reading, child),
+        "repeat" => Some(SequenceItem::Repeat {
+            count: u32::try_from(reading.whole(child, "count")?).ok()?,
+            items: read_items(reading, child),
+        }),
+        _ => None,
+    });
+    items.collect()
+}
+
+fn read_command(reading: &Reading, node: &Node) -> Option<SequenceItem> {
+    let text = reading.child_text(node, "commandString")?;
+    let port: u16 = reading.child_text(node, "port")?.parse().ok()?;
+    if port != 0 {
+        return Some(SequenceItem::Command { port, text: text.to_owned(), source: reading.source(node) });
+    }
+    match read_real(text).filter(|seconds| (0.0..=1e9).contains(seconds)) {
+        Some(seconds) => Some(SequenceItem::Pause { seconds }),
+        None => {
+            let place = child(node, "commandString").map_or(node.offset, |child| child.text_offset);
+            let message = format!("a pause (port 0) lasts from 0 to 1e9 seconds, got '{}'", shorten(text));
+            reading.problem(place, message);
+            None
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! XML text into a tree that remembers where everything stood.
+//!
+//! Nothing is fetched and nothing expands: of entities only the five predefined ones and character references are known, of
+//! document type declarations only `<!DOCTYPE name SYSTEM "file.dtd">`, which is for editors.
+
+use quick_xml::{Reader, events::Event};
+
+use super::{Diagnostic, schema::Element};
+
+/// The largest file, bytes.
+pub(super) const MAX_FILE: usize = 16 << 20;
+const MAX_DEPTH: usize = 64;
+const MAX_ELEMENTS: usize = 200_000;
+const MAX_ATTRIBUTES: usize = 64;
+
+/// An element as written.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    /// Its name.
+    pub(super) name: String,
+    /// Byte offset of its `<`.
+    pub(super) offset: usize,
+    /// Its attributes, in order.
+    pub(super) attributes: Vec<Attribute>,
+    /// Its children, in order.
+    pub(super) children: Vec<Node>,
+    /// All its text, entities resolved.
+    pub(super) text: String,
+    /// Byte offset of the text's first character that is not blank.
+    pub(super) text_offset: usize,
+    /// What the schema says of it, once that has been looked up.
+    pub(super) element: Option<&'static Element>,
+}
+
+/// An attribute as written.
+#[derive(Debug)]
+pub(super) struct Attribute {
+    pub(super) name: String,
+    pub(super) value: String,
+    /// Byte offset of its name.
+    pub(super) offset: usize,
+}
+
+/// The top-level elements of a text: one in a document, several in a fragment.
+pub(super) fn parse(path: &str, text: &str) -> Result<Vec<Node>, Diagnostic> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().expand_empty_elements = true;
+    let mut builder = Builder { path, text, open: vec![Node::default()], elements: 0 };
+    loop {
+        let start = reader.buffer_position() as usize;
+        let event = reader.read_event().map_err(|error| {
+            let offset = reader.error_position() as usize;
+            builder.problem(offset, format!("not well-formed: {error}"))
+        })?;
+        if !builder.take(event, start)? {
+            return builder.finish();
+        }
+    }
+}
+
+struct Builder<'a> {
+    path: &'a str,
+    text: &'a str,
+    /// The elements that are open, the first one standing for the whole text.
+    open: Vec<Node>,
+    elements: usize,
+}
+
+impl Builder<'_> {
+    fn problem(&self, offset: usize, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::at(self.path, self.text, offset, message)
+    }
+
+    /// Takes an event that begins at `start`; false at the end of the text.
+    fn take(&mut self, event: Event<'_>, start: usize) -> Result<bool, Diagnostic> {
+        match event {
+            Event::Start(tag) => self.open_element(&tag, start)?,
+            Event::End(_) => self.close_element(),
+            Event::Empty(_) => unreachable!("the reader is told to expand empty elements"),
+            Event::Text(text) => self.add_text(&text, start),
+            Event::CData(text) => self.add_text(&text, start + "<![CDATA[".len()),
+            Event::GeneralRef(reference) => {
+                let resolved = resolve(&reference).ok_or_else(|| {
+                    let message = format!("entity '&{};' is not known", &*reference);
+                    self.problem(start, message)
+                        .with_help("only &lt; &gt; &amp; &apos; &quot; and character numbers are")
+                })?;
+                self.add_text(resolved.encode_utf8(&mut [0; 4]), start);
+            }
+            Event::DocType(declaration) => {
+                let words: Vec<&str> = declaration.split_ascii_whitespace().collect();
+                let quoted = |word: &str| word.len() > 2 && (word.starts_with('"') || word.starts_with('\''));
+                if !matches!(words[..], [_, "SYSTEM", file] if quoted(file) && !file.contains('[')) {
+                    let problem = self.problem(start, "this document type declaration is not taken");
+                    return Err(problem
+                        .with_help("write <!DOCTYPE name SYSTEM \"name.dtd\"> and nothing else, or leave it out"));
+                }
+            }
+            Event::Decl(_) | Event::Comment(_) | Event::PI(_) => {}
+            Event::Eof => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn open_element(&mut self, tag: &quick_xml::events::BytesStart<'_>, start: usize) -> Result<(), Diagnostic> {
+        self.elements += 1;
+        if self.elements > MAX_ELEMENTS {
+            return Err(self.problem(start, format!("more than {MAX_ELEMENTS} elements")));
+        }
+        if self.open.len() > MAX_DEPTH {
+            return Err(self.problem(start, format!("elements are nested more than {MAX_DEPTH} deep")));
+        }
+        let mut node = Node { name: tag.name().as_ref().to_owned(), offset: start, ..Node::default() };
+        for attribute in tag.attributes() {
+            // The offset inside the tag: the reader hands out slices of the text, `<` stands before them.
+            let attribute = attribute.map_err(|error| {
+                self.problem(start, format!("the attributes of <{}> cannot be read: {error}", node.name))
+            })?;
+            let name = attribute.key.as_ref();
+            let offset = attribute_offset(self.text, start, name);
+            let value = unescape(&attribute.value)
+                .ok_or_else(|| self.problem(offset, format!("attribute '{name}' holds an entity that is not known")))?;
+            node.attributes.push(Attribute { name: name.to_owned(), value, offset });
+            if node.attributes.len() > MAX_ATTRIBUTES {
+                return Err(self.problem(start, format!("<{}> has more than {MAX_ATTRIBUTES} attributes", node.name)));
+            }
+        }
+        self.open.push(node);
+        Ok(())
+    }
+
+    fn close_element(&mut self) {
+        // The reader has matched the names already.
+        if let (Some(node), Some(parent)) = (self.open.pop(), self.open.last_mut()) {
+            parent.children.push(node);
+        }
+    }
+
+    fn add_text(&mut self, text: &str, start: usize) {
+        if let Some(node) = self.open.last_mut() {
+            if node.text.trim().is_empty() && !text.trim().is_empty() {
+                node.text_offset = start + (text.len() - text.trim_start().len());
+            }
+            node.text.push_str(text);
+        }
+    }
+
+    fn finish(mut self) -> Result<Vec<Node>, Diagnostic> {
+        if self.open.len() > 1 {
+            let unclosed = &self.open[self.open.len() - 1];
+            return Err(self.problem(unclosed.offset, format!("<{}> is never closed", unclosed.name)));
+        }
+        let whole = self.open.pop().unwrap_or_default();
+        if !whole.text.trim().is_empty() {
+            return Err(self.problem(whole.text_offset, "text outside of any element"));
+        }
+        if whole.children.is_empty() {
+            return Err(self.problem(0, "the file holds no element"));
+        }
+        Ok(whole.children)
+    }
+}
+
+/// Where an attribute's name stands in the tag that begins at `start`. The reader has checked that there is only one.
+fn attribute_offset(text: &str, start: usize, name: &str) -> usize {
+    let tag = &text[start..];
+    let mut quote = None;
+    for (index, character) in tag.char_indices() {
+        match (quote, character) {
+            (None, '"' | '\'') => quote = Some(character),
+            (Some(open), _) if open == character => quote = None,
+            (None, '>') => break,
+            (None, _) if index > 0 && tag[index..].starts_with(name) => {
+                let before = tag[..index].ends_with(|c: char| c.is_whitespace());
+                let after = tag[index + name.len()..].trim_start().starts_with('=');
+                if before && after {
+                    return start + index;
+                }
+            }
+            _ => {}
+        }
+    }
+    start
+}
+
+fn resolve(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
+    match reference.resolve_char_ref() {
+        Ok(Some(character)) => Some(character),
+        Ok(None) => predefined(reference),
+        Err(_) => None,
+    }
+}
+
+fn predefined(name: &str) -> Option<char> {
+    Some(match name {
+        "lt" => '<',
+        "gt" => '>',
+        "amp" => '&',
+        "apos" => '\'',
+        "quot" => '"',
+        _ => return None,
+    })
+}
+
+/// Resolves the entities of an attribute's value.
+fn unescape(value: &str) -> Option<String> {
+    quick_xml::escape::unescape(value).ok().map(|value| value.into_owned())
+}
