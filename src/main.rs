@@ -1,3 +1,7 @@
-//! The `simpartner` command.
+//! The `simpartner` command; all of it is in the library's [`cli`](simpartner::cli) room.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    simpartner::cli::main()
+}

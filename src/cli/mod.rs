@@ -1,4 +1,206 @@
-//! The composition root's inner rooms: what the `simpartner` command reads before it builds anything. Start at
-//! [`properties`].
+//! The command line: verbs and their flags, configuration in layers, and the composition of all rooms into a run.
+//!
+//! Data goes to standard output, messages to standard error. Start at [`main`], then `run`.
 
+mod check;
+mod devices;
+mod exit;
 pub mod properties;
+mod run;
+mod summary;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use exit::{CliError, ExitStatus};
+
+use properties::{Flag, Properties, PropertiesFile};
+
+/// The properties file that is read if it is there and no other is named.
+const PROPERTIES_FILE: &str = "properties.toml";
+
+/// A dynamic robot simulator server: XML in, one TCP port per sensor and actuator, every step in SQL.
+#[derive(Debug, Parser)]
+#[command(version, after_help = exit::CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run the simulation (what plain `simpartner` does).
+    Run(RunArguments),
+    /// Validate world, robot and sequence files and print what they hold.
+    Check(CheckArguments),
+    /// List the devices of the configured world with their ports and fields.
+    Devices(DevicesArguments),
+    /// Print a generated file: the DTDs, the format's reference, the default properties.
+    Schema {
+        /// Which.
+        #[arg(value_enum)]
+        what: Schema,
+    },
+}
+
+/// Flags that change the configuration for one call.
+#[derive(Debug, Clone, Default, Args)]
+struct ConfigurationArguments {
+    /// Properties file [default: properties.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    properties: Option<PathBuf>,
+    /// World file
+    #[arg(long, value_name = "FILE")]
+    world: Option<String>,
+    /// Any other setting, as `--set section.key=value`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+struct RunArguments {
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+    /// Clock: `realtime` gives every step its deadline, `fast` makes one step after the other
+    #[arg(long, value_name = "realtime|fast")]
+    mode: Option<String>,
+    /// Simulated seconds per wall second in real time
+    #[arg(long)]
+    rate: Option<String>,
+    /// End after so many simulated seconds
+    #[arg(long, value_name = "SECONDS")]
+    duration: Option<String>,
+    /// Play this command sequence from step 0, inside the process. A fast run ends when the sequence does
+    #[arg(long, value_name = "FILE")]
+    sequence: Option<PathBuf>,
+    /// Database of the log, or `none`
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Wait for PLAY on the control port
+    #[arg(long)]
+    paused: bool,
+}
+
+#[derive(Debug, Args)]
+struct CheckArguments {
+    /// World, robot and sequence files
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// Print the graph of bodies and joints for Graphviz instead
+    #[arg(long)]
+    dot: bool,
+}
+
+#[derive(Debug, Args)]
+struct DevicesArguments {
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Schema {
+    /// worlds/world.dtd
+    World,
+    /// robots/robot.dtd
+    Robot,
+    /// robots/sequence.dtd
+    Sequence,
+    /// robots/REFERENCE.md
+    Reference,
+    /// properties.toml
+    Properties,
+}
+
+/// Runs the command line and says how it went.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    let result = match arguments.verb {
+        None => run::run(&arguments.run),
+        Some(Verb::Run(arguments)) => run::run(&arguments),
+        Some(Verb::Check(arguments)) => check::check(&arguments),
+        Some(Verb::Devices(arguments)) => devices::devices(&arguments),
+        Some(Verb::Schema { what }) => schema(what),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(error) => {
+            eprintln!("{error}");
+            error.status().into()
+        }
+    }
+}
+
+fn schema(what: Schema) -> Result<ExitStatus, CliError> {
+    let text = match what {
+        Schema::World => crate::xml::world_dtd(),
+        Schema::Robot => crate::xml::robot_dtd(),
+        Schema::Sequence => crate::xml::sequence_dtd(),
+        Schema::Reference => crate::xml::reference(),
+        Schema::Properties => properties::default_properties(),
+    };
+    print!("{text}");
+    Ok(ExitStatus::Success)
+}
+
+impl ConfigurationArguments {
+    /// Puts all layers together. `flags` are those of a verb's own that stand for settings.
+    fn properties(&self, flags: &[Flag<'_>]) -> Result<Properties, CliError> {
+        let path = self.properties.as_deref().unwrap_or(Path::new(PROPERTIES_FILE));
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => Some(text),
+            // Only the file that nobody asked for may be missing.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.properties.is_none() => None,
+            Err(error) => {
+                return Err(CliError::Usage(format!("--properties: cannot read '{}': {error}", path.display())));
+            }
+        };
+        let name = path.to_string_lossy();
+        let file = text.as_deref().map(|text| PropertiesFile { path: &name, text });
+        let mut all: Vec<Flag<'_>> = Vec::new();
+        for set in &self.set {
+            let (key, text) = set
+                .split_once('=')
+                .ok_or_else(|| CliError::Usage(format!("--set: expected SECTION.KEY=VALUE, got '{set}'")))?;
+            all.push(Flag { name: "--set", key, text });
+        }
+        all.extend(self.world.as_deref().map(|text| Flag { name: "--world", key: "simulation.world_file", text }));
+        all.extend(flags);
+        Ok(Properties::load(file, std::env::vars(), &all)?)
+    }
+}
+
+impl RunArguments {
+    fn properties(&self) -> Result<Properties, CliError> {
+        let without_log = self.database.as_deref() == Some("none");
+        let given = [
+            ("--mode", "simulation.mode", self.mode.as_deref()),
+            ("--rate", "simulation.rate", self.rate.as_deref()),
+            ("--duration", "simulation.duration_s", self.duration.as_deref()),
+            ("--paused", "simulation.start_paused", self.paused.then_some("true")),
+            ("--database", "log.database", self.database.as_deref().filter(|_| !without_log)),
+            ("--database none", "log.enabled", without_log.then_some("false")),
+        ];
+        let flags = given.into_iter().filter_map(|(name, key, text)| text.map(|text| Flag { name, key, text }));
+        self.configuration.properties(&flags.collect::<Vec<_>>())
+    }
+}

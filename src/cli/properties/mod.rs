@@ -7,7 +7,7 @@ mod layers;
 mod table;
 mod text;
 
-use std::{net::IpAddr, path::PathBuf};
+use std::path::PathBuf;
 
 pub use layers::{Flag, Problem, PropertiesError, PropertiesFile};
 pub use text::default_properties;
@@ -16,6 +16,7 @@ use crate::{
     physics::{self, EngineKind},
     realtime::{Mode, OnOverrun, Scheduling},
     recorder::{self, Database, WhenFull},
+    server::{self, Limits},
     signal::Timestep,
 };
 use layers::Layers;
@@ -31,7 +32,7 @@ pub struct Properties {
     /// The log; `None` where it is not wanted.
     pub log: Option<recorder::Settings>,
     /// The ports.
-    pub server: Server,
+    pub server: server::Settings,
     /// What is asked of the operating system.
     pub realtime: Scheduling,
     effective: String,
@@ -56,17 +57,6 @@ pub struct Simulation {
     pub max_catchup_steps: u64,
     /// What an overrun clock does.
     pub on_overrun: OnOverrun,
-}
-
-/// The section `server`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// Address of all ports.
-    pub bind: IpAddr,
-    /// Port of the control protocol; 0 is any free one.
-    pub control_port: u16,
-    /// What a client must say first; `None` asks for nothing.
-    pub token: Option<String>,
 }
 
 impl Properties {
@@ -157,11 +147,12 @@ impl Checked {
         }
     }
 
-    fn server(&mut self) -> Server {
-        Server {
+    fn server(&mut self) -> server::Settings {
+        server::Settings {
             bind: self.text("server.bind").parse().expect(ACCEPTED),
             control_port: self.count("server.control_port"),
             token: Some(self.text("server.token")).filter(|token| !token.is_empty()),
+            limits: Limits::default(),
         }
     }
 

@@ -1,0 +1,204 @@
+//! `simpartner check`: validate files and show what they hold.
+
+use std::{fmt::Write, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{CheckArguments, CliError, ExitStatus, Format};
+use crate::{
+    device,
+    model::{Body, Graph, Joint, Sequence, World},
+    signal::{DeviceInfo, RobotId, Timestep},
+    xml::{self, Diagnostics, Document},
+};
+
+/// Checks every file, prints each that is sound, and all problems of those that are not.
+pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> {
+    let mut status = ExitStatus::Success;
+    let mut results = Vec::new();
+    for path in &arguments.files {
+        match xml::read_any(path) {
+            Ok(document) => match arguments.format {
+                _ if arguments.dot => print!("{}", dot(path, &document)),
+                Format::Text => print!("{}", text(path, &document)),
+                Format::Json => results.push(json_of(path, &document)),
+            },
+            Err(problems) => {
+                status = ExitStatus::Input;
+                match arguments.format {
+                    Format::Text => eprint!("{problems}"),
+                    Format::Json => results.push(json_of_problems(path, &problems)),
+                }
+            }
+        }
+    }
+    if arguments.format == Format::Json && !arguments.dot {
+        println!("{:#}", json!({ "files": results }));
+    }
+    Ok(status)
+}
+
+/// A group of bodies, joints and devices: a robot, or the objects of a world.
+struct Group<'a> {
+    name: String,
+    bodies: Vec<&'a Body>,
+    joints: Vec<&'a Joint>,
+    devices: Vec<DeviceInfo>,
+    degrees_of_freedom: usize,
+    loops: usize,
+}
+
+fn groups(world: &World) -> Vec<Group<'_>> {
+    let robots = world.robots.iter().enumerate().map(|(index, robot)| {
+        let name = format!("robot {} ({})", robot.name, robot.model);
+        group(world, Some(RobotId::new(index)), name)
+    });
+    let objects = group(world, None, "objects".into());
+    robots.chain((!objects.bodies.is_empty()).then_some(objects)).collect()
+}
+
+fn group(world: &World, robot: Option<RobotId>, name: String) -> Group<'_> {
+    let trees = Graph::new(&world.bodies, &world.joints).spanning_forest().trees;
+    let trees: Vec<_> = trees.iter().filter(|tree| world.body(tree.root).robot == robot).collect();
+    let roots = trees.iter().filter(|tree| !world.body(tree.root).fixed).count();
+    let along_trees: usize =
+        trees.iter().flat_map(|tree| &tree.edges).map(|edge| world.joint(edge.joint).degrees_of_freedom()).sum();
+    let devices = world.devices.iter().filter(|device| Some(device.robot) == robot);
+    Group {
+        name,
+        bodies: world.bodies.iter().filter(|body| body.robot == robot).collect(),
+        joints: world.joints.iter().filter(|joint| joint.robot == robot).collect(),
+        devices: devices.map(|spec| device::describe(spec, world, Timestep::MILLISECOND)).collect(),
+        degrees_of_freedom: 6 * roots + along_trees,
+        loops: trees.iter().map(|tree| tree.loops.len()).sum(),
+    }
+}
+
+fn text(path: &Path, document: &Document) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = match document {
+        Document::Sequence(sequence) => write_sequence(path, sequence, &mut out),
+        Document::World(world) => write_world(path, "world", world, &mut out),
+        Document::Robot(world) => write_world(path, "robot", world, &mut out),
+    };
+    out
+}
+
+fn write_sequence(path: &Path, sequence: &Sequence, out: &mut String) -> std::fmt::Result {
+    let timeline = sequence.timeline(Timestep::MILLISECOND);
+    let seconds = Timestep::MILLISECOND.seconds() * timeline.steps as f64;
+    writeln!(out, "{}: sequence, {} commands in {seconds} s", path.display(), timeline.commands.len())
+}
+
+fn write_world(path: &Path, kind: &str, world: &World, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "{}: {kind} {}", path.display(), world.name)?;
+    if let Some(plane) = &world.plane {
+        writeln!(out, "  plane, normal {}, {} m from the origin", plane.normal, plane.distance)?;
+    }
+    if let Some(field) = &world.heightfield {
+        let (low, high) = field.bounds();
+        let (points, extent) = ((field.points_x, field.points_z), (field.width, field.depth));
+        writeln!(
+            out,
+            "  terrain {}x{} points, {} m x {} m, heights {low} to {high} m",
+            points.0, points.1, extent.0, extent.1
+        )?;
+    }
+    for group in groups(world) {
+        let mass: f64 = group.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum();
+        writeln!(
+            out,
+            "  {}: {} bodies, {} joints, {mass} kg, {} degrees of freedom, {} closed loops",
+            group.name,
+            group.bodies.len(),
+            group.joints.len(),
+            group.degrees_of_freedom,
+            group.loops
+        )?;
+        for body in &group.bodies {
+            let shape = body.shape.as_ref().map_or("particle", |placed| placed.shape.name());
+            let mass = if body.fixed { "fixed".to_owned() } else { format!("{} kg", body.mass) };
+            writeln!(out, "    body  {:<16} {shape:<12} {mass}", body.name)?;
+        }
+        for joint in &group.joints {
+            let ends = (&world.body(joint.parent).name, &world.body(joint.child).name);
+            let kind = joint.kind.name();
+            writeln!(
+                out,
+                "    joint {:<16} {kind:<12} {} -> {}, {} free",
+                joint.name,
+                ends.0,
+                ends.1,
+                joint.degrees_of_freedom()
+            )?;
+        }
+        for device in &group.devices {
+            writeln!(out, "    port  {:<16} {:<16} on {}", device.port, device.name, device.attachment.name())?;
+        }
+    }
+    Ok(())
+}
+
+fn json_of(path: &Path, document: &Document) -> Value {
+    let world = match document {
+        Document::Sequence(sequence) => {
+            let timeline = sequence.timeline(Timestep::MILLISECOND);
+            let seconds = Timestep::MILLISECOND.seconds() * timeline.steps as f64;
+            return json!({ "file": path, "ok": true, "kind": "sequence", "commands": timeline.commands.len(), "seconds": seconds });
+        }
+        Document::World(world) | Document::Robot(world) => world,
+    };
+    let groups = groups(world).into_iter().map(|group| {
+        json!({
+            "name": group.name,
+            "degrees_of_freedom": group.degrees_of_freedom,
+            "closed_loops": group.loops,
+            "bodies": group.bodies.iter().map(|body| json!({
+                "name": body.name,
+                "mass_kg": if body.fixed { None } else { Some(body.mass) },
+                "shape": body.shape.as_ref().map(|placed| placed.shape.name()),
+            })).collect::<Vec<_>>(),
+            "joints": group.joints.iter().map(|joint| json!({
+                "name": joint.name,
+                "kind": joint.kind.name(),
+                "parent": world.body(joint.parent).name,
+                "child": world.body(joint.child).name,
+                "degrees_of_freedom": joint.degrees_of_freedom(),
+            })).collect::<Vec<_>>(),
+            "devices": group.devices.iter().map(super::devices::json_of).collect::<Vec<_>>(),
+        })
+    });
+    let kind = if matches!(document, Document::World(_)) { "world" } else { "robot" };
+    json!({ "file": path, "ok": true, "kind": kind, "name": world.name, "groups": groups.collect::<Vec<_>>() })
+}
+
+fn json_of_problems(path: &Path, problems: &Diagnostics) -> Value {
+    json!({ "file": path, "ok": false, "problems": problems.problems, "more": problems.more })
+}
+
+/// The graph of bodies and joints for Graphviz: robots as boxes around their bodies.
+fn dot(path: &Path, document: &Document) -> String {
+    let world = match document {
+        Document::World(world) | Document::Robot(world) => world,
+        Document::Sequence(_) => return format!("// {}: a sequence has no graph\n", path.display()),
+    };
+    let mut out = format!("graph {:?} {{\n  node [shape=ellipse];\n", world.name);
+    for (index, robot) in world.robots.iter().enumerate() {
+        out.push_str(&format!("  subgraph cluster_{index} {{ label={:?};", robot.name));
+        for (id, _) in world.bodies().filter(|(_, body)| body.robot == Some(RobotId::new(index))) {
+            out.push_str(&format!(" b{};", id.index()));
+        }
+        out.push_str(" }\n");
+    }
+    for (id, body) in world.bodies() {
+        let mass = if body.fixed { "fixed".to_owned() } else { format!("{} kg", body.mass) };
+        out.push_str(&format!("  b{} [label=\"{}\\n{mass}\"];\n", id.index(), body.name));
+    }
+    for joint in &world.joints {
+        let (parent, child) = (joint.parent.index(), joint.child.index());
+        out.push_str(&format!("  b{parent} -- b{child} [label=\"{}\\n{}\"];\n", joint.name, joint.kind.name()));
+    }
+    out.push_str("}\n");
+    out
+}

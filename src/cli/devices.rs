@@ -1,0 +1,48 @@
+//! `simpartner devices`: what can be read and driven, and where.
+
+use serde_json::{Value, json};
+
+use super::{CliError, DevicesArguments, ExitStatus};
+use crate::{device, signal::DeviceInfo, xml};
+
+/// Lists the devices of the configured world.
+pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliError> {
+    let properties = arguments.configuration.properties(&[])?;
+    let world = xml::read_world(&properties.simulation.world_file)?;
+    let timestep = properties.simulation.timestep;
+    let devices: Vec<DeviceInfo> = world.devices.iter().map(|spec| device::describe(spec, &world, timestep)).collect();
+    if arguments.json {
+        println!("{:#}", json!({ "devices": devices.iter().map(json_of).collect::<Vec<_>>() }));
+        return Ok(ExitStatus::Success);
+    }
+    println!("{:<6} {:<16} {:<16} {:<14} {:<14} fields", "port", "device", "kind", "robot", "on");
+    for info in &devices {
+        let fields: Vec<String> = info.fields.iter().map(|field| format!("{} [{}]", field.name, field.unit)).collect();
+        println!(
+            "{:<6} {:<16} {:<16} {:<14} {:<14} {}",
+            info.port.number(),
+            info.name,
+            info.kind.name(),
+            info.robot,
+            info.attachment.name(),
+            fields.join(", ")
+        );
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// A device as JSON.
+pub(super) fn json_of(info: &DeviceInfo) -> Value {
+    let fields = info.fields.iter().map(
+        |field| json!({ "name": field.name, "unit": field.unit, "lowest": field.lowest, "highest": field.highest }),
+    );
+    json!({
+        "name": info.name,
+        "kind": info.kind.name(),
+        "robot": info.robot,
+        info.attachment.noun(): info.attachment.name(),
+        "port": info.port.number(),
+        "interval_steps": info.interval_steps,
+        "fields": fields.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,86 @@
+//! How a call can end.
+
+use std::process::ExitCode;
+
+use thiserror::Error;
+
+use crate::{
+    physics::BuildError, realtime::ThreadError, recorder::RecorderError, server::ServerError, xml::Diagnostics,
+};
+
+/// The exit codes, for `--help` and the README.
+pub const CODES: &str = "\
+Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
+            5 the physics diverged; 7 the clock fell behind and slips were to end the run; 8 a port could not be had";
+
+/// The exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// All went well.
+    Success = 0,
+    /// A fault of this program or of the operating system.
+    Internal = 1,
+    /// The call cannot be understood.
+    Usage = 2,
+    /// A file or a setting is wrong.
+    Input = 3,
+    /// The log failed, or does not hold the whole run.
+    Log = 4,
+    /// The physics came to a state that is not sound.
+    Diverged = 5,
+    /// The clock fell behind and the settings end the run then.
+    Overrun = 7,
+    /// A port could not be had.
+    Ports = 8,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// Why a call failed.
+#[derive(Debug, Error)]
+pub enum CliError {
+    /// Files with problems.
+    #[error("{0}")]
+    Files(#[from] Diagnostics),
+    /// Settings with problems.
+    #[error("{0}")]
+    Properties(#[from] super::properties::PropertiesError),
+    /// A world the engine cannot represent.
+    #[error("{0}")]
+    World(#[from] BuildError),
+    /// A sequence that does not fit the world's devices.
+    #[error("{0}")]
+    Sequence(String),
+    /// The log.
+    #[error("{0}")]
+    Log(#[from] RecorderError),
+    /// The ports.
+    #[error("{0}")]
+    Ports(#[from] ServerError),
+    /// Threads.
+    #[error("{0}")]
+    Thread(#[from] ThreadError),
+    /// The operating system.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+    /// A flag that cannot be understood.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl CliError {
+    /// The exit code.
+    pub fn status(&self) -> ExitStatus {
+        match self {
+            Self::Files(_) | Self::Properties(_) | Self::World(_) | Self::Sequence(_) => ExitStatus::Input,
+            Self::Log(_) => ExitStatus::Log,
+            Self::Ports(_) => ExitStatus::Ports,
+            Self::Thread(_) | Self::System(_) => ExitStatus::Internal,
+            Self::Usage(_) => ExitStatus::Usage,
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The main job: a world from XML, its clock, its ports and its log, from the start to a clean end.
+//!
+//! Doors open in order (log, ports, first step) and close in the opposite one: physics, sessions, log.
+
+use std::sync::{Arc, atomic::AtomicBool};
+
+use tokio::sync::oneshot;
+
+use super::{
+    CliError, ExitStatus, RunArguments,
+    properties::Properties,
+    summary::{self, Summary},
+};
+use crate::{
+    model::{Timeline, World},
+    physics::{self, MassProperties},
+    protocol,
+    realtime::{self, Control, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport},
+    recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
+    server::Server,
+    signal::{ClientId, Command, DeviceId, StepIndex},
+    sim::Simulation,
+    xml,
+};
+
+/// Runs the configured world.
+pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
+    let properties = arguments.properties()?;
+    let world = Arc::new(xml::read_world(&properties.simulation.world_file)?);
+    let mut simulation =
+        Simulation::new(Arc::clone(&world), properties.simulation.timestep, properties.physics.clone())?;
+    let timeline = match &arguments.sequence {
+        Some(file) => Some(xml::read_sequence(file)?.timeline(properties.simulation.timestep)),
+        None => None,
+    };
+    if let Some(timeline) = &timeline {
+        schedule(timeline, &mut simulation)?;
+    }
+    let plan = Plan::new(&properties, timeline.as_ref());
+    let description = describe(&simulation, &world, &properties);
+
+    let (handle, inbox) =
+        realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
+    let (thread, grants) = PhysicsThread::prepare(simulation, inbox, plan.clock(&properties))?;
+    let recorder = match &properties.log {
+        Some(settings) => {
+            let description = RunDescription { realtime_grants: grants.to_string(), ..description };
+            Some(Recorder::start(settings.clone(), description)?)
+        }
+        None => None,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants));
+    let (report, log) = match (ended, recorder) {
+        (Ok(report), Some(recorder)) => {
+            let log = recorder.finish(outcome_of(&report));
+            (report, Some(log))
+        }
+        (Ok(report), None) => (report, None),
+        (Err(error), recorder) => {
+            // Nothing was simulated: the run's row says so, and the error that stopped it is the one to show.
+            if let Some(recorder) = recorder {
+                let _ = recorder.finish(RunOutcome { status: "notStarted".into(), ..RunOutcome::default() });
+            }
+            return Err(error);
+        }
+    };
+    conclude(&report, log)
+}
+
+/// What this call is to do, made out from settings and sequence.
+struct Plan {
+    end: Option<StepIndex>,
+    /// A fast run that ends by itself is a computation: it opens no port and waits for nobody.
+    serves: bool,
+}
+
+impl Plan {
+    fn new(properties: &Properties, timeline: Option<&Timeline>) -> Self {
+        let settings = &properties.simulation;
+        let fast = settings.mode == Mode::Fast;
+        let duration = settings.duration_s.map(|duration| settings.timestep.steps_in(duration));
+        let end = duration.or(timeline.filter(|_| fast).map(|timeline| timeline.steps)).map(StepIndex);
+        Self { end, serves: !(fast && end.is_some()) }
+    }
+
+    fn clock(&self, properties: &Properties) -> realtime::Settings {
+        let settings = &properties.simulation;
+        realtime::Settings {
+            mode: settings.mode,
+            rate: settings.rate,
+            max_catchup_steps: settings.max_catchup_steps,
+            on_overrun: settings.on_overrun,
+            end: self.end,
+            start_paused: settings.start_paused && self.serves,
+            unattended: !self.serves,
+            scheduling: properties.realtime,
+        }
+    }
+}
+
+/// Puts the commands of a sequence into the simulation, each for its step.
+fn schedule(timeline: &Timeline, simulation: &mut Simulation) -> Result<(), CliError> {
+    let layout = Arc::clone(simulation.layout());
+    for entry in &timeline.commands {
+        let wrong = |what: String| CliError::Sequence(format!("{}: {what}", entry.source));
+        let device = layout.devices().iter().position(|device| device.port.number() == entry.port);
+        let device = device.ok_or_else(|| wrong(format!("no device of this world has port {}", entry.port)))?;
+        let action = protocol::command(&layout.devices()[device], &entry.text)
+            .map_err(|refusal| wrong(format!("'{}': {refusal}", layout.devices()[device].name)))?;
+        simulation.submit(Command {
+            device: DeviceId::new(device),
+            at: Some(StepIndex(entry.after_steps + 1)),
+            client: ClientId(0),
+            sequence: 0,
+            text: entry.text.clone(),
+            action,
+        });
+    }
+    Ok(())
+}
+
+fn describe(simulation: &Simulation, world: &Arc<World>, properties: &Properties) -> RunDescription {
+    // The engine was built with these masses, so they can be had.
+    let mass = |body| physics::mass_properties(body).unwrap_or(MassProperties::ZERO);
+    RunDescription {
+        world: Arc::clone(world),
+        layout: Arc::clone(simulation.layout()),
+        masses: world.bodies.iter().map(mass).collect(),
+        timestep: simulation.timestep(),
+        properties: properties.effective_text().to_owned(),
+        engine: simulation.engine_identity(),
+        target: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
+        mode: properties.simulation.mode,
+        realtime_grants: String::new(),
+    }
+}
+
+/// Opens the ports, lets the clock run and waits for its end.
+async fn conduct(
+    plan: &Plan,
+    properties: &Properties,
+    handle: Handle,
+    mut thread: PhysicsThread,
+    recorder: Option<&Recorder>,
+    grants: &Grants,
+) -> Result<RunReport, CliError> {
+    let server = match plan.serves {
+        true => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
+        false => None,
+    };
+    summary::announce(properties, grants, server.as_ref(), plan.end);
+    thread.start(Outputs {
+        log: recorder.map(Recorder::sender),
+        log_failed: recorder.map_or_else(|| Arc::new(AtomicBool::new(false)), |recorder| recorder.status().stop_flag()),
+    })?;
+    let (close, closed) = oneshot::channel();
+    let sessions = server.map(|server| tokio::spawn(server.run(closed)));
+    let quitter = tokio::spawn(quit_on_signal(handle));
+    let report = tokio::task::spawn_blocking(move || thread.join()).await;
+    quitter.abort();
+    // The sessions end whether or not anybody listens to the order.
+    let _ = close.send(());
+    if let Some(sessions) = sessions {
+        let _ = sessions.await;
+    }
+    let report = report.map_err(|_| realtime::ThreadError::Panicked)??;
+    report.ok_or_else(|| realtime::ThreadError::Panicked.into())
+}
+
+/// Ctrl-C and SIGTERM end the run as QUIT does.
+async fn quit_on_signal(handle: Handle) {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+        match terminate {
+            Ok(mut terminate) => {
+                tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
+            }
+            Err(_) => drop(interrupt.await),
+        }
+    }
+    #[cfg(not(unix))]
+    drop(interrupt.await);
+    // A full queue empties within a step, so asking again soon is enough.
+    while let Err(realtime::ControlError::Full(_)) = handle.control(Control::Quit).await {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn outcome_of(report: &RunReport) -> RunOutcome {
+    RunOutcome {
+        status: report.outcome.name().into(),
+        steps: report.step.0,
+        slips: report.slips,
+        lateness: report.lateness.map(summary::lateness_ns),
+        real_time_factor: report.real_time_factor(),
+        state_hash: report.state_hash.clone(),
+        events: report.events.clone(),
+    }
+}
+
+/// Prints the summary and decides how the call ends.
+fn conclude(report: &RunReport, log: Option<Result<LogSummary, RecorderError>>) -> Result<ExitStatus, CliError> {
+    let log = match log {
+        Some(Ok(log)) => Some(log),
+        Some(Err(error)) => {
+            Summary { report, log: None }.print();
+            return Err(error.into());
+        }
+        None => None,
+    };
+    Summary { report, log: log.as_ref() }.print();
+    let incomplete = log.is_some_and(|log| log.ended_early.is_some());
+    Ok(match &report.outcome {
+        Outcome::Completed | Outcome::Quit if !incomplete => ExitStatus::Success,
+        Outcome::Completed | Outcome::Quit | Outcome::LogFailed | Outcome::LogTooSlow => ExitStatus::Log,
+        Outcome::Diverged(why) => {
+            eprintln!("error: {why}");
+            ExitStatus::Diverged
+        }
+        Outcome::Overrun => ExitStatus::Overrun,
+    })
+}

@@ -1,0 +1,117 @@
+//! What a run says at its start and at its end.
+
+use super::properties::Properties;
+use crate::{
+    realtime::{Grants, Mode, Outcome, Percentiles, RunReport},
+    recorder::{Lateness, LogSummary},
+    server::Server,
+    signal::StepIndex,
+};
+
+/// Tells, before the first step, what runs, where it can be reached and where its log goes.
+pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<&Server>, end: Option<StepIndex>) {
+    let settings = &properties.simulation;
+    eprintln!("world     {}", settings.world_file.display());
+    let clock = match settings.mode {
+        Mode::RealTime => format!("real time x {}", settings.rate),
+        Mode::Fast => "as fast as possible".into(),
+    };
+    let until = end.map_or("until Ctrl-C".into(), |end| format!("until {} s", settings.timestep.seconds_at(end)));
+    eprintln!("clock     {} s steps, {clock}, {until} ({grants})", settings.timestep.seconds());
+    match &properties.log {
+        Some(log) => eprintln!("log       {}, at most {} MB in this run", log.database.path().display(), log.limit_mb),
+        None => eprintln!("log       none"),
+    }
+    let Some(server) = server else { return };
+    eprintln!("control   {}", server.control_address());
+    for (info, address) in server.devices() {
+        eprintln!(
+            "{:<9} {:<16} on {} {} of {}",
+            address.port(),
+            info.name,
+            info.attachment.noun(),
+            info.attachment.name(),
+            info.robot
+        );
+    }
+    let first = server.devices().next().map_or(server.control_address(), |(_, address)| address);
+    eprintln!();
+    eprintln!("try       printf 'INFO\\n' | nc -q 1 {} {}", first.ip(), first.port());
+    eprintln!("          cargo run --release -p simpartner-sequencer -- robots/circle.xml");
+    eprintln!("          Ctrl-C ends the run cleanly");
+}
+
+/// The end of a run in figures, one a line, name first.
+pub(super) struct Summary<'a> {
+    pub(super) report: &'a RunReport,
+    pub(super) log: Option<&'a LogSummary>,
+}
+
+impl Summary<'_> {
+    /// Prints it to standard output.
+    pub(super) fn print(&self) {
+        let report = self.report;
+        println!("outcome           {}", outcome(&report.outcome));
+        println!("steps             {}", report.steps);
+        println!("simulated         {} s", report.simulated_s);
+        println!("wall              {:.3} s", report.wall_s);
+        println!("real-time factor  {:.4}", report.real_time_factor());
+        if let Some(processor) = report.processor_s {
+            println!("processor         {processor:.2} s");
+        }
+        if let Some(times) = &report.lateness {
+            println!("lateness          {}", percentiles(times));
+        }
+        if let Some(times) = &report.compute {
+            println!("step              {}", percentiles(times));
+        }
+        println!("slips             {} ({} s given up)", report.slips, report.slipped_s);
+        println!("state             {}", report.state_hash);
+        if let Some(log) = self.log {
+            for run in &log.simulations {
+                println!(
+                    "log               simulation {}: {} steps, {} rows in {}",
+                    run.simulation_id,
+                    run.steps_logged,
+                    run.rows,
+                    log.path.display()
+                );
+            }
+            println!("log size          {:.1} MB", log.bytes as f64 / 1e6);
+            if let Some(why) = &log.ended_early {
+                println!("log ended early   {why}");
+            }
+        }
+    }
+}
+
+fn outcome(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Quit => "ended on request",
+        Outcome::LogFailed => "stopped because the log failed",
+        Outcome::LogTooSlow => {
+            "stopped because the log could not keep up; nothing that was simulated is missing from it"
+        }
+        Outcome::Overrun => "stopped because the clock fell behind (simulation.on_overrun = \"stop\")",
+        Outcome::Diverged(_) => "stopped because the physics diverged",
+    }
+}
+
+fn percentiles(times: &Percentiles) -> String {
+    format!(
+        "p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us, max {:.1} us",
+        times.p50_us, times.p99_us, times.p99_9_us, times.max_us
+    )
+}
+
+/// The same figures as the log keeps them.
+pub(super) fn lateness_ns(times: Percentiles) -> Lateness {
+    let ns = |microseconds: f64| (microseconds * 1e3).round() as u64;
+    Lateness {
+        p50_ns: ns(times.p50_us),
+        p99_ns: ns(times.p99_us),
+        p999_ns: ns(times.p99_9_us),
+        max_ns: ns(times.max_us),
+    }
+}
