@@ -11,12 +11,16 @@ use crate::{
     physics::{self, BuildError, Engine, EngineIdentity, Settings},
     protocol,
     signal::{
-        AppliedCommand, BodyId, Command, DeviceId, Event, EventKind, JointId, Layout, StepIndex, StepRecord, Timestep,
+        Action, AppliedCommand, BodyId, Command, DeviceId, Event, EventKind, JointId, Layout, StepIndex, StepRecord,
+        Timestep,
     },
 };
 
 /// How many commands may wait for a later step.
 pub const MAX_SCHEDULED: usize = 1_000_000;
+
+/// How many events are kept for the next record.
+pub const MAX_EVENTS: usize = 10_000;
 
 /// A world with its engine and devices.
 pub struct Simulation {
@@ -144,9 +148,20 @@ impl Simulation {
         }
     }
 
-    /// Puts an event into the next record.
+    /// Puts an event into the next record. While the world stands still they are kept; of more than [`MAX_EVENTS`] only
+    /// the number is.
     pub fn note(&mut self, event: Event) {
-        self.events.push(event);
+        match self.events.len() {
+            0..MAX_EVENTS => self.events.push(event),
+            MAX_EVENTS => {
+                let text = "more events followed than are kept while no step is made; their number is the value";
+                self.events.push(Event { text: text.into(), value: Some(1.0), ..event });
+            }
+            _ => {
+                let count = self.events[MAX_EVENTS].value.get_or_insert(0.0);
+                *count += 1.0;
+            }
+        }
     }
 
     /// Takes the events that no record has carried yet.
@@ -162,7 +177,11 @@ impl Simulation {
 
     fn apply(&mut self, command: Command) {
         let index = command.device.index();
-        let reply = protocol::frame(self.devices[index].values());
+        let reply = match &command.action {
+            Action::Drive(_) => protocol::frame(self.devices[index].values()),
+            Action::Configure(_) => "OK".to_owned(),
+            Action::Hear => format!("<{}>", command.text),
+        };
         self.devices[index].command(&command.action);
         self.newest[index] = self.newest[index].max(command.sequence);
         let order = u32::try_from(self.applied.len()).unwrap_or(u32::MAX);

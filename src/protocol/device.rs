@@ -46,13 +46,14 @@ pub enum Answer {
 /// When the device cannot do what it says, or its numbers do not fit.
 pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refusal> {
     let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
+    let hears_all = info.kind == DeviceKind::EchoSensor;
     match (verb, rest) {
         ("", _) => Ok(DeviceRequest::Poll),
         ("GET", "") => Ok(DeviceRequest::Get),
         ("INFO", "") => Ok(DeviceRequest::Info),
         ("SUB", _) => whole_number("SUB", rest).map(DeviceRequest::Subscribe),
-        ("SET", _) => set(info, rest),
-        ("CFG", _) => {
+        ("SET", _) if !hears_all => set(info, rest),
+        ("CFG", _) if !hears_all => {
             configure(info, rest).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
         }
         _ => {

@@ -32,46 +32,66 @@ enum Inside {
     Frame,
     /// Behind a `>`: a line end here belongs to the frame.
     AfterFrame,
-    /// In a message that is too long already.
-    Excess,
+    /// In a line that is too long already.
+    LongLine,
+    /// In a frame that is too long already.
+    LongFrame,
 }
 
 impl Decoder {
-    /// Takes bytes and hands over each message they complete.
+    /// Takes bytes and hands over each message they complete. What is no text and what opens an HTTP request is handed over
+    /// as soon as it is known, without waiting for its end.
     pub fn push(&mut self, bytes: &[u8], mut message: impl FnMut(Message<'_>)) {
         for &byte in bytes {
-            match (self.inside, byte) {
-                (Inside::AfterFrame, b'\r') => {}
-                (Inside::AfterFrame, b'\n') => self.inside = Inside::Line,
+            self.inside = match (self.inside, byte) {
+                (Inside::AfterFrame, b'\r') => Inside::AfterFrame,
+                (Inside::AfterFrame | Inside::LongLine, b'\n') | (Inside::LongFrame, b'\n') => Inside::Line,
+                (Inside::LongFrame, b'>') => Inside::AfterFrame,
+                (Inside::LongLine | Inside::LongFrame, _) => self.inside,
                 (Inside::Line | Inside::AfterFrame, b'<') if self.is_blank() => {
                     self.buffer.clear();
-                    self.inside = Inside::Frame;
+                    Inside::Frame
                 }
-                (Inside::Line, b'\n') | (Inside::Frame, b'>') => {
-                    message(interpret(&self.buffer, self.inside));
+                (Inside::Line, b'\n') => {
+                    message(self.whole());
                     self.buffer.clear();
-                    self.inside = if byte == b'>' { Inside::AfterFrame } else { Inside::Line };
+                    Inside::Line
                 }
-                // Whatever is too long goes on to the next line end.
-                (Inside::Excess, b'\n') => self.inside = Inside::Line,
-                (Inside::Excess, _) => {}
-                (inside, _) => {
-                    self.inside = if inside == Inside::AfterFrame { Inside::Line } else { inside };
-                    if self.buffer.len() == MAX_MESSAGE {
-                        self.buffer.clear();
-                        self.inside = Inside::Excess;
-                        message(Message::TooLong);
-                    } else {
-                        self.buffer.push(byte);
-                    }
+                (Inside::Frame, b'>') => {
+                    message(self.whole());
+                    self.buffer.clear();
+                    Inside::AfterFrame
                 }
-            }
+                (inside, _) => self.add(byte, inside, &mut message),
+            };
         }
+    }
+
+    /// Adds a byte to the message under way.
+    fn add(&mut self, byte: u8, inside: Inside, message: &mut impl FnMut(Message<'_>)) -> Inside {
+        let in_frame = inside == Inside::Frame;
+        if byte < b' ' && !matches!(byte, b'\t' | b'\r' | b'\n') {
+            message(Message::NotText);
+        }
+        if self.buffer.len() == MAX_MESSAGE {
+            self.buffer.clear();
+            message(Message::TooLong);
+            return if in_frame { Inside::LongFrame } else { Inside::LongLine };
+        }
+        self.buffer.push(byte);
+        if !in_frame && opens_http(&self.buffer) {
+            message(Message::Http);
+        }
+        if in_frame { Inside::Frame } else { Inside::Line }
+    }
+
+    fn whole(&self) -> Message<'_> {
+        std::str::from_utf8(&self.buffer).map_or(Message::NotText, |text| Message::Text(text.trim()))
     }
 
     /// True while a message has begun and not ended.
     pub fn is_within_message(&self) -> bool {
-        !self.buffer.is_empty() || matches!(self.inside, Inside::Frame | Inside::Excess)
+        !self.buffer.is_empty() || matches!(self.inside, Inside::Frame | Inside::LongLine | Inside::LongFrame)
     }
 
     fn is_blank(&self) -> bool {
@@ -79,19 +99,13 @@ impl Decoder {
     }
 }
 
-fn interpret(bytes: &[u8], inside: Inside) -> Message<'_> {
-    match std::str::from_utf8(bytes) {
-        Err(_) => Message::NotText,
-        Ok(text) if inside == Inside::Line && is_http(text) => Message::Http,
-        Ok(text) => Message::Text(text.trim()),
-    }
-}
-
-/// `METHOD target HTTP/1.1`. Our own `GET` stands alone on its line.
-fn is_http(line: &str) -> bool {
-    let mut words = line.split_ascii_whitespace();
-    let method = words.next().is_some_and(|word| word.len() >= 3 && word.bytes().all(|byte| byte.is_ascii_uppercase()));
-    method && words.next().is_some() && words.next().is_some_and(|word| word.starts_with("HTTP/"))
+/// Whether a line has just turned out to be that of an HTTP request: a method, a blank and the first byte of its target. Our
+/// own `GET` stands alone on its line.
+fn opens_http(line: &[u8]) -> bool {
+    const METHODS: [&[u8]; 9] =
+        [b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"CONNECT", b"TRACE"];
+    let [method @ .., b' ', target] = line else { return false };
+    !target.is_ascii_whitespace() && METHODS.contains(&method)
 }
 
 #[cfg(test)]
@@ -122,7 +136,7 @@ mod tests {
     fn a_stream_split_at_any_byte_reads_the_same() {
         let stream: &[u8] = b"<1,2>\r\nGET\n<3>4,5\n\n<>\nINFO\r\n<\xff>\nGET / HTTP/1.1\r\n";
         let whole = decode(&[stream]);
-        assert_eq!(whole[whole.len() - 2..], ["NotText", "Http"]);
+        assert_eq!(whole[whole.len() - 3..whole.len() - 1], ["NotText", "Http"]);
         for at in 0..stream.len() {
             assert_eq!(decode(&[&stream[..at], &stream[at..]]), whole, "split at {at}");
         }
@@ -131,10 +145,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_ours_is_known_at_once() {
+        let long = [b"POST /".to_vec(), vec![b'a'; 2 * MAX_MESSAGE]].concat();
+        assert_eq!(decode(&[&long])[0], "Http");
+        assert_eq!(decode(&[b"GET /"]), ["Http"]);
+        assert_eq!(decode(&[b"CONNECT a"]), ["Http"]);
+        // The first bytes of a TLS greeting.
+        assert_eq!(decode(&[b"\x16\x03\x01"])[0], "NotText");
+        assert_eq!(decode(&[b"GET \r\nSYNC /x\n"]), ["GET", "SYNC /x"]);
+    }
+
+    #[test]
     fn a_message_that_is_too_long_is_told_once_and_passed_over() {
         let mut stream = vec![b'1'; 3 * MAX_MESSAGE];
         stream.extend(b"\nGET\n");
         assert_eq!(decode(&[&stream]), ["TooLong", "GET"]);
+        // A client that never sends line ends is heard again behind the end of its frame.
+        let frame = [b"<".to_vec(), vec![b'1'; 2 * MAX_MESSAGE], b"><2>".to_vec()].concat();
+        assert_eq!(decode(&[&frame]), ["TooLong", "2"]);
         let exact = [vec![b'1'; MAX_MESSAGE], b"\n".to_vec()].concat();
         assert_eq!(decode(&[&exact])[0].len(), MAX_MESSAGE);
     }

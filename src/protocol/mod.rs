@@ -8,7 +8,8 @@
 //! The server listens, on loopback unless told otherwise. On a device port it speaks first: a sensor sends its reading, an
 //! actuator its present state, as one frame. Any number of clients may use a device; of commands the latest wins, and every
 //! one is logged. A server bound to another address wants `TOKEN xxxx` as the first line of every connection, and says nothing
-//! before. A connection that opens with an HTTP request line is closed without a word.
+//! before. A line that opens an HTTP
+//! request closes the connection without a word, so that no web page drives a robot.
 //!
 //! # Messages
 //! A message is a line ending in LF (a CR before it is ignored) or a frame `<...>` with or without a line end. It is UTF-8 and
@@ -19,7 +20,7 @@
 //! |---|---|---|
 //! | `<>` or an empty line | `<v,v,...>` | poll: a sensor's newest reading, an actuator's present state |
 //! | `<v,v,...>` or `v,v,...` | `<v,v,...>` | a command for an actuator; the answer is its previous state |
-//! | `GET` | `S step time v,v,...` | poll with step and simulated time in seconds |
+//! | `GET` | `S step time v,v,...` | poll with step and simulated time in seconds; of an actuator the state that acted in that step |
 //! | `SUB n` | `OK`, then `S ...` | stream every n-th step; a reader that missed samples finds ` dropped=k` at the end |
 //! | `SUB 0` | `OK` | end of the stream |
 //! | `INFO` | `OK name=.. kind=.. robot=.. body=.. port=.. rate=.. fields=x[m],..` | what the device is; blanks in units are written as dots |

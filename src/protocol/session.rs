@@ -120,9 +120,7 @@ impl DeviceSession {
         let info = self.layout.device_info(self.device);
         match device::read_request(info, text)? {
             DeviceRequest::Poll => self.write_frame(&self.values(record), out),
-            DeviceRequest::Get => {
-                device::write_sample(record.step, self.timestep, &self.values(record), 0, out);
-            }
+            DeviceRequest::Get => self.write_sample(record, 0, out),
             DeviceRequest::Subscribe(interval) => {
                 self.subscription = (interval > 0).then(|| Subscription::after(interval, record));
                 out.push_str("OK\n");
@@ -157,7 +155,13 @@ impl DeviceSession {
         }
         let dropped = (record.step.0 - subscription.due.0) / subscription.interval;
         subscription.due = subscription.due.after((dropped + 1) * subscription.interval);
-        device::write_sample(record.step, self.timestep, &self.values(record), dropped, out);
+        self.write_sample(record, dropped, out);
+    }
+
+    /// A sample says what was at its step: of an actuator the state that acted then, not one that is on its way.
+    fn write_sample(&self, record: &StepRecord, dropped: u64, out: &mut String) {
+        let values = &record.values[self.layout.device(self.device)];
+        device::write_sample(record.step, self.timestep, values, dropped, out);
     }
 
     fn values(&self, record: &StepRecord) -> Vec<f64> {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, io, net::SocketAddr};
 use tokio::net::{TcpListener, TcpSocket};
 
 use super::{ServerError, Settings};
-use crate::signal::Layout;
+use crate::signal::{Layout, Port};
 
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -33,14 +33,17 @@ pub(super) fn bind_all(settings: &Settings, layout: &Layout) -> Result<Bound, Se
             cause,
         })
     };
-    let (control, control_address) = listen(settings.control_port, "server.control_port", "the control port".into())?;
-    let (mut devices, mut addresses) = (Vec::new(), Vec::new());
-    for info in layout.devices() {
+    // Free ports are handed out last, so that none of them is one that a device asks for.
+    let (asked, free): (Vec<_>, Vec<_>) =
+        layout.devices().iter().enumerate().partition(|(_, info)| info.port != Port::ANY);
+    let mut bound = Vec::new();
+    for (index, info) in asked.into_iter().chain(free) {
         let who = format!("{} '{}' of '{}'", info.kind, info.name, info.robot);
-        let (listener, address) = listen(info.port.number(), &info.source, who)?;
-        devices.push(listener);
-        addresses.push(address);
+        bound.push((index, listen(info.port.number(), &info.source, who)?));
     }
+    let (control, control_address) = listen(settings.control_port, "server.control_port", "the control port".into())?;
+    bound.sort_by_key(|(index, _)| *index);
+    let (devices, addresses) = bound.into_iter().map(|(_, listener)| listener).unzip();
     Ok(Bound { control, control_address, devices, addresses })
 }
 

@@ -12,7 +12,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
     task::JoinSet,
-    time::{sleep, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 use super::{Door, Shared, control, device};
@@ -97,7 +97,7 @@ async fn admit(
 async fn talk(stream: TcpStream, door: Door, client: ClientId, shared: &Shared, closed: watch::Receiver<bool>) -> End {
     // Small messages are to leave at once; without it they only leave later.
     let _ = stream.set_nodelay(true);
-    let mut line = Line { stream, closed, shared };
+    let mut line = Line { stream, closed, unfinished_since: None, shared };
     let result = match line.admit_by_token().await {
         Ok(rest) => match door {
             Door::Device(id) => device::talk(&mut line, id, client, &rest).await,
@@ -130,6 +130,8 @@ async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
 pub(super) struct Line<'a> {
     stream: TcpStream,
     closed: watch::Receiver<bool>,
+    /// When the message that is still unfinished began.
+    unfinished_since: Option<Instant>,
     pub(super) shared: &'a Shared,
 }
 
@@ -150,6 +152,10 @@ impl Line<'_> {
         unfinished: bool,
         other: impl Future<Output = ()>,
     ) -> Result<Wake, End> {
+        // The deadline stands from the message's first byte on, however many follow one by one.
+        self.unfinished_since = unfinished.then(|| self.unfinished_since.unwrap_or_else(Instant::now));
+        let limit = self.shared.settings.limits.unfinished;
+        let deadline = self.unfinished_since.map_or_else(Instant::now, |since| since + limit);
         tokio::select! {
             _ = self.closed.changed() => Err(End::Server),
             read = self.stream.read(buffer) => match read? {
@@ -157,7 +163,7 @@ impl Line<'_> {
                 count => Ok(Wake::Bytes(count)),
             },
             () = other => Ok(Wake::Other),
-            () = sleep(self.shared.settings.limits.unfinished), if unfinished => {
+            () = sleep_until(deadline), if unfinished => {
                 Err(End::Rule("left a message unfinished"))
             }
         }

@@ -34,11 +34,10 @@ pub(super) async fn talk(line: &mut Line<'_>, device: DeviceId, client: ClientId
             return Err(End::Rule("did not speak this protocol"));
         }
         let subscribed = session.is_subscribed();
-        // Only a subscriber is woken by the clock.
+        // Only a subscriber is woken by the clock; after the run's end there is no next record to wait for.
         let next_record = async {
-            match subscribed {
-                true => drop(latest.changed().await),
-                false => std::future::pending().await,
+            if !subscribed || latest.changed().await.is_err() {
+                std::future::pending().await
             }
         };
         let wake = line.wait(&mut buffer, session.is_within_message(), next_record).await?;

@@ -51,6 +51,6 @@ pub struct AppliedCommand {
     pub order: u32,
     /// The command.
     pub command: Command,
-    /// What the device answers to it: an actuator its previous state.
+    /// What the device answers to it as a frame: an actuator its previous state. (`SET` tells its sender just `OK`.)
     pub reply: String,
 }

@@ -225,6 +225,10 @@ fn hostile_clients_are_sent_away_and_the_rest_go_on() {
     let mut page = Client::connect(motor);
     page.write(b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n<1,2,3,4,5,6>");
     assert_eq!(page.rest().trim_end(), "<1000,1000,1000,0,0,0>");
+    let mut long_page = Client::connect(motor);
+    let path = "a".repeat(5000);
+    long_page.write(format!("POST /{path} HTTP/1.1\r\nHost: a\r\n\r\n<1000,1000,100,0,0,0.2>").as_bytes());
+    assert_eq!(long_page.rest().trim_end(), "<1000,1000,1000,0,0,0>");
     let mut binary = Client::connect(motor);
     binary.write(b"\x16\x03\x01\xfe\xff\n");
     assert!(binary.rest().contains("ERR 5 expected UTF-8 text"));

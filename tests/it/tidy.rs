@@ -30,8 +30,8 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("std::net::Tcp", &["clients/", "tests/"], "only the server knows sockets"),
     (
         "Instant::now",
-        &["src/realtime/os.rs", "src/recorder/writer.rs", "clients/", "tests/"],
-        "only the clock and the log's batches read a clock",
+        &["src/realtime/os.rs", "src/recorder/writer.rs", "src/server/connection.rs", "clients/", "tests/"],
+        "only the clock, the log's batches and a client's deadlines read a clock",
     ),
     ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),
     ("glam::", &[], "glam comes through bevy_math"),
