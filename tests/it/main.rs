@@ -12,3 +12,4 @@ mod scene;
 mod server;
 mod sim;
 mod tidy;
+mod workpartner;

@@ -240,7 +240,8 @@ fn hostile_clients_are_sent_away_and_the_rest_go_on() {
     long.write(&[b'1'; 5000]);
     assert_eq!(long.line(), "ERR 5 expected a message of at most 4096 bytes");
     let (mut second, mut third) = (Client::connect(motor), Client::connect(motor));
-    (second.line(), third.line());
+    second.line();
+    third.line();
     assert_eq!(Client::connect(motor).line(), "ERR 6 too many connections; close one first");
     assert_eq!(third.ask("GET"), "S 0 0 1000,1000,1000,0,0,0");
     drop((long, second, third));
