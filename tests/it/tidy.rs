@@ -25,7 +25,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("rapier3d_f64", &["src/physics/"], "only the physics room knows an engine"),
     ("parry", &["src/physics/"], "only the physics room knows collision shapes"),
     ("quick_xml", &["src/xml/"], "only the reader knows XML"),
-    ("sqlx", &["src/recorder/", "tests/it/recorder.rs"], "only the recorder knows SQL"),
+    ("sqlx", &["src/recorder/", "tests/it/recorder.rs", "tests/it/cli.rs"], "only the recorder knows SQL"),
     ("tokio::net", &["src/server/"], "only the server knows sockets"),
     ("std::net::Tcp", &["clients/", "tests/"], "only the server knows sockets"),
     (

@@ -1,0 +1,133 @@
+//! What a step costs: the physics alone, with devices and hand-over, with full logging. `cargo bench --bench step`.
+//!
+//! The three are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
+//! drifts. The robot is WorkPartner 1, driving straight on the flat world.
+
+use std::{
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+    time::Instant,
+};
+
+use simpartner::{
+    model::World,
+    physics::{self, MassProperties, Motor, Settings},
+    protocol,
+    realtime::{self, Mode, OnOverrun, Outputs, PhysicsThread, Scheduling, channel},
+    recorder::{Database, Recorder, RunDescription, RunOutcome, WhenFull},
+    signal::{ClientId, Command, DeviceId, JointId, StepIndex, Timestep},
+    sim::Simulation,
+    xml,
+};
+
+const STEPS: u64 = 5000;
+const ROUNDS: usize = 7;
+
+fn main() {
+    // `cargo test --benches` only wants to know that it runs.
+    let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
+    let world = Arc::new(xml::read_world(Path::new("worlds/flat.xml")).unwrap_or_else(|problems| panic!("{problems}")));
+    let folder = tempfile::tempdir().expect("a folder for the log");
+    let mut rows: [(&str, Vec<f64>); 3] =
+        [("physics alone", vec![]), ("with devices and hand-over", vec![]), ("with full logging", vec![])];
+    for round in 0..rounds {
+        rows[0].1.push(physics_alone(&world));
+        rows[1].1.push(whole_step(&world, None));
+        rows[2].1.push(whole_step(&world, Some(&folder.path().join(format!("{round}.db")))));
+    }
+    println!("WorkPartner 1, flat world, {STEPS} steps of 1 ms, {rounds} rounds in turn: microseconds a step");
+    println!("{:<28} {:>8} {:>8} {:>8}   ratio of medians", "", "least", "median", "most");
+    let base = median(&rows[0].1);
+    for (name, times) in &rows {
+        let (least, most) = times.iter().fold((f64::MAX, 0.0f64), |(l, m), &t| (l.min(t), m.max(t)));
+        println!("{name:<28} {least:>8.1} {:>8.1} {most:>8.1}   {:.3}", median(times), median(times) / base);
+    }
+}
+
+fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// The wheels' velocity motors, as the joint controllers set them.
+fn physics_alone(world: &World) -> f64 {
+    let mut engine = physics::build(world, Timestep::MILLISECOND, &Settings::default()).expect("it can be built");
+    for (joint, definition) in world.joints() {
+        let motor = if definition.name.starts_with("Axle") {
+            Motor::Velocity { target: 1.0, max_effort: 100.0 }
+        } else {
+            Motor::Position { target: 0.0, max_effort: 1000.0 }
+        };
+        drive(&mut *engine, joint, motor);
+    }
+    let start = Instant::now();
+    (0..STEPS).for_each(|_| engine.step());
+    start.elapsed().as_secs_f64() * 1e6 / STEPS as f64
+}
+
+fn drive(engine: &mut dyn physics::Engine, joint: JointId, motor: Motor) {
+    (0..3).for_each(|axis| engine.drive(joint, axis, motor));
+}
+
+/// The physics thread in `fast` mode, with or without a log; the time includes waiting for the log to take everything in.
+fn whole_step(world: &Arc<World>, database: Option<&Path>) -> f64 {
+    let mut simulation =
+        Simulation::new(Arc::clone(world), Timestep::MILLISECOND, Settings::default()).expect("it can be built");
+    command_wheels(&mut simulation);
+    let recorder = database.map(|path| start_log(&simulation, world, path));
+    let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
+    let settings = realtime::Settings {
+        mode: Mode::Fast,
+        rate: 1.0,
+        max_catchup_steps: 50,
+        on_overrun: OnOverrun::Slip,
+        end: Some(StepIndex(STEPS)),
+        start_paused: false,
+        unattended: true,
+        scheduling: Scheduling { priority: 0, lock_memory: false },
+    };
+    let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings).expect("a thread can be had");
+    let start = Instant::now();
+    let log = recorder.as_ref().map(Recorder::sender);
+    thread.start(Outputs { log, log_failed: Arc::new(AtomicBool::new(false)) }).expect("a thread can be had");
+    let report = thread.join().expect("it does not panic").expect("it was started");
+    if let Some(recorder) = recorder {
+        recorder.finish(RunOutcome::default()).expect("the log can be written");
+    }
+    assert_eq!(report.steps, STEPS);
+    start.elapsed().as_secs_f64() * 1e6 / STEPS as f64
+}
+
+fn command_wheels(simulation: &mut Simulation) {
+    let layout = Arc::clone(simulation.layout());
+    let wheels = layout.devices().iter().enumerate().filter(|(_, info)| info.name.starts_with("WheelMotor"));
+    for (index, info) in wheels {
+        let text = "1000,1000,100,0,0,1".to_owned();
+        let action = protocol::command(info, &text).expect("a wheel motor takes six numbers");
+        let device = DeviceId::new(index);
+        simulation.submit(Command { device, at: None, client: ClientId(0), sequence: 0, text, action });
+    }
+}
+
+fn start_log(simulation: &Simulation, world: &Arc<World>, path: &Path) -> Recorder {
+    let settings = simpartner::recorder::Settings {
+        database: Database::Sqlite(path.to_owned()),
+        every_n_steps: 1,
+        limit_mb: 10_000,
+        when_full: WhenFull::EndRun,
+    };
+    let mass = |body| physics::mass_properties(body).unwrap_or(MassProperties::ZERO);
+    let description = RunDescription {
+        world: Arc::clone(world),
+        layout: Arc::clone(simulation.layout()),
+        masses: world.bodies.iter().map(mass).collect(),
+        timestep: simulation.timestep(),
+        properties: String::new(),
+        engine: simulation.engine_identity(),
+        target: String::new(),
+        mode: Mode::Fast,
+        realtime_grants: String::new(),
+    };
+    Recorder::start(settings, description).expect("the log can be opened")
+}

@@ -1,0 +1,274 @@
+//! The binary as a user runs it: what it prints, what it leaves behind, how it ends.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+};
+
+use sqlx::{Connection, Row, SqliteConnection};
+
+fn simpartner(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simpartner"));
+    command.args(arguments).env_remove("RUST_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn output(arguments: &[&str]) -> Output {
+    simpartner(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The value behind a name in the summary.
+fn summary(output: &Output, name: &str) -> String {
+    let text = text(&output.stdout);
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in:\n{text}"));
+    line[name.len()..].trim().to_owned()
+}
+
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn database(&self, name: &str) -> String {
+        format!("sqlite:{}", self.path(name).display())
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.path(name), text).unwrap();
+        self.path(name).display().to_string()
+    }
+}
+
+/// One number from a database.
+fn number(database: &Path, query: &'static str) -> i64 {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut connection = SqliteConnection::connect(&format!("sqlite:{}", database.display())).await.unwrap();
+        sqlx::query(query).fetch_one(&mut connection).await.unwrap().get(0)
+    })
+}
+
+const SHORT: &str = "<sequence version='1'>
+  <command><commandString>1000,1000,100,0,0,2</commandString><port>1027</port></command>
+  <command><commandString>0.3</commandString><port>0</port></command>
+  <repeat count='2'>
+    <command><commandString>0,0,0.1,5,0,0</commandString><port>1035</port></command>
+    <command><commandString>0.1</commandString><port>0</port></command>
+  </repeat>
+</sequence>";
+
+#[test]
+fn a_fast_run_ends_with_its_sequence_and_logs_every_step() {
+    let scratch = Scratch::new();
+    let sequence = scratch.write("short.xml", SHORT);
+    let run = |database: &str| {
+        let output = output(&["run", "--mode", "fast", "--sequence", &sequence, "--database", database]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        output
+    };
+    let first = run(&scratch.database("a.db"));
+    assert_eq!((summary(&first, "outcome"), summary(&first, "steps")), ("completed".into(), "500".into()));
+    // The same again, once with every step logged and once without a log, gives the same bits.
+    assert_eq!(summary(&run(&scratch.database("b.db")), "state"), summary(&first, "state"));
+    assert_eq!(summary(&run("none"), "state"), summary(&first, "state"));
+    let database = scratch.path("a.db");
+    for table in [
+        "SELECT count(*) / 14 FROM pose",
+        "SELECT count(*) / 14 FROM forceAndTorque",
+        "SELECT count(*) / 13 FROM jointPose",
+        "SELECT count(*) FROM simulationRow",
+    ] {
+        assert_eq!(number(&database, table), 500, "{table}");
+    }
+    assert_eq!(number(&database, "SELECT count(*) FROM command"), 3);
+    assert_eq!(number(&database, "SELECT count(*) FROM simulation WHERE status = 'completed'"), 1);
+}
+
+/// A running server, killed when the test is over.
+struct Running {
+    child: Child,
+    control: BufReader<TcpStream>,
+}
+
+impl Running {
+    /// Starts with free ports and connects to the control port.
+    fn start(scratch: &Scratch, more: &[&str]) -> Self {
+        let robot = std::fs::read_to_string("robots/workpartner1.xml").unwrap();
+        let mut free = String::new();
+        for part in robot.split_inclusive("port=\"") {
+            // Behind each `port="` four digits follow; the first part has none before it.
+            let rest = if free.is_empty() { part } else { &part[4..] };
+            free.push_str(if free.is_empty() { "" } else { "0" });
+            free.push_str(rest);
+        }
+        scratch.write("free.xml", &free);
+        let world = "<world><surface a='0' b='1' c='0' d='0'/><robot file='free.xml' name='WorkPartner'/></world>";
+        let world = scratch.write("world.xml", world);
+        let database = scratch.database("run.db");
+        let mut arguments = vec!["run", "--world", &world, "--database", &database, "--set", "server.control_port=0"];
+        arguments.extend(more);
+        let mut child = simpartner(&arguments).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let address = loop {
+            let mut line = String::new();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "it ended before it served");
+            if let Some(address) = line.strip_prefix("control") {
+                break address.trim().to_owned();
+            }
+        };
+        // What it still says must not fill the pipe.
+        std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
+        Self { child, control: BufReader::new(TcpStream::connect(address).unwrap()) }
+    }
+
+    fn ask(&mut self, request: &str) -> String {
+        self.control.get_mut().write_all(format!("{request}\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        self.control.read_line(&mut answer).unwrap();
+        answer.trim_end().to_owned()
+    }
+
+    /// Waits until so many steps have been made.
+    fn reach(&mut self, step: u64) {
+        while self.step() < step {
+            std::thread::yield_now();
+        }
+    }
+
+    fn step(&mut self) -> u64 {
+        let state = self.ask("STATE");
+        let step = state.split_once("step=").unwrap_or_else(|| panic!("{state}")).1;
+        step.split(' ').next().unwrap().parse().unwrap()
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_and_sigterm_end_a_run_with_everything_logged() {
+    for signal in ["INT", "TERM"] {
+        let scratch = Scratch::new();
+        let mut server = Running::start(&scratch, &["--mode", "realtime"]);
+        server.reach(200);
+        server.signal(signal);
+        let mut summary = String::new();
+        server.child.stdout.take().unwrap().read_to_string(&mut summary).unwrap();
+        assert!(server.child.wait().unwrap().success(), "{summary}");
+        let steps: i64 = summary.lines().find_map(|line| line.strip_prefix("steps ")).unwrap().trim().parse().unwrap();
+        assert!(summary.starts_with("outcome           ended on request"), "{summary}");
+        assert_eq!(number(&scratch.path("run.db"), "SELECT count(*) FROM pose"), 14 * steps);
+        assert_eq!(number(&scratch.path("run.db"), "SELECT max(step) FROM simulationRow"), steps);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_run_leaves_whole_steps_and_loses_only_the_last_batch() {
+    let scratch = Scratch::new();
+    let mut server = Running::start(&scratch, &["--mode", "realtime"]);
+    server.reach(1500);
+    server.signal("KILL");
+    server.child.wait().unwrap();
+    let database = scratch.path("run.db");
+    let steps = number(&database, "SELECT max(step) FROM simulationRow");
+    // A batch is a tenth of a second; a machine that is busy elsewhere may let some of them wait.
+    assert!(steps >= 500, "{steps} steps are left of 1500 and more");
+    assert_eq!(number(&database, "SELECT count(*) FROM simulationRow"), steps);
+    assert_eq!(number(&database, "SELECT count(*) FROM pose"), 14 * steps);
+    assert_eq!(number(&database, "SELECT count(*) FROM simulation WHERE status = 'running'"), 1);
+}
+
+#[test]
+fn bad_input_ends_with_its_place_and_its_exit_code() {
+    let scratch = Scratch::new();
+    let world = scratch.write("bad.xml", "<world>\n  <gravity q='1'/>\n</world>");
+    let bad = output(&["run", "--world", &world, "--database", "none"]);
+    assert_eq!(bad.status.code(), Some(3));
+    assert!(
+        text(&bad.stderr).starts_with(&format!("{world}:2:12: <gravity> has no attribute 'q'")),
+        "{}",
+        text(&bad.stderr)
+    );
+    let check = output(&["check", &world, "worlds/flat.xml", "--format", "json"]);
+    assert_eq!(check.status.code(), Some(3));
+    let json: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
+    assert_eq!(json["files"][0]["problems"][0]["line"], 2);
+    assert_eq!(json["files"][1]["groups"][0]["degrees_of_freedom"], 19);
+
+    let properties = scratch.write("p.toml", "[simulation]\nrate = 1\nrat = 2\n");
+    let bad = output(&["run", "--properties", &properties]);
+    assert_eq!(bad.status.code(), Some(3));
+    assert!(
+        text(&bad.stderr)
+            .starts_with(&format!("{properties}:3: simulation.rat is not a setting; did you mean simulation.rate?")),
+        "{}",
+        text(&bad.stderr)
+    );
+
+    let sequence = scratch.write("s.xml", &SHORT.replace("1035", "1036"));
+    let bad = output(&["run", "--mode", "fast", "--sequence", &sequence, "--database", "none"]);
+    assert_eq!(bad.status.code(), Some(3));
+    assert_eq!(text(&bad.stderr).trim_end(), format!("{sequence}:5: no device of this world has port 1036"));
+
+    assert_eq!(output(&["dance"]).status.code(), Some(2));
+    let folder = scratch.database("no/such/folder/a.db");
+    assert_eq!(output(&["run", "--mode", "fast", "--duration", "0.1", "--database", &folder]).status.code(), Some(4));
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_before_the_first_step() {
+    let scratch = Scratch::new();
+    let mut first = Running::start(&scratch, &["--paused"]);
+    let taken = first.control.get_ref().peer_addr().unwrap().port().to_string();
+    let control = format!("server.control_port={taken}");
+    let database = scratch.database("second.db");
+    let second = output(&["run", "--set", &control, "--database", &database]);
+    assert_eq!(second.status.code(), Some(8), "{}", text(&second.stderr));
+    let message = text(&second.stderr);
+    assert!(
+        message.contains(&format!("the control port cannot have port {taken}"))
+            || message.contains("cannot have port 1025"),
+        "{message}"
+    );
+    assert_eq!(number(&scratch.path("second.db"), "SELECT count(*) FROM simulationRow"), 0);
+    assert!(first.ask("QUIT").starts_with("OK"));
+}
+
+#[test]
+fn the_graph_and_the_devices_are_told_to_machines_too() {
+    let devices: serde_json::Value = serde_json::from_slice(&output(&["devices", "--json"]).stdout).unwrap();
+    let devices = devices["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 16);
+    let motor = devices.iter().find(|device| device["name"] == "WheelMotor1").unwrap();
+    assert_eq!(
+        (&motor["port"], &motor["joint"], &motor["fields"][3]["unit"]),
+        (&1027.into(), &"Axle1".into(), &"rad/s".into())
+    );
+    let dot = text(&output(&["check", "--dot", "robots/workpartner1.xml"]).stdout);
+    assert!(dot.starts_with("graph \"WorkPartner1\" {"), "{dot}");
+    assert_eq!(dot.matches(" -- ").count(), 13);
+}
