@@ -4,6 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
+/// How many characters of a line are shown before the place of a problem, and from it on.
+const SHOWN_BEFORE: usize = 90;
+const SHOWN_BEHIND: usize = 60;
+
 /// One problem, at one place of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
@@ -89,9 +93,12 @@ impl fmt::Display for Diagnostic {
         if self.source_line.is_empty() {
             return self.help.iter().try_for_each(|help| writeln!(formatter, "help: {help}"));
         }
+        // Of a long line only the part around the place is shown.
+        let skipped = (self.column - 1).saturating_sub(SHOWN_BEFORE);
+        let shown: String = self.source_line.chars().skip(skipped).take(SHOWN_BEFORE + SHOWN_BEHIND).collect();
         // Tabs stay tabs, so that the caret stands under its character whatever a terminal makes of them.
-        let indent = self.source_line.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' });
-        writeln!(formatter, "  {}\n  {}^", self.source_line, indent.collect::<String>())?;
+        let indent = shown.chars().take(self.column - 1 - skipped).map(|c| if c == '\t' { '\t' } else { ' ' });
+        writeln!(formatter, "  {shown}\n  {}^", indent.collect::<String>())?;
         self.help.iter().try_for_each(|help| writeln!(formatter, "help: {help}"))
     }
 }

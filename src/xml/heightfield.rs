@@ -24,7 +24,10 @@ struct Matrix {
 pub(super) fn read(reading: &Reading, node: &Node, sources: &mut Vec<SourceFile>) -> Option<Heightfield> {
     let matrix = match reading.text(node, "file") {
         Some(file) => from_file(reading, node, file, sources)?,
-        None => from_lines(reading, node.text_offset, node.text.trim())?,
+        None => match (reading.whole(node, "rows"), reading.whole(node, "columns")) {
+            (Some(rows), Some(columns)) => of_size(reading, node, rows as usize, columns as usize)?,
+            _ => from_lines(reading, node.text_offset, node.text.trim())?,
+        },
     };
     for (name, found) in [("rows", matrix.rows), ("columns", matrix.columns)] {
         if let Some(said) = reading.whole(node, name).filter(|&said| said != found as i64) {
@@ -81,6 +84,18 @@ fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<Sourc
     };
     sources.push(SourceFile { path, text });
     matrix
+}
+
+/// So many rows and columns, broken into lines as one likes.
+fn of_size(reading: &Reading, node: &Node, rows: usize, columns: usize) -> Option<Matrix> {
+    let values = reading.numbers(node)?;
+    if values.len() != rows * columns {
+        let message =
+            format!("{rows} rows and {columns} columns make {} heights, got {}", rows * columns, values.len());
+        reading.problem(node.offset, message);
+        return None;
+    }
+    grid(reading, node.offset, Matrix { rows, columns, values, cell: None })
 }
 
 /// One row a line.

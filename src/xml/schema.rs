@@ -95,6 +95,7 @@ impl Kind {
         match self {
             Self::Real => "a finite number".into(),
             Self::Positive(highest) if highest == f64::MAX => "a number above 0".into(),
+            Self::Positive(highest) if highest < 1e3 => format!("a number above 0 and at most {highest:.4}"),
             Self::Positive(highest) => format!("a number above 0 and at most {highest:e}"),
             Self::NotNegative => "a number not below 0".into(),
             Self::Fraction => "a number from 0 to 1".into(),

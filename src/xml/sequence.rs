@@ -5,7 +5,10 @@ use super::{
     schema::read_real,
     tree::Node,
 };
-use crate::model::{Sequence, SequenceItem};
+use crate::{
+    model::{Sequence, SequenceItem},
+    signal::Port,
+};
 
 /// The versions of the language that are known.
 pub(super) const VERSION: &str = "1";
@@ -46,6 +49,11 @@ fn read_items(reading: &Reading, node: &Node) -> Vec<SequenceItem> {
 fn read_command(reading: &Reading, node: &Node) -> Option<SequenceItem> {
     let text = reading.child_text(node, "commandString")?;
     let port: u16 = reading.child_text(node, "port")?.parse().ok()?;
+    if let Err(error) = Port::new(i64::from(port)) {
+        let place = child(node, "port").map_or(node.offset, |child| child.text_offset);
+        reading.problem(place, format!("<port>: {error}"));
+        return None;
+    }
     if port != 0 {
         return Some(SequenceItem::Command { port, text: text.to_owned(), source: reading.source(node) });
     }

@@ -3,7 +3,10 @@
 //! Nothing is fetched and nothing expands: of entities only the five predefined ones and character references are known, of
 //! document type declarations only `<!DOCTYPE name SYSTEM "file.dtd">`, which is for editors.
 
-use quick_xml::{Reader, events::Event};
+use quick_xml::{
+    Reader,
+    events::{Event, attributes::AttrError},
+};
 
 use super::{Diagnostic, schema::Element};
 
@@ -12,6 +15,7 @@ pub(super) const MAX_FILE: usize = 16 << 20;
 const MAX_DEPTH: usize = 64;
 const MAX_ELEMENTS: usize = 200_000;
 const MAX_ATTRIBUTES: usize = 64;
+const ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers are known";
 
 /// An element as written.
 #[derive(Debug, Default)]
@@ -96,7 +100,14 @@ impl Builder<'_> {
                         .with_help("write <!DOCTYPE name SYSTEM \"name.dtd\"> and nothing else, or leave it out"));
                 }
             }
-            Event::Decl(_) | Event::Comment(_) | Event::PI(_) => {}
+            Event::Decl(declaration) => {
+                let encoding = declaration.encoding().and_then(Result::ok);
+                if encoding.as_ref().is_some_and(|encoding| !encoding.eq_ignore_ascii_case("utf-8")) {
+                    let problem = self.problem(start, "the file says that it is not in UTF-8");
+                    return Err(problem.with_help("save it as UTF-8 and write encoding=\"UTF-8\""));
+                }
+            }
+            Event::Comment(_) | Event::PI(_) => {}
             Event::Eof => return Ok(false),
         }
         Ok(true)
@@ -112,14 +123,19 @@ impl Builder<'_> {
         }
         let mut node = Node { name: tag.name().as_ref().to_owned(), offset: start, ..Node::default() };
         for attribute in tag.attributes() {
-            // The offset inside the tag: the reader hands out slices of the text, `<` stands before them.
-            let attribute = attribute.map_err(|error| {
-                self.problem(start, format!("the attributes of <{}> cannot be read: {error}", node.name))
+            let attribute = attribute.map_err(|error| match error {
+                // Its positions count from behind the `<`.
+                AttrError::Duplicated(second, _) => {
+                    self.problem(start + 1 + second, format!("<{}> has this attribute twice", node.name))
+                }
+                other => self.problem(start, format!("the attributes of <{}> cannot be read: {other}", node.name)),
             })?;
             let name = attribute.key.as_ref();
             let offset = attribute_offset(self.text, start, name);
-            let value = unescape(&attribute.value)
-                .ok_or_else(|| self.problem(offset, format!("attribute '{name}' holds an entity that is not known")))?;
+            let Some(value) = unescape(&attribute.value) else {
+                let message = format!("attribute '{name}' holds an entity that is not known: {}", attribute.value);
+                return Err(self.problem(offset, message).with_help(ENTITIES));
+            };
             node.attributes.push(Attribute { name: name.to_owned(), value, offset });
             if node.attributes.len() > MAX_ATTRIBUTES {
                 return Err(self.problem(start, format!("<{}> has more than {MAX_ATTRIBUTES} attributes", node.name)));

@@ -14,3 +14,4 @@ mod server;
 mod sim;
 mod tidy;
 mod workpartner;
+mod xml;

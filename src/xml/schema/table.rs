@@ -74,10 +74,16 @@ const fn value(id: &'static str, kind: Kind, unit: &'static str, doc: &'static s
     element(id, doc, &[], Value(kind, unit))
 }
 
-const VECTOR: &[Attribute] =
-    &[required("x", Real, "", "along x"), required("y", Real, "", "along y"), required("z", Real, "", "along z")];
-const ANCHOR: &[Attribute] =
-    &[required("x", Real, "m", "along x"), required("y", Real, "m", "along y"), required("z", Real, "m", "along z")];
+const VECTOR: &[Attribute] = &[
+    default("x", Real, "", "0", "along x"),
+    default("y", Real, "", "0", "along y"),
+    default("z", Real, "", "0", "along z"),
+];
+const ANCHOR: &[Attribute] = &[
+    default("x", Real, "m", "0", "along x"),
+    default("y", Real, "m", "0", "along y"),
+    default("z", Real, "m", "0", "along z"),
+];
 const ROUND: &[Attribute] = &[
     required("radius", LENGTH, "m", "radius"),
     required("length", LENGTH, "m", "length along the axis; of a capsule, of its cylindrical part"),
@@ -116,10 +122,10 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "surface",
         "The surface plane a x + b y + c z = d. The side that (a, b, c) points away from is solid.",
         &[
-            required("a", Real, "", "x of the normal"),
-            required("b", Real, "", "y of the normal"),
-            required("c", Real, "", "z of the normal"),
-            required("d", Real, "m", "distance from the origin, times the length of the normal"),
+            default("a", Real, "", "0", "x of the normal"),
+            default("b", Real, "", "1", "y of the normal"),
+            default("c", Real, "", "0", "z of the normal"),
+            default("d", Real, "m", "0", "distance from the origin, times the length of the normal"),
             default("friction", NotNegative, "", "1", "Coulomb friction coefficient; a pair has the smaller one"),
             default("restitution", Fraction, "", "0", "coefficient of restitution; a pair has the larger one"),
             default(

@@ -1,0 +1,294 @@
+//! The reader through its public face: what loads, what is refused, and with which words.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use bevy_math::{DQuat, DVec3};
+use proptest::prelude::*;
+use simpartner::{
+    model::{Axis, DeviceSpec, JointKind, Sequence, SequenceItem, Shape, World},
+    xml::{Diagnostics, Document, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd, world_dtd},
+};
+use xmloxide::{
+    Document as Xml,
+    validation::dtd::{parse_dtd, validate},
+};
+
+const EXAMPLE_C: &str = r#"<object type="Body" name="TestParticle">
+  <mass>1</mass>
+  <transformation>
+<T00>1</T00><T01>0</T01><T02>0</T02><T03>0</T03>
+<T10>0</T10><T11>1</T11><T12>0</T12><T13>10</T13>
+<T20>0</T20><T21>0</T21><T22>1</T22><T23>0</T23>
+  </transformation>
+  <translationalVelocity>
+    <vx>0</vx>
+    <vy>0</vy>
+    <vz>0</vz>
+  </translationalVelocity>
+  <rotationalVelocity>
+    <omegax>0</omegax>
+    <omegay>0</omegay>
+    <omegaz>0</omegaz>
+  </rotationalVelocity>
+</object>
+"#;
+
+const ROBOT: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE robot SYSTEM "robot.dtd">
+<robot name="Arm">
+  <body name="Base"><mass>5</mass><pose x="1"/><box x="1" y="2" z="3"/></body>
+  <body name="Hand"><mass>1</mass><pose x="2"/><translationalVelocity><vx>1</vx><vy>0</vy><vz>0</vz></translationalVelocity>
+    <cylinder radius="0.1" length="0.5" axis="z"/></body>
+  <joint type="hinge" name="Elbow"><parent>Base</parent><child>Hand</child><axis x="0" y="0" z="-2"/><free lower="-1"/></joint>
+  <sensor type="ScannerSensor" name="Eye" body="Hand" port="1025" rays="5"/>
+  <actuator type="JointController" name="Motor" joint="Elbow" port="0"/>
+</robot>
+"#;
+
+fn world_from_str(path: &str, text: &str) -> Result<World, Diagnostics> {
+    match read_text(path, text)? {
+        Document::World(world) | Document::Robot(world) => Ok(world),
+        Document::Sequence(_) => panic!("{path} is a sequence"),
+    }
+}
+
+fn sequence_from_str(path: &str, text: &str) -> Result<Sequence, Diagnostics> {
+    match read_text(path, text)? {
+        Document::Sequence(sequence) => Ok(sequence),
+        other => panic!("{path} is {other:?}"),
+    }
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Holds a generated file to its text; UPDATE_GENERATED=1 writes it.
+fn assert_current(path: &Path, text: &str) {
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        fs::write(path, text).unwrap();
+    }
+    let written = fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(written, text, "{}: run this test with UPDATE_GENERATED=1 to write it anew", path.display());
+}
+
+#[test]
+fn the_generated_files_are_the_schema_table() {
+    assert_current(&root().join("worlds/world.dtd"), &world_dtd());
+    assert_current(&root().join("robots/robot.dtd"), &robot_dtd());
+    assert_current(&root().join("robots/sequence.dtd"), &sequence_dtd());
+    assert_current(&root().join("robots/REFERENCE.md"), &reference());
+}
+
+#[test]
+fn the_thesis_particle_loads_as_printed() {
+    let world = world_from_str("c.xml", EXAMPLE_C).unwrap();
+    let body = &world.bodies[0];
+    assert_eq!((world.name.as_str(), body.name.as_str(), body.mass), ("c", "TestParticle", 1.0));
+    assert_eq!(body.pose.translation, DVec3::new(0.0, 10.0, 0.0));
+    assert_eq!((body.pose.rotation, &body.shape), (DQuat::IDENTITY, &None));
+    assert_eq!((world.gravity, body.source.as_str()), (DVec3::new(0.0, -9.81, 0.0), "c.xml:1"));
+}
+
+#[test]
+fn the_thesis_sequence_loads_as_printed() {
+    let sequence = sequence_from_str("d.xml", include_str!("example_d.xml")).unwrap();
+    assert_eq!(sequence.items.len(), 7);
+    assert_eq!(sequence.items[3], SequenceItem::Pause { seconds: 2.0 });
+    let SequenceItem::Command { port, text, .. } = &sequence.items[0] else { panic!("a command comes first") };
+    assert_eq!((*port, text.as_str()), (1028, "1000,1000,100,0,0,0"));
+}
+
+#[test]
+fn a_robot_becomes_bodies_joints_and_devices() {
+    let world = world_from_str("arm.xml", ROBOT).unwrap();
+    assert_eq!((world.robots[0].model.as_str(), world.bodies.len(), world.devices.len()), ("Arm", 2, 2));
+    let joint = &world.joints[0];
+    assert_eq!((joint.kind, joint.anchor, joint.axes[0]), (JointKind::Hinge, DVec3::new(2.0, 0.0, 0.0), Axis::Locked));
+    let free = joint.axes[2].free().unwrap();
+    assert_eq!((free.lower, free.upper), (-1.0, f64::INFINITY));
+    assert!((joint.frame * DVec3::Z - DVec3::NEG_Z).length() < 1e-15);
+    let DeviceSpec::ScannerSensor { scanner, .. } = world.devices[0].spec else { panic!("the scanner comes first") };
+    assert_eq!((scanner.rays, scanner.half_angle, scanner.range), (5, 0.1, 10.0));
+    let placed = world.bodies[1].shape.as_ref().unwrap();
+    assert_eq!(placed.shape, Shape::Cylinder { radius: 0.1, length: 0.5 });
+    assert!((placed.pose.rotation * DVec3::Y - DVec3::Z).length() < 1e-15, "axis=\"z\" stands along z");
+}
+
+/// A folder with `worlds/w.xml` of this content and `robots/arm.xml`.
+fn project(content: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let worlds = folder.path().join("worlds");
+    fs::create_dir(&worlds).unwrap();
+    fs::create_dir(folder.path().join("robots")).unwrap();
+    fs::write(folder.path().join("robots/arm.xml"), ROBOT).unwrap();
+    fs::write(worlds.join("w.xml"), format!("<world name=\"W\">{content}</world>")).unwrap();
+    let path = worlds.join("w.xml");
+    (folder, path)
+}
+
+#[test]
+fn a_robot_is_placed_with_its_velocities_joints_and_ports() {
+    let (_folder, path) = project(
+        "<object type=\"Body\" name=\"Rock\"><static>true</static></object>\
+         <robot file=\"arm.xml\" name=\"A\"/>\
+         <robot file=\"arm.xml\" name=\"B\" portOffset=\"100\"><pose x=\"10\" yaw=\"1.5707963267948966\"/></robot>",
+    );
+    let world = read_world(&path).unwrap();
+    assert_eq!((world.robots.len(), world.bodies.len(), world.sources.len()), (2, 5, 2));
+    let hand = &world.bodies[4];
+    assert!((hand.pose.translation - DVec3::new(10.0, 2.0, 0.0)).length() < 1e-14);
+    assert!((hand.linear_velocity - DVec3::Y).length() < 1e-15);
+    let joint = &world.joints[1];
+    assert_eq!((joint.parent.index(), joint.child.index()), (3, 4));
+    assert!((joint.anchor - hand.pose.translation).length() < 1e-14);
+    let ports: Vec<u16> = world.devices.iter().map(|device| device.port.number()).collect();
+    assert_eq!(ports, [1025, 0, 1125, 0]);
+}
+
+#[test]
+fn two_robots_on_one_port_are_refused_with_both_names() {
+    let (_folder, path) = project("<robot file=\"arm.xml\" name=\"A\"/><robot file=\"arm.xml\" name=\"B\"/>");
+    let problems = read_world(&path).unwrap_err();
+    let message = &problems.problems[0].message;
+    assert!(message == "'Eye' of 'B' has port 1025, which is that of 'Eye' of 'A' already", "{message}");
+}
+
+#[test]
+fn a_missing_robot_file_says_where_it_was_looked_for() {
+    let (_folder, path) = project("<robot file=\"leg.xml\" name=\"A\"/>");
+    let help = read_world(&path).unwrap_err().problems[0].help.clone().unwrap();
+    assert!(help.contains("worlds/leg.xml") && help.contains("robots/leg.xml"), "{help}");
+}
+
+#[test]
+fn a_heightfield_reads_the_same_from_text_csv_and_grid() {
+    let (folder, path) = project(
+        "<heightfield rows=\"2\" columns=\"3\" width=\"1\" depth=\"2\" scale=\"2\" offset=\"1\">1 2 3 4 5 6</heightfield>",
+    );
+    let inline = read_world(&path).unwrap().heightfield.unwrap();
+    assert_eq!(inline.heights, [3.0, 5.0, 7.0, 9.0, 11.0, 13.0]);
+    assert_eq!((inline.height(1, 0), inline.position(1, 0)), (9.0, (0.5, -1.0)));
+    fs::write(folder.path().join("worlds/t.csv"), "1, 2, 3\n4, 5, 6\n").unwrap();
+    let grid = "ncols 2\nnrows 3\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n1 4\n2 5\n3 6\n";
+    fs::write(folder.path().join("worlds/t.asc"), grid).unwrap();
+    let from = |attributes: &str| {
+        fs::write(&path, format!("<world name='W'><heightfield scale='2' offset='1' {attributes}/></world>")).unwrap();
+        read_world(&path).unwrap().heightfield.unwrap()
+    };
+    assert_eq!(from("file='t.csv' width='1' depth='2'"), inline);
+    assert_eq!(from("file='t.asc'"), inline);
+}
+
+#[test]
+fn a_bad_number_in_a_data_file_is_told_at_its_place_there() {
+    let (folder, path) = project("<heightfield file=\"t.csv\" width=\"1\" depth=\"1\"/>");
+    fs::write(folder.path().join("worlds/t.csv"), "1,2\n3,NaN\n").unwrap();
+    let problem = read_world(&path).unwrap_err().problems.remove(0);
+    assert!(problem.path.ends_with("t.csv"));
+    assert_eq!((problem.line, problem.column), (2, 3));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.xml");
+    assert!(read_any(&path).unwrap_err().to_string().contains("cannot open"));
+    fs::write(&path, b"<world name='\xff'/>").unwrap();
+    assert!(read_any(&path).unwrap_err().to_string().contains("not UTF-8"));
+    fs::write(&path, "").unwrap();
+    assert!(read_any(&path).unwrap_err().to_string().contains("no element"));
+    fs::write(&path, ROBOT).unwrap();
+    assert!(matches!(read_any(&path).unwrap(), Document::Robot(_)));
+}
+
+#[test]
+fn every_bad_file_is_refused_in_the_words_beside_it() {
+    let folder = root().join("tests/it/bad");
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "xml"));
+    files.sort();
+    assert!(files.len() >= 45, "only {} bad files", files.len());
+    let mut accepted = Vec::new();
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        match read_text(name, &text) {
+            Ok(_) => accepted.push(name.to_owned()),
+            Err(problems) => assert_current(&path.with_extension("txt"), &problems.to_string()),
+        }
+    }
+    assert_eq!(accepted, Vec::<String>::new());
+}
+
+/// Every file of the folders loads, and its DTD takes it.
+#[test]
+fn every_shipped_file_loads_and_fits_its_dtd() {
+    let mut seen = 0;
+    for folder in ["worlds", "robots"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "xml") {
+                let dtd = match read_any(&path).unwrap_or_else(|problems| panic!("{problems}")) {
+                    Document::World(_) => world_dtd(),
+                    Document::Robot(_) => robot_dtd(),
+                    Document::Sequence(_) => sequence_dtd(),
+                };
+                assert!(dtd_accepts(&dtd, &fs::read_to_string(&path).unwrap()), "{}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 8, "{seen}");
+}
+
+/// What the DTD says of a document, by a validator that shares nothing with the reader.
+fn dtd_accepts(dtd: &str, text: &str) -> bool {
+    let dtd = parse_dtd(dtd).unwrap();
+    validate(&mut Xml::parse_str(text).unwrap(), &dtd).is_valid
+}
+
+#[test]
+fn the_dtds_and_the_reader_agree() {
+    let world = format!("<!DOCTYPE world SYSTEM \"world.dtd\"><world name=\"W\"><gravity/>{EXAMPLE_C}</world>");
+    assert!(world_from_str("w.xml", &world).is_ok() && dtd_accepts(&world_dtd(), &world));
+    assert!(world_from_str("r.xml", ROBOT).is_ok() && dtd_accepts(&robot_dtd(), ROBOT));
+    for (good, bad) in [
+        ("<mass>5</mass>", "<mess>5</mess>"),
+        (" name=\"Base\"", ""),
+        ("type=\"hinge\"", "type=\"hing\""),
+        ("radius=\"0.1\"", "radios=\"0.1\""),
+        ("<parent>Base</parent>", "<parent><box x=\"1\" y=\"1\" z=\"1\"/></parent>"),
+        ("<free lower=\"-1\"/>", "<free lower=\"-1\">text</free>"),
+        (" port=\"0\"", ""),
+    ] {
+        let broken = ROBOT.replacen(good, bad, 1);
+        assert_ne!(broken, ROBOT);
+        assert!(world_from_str("r.xml", &broken).is_err(), "{bad}");
+        assert!(!dtd_accepts(&robot_dtd(), &broken), "{bad}");
+    }
+    let sequence = "<!DOCTYPE sequence SYSTEM \"sequence.dtd\"><sequence version=\"1\"><repeat count=\"2\"><command>\
+                    <commandString>1</commandString><port>0</port></command></repeat></sequence>";
+    assert!(sequence_from_str("s.xml", sequence).is_ok() && dtd_accepts(&sequence_dtd(), sequence));
+    let broken = sequence.replace(" count=\"2\"", "");
+    assert!(sequence_from_str("s.xml", &broken).is_err() && !dtd_accepts(&sequence_dtd(), &broken));
+}
+
+proptest! {
+    #[test]
+    fn no_mutation_of_a_file_makes_the_reader_panic(at in 0usize..1200, cut in 0usize..40, put in "[ -~]{0,12}") {
+        for text in [ROBOT, EXAMPLE_C] {
+            let end = (at + cut).min(text.len());
+            let mutated = format!("{}{put}{}", &text[..at.min(text.len())], &text[end..]);
+            if let Err(problems) = read_text("m.xml", &mutated) {
+                let lines = mutated.lines().count().max(1);
+                for problem in problems.problems {
+                    prop_assert!((1..=lines + 1).contains(&problem.line) && problem.column >= 1, "{problem}");
+                }
+            }
+        }
+    }
+}
