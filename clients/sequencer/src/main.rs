@@ -46,7 +46,8 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // What is wrong with a file ends its last line itself.
+            eprintln!("error: {}", format!("{error:#}").trim_end());
             ExitCode::FAILURE
         }
     }

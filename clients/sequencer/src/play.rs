@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, iter::Peekable, net::SocketAddr, slice::Iter, thread, time::Duration};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use simpartner::{
     model::{Sequence, Timeline, TimelineCommand},
     signal::{StepIndex, Timestep},
@@ -51,7 +51,10 @@ pub struct Progress {
 /// When the server cannot be reached, does not have a port of the sequence, or refuses a command.
 pub fn play(sequence: &Sequence, options: &Options, mut show: impl FnMut(Progress)) -> Result<Progress> {
     let token = options.token.as_deref();
-    let mut control = Connection::open(&options.server, "the control port", token)?;
+    let mut control = Connection::open(&options.server, "the control port", token).map_err(|error| {
+        let help = "start a server with 'simpartner run --paused', or say where it is with --server HOST:PORT";
+        anyhow!("{error:#}\nhelp: {help}")
+    })?;
     let timestep = first_state(&mut control, token)?.timestep;
     let timeline = sequence.timeline(timestep);
     let devices = connect_devices(&mut control, &timeline, token)?;

@@ -34,12 +34,7 @@ impl Connection {
     pub fn open(address: &str, who: &str, token: Option<&str>) -> Result<Self> {
         let peer = format!("{who} at {address}");
         let found = address.to_socket_addrs().with_context(|| format!("cannot find {peer}"))?;
-        let stream = connect(found).map_err(|error| {
-            anyhow!(
-                "cannot connect to {peer}: {error}\nhelp: start a server with 'simpartner run --paused', or say where it is \
-                 with --server HOST:PORT"
-            )
-        })?;
+        let stream = connect(found).map_err(|error| anyhow!("cannot connect to {peer}: {error}"))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(ANSWER))?;
         stream.set_write_timeout(Some(ANSWER))?;
