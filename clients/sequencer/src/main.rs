@@ -1,3 +1,72 @@
-//! Plays a command sequence to a server.
+//! The `simpartner-sequencer` command: arguments in, progress and a summary out.
 
-fn main() {}
+use std::{
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use clap::Parser;
+use simpartner::xml;
+use simpartner_sequencer::play::{Options, Progress, play};
+
+/// How often the progress is told.
+const TELL: Duration = Duration::from_secs(1);
+
+/// Plays an XML command sequence to a running SimPartner server.
+///
+/// A paused server is run through the sequence exactly, bit for bit as `simpartner run --mode fast --sequence FILE` would,
+/// and left paused. A playing one is followed: every command is sent ahead of the step it is for.
+#[derive(Debug, Parser)]
+#[command(version, after_help = "Exit codes: 0 played, 1 not played or not to the end, 2 wrong arguments")]
+struct Arguments {
+    /// Sequence file
+    file: PathBuf,
+    /// Control port of the server
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6500")]
+    server: String,
+    /// The server's token, where it wants one
+    #[arg(long)]
+    token: Option<String>,
+    /// How far ahead of a playing clock the sequence begins, in simulated seconds
+    #[arg(long, value_name = "SECONDS", default_value = "0.2", value_parser = read_lead)]
+    lead: f64,
+    /// End the server's run after the sequence
+    #[arg(long)]
+    quit: bool,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(played) => {
+            println!("commands {}", played.commands);
+            println!("steps {}", played.steps);
+            println!("simulated {} s", played.simulated_s);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            // What is wrong with a file ends its last line itself.
+            eprintln!("error: {}", format!("{error:#}").trim_end());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Progress> {
+    let sequence = xml::read_sequence(&arguments.file)?;
+    let Arguments { server, token, lead: lead_s, quit, .. } = arguments;
+    let mut told = Instant::now();
+    play(&sequence, &Options { server, token, lead_s, quit }, |progress| {
+        if told.elapsed() >= TELL {
+            told = Instant::now();
+            let Progress { commands, simulated_s, length_s, .. } = progress;
+            eprintln!("{simulated_s:.1} s of {length_s:.1} s, {commands} commands sent");
+        }
+    })
+}
+
+fn read_lead(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    if (0.0..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("expected 0 to 3600 s".to_owned()) }
+}

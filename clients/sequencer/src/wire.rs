@@ -1,0 +1,223 @@
+//! A connection that asks in lines and is answered in lines, and the two answers of the control port that a player reads.
+//!
+//! It knows nothing of sequences. What the lines mean is told in [`simpartner::protocol`].
+
+use std::{
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
+    net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use simpartner::signal::{StepIndex, Timestep};
+
+/// How long a server may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long an answer may take that waits for no step.
+const ANSWER: Duration = Duration::from_secs(60);
+/// The longest line that is read, in bytes: far above a scanner's reading, and a bound on what a stranger can make us store.
+const MAX_LINE: u64 = 1 << 20;
+
+/// A connection to one port of a server.
+#[derive(Debug)]
+pub struct Connection {
+    reader: BufReader<TcpStream>,
+    /// Whom it talks to, in words.
+    peer: String,
+}
+
+impl Connection {
+    /// Connects to a `host:port` and shows the token, if there is one. `who` stands in messages.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub fn open(address: &str, who: &str, token: Option<&str>) -> Result<Self> {
+        let peer = format!("{who} at {address}");
+        let found = address.to_socket_addrs().with_context(|| format!("cannot find {peer}"))?;
+        let stream = connect(found).map_err(|error| anyhow!("cannot connect to {peer}: {error}"))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.set_write_timeout(Some(ANSWER))?;
+        let mut connection = Self { reader: BufReader::new(stream), peer };
+        if let Some(token) = token {
+            connection.tell(&format!("TOKEN {token}"))?;
+        }
+        Ok(connection)
+    }
+
+    /// The machine at the other end.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub fn host(&self) -> Result<IpAddr> {
+        Ok(self.reader.get_ref().peer_addr().map_err(|error| self.lost(&error))?.ip())
+    }
+
+    /// Sends a line.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn tell(&mut self, line: &str) -> Result<()> {
+        let sent = self.reader.get_mut().write_all(format!("{line}\n").as_bytes());
+        sent.map_err(|error| self.lost(&error))
+    }
+
+    /// The next line that comes, without its end.
+    ///
+    /// # Errors
+    /// When none comes in time, or the connection is lost.
+    pub fn hear(&mut self) -> Result<String> {
+        let mut line = String::new();
+        let read = (&mut self.reader).take(MAX_LINE).read_line(&mut line);
+        read.map_err(|error| self.lost(&error))?;
+        match line.strip_suffix('\n') {
+            Some(line) => Ok(line.trim_end_matches('\r').to_owned()),
+            None if line.len() as u64 == MAX_LINE => bail!("{} does not speak SimPartner's protocol", self.peer),
+            None => bail!("{} has closed the connection; its run may be over", self.peer),
+        }
+    }
+
+    /// Sends a line and waits for the answer.
+    ///
+    /// # Errors
+    /// When none comes in time, or the connection is lost.
+    pub fn ask(&mut self, line: &str) -> Result<String> {
+        self.tell(line)?;
+        self.hear()
+    }
+
+    /// The same for an answer that takes as long as it takes.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn ask_patiently(&mut self, line: &str) -> Result<String> {
+        self.reader.get_ref().set_read_timeout(None)?;
+        let answer = self.ask(line);
+        self.reader.get_ref().set_read_timeout(Some(ANSWER))?;
+        answer
+    }
+
+    fn lost(&self, error: &io::Error) -> anyhow::Error {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                anyhow!("{} has not answered for {} s", self.peer, ANSWER.as_secs())
+            }
+            ErrorKind::InvalidData => anyhow!("{} does not speak SimPartner's protocol", self.peer),
+            _ => anyhow!("the connection to {} is lost: {error}", self.peer),
+        }
+    }
+}
+
+/// Connects to the first address that answers.
+fn connect(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
+    let mut refusal = io::Error::new(ErrorKind::NotFound, "the name has no address");
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => refusal = error,
+        }
+    }
+    Err(refusal)
+}
+
+/// Whether the server's clock runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// Steps are being made.
+    Playing,
+    /// The world stands still.
+    Paused,
+}
+
+/// What a player needs of `OK state=.. step=.. ..`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    /// Whether the clock runs.
+    pub clock: Clock,
+    /// Steps made.
+    pub step: StepIndex,
+    /// Length of a step.
+    pub timestep: Timestep,
+    /// How often the world was reset.
+    pub epoch: u32,
+}
+
+impl State {
+    /// Reads the answer to a request to the clock.
+    ///
+    /// # Errors
+    /// When the server refuses the request, its run is over, or the line is no such answer.
+    pub fn read(line: &str) -> Result<Self> {
+        ensure!(line.starts_with("OK "), "the server answers: {line}");
+        let clock = match word(line, "state") {
+            Some("PLAYING") => Clock::Playing,
+            Some("PAUSED") => Clock::Paused,
+            Some("QUITTING") => bail!("the server's run is over"),
+            _ => bail!("expected 'OK state=..', got '{line}'"),
+        };
+        let timestep = Timestep::from_seconds(number(line, "timestep")?)?;
+        Ok(Self { clock, step: StepIndex(number(line, "step")?), timestep, epoch: number(line, "epoch")? })
+    }
+}
+
+/// What a player needs of `DEVICE .. port=.. bound=..`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Its name in the model.
+    pub name: String,
+    /// The port in the model, which sequences name.
+    pub port: u16,
+    /// The port it listens on.
+    pub bound: u16,
+}
+
+impl Device {
+    /// Reads one line of the answer to `DEVICES`, or `None` at its end.
+    ///
+    /// # Errors
+    /// When the server refuses the request, or the line is no such answer.
+    pub fn read(line: &str) -> Result<Option<Self>> {
+        if line.starts_with("OK ") {
+            return Ok(None);
+        }
+        ensure!(line.starts_with("DEVICE "), "the server answers: {line}");
+        let name = word(line, "name").with_context(|| format!("expected name=.. in '{line}'"))?.to_owned();
+        Ok(Some(Self { name, port: number(line, "port")?, bound: number(line, "bound")? }))
+    }
+}
+
+fn word<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+fn number<T: std::str::FromStr>(line: &str, key: &str) -> Result<T> {
+    word(line, key)
+        .and_then(|word| word.parse().ok())
+        .with_context(|| format!("expected {key}= and a number, got '{line}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_read_from_the_line_that_the_server_sends() {
+        let line = "OK state=PLAYING step=12 time=0.0036 timestep=0.0003 mode=fast rate=1 rtf=0 slips=0 epoch=2";
+        let state = State::read(line).unwrap();
+        assert_eq!((state.clock, state.step, state.epoch), (Clock::Playing, StepIndex(12), 2));
+        assert_eq!(state.timestep.nanoseconds(), 300_000);
+        let refused = State::read("ERR 7 the run is over").unwrap_err().to_string();
+        assert_eq!(refused, "the server answers: ERR 7 the run is over");
+        assert!(State::read("OK state=QUITTING step=1").is_err());
+        assert!(State::read("OK state=PAUSED step=one timestep=0.001 epoch=0").is_err());
+    }
+
+    #[test]
+    fn a_device_has_a_port_in_the_model_and_one_to_connect_to() {
+        let line = "DEVICE name=Motor kind=JointController robot=r joint=axle port=1027 bound=40001";
+        let device = Device { name: "Motor".into(), port: 1027, bound: 40_001 };
+        assert_eq!(Device::read(line).unwrap(), Some(device));
+        assert_eq!(Device::read("OK 1").unwrap(), None);
+        assert!(Device::read("DEVICE name=Motor port=1027").is_err());
+    }
+}

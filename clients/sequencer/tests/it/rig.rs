@@ -1,0 +1,152 @@
+//! A server with a small robot, started inside the test.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
+    sync::{Arc, atomic::AtomicBool},
+    thread::JoinHandle,
+};
+
+use simpartner::{
+    model::{Sequence, World},
+    physics, protocol,
+    realtime::{
+        Control, Handle, Mode, OnOverrun, Outputs, PhysicsThread, RunReport, Scheduling, Settings as ClockSettings,
+        channel,
+    },
+    server::{Limits, Server, Settings},
+    signal::{ClientId, Command, DeviceId, StepIndex, StepRecord, Timestep},
+    sim::Simulation,
+    xml::{self, Document},
+};
+use tokio::sync::oneshot;
+
+/// A trunk with two rotors, which falls freely.
+fn robot(ports: [u16; 3]) -> Arc<World> {
+    let [left, right, position] = ports;
+    let text = format!(
+        "<robot name='Spinner'>
+        <body name='Trunk'><mass>5</mass><pose x='0' y='0' z='0'/><box x='1' y='0.5' z='0.5'/></body>
+        <body name='Left'><mass>1</mass><pose x='1' y='0' z='0'/><box x='0.2' y='0.3' z='0.4'/></body>
+        <body name='Right'><mass>2</mass><pose x='-1' y='0' z='0'/><box x='0.2' y='0.3' z='0.4'/></body>
+        <joint type='hinge' name='LeftAxle'><parent>Trunk</parent><child>Left</child><axis x='0' y='0' z='1'/></joint>
+        <joint type='hinge' name='RightAxle'><parent>Trunk</parent><child>Right</child><axis x='0' y='1' z='0'/></joint>
+        <actuator type='JointController' name='LeftMotor' joint='LeftAxle' port='{left}'/>
+        <actuator type='JointController' name='RightMotor' joint='RightAxle' port='{right}'/>
+        <sensor type='PositionSensor' name='Position' body='Trunk' port='{position}'/>
+        </robot>"
+    );
+    match xml::read_text("spinner.xml", &text) {
+        Ok(Document::Robot(world)) => Arc::new(world),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The sequence of a text, in a file called `turn.xml`.
+pub fn sequence(text: &str) -> Sequence {
+    match xml::read_text("turn.xml", text) {
+        Ok(Document::Sequence(sequence)) => sequence,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn simulation(world: &Arc<World>) -> Simulation {
+    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, physics::Settings::default()).unwrap()
+}
+
+/// The state after a run that has the sequence inside the process; each command acts `late` steps too late.
+pub fn state_hash_in_process(ports: [u16; 3], sequence: &Sequence, late: u64) -> String {
+    let mut simulation = simulation(&robot(ports));
+    let layout = Arc::clone(simulation.layout());
+    let timeline = sequence.timeline(Timestep::MILLISECOND);
+    for entry in &timeline.commands {
+        let device = layout.devices().iter().position(|device| device.port.number() == entry.port).unwrap();
+        let action = protocol::command(&layout.devices()[device], &entry.text).unwrap();
+        simulation.submit(Command {
+            device: DeviceId::new(device),
+            at: Some(StepIndex(entry.after_steps + 1 + late)),
+            client: ClientId(0),
+            sequence: 0,
+            text: entry.text.clone(),
+            action,
+        });
+    }
+    for _ in 0..timeline.steps {
+        simulation.step(&mut StepRecord::new(&layout));
+    }
+    simulation.state_hash()
+}
+
+/// A server with its physics thread, paused at step 0.
+pub struct Rig {
+    runtime: tokio::runtime::Runtime,
+    handle: Handle,
+    /// `host:port` of the control port.
+    pub control: String,
+    /// Ports of both motors and of the sensor.
+    pub ports: [u16; 3],
+    stop: oneshot::Sender<()>,
+    server: tokio::task::JoinHandle<()>,
+    thread: PhysicsThread,
+    log: JoinHandle<Vec<Arc<StepRecord>>>,
+}
+
+impl Rig {
+    pub fn start(mode: Mode, token: Option<&str>) -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        // Sequences name ports of the model, so those must be known; another program may be quicker to take one.
+        for _ in 0..20 {
+            let ports = free_ports();
+            let simulation = simulation(&robot(ports));
+            let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
+            let settings = Settings {
+                bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                control_port: 0,
+                token: token.map(str::to_owned),
+                limits: Limits::default(),
+            };
+            let Ok(server) = runtime.block_on(Server::bind(settings, handle.clone())) else { continue };
+            let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock(mode)).unwrap();
+            let (log, logged) = std::sync::mpsc::sync_channel(1000);
+            let log_thread = std::thread::spawn(move || logged.iter().collect());
+            thread.start(Outputs { log: Some(log), log_failed: Arc::new(AtomicBool::new(false)) }).unwrap();
+            let control = server.control_address().to_string();
+            let (stop, stopped) = oneshot::channel();
+            let server = runtime.spawn(server.run(stopped));
+            return Self { runtime, handle, control, ports, stop, server, thread, log: log_thread };
+        }
+        panic!("no three ports stayed free");
+    }
+
+    /// Asks the clock for something.
+    pub fn request(&self, control: Control) {
+        self.runtime.block_on(self.handle.control(control)).unwrap();
+    }
+
+    /// Ends everything in order and returns what was logged.
+    pub fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
+        // The run may have been ended by the sequencer.
+        let _ = self.runtime.block_on(self.handle.control(Control::Quit));
+        let report = self.thread.join().unwrap().unwrap();
+        drop(self.stop);
+        self.runtime.block_on(self.server).unwrap();
+        (report, self.log.join().unwrap())
+    }
+}
+
+fn clock(mode: Mode) -> ClockSettings {
+    ClockSettings {
+        mode,
+        rate: 0.1,
+        max_catchup_steps: 50,
+        on_overrun: OnOverrun::Slip,
+        end: None,
+        start_paused: true,
+        unattended: false,
+        scheduling: Scheduling { priority: 0, lock_memory: false },
+    }
+}
+
+fn free_ports() -> [u16; 3] {
+    let listeners = [0; 3].map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+    listeners.map(|listener| listener.local_addr().map(|address: SocketAddr| address.port()).unwrap())
+}
