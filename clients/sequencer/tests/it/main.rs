@@ -5,7 +5,11 @@
 
 mod rig;
 
-use std::{net::TcpListener, sync::Arc};
+use std::{
+    io::{self, Write},
+    net::{TcpListener, TcpStream},
+    sync::Arc,
+};
 
 use rig::{Rig, sequence, state_hash_in_process};
 use simpartner::{
@@ -55,6 +59,29 @@ fn a_paused_server_comes_to_the_state_of_a_run_in_process() {
     assert_eq!(report.step, StepIndex(233));
     assert_eq!(report.state_hash, state_hash_in_process(ports, &turn, 0));
     assert_ne!(report.state_hash, state_hash_in_process(ports, &turn, 1), "a step's delay would show");
+}
+
+/// Watchers that are sent every step, some of whom never read, are not to be noticed by the physics.
+#[test]
+fn fifty_watching_clients_change_no_bit() {
+    let rig = Rig::start(Mode::RealTime, None);
+    let (ports, turn) = (rig.ports, turn(rig.ports));
+    let watchers: Vec<TcpStream> = (0..50)
+        .map(|_| {
+            let mut watcher = TcpStream::connect(("127.0.0.1", ports[2])).unwrap();
+            watcher.write_all(b"SUB 1\n").unwrap();
+            watcher
+        })
+        .collect();
+    let readers: Vec<_> = watchers.iter().take(40).map(|watcher| watcher.try_clone().unwrap()).collect();
+    let reading =
+        readers.into_iter().map(|mut watcher| std::thread::spawn(move || io::copy(&mut watcher, &mut io::sink())));
+    let reading: Vec<_> = reading.collect();
+    playing(&turn, &options(&rig)).unwrap();
+    let (report, _) = rig.end();
+    assert_eq!(report.state_hash, state_hash_in_process(ports, &turn, 0));
+    let read: u64 = reading.into_iter().map(|reader| reader.join().unwrap().unwrap_or(0)).sum();
+    assert!(read > 40 * 100, "they were sent something to watch: {read} bytes");
 }
 
 #[test]
