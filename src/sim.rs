@@ -5,14 +5,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use thiserror::Error;
+
 use crate::{
     device::{self, Device},
-    model::World,
+    model::{Timeline, World},
     physics::{self, BuildError, Engine, EngineIdentity, Settings},
     protocol,
     signal::{
-        Action, AppliedCommand, BodyId, Command, DeviceId, Event, EventKind, JointId, Layout, StepIndex, StepRecord,
-        Timestep,
+        Action, AppliedCommand, BodyId, ClientId, Command, DeviceId, Event, EventKind, JointId, Layout, StepIndex,
+        StepRecord, Timestep,
     },
 };
 
@@ -42,6 +44,16 @@ pub struct Simulation {
     /// Events since the last record.
     events: Vec<Event>,
     diverged: bool,
+}
+
+/// A sequence that does not fit the world.
+#[derive(Debug, Error)]
+#[error("{place}: {what}")]
+pub struct ScheduleError {
+    /// `file:line` of the command.
+    pub place: String,
+    /// What is wrong with it.
+    pub what: String,
 }
 
 impl Simulation {
@@ -146,6 +158,31 @@ impl Simulation {
             }
             _ => self.apply(command),
         }
+    }
+
+    /// Puts the commands of a sequence in their places, counted from the present step: what comes after 0 steps acts in the
+    /// next one.
+    ///
+    /// # Errors
+    /// When a command names a port of no device, or does not fit its device; those before it are in their places.
+    pub fn schedule(&mut self, timeline: &Timeline) -> Result<(), ScheduleError> {
+        for entry in &timeline.commands {
+            let refuse = |what| ScheduleError { place: entry.source.clone(), what };
+            let device = self.layout.devices().iter().position(|info| info.port.number() == entry.port);
+            let device = device.ok_or_else(|| refuse(format!("no device of this world has port {}", entry.port)))?;
+            let info = &self.layout.devices()[device];
+            let action = protocol::command(info, &entry.text)
+                .map_err(|refusal| refuse(format!("'{}': {refusal}", info.name)))?;
+            self.submit(Command {
+                device: DeviceId::new(device),
+                at: Some(self.step.after(entry.after_steps + 1)),
+                client: ClientId(0),
+                sequence: 0,
+                text: entry.text.clone(),
+                action,
+            });
+        }
+        Ok(())
     }
 
     /// Puts an event into the next record. While the world stands still they are kept; of more than [`MAX_EVENTS`] only

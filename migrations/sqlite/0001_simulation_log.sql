@@ -23,10 +23,10 @@ CREATE TABLE simulation (
     steps INTEGER,                   -- steps made, logged or not
     rows_written INTEGER,
     slips INTEGER,                   -- how often the clock was re-anchored
-    late_p50_ns INTEGER,             -- lateness of the steps' starts
-    late_p99_ns INTEGER,
-    late_p999_ns INTEGER,
-    late_max_ns INTEGER,
+    late_p50_us REAL,                -- lateness of the steps' starts
+    late_p99_us REAL,
+    late_p99_9_us REAL,
+    late_max_us REAL,
     real_time_factor REAL,
     stateHash TEXT                   -- of the final state, hexadecimal
 ) STRICT;

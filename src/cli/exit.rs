@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 use crate::{
-    physics::BuildError, realtime::ThreadError, recorder::RecorderError, server::ServerError, xml::Diagnostics,
+    physics::BuildError, realtime::ThreadError, recorder::RecorderError, server::ServerError, sim::ScheduleError,
+    xml::Diagnostics,
 };
 
 /// The exit codes, for `--help` and the README.
@@ -54,7 +55,7 @@ pub enum CliError {
     World(#[from] BuildError),
     /// A sequence that does not fit the world's devices.
     #[error("{0}")]
-    Sequence(String),
+    Sequence(#[from] ScheduleError),
     /// The log.
     #[error("{0}")]
     Log(#[from] RecorderError),

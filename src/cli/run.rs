@@ -14,11 +14,10 @@ use super::{
 use crate::{
     model::{Timeline, World},
     physics::{self, MassProperties},
-    protocol,
     realtime::{self, Control, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
     server::Server,
-    signal::{ClientId, Command, DeviceId, StepIndex},
+    signal::StepIndex,
     sim::Simulation,
     xml,
 };
@@ -34,7 +33,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         None => None,
     };
     if let Some(timeline) = &timeline {
-        schedule(timeline, &mut simulation)?;
+        simulation.schedule(timeline)?;
     }
     let plan = Plan::new(&properties, timeline.as_ref());
     let description = describe(&simulation, &world, &properties);
@@ -97,27 +96,6 @@ impl Plan {
             scheduling: properties.realtime,
         }
     }
-}
-
-/// Puts the commands of a sequence into the simulation, each for its step.
-fn schedule(timeline: &Timeline, simulation: &mut Simulation) -> Result<(), CliError> {
-    let layout = Arc::clone(simulation.layout());
-    for entry in &timeline.commands {
-        let wrong = |what: String| CliError::Sequence(format!("{}: {what}", entry.source));
-        let device = layout.devices().iter().position(|device| device.port.number() == entry.port);
-        let device = device.ok_or_else(|| wrong(format!("no device of this world has port {}", entry.port)))?;
-        let action = protocol::command(&layout.devices()[device], &entry.text)
-            .map_err(|refusal| wrong(format!("'{}': {refusal}", layout.devices()[device].name)))?;
-        simulation.submit(Command {
-            device: DeviceId::new(device),
-            at: Some(StepIndex(entry.after_steps + 1)),
-            client: ClientId(0),
-            sequence: 0,
-            text: entry.text.clone(),
-            action,
-        });
-    }
-    Ok(())
 }
 
 fn describe(simulation: &Simulation, world: &Arc<World>, properties: &Properties) -> RunDescription {
@@ -194,7 +172,7 @@ fn outcome_of(report: &RunReport) -> RunOutcome {
         status: report.outcome.name().into(),
         steps: report.step.0,
         slips: report.slips,
-        lateness: report.lateness.map(summary::lateness_ns),
+        lateness: report.lateness,
         real_time_factor: report.real_time_factor(),
         state_hash: report.state_hash.clone(),
         events: report.events.clone(),

@@ -3,7 +3,7 @@
 use super::properties::Properties;
 use crate::{
     realtime::{Grants, Mode, Outcome, Percentiles, RunReport},
-    recorder::{Lateness, LogSummary},
+    recorder::LogSummary,
     server::Server,
     signal::StepIndex,
 };
@@ -103,15 +103,4 @@ fn percentiles(times: &Percentiles) -> String {
         "p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us, max {:.1} us",
         times.p50_us, times.p99_us, times.p99_9_us, times.max_us
     )
-}
-
-/// The same figures as the log keeps them.
-pub(super) fn lateness_ns(times: Percentiles) -> Lateness {
-    let ns = |microseconds: f64| (microseconds * 1e3).round() as u64;
-    Lateness {
-        p50_ns: ns(times.p50_us),
-        p99_ns: ns(times.p99_us),
-        p999_ns: ns(times.p99_9_us),
-        max_ns: ns(times.max_us),
-    }
 }

@@ -55,6 +55,22 @@ pub struct Settings {
     pub scheduling: Scheduling,
 }
 
+impl Default for Settings {
+    /// Real time at rate 1, up to 50 steps of catching up, no end, nothing asked of the operating system.
+    fn default() -> Self {
+        Self {
+            mode: Mode::RealTime,
+            rate: 1.0,
+            max_catchup_steps: 50,
+            on_overrun: OnOverrun::Slip,
+            end: None,
+            start_paused: false,
+            unattended: false,
+            scheduling: Scheduling { priority: 0, lock_memory: false },
+        }
+    }
+}
+
 /// Where the records go.
 pub struct Outputs {
     /// The log's queue.

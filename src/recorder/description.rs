@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use crate::{
     model::World,
     physics::{EngineIdentity, MassProperties},
-    realtime::Mode,
+    realtime::{Mode, Percentiles},
     signal::{Event, Layout, Timestep},
 };
 
@@ -42,26 +42,13 @@ pub struct RunOutcome {
     /// How often the clock was re-anchored.
     pub slips: u64,
     /// How late the steps began; `None` without deadlines.
-    pub lateness: Option<Lateness>,
+    pub lateness: Option<Percentiles>,
     /// Simulated seconds per wall second.
     pub real_time_factor: f64,
     /// Hash of the final state, hexadecimal.
     pub state_hash: String,
     /// Events that came after the last record.
     pub events: Vec<Event>,
-}
-
-/// Lateness of the steps' starts, nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lateness {
-    /// Half of the steps were no later.
-    pub p50_ns: u64,
-    /// 99 % of the steps were no later.
-    pub p99_ns: u64,
-    /// 99.9 % of the steps were no later.
-    pub p999_ns: u64,
-    /// The latest.
-    pub max_ns: u64,
 }
 
 /// What was written.

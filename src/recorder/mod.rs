@@ -30,7 +30,7 @@ use std::{
     thread::JoinHandle,
 };
 
-pub use description::{Lateness, LogSummary, RunDescription, RunOutcome, SimulationSummary};
+pub use description::{LogSummary, RunDescription, RunOutcome, SimulationSummary};
 pub use error::RecorderError;
 pub use settings::{Database, Settings, WhenFull};
 pub use status::RecorderStatus;

@@ -16,7 +16,7 @@ use std::{
 
 use simpartner::{
     physics,
-    realtime::{self, Mode, OnOverrun, Outputs, PhysicsThread, RunReport, Scheduling, channel},
+    realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
     server::{Limits, Server, Settings},
     signal::{StepIndex, Timestep},
     sim::Simulation,
@@ -61,14 +61,10 @@ fn run(crowd: Crowd, seconds: f64) -> RunReport {
         .expect("the robot can be built");
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let clock = realtime::Settings {
-        mode: Mode::RealTime,
-        rate: 1.0,
-        max_catchup_steps: 50,
-        on_overrun: OnOverrun::Slip,
         end: Some(StepIndex(simulation.timestep().steps_in(seconds))),
-        start_paused: false,
         unattended: true,
         scheduling: Scheduling { priority: 80, lock_memory: true },
+        ..realtime::Settings::default()
     };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");

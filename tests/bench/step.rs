@@ -13,7 +13,7 @@ use simpartner::{
     model::World,
     physics::{self, MassProperties, Motor, Settings},
     protocol,
-    realtime::{self, Mode, OnOverrun, Outputs, PhysicsThread, Scheduling, channel},
+    realtime::{self, Mode, Outputs, PhysicsThread, channel},
     recorder::{Database, Recorder, RunDescription, RunOutcome, WhenFull},
     signal::{ClientId, Command, DeviceId, JointId, StepIndex, Timestep},
     sim::Simulation,
@@ -79,13 +79,9 @@ fn whole_step(world: &Arc<World>, database: Option<&Path>) -> f64 {
     let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let settings = realtime::Settings {
         mode: Mode::Fast,
-        rate: 1.0,
-        max_catchup_steps: 50,
-        on_overrun: OnOverrun::Slip,
         end: Some(StepIndex(STEPS)),
-        start_paused: false,
         unattended: true,
-        scheduling: Scheduling { priority: 0, lock_memory: false },
+        ..realtime::Settings::default()
     };
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings).expect("a thread can be had");
     let start = Instant::now();

@@ -6,8 +6,8 @@ use bevy_math::DVec3;
 use simpartner::{
     physics,
     realtime::{
-        Control, ControlError, Grants, Handle, Mode, OnOverrun, Outcome, Outputs, PhysicsThread, RunReport, RunState,
-        Scheduling, Settings, channel,
+        Control, ControlError, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport, RunState, Settings,
+        channel,
     },
     signal::{EventKind, StepIndex, StepRecord, Timestep},
     sim::Simulation,
@@ -23,16 +23,7 @@ struct Clock {
 }
 
 fn settings(mode: Mode) -> Settings {
-    Settings {
-        mode,
-        rate: 1.0,
-        max_catchup_steps: 50,
-        on_overrun: OnOverrun::Slip,
-        end: None,
-        start_paused: true,
-        unattended: false,
-        scheduling: Scheduling { priority: 0, lock_memory: false },
-    }
+    Settings { mode, start_paused: true, ..Settings::default() }
 }
 
 /// A clock with a falling cube, its log queue large enough for the whole test.

@@ -12,7 +12,7 @@ use bevy_math::DVec3;
 use simpartner::{
     model::{Device, DeviceSpec, JointKind, Pose, World},
     physics,
-    realtime::{Control, Handle, Mode, OnOverrun, Outputs, PhysicsThread, RunReport, Scheduling, channel},
+    realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel},
     server::{Limits, Server, ServerError, Settings},
     signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
     sim::Simulation,
@@ -72,13 +72,8 @@ impl Rig {
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let clock = simpartner::realtime::Settings {
             mode: Mode::Fast,
-            rate: 1.0,
-            max_catchup_steps: 50,
-            on_overrun: OnOverrun::Slip,
-            end: None,
             start_paused: true,
-            unattended: false,
-            scheduling: Scheduling { priority: 0, lock_memory: false },
+            ..simpartner::realtime::Settings::default()
         };
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
         let (log, logged) = std::sync::mpsc::sync_channel(1000);

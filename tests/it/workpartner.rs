@@ -6,8 +6,7 @@ use nalgebra::{Matrix3, Vector3};
 use simpartner::{
     model::Timeline,
     physics::Settings,
-    protocol,
-    signal::{BodyId, ClientId, Command, DeviceId, JointId, RobotId, StepIndex, StepRecord, Timestep},
+    signal::{BodyId, JointId, RobotId, StepRecord, Timestep},
     sim::Simulation,
     xml,
 };
@@ -25,18 +24,7 @@ fn simulation(world: &str) -> Simulation {
 fn play(simulation: &mut Simulation, file: &str) -> Timeline {
     let sequence = xml::read_sequence(Path::new(file)).unwrap_or_else(|problems| panic!("{problems}"));
     let timeline = sequence.timeline(Timestep::MILLISECOND);
-    for entry in &timeline.commands {
-        let layout = Arc::clone(simulation.layout());
-        let device = layout.devices().iter().position(|info| info.port.number() == entry.port).unwrap();
-        simulation.submit(Command {
-            device: DeviceId::new(device),
-            at: Some(StepIndex(entry.after_steps + 1)),
-            client: ClientId(0),
-            sequence: 0,
-            text: entry.text.clone(),
-            action: protocol::command(&layout.devices()[device], &entry.text).unwrap(),
-        });
-    }
+    simulation.schedule(&timeline).unwrap();
     timeline
 }
 

@@ -38,7 +38,7 @@ pub(super) async fn close(
     outcome: &RunOutcome,
 ) -> Result<(), sqlx::Error> {
     let statement = "UPDATE simulation SET status = ?, ended = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), steps = ?,
-        rows_written = ?, slips = ?, late_p50_ns = ?, late_p99_ns = ?, late_p999_ns = ?, late_max_ns = ?,
+        rows_written = ?, slips = ?, late_p50_us = ?, late_p99_us = ?, late_p99_9_us = ?, late_max_us = ?,
         real_time_factor = ?, stateHash = nullif(?, '') WHERE simulationID = ?";
     let lateness = outcome.lateness;
     sqlx::query(statement)
@@ -46,10 +46,10 @@ pub(super) async fn close(
         .bind(outcome.steps as i64)
         .bind(summary.rows as i64)
         .bind(outcome.slips as i64)
-        .bind(lateness.map(|late| late.p50_ns as i64))
-        .bind(lateness.map(|late| late.p99_ns as i64))
-        .bind(lateness.map(|late| late.p999_ns as i64))
-        .bind(lateness.map(|late| late.max_ns as i64))
+        .bind(lateness.map(|late| late.p50_us))
+        .bind(lateness.map(|late| late.p99_us))
+        .bind(lateness.map(|late| late.p99_9_us))
+        .bind(lateness.map(|late| late.max_us))
         .bind(outcome.real_time_factor)
         .bind(&outcome.state_hash)
         .bind(summary.simulation_id)

@@ -8,13 +8,10 @@ use std::{
 
 use simpartner::{
     model::{Sequence, World},
-    physics, protocol,
-    realtime::{
-        Control, Handle, Mode, OnOverrun, Outputs, PhysicsThread, RunReport, Scheduling, Settings as ClockSettings,
-        channel,
-    },
+    physics,
+    realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel},
     server::{Limits, Server, Settings},
-    signal::{ClientId, Command, DeviceId, StepIndex, StepRecord, Timestep},
+    signal::{StepRecord, Timestep},
     sim::Simulation,
     xml::{self, Document},
 };
@@ -57,19 +54,9 @@ fn simulation(world: &Arc<World>) -> Simulation {
 pub fn state_hash_in_process(ports: [u16; 3], sequence: &Sequence, late: u64) -> String {
     let mut simulation = simulation(&robot(ports));
     let layout = Arc::clone(simulation.layout());
-    let timeline = sequence.timeline(Timestep::MILLISECOND);
-    for entry in &timeline.commands {
-        let device = layout.devices().iter().position(|device| device.port.number() == entry.port).unwrap();
-        let action = protocol::command(&layout.devices()[device], &entry.text).unwrap();
-        simulation.submit(Command {
-            device: DeviceId::new(device),
-            at: Some(StepIndex(entry.after_steps + 1 + late)),
-            client: ClientId(0),
-            sequence: 0,
-            text: entry.text.clone(),
-            action,
-        });
-    }
+    let mut timeline = sequence.timeline(Timestep::MILLISECOND);
+    timeline.commands.iter_mut().for_each(|command| command.after_steps += late);
+    simulation.schedule(&timeline).unwrap();
     for _ in 0..timeline.steps {
         simulation.step(&mut StepRecord::new(&layout));
     }
@@ -134,16 +121,7 @@ impl Rig {
 }
 
 fn clock(mode: Mode) -> ClockSettings {
-    ClockSettings {
-        mode,
-        rate: 0.1,
-        max_catchup_steps: 50,
-        on_overrun: OnOverrun::Slip,
-        end: None,
-        start_paused: true,
-        unattended: false,
-        scheduling: Scheduling { priority: 0, lock_memory: false },
-    }
+    ClockSettings { mode, rate: 0.1, start_paused: true, ..ClockSettings::default() }
 }
 
 fn free_ports() -> [u16; 3] {
