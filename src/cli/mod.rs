@@ -145,6 +145,12 @@ pub fn main() -> ExitCode {
         Ok(status) => status.into(),
         Err(error) => {
             eprintln!("{error}");
+            // What an error above leaves to its causes, such as SQLite's own words.
+            let mut cause = std::error::Error::source(&error).and_then(std::error::Error::source);
+            while let Some(error) = cause {
+                eprintln!("cause: {error}");
+                cause = error.source();
+            }
             error.status().into()
         }
     }

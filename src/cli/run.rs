@@ -130,7 +130,7 @@ async fn conduct(
     summary::announce(properties, grants, server.as_ref(), plan.end);
     thread.start(Outputs {
         log: recorder.map(Recorder::sender),
-        log_failed: recorder.map_or_else(|| Arc::new(AtomicBool::new(false)), |recorder| recorder.status().stop_flag()),
+        log_ended: recorder.map_or_else(|| Arc::new(AtomicBool::new(false)), |recorder| recorder.status().stop_flag()),
     })?;
     let (close, closed) = oneshot::channel();
     let sessions = server.map(|server| tokio::spawn(server.run(closed)));
@@ -193,7 +193,7 @@ fn conclude(report: &RunReport, log: Option<Result<LogSummary, RecorderError>>) 
     let incomplete = log.is_some_and(|log| log.ended_early.is_some());
     Ok(match &report.outcome {
         Outcome::Completed | Outcome::Quit if !incomplete => ExitStatus::Success,
-        Outcome::Completed | Outcome::Quit | Outcome::LogFailed | Outcome::LogTooSlow => ExitStatus::Log,
+        Outcome::Completed | Outcome::Quit | Outcome::LogEnded | Outcome::LogTooSlow => ExitStatus::Log,
         Outcome::Diverged(why) => {
             eprintln!("error: {why}");
             ExitStatus::Diverged

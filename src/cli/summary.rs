@@ -89,7 +89,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",
         Outcome::Quit => "ended on request",
-        Outcome::LogFailed => "stopped because the log failed",
+        Outcome::LogEnded => "stopped by the log",
         Outcome::LogTooSlow => {
             "stopped because the log could not keep up; nothing that was simulated is missing from it"
         }

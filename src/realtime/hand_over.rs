@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::signal::{Layout, StepRecord};
+use crate::signal::{Event, EventKind, Layout, StepRecord};
 
 /// How many records go round: a second of steps at 1 kHz, which is longer than a database holds its breath.
 const RECORDS: usize = 1024;
@@ -51,6 +51,7 @@ impl Courier {
                 match take.pop() {
                     Ok(mut record) => {
                         let shared = Arc::new(carry_off(&mut record));
+                        shared.events.iter().for_each(tell);
                         shown.send_replace(Arc::clone(&shared));
                         if let Some(log) = &log {
                             // An error means that the log has ended; it says so itself.
@@ -71,6 +72,20 @@ impl Courier {
     pub fn join(self) {
         // The thread only moves data; should it have panicked, the panic has been printed and the run ends all the same.
         let _ = self.thread.join();
+    }
+}
+
+/// Tells people of an event at once; the log is for later.
+fn tell(event: &Event) {
+    let (step, kind, subject, text) = (event.step, event.kind.name(), &event.subject, &event.text);
+    match event.kind {
+        EventKind::Divergence => tracing::error!("step {step}: {kind} {subject} {text}"),
+        EventKind::ClockSlip | EventKind::CommandRefused => tracing::warn!("step {step}: {kind} {subject} {text}"),
+        EventKind::Reset => tracing::info!("step {step}: {kind} {text}"),
+        EventKind::Play | EventKind::Pause | EventKind::Connect | EventKind::Disconnect => {
+            tracing::debug!("step {step}: {kind} {subject} {text}");
+        }
+        EventKind::LogLimit => tracing::warn!("step {step}: {kind} {text}"),
     }
 }
 

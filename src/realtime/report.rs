@@ -11,8 +11,8 @@ pub enum Outcome {
     Completed,
     /// It was asked to.
     Quit,
-    /// The log failed; the recorder says how.
-    LogFailed,
+    /// The log asked for it: it failed, or came to its bound and was to end the run. The recorder says which.
+    LogEnded,
     /// The log fell so far behind that all queues were full.
     LogTooSlow,
     /// The clock fell behind farther than allowed, and slips were to end the run.
@@ -27,7 +27,7 @@ impl Outcome {
         match self {
             Self::Completed => "completed",
             Self::Quit => "quit",
-            Self::LogFailed => "logFailed",
+            Self::LogEnded => "logEnded",
             Self::LogTooSlow => "logTooSlow",
             Self::Overrun => "overrun",
             Self::Diverged(_) => "diverged",

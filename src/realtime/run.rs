@@ -75,8 +75,8 @@ impl Default for Settings {
 pub struct Outputs {
     /// The log's queue.
     pub log: Option<mpsc::SyncSender<Arc<StepRecord>>>,
-    /// Raised by the log when it has failed, which ends the run.
-    pub log_failed: Arc<AtomicBool>,
+    /// Raised by the log to end the run, when it has failed or come to its bound.
+    pub log_ended: Arc<AtomicBool>,
 }
 
 /// The physics thread before and while it runs.
@@ -112,8 +112,8 @@ impl PhysicsThread {
         let thread = thread::Builder::new().name("physics".into()).spawn(move || {
             // Nobody listens any more if preparing was given up, and then `start` never comes either.
             let _ = tell.send(os::prepare_thread(settings.scheduling));
-            let (outlet, log_failed) = started.recv().ok()?;
-            Some(Loop::new(simulation, requests, settings, outlet, log_failed).run())
+            let (outlet, log_ended) = started.recv().ok()?;
+            Some(Loop::new(simulation, requests, settings, outlet, log_ended).run())
         })?;
         let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
         Ok((Self { layout, latest, start, thread, courier: None }, grants))
@@ -127,7 +127,7 @@ impl PhysicsThread {
         let (courier, outlet) = Courier::start(&self.layout, self.latest.clone(), outputs.log)?;
         self.courier = Some(courier);
         // Should the thread have died, `join` tells.
-        let _ = self.start.send((outlet, outputs.log_failed));
+        let _ = self.start.send((outlet, outputs.log_ended));
         Ok(())
     }
 
@@ -166,7 +166,7 @@ struct Loop {
     requests: mpsc::Receiver<Request>,
     settings: Settings,
     outlet: Outlet,
-    log_failed: Arc<AtomicBool>,
+    log_ended: Arc<AtomicBool>,
     activity: Activity,
     pace: Pace,
     start_ns: u64,
@@ -184,7 +184,7 @@ impl Loop {
         requests: mpsc::Receiver<Request>,
         settings: Settings,
         outlet: Outlet,
-        log_failed: Arc<AtomicBool>,
+        log_ended: Arc<AtomicBool>,
     ) -> Self {
         let now = os::now_ns();
         let pace =
@@ -193,7 +193,7 @@ impl Loop {
             simulation,
             requests,
             outlet,
-            log_failed,
+            log_ended,
             activity: Activity::Paused,
             pace,
             start_ns: now,
@@ -213,8 +213,8 @@ impl Loop {
 
     fn run(mut self) -> RunReport {
         while self.outcome.is_none() {
-            if self.log_failed.load(Ordering::Relaxed) {
-                self.outcome = Some(Outcome::LogFailed);
+            if self.log_ended.load(Ordering::Relaxed) {
+                self.outcome = Some(Outcome::LogEnded);
             } else if matches!(self.activity, Activity::Paused) {
                 // Waking now and then is for the log's sake only.
                 if let Ok(request) = self.requests.recv_timeout(Duration::from_millis(100)) {

@@ -115,6 +115,7 @@ async fn write(
     status: &RecorderStatus,
 ) -> Result<LogSummary, RecorderError> {
     if let Err(error) = writer.write_all(queue).await {
+        tracing::error!("the log has failed and ends the run: {error}");
         status.fail();
         queue.iter().for_each(drop);
         return Err(error);

@@ -170,6 +170,7 @@ impl Writer {
         };
         self.batch.push_event(self.keys, &event, None);
         self.flush().await?;
+        tracing::warn!("the log ends here: {text}");
         self.ended_early = Some(text);
         self.status.fill(self.settings.when_full == WhenFull::EndRun);
         Ok(())

@@ -23,8 +23,6 @@ pub enum EventKind {
     CommandRefused,
     /// The log came to the size it is bounded by.
     LogLimit,
-    /// What the operating system granted the physics thread.
-    RealTime,
 }
 
 impl EventKind {
@@ -40,7 +38,6 @@ impl EventKind {
             Self::Divergence => "divergence",
             Self::CommandRefused => "commandRefused",
             Self::LogLimit => "logLimit",
-            Self::RealTime => "realTime",
         }
     }
 }

@@ -79,7 +79,7 @@ fn run(crowd: Crowd, seconds: f64) -> RunReport {
         let over = Arc::clone(&over);
         move || crowd(&addresses, &over)
     });
-    physics.start(Outputs { log: None, log_failed: Arc::default() }).expect("a thread can be had");
+    physics.start(Outputs { log: None, log_ended: Arc::default() }).expect("a thread can be had");
     let report = physics.join().expect("it does not panic").expect("it was started");
     over.store(true, Ordering::Relaxed);
     crowd.join().expect("a client does not panic");

@@ -34,7 +34,7 @@ fn clock(settings: Settings) -> Clock {
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (mut thread, grants) = PhysicsThread::prepare(simulation, inbox, settings).unwrap();
     let (log, received) = mpsc::sync_channel(100_000);
-    thread.start(Outputs { log: Some(log), log_failed: Arc::new(AtomicBool::new(false)) }).unwrap();
+    thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
     Clock { handle, thread, log: received, grants }
 }
 
@@ -132,6 +132,6 @@ fn a_failed_log_ends_the_run() {
     let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, physics::Settings::default()).unwrap();
     let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings(Mode::Fast)).unwrap();
-    thread.start(Outputs { log: None, log_failed: Arc::new(AtomicBool::new(true)) }).unwrap();
-    assert_eq!(thread.join().unwrap().unwrap().outcome, Outcome::LogFailed);
+    thread.start(Outputs { log: None, log_ended: Arc::new(AtomicBool::new(true)) }).unwrap();
+    assert_eq!(thread.join().unwrap().unwrap().outcome, Outcome::LogEnded);
 }

@@ -78,7 +78,7 @@ impl Rig {
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
         let (log, logged) = std::sync::mpsc::sync_channel(1000);
         let log_thread = std::thread::spawn(move || logged.iter().collect());
-        thread.start(Outputs { log: Some(log), log_failed: Arc::new(AtomicBool::new(false)) }).unwrap();
+        thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let server = runtime.block_on(Server::bind(settings, handle.clone())).unwrap();
         let (control, devices) = (server.control_address(), server.devices().map(|(_, address)| address).collect());

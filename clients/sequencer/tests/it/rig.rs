@@ -95,7 +95,7 @@ impl Rig {
             let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock(mode)).unwrap();
             let (log, logged) = std::sync::mpsc::sync_channel(1000);
             let log_thread = std::thread::spawn(move || logged.iter().collect());
-            thread.start(Outputs { log: Some(log), log_failed: Arc::new(AtomicBool::new(false)) }).unwrap();
+            thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
             let control = server.control_address().to_string();
             let (stop, stopped) = oneshot::channel();
             let server = runtime.spawn(server.run(stopped));
