@@ -11,9 +11,10 @@ mod pace;
 mod report;
 mod run;
 mod speed;
+mod thread;
 
 pub use handle::{Control, ControlError, Full, Handle, Inbox, Mode, Request, RunState, Status, channel};
 pub use os::{Grants, Scheduling, now_ns};
 pub use pace::{Lateness, Pace};
 pub use report::{Outcome, Percentiles, RunReport};
-pub use run::{OnOverrun, Outputs, PhysicsThread, Settings, ThreadError};
+pub use thread::{OnOverrun, Outputs, PhysicsThread, Settings, ThreadError};

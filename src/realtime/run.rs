@@ -1,4 +1,4 @@
-//! The physics thread: it owns the simulation, makes its steps on time and answers requests between them.
+//! The physics loop: makes the simulation's steps on time and answers requests between them.
 
 use std::{
     sync::{
@@ -6,144 +6,24 @@ use std::{
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
-    thread::{self, JoinHandle},
     time::Duration,
 };
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use super::{
-    hand_over::{Courier, Outlet},
-    handle::{Control, ControlError, Inbox, Mode, Request, RunState, Status},
-    os::{self, Grants, Scheduling},
+    hand_over::Outlet,
+    handle::{Control, ControlError, Mode, Request, RunState, Status},
+    os,
     pace::{Lateness, Pace},
     report::{Outcome, RunReport, Times},
     speed::Speed,
+    thread::{OnOverrun, Settings},
 };
 use crate::{
-    signal::{Event, EventKind, Layout, StepIndex, StepRecord},
+    signal::{Event, EventKind, StepIndex, StepRecord},
     sim::Simulation,
 };
-
-/// What to do when the clock falls behind farther than it may catch up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnOverrun {
-    /// Give the time up, record it and go on.
-    Slip,
-    /// End the run.
-    Stop,
-}
-
-/// How the clock runs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// Whether steps have deadlines.
-    pub mode: Mode,
-    /// Simulated seconds per wall second in real time.
-    pub rate: f64,
-    /// How many steps behind may be made up for by steps back to back.
-    pub max_catchup_steps: u64,
-    /// What happens beyond that.
-    pub on_overrun: OnOverrun,
-    /// The step after which the run ends, if it does by itself.
-    pub end: Option<StepIndex>,
-    /// Whether the clock waits for PLAY.
-    pub start_paused: bool,
-    /// True if nobody can reset a diverged world, so that the run ends instead of pausing.
-    pub unattended: bool,
-    /// What is asked of the operating system.
-    pub scheduling: Scheduling,
-}
-
-impl Default for Settings {
-    /// Real time at rate 1, up to 50 steps of catching up, no end, nothing asked of the operating system.
-    fn default() -> Self {
-        Self {
-            mode: Mode::RealTime,
-            rate: 1.0,
-            max_catchup_steps: 50,
-            on_overrun: OnOverrun::Slip,
-            end: None,
-            start_paused: false,
-            unattended: false,
-            scheduling: Scheduling { priority: 0, lock_memory: false },
-        }
-    }
-}
-
-/// Where the records go.
-pub struct Outputs {
-    /// The log's queue.
-    pub log: Option<mpsc::SyncSender<Arc<StepRecord>>>,
-    /// Raised by the log to end the run, when it has failed or come to its bound.
-    pub log_ended: Arc<AtomicBool>,
-}
-
-/// The physics thread before and while it runs.
-pub struct PhysicsThread {
-    layout: Arc<Layout>,
-    latest: watch::Sender<Arc<StepRecord>>,
-    start: mpsc::Sender<(Outlet, Arc<AtomicBool>)>,
-    thread: JoinHandle<Option<RunReport>>,
-    courier: Option<Courier>,
-}
-
-/// The physics thread could not be started, or died.
-#[derive(Debug, thiserror::Error)]
-pub enum ThreadError {
-    /// The operating system gave no thread.
-    #[error("the operating system gave no thread: {0}")]
-    Spawn(#[from] std::io::Error),
-    /// It panicked, which is a fault in this program.
-    #[error("the physics thread panicked; please report this with the message above")]
-    Panicked,
-}
-
-impl PhysicsThread {
-    /// Makes the thread and asks the operating system for punctuality, but makes no step yet.
-    ///
-    /// # Errors
-    /// When the operating system gives no thread.
-    pub fn prepare(simulation: Simulation, inbox: Inbox, settings: Settings) -> Result<(Self, Grants), ThreadError> {
-        let (start, started) = mpsc::channel();
-        let (tell, told) = mpsc::channel();
-        let layout = Arc::clone(simulation.layout());
-        let Inbox { requests, latest } = inbox;
-        let thread = thread::Builder::new().name("physics".into()).spawn(move || {
-            // Nobody listens any more if preparing was given up, and then `start` never comes either.
-            let _ = tell.send(os::prepare_thread(settings.scheduling));
-            let (outlet, log_ended) = started.recv().ok()?;
-            Some(Loop::new(simulation, requests, settings, outlet, log_ended).run())
-        })?;
-        let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
-        Ok((Self { layout, latest, start, thread, courier: None }, grants))
-    }
-
-    /// Lets it make steps.
-    ///
-    /// # Errors
-    /// When the operating system gives no thread for the hand-over.
-    pub fn start(&mut self, outputs: Outputs) -> Result<(), ThreadError> {
-        let (courier, outlet) = Courier::start(&self.layout, self.latest.clone(), outputs.log)?;
-        self.courier = Some(courier);
-        // Should the thread have died, `join` tells.
-        let _ = self.start.send((outlet, outputs.log_ended));
-        Ok(())
-    }
-
-    /// Waits for the end of the run, until the last record is with the log. `None` if it was never started.
-    ///
-    /// # Errors
-    /// When the thread panicked.
-    pub fn join(self) -> Result<Option<RunReport>, ThreadError> {
-        drop(self.start);
-        let report = self.thread.join().map_err(|_| ThreadError::Panicked);
-        if let Some(courier) = self.courier {
-            courier.join();
-        }
-        report
-    }
-}
 
 /// What the clock is doing.
 enum Activity {
@@ -161,7 +41,8 @@ struct Goal {
     answer: oneshot::Sender<Result<Status, ControlError>>,
 }
 
-struct Loop {
+/// A simulation with its clock.
+pub(super) struct Loop {
     simulation: Simulation,
     requests: mpsc::Receiver<Request>,
     settings: Settings,
@@ -179,7 +60,8 @@ struct Loop {
 }
 
 impl Loop {
-    fn new(
+    /// Ready to run; the clock starts at once unless it is to start paused.
+    pub(super) fn new(
         simulation: Simulation,
         requests: mpsc::Receiver<Request>,
         settings: Settings,
@@ -205,13 +87,16 @@ impl Loop {
             outcome: None,
             settings,
         };
-        if !this.settings.start_paused {
+        if this.is_at_end() {
+            this.outcome = Some(Outcome::Completed);
+        } else if !this.settings.start_paused {
             this.play(None, true);
         }
         this
     }
 
-    fn run(mut self) -> RunReport {
+    /// Runs to the end.
+    pub(super) fn run(mut self) -> RunReport {
         while self.outcome.is_none() {
             if self.log_ended.load(Ordering::Relaxed) {
                 self.outcome = Some(Outcome::LogEnded);
@@ -296,11 +181,18 @@ impl Loop {
             } else {
                 self.pause(Err(ControlError::WrongState(why)));
             }
-        } else if self.settings.end.is_some_and(|end| step >= end) {
-            self.outcome = Some(Outcome::Completed);
-        } else if matches!(&self.activity, Activity::Playing { goal: Some(goal), .. } if step >= goal.step) {
+            return;
+        }
+        if matches!(&self.activity, Activity::Playing { goal: Some(goal), .. } if step >= goal.step) {
             self.pause(Ok(()));
         }
+        if self.is_at_end() {
+            self.outcome = Some(Outcome::Completed);
+        }
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.settings.end.is_some_and(|end| self.simulation.step_index() >= end)
     }
 
     fn divergence(&self) -> String {

@@ -2,8 +2,8 @@
 
 use super::{
     Shared,
-    connection::{End, Line, TURN, Wake},
-    device::refusal,
+    error::refusal,
+    line::{End, Line, TURN, Wake},
 };
 use crate::{
     protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, Message, Refusal},

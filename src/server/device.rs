@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::connection::{End, Line, TURN, Wake};
+use super::{
+    error::refusal,
+    line::{End, Line, TURN, Wake},
+};
 use crate::{
-    protocol::{DeviceSession, Flow, Refusal},
-    realtime::ControlError,
+    protocol::{DeviceSession, Flow},
     signal::{ClientId, DeviceId},
 };
 
@@ -46,13 +48,5 @@ pub(super) async fn talk(line: &mut Line<'_>, device: DeviceId, client: ClientId
             Wake::Bytes(count) => flow = session.receive(&buffer[..count], &record, send, &mut out),
             Wake::Other => session.sample(&record, &mut out),
         }
-    }
-}
-
-/// What a client is told when the clock does not take its request.
-pub(super) fn refusal(error: ControlError) -> Refusal {
-    match error {
-        ControlError::Full(_) => Refusal::Busy(error.to_string()),
-        ControlError::WrongState(_) | ControlError::Over => Refusal::State(error.to_string()),
     }
 }

@@ -4,6 +4,8 @@ use std::{io, net::SocketAddr};
 
 use thiserror::Error;
 
+use crate::{protocol::Refusal, realtime::ControlError};
+
 /// What is wrong with the ports. No port is open after it.
 #[derive(Debug, Error)]
 pub enum ServerError {
@@ -50,5 +52,13 @@ fn advice(cause: &io::Error, address: SocketAddr) -> String {
         io::ErrorKind::AddrNotAvailable => format!("this machine has no address {}", address.ip()),
         io::ErrorKind::PermissionDenied => "the system keeps this port for itself; choose one above 1024".to_owned(),
         _ => "choose another port, or 0 for a free one".to_owned(),
+    }
+}
+
+/// What a client is told when the clock does not take its request.
+pub(super) fn refusal(error: ControlError) -> Refusal {
+    match error {
+        ControlError::Full(_) => Refusal::Busy(error.to_string()),
+        ControlError::WrongState(_) | ControlError::Over => Refusal::State(error.to_string()),
     }
 }

@@ -5,11 +5,12 @@
 //! answer unread. A client that breaks a bound is sent away and costs nobody else anything; the physics never waits for one.
 //! The room knows nothing of the log and of how steps are made. Start at [`Server`].
 
+mod accept;
 mod bind;
-mod connection;
 mod control;
 mod device;
 mod error;
+mod line;
 mod settings;
 
 use std::{
@@ -94,10 +95,10 @@ impl Server {
     pub async fn run(self, stop: oneshot::Receiver<()>) {
         let (closing, closed) = watch::channel(false);
         let mut doors = JoinSet::new();
-        doors.spawn(connection::accept(self.control, Door::Control, Arc::clone(&self.shared), closed.clone()));
+        doors.spawn(accept::accept(self.control, Door::Control, Arc::clone(&self.shared), closed.clone()));
         for (index, listener) in self.devices.into_iter().enumerate() {
             let door = Door::Device(DeviceId::new(index));
-            doors.spawn(connection::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
+            doors.spawn(accept::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
         }
         // Sent or dropped, it means the same.
         let _ = stop.await;

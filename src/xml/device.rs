@@ -1,11 +1,6 @@
 //! Sensors and actuators of a robot.
 
-use super::{
-    body::optional_pose,
-    parts::{Parts, Scope},
-    reading::Reading,
-    tree::Node,
-};
+use super::{body::optional_pose, parts::Parts, reading::Reading, scope::Scope, tree::Node};
 use crate::{
     model::{Device, DeviceSpec, JointKind, PidGains, Scanner},
     signal::{BodyId, JointId, Port, RobotId},

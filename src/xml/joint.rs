@@ -4,8 +4,8 @@ use bevy_math::{DMat3, DQuat, DVec3};
 
 use super::{
     body::vector,
-    parts::Scope,
     reading::{Reading, child},
+    scope::Scope,
     tree::Node,
 };
 use crate::model::{Axis, Body, FreeAxis, Joint, JointKind};

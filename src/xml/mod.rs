@@ -15,6 +15,7 @@ mod parts;
 mod reading;
 mod robot;
 mod schema;
+mod scope;
 mod sequence;
 mod tree;
 mod world;

@@ -30,7 +30,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("std::net::Tcp", &["clients/", "tests/"], "only the server knows sockets"),
     (
         "Instant::now",
-        &["src/realtime/os.rs", "src/recorder/writer.rs", "src/server/connection.rs", "clients/", "tests/"],
+        &["src/realtime/os.rs", "src/recorder/writer.rs", "src/server/line.rs", "clients/", "tests/"],
         "only the clock, the log's batches and a client's deadlines read a clock",
     ),
     ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),
