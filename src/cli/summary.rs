@@ -34,10 +34,17 @@ pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<
             info.robot
         );
     }
-    let first = server.devices().next().map_or(server.control_address(), |(_, address)| address);
+    let sensor = server.devices().find(|(info, _)| !info.kind.is_actuator() && !info.fields.is_empty());
     eprintln!();
-    eprintln!("try       printf 'INFO\\n' | nc -q 1 {} {}", first.ip(), first.port());
-    eprintln!("          cargo run --release -p simpartner-sequencer -- robots/circle.xml");
+    if let Some((info, address)) = sensor {
+        eprintln!(
+            "try       nc {} {}    # then type SUB 500: {} twice a second",
+            address.ip(),
+            address.port(),
+            info.name
+        );
+    }
+    eprintln!("try       cargo run --release -p simpartner-sequencer -- robots/circle.xml");
     eprintln!("          Ctrl-C ends the run cleanly");
 }
 
