@@ -161,7 +161,7 @@ impl Loop {
                 self.slips += 1;
                 self.slipped_ns += lost_ns;
                 let lost_s = lost_ns as f64 * 1e-9;
-                self.note(EventKind::ClockSlip, format!("the clock gave up {lost_s} s"), Some(lost_s));
+                self.note(EventKind::ClockSlip, format!("the clock gave up {lost_s:.6} s"), Some(lost_s));
                 if self.settings.on_overrun == OnOverrun::Stop {
                     self.outcome = Some(Outcome::Overrun);
                 }
