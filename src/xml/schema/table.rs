@@ -92,6 +92,25 @@ const ROUND: &[Attribute] = &[
 const SHAPE_POSE: super::Content = Children(&[maybe("pose")]);
 const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
 
+/// The attributes of a surface's material behind others, with this default friction.
+macro_rules! with_material {
+    ($friction:literal $(, $attribute:expr)* $(,)?) => {
+        &[
+            $($attribute,)*
+            default("friction", NotNegative, "", $friction, "Coulomb friction coefficient; a pair has the smaller one"),
+            default("restitution", Fraction, "", "0", "coefficient of restitution; a pair has the larger one"),
+            default(
+                "rollingFriction",
+                NotNegative,
+                "",
+                "0",
+                "rolling resistance coefficient Crr: the torque on a ball, cylinder or capsule is Crr times force times radius; \
+                 a pair has the larger one",
+            ),
+        ]
+    };
+}
+
 macro_rules! body_children {
     ($($more:expr),*) => {
         Children(&[
@@ -121,20 +140,12 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element(
         "surface",
         "The surface plane a x + b y + c z = d. The side that (a, b, c) points away from is solid.",
-        &[
+        with_material![
+            "1",
             default("a", Real, "", "0", "x of the normal"),
             default("b", Real, "", "1", "y of the normal"),
             default("c", Real, "", "0", "z of the normal"),
             default("d", Real, "m", "0", "distance from the origin, times the length of the normal"),
-            default("friction", NotNegative, "", "1", "Coulomb friction coefficient; a pair has the smaller one"),
-            default("restitution", Fraction, "", "0", "coefficient of restitution; a pair has the larger one"),
-            default(
-                "rollingFriction",
-                NotNegative,
-                "",
-                "0",
-                "rolling resistance coefficient; a pair has the larger one",
-            ),
         ],
         Empty,
     ),
@@ -153,7 +164,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "Terrain, centred on the origin: a matrix of heights, each line of it running along z, the lines following each \
          other along x. It stands in the element, or in a file beside this one: a .csv of the same form, or a .asc ESRI \
          ASCII grid (columns along x, rows along z, the first row at the smallest z).",
-        &[
+        with_material![
+            "1",
             optional("rows", Whole(2, 4096), "", "number of grid points along x; taken from the data where not given"),
             optional(
                 "columns",
@@ -166,9 +178,6 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             default("scale", Real, "", "1", "factor on the heights"),
             default("offset", Real, "m", "0", "added to the scaled heights"),
             optional("file", Text, "", "path of the data file, from this file's folder"),
-            default("friction", NotNegative, "", "1", "Coulomb friction coefficient"),
-            default("restitution", Fraction, "", "0", "coefficient of restitution"),
-            default("rollingFriction", NotNegative, "", "0", "rolling resistance coefficient"),
         ],
         Numbers("m"),
     ),
@@ -329,22 +338,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             maybe("compound"),
         ]),
     ),
-    element(
-        "material",
-        "What the surface is like.",
-        &[
-            default("friction", NotNegative, "", "0.8", "Coulomb friction coefficient; a pair has the smaller one"),
-            default("restitution", Fraction, "", "0", "coefficient of restitution; a pair has the larger one"),
-            default(
-                "rollingFriction",
-                NotNegative,
-                "",
-                "0",
-                "rolling resistance coefficient Crr of a ball, cylinder or capsule: the torque is Crr times force times radius",
-            ),
-        ],
-        Empty,
-    ),
+    element("material", "What the surface is like.", with_material!["0.8",], Empty),
     element(
         "inertia",
         "Centre of mass and inertia tensor about it, body axes. Without the element they follow from shape and mass.",
