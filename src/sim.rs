@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::{
     device::{self, Device},
     model::{Timeline, World},
-    physics::{self, BuildError, Engine, EngineIdentity, Settings},
+    physics::{self, BuildError, Engine, EngineIdentity, Guard, Settings},
     protocol,
     signal::{
         Action, AppliedCommand, BodyId, ClientId, Command, DeviceId, Event, EventKind, JointId, Layout, StepIndex,
@@ -240,11 +240,19 @@ impl Simulation {
         for (device, fresh) in self.devices.iter_mut().zip(&mut record.fresh) {
             *fresh = device.after_step(&*self.engine, next);
         }
-        for fault in self.engine.faults() {
-            self.diverged = true;
-            let subject = self.world.body(fault.body).name.clone();
-            let text = fault.text.clone();
-            self.events.push(Event { step: next, kind: EventKind::Divergence, subject, text, value: None });
+        for notice in self.engine.notices() {
+            self.diverged |= notice.guard == Guard::Divergence;
+            let kind = match notice.guard {
+                Guard::Divergence => EventKind::Divergence,
+                Guard::Substeps => EventKind::Substeps,
+                Guard::Unconverged => EventKind::Unconverged,
+                Guard::Speed | Guard::JointError | Guard::Penetration | Guard::Imbalance | Guard::Energy => {
+                    EventKind::PhysicsLimit
+                }
+            };
+            let subject = notice.bodies.first().map(|&body| self.world.qualified_name(self.world.body(body)));
+            let (subject, text) = (subject.unwrap_or_default(), notice.text.clone());
+            self.events.push(Event { step: next, kind, subject, text, value: Some(notice.value) });
         }
         record.commands.append(&mut self.applied);
         record.events.append(&mut self.events);
@@ -280,7 +288,14 @@ impl Simulation {
             place[..3].copy_from_slice(state.anchor.as_ref());
             place[3..6].copy_from_slice(&state.position);
             place[6..9].copy_from_slice(&state.rate);
-            place[9..].copy_from_slice(&state.effort);
+            place[9..12].copy_from_slice(&state.effort);
+            match state.load {
+                Some(load) => {
+                    place[12..15].copy_from_slice(load.reaction.force.as_ref());
+                    place[15..].copy_from_slice(load.reaction.torque.as_ref());
+                }
+                None => place[12..].fill(f64::NAN),
+            }
         }
         for (index, device) in self.devices.iter().enumerate() {
             values[self.layout.device(DeviceId::new(index))].copy_from_slice(device.values());

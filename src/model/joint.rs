@@ -93,11 +93,25 @@ pub struct FreeAxis {
     pub damping: f64,
     /// Dry friction, N m or N.
     pub friction: f64,
+    /// Stiffness of a spring, N m/rad or N/m.
+    pub stiffness: f64,
+    /// Where that spring is at rest, rad or m.
+    pub spring_position: f64,
+    /// Inertia of the rotor that turns with the axis, kg m² or kg (MuJoCo's armature).
+    pub armature: f64,
 }
 
 impl Default for FreeAxis {
     fn default() -> Self {
-        Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY, damping: 0.0, friction: 0.0 }
+        Self {
+            lower: f64::NEG_INFINITY,
+            upper: f64::INFINITY,
+            damping: 0.0,
+            friction: 0.0,
+            stiffness: 0.0,
+            spring_position: 0.0,
+            armature: 0.0,
+        }
     }
 }
 

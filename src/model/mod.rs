@@ -12,7 +12,7 @@ mod pose;
 mod sequence;
 mod shape;
 
-pub use body::{Body, Inertia, Material};
+pub use body::{Body, CrossFriction, FrictionDirection, Inertia, Material};
 pub use device::{Device, DeviceSpec, PidGains, Scanner};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
 pub use heightfield::Heightfield;
@@ -113,6 +113,14 @@ impl World {
     /// All devices with their ids.
     pub fn devices(&self) -> impl Iterator<Item = (DeviceId, &Device)> {
         self.devices.iter().enumerate().map(|(index, device)| (DeviceId::new(index), device))
+    }
+
+    /// The name of a body among all of the world: that of its robot before it.
+    pub fn qualified_name(&self, body: &Body) -> String {
+        match body.robot {
+            Some(robot) => format!("{}/{}", self.robot(robot).name, body.name),
+            None => body.name.clone(),
+        }
     }
 
     /// The body of this name, of the robot or among the objects.

@@ -80,8 +80,11 @@ fn tell(event: &Event) {
     let (step, kind, subject, text) = (event.step, event.kind.name(), &event.subject, &event.text);
     match event.kind {
         EventKind::Divergence => tracing::error!("step {step}: {kind} {subject} {text}"),
-        EventKind::ClockSlip | EventKind::CommandRefused => tracing::warn!("step {step}: {kind} {subject} {text}"),
+        EventKind::ClockSlip | EventKind::CommandRefused | EventKind::PhysicsLimit => {
+            tracing::warn!("step {step}: {kind} {subject} {text}");
+        }
         EventKind::Reset => tracing::info!("step {step}: {kind} {text}"),
+        EventKind::Substeps | EventKind::Unconverged => tracing::debug!("step {step}: {kind} {subject} {text}"),
         EventKind::Play | EventKind::Pause | EventKind::Connect | EventKind::Disconnect => {
             tracing::debug!("step {step}: {kind} {subject} {text}");
         }

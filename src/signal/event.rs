@@ -19,6 +19,12 @@ pub enum EventKind {
     Disconnect,
     /// The physics went wrong: a body was found in a state that is not finite, or was put out of action.
     Divergence,
+    /// From this step on, steps are made in as many parts as the value says, because something turns too fast for one.
+    Substeps,
+    /// The solver of contacts stopped short of its tolerance; the value is the residual in m/s.
+    Unconverged,
+    /// A speed (m/s), joint error (m), penetration (m) or gain of energy (J) beyond what is thought right; the value.
+    PhysicsLimit,
     /// A command could not take effect.
     CommandRefused,
     /// The log came to the size it is bounded by.
@@ -36,6 +42,9 @@ impl EventKind {
             Self::Connect => "connect",
             Self::Disconnect => "disconnect",
             Self::Divergence => "divergence",
+            Self::Substeps => "substeps",
+            Self::Unconverged => "unconverged",
+            Self::PhysicsLimit => "physicsLimit",
             Self::CommandRefused => "commandRefused",
             Self::LogLimit => "logLimit",
         }

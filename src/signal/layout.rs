@@ -1,7 +1,8 @@
 //! What can be read of a simulation, and where it stands in the flat record of a step.
 //!
 //! ```text
-//! [ bodies: pose 7 | twist 6 | wrench 6 ] [ joints: anchor 3 | position 3 | rate 3 | effort 3 ] [ devices: their fields ]
+//! [ bodies: pose 7 | twist 6 | wrench 6 ] [ joints: anchor 3 | position 3 | rate 3 | effort 3 | reaction 6 ]
+//! [ devices: their fields ]
 //! ```
 
 use std::{fmt, ops::Range};
@@ -17,8 +18,9 @@ pub const TWIST_WIDTH: usize = 6;
 /// A contact wrench: force in N, then torque about the centre of mass in N m, both in world axes.
 pub const WRENCH_WIDTH: usize = 6;
 /// A joint: anchor x, y, z in the world in metres; position (rad or m), rate (rad/s or m/s) and motor effort (N m or N) of
-/// its three axes. A locked axis reads zero.
-pub const JOINT_WIDTH: usize = 12;
+/// its three axes, a locked axis reads zero; force and torque about the anchor that the parent exerts on the child, in world
+/// axes, not a number where the engine cannot tell.
+pub const JOINT_WIDTH: usize = 18;
 const BODY_WIDTH: usize = POSE_WIDTH + TWIST_WIDTH + WRENCH_WIDTH;
 
 /// The kinds of sensor and actuator.

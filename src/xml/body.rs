@@ -6,7 +6,7 @@ use super::{
     reading::{Reading, child},
     tree::Node,
 };
-use crate::model::{Body, Inertia, Material, Placed, Pose, Shape};
+use crate::model::{Body, CrossFriction, FrictionDirection, Inertia, Material, Placed, Pose, Shape};
 
 /// How far a rotation matrix in a file may be from a rotation, in each product of two of its columns.
 const ROTATION_TOLERANCE: f64 = 1e-3;
@@ -126,13 +126,43 @@ fn velocity(reading: &Reading, node: &Node, tag: &str, components: [&str; 3]) ->
     Some(DVec3::new(x?, y?, z?))
 }
 
-/// The attributes friction, restitution and rollingFriction, of a `<material>` or a ground.
+/// The attributes of a `<material>` or a ground.
 pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> {
+    let given = |name: &str| node.attributes.iter().any(|attribute| attribute.name == name);
+    let across = match given("secondFriction") {
+        true => Some(CrossFriction {
+            coefficient: reading.real(node, "secondFriction")?,
+            direction: friction_direction(reading.text(node, "frictionDirection")?),
+        }),
+        false => None,
+    };
+    let stiffness = if given("stiffness") { reading.real(node, "stiffness")? } else { f64::INFINITY };
+    let damping = reading.real(node, "damping")?;
+    if damping > 0.0 && stiffness.is_infinite() {
+        let message = "a rigid surface has no damping: give it a stiffness, or leave the damping out";
+        reading.problem(reading.place(node, "damping"), message);
+        return None;
+    }
     Some(Material {
         friction: reading.real(node, "friction")?,
+        across,
         restitution: reading.real(node, "restitution")?,
         rolling_friction: reading.real(node, "rollingFriction")?,
+        torsional_friction: reading.real(node, "torsionalFriction")?,
+        stiffness,
+        damping,
+        slip: reading.real(node, "slip")?,
     })
+}
+
+/// One of the words of the attribute: an axis, or across an axle.
+fn friction_direction(word: &str) -> FrictionDirection {
+    let axis = match word.to_ascii_lowercase().trim_start_matches("across") {
+        "x" => DVec3::X,
+        "y" => DVec3::Y,
+        _ => DVec3::Z,
+    };
+    if word.starts_with("across") { FrictionDirection::AcrossAxle(axis) } else { FrictionDirection::Along(axis) }
 }
 
 /// The single shape among a node's children: `Some(None)` without one, `None` if it is wrong or there are several.

@@ -156,5 +156,13 @@ fn read_free(reading: &Reading, node: &Node) -> Option<FreeAxis> {
         reading.problem(node.offset, message);
         return None;
     }
-    Some(FreeAxis { lower, upper, damping: reading.real(node, "damping")?, friction: reading.real(node, "friction")? })
+    Some(FreeAxis {
+        lower,
+        upper,
+        damping: reading.real(node, "damping")?,
+        friction: reading.real(node, "friction")?,
+        stiffness: reading.real(node, "stiffness")?,
+        spring_position: reading.real(node, "springPosition")?,
+        armature: reading.real(node, "armature")?,
+    })
 }

@@ -2,6 +2,7 @@
 //! reader's checks, the DTDs and the reference page all come from it.
 
 mod table;
+mod words;
 
 pub(super) use table::{ELEMENTS, ROBOT, SEQUENCE, WORLD};
 

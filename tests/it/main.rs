@@ -4,11 +4,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod cli;
+mod dynamics;
 mod physics;
 mod properties;
 mod protocol;
 mod realtime;
 mod recorder;
+mod rover;
 mod scene;
 mod server;
 mod sim;

@@ -4,7 +4,6 @@ use std::sync::{Arc, atomic::AtomicBool, mpsc};
 
 use bevy_math::DVec3;
 use simpartner::{
-    physics,
     realtime::{
         Control, ControlError, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport, RunState, Settings,
         channel,
@@ -30,7 +29,7 @@ fn settings(mode: Mode) -> Settings {
 fn clock(settings: Settings) -> Clock {
     let mut world = scene::world();
     world.bodies.push(body("cube", 1.0, cube(0.1), DVec3::ZERO));
-    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, physics::Settings::default()).unwrap();
+    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (mut thread, grants) = PhysicsThread::prepare(simulation, inbox, settings).unwrap();
     let (log, received) = mpsc::sync_channel(100_000);
@@ -129,7 +128,7 @@ fn a_reset_starts_at_step_zero_in_a_new_epoch() {
 fn a_failed_log_ends_the_run() {
     let mut world = scene::world();
     world.bodies.push(body("cube", 1.0, cube(0.1), DVec3::ZERO));
-    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, physics::Settings::default()).unwrap();
+    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
     let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings(Mode::Fast)).unwrap();
     thread.start(Outputs { log: None, log_ended: Arc::new(AtomicBool::new(true)) }).unwrap();

@@ -277,12 +277,18 @@ fn a_record_that_comes_again_brings_only_its_new_events() {
 fn joint_reactions_and_numbers_that_are_not_finite_are_null() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db");
-    let mut records = steps(1..=1);
+    let mut records = steps(1..=2);
     let layout = run().layout;
     records[0].values[layout.pose(BodyId::new(0))].fill(f64::NAN);
-    log(settings(&file), records, finished(1));
+    // What an engine that knows no reactions writes.
+    records[0].values[layout.joint(JointId::new(0))][12..].fill(f64::NAN);
+    records[1].values[layout.joint(JointId::new(0))][12..].copy_from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    log(settings(&file), records, finished(2));
     let reactions = "SELECT count(*) FROM jointPose WHERE coalesce(F_x, F_y, F_z, T_x, T_y, T_z) IS NULL";
     check_number(&file, reactions, 1);
+    let known =
+        "SELECT count(*) FROM jointPose WHERE F_x = 1 AND F_y = 2 AND F_z = 3 AND T_x = 4 AND T_y = 5 AND T_z = 6";
+    check_number(&file, known, 1);
     check_number(&file, "SELECT count(*) FROM pose WHERE coalesce(x, y, z, axis_x, angle) IS NULL", 1);
 }
 

@@ -3,10 +3,19 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
     model::{Axis, Body, FreeAxis, Joint, JointKind, Material, Placed, Plane, Pose, Robot, Shape, World},
+    physics::{EngineKind, Settings},
     signal::{BodyId, RobotId},
 };
 
 pub const G: f64 = 9.81;
+
+/// The physics of a test: the default, or the engine that the environment asks for as it does of the server.
+pub fn settings() -> Settings {
+    let engine = std::env::var("SIMPARTNER_PHYSICS_ENGINE").ok();
+    let engine = engine.map(|name| EngineKind::named(&name).expect("an engine's name"));
+    let default = Settings::default();
+    Settings { engine: engine.unwrap_or(default.engine), ..default }
+}
 
 /// An empty world under the earth's gravity.
 pub fn world() -> World {

@@ -11,7 +11,6 @@ use std::{
 use bevy_math::DVec3;
 use simpartner::{
     model::{Device, DeviceSpec, JointKind, Pose, World},
-    physics,
     realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel},
     server::{Limits, Server, ServerError, Settings},
     signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
@@ -67,8 +66,7 @@ struct Rig {
 
 impl Rig {
     fn start(settings: Settings) -> Self {
-        let simulation =
-            Simulation::new(Arc::new(robot([0; 3])), Timestep::MILLISECOND, physics::Settings::default()).unwrap();
+        let simulation = Simulation::new(Arc::new(robot([0; 3])), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let clock = simpartner::realtime::Settings {
             mode: Mode::Fast,
@@ -265,7 +263,7 @@ fn a_reader_that_never_reads_is_given_up() {
 fn a_token_is_wanted_where_other_machines_can_reach() {
     let everywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     let world = Arc::new(robot([0; 3]));
-    let simulation = Simulation::new(world, Timestep::MILLISECOND, physics::Settings::default()).unwrap();
+    let simulation = Simulation::new(world, Timestep::MILLISECOND, scene::settings()).unwrap();
     let (handle, _inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let refused = runtime.block_on(Server::bind(Settings { bind: everywhere, ..settings() }, handle));
@@ -288,8 +286,7 @@ fn all_ports_are_bound_or_none() {
     let port = occupied.local_addr().unwrap().port();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let bind = |ports| {
-        let simulation =
-            Simulation::new(Arc::new(robot(ports)), Timestep::MILLISECOND, physics::Settings::default()).unwrap();
+        let simulation = Simulation::new(Arc::new(robot(ports)), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, _inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         runtime.block_on(Server::bind(settings(), handle)).map(|_| ()).unwrap_err().to_string()
     };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
     model::{Device, DeviceSpec, JointKind, PidGains, Pose, Scanner, World},
-    physics::Settings,
     signal::{
         Action, ClientId, Command, Configuration, DeviceId, EventKind, JointId, Port, RobotId, StepIndex, StepRecord,
         Timestep,
@@ -55,7 +54,7 @@ fn robot() -> World {
 }
 
 fn simulation() -> Simulation {
-    Simulation::new(Arc::new(robot()), Timestep::MILLISECOND, Settings::default()).expect("the robot can be built")
+    Simulation::new(Arc::new(robot()), Timestep::MILLISECOND, scene::settings()).expect("the robot can be built")
 }
 
 fn command(device: DeviceId, at: Option<u64>, values: &[f64]) -> Command {

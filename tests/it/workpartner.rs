@@ -2,10 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
+use crate::scene;
 use nalgebra::{Matrix3, Vector3};
 use simpartner::{
     model::Timeline,
-    physics::Settings,
     signal::{BodyId, JointId, RobotId, StepRecord, Timestep},
     sim::Simulation,
     xml,
@@ -17,7 +17,7 @@ const WHEEL_RADIUS: f64 = 0.235;
 
 fn simulation(world: &str) -> Simulation {
     let world = xml::read_world(Path::new(world)).unwrap_or_else(|problems| panic!("{problems}"));
-    Simulation::new(Arc::new(world), Timestep::MILLISECOND, Settings::default()).unwrap()
+    Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap()
 }
 
 /// Schedules a shipped sequence from step 1 on, as `simpartner run --sequence` does.

@@ -129,12 +129,24 @@ impl Checked {
         physics::Settings {
             engine: EngineKind::named(&self.text("physics.engine")).expect(ACCEPTED),
             substeps: self.count("physics.substeps"),
-            solver_iterations: self.count("physics.solver_iterations"),
-            contact_frequency_hz: self.real("physics.contact_frequency_hz"),
-            contact_damping_ratio: self.real("physics.contact_damping_ratio"),
             contact_max_correcting_velocity_m_per_s: self.real("physics.contact_max_correcting_velocity_m_per_s"),
-            contact_surface_layer_m: self.real("physics.contact_surface_layer_m"),
             auto_disable: self.boolean("physics.auto_disable"),
+            dynamics: physics::DynamicsSettings {
+                max_sweeps: self.count("dynamics.max_sweeps"),
+                contact_surface_layer_m: self.real("dynamics.contact_surface_layer_m"),
+                threads: self.count("dynamics.threads"),
+                turn_per_substep_rad: self.real("dynamics.turn_per_substep_rad"),
+                max_speed_m_per_s: self.real("dynamics.max_speed_m_per_s"),
+                max_penetration_m: self.real("dynamics.max_penetration_m"),
+                max_joint_error_m: self.real("dynamics.max_joint_error_m"),
+                max_energy_gain_j: self.real("dynamics.max_energy_gain_j"),
+            },
+            rapier: physics::RapierSettings {
+                solver_iterations: self.count("rapier.solver_iterations"),
+                contact_frequency_hz: self.real("rapier.contact_frequency_hz"),
+                contact_damping_ratio: self.real("rapier.contact_damping_ratio"),
+                contact_surface_layer_m: self.real("rapier.contact_surface_layer_m"),
+            },
         }
     }
 

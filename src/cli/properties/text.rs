@@ -18,11 +18,11 @@ const HEADER: &str = "\
 #   environment                simulation.world_file
 #   stepsize                   simulation.timestep_s
 #   contactMaxCorrectingVel    physics.contact_max_correcting_velocity_m_per_s
-#   contactSurfaceLayer        physics.contact_surface_layer_m
+#   contactSurfaceLayer        dynamics.contact_surface_layer_m, rapier.contact_surface_layer_m
 #   autoDisableFlag            physics.auto_disable
 #   globalERP                  left out: the share of an error that ODE corrects in a step depends on the length of the step.
-#                              physics.contact_frequency_hz and physics.contact_damping_ratio say the same of contacts
-#                              without that; joints of the robots are in reduced coordinates and have no error to correct
+#                              Contacts and joints of our own dynamics have no error to correct; for rapier's contacts
+#                              rapier.contact_frequency_hz and rapier.contact_damping_ratio say the same without that
 ";
 
 /// The text of `properties.toml` in the repository.

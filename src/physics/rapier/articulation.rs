@@ -10,20 +10,9 @@ use rapier3d_f64::prelude::*;
 use super::shape;
 use crate::{
     model::{Axis, FreeAxis, Graph, Joint, JointKind, Pose, World},
-    physics::{BodyState, BuildError, Motor},
+    physics::{BodyState, BuildError, Motor, POSITION_DAMPING, POSITION_STIFFNESS, VELOCITY_GAIN},
     signal::{BodyId, JointId, RobotId},
 };
-
-/// Gain of a velocity motor, N m s/rad or N s/m: within its limit a motor is on target to 1e-4 rad/s for each newton metre.
-///
-/// The gains are as large as rapier's solver still converges with in its default number of sweeps on a robot that stands on
-/// four wheels with all its motors holding; larger ones hold more stiffly, but then the effort read back is not the effort
-/// applied (10 times the gain: off by 11 N m in a knee that carries 2).
-const VELOCITY_GAIN: f64 = 1e4;
-/// Stiffness of a motor that holds a position, N m/rad or N/m: 1e-5 rad for each newton metre.
-const POSITION_STIFFNESS: f64 = 1e5;
-/// Damping of the same motor, N m s/rad or N s/m. A disturbance dies out within 10 ms.
-const POSITION_DAMPING: f64 = 1e3;
 
 /// Where the joints of the model are in rapier.
 #[derive(Default)]

@@ -15,13 +15,14 @@ pub(super) fn build(
     timestep: Timestep,
     settings: &Settings,
 ) -> Result<(PhysicsWorld, Fixture), BuildError> {
+    refuse_what_is_missing(model)?;
     let mut world = PhysicsWorld::new();
     world.gravity = model.gravity;
     world.integration_parameters = parameters(timestep, settings);
     insert_ground(&mut world, model);
     let mut fixture = Fixture {
         bodies: Vec::new(),
-        names: model.bodies.iter().map(|body| qualified_name(model, body)).collect(),
+        names: model.bodies.iter().map(|body| model.qualified_name(body)).collect(),
         colliders: Vec::new(),
         masses: Vec::new(),
         articulation: Articulation::default(),
@@ -53,20 +54,20 @@ pub(super) fn build(
 
 fn parameters(timestep: Timestep, settings: &Settings) -> IntegrationParameters {
     let softness = SpringCoefficients {
-        natural_frequency: settings.contact_frequency_hz,
-        damping_ratio: settings.contact_damping_ratio,
+        natural_frequency: settings.rapier.contact_frequency_hz,
+        damping_ratio: settings.rapier.contact_damping_ratio,
     };
     IntegrationParameters {
         dt: timestep.seconds(),
         contact_softness: softness,
         // Rapier holds contacts with fixed bodies twice as stiffly; the ratio is kept.
         static_contact_softness: SpringCoefficients { natural_frequency: 2.0 * softness.natural_frequency, ..softness },
-        normalized_allowed_linear_error: settings.contact_surface_layer_m,
+        normalized_allowed_linear_error: settings.rapier.contact_surface_layer_m,
         normalized_max_corrective_velocity: settings.contact_max_correcting_velocity_m_per_s,
         // Far above what any robot does, far below where squares overflow.
         normalized_max_linear_velocity: 1e9,
         num_solver_iterations: settings.substeps,
-        num_internal_pgs_iterations: settings.solver_iterations,
+        num_internal_pgs_iterations: settings.rapier.solver_iterations,
         ..IntegrationParameters::default()
     }
 }
@@ -106,9 +107,34 @@ fn surface(builder: ColliderBuilder, material: &Material) -> ColliderBuilder {
         .restitution_combine_rule(CoefficientCombineRule::Max)
 }
 
-fn qualified_name(model: &World, body: &Body) -> String {
-    match body.robot {
-        Some(robot) => format!("{}/{}", model.robot(robot).name, body.name),
-        None => body.name.clone(),
+/// Rapier has one coefficient of friction, rigid surfaces, and neither springs nor rotors in the joints of a tree.
+fn refuse_what_is_missing(model: &World) -> Result<(), BuildError> {
+    let grounds = [model.plane.map(|plane| plane.material), model.heightfield.as_ref().map(|field| field.material)];
+    let grounds = grounds.into_iter().flatten().map(|material| ("the ground", material));
+    let bodies = model.bodies.iter().map(|body| (body.source.as_str(), body.material));
+    let refuse = |place: &str, what: &str| {
+        let what = format!("the rapier engine has no {what}: leave it out, or set physics.engine to dynamics");
+        Err(BuildError { place: place.to_owned(), what })
+    };
+    for (place, material) in bodies.chain(grounds) {
+        if material.across.is_some() {
+            return refuse(place, "second coefficient of friction");
+        } else if material.torsional_friction > 0.0 {
+            return refuse(place, "torsional friction");
+        } else if material.stiffness.is_finite() {
+            return refuse(place, "soft surfaces");
+        } else if material.slip > 0.0 {
+            return refuse(place, "slip");
+        }
     }
+    for joint in &model.joints {
+        for axis in joint.axes.iter().filter_map(|axis| axis.free()) {
+            if axis.stiffness > 0.0 {
+                return refuse(&joint.source, "springs in joints");
+            } else if axis.armature > 0.0 {
+                return refuse(&joint.source, "rotors in joints");
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,13 +1,14 @@
 //! Contact forces in newtons, and rolling friction, which rapier lacks.
 
 use bevy_math::DVec3;
-use rapier3d_f64::prelude::{ContactManifold, PhysicsWorld, RigidBodyHandle};
+use rapier3d_f64::prelude::{ContactData, ContactManifold, PhysicsWorld, RigidBodyHandle, TrackedContact};
 use serde::{Deserialize, Serialize};
 
 use super::Fixture;
 use crate::{
     model::World,
-    physics::{BodyState, mass_properties},
+    physics::{BodyState, ContactPoint, Wrench, mass_properties},
+    signal::BodyId,
 };
 
 /// The contact wrenches of the last step and what rolling friction needs to remember of it.
@@ -20,6 +21,7 @@ pub(super) struct Contacts {
     rolling_coefficients: Vec<f64>,
     ground_rolling: f64,
     rolling: Vec<RollingContact>,
+    points: Vec<ContactPoint>,
 }
 
 /// What a round body is for rolling friction.
@@ -59,12 +61,18 @@ impl Contacts {
             rolling_coefficients: model.bodies.iter().map(|body| coefficient(&body.material)).collect(),
             ground_rolling: grounds.iter().flatten().map(coefficient).fold(0.0, f64::max),
             rolling: Vec::new(),
+            points: Vec::new(),
         }
     }
 
     /// Mean force on the body over the last step and torque about its centre of mass.
     pub(super) fn wrench(&self, body: usize) -> (DVec3, DVec3) {
         self.wrenches[body]
+    }
+
+    /// Where bodies touched in the last step.
+    pub(super) fn points(&self) -> &[ContactPoint] {
+        &self.points
     }
 
     /// What a snapshot has to keep: rolling friction works with the normal forces of the step before.
@@ -81,6 +89,7 @@ impl Contacts {
     pub(super) fn read(&mut self, world: &PhysicsWorld, fixture: &Fixture) {
         self.wrenches.fill((DVec3::ZERO, DVec3::ZERO));
         self.rolling.clear();
+        self.points.clear();
         for pair in world.narrow_phase.contact_pairs() {
             for manifold in pair.solver_manifolds() {
                 let index = |handle: Option<RigidBodyHandle>| {
@@ -93,26 +102,63 @@ impl Contacts {
                 for side in [Side { body: first, sign: -1.0, manifold }, Side { body: second, sign: 1.0, manifold }] {
                     self.add(&side, if side.sign < 0.0 { second } else { first }, per_point);
                 }
+                let centre = |body: usize| world.bodies[fixture.bodies[body]].center_of_mass();
+                self.list(manifold, [first, second], per_point, centre);
             }
         }
+    }
+
+    /// Lists the points of a manifold.
+    fn list(
+        &mut self,
+        manifold: &ContactManifold,
+        bodies: [Option<usize>; 2],
+        per_point: bool,
+        centre: impl Fn(usize) -> DVec3,
+    ) {
+        let normal = manifold.data.normal;
+        for point in &manifold.points {
+            let place = match bodies {
+                [_, Some(second)] => centre(second) + point.data.solver_dp2,
+                [Some(first), None] => centre(first) + point.data.solver_dp1,
+                [None, None] => continue,
+            };
+            let force = self.force(manifold, point, 1.0, per_point);
+            self.points.push(ContactPoint {
+                bodies: bodies.map(|body| body.map(BodyId::new)),
+                point: place,
+                normal,
+                gap: point.dist,
+                wrench: Wrench { force, torque: DVec3::ZERO },
+            });
+        }
+    }
+
+    /// The force of a point on the first (`sign` -1) or second body. The tangential impulse is stored as it acts on the first.
+    fn force(
+        &self,
+        manifold: &ContactManifold,
+        point: &TrackedContact<ContactData>,
+        sign: f64,
+        per_point: bool,
+    ) -> DVec3 {
+        let share = if per_point { 1.0 } else { 1.0 / manifold.points.len().max(1) as f64 };
+        manifold.data.normal * (sign * point.data.impulse / self.timestep)
+            - point.data.warmstart_tangent_world * (sign * share / self.substep)
     }
 
     /// Adds what a manifold does to one of its bodies. Against a link of a multibody rapier solves friction point by point;
     /// between loose bodies it solves one friction force a manifold and repeats it in every point.
     fn add(&mut self, side: &Side, other: Option<usize>, per_point: bool) {
         let Some(body) = side.body else { return };
-        let points = &side.manifold.points;
         let normal = side.manifold.data.normal * side.sign;
-        let share = if per_point { 1.0 } else { 1.0 / points.len().max(1) as f64 };
         let (mut force, mut torque, mut normal_force) = (DVec3::ZERO, DVec3::ZERO, 0.0);
-        for point in points {
+        for point in &side.manifold.points {
             let lever = if side.sign < 0.0 { point.data.solver_dp1 } else { point.data.solver_dp2 };
-            let press = point.data.impulse / self.timestep;
-            // The tangential impulse is stored as it acts on the first body.
-            let at_point = normal * press - point.data.warmstart_tangent_world * (side.sign * share / self.substep);
+            let at_point = self.force(side.manifold, point, side.sign, per_point);
             force += at_point;
             torque += lever.cross(at_point);
-            normal_force += press;
+            normal_force += point.data.impulse / self.timestep;
         }
         let wrench = &mut self.wrenches[body];
         wrench.0 += force;

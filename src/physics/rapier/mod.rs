@@ -29,8 +29,8 @@ use self::{
     contacts::Contacts,
 };
 use super::{
-    BodyState, BuildError, Engine, EngineIdentity, Fault, JointState, MassProperties, Motor, Ray, Settings, Snapshot,
-    SnapshotError,
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, MassProperties, Motor, Notice, Ray,
+    Settings, Snapshot, SnapshotError,
 };
 use crate::{
     model::World,
@@ -44,7 +44,7 @@ pub(super) struct Rapier {
     contacts: Contacts,
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
-    faults: Vec<Fault>,
+    notices: Vec<Notice>,
     /// False until the first step, which is when rapier's broad phase learns of the colliders.
     indexed: bool,
 }
@@ -64,9 +64,9 @@ impl Rapier {
         let (rapier_world, fixture) = build::build(world, timestep, settings)?;
         let mut engine = Self {
             contacts: Contacts::new(world, timestep.seconds(), settings.substeps),
-            bodies: world.bodies.iter().map(state::at_rest).collect(),
+            bodies: world.bodies.iter().map(BodyState::at_rest).collect(),
             joints: vec![JointState::ZERO; world.joints.len()],
-            faults: Vec::new(),
+            notices: Vec::new(),
             indexed: false,
             world: rapier_world,
             fixture,
@@ -86,7 +86,7 @@ impl Rapier {
     }
 
     fn read_state(&mut self) {
-        state::read_bodies(&self.world, &self.fixture, &self.contacts, &mut self.bodies, &mut self.faults);
+        state::read_bodies(&self.world, &self.fixture, &self.contacts, &mut self.bodies, &mut self.notices);
         state::read_joints(&self.world, &self.fixture, &self.bodies, &mut self.joints);
     }
 }
@@ -97,7 +97,7 @@ impl Engine for Rapier {
     }
 
     fn step(&mut self) {
-        self.faults.clear();
+        self.notices.clear();
         self.contacts.resist_rolling(&mut self.world, &self.fixture.bodies, &self.bodies);
         self.world.step_with_events(&self.fixture.articulation, &());
         self.indexed = true;
@@ -130,8 +130,12 @@ impl Engine for Rapier {
         self.world.cast_ray(&line, ray.range, true, filter).map(|(_, distance)| distance)
     }
 
-    fn faults(&self) -> &[Fault] {
-        &self.faults
+    fn contacts(&self) -> &[ContactPoint] {
+        self.contacts.points()
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -149,7 +153,7 @@ impl Engine for Rapier {
         self.indexed = indexed;
         self.contacts.set_rolling(rolling);
         self.contacts.read(&self.world, &self.fixture);
-        self.faults.clear();
+        self.notices.clear();
         self.read_state();
         Ok(())
     }

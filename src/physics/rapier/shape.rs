@@ -55,7 +55,7 @@ fn simple_shape(shape: &Shape) -> Result<SharedShape, String> {
 }
 
 /// The terrain. Parry's rows run along z and its columns along x; the scale is the full extent.
-pub(super) fn heightfield(field: &Heightfield) -> SharedShape {
+pub(in crate::physics) fn heightfield(field: &Heightfield) -> SharedShape {
     let heights = Array2::new(field.points_z, field.points_x, field.heights.clone());
     let scale = DVec3::new(field.width, 1.0, field.depth);
     SharedShape::heightfield_with_flags(heights, scale, HeightFieldFlags::FIX_INTERNAL_EDGES)

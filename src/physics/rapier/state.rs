@@ -1,7 +1,7 @@
-//! What can be read after a step. A body that is not finite, or out of all measure, is a fault and keeps the last state that
+//! What can be read after a step. A body that is not finite, or out of all measure, gets a notice and keeps the last state that
 //! was sound.
 
-use bevy_math::{DQuat, DVec3};
+use bevy_math::DVec3;
 use rapier3d_f64::prelude::*;
 
 use super::{
@@ -11,34 +11,20 @@ use super::{
     shape,
 };
 use crate::{
-    model::Body,
-    physics::{BodyState, Fault, JointState},
+    physics::{
+        BodyState, Guard, JointState, Notice,
+        state::{angles, rotation_vector},
+    },
     signal::{BodyId, JointId},
 };
 
-/// A body faster than this has run away, m/s.
-const RUNAWAY_SPEED: f64 = 1e5;
-/// A body that spins faster than this has run away, rad/s.
-const RUNAWAY_SPIN: f64 = 1e6;
-
-/// The state of a body of the model before the first step.
-pub(super) fn at_rest(body: &Body) -> BodyState {
-    BodyState {
-        pose: body.pose,
-        linear_velocity: body.linear_velocity,
-        angular_velocity: body.angular_velocity,
-        force: DVec3::ZERO,
-        torque: DVec3::ZERO,
-    }
-}
-
-/// Reads all bodies. Faults are added for bodies that are not sound.
+/// Reads all bodies. Notices are added of bodies that are not sound.
 pub(super) fn read_bodies(
     world: &PhysicsWorld,
     fixture: &Fixture,
     contacts: &Contacts,
     states: &mut [BodyState],
-    faults: &mut Vec<Fault>,
+    notices: &mut Vec<Notice>,
 ) {
     let disabled = world.quarantine().bodies();
     for (index, &handle) in fixture.bodies.iter().enumerate() {
@@ -47,15 +33,18 @@ pub(super) fn read_bodies(
         let pose = shape::model_pose(world.bodies[handle].position());
         let state = BodyState { pose, linear_velocity, angular_velocity, force, torque };
         let complaint = if disabled.contains(&handle) {
-            Some("was in no finite state and has been put out of action".to_owned())
+            Some(("was in no finite state and has been put out of action".to_owned(), f64::NAN))
         } else {
-            unsound(&state)
+            state.complaint()
         };
         match complaint {
             None => states[index] = state,
-            Some(what) => {
-                faults.push(Fault { body: BodyId::new(index), text: format!("body '{}' {what}", fixture.names[index]) })
-            }
+            Some((what, value)) => notices.push(Notice {
+                guard: Guard::Divergence,
+                bodies: vec![BodyId::new(index)],
+                text: format!("body '{}' {what}", fixture.names[index]),
+                value,
+            }),
         }
     }
 }
@@ -75,25 +64,6 @@ fn twist(world: &PhysicsWorld, handle: RigidBodyHandle) -> (DVec3, DVec3) {
     }
     let velocity = multibody.body_jacobian(link.id) * multibody.generalized_velocity();
     (DVec3::new(velocity[0], velocity[1], velocity[2]), DVec3::new(velocity[3], velocity[4], velocity[5]))
-}
-
-fn unsound(state: &BodyState) -> Option<String> {
-    let finite = state.pose.translation.is_finite()
-        && state.pose.rotation.is_finite()
-        && state.linear_velocity.is_finite()
-        && state.angular_velocity.is_finite()
-        && state.force.is_finite()
-        && state.torque.is_finite();
-    let (speed, spin) = (state.linear_velocity.length(), state.angular_velocity.length());
-    if !finite {
-        Some("is in no finite state".into())
-    } else if speed > RUNAWAY_SPEED {
-        Some(format!("has run away at {speed:.3e} m/s"))
-    } else if spin > RUNAWAY_SPIN {
-        Some(format!("has run away at {spin:.3e} rad/s"))
-    } else {
-        None
-    }
 }
 
 /// Reads all joints, after the bodies.
@@ -162,45 +132,15 @@ fn read_loop(
     let spin = parent_frame.rotation.inverse() * (child.angular_velocity - parent.angular_velocity);
     let slide = parent_frame.rotation.inverse() * (child.linear_velocity - parent.linear_velocity);
     let linear = !joint.data.locked_axes.contains(JointAxesMask::LIN_X | JointAxesMask::LIN_Y | JointAxesMask::LIN_Z);
-    let (coordinates, rates) = if linear { (offset, slide) } else { (loop_angles(turn, axes), spin) };
+    let (coordinates, rates) = if linear {
+        (offset.to_array(), slide)
+    } else {
+        (angles(turn, axes.each_ref().map(|axis| axis.is_some())), spin)
+    };
     for axis in 0..3 {
         let Some(place) = &axes[axis] else { continue };
         state.position[axis] = coordinates[axis];
         state.rate[axis] = rates[axis];
         state.effort[axis] = articulation::motor_effort(&joint.data, place, coordinates[axis], rates[axis]);
-    }
-}
-
-/// The angles of a loop joint: about a single free axis the whole turn, otherwise the rotation vector.
-fn loop_angles(turn: DQuat, axes: &[Option<AxisPlace>; 3]) -> DVec3 {
-    let vector = [turn.x, turn.y, turn.z];
-    let mut free = (0..3).filter(|&axis| axes[axis].is_some());
-    match (free.next(), free.next()) {
-        (Some(axis), None) => {
-            let mut angles = [0.0; 3];
-            angles[axis] = wrap(2.0 * libm::atan2(vector[axis], turn.w));
-            DVec3::from_array(angles)
-        }
-        _ => rotation_vector(turn),
-    }
-}
-
-/// Axis times angle of a rotation, the angle from 0 to pi.
-fn rotation_vector(rotation: DQuat) -> DVec3 {
-    let rotation = if rotation.w < 0.0 { -rotation } else { rotation };
-    let vector = DVec3::new(rotation.x, rotation.y, rotation.z);
-    let sine = vector.length();
-    // Below this the angle is twice the sine to the last bit.
-    if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
-}
-
-fn wrap(angle: f64) -> f64 {
-    use std::f64::consts::{PI, TAU};
-    if angle > PI {
-        angle - TAU
-    } else if angle < -PI {
-        angle + TAU
-    } else {
-        angle
     }
 }

@@ -1,11 +1,11 @@
 //! The table itself.
 
+use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
-    Attribute, Child,
-    Content::{Children, Empty, Numbers, Value},
+    Attribute,
+    Content::{Children, Empty, Numbers},
     Element, Kind,
     Kind::{Fraction, Name, NotNegative, Positive, Real, Text, Whole, Word},
-    Occurs, Presence,
 };
 
 /// Root of a world file.
@@ -19,60 +19,6 @@ const BOOLEAN: Kind = Word(&["true", "false"]);
 const LENGTH: Kind = Positive(1e6);
 const MASS: Kind = Positive(1e9);
 const PORT: Kind = Whole(0, 65_535);
-
-const fn attribute(
-    name: &'static str,
-    kind: Kind,
-    unit: &'static str,
-    presence: Presence,
-    doc: &'static str,
-) -> Attribute {
-    Attribute { name, kind, unit, presence, doc }
-}
-
-const fn required(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Attribute {
-    attribute(name, kind, unit, Presence::Required, doc)
-}
-
-const fn optional(name: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Attribute {
-    attribute(name, kind, unit, Presence::Optional, doc)
-}
-
-const fn default(
-    name: &'static str,
-    kind: Kind,
-    unit: &'static str,
-    value: &'static str,
-    doc: &'static str,
-) -> Attribute {
-    attribute(name, kind, unit, Presence::Default(value), doc)
-}
-
-const fn once(id: &'static str) -> Child {
-    Child { id, occurs: Occurs::Once }
-}
-
-const fn maybe(id: &'static str) -> Child {
-    Child { id, occurs: Occurs::AtMostOnce }
-}
-
-const fn any(id: &'static str) -> Child {
-    Child { id, occurs: Occurs::AnyTimes }
-}
-
-const fn element(
-    id: &'static str,
-    doc: &'static str,
-    attributes: &'static [Attribute],
-    content: super::Content,
-) -> Element {
-    Element { id, tag: id, doc, attributes, content }
-}
-
-/// A value in an element of its own, as the thesis writes them.
-const fn value(id: &'static str, kind: Kind, unit: &'static str, doc: &'static str) -> Element {
-    element(id, doc, &[], Value(kind, unit))
-}
 
 const VECTOR: &[Attribute] = &[
     default("x", Real, "", "0", "along x"),
@@ -106,6 +52,42 @@ macro_rules! with_material {
                 "0",
                 "rolling resistance coefficient Crr: the torque on a ball, cylinder or capsule is Crr times force times radius; \
                  a pair has the larger one",
+            ),
+            optional(
+                "secondFriction",
+                NotNegative,
+                "",
+                "Coulomb friction coefficient across frictionDirection; without it friction is the same in all directions",
+            ),
+            default(
+                "frictionDirection",
+                Word(&["x", "y", "z", "acrossX", "acrossY", "acrossZ"]),
+                "",
+                "x",
+                "the direction along which friction acts, where there is a secondFriction: an axis of the body (of the world \
+                 for a ground), or across a wheel's axle, which is the direction it rolls in",
+            ),
+            default(
+                "torsionalFriction",
+                NotNegative,
+                "m",
+                "0",
+                "torque against turning about the normal for each newton of force; a pair has the larger one",
+            ),
+            optional(
+                "stiffness",
+                Positive(f64::MAX),
+                "N/m",
+                "stiffness of each point of contact, such as a soft tyre's; rigid where it is not given",
+            ),
+            default("damping", NotNegative, "N s/m", "0", "damping of each point of contact; only with a stiffness"),
+            default(
+                "slip",
+                NotNegative,
+                "m/(s N)",
+                "0",
+                "speed at which a held contact creeps for each newton of friction; a little of it makes contacts that share a \
+                 load in many ways, such as the rims of a wheel, share it evenly",
             ),
         ]
     };
@@ -401,6 +383,9 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             optional("upper", Real, "rad or m", "upper stop, at least 0; none where it is not given"),
             default("damping", NotNegative, "N m s/rad or N s/m", "0", "viscous damping"),
             default("friction", NotNegative, "N m or N", "0", "dry friction"),
+            default("stiffness", NotNegative, "N m/rad or N/m", "0", "stiffness of a spring on the axis"),
+            default("springPosition", Real, "rad or m", "0", "where that spring is at rest"),
+            default("armature", NotNegative, "kg m2 or kg", "0", "inertia of the rotor that turns with the axis"),
         ],
         Empty,
     ),

@@ -1,0 +1,271 @@
+//! Which shapes meet, and where: two levels of bounding boxes, then the narrow phase, then each contact takes up the impulse
+//! it had in the last step.
+//!
+//! Distances are looked for as far ahead as the bodies could come in a step, so a fast body is stopped at the surface
+//! before it is through. Nothing here outlives a step except the contacts.
+
+mod contact;
+mod geom;
+mod narrow;
+mod rays;
+mod triangles;
+
+use bevy_math::{DQuat, DVec3};
+
+pub(super) use self::{
+    contact::{Contact, Side},
+    geom::{Geom, Ground, Outline},
+};
+use self::{
+    contact::{Half, Pair},
+    geom::{Bounds, MARGIN},
+    narrow::Manifolds,
+};
+use super::tree::Tree;
+use crate::{model::Material, signal::BodyId};
+
+/// How far a contact may have moved since the last step and still be the same, metres.
+const SAME_CONTACT: f64 = 0.05;
+
+/// A pair that moves farther than this in two steps is looked at along its way too, metres.
+const FAST: f64 = 0.02;
+
+/// A point where two surfaces meet or are about to.
+#[derive(Debug, Clone, Copy)]
+struct Hit {
+    point: DVec3,
+    /// From the first to the second.
+    normal: DVec3,
+    /// Distance, negative for penetration.
+    gap: f64,
+}
+
+/// All colliding shapes, and the contacts of the present step.
+pub(super) struct Collider {
+    geoms: Vec<Geom>,
+    /// First of each tree's shapes; they stand in the order of the trees.
+    starts: Vec<usize>,
+    ground: Ground,
+    /// Pairs of bodies that never meet, sorted.
+    apart: Vec<(BodyId, BodyId)>,
+    /// Trees whose own shapes meet each other.
+    self_colliding: Vec<bool>,
+    /// In the order of their keys.
+    pub(super) contacts: Vec<Contact>,
+    /// Those of the last step.
+    old: Vec<Contact>,
+    /// False until all shapes are where their links are.
+    placed: bool,
+    boxes: Vec<Bounds>,
+    order: Vec<usize>,
+    hits: Vec<Hit>,
+    manifolds: Manifolds,
+}
+
+impl Collider {
+    /// Of these shapes, which stand in the order of their trees.
+    pub(super) fn new(
+        geoms: Vec<Geom>,
+        trees: usize,
+        ground: Ground,
+        mut apart: Vec<(BodyId, BodyId)>,
+        self_colliding: Vec<bool>,
+    ) -> Self {
+        apart.sort_unstable();
+        let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
+        Self {
+            geoms,
+            starts,
+            ground,
+            apart,
+            self_colliding,
+            contacts: Vec::new(),
+            old: Vec::new(),
+            placed: false,
+            boxes: vec![Bounds::NOTHING; trees],
+            order: (0..trees).collect(),
+            hits: Vec::new(),
+            manifolds: Manifolds::default(),
+        }
+    }
+
+    /// Takes up the contacts of a snapshot.
+    pub(super) fn restore(&mut self, contacts: Vec<Contact>) {
+        self.contacts = contacts;
+        self.placed = false;
+    }
+
+    /// Goes back to the contacts before the last search.
+    pub(super) fn go_back(&mut self) {
+        std::mem::swap(&mut self.contacts, &mut self.old);
+    }
+
+    /// Finds all contacts at the present poses; `h` is how many seconds to look ahead. Between what sleeps and what nothing
+    /// moves they stay as they are.
+    pub(super) fn collide(&mut self, trees: &[Tree], h: f64) {
+        std::mem::swap(&mut self.contacts, &mut self.old);
+        self.contacts.clear();
+        for geom in &mut self.geoms {
+            if !self.placed || trees[geom.side.tree].is_awake() {
+                geom.place(&trees[geom.side.tree], h);
+            }
+        }
+        self.placed = true;
+        for index in 0..self.geoms.len() {
+            if self.geoms[index].moves && trees[self.geoms[index].side.tree].is_awake() {
+                self.on_ground(index, trees, h);
+            }
+        }
+        for (a, b) in self.pairs(trees) {
+            self.between(a, b, trees, h);
+        }
+        let awake = |side: Side| trees[side.tree].is_awake();
+        let kept = self.contacts.len();
+        let asleep = self.old.iter().filter(|contact| !awake(contact.b) && !contact.a.is_some_and(awake));
+        self.contacts.extend(asleep.copied());
+        if self.contacts.len() > kept {
+            self.contacts.sort_by_key(|contact| contact.key);
+        }
+        self.take_up();
+    }
+
+    fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
+        let geom = &self.geoms[index];
+        let (bounds, tree) = (geom.bounds, &trees[geom.side.tree]);
+        // The ground comes before all pairs.
+        let key = |ground: u64| ((index as u64) << 1) | ground;
+        if let Some(plane) = self.ground.plane {
+            // The corner of the box that is deepest along the normal.
+            let low = DVec3::select(plane.normal.cmpge(DVec3::ZERO), bounds.low, bounds.high);
+            if plane.normal.dot(low) < plane.distance {
+                let ahead = MARGIN + 2.0 * h * geom.speed(tree);
+                self.hits.clear();
+                narrow::on_plane(plane.normal, plane.distance, &geom.placed(), ahead, &mut self.hits);
+                self.add(None, index, &plane.material, trees, key(0));
+            }
+        }
+        if let Some((field, material)) = &self.ground.heightfield {
+            let geom = &self.geoms[index];
+            let top = field.as_heightfield().map_or(f64::INFINITY, |field| field.root_aabb().maxs.y);
+            if bounds.low.y < top {
+                let ahead = MARGIN + 2.0 * h * geom.speed(tree);
+                let material = *material;
+                self.hits.clear();
+                narrow::on_heightfield(field, &geom.placed(), ahead, &mut self.manifolds, &mut self.hits);
+                let motion = geom.velocity(tree) * (2.0 * h);
+                if motion.length() > FAST && 2.0 * h * geom.spin(tree) < FAST {
+                    narrow::keep_real(&narrow::ground(field), &geom.placed(), motion, MARGIN, &mut self.hits);
+                }
+                self.add(None, index, &material, trees, key(1));
+            }
+        }
+    }
+
+    fn between(&mut self, a: usize, b: usize, trees: &[Tree], h: f64) {
+        let (first, second) = (&self.geoms[a], &self.geoms[b]);
+        let of = |geom: &Geom| (geom.velocity(&trees[geom.side.tree]), geom.spin(&trees[geom.side.tree]));
+        let ((v_a, spin_a), (v_b, spin_b)) = (of(first), of(second));
+        let (motion, spin) = ((v_b - v_a) * (2.0 * h), 2.0 * h * (spin_a + spin_b));
+        let ahead = MARGIN + motion.length() + spin;
+        self.hits.clear();
+        narrow::of_pair(&first.placed(), &second.placed(), ahead, &mut self.manifolds, &mut self.hits);
+        if motion.length() > FAST && spin < FAST {
+            narrow::keep_real(&first.placed(), &second.placed(), motion, MARGIN, &mut self.hits);
+        }
+        let material = first.material;
+        self.add(Some(a), b, &material, trees, ((a as u64 + 1) << 32) | b as u64);
+    }
+
+    /// Makes contacts of the hits on shape `b`; the other side is shape `a`, or a ground of the given material.
+    fn add(&mut self, a: Option<usize>, b: usize, material: &Material, trees: &[Tree], key: u64) {
+        narrow::reduce(&mut self.hits);
+        let half = |geom: &'_ Geom| {
+            let work = &trees[geom.side.tree].work;
+            (work.rotation[geom.side.link] * geom.frame, geom.rolling_radius())
+        };
+        let (geom, other) = (&self.geoms[b], a.map(|a| &self.geoms[a]));
+        let (rotation, radius) = other.map_or((DQuat::IDENTITY, None), half);
+        let first = Half { material, rotation, radius };
+        let (rotation, radius) = half(geom);
+        let pair = Pair::new(&first, &Half { material: &geom.material, rotation, radius });
+        let (a, b) = (other.map(|geom| geom.side), geom.side);
+        self.contacts.extend(self.hits.iter().map(|hit| pair.contact(a, b, hit, key)));
+    }
+
+    /// Pairs of shapes whose boxes meet and of which one is awake, in order: trees by their boxes first, swept along x, then
+    /// shape by shape.
+    fn pairs(&mut self, trees: &[Tree]) -> Vec<(usize, usize)> {
+        for (tree, bounds) in self.boxes.iter_mut().enumerate() {
+            let geoms = &self.geoms[self.starts[tree]..self.starts[tree + 1]];
+            *bounds = geoms.iter().fold(Bounds::NOTHING, |sum, geom| sum.with(&geom.bounds));
+        }
+        let boxes = &self.boxes;
+        self.order.sort_by(|&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
+        let mut found = Vec::new();
+        for (place, &first) in self.order.iter().enumerate() {
+            let awake = trees[first].is_awake();
+            if self.self_colliding[first] && awake {
+                self.pairs_of(first, first, &mut found);
+            }
+            for &second in &self.order[place + 1..] {
+                if self.boxes[second].low.x > self.boxes[first].high.x {
+                    break;
+                }
+                if (awake || trees[second].is_awake()) && self.boxes[first].meets(&self.boxes[second]) {
+                    self.pairs_of(first.min(second), first.max(second), &mut found);
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    fn pairs_of(&self, first: usize, second: usize, found: &mut Vec<(usize, usize)>) {
+        for a in self.starts[first]..self.starts[first + 1] {
+            let from = if first == second { a + 1 } else { self.starts[second] };
+            for b in from..self.starts[second + 1] {
+                let (one, two) = (&self.geoms[a], &self.geoms[b]);
+                if (one.moves || two.moves) && one.bounds.meets(&two.bounds) && self.may_meet(one.body, two.body) {
+                    found.push((a, b));
+                }
+            }
+        }
+    }
+
+    fn may_meet(&self, a: BodyId, b: BodyId) -> bool {
+        a != b && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
+    }
+
+    /// Each contact takes the impulse of the nearest old contact of the same pair, every old one at most once. Both lists
+    /// stand in the order of their keys.
+    fn take_up(&mut self) {
+        let (mut start, mut old_start) = (0, 0);
+        while start < self.contacts.len() {
+            let key = self.contacts[start].key;
+            let end = start + self.contacts[start..].iter().take_while(|contact| contact.key == key).count();
+            while old_start < self.old.len() && self.old[old_start].key < key {
+                old_start += 1;
+            }
+            let old_end = old_start + self.old[old_start..].iter().take_while(|old| old.key == key).count();
+            let mut used = 0u64;
+            for contact in &mut self.contacts[start..end] {
+                let (mut best, mut nearest) = (SAME_CONTACT * SAME_CONTACT, None);
+                for (index, old) in self.old[old_start..old_end].iter().enumerate().take(64) {
+                    let square = (old.point - contact.point).length_squared();
+                    if square < best && used >> index & 1 == 0 {
+                        (best, nearest) = (square, Some(index));
+                    }
+                }
+                if let Some(index) = nearest {
+                    used |= 1 << index;
+                    let old = &self.old[old_start + index];
+                    contact.impulse = old.impulse;
+                    contact.spin_impulse = old.spin_impulse;
+                    contact.slip = old.slip;
+                }
+            }
+            old_start = old_end;
+            start = end;
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The exact solution of one frictional contact: u = A l + b with the unit cone,
+//!
+//! ```text
+//! 0 <= u_n  ⟂  l_n >= 0,   |l_t| <= l_n,   sliding: l_t = -l_n u_t / |u_t|
+//! ```
+//!
+//! The friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone and an
+//! elliptic one (two coefficients) is exact with the rule of maximum dissipation.
+
+/// What a contact or row does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// No impulse, or one at its bound: its velocity is free.
+    #[default]
+    Open,
+    /// Its velocity is nil.
+    Stick,
+    /// Pressed on and sliding.
+    Slip,
+}
+
+/// The local 3 by 3 problem, order normal, first and second tangent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cone {
+    /// A: nn, n1, n2, 11, 12, 22.
+    pub(super) a: [f64; 6],
+    inverse: [f64; 6],
+    /// Eigenvalues of the Schur complement A_tt - A_tn A_nt / A_nn, the larger first, and the cosine and sine of the first
+    /// eigenvector.
+    eigenvalues: [f64; 2],
+    cosine: f64,
+    sine: f64,
+    /// A_nt in the eigenvectors' basis.
+    coupling: [f64; 2],
+    pub(super) friction: bool,
+    pub(super) mode: Mode,
+    /// |u_t| / |l_t| of the last sliding solution, where the next search starts.
+    pub(super) slip: f64,
+}
+
+impl Cone {
+    pub(super) fn new(mut a: [f64; 6]) -> Self {
+        a[0] *= 1.0 + 1e-12;
+        let friction = a[3] + a[5] > 1e-14 * a[0];
+        if !friction {
+            return Self { a, ..Self::default() };
+        }
+        let shift = 1e-12 * (a[3] + a[5]);
+        a[3] += shift;
+        a[5] += shift;
+        let [nn, n1, n2, m11, m12, m22] = a;
+        let (s11, s12, s22) = (m11 - n1 * n1 / nn, m12 - n1 * n2 / nn, m22 - n2 * n2 / nn);
+        let (mean, half) = (0.5 * (s11 + s22), 0.5 * (s11 - s22));
+        let radius = (half * half + s12 * s12).sqrt();
+        let (mut cosine, mut sine) = (1.0, 0.0);
+        if radius > 1e-15 * mean {
+            let (x, y) = if half >= 0.0 { (half + radius, s12) } else { (s12, radius - half) };
+            let length = (x * x + y * y).sqrt();
+            (cosine, sine) = (x / length, y / length);
+        }
+        let least = 1e-13 * mean;
+        let (c00, c01, c02) = (m11 * m22 - m12 * m12, n2 * m12 - n1 * m22, n1 * m12 - n2 * m11);
+        let determinant = nn * c00 + n1 * c01 + n2 * c02;
+        let i = if determinant == 0.0 { 0.0 } else { 1.0 / determinant };
+        let rest = [(nn * m22 - n2 * n2) * i, (n1 * n2 - nn * m12) * i, (nn * m11 - n1 * n1) * i];
+        Self {
+            a,
+            inverse: [c00 * i, c01 * i, c02 * i, rest[0], rest[1], rest[2]],
+            eigenvalues: [(mean + radius).max(least), (mean - radius).max(least)],
+            cosine,
+            sine,
+            coupling: [cosine * n1 + sine * n2, -sine * n1 + cosine * n2],
+            friction,
+            mode: Mode::Open,
+            slip: 0.0,
+        }
+    }
+
+    /// The matrix alone, for what is no contact.
+    pub(super) fn bare(a: [f64; 6]) -> Self {
+        Self { a, ..Self::default() }
+    }
+
+    /// A l.
+    pub(super) fn times(&self, l: [f64; 3]) -> [f64; 3] {
+        let a = &self.a;
+        [
+            a[0] * l[0] + a[1] * l[1] + a[2] * l[2],
+            a[1] * l[0] + a[3] * l[1] + a[4] * l[2],
+            a[2] * l[0] + a[4] * l[1] + a[5] * l[2],
+        ]
+    }
+
+    /// -A⁻¹ b.
+    fn sticking(&self, b: [f64; 3]) -> [f64; 3] {
+        let v = &self.inverse;
+        [
+            -(v[0] * b[0] + v[1] * b[1] + v[2] * b[2]),
+            -(v[1] * b[0] + v[3] * b[1] + v[4] * b[2]),
+            -(v[2] * b[0] + v[4] * b[1] + v[5] * b[2]),
+        ]
+    }
+
+    /// The impulse that solves the contact for the velocity `b` it has without one.
+    pub(super) fn solve(&mut self, b: [f64; 3]) -> [f64; 3] {
+        if b[0] >= 0.0 {
+            self.mode = Mode::Open;
+            return [0.0; 3];
+        }
+        self.mode = Mode::Stick;
+        if !self.friction {
+            return [-b[0] / self.a[0], 0.0, 0.0];
+        }
+        let l = self.sticking(b);
+        if l[0] >= 0.0 && l[1] * l[1] + l[2] * l[2] <= l[0] * l[0] {
+            return l;
+        }
+        self.mode = Mode::Slip;
+        self.sliding(b)
+    }
+
+    /// Sliding: u_n = 0 and u_t = -s l_t with s > 0, that is (A~ + s) l_t = -beta. The excess |l_t(s)| - l_n(s) is positive
+    /// at 0 and negative at infinity, so there is a root; phi = l_n / |l_t| - 1 is nearly linear in s, so that Newton's
+    /// method, bracketed, needs two or three steps to rounding.
+    fn sliding(&mut self, b: [f64; 3]) -> [f64; 3] {
+        let nn = self.a[0];
+        let (t1, t2) = (b[1] - self.a[1] * b[0] / nn, b[2] - self.a[2] * b[0] / nn);
+        let beta = [self.cosine * t1 + self.sine * t2, -self.sine * t1 + self.cosine * t2];
+        let [e0, e1] = self.eigenvalues;
+        let (mut low, mut high) = (0.0f64, f64::INFINITY);
+        let mut s = if self.slip > 0.0 {
+            self.slip
+        } else {
+            let length = (beta[0] * beta[0] + beta[1] * beta[1]).sqrt();
+            (length * nn / -b[0] - e1).max(0.1 * e0)
+        };
+        let (mut x, mut y, mut normal, mut tangent) = (0.0, 0.0, 0.0, 0.0);
+        for _ in 0..60 {
+            let (i0, i1) = (1.0 / (e0 + s), 1.0 / (e1 + s));
+            (x, y) = (-beta[0] * i0, -beta[1] * i1);
+            tangent = (x * x + y * y).sqrt();
+            normal = -(b[0] + self.coupling[0] * x + self.coupling[1] * y) / nn;
+            let phi = normal / tangent - 1.0;
+            if phi.abs() < 1e-14 {
+                break;
+            }
+            if phi < 0.0 {
+                low = s;
+            } else {
+                high = s;
+            }
+            let d_tangent = -(x * x * i0 + y * y * i1) / tangent;
+            let d_normal = (self.coupling[0] * x * i0 + self.coupling[1] * y * i1) / nn;
+            let slope = (d_normal * tangent - normal * d_tangent) / (tangent * tangent);
+            let mut next = s - phi / slope;
+            if !(next > low && next < high) {
+                next = if high.is_finite() { 0.5 * (low + high) } else { 4.0 * s + e0 };
+            }
+            if (next - s).abs() <= 1e-15 * s || (high.is_finite() && high - low <= 1e-15 * high) {
+                break;
+            }
+            s = next;
+        }
+        self.slip = s;
+        let normal = normal.max(0.0);
+        let scale = if tangent > 0.0 { normal / tangent } else { 0.0 };
+        let (x, y) = (x * scale, y * scale);
+        [normal, self.cosine * x - self.sine * y, self.sine * x + self.cosine * y]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small generator of repeatable numbers in -1..1.
+    fn numbers(seed: u64) -> impl FnMut() -> f64 {
+        let mut state = seed;
+        move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        }
+    }
+
+    /// The law itself, on random positive definite A and random b: no penetration, no pull, inside the cone, sliding friction
+    /// against the slip, and nothing but one of the three cases.
+    #[test]
+    fn every_solution_obeys_coulombs_law() {
+        let mut next = numbers(7);
+        let mut seen = [0; 3];
+        for _ in 0..20_000 {
+            let rows: [[f64; 4]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+            let dot = |i: usize, j: usize| (0..4).map(|k| rows[i][k] * rows[j][k]).sum::<f64>();
+            let mut cone = Cone::new([dot(0, 0), dot(0, 1), dot(0, 2), dot(1, 1), dot(1, 2), dot(2, 2)]);
+            let b = [next(), next(), next()];
+            let l = cone.solve(b);
+            let al = cone.times(l);
+            let u = [al[0] + b[0], al[1] + b[1], al[2] + b[2]];
+            let (tangent, speed) = (l[1].hypot(l[2]), u[1].hypot(u[2]));
+            let scale = 1.0 + l[0] * (cone.a[0] + cone.a[3] + cone.a[5]);
+            assert!(l[0] >= 0.0 && u[0] > -1e-11 * scale, "{l:?} {u:?}");
+            assert!((l[0] * u[0]).abs() < 1e-11 * scale * scale, "{l:?} {u:?}");
+            assert!(tangent <= l[0] * (1.0 + 1e-11), "{l:?}");
+            match cone.mode {
+                Mode::Open => assert_eq!(l, [0.0; 3]),
+                Mode::Stick => assert!(speed < 1e-10 * scale, "{l:?} {u:?}"),
+                Mode::Slip => {
+                    let along = (l[1] * u[1] + l[2] * u[2]) / (tangent * speed).max(1e-300);
+                    assert!(l[0] == 0.0 || speed < 1e-9 || along < -1.0 + 1e-9, "{l:?} {u:?} {along}");
+                    assert!((tangent - l[0]).abs() < 1e-11 * scale);
+                }
+            }
+            seen[cone.mode as usize] += 1;
+        }
+        assert!(seen.iter().all(|&count| count > 1000), "{seen:?}");
+    }
+}

@@ -1,0 +1,315 @@
+//! Islands: trees that touch or are joined by loops, directly or over others, have one problem together; different islands
+//! know nothing of each other and may be solved on different threads with the same bits.
+
+use bevy_math::DVec3;
+use rayon::prelude::*;
+
+use super::{
+    closure::Closure,
+    collide::{Contact, Side},
+    newton::Newton,
+    problem::{Kind, Parts, Problem, Scheme},
+    solve::Outcome,
+    spatial::Spatial,
+    tree::Tree,
+};
+
+/// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias.
+const PASSES: usize = 4;
+/// What [`Islands::slots`] says of a tree that nothing moves.
+const NOWHERE: usize = usize::MAX;
+
+/// One island of this step, with the memory to solve it.
+#[derive(Debug, Default)]
+pub(super) struct Island {
+    trees: Vec<usize>,
+    contacts: Vec<usize>,
+    closures: Vec<usize>,
+    problem: Problem,
+    newton: Newton,
+    pub(super) outcome: Outcome,
+    /// True if its state was no longer finite; it has been set back and stands still.
+    pub(super) failed: bool,
+    /// Energy that it gained beside what its motors gave, J; of no meaning where it was pushed out of a penetration.
+    pub(super) gain: f64,
+    pub(super) pushed_out: bool,
+}
+
+/// All islands of this step.
+#[derive(Debug, Default)]
+pub(super) struct Islands {
+    /// Union-find over the trees.
+    parent: Vec<usize>,
+    /// Each tree's place in its island.
+    slots: Vec<usize>,
+    /// Each tree's island.
+    number: Vec<usize>,
+    islands: Vec<Island>,
+    count: usize,
+}
+
+impl Islands {
+    /// Groups the trees that contacts and closures tie together; trees that nothing moves, or that sleep, are in none.
+    pub(super) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure]) {
+        let moves = |side: Side| trees[side.tree].topology.leaf[side.link].is_some();
+        self.parent.clear();
+        self.parent.extend(0..trees.len());
+        let ties = contacts.iter().filter_map(|contact| Some((contact.a?, contact.b)));
+        for (a, b) in ties.chain(closures.iter().map(|closure| (closure.a, closure.b))) {
+            if moves(a) && moves(b) {
+                let (a, b) = (self.root(a.tree), self.root(b.tree));
+                self.parent[a.max(b)] = a.min(b);
+            }
+        }
+        self.count = 0;
+        self.slots.clear();
+        self.slots.resize(trees.len(), NOWHERE);
+        self.number.clear();
+        self.number.resize(trees.len(), NOWHERE);
+        for index in 0..trees.len() {
+            if !trees[index].is_awake() {
+                continue;
+            }
+            let root = self.root(index);
+            if root == index {
+                self.number[index] = self.count;
+                self.begin();
+            }
+            self.number[index] = self.number[root];
+            let island = &mut self.islands[self.number[root]];
+            self.slots[index] = island.trees.len();
+            island.trees.push(index);
+        }
+        let of = |side: Side| if moves(side) { self.number[side.tree] } else { NOWHERE };
+        for (index, contact) in contacts.iter().enumerate() {
+            let number = of(contact.b).min(contact.a.map_or(NOWHERE, of));
+            if number != NOWHERE {
+                self.islands[number].contacts.push(index);
+            }
+        }
+        for (index, closure) in closures.iter().enumerate() {
+            let number = of(closure.b).min(of(closure.a));
+            if number != NOWHERE {
+                self.islands[number].closures.push(index);
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        if self.islands.len() == self.count {
+            self.islands.push(Island::default());
+        }
+        let island = &mut self.islands[self.count];
+        island.trees.clear();
+        island.contacts.clear();
+        island.closures.clear();
+        self.count += 1;
+    }
+
+    fn root(&mut self, mut tree: usize) -> usize {
+        while self.parent[tree] != tree {
+            self.parent[tree] = self.parent[self.parent[tree]];
+            tree = self.parent[tree];
+        }
+        tree
+    }
+
+    /// Solves every island and moves its trees to the end of the step, on the threads of `pool` if there is one.
+    pub(super) fn solve(
+        &mut self,
+        trees: &mut [Tree],
+        contacts: &[Contact],
+        closures: &[Closure],
+        scheme: &Scheme,
+        pool: Option<&rayon::ThreadPool>,
+    ) {
+        let mut free: Vec<Option<&mut Tree>> = trees.iter_mut().map(Some).collect();
+        let slots = &self.slots;
+        let islands = self.islands[..self.count].iter_mut();
+        let work = islands.map(|island| {
+            let trees: Vec<&mut Tree> = island.trees.iter().filter_map(|&tree| free[tree].take()).collect();
+            (island, trees)
+        });
+        let solve = |(island, mut trees): (&mut Island, Vec<&mut Tree>)| {
+            island.solve(&mut trees, slots, contacts, closures, scheme);
+        };
+        match pool {
+            Some(pool) => {
+                let work: Vec<_> = work.collect();
+                pool.install(|| work.into_par_iter().with_min_len(4).for_each(solve));
+            }
+            None => work.for_each(solve),
+        }
+    }
+
+    /// The islands of this step.
+    pub(super) fn all(&self) -> &[Island] {
+        &self.islands[..self.count]
+    }
+}
+
+impl Island {
+    fn solve(
+        &mut self,
+        trees: &mut [&mut Tree],
+        slots: &[usize],
+        contacts: &[Contact],
+        closures: &[Closure],
+        scheme: &Scheme,
+    ) {
+        let mut base = 0;
+        for tree in trees.iter_mut() {
+            tree.work.base = base;
+            base += tree.topology.freedom;
+        }
+        let mut parts =
+            Parts { trees, slots, contacts, own_contacts: &self.contacts, closures, own_closures: &self.closures };
+        self.outcome = Outcome { converged: true, ..Outcome::default() };
+        for pass in 1..=PASSES {
+            self.problem.assemble(&mut parts, scheme, pass > 1);
+            if !self.problem.blocks.is_empty() {
+                self.outcome = self.problem.solve(&mut self.newton, scheme);
+            }
+            if self.hand_out(parts.trees, scheme, pass) {
+                break;
+            }
+        }
+        self.note_forces(&mut parts, scheme);
+        let corrections = self.problem.corrections(scheme);
+        for tree in parts.trees.iter_mut() {
+            if let Some(whitened) = &corrections {
+                tree.set_pseudo_velocity(whitened);
+            }
+            tree.finish(scheme.h);
+        }
+        self.failed = !parts.trees.iter().all(|tree| tree.is_finite());
+        self.gain = 0.0;
+        for tree in parts.trees.iter_mut() {
+            if self.failed {
+                tree.contain();
+            }
+            tree.settle(scheme.gravity);
+            self.gain += tree.work.energy - tree.work.kept_energy - tree.work.substep_work;
+        }
+        self.pushed_out = corrections.is_some();
+    }
+
+    /// Gives every tree its impulses. False if one of them has to be solved again, which is then prepared.
+    fn hand_out(&self, trees: &mut [&mut Tree], scheme: &Scheme, pass: usize) -> bool {
+        let mut settled = true;
+        for tree in trees {
+            let range = tree.work.base..tree.work.base + tree.topology.freedom;
+            let whitened = if self.problem.blocks.is_empty() { &[] } else { &self.problem.w[range] };
+            let unchanged = tree.take_impulses(whitened, scheme.h);
+            let impact = tree.work.impact && pass == 1;
+            if impact {
+                tree.average_bias(scheme.gravity);
+            }
+            if (impact || !unchanged) && pass < PASSES {
+                tree.set_free_velocity(scheme.h);
+                settled = false;
+            }
+        }
+        settled
+    }
+
+    /// Stops' and friction's impulses for the next step, and the joints' reactions for the reports.
+    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) {
+        for tree in parts.trees.iter_mut() {
+            if tree.topology.has_rows {
+                tree.state.row_impulses.fill([0.0; 3]);
+            }
+            tree.work.external.fill(Spatial::ZERO);
+        }
+        let rate = 1.0 / scheme.h;
+        let mut push = |side: Side, force: Spatial, point: DVec3| {
+            let Some(tree) = parts.slots.get(side.tree).and_then(|&slot| parts.trees.get_mut(slot)) else { return };
+            let lever = point - tree.work.origin;
+            tree.work.external[side.link] += Spatial::new(force.angular + lever.cross(force.linear), force.linear);
+        };
+        let mut axes = Vec::new();
+        for block in &self.problem.blocks {
+            let l = block.impulse;
+            match block.kind {
+                Kind::Contact(index) => {
+                    let contact = &parts.contacts[index];
+                    let force = Spatial::new(DVec3::ZERO, contact.impulse_of(l) * rate);
+                    push(contact.b, force, contact.point);
+                    if let Some(a) = contact.a {
+                        push(a, -force, contact.point);
+                    }
+                }
+                Kind::Rolling { contact: index, .. } | Kind::Torsion { contact: index, .. } => {
+                    let contact = &parts.contacts[index];
+                    let moment = Spatial::new(spin_impulse(block.kind, contact, l) * rate, DVec3::ZERO);
+                    push(contact.b, moment, contact.point);
+                    if let Some(a) = contact.a {
+                        push(a, -moment, contact.point);
+                    }
+                }
+                Kind::Closure(index) => {
+                    let (closure, _, row) = &self.problem.closure_rows[index];
+                    let closure = &parts.closures[*closure];
+                    let force = row.force(l[0] * rate);
+                    push(closure.b, force, row.points[1]);
+                    push(closure.a, -force, row.points[0]);
+                }
+                Kind::Axis { tree, dof, which } => axes.push((tree, dof, which, l[0])),
+            }
+        }
+        for (tree, dof, which, impulse) in axes {
+            parts.trees[tree].state.row_impulses[dof][which] = impulse;
+        }
+        for tree in parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1) {
+            tree.set_reactions(scheme.h, scheme.gravity);
+            tree.set_loads(scheme.h);
+        }
+    }
+
+    /// Gives contacts and closures what they got.
+    pub(super) fn write_back(&self, contacts: &mut [Contact], closures: &mut [Closure], scheme: &Scheme) {
+        for &contact in &self.contacts {
+            (contacts[contact].impulse, contacts[contact].spin_impulse) = (DVec3::ZERO, DVec3::ZERO);
+        }
+        for &closure in &self.closures {
+            closures[closure].impulses.clear();
+        }
+        if self.failed {
+            return;
+        }
+        for block in &self.problem.blocks {
+            let l = block.impulse;
+            match block.kind {
+                Kind::Contact(index) => {
+                    contacts[index].impulse = contacts[index].impulse_of(l);
+                    contacts[index].slip = block.cone.slip;
+                }
+                Kind::Rolling { contact, .. } | Kind::Torsion { contact, .. } => {
+                    let contact = &mut contacts[contact];
+                    contact.spin_impulse += spin_impulse(block.kind, contact, l);
+                }
+                Kind::Closure(index) => {
+                    let (closure, _, row) = &self.problem.closure_rows[index];
+                    closures[*closure].impulses.push(l[0]);
+                    closures[*closure].add(row, l[0] / scheme.h * scheme.share);
+                }
+                Kind::Axis { .. } => {}
+            }
+        }
+    }
+
+    /// True if one of its trees was hit.
+    pub(super) fn was_hit(&self, trees: &[Tree]) -> bool {
+        self.trees.iter().any(|&tree| trees[tree].work.impact)
+    }
+
+    /// Its trees.
+    pub(super) fn trees(&self) -> &[usize] {
+        &self.trees
+    }
+}
+
+/// The world angular impulse on b of a solution of rolling or torsional resistance.
+fn spin_impulse(kind: Kind, contact: &Contact, l: [f64; 3]) -> DVec3 {
+    if let Kind::Torsion { .. } = kind { contact.normal * l[0] } else { contact.rolling_impulse_of(l) }
+}

@@ -1,0 +1,274 @@
+//! Articulated dynamics of our own: robots in reduced coordinates, contacts with the exact Coulomb cone.
+
+#![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]
+#![expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is not a number goes where too large goes")]
+
+mod articulated;
+mod build;
+mod closure;
+mod collide;
+mod cone;
+mod guard;
+mod island;
+mod motion;
+mod newton;
+mod problem;
+mod report;
+mod sleep;
+mod snapshot;
+mod solve;
+mod spatial;
+mod tree;
+
+use rayon::prelude::*;
+
+use self::{
+    build::{BodyPlace, JointPlace},
+    closure::Closure,
+    collide::Collider,
+    guard::Guards,
+    island::Islands,
+    problem::Scheme,
+    tree::{Motor, State, Tree},
+};
+use super::{
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, POSITION_DAMPING,
+    POSITION_STIFFNESS, Ray, Settings, Snapshot, SnapshotError, VELOCITY_GAIN,
+};
+use crate::{
+    model::World,
+    signal::{BodyId, JointId, Timestep},
+};
+
+/// Part of a penetration that is taken out in a step.
+const CORRECTION: f64 = 0.2;
+
+/// How often a substep may be halved.
+const HALVINGS: u32 = 4;
+
+/// A world in this engine.
+pub(super) struct Dynamics {
+    trees: Vec<Tree>,
+    collider: Collider,
+    closures: Vec<Closure>,
+    islands: Islands,
+    guards: Guards,
+    /// The timestep, and the substeps that it is made in at least.
+    timestep: f64,
+    substeps: usize,
+    scheme: Scheme,
+    /// For each tree, whether it may sleep.
+    sleepers: Vec<bool>,
+    places: Vec<BodyPlace>,
+    joint_places: Vec<JointPlace>,
+    bodies: Vec<BodyState>,
+    /// The bodies as they were before the step.
+    before: Vec<BodyState>,
+    joints: Vec<JointState>,
+    contacts: Vec<ContactPoint>,
+    pool: Option<rayon::ThreadPool>,
+}
+
+impl Dynamics {
+    /// Builds the world at step 0.
+    pub(super) fn build(world: &World, timestep: Timestep, settings: &Settings) -> Result<Self, BuildError> {
+        let built = build::build(world)?;
+        let mut sleepers = vec![settings.auto_disable; built.trees.len()];
+        for (place, body) in built.bodies.iter().zip(&world.bodies) {
+            sleepers[place.tree] &= body.robot.is_none();
+        }
+        let mut engine = Self {
+            trees: built.trees,
+            collider: built.collider,
+            closures: built.closures,
+            islands: Islands::default(),
+            guards: Guards::new(world, &settings.dynamics),
+            timestep: timestep.seconds(),
+            substeps: settings.substeps,
+            scheme: Scheme {
+                h: timestep.seconds(),
+                share: 1.0,
+                gravity: world.gravity,
+                correction: CORRECTION,
+                correction_speed: settings.contact_max_correcting_velocity_m_per_s,
+                surface_layer: settings.dynamics.contact_surface_layer_m,
+                sweeps: settings.dynamics.max_sweeps,
+            },
+            sleepers,
+            places: built.bodies,
+            joint_places: built.joints,
+            bodies: world.bodies.iter().map(BodyState::at_rest).collect(),
+            before: Vec::new(),
+            joints: vec![JointState::ZERO; world.joints.len()],
+            contacts: Vec::new(),
+            pool: threads(settings.dynamics.threads),
+        };
+        engine.read_motion();
+        engine.read_loads();
+        Ok(engine)
+    }
+
+    /// Sets the length of a substep. Impulses that contacts and rows start from, and the last changes of velocity that the
+    /// next are extrapolated from, go with it.
+    fn set_substep(&mut self, h: f64) {
+        let ratio = h / self.scheme.h;
+        (self.scheme.h, self.scheme.share) = (h, h / self.timestep);
+        if ratio != 1.0 {
+            self.collider.contacts.iter_mut().for_each(|contact| contact.scale(ratio));
+            self.closures.iter_mut().flat_map(|closure| &mut closure.impulses).for_each(|impulse| *impulse *= ratio);
+            for State { row_impulses, last_dv, .. } in self.trees.iter_mut().map(|tree| &mut tree.state) {
+                row_impulses.iter_mut().flatten().chain(last_dv).for_each(|number| *number *= ratio);
+            }
+        }
+    }
+
+    /// Moves everything on by a substep, as far as that it can be undone.
+    fn advance(&mut self) {
+        let Scheme { h, gravity, .. } = self.scheme;
+        self.for_each_tree(|tree| tree.predict(h, gravity));
+        self.collider.collide(&self.trees, h);
+        self.wake_touched();
+        for closure in &mut self.closures {
+            closure.set_place(&self.trees);
+        }
+        self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
+        let (contacts, closures) = (&self.collider.contacts, &self.closures);
+        self.islands.solve(&mut self.trees, contacts, closures, &self.scheme, self.pool.as_ref());
+    }
+
+    /// Undoes the substep that was just made.
+    fn go_back(&mut self) {
+        self.for_each_tree(Tree::go_back);
+        self.collider.go_back();
+    }
+
+    /// Makes the substep that was just made count.
+    fn accept(&mut self) {
+        let share = self.scheme.share;
+        for island in self.islands.all() {
+            island.write_back(&mut self.collider.contacts, &mut self.closures, &self.scheme);
+        }
+        self.for_each_tree(|tree| tree.add_loads(share));
+        self.add_contacts();
+    }
+
+    /// Does the same to every tree that is awake, on all threads.
+    fn for_each_tree(&mut self, work: impl Fn(&mut Tree) + Sync + Send) {
+        let awake = |tree: &Tree| tree.is_awake();
+        match &self.pool {
+            Some(pool) => pool.install(|| {
+                let trees = self.trees.par_iter_mut().with_min_len(4);
+                trees.filter(|tree| awake(tree)).for_each(work);
+            }),
+            None => self.trees.iter_mut().filter(|tree| awake(tree)).for_each(work),
+        }
+    }
+}
+
+impl Engine for Dynamics {
+    fn identity(&self) -> EngineIdentity {
+        let features = "parry3d-f64 0.29 enhanced-determinism";
+        EngineIdentity { name: "dynamics", version: env!("CARGO_PKG_VERSION"), features }
+    }
+
+    fn step(&mut self) {
+        self.begin_loads();
+        let count = self.guards.substeps(&self.trees, self.timestep, self.substeps);
+        // A substep that goes wrong is made again in halves, and these again; time is counted in the smallest of them.
+        let (smallest, whole) = (self.timestep / (count << HALVINGS) as f64, 1usize << HALVINGS);
+        let (mut done, mut part) = (0, whole);
+        while done < count * whole {
+            self.set_substep(smallest * part as f64);
+            self.advance();
+            if part > 1 && self.guards.object(&self.islands, &self.trees, self.scheme.h) {
+                self.go_back();
+                part /= 2;
+                continue;
+            }
+            self.accept();
+            self.guards.after_substep(&self.islands, &self.trees);
+            done += part;
+            while part < whole && done % (2 * part) == 0 {
+                part *= 2;
+            }
+        }
+        self.fall_asleep();
+        self.before.clone_from(&self.bodies);
+        self.read_motion();
+        self.read_loads();
+        let contacts = &self.collider.contacts;
+        self.guards.after_step(&self.trees, contacts, &self.closures, &self.before, &mut self.bodies);
+    }
+
+    fn body(&self, body: BodyId) -> BodyState {
+        self.bodies[body.index()]
+    }
+
+    fn joint(&self, joint: JointId) -> JointState {
+        self.joints[joint.index()]
+    }
+
+    fn drive(&mut self, joint: JointId, axis: usize, motor: super::Motor) {
+        match self.joint_places[joint.index()] {
+            JointPlace::Tree { tree, dofs, sign, .. } => {
+                if let Some(dof) = dofs[axis] {
+                    let motor = law(motor, sign);
+                    if self.trees[tree].state.motors[dof] != motor {
+                        self.trees[tree].state.motors[dof] = motor;
+                        self.trees[tree].wake();
+                    }
+                }
+            }
+            JointPlace::Ball { .. } => {}
+            JointPlace::Closure(closure) => self.closures[closure].drive(axis, law(motor, 1.0)),
+        }
+    }
+
+    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
+        self.collider.cast_ray(&self.trees, ray)
+    }
+
+    fn contacts(&self) -> &[ContactPoint] {
+        &self.contacts
+    }
+
+    fn notices(&self) -> &[Notice] {
+        self.guards.notices()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.save()
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        self.load(snapshot)
+    }
+}
+
+/// The threads to share islands between, the present one included; one needs none. Where the system gives no more threads
+/// the same work is done on one.
+fn threads(count: usize) -> Option<rayon::ThreadPool> {
+    if count < 2 {
+        return None;
+    }
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|index| format!("island-{index}")).build();
+    pool.inspect_err(|error| tracing::warn!("islands are solved on one thread: {error}")).ok()
+}
+
+/// A motor as the implicit spring and damper that it is in the equations; `sign` is -1 where the tree counts backwards.
+fn law(motor: super::Motor, sign: f64) -> Motor {
+    match motor {
+        super::Motor::Off => Motor::OFF,
+        super::Motor::Velocity { target, max_effort } => {
+            Motor { position: 0.0, rate: sign * target, stiffness: 0.0, gain: VELOCITY_GAIN, limit: max_effort }
+        }
+        super::Motor::Position { target, max_effort } => Motor {
+            position: sign * target,
+            rate: 0.0,
+            stiffness: POSITION_STIFFNESS,
+            gain: POSITION_DAMPING,
+            limit: max_effort,
+        },
+    }
+}

@@ -1,0 +1,320 @@
+//! A tree through one step of Moreau's midpoint scheme (Moreau 1988; Jean 1999):
+//!
+//! ```text
+//! q_m  = q + h/2 v                                    drift, everything below is evaluated once, at q_m
+//! (M + h D) dv = h (tau_0 - b) + Jᵀ p                 kick; D, tau_0: implicit motors and damping; p: impulses
+//! v' = v + dv,   q' = q_m + h/2 v'                    drift
+//! ```
+//!
+//! Since q' = q + h (v + v')/2, constant acceleration is exact, and q and v belong to the same instant. The midpoints follow
+//! semi-implicit Euler, so implicit motors and contacts are as robust as they are there. The scheme is of second order for
+//! smooth motion; b is taken at v + dv_last/2, the velocity extrapolated to the middle of the step.
+
+use bevy_math::DVec3;
+
+use super::{
+    spatial::Spatial,
+    tree::{Link, LinkJoint, Tree},
+};
+use crate::signal::BodyId;
+
+/// How far beyond its limit a motor's law must be to count as saturated.
+const SATURATION_MARGIN: f64 = 1e-12;
+
+impl Tree {
+    /// Drifts half a step and assembles everything at the midpoint.
+    pub(super) fn predict(&mut self, h: f64, gravity: DVec3) {
+        self.keep();
+        self.drift(0.5 * h);
+        self.place();
+        self.work.middle.copy_from_slice(&self.work.position);
+        self.set_axes();
+        self.set_mass_matrix();
+        let mut velocity = std::mem::take(&mut self.work.bias_velocity);
+        let mut bias = std::mem::take(&mut self.work.bias);
+        for ((out, v), last) in velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
+            *out = v + 0.5 * last;
+        }
+        self.inverse_dynamics(&velocity, None, gravity, false, &mut bias);
+        self.work.bias_velocity = velocity;
+        self.work.bias = bias;
+        self.work.impact = false;
+        self.work.has_pseudo = false;
+        self.work.dv_impulse.fill(0.0);
+        self.set_free_velocity(h);
+    }
+
+    /// After an impact the bias is the mean of those at the velocities before and after: half a step each. That keeps the
+    /// momentum to second order. `bias_velocity` is then the one after.
+    pub(super) fn average_bias(&mut self, gravity: DVec3) {
+        let mut after = std::mem::take(&mut self.work.bias_velocity);
+        let mut bias = std::mem::take(&mut self.work.bias);
+        let mut other = std::mem::take(&mut self.work.scratch);
+        let before = std::mem::take(&mut self.state.v);
+        for (i, out) in after.iter_mut().enumerate() {
+            *out = before[i] + self.work.dv_free[i] + self.work.dv_impulse[i];
+        }
+        self.inverse_dynamics(&before, None, gravity, false, &mut bias);
+        self.inverse_dynamics(&after, None, gravity, false, &mut other);
+        for i in 0..bias.len() {
+            bias[i] = 0.5 * (bias[i] + other[i]);
+        }
+        self.state.v = before;
+        self.work.bias_velocity = after;
+        self.work.bias = bias;
+        self.work.scratch = other;
+    }
+
+    /// Motors and damping go into the mass matrix, and the velocity without impulses follows.
+    pub(super) fn set_free_velocity(&mut self, h: f64) {
+        let mut damping = std::mem::take(&mut self.work.scratch);
+        let mut dv = std::mem::take(&mut self.work.dv_free);
+        for dof in 0..self.topology.freedom {
+            let motor = &self.state.motors[dof];
+            let law = &self.topology.laws[dof];
+            let (q, v) = (self.state.q[dof], self.state.v[dof]);
+            // Damping acts at the end of the step, a spring with the mean of its efforts at both ends of it, which keeps the
+            // energy and is stable however stiff it is.
+            let mut effort = law.stiffness * (law.rest - q) - law.damping * v;
+            let mut implicit = law.damping + 0.25 * h * law.stiffness;
+            match self.state.saturation[dof] {
+                0 if motor.is_on() => {
+                    effort += motor.stiffness * (motor.position - q - h * v) + motor.gain * (motor.rate - v);
+                    implicit += motor.gain + h * motor.stiffness;
+                }
+                0 => {}
+                side => effort += f64::from(side) * motor.limit,
+            }
+            damping[dof] = h * implicit;
+            dv[dof] = h * (effort - self.work.bias[dof]);
+        }
+        self.factorise(|dof| damping[dof]);
+        self.solve_transposed(&mut dv);
+        for (x, pivot) in dv.iter_mut().zip(&self.work.pivot) {
+            *x *= pivot;
+        }
+        self.solve_lower(&mut dv);
+        for ((out, v), dv) in self.work.v_free.iter_mut().zip(&self.state.v).zip(&dv) {
+            *out = v + dv;
+        }
+        self.work.dv_free = dv;
+        self.work.scratch = damping;
+    }
+
+    /// Takes the whitened impulses of its island and reads the motors' efforts. False if another set of motors is at its
+    /// limit than was assumed.
+    pub(super) fn take_impulses(&mut self, whitened: &[f64], h: f64) -> bool {
+        let mut dv = std::mem::take(&mut self.work.dv_impulse);
+        if whitened.is_empty() {
+            dv.fill(0.0);
+        } else {
+            self.velocity_of(whitened, &mut dv);
+        }
+        self.work.dv_impulse = dv;
+        let mut unchanged = true;
+        for dof in 0..self.topology.freedom {
+            let motor = &self.state.motors[dof];
+            if !motor.is_on() {
+                self.work.effort[dof] = 0.0;
+                continue;
+            }
+            let v = self.state.v[dof] + self.work.dv_free[dof] + self.work.dv_impulse[dof];
+            let law = motor.stiffness * (motor.position - self.state.q[dof] - h * v) + motor.gain * (motor.rate - v);
+            let bound = motor.limit * (1.0 + SATURATION_MARGIN);
+            let (old, beyond) = (self.state.saturation[dof], i8::from(law > bound) - i8::from(law < -bound));
+            // From one limit to the other it goes over the free law, which has the last word on either.
+            let side = if old == -beyond { 0 } else { beyond };
+            unchanged &= side == old;
+            self.state.saturation[dof] = side;
+            // What was exerted is what was assumed, which is within the limit once the assumption holds.
+            self.work.effort[dof] = if old == 0 { law } else { f64::from(old) * motor.limit };
+        }
+        unchanged
+    }
+
+    /// Takes the whitened velocity of its island that takes out penetration.
+    pub(super) fn set_pseudo_velocity(&mut self, whitened: &[f64]) {
+        let mut pseudo = std::mem::take(&mut self.work.pseudo);
+        self.velocity_of(&whitened[self.work.base..], &mut pseudo);
+        self.work.pseudo = pseudo;
+        self.work.has_pseudo = true;
+    }
+
+    /// Forgets the loads of the last step.
+    pub(super) fn begin_step(&mut self) {
+        self.work.loads.fill([0.0; 3]);
+        self.work.reactions.fill(Spatial::ZERO);
+        self.work.motor_work = 0.0;
+    }
+
+    /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. After
+    /// [`Tree::set_reactions`] and before [`Tree::finish`].
+    pub(super) fn set_loads(&mut self, h: f64) {
+        let (state, work) = (&self.state, &mut self.work);
+        (work.substep_work, work.imbalance) = (0.0, 0.0);
+        for dof in 0..self.topology.freedom {
+            let law = &self.topology.laws[dof];
+            let dv = work.dv_free[dof] + work.dv_impulse[dof];
+            let [lower, upper, friction] = state.row_impulses[dof];
+            let passive = law.stiffness * (law.rest - state.q[dof] - 0.25 * h * dv) - law.damping * (state.v[dof] + dv)
+                + friction / h
+                - law.armature * dv / h;
+            let stop = (lower - upper) / h;
+            work.substep_loads[dof] = [work.effort[dof], stop, passive];
+            work.substep_work += h * work.effort[dof] * (state.v[dof] + 0.5 * dv);
+        }
+        // The books must balance: what a joint transmits along an axis is what is exerted there.
+        for (link, joint) in self.topology.links.iter().enumerate().skip(1) {
+            for dof in joint.dof..joint.dof + joint.joint.freedom() {
+                let [motor, stop, passive] = work.substep_loads[dof];
+                let (reaction, sum) = (work.axis[dof].dot(work.force[link]), motor + stop + passive);
+                let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + work.force[link].linear.length();
+                work.imbalance = work.imbalance.max((reaction - sum).abs() / size);
+            }
+        }
+    }
+
+    /// Adds the loads of a substep that counts, a `share` of the step's means.
+    pub(super) fn add_loads(&mut self, share: f64) {
+        let work = &mut self.work;
+        work.motor_work += work.substep_work;
+        for (loads, now) in work.loads.iter_mut().zip(&work.substep_loads) {
+            (0..3).for_each(|k| loads[k] += share * now[k]);
+        }
+        if self.topology.links.len() > 1 {
+            for (reaction, now) in work.reactions.iter_mut().zip(&work.substep_reactions) {
+                *reaction += *now * share;
+            }
+        }
+    }
+
+    /// Keeps everything that the step starts from.
+    fn keep(&mut self) {
+        let (state, kept) = (&self.state, &mut self.work.kept);
+        (kept.root_position, kept.root_rotation) = (state.root_position, state.root_rotation);
+        kept.q.clone_from(&state.q);
+        kept.balls.clone_from(&state.balls);
+        kept.v.clone_from(&state.v);
+        kept.last_dv.clone_from(&state.last_dv);
+        kept.saturation.clone_from(&state.saturation);
+        kept.row_impulses.clone_from(&state.row_impulses);
+        self.work.kept_energy = self.work.energy;
+    }
+
+    /// Goes back to what the step started from.
+    pub(super) fn go_back(&mut self) {
+        let (state, kept) = (&mut self.state, &self.work.kept);
+        (state.root_position, state.root_rotation) = (kept.root_position, kept.root_rotation);
+        state.q.clone_from(&kept.q);
+        state.balls.clone_from(&kept.balls);
+        state.v.clone_from(&kept.v);
+        state.last_dv.clone_from(&kept.last_dv);
+        state.saturation.clone_from(&kept.saturation);
+        state.row_impulses.clone_from(&kept.row_impulses);
+        self.work.energy = self.work.kept_energy;
+    }
+
+    /// False if any number of the state is none.
+    pub(super) fn is_finite(&self) -> bool {
+        let state = &self.state;
+        let sum: f64 = state.v.iter().chain(&state.q).sum();
+        // A sum of finite numbers can overflow only where they are out of all measure.
+        sum.is_finite() && state.root_position.is_finite() && state.root_rotation.is_finite()
+    }
+
+    /// Stands still where it was at the start of the step.
+    pub(super) fn contain(&mut self) {
+        self.go_back();
+        let (state, work) = (&mut self.state, &mut self.work);
+        state.v.fill(0.0);
+        state.last_dv.fill(0.0);
+        state.saturation.fill(0);
+        state.row_impulses.fill([0.0; 3]);
+        work.substep_loads.fill([0.0; 3]);
+        work.substep_reactions.fill(Spatial::ZERO);
+        work.substep_work = 0.0;
+    }
+
+    /// The largest rate of any of its joints that turns, and the body it moves.
+    pub(super) fn fastest_turn(&self) -> (f64, Option<BodyId>) {
+        let rate = |link: &Link| {
+            let rates = &self.state.v[link.dof..link.dof + link.joint.freedom()];
+            match link.joint {
+                LinkJoint::Revolute(_) => rates[0].abs(),
+                LinkJoint::Spherical(_) => rates.iter().map(|rate| rate * rate).sum::<f64>().sqrt(),
+                LinkJoint::Free | LinkJoint::Weld | LinkJoint::Prismatic(_) => 0.0,
+            }
+        };
+        let each = self.topology.links.iter().map(|link| (rate(link), link.body));
+        each.fold((0.0, None), |fastest, next| if next.0 > fastest.0 { next } else { fastest })
+    }
+
+    /// Kinetic and whole energy, J. After [`Tree::set_velocities`].
+    pub(super) fn set_energy(&mut self, gravity: DVec3) {
+        let (state, work) = (&self.state, &mut self.work);
+        let (mut kinetic, mut potential) = (0.0, 0.0);
+        for (index, link) in self.topology.links.iter().enumerate().filter(|(_, link)| link.mass > 0.0) {
+            let (velocity, centre) = (work.velocity[index], work.position[index]);
+            let spin = work.matrix[index].transpose() * velocity.angular;
+            let speed = velocity.at(centre - work.origin);
+            kinetic += 0.5 * (link.mass * speed.length_squared() + (link.principal * spin).dot(spin));
+            potential -= link.mass * gravity.dot(centre);
+        }
+        for (dof, law) in self.topology.laws.iter().enumerate() {
+            let stretch = law.rest - state.q[dof];
+            kinetic += 0.5 * law.armature * state.v[dof] * state.v[dof];
+            potential += 0.5 * law.stiffness * stretch * stretch;
+        }
+        (work.kinetic, work.energy) = (kinetic, kinetic + potential);
+    }
+
+    /// Ends the step: kicks, and drifts the second half.
+    pub(super) fn finish(&mut self, h: f64) {
+        let (state, work) = (&mut self.state, &self.work);
+        for dof in 0..self.topology.freedom {
+            let dv = work.dv_free[dof] + work.dv_impulse[dof];
+            state.v[dof] += dv;
+            state.last_dv[dof] = if work.impact { 0.0 } else { dv };
+        }
+        self.drift(0.5 * h);
+        if self.work.has_pseudo {
+            self.drift_pseudo(h);
+        }
+    }
+
+    /// What each link's joint transmits, moments about the joint's anchor, from the parent on the link: inverse dynamics at the
+    /// midpoint with the step's own bias velocity, acceleration and contact forces (`work.external`), so that the component
+    /// along an axis is what motor, stop and friction exert there to rounding. Before [`Tree::finish`].
+    pub(super) fn set_reactions(&mut self, h: f64, gravity: DVec3) {
+        let mut acceleration = std::mem::take(&mut self.work.pseudo);
+        let mut out = std::mem::take(&mut self.work.scratch);
+        let velocity = std::mem::take(&mut self.work.bias_velocity);
+        for (i, a) in acceleration.iter_mut().enumerate() {
+            *a = (self.work.dv_free[i] + self.work.dv_impulse[i]) / h;
+        }
+        if self.work.impact {
+            self.reactions_of_impact(&velocity, &acceleration, gravity, &mut out);
+        } else {
+            self.inverse_dynamics(&velocity, Some(&acceleration), gravity, true, &mut out);
+        }
+        self.work.pseudo = acceleration;
+        self.work.scratch = out;
+        self.work.bias_velocity = velocity;
+        let work = &mut self.work;
+        for (link, reaction) in work.substep_reactions.iter_mut().enumerate() {
+            let (force, lever) = (work.force[link], work.anchor[link] - work.origin);
+            *reaction = Spatial::new(force.angular - lever.cross(force.linear), force.linear);
+        }
+    }
+
+    fn reactions_of_impact(&mut self, after: &[f64], acceleration: &[f64], gravity: DVec3, out: &mut [f64]) {
+        let before = std::mem::take(&mut self.state.v);
+        self.inverse_dynamics(&before, Some(acceleration), gravity, true, out);
+        let first: Vec<Spatial> = self.work.force.clone();
+        self.inverse_dynamics(after, Some(acceleration), gravity, true, out);
+        for (force, first) in self.work.force.iter_mut().zip(&first) {
+            *force = (*force + *first) * 0.5;
+        }
+        self.state.v = before;
+    }
+}

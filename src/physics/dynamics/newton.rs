@@ -1,0 +1,304 @@
+//! A semismooth Newton step on the present sets of open, sticking and sliding blocks, by dense elimination: it ends in a few
+//! steps where Gauss-Seidel crawls (compare Acary, Brémond and Huber 2018).
+//!
+//! Sticking rows ask u = 0. Sliding contacts ask u_n = 0 and l_t + l_n u_t / |u_t| = 0, linearised and scaled by |u_t| / l_n so
+//! that all rows are velocities. The step ends where the first sticking contact reaches its cone; without that it throws
+//! contacts that share a load in many ways far about.
+
+use super::{
+    cone::{Cone, Mode},
+    problem::{Block, Kind, Problem},
+};
+
+/// Rows at most: the elimination costs their cube.
+const MOST_ROWS: usize = 240;
+/// Added to the diagonal, relative: keeps redundant rows solvable.
+const SHIFT: f64 = 1e-8;
+
+/// Memory of the elimination and of the state before it.
+#[derive(Debug, Default)]
+pub(super) struct Newton {
+    matrix: Vec<f64>,
+    rows: Vec<ActiveRow>,
+    count: usize,
+    dense: Vec<[f64; 4]>,
+    saved: Kept,
+}
+
+/// The impulses of all blocks.
+#[derive(Debug, Default)]
+struct Kept {
+    blocks: Vec<([f64; 3], Cone)>,
+    w: Vec<f64>,
+}
+
+impl Kept {
+    fn keep(&mut self, problem: &Problem) {
+        self.blocks.clear();
+        self.blocks.extend(problem.blocks.iter().map(|block| (block.impulse, block.cone)));
+        self.w.clone_from(&problem.w);
+    }
+
+    fn put_back(&self, problem: &mut Problem) {
+        for (block, (impulse, cone)) in problem.blocks.iter_mut().zip(&self.blocks) {
+            block.impulse = *impulse;
+            block.cone = *cone;
+        }
+        problem.w.clone_from(&self.w);
+    }
+}
+
+/// A block that counts, and its first row.
+#[derive(Debug, Clone, Copy)]
+struct ActiveRow {
+    block: usize,
+    row: usize,
+    count: usize,
+    slides: bool,
+}
+
+impl Newton {
+    /// Keeps the impulses.
+    pub(super) fn save(&mut self, problem: &Problem) {
+        self.saved.keep(problem);
+    }
+
+    /// Puts them back.
+    pub(super) fn restore(&self, problem: &mut Problem) {
+        self.saved.put_back(problem);
+    }
+
+    /// Finds the step from the present impulses. `None` if there is none; else how much of it may be made until the first
+    /// block comes to a bound.
+    pub(super) fn find(&mut self, problem: &Problem) -> Option<f64> {
+        self.rows.clear();
+        let mut count = 0;
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let rows = block.active_rows();
+            if rows > 0 {
+                let slides = block.cone.mode == Mode::Slip && rows == 3;
+                self.rows.push(ActiveRow { block: index, row: count, count: rows, slides });
+                count += rows;
+            }
+        }
+        self.count = count;
+        if count == 0 || count > MOST_ROWS {
+            return None;
+        }
+        self.matrix.clear();
+        self.matrix.resize(count * (count + 1), 0.0);
+        self.fill(problem, count);
+        let solved = self.linearise(problem, count) && eliminate(&mut self.matrix, count);
+        solved.then(|| self.share(problem, count))
+    }
+
+    /// A over all active rows.
+    fn fill(&mut self, problem: &Problem, count: usize) {
+        let width = count + 1;
+        self.dense.clear();
+        self.dense.resize(problem.w.len(), [0.0; 4]);
+        for from in &self.rows {
+            let source = &problem.blocks[from.block];
+            let range = source.start..source.start + source.length;
+            for (column, &index) in problem.columns[range.clone()].iter().zip(&problem.index[range.clone()]) {
+                self.dense[index as usize] = *column;
+            }
+            for to in &self.rows {
+                let target = &problem.blocks[to.block];
+                let mut a = [[0.0f64; 3]; 3];
+                let own = target.start..target.start + target.length;
+                for (y, &index) in problem.columns[own.clone()].iter().zip(&problem.index[own]) {
+                    let x = &self.dense[index as usize];
+                    for r in 0..3 {
+                        for c in 0..3 {
+                            a[r][c] += y[r] * x[c];
+                        }
+                    }
+                }
+                for r in 0..to.count {
+                    self.matrix[(to.row + r) * width + from.row..][..from.count].copy_from_slice(&a[r][..from.count]);
+                }
+            }
+            for &index in &problem.index[range] {
+                self.dense[index as usize] = [0.0; 4];
+            }
+        }
+    }
+
+    /// Right sides, compliance, and the rows of what slides.
+    fn linearise(&mut self, problem: &Problem, count: usize) -> bool {
+        let width = count + 1;
+        let matrix = &mut self.matrix;
+        for active in &self.rows {
+            let block = &problem.blocks[active.block];
+            let mut u = problem.velocity(block);
+            for c in 0..3 {
+                u[c] += block.compliance[c] * block.impulse[c];
+            }
+            let diagonal = [block.cone.a[0], block.cone.a[3], block.cone.a[5]];
+            for r in 0..active.count {
+                let row = (active.row + r) * width;
+                matrix[row + active.row + r] += block.compliance[r];
+                if r == 0 || !active.slides {
+                    matrix[row + active.row + r] += SHIFT * diagonal[r];
+                    matrix[row + count] = -u[r];
+                }
+            }
+            if !active.slides {
+                continue;
+            }
+            let speed = u[1].hypot(u[2]);
+            if speed < 1e-14 || block.impulse[0] <= 0.0 {
+                return false;
+            }
+            let (e1, e2, s) = (u[1] / speed, u[2] / speed, speed / block.impulse[0]);
+            let (first, second) = ((active.row + 1) * width, (active.row + 2) * width);
+            for c in 0..count {
+                let (x, y) = (matrix[first + c], matrix[second + c]);
+                let along = e1 * x + e2 * y;
+                matrix[first + c] = x - e1 * along;
+                matrix[second + c] = y - e2 * along;
+            }
+            matrix[first + active.row + 1] += s;
+            matrix[second + active.row + 2] += s;
+            matrix[first + active.row] += s * e1;
+            matrix[second + active.row] += s * e2;
+            matrix[first + count] = -s * (block.impulse[1] + block.impulse[0] * e1);
+            matrix[second + count] = -s * (block.impulse[2] + block.impulse[0] * e2);
+        }
+        true
+    }
+
+    /// The change of the impulses of a block.
+    fn change(&self, active: &ActiveRow, count: usize) -> [f64; 3] {
+        let at = |r: usize| if r < active.count { self.matrix[(active.row + r) * (count + 1) + count] } else { 0.0 };
+        [at(0), at(1), at(2)]
+    }
+
+    /// How much of the step may be made until the first block comes to a bound.
+    fn share(&self, problem: &Problem, count: usize) -> f64 {
+        let mut share = 1.0f64;
+        for active in &self.rows {
+            let block = &problem.blocks[active.block];
+            share = share.min(share_of(block, self.change(active, count), active));
+        }
+        if share < 1e-6 { 1.0 } else { (share * (1.0 + 1e-9)).min(1.0) }
+    }
+
+    /// Makes a share of the step that was found; what it takes out of its bounds comes back to them.
+    pub(super) fn apply(&self, problem: &mut Problem, share: f64) {
+        let count = self.count;
+        for active in &self.rows {
+            let change = self.change(active, count);
+            let normal = match problem.blocks[active.block].kind {
+                Kind::Rolling { block, .. } | Kind::Torsion { block, .. } => problem.blocks[block].impulse[0],
+                _ => 0.0,
+            };
+            let block = &mut problem.blocks[active.block];
+            for c in 0..3 {
+                block.impulse[c] += share * change[c];
+            }
+            let l = &mut block.impulse;
+            match block.kind {
+                Kind::Axis { .. } | Kind::Closure(_) => l[0] = l[0].clamp(block.low, block.high),
+                Kind::Contact(_) => {
+                    l[0] = l[0].max(0.0);
+                    let length = l[1].hypot(l[2]);
+                    if length > l[0] {
+                        let scale = l[0] / length;
+                        (l[1], l[2]) = (l[1] * scale, l[2] * scale);
+                    }
+                }
+                Kind::Rolling { .. } | Kind::Torsion { .. } => {
+                    let (length, bound) = (l[0].hypot(l[1]), block.high * normal);
+                    if length > bound {
+                        let scale = bound / length;
+                        (l[0], l[1]) = (l[0] * scale, l[1] * scale);
+                    }
+                }
+            }
+        }
+        problem.sum_up();
+    }
+}
+
+fn share_of(block: &Block, change: [f64; 3], active: &ActiveRow) -> f64 {
+    let l = block.impulse;
+    match block.kind {
+        Kind::Rolling { .. } | Kind::Torsion { .. } => 1.0,
+        Kind::Axis { .. } | Kind::Closure(_) => {
+            let end = l[0] + change[0];
+            if end > block.high {
+                (block.high - l[0]) / change[0]
+            } else if end < block.low {
+                (block.low - l[0]) / change[0]
+            } else {
+                1.0
+            }
+        }
+        Kind::Contact(_) => {
+            let normal = if l[0] + change[0] < 0.0 { l[0] / -change[0] } else { 1.0 };
+            if active.slides || active.count < 3 { normal } else { normal.min(share_to_cone(l, change)) }
+        }
+    }
+}
+
+/// The share at which l + share change leaves the unit cone: |l_t + a d_t|² = (l_n + a d_n)².
+fn share_to_cone(l: [f64; 3], d: [f64; 3]) -> f64 {
+    let a = d[1] * d[1] + d[2] * d[2] - d[0] * d[0];
+    let b = l[1] * d[1] + l[2] * d[2] - l[0] * d[0];
+    let c = l[1] * l[1] + l[2] * l[2] - l[0] * l[0];
+    if a + 2.0 * b + c <= 0.0 {
+        return 1.0;
+    }
+    let root = (b * b - a * c).max(0.0).sqrt();
+    let share = if a.abs() < 1e-300 {
+        -c / (2.0 * b)
+    } else if b > 0.0 {
+        -c / (b + root)
+    } else {
+        (root - b) / a
+    };
+    if share >= 0.0 { share } else { 1.0 }
+}
+
+/// Gaussian elimination with partial pivoting; the solution replaces the last column. False if it is singular or
+/// not finite.
+fn eliminate(matrix: &mut [f64], count: usize) -> bool {
+    let width = count + 1;
+    for c in 0..count {
+        let mut pivot = c;
+        for r in c + 1..count {
+            if matrix[r * width + c].abs() > matrix[pivot * width + c].abs() {
+                pivot = r;
+            }
+        }
+        if !(matrix[pivot * width + c].abs() > 1e-300) {
+            return false;
+        }
+        if pivot != c {
+            for k in 0..width {
+                matrix.swap(c * width + k, pivot * width + k);
+            }
+        }
+        let (top, below) = matrix.split_at_mut((c + 1) * width);
+        let pivot_row = &top[c * width..];
+        let reciprocal = 1.0 / pivot_row[c];
+        for row in below.chunks_exact_mut(width) {
+            let factor = row[c] * reciprocal;
+            if factor != 0.0 {
+                for (entry, above) in row[c..].iter_mut().zip(&pivot_row[c..]) {
+                    *entry -= factor * above;
+                }
+            }
+        }
+    }
+    for r in (0..count).rev() {
+        let mut sum = matrix[r * width + count];
+        for c in r + 1..count {
+            sum -= matrix[r * width + c] * matrix[c * width + count];
+        }
+        matrix[r * width + count] = sum / matrix[r * width + r];
+    }
+    (0..count).all(|r| matrix[r * width + count].is_finite())
+}

@@ -1,0 +1,151 @@
+//! What can be read after a step: poses and twists at its end, forces as means over it.
+
+use bevy_math::{DQuat, DVec3};
+
+use super::{
+    Dynamics,
+    build::{BodyPlace, JointPlace},
+    closure::{Closure, Load},
+    collide::{Contact, Side},
+    tree::Tree,
+};
+use crate::{
+    model::Pose,
+    physics::{BodyState, ContactPoint, JointLoad, JointState, Wrench, state::rotation_vector},
+};
+
+impl Dynamics {
+    /// Before the first substep.
+    pub(super) fn begin_loads(&mut self) {
+        self.contacts.clear();
+        for body in &mut self.bodies {
+            (body.force, body.torque) = (DVec3::ZERO, DVec3::ZERO);
+        }
+        self.for_each_tree(Tree::begin_step);
+        for closure in &mut self.closures {
+            closure.load = Load::default();
+        }
+    }
+
+    /// Adds the contacts of a substep to the list, those that press, and to the bodies' wrenches, torques about the centres
+    /// of mass.
+    pub(super) fn add_contacts(&mut self) {
+        let rate = self.scheme.share / self.scheme.h;
+        for contact in self.collider.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO) {
+            let (force, torque) = (contact.impulse * rate, contact.spin_impulse * rate);
+            let mut body = |side: Side, sign: f64| {
+                let tree = &self.trees[side.tree];
+                let id = tree.topology.links[side.link].body?;
+                let lever = contact.point - tree.work.middle[side.link];
+                let state = &mut self.bodies[id.index()];
+                state.force += force * sign;
+                state.torque += (torque + lever.cross(force)) * sign;
+                Some(id)
+            };
+            let bodies = [contact.a.and_then(|side| body(side, -1.0)), body(contact.b, 1.0)];
+            let Contact { point, normal, gap, .. } = *contact;
+            self.contacts.push(ContactPoint { bodies, point, normal, gap, wrench: Wrench { force, torque } });
+        }
+    }
+
+    /// Reads where everything is and how it moves.
+    pub(super) fn read_motion(&mut self) {
+        for (place, state) in self.places.iter().zip(&mut self.bodies) {
+            read_body(&self.trees[place.tree], place, state);
+        }
+        for (place, state) in self.joint_places.iter().zip(&mut self.joints) {
+            match *place {
+                JointPlace::Tree { tree, link, dofs, sign } => read_axes(&self.trees[tree], link, dofs, sign, state),
+                JointPlace::Ball { tree, link, dof, ball, frame, sign } => {
+                    read_ball(&self.trees[tree], link, dof, ball, frame, sign, state);
+                }
+                JointPlace::Closure(closure) => {
+                    let closure = &mut self.closures[closure];
+                    closure.set_place(&self.trees);
+                    read_closure(closure, &self.trees, state);
+                }
+            }
+        }
+    }
+
+    /// Reads what the joints transmit.
+    pub(super) fn read_loads(&mut self) {
+        for (place, state) in self.joint_places.iter().zip(&mut self.joints) {
+            let (mut stop, mut passive) = ([0.0; 3], [0.0; 3]);
+            let reaction = match *place {
+                JointPlace::Tree { tree, link, dofs, sign } => {
+                    let work = &self.trees[tree].work;
+                    for (axis, dof) in dofs.into_iter().enumerate() {
+                        let Some(dof) = dof else { continue };
+                        let [motor, stops, rest] = work.loads[dof];
+                        (state.effort[axis], stop[axis], passive[axis]) = (sign * motor, sign * stops, sign * rest);
+                    }
+                    let reaction = work.reactions[link];
+                    Wrench { force: reaction.linear * sign, torque: reaction.angular * sign }
+                }
+                JointPlace::Ball { tree, link, sign, .. } => {
+                    let reaction = self.trees[tree].work.reactions[link];
+                    Wrench { force: reaction.linear * sign, torque: reaction.angular * sign }
+                }
+                JointPlace::Closure(closure) => {
+                    let load = &self.closures[closure].load;
+                    (state.effort, stop, passive) = (load.effort, load.stop, load.passive);
+                    Wrench { force: load.force, torque: load.torque }
+                }
+            };
+            state.load = Some(JointLoad { stop, passive, reaction });
+        }
+    }
+}
+
+fn read_body(tree: &Tree, place: &BodyPlace, state: &mut BodyState) {
+    let work = &tree.work;
+    let world_from_link = Pose { translation: work.position[place.link], rotation: work.rotation[place.link] };
+    state.pose = world_from_link.then(&place.frame);
+    let velocity = work.velocity[place.link];
+    state.linear_velocity = velocity.at(world_from_link.translation - work.origin);
+    state.angular_velocity = velocity.angular;
+}
+
+fn read_axes(tree: &Tree, link: usize, dofs: [Option<usize>; 3], sign: f64, state: &mut JointState) {
+    state.anchor = tree.work.anchor[link];
+    for (axis, dof) in dofs.into_iter().enumerate() {
+        let Some(dof) = dof else { continue };
+        state.position[axis] = sign * tree.state.q[dof];
+        state.rate[axis] = sign * tree.state.v[dof];
+    }
+}
+
+/// A ball joint reads the rotation vector and the angular velocity of the child relative to the parent, along the joint's
+/// axes as the parent carries them.
+fn read_ball(tree: &Tree, link: usize, dof: usize, ball: usize, frame: DQuat, sign: f64, state: &mut JointState) {
+    state.anchor = tree.work.anchor[link];
+    let turn = frame.inverse() * tree.state.balls[ball] * frame;
+    let v = &tree.state.v[dof..dof + 3];
+    let mut rate = frame.inverse() * DVec3::new(v[0], v[1], v[2]);
+    if sign < 0.0 {
+        rate = turn.inverse() * rate;
+    }
+    state.position = (rotation_vector(turn) * sign).to_array();
+    state.rate = (rate * sign).to_array();
+}
+
+fn read_closure(closure: &Closure, trees: &[Tree], state: &mut JointState) {
+    let place = &closure.place;
+    state.anchor = place.child.translation;
+    let velocity = |side: Side| {
+        let work = &trees[side.tree].work;
+        (work.velocity[side.link], work.origin)
+    };
+    let ((parent, at_parent), (child, at_child)) = (velocity(closure.a), velocity(closure.b));
+    let relative = if closure.linear {
+        child.at(state.anchor - at_child) - parent.at(state.anchor - at_parent)
+    } else {
+        child.angular - parent.angular
+    };
+    let (coordinates, rates) = (closure.coordinates(), place.parent.rotation.inverse() * relative);
+    for axis in (0..3).filter(|&axis| closure.axes[axis].is_some()) {
+        state.position[axis] = coordinates[axis];
+        state.rate[axis] = rates[axis];
+    }
+}

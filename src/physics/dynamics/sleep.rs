@@ -1,0 +1,76 @@
+//! Sleep: objects that have come to rest together are left as they are until something touches them. Their contacts and
+//! forces stay what they were, so nothing that is read changes.
+
+use super::{Dynamics, tree::Tree};
+
+/// At rest is what moves more slowly than this, m/s and rad/s, for so long, s.
+const REST_SPEED: f64 = 0.01;
+const REST_TIME: f64 = 0.5;
+
+impl Tree {
+    /// Ends its sleep.
+    pub(super) fn wake(&mut self) {
+        self.state.asleep = false;
+        self.state.rest = 0.0;
+    }
+
+    fn is_at_rest(&self) -> bool {
+        let work = &self.work;
+        let still = |link: usize| {
+            let velocity = work.velocity[link];
+            velocity.angular.length() < REST_SPEED
+                && velocity.at(work.position[link] - work.origin).length() < REST_SPEED
+        };
+        (0..self.topology.links.len()).all(still)
+    }
+}
+
+impl Dynamics {
+    /// Islands whose trees have all been at rest long enough fall asleep together.
+    pub(super) fn fall_asleep(&mut self) {
+        if !self.sleepers.contains(&true) {
+            return;
+        }
+        for island in self.islands.all() {
+            let mut all = true;
+            for &tree in island.trees() {
+                let rests = self.sleepers[tree] && self.trees[tree].is_at_rest();
+                let state = &mut self.trees[tree].state;
+                state.rest = if rests { state.rest + self.timestep } else { 0.0 };
+                all &= state.rest >= REST_TIME;
+            }
+            if all {
+                for &tree in island.trees() {
+                    let tree = &mut self.trees[tree];
+                    tree.state.asleep = true;
+                    tree.state.v.fill(0.0);
+                    tree.state.last_dv.fill(0.0);
+                    tree.settle(self.scheme.gravity);
+                }
+            }
+        }
+    }
+
+    /// Wakes what sleeps and is touched by, or joined to, something awake, and all that it leans on.
+    pub(super) fn wake_touched(&mut self) {
+        if !self.trees.iter().any(|tree| tree.state.asleep) {
+            return;
+        }
+        let contacts = self.collider.contacts.iter().filter_map(|contact| Some((contact.a?.tree, contact.b.tree)));
+        let closures = self.closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
+        let ties: Vec<(usize, usize)> = contacts.chain(closures).collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &(a, b) in &ties {
+                for (one, other) in [(a, b), (b, a)] {
+                    if self.trees[one].is_awake() && self.trees[other].state.asleep {
+                        self.trees[other].wake();
+                        self.trees[other].predict(self.scheme.h, self.scheme.gravity);
+                        changed = true;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Block Gauss-Seidel with exact local solutions (nonsmooth contact dynamics, Jean and Moreau 1992), finished by semismooth
+//! Newton steps, and what belongs to an impact and to penetration.
+
+use super::{
+    cone::Mode,
+    newton::Newton,
+    problem::{Block, Kind, Problem, Scheme},
+};
+
+/// A solution is found when no visit of the last sweep changed a velocity by more than this, m/s or rad/s.
+const TOLERANCE: f64 = 1e-10;
+/// After [`PATIENCE`] sweeps this will do.
+const ACCEPTED: f64 = 1e-6;
+const PATIENCE: usize = 16;
+/// Sweeps before the first Newton step.
+const NEWTON_AFTER: usize = 4;
+/// A Newton step is kept if the residual is at most this much larger.
+const NEWTON_MARGIN: f64 = 1.05;
+/// Sweeps after it at most, and by how much each of them must contract to be followed by another.
+const NEWTON_SWEEPS: usize = 8;
+const CONTRACTION: f64 = 0.8;
+/// Sweeps of the pass that takes out penetration.
+const CORRECTION_SWEEPS: usize = 20;
+
+/// How a solve went.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Outcome {
+    pub(super) sweeps: usize,
+    /// Largest change of a velocity in the last sweep, m/s or rad/s.
+    pub(super) residual: f64,
+    pub(super) converged: bool,
+}
+
+impl Problem {
+    /// Solves for all impulses, from those the blocks have.
+    pub(super) fn solve(&mut self, newton: &mut Newton, scheme: &Scheme) -> Outcome {
+        let mut outcome = self.iterate(newton, scheme);
+        if self.blocks.iter().any(|block| block.without_bounce != 0.0) {
+            outcome = self.keep_energy(newton, scheme, outcome);
+        }
+        // Rounding of forces beyond all measure is beyond all tolerance.
+        let sane = self.blocks.iter().all(|block| block.impulse[0].abs() < 1e9);
+        if cfg!(debug_assertions) && outcome.converged && sane {
+            self.check();
+        }
+        outcome
+    }
+
+    fn iterate(&mut self, newton: &mut Newton, scheme: &Scheme) -> Outcome {
+        let (mut sweeps, mut next, mut residual) = (0, NEWTON_AFTER, f64::INFINITY);
+        while sweeps < scheme.sweeps {
+            sweeps += 1;
+            residual = self.sweep();
+            if residual < TOLERANCE || (sweeps >= PATIENCE && residual < ACCEPTED) {
+                break;
+            }
+            if sweeps >= next {
+                let (made, reached) = self.newton_step(newton, residual);
+                sweeps += made;
+                let better = reached <= NEWTON_MARGIN * residual;
+                if better {
+                    residual = reached;
+                }
+                if residual < TOLERANCE {
+                    break;
+                }
+                next = sweeps + if better { 2 } else { (sweeps / 2).clamp(4, 20) };
+            }
+        }
+        // The largest change does not show what is not a number.
+        let finite = self.w.iter().all(|w| w.is_finite());
+        Outcome { sweeps, residual, converged: finite && residual < ACCEPTED }
+    }
+
+    /// Makes the Newton step as far as the first bound and some sweeps after it, as long as they contract: what is nearly
+    /// redundant otherwise drifts towards that bound by the same small amount in every sweep. Keeps the result if it is not
+    /// worse than `residual`. Returns how many sweeps that took and the residual.
+    fn newton_step(&mut self, newton: &mut Newton, residual: f64) -> (usize, f64) {
+        let Some(share) = newton.find(self) else { return (0, f64::INFINITY) };
+        newton.save(self);
+        newton.apply(self, share);
+        let (mut sweeps, mut reached) = (1, self.sweep());
+        while reached > NEWTON_MARGIN * residual && sweeps < NEWTON_SWEEPS {
+            let next = self.sweep();
+            sweeps += 1;
+            let contracts = next < CONTRACTION * reached;
+            reached = next;
+            if !contracts {
+                break;
+            }
+        }
+        // Not a number is no better either.
+        if !(reached <= NEWTON_MARGIN * residual) {
+            newton.restore(self);
+            reached = f64::INFINITY;
+        }
+        (sweeps, reached)
+    }
+
+    /// Visits every block once and returns the largest change of velocity.
+    fn sweep(&mut self) -> f64 {
+        let mut largest = 0.0f64;
+        for place in 0..self.blocks.len() {
+            let bound = match self.blocks[place].kind {
+                Kind::Rolling { block, .. } | Kind::Torsion { block, .. } => {
+                    self.blocks[place].high * self.blocks[block].impulse[0]
+                }
+                _ => 0.0,
+            };
+            let block = &mut self.blocks[place];
+            let range = block.start..block.start + block.length;
+            let (columns, index) = (&self.columns[range.clone()], &self.index[range]);
+            let mut u = [block.bias[0], block.bias[1], block.bias[2], 0.0];
+            for (column, &index) in columns.iter().zip(index) {
+                let w = self.w[index as usize];
+                for c in 0..4 {
+                    u[c] += column[c] * w;
+                }
+            }
+            for c in 0..3 {
+                u[c] += block.compliance[c] * block.impulse[c];
+            }
+            let l = block.visit([u[0], u[1], u[2]], bound);
+            let change = [l[0] - block.impulse[0], l[1] - block.impulse[1], l[2] - block.impulse[2]];
+            if change == [0.0; 3] {
+                continue;
+            }
+            block.impulse = l;
+            for (column, &index) in columns.iter().zip(index) {
+                self.w[index as usize] += column[0] * change[0] + column[1] * change[1] + column[2] * change[2];
+            }
+            let du = block.cone.times(change);
+            largest = largest.max(du[0].abs()).max(du[1].abs()).max(du[2].abs());
+        }
+        largest
+    }
+
+    /// Newton's law of restitution with friction can create energy. The work of the impulses in this scheme is exactly
+    /// W = sum of l · (u before + u after) / 2. If it is positive, the solution is blended with the one without restitution,
+    /// which always dissipates, with the largest share of restitution that is passive. Both lie in the convex cones, so
+    /// every blend does; W is quadratic in the share.
+    fn keep_energy(&mut self, newton: &mut Newton, scheme: &Scheme, first: Outcome) -> Outcome {
+        let bouncing = self.impulses_and_velocities();
+        let scale: f64 = bouncing.iter().map(|(l, u)| dot(*l, *u).abs()).sum();
+        if self.work(&bouncing) <= 1e-9 * scale {
+            return first;
+        }
+        for block in &mut self.blocks {
+            block.bias[0] += block.without_bounce;
+        }
+        let outcome = self.iterate(newton, scheme);
+        let plain = self.impulses_and_velocities();
+        let c0 = self.work(&plain).min(0.0);
+        let (mut c1, mut c2) = (0.0, 0.0);
+        for ((bounce, plain), block) in bouncing.iter().zip(&plain).zip(&self.blocks) {
+            for c in 0..3 {
+                let (dl, du) = (bounce.0[c] - plain.0[c], bounce.1[c] - plain.1[c]);
+                c2 += 0.5 * dl * du;
+                c1 += 0.5 * (dl * (block.before[c] + plain.1[c]) + plain.0[c] * du);
+            }
+        }
+        let root = (c1 * c1 - 4.0 * c2 * c0).max(0.0).sqrt();
+        let share = if c2.abs() > 1e-300 { ((root - c1) / (2.0 * c2)).clamp(0.0, 1.0) } else { 0.0 };
+        for (block, (bounce, plain)) in self.blocks.iter_mut().zip(bouncing.iter().zip(&plain)) {
+            for c in 0..3 {
+                block.impulse[c] = (1.0 - share) * plain.0[c] + share * bounce.0[c];
+            }
+        }
+        self.sum_up();
+        Outcome {
+            sweeps: first.sweeps + outcome.sweeps,
+            residual: first.residual.max(outcome.residual),
+            converged: first.converged && outcome.converged,
+        }
+    }
+
+    fn work(&self, solution: &[([f64; 3], [f64; 3])]) -> f64 {
+        let pairs = solution.iter().zip(&self.blocks);
+        pairs.map(|((l, u), block)| 0.5 * (dot(*l, block.before) + dot(*l, *u))).sum()
+    }
+
+    /// Impulse and velocity after it of every block, without restitution's and gaps' part in it.
+    fn impulses_and_velocities(&self) -> Vec<([f64; 3], [f64; 3])> {
+        let of = |block: &Block| {
+            let u = self.velocity(block);
+            (block.impulse, std::array::from_fn(|c| u[c] - block.bias[c] + block.free[c]))
+        };
+        self.blocks.iter().map(of).collect()
+    }
+
+    /// Pseudo-velocities, whitened, that take out a part of the penetration in the following drift. They touch normals and
+    /// stops only and never the velocities, so they give no kinetic energy and do not disturb friction. `None` if nothing
+    /// penetrates.
+    pub(super) fn corrections(&self, scheme: &Scheme) -> Option<Vec<f64>> {
+        let counts = |block: &Block| match block.kind {
+            Kind::Contact(_) => block.compliance[0] == 0.0,
+            Kind::Rolling { .. } | Kind::Torsion { .. } => false,
+            Kind::Axis { .. } | Kind::Closure(_) => block.low == 0.0,
+        };
+        if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
+            return None;
+        }
+        let target = |block: &Block| {
+            let depth = -block.gap - scheme.surface_layer;
+            if depth > 0.0 {
+                (scheme.correction * depth / scheme.h).min(scheme.correction_speed)
+            } else {
+                -self.velocity(block)[0].max(0.0)
+            }
+        };
+        let targets: Vec<f64> = self.blocks.iter().map(target).collect();
+        let mut impulses = vec![0.0; self.blocks.len()];
+        let mut w = vec![0.0; self.w.len()];
+        for _ in 0..CORRECTION_SWEEPS {
+            for (place, block) in self.blocks.iter().enumerate().filter(|(_, block)| counts(block)) {
+                let range = block.start..block.start + block.length;
+                let columns = self.columns[range.clone()].iter().zip(&self.index[range]);
+                let u = columns.clone().fold(-targets[place], |u, (y, &i)| u + y[0] * w[i as usize]);
+                let impulse = (impulses[place] - u / block.cone.a[0]).max(0.0);
+                let change = impulse - impulses[place];
+                impulses[place] = impulse;
+                if change != 0.0 {
+                    columns.for_each(|(y, &i)| w[i as usize] += y[0] * change);
+                }
+            }
+        }
+        Some(w)
+    }
+
+    /// Panics where a converged solution breaks the law of contact by more than the tolerance explains.
+    fn check(&self) {
+        for block in &self.blocks {
+            let Kind::Contact(_) = block.kind else { continue };
+            let (u, l) = (self.velocity(block), block.impulse);
+            let tangent = l[1].hypot(l[2]);
+            assert!(l[0] >= 0.0 && tangent <= l[0] * (1.0 + 1e-9), "a contact's impulse {l:?} is outside of its cone");
+            let slack = 1e-4 + block.without_bounce.abs();
+            let normal = u[0] + block.compliance[0] * l[0];
+            assert!(normal >= -slack, "a contact closes at {normal} m/s after the solve");
+            assert!(l[0] == 0.0 || normal.abs() <= slack, "a contact opens at {normal} m/s and still presses");
+        }
+    }
+}
+
+impl Block {
+    /// The impulse that solves the block for the velocity `u` it has with its present one.
+    fn visit(&mut self, u: [f64; 3], bound: f64) -> [f64; 3] {
+        match self.kind {
+            Kind::Contact(_) => {
+                let own = self.cone.times(self.impulse);
+                self.cone.solve([u[0] - own[0], u[1] - own[1], u[2] - own[2]])
+            }
+            Kind::Rolling { .. } | Kind::Torsion { .. } => {
+                let own = self.cone.times(self.impulse);
+                let (l, held) = within_disc(&self.cone.a, [u[0] - own[0], u[1] - own[1]], bound);
+                self.cone.mode = if held { Mode::Stick } else { Mode::Open };
+                [l[0], l[1], 0.0]
+            }
+            Kind::Axis { .. } | Kind::Closure(_) => {
+                if self.cone.a[0] <= 0.0 {
+                    self.cone.mode = Mode::Open;
+                    return [0.0; 3];
+                }
+                let l = self.impulse[0] - u[0] / self.cone.a[0];
+                self.cone.mode = if l < self.low || l > self.high { Mode::Open } else { Mode::Stick };
+                [l.clamp(self.low, self.high), 0.0, 0.0]
+            }
+        }
+    }
+}
+
+/// The impulse within |l| <= bound that brings A l + b to nil, or as near as it comes in the sense of the least energy, and
+/// whether it does: otherwise (A + s) l = -b with |l| = bound.
+fn within_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
+    if bound <= 0.0 {
+        return ([0.0; 2], false);
+    }
+    // A single row has nothing in its second.
+    let at = |s: f64| {
+        let (p, q, r) = (a[0] + s, a[1], if a[3] > 0.0 { a[3] + s } else { 1.0 });
+        let scale = -1.0 / (p * r - q * q);
+        let l = [scale * (r * b[0] - q * b[1]), scale * (p * b[1] - q * b[0])];
+        let slope = [-scale * (r * l[0] - q * l[1]), -scale * (p * l[1] - q * l[0])];
+        (l, l[0] * slope[0] + l[1] * slope[1])
+    };
+    let (mut l, mut fall) = at(0.0);
+    if l[0].hypot(l[1]) <= bound {
+        return (l, true);
+    }
+    // 1/|l| is nearly linear in s and concave, so Newton's method from 0 comes to the root from one side.
+    let mut s = 0.0;
+    for _ in 0..30 {
+        let length = l[0].hypot(l[1]);
+        let step = (length / bound - 1.0) * length * length / fall;
+        if !(step > 1e-15 * s) {
+            break;
+        }
+        s += step;
+        (l, fall) = at(s);
+    }
+    let scale = bound / l[0].hypot(l[1]);
+    ([l[0] * scale, l[1] * scale], false)
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}

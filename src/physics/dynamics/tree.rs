@@ -1,0 +1,475 @@
+//! One kinematic tree in reduced coordinates: its links, its state, and where everything is.
+//!
+//! A tree hangs on a free root with six degrees of freedom (world linear velocity of its centre of mass, world angular
+//! velocity) or on a body that nothing moves. Each link's frame stands in its centre of mass along its principal axes. A
+//! joint with several axes is a chain of hinges over links without mass; a ball joint has three degrees of freedom, the
+//! relative angular velocity in the parent link's axes.
+//!
+//! Degrees of freedom are numbered root outwards, so each one's ancestors form a chain. Matrices over a tree keep only the
+//! entries of a row's ancestors, ordered by depth, the diagonal last: [`Topology::row`] says where row i starts,
+//! `chain[row[i]..]` lists the ancestors. Since a row is indexed by depth, and so is every ancestor's, the factorisation in
+//! `articulated` runs over contiguous memory without any index.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use super::spatial::{Spatial, SpatialInertia, rotation_about, rotation_by};
+use crate::signal::BodyId;
+
+/// How a link may move relative to its parent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum LinkJoint {
+    /// A root that floats.
+    Free,
+    /// Not at all; as a root, a body that nothing moves.
+    Weld,
+    /// Turns about an axis, given in the parent's frame.
+    Revolute(DVec3),
+    /// Slides along an axis, given in the parent's frame.
+    Prismatic(DVec3),
+    /// Turns any way; the number is its place among the tree's ball joints.
+    Spherical(usize),
+}
+
+impl LinkJoint {
+    /// Degrees of freedom.
+    pub(super) fn freedom(self) -> usize {
+        match self {
+            Self::Free => 6,
+            Self::Weld => 0,
+            Self::Revolute(_) | Self::Prismatic(_) => 1,
+            Self::Spherical(_) => 3,
+        }
+    }
+}
+
+/// A rigid link.
+#[derive(Debug, Clone)]
+pub(super) struct Link {
+    pub(super) parent: Option<usize>,
+    pub(super) joint: LinkJoint,
+    /// Its first degree of freedom.
+    pub(super) dof: usize,
+    /// The joint's origin in the parent's frame and in its own.
+    pub(super) anchor_in_parent: DVec3,
+    pub(super) anchor: DVec3,
+    /// `parent_from_link` at coordinate zero.
+    pub(super) turn: DQuat,
+    pub(super) mass: f64,
+    /// Principal moments of inertia.
+    pub(super) principal: DVec3,
+    /// The body it is; `None` for a link between two hinges of one joint.
+    pub(super) body: Option<BodyId>,
+}
+
+/// A motor law, effort = clamp(stiffness (position - q') + gain (rate - q̇'), ±limit), taken at the end of the step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Motor {
+    pub(super) position: f64,
+    pub(super) rate: f64,
+    pub(super) stiffness: f64,
+    pub(super) gain: f64,
+    pub(super) limit: f64,
+}
+
+impl Motor {
+    pub(super) const OFF: Self = Self { position: 0.0, rate: 0.0, stiffness: 0.0, gain: 0.0, limit: 0.0 };
+
+    pub(super) fn is_on(&self) -> bool {
+        self.limit > 0.0 && (self.stiffness > 0.0 || self.gain > 0.0)
+    }
+}
+
+/// What an axis resists with by itself, and where it ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AxisLaw {
+    pub(super) lower: f64,
+    pub(super) upper: f64,
+    /// Viscous damping, N m s/rad or N s/m.
+    pub(super) damping: f64,
+    /// Dry friction, N m or N.
+    pub(super) friction: f64,
+    /// A spring, N m/rad or N/m, and where it rests.
+    pub(super) stiffness: f64,
+    pub(super) rest: f64,
+    /// Inertia of the rotor, kg m² or kg.
+    pub(super) armature: f64,
+}
+
+impl Default for AxisLaw {
+    fn default() -> Self {
+        Self {
+            lower: f64::NEG_INFINITY,
+            upper: f64::INFINITY,
+            damping: 0.0,
+            friction: 0.0,
+            stiffness: 0.0,
+            rest: 0.0,
+            armature: 0.0,
+        }
+    }
+}
+
+/// What never changes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Topology {
+    pub(super) links: Vec<Link>,
+    /// Number of degrees of freedom.
+    pub(super) freedom: usize,
+    /// Ancestors of each degree of freedom.
+    pub(super) depth: Vec<usize>,
+    /// Where its packed row starts.
+    pub(super) row: Vec<usize>,
+    /// The ancestors, root first, itself last.
+    pub(super) chain: Vec<u32>,
+    /// The last degree of freedom that moves each link, if any.
+    pub(super) leaf: Vec<Option<usize>>,
+    pub(super) laws: Vec<AxisLaw>,
+    /// True if any axis has stops or dry friction.
+    pub(super) has_rows: bool,
+    /// Number of ball joints.
+    pub(super) balls: usize,
+}
+
+/// What a snapshot holds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    pub(super) root_position: DVec3,
+    pub(super) root_rotation: DQuat,
+    /// Joint coordinates; those of the free root and of ball joints are not used.
+    pub(super) q: Vec<f64>,
+    /// Orientation of each ball joint, `parent_from_link` without the turn at zero.
+    pub(super) balls: Vec<DQuat>,
+    pub(super) v: Vec<f64>,
+    /// Change of velocity in the last step, zero after an impact.
+    pub(super) last_dv: Vec<f64>,
+    pub(super) motors: Vec<Motor>,
+    /// -1 or 1 for a motor at its limit.
+    pub(super) saturation: Vec<i8>,
+    /// Impulses of lower stop, upper stop and dry friction in the last step.
+    pub(super) row_impulses: Vec<[f64; 3]>,
+    /// Seconds it has been at rest.
+    pub(super) rest: f64,
+    pub(super) asleep: bool,
+}
+
+impl State {
+    /// Whether it is one of the same tree.
+    pub(super) fn fits(&self, other: &Self) -> bool {
+        let counts = |state: &Self| {
+            let State { q, balls, v, last_dv, motors, saturation, row_impulses, .. } = state;
+            [q.len(), balls.len(), v.len(), last_dv.len(), motors.len(), saturation.len(), row_impulses.len()]
+        };
+        counts(self) == counts(other)
+    }
+}
+
+/// What a step computes on the way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    /// The common point of all spatial quantities: the root at the middle of the step.
+    pub(super) origin: DVec3,
+    /// Pose of each link, and the world position of its joint's origin.
+    pub(super) position: Vec<DVec3>,
+    pub(super) rotation: Vec<DQuat>,
+    pub(super) matrix: Vec<DMat3>,
+    /// Where the links were at the middle of the step.
+    pub(super) middle: Vec<DVec3>,
+    pub(super) anchor: Vec<DVec3>,
+    /// Spatial axis of each degree of freedom.
+    pub(super) axis: Vec<Spatial>,
+    pub(super) inertia: Vec<SpatialInertia>,
+    pub(super) composite: Vec<SpatialInertia>,
+    pub(super) velocity: Vec<Spatial>,
+    pub(super) acceleration: Vec<Spatial>,
+    pub(super) force: Vec<Spatial>,
+    /// Contact forces on each link about the common point, for the reactions.
+    pub(super) external: Vec<Spatial>,
+    /// The mass matrix and its factor, packed rows.
+    pub(super) mass: Vec<f64>,
+    pub(super) factor: Vec<f64>,
+    /// Reciprocals of the pivots and their square roots.
+    pub(super) pivot: Vec<f64>,
+    pub(super) root_pivot: Vec<f64>,
+    pub(super) bias: Vec<f64>,
+    /// The velocity the bias was taken at; after an impact, the second of two.
+    pub(super) bias_velocity: Vec<f64>,
+    /// Change of velocity without impulses, and that of the impulses.
+    pub(super) dv_free: Vec<f64>,
+    pub(super) dv_impulse: Vec<f64>,
+    pub(super) v_free: Vec<f64>,
+    pub(super) effort: Vec<f64>,
+    /// Velocities that only move, to take out penetration.
+    pub(super) pseudo: Vec<f64>,
+    pub(super) scratch: Vec<f64>,
+    pub(super) has_pseudo: bool,
+    pub(super) impact: bool,
+    /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
+    /// moment about its anchor.
+    pub(super) loads: Vec<[f64; 3]>,
+    pub(super) reactions: Vec<Spatial>,
+    /// The same of the last substep alone.
+    pub(super) substep_loads: Vec<[f64; 3]>,
+    pub(super) substep_reactions: Vec<Spatial>,
+    /// How far the reactions along the axes are from what is exerted there, as a share of it.
+    pub(super) imbalance: f64,
+    /// What the motors gave in the step and in the last substep, and the energy after it, J.
+    pub(super) motor_work: f64,
+    pub(super) substep_work: f64,
+    pub(super) energy: f64,
+    /// The kinetic part of it.
+    pub(super) kinetic: f64,
+    /// What the last substep started from.
+    pub(super) kept: State,
+    pub(super) kept_energy: f64,
+    /// First of its unknowns in its island.
+    pub(super) base: usize,
+}
+
+/// A tree.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tree {
+    pub(super) topology: Topology,
+    pub(super) state: State,
+    pub(super) work: Work,
+}
+
+impl Tree {
+    /// Adds a link, `link.dof` excepted, and returns its number.
+    pub(super) fn push(&mut self, mut link: Link) -> usize {
+        let topology = &mut self.topology;
+        let index = topology.links.len();
+        link.dof = topology.freedom;
+        let mut parent = link.parent.and_then(|parent| topology.leaf[parent]);
+        for _ in 0..link.joint.freedom() {
+            let dof = topology.freedom;
+            topology.row.push(topology.chain.len());
+            topology.depth.push(parent.map_or(0, |parent| topology.depth[parent] + 1));
+            if let Some(parent) = parent {
+                let start = topology.row[parent];
+                topology.chain.extend_from_within(start..=start + topology.depth[parent]);
+            }
+            topology.chain.push(u32::try_from(dof).expect("fewer degrees of freedom than memory could hold"));
+            topology.laws.push(AxisLaw::default());
+            topology.freedom += 1;
+            parent = Some(dof);
+        }
+        topology.leaf.push(parent);
+        if let LinkJoint::Spherical(_) = link.joint {
+            link.joint = LinkJoint::Spherical(topology.balls);
+            topology.balls += 1;
+        }
+        topology.links.push(link);
+        self.resize();
+        index
+    }
+
+    fn resize(&mut self) {
+        let (freedom, links, entries) = (self.topology.freedom, self.topology.links.len(), self.topology.chain.len());
+        let (state, work) = (&mut self.state, &mut self.work);
+        for numbers in [&mut state.q, &mut state.v, &mut state.last_dv] {
+            numbers.resize(freedom, 0.0);
+        }
+        state.balls.resize(self.topology.balls, DQuat::IDENTITY);
+        state.motors.resize(freedom, Motor::OFF);
+        state.saturation.resize(freedom, 0);
+        state.row_impulses.resize(freedom, [0.0; 3]);
+        for numbers in [
+            &mut work.pivot,
+            &mut work.root_pivot,
+            &mut work.bias,
+            &mut work.bias_velocity,
+            &mut work.dv_free,
+            &mut work.dv_impulse,
+            &mut work.v_free,
+            &mut work.effort,
+            &mut work.pseudo,
+            &mut work.scratch,
+        ] {
+            numbers.resize(freedom, 0.0);
+        }
+        work.axis.resize(freedom, Spatial::ZERO);
+        work.loads.resize(freedom, [0.0; 3]);
+        work.reactions.resize(links, Spatial::ZERO);
+        work.substep_loads.resize(freedom, [0.0; 3]);
+        work.substep_reactions.resize(links, Spatial::ZERO);
+        work.mass.resize(entries, 0.0);
+        work.factor.resize(entries, 0.0);
+        work.position.resize(links, DVec3::ZERO);
+        work.anchor.resize(links, DVec3::ZERO);
+        work.middle.resize(links, DVec3::ZERO);
+        work.rotation.resize(links, DQuat::IDENTITY);
+        work.matrix.resize(links, DMat3::IDENTITY);
+        work.inertia.resize(links, SpatialInertia::default());
+        work.composite.resize(links, SpatialInertia::default());
+        for spatial in [&mut work.velocity, &mut work.acceleration, &mut work.force, &mut work.external] {
+            spatial.resize(links, Spatial::ZERO);
+        }
+    }
+
+    /// True if its root floats.
+    pub(super) fn is_free(&self) -> bool {
+        self.topology.links[0].joint == LinkJoint::Free
+    }
+
+    /// True for a single body that floats.
+    pub(super) fn is_single(&self) -> bool {
+        self.topology.links.len() == 1 && self.is_free()
+    }
+
+    /// False for a tree that nothing moves, and for one that sleeps.
+    pub(super) fn is_awake(&self) -> bool {
+        self.topology.freedom > 0 && !self.state.asleep
+    }
+
+    /// The six rates of a free root.
+    pub(super) fn root_motion(v: &[f64]) -> Spatial {
+        Spatial::new(DVec3::new(v[3], v[4], v[5]), DVec3::new(v[0], v[1], v[2]))
+    }
+
+    /// Moves on for `h` seconds at its velocity.
+    pub(super) fn drift(&mut self, h: f64) {
+        if self.is_single() {
+            self.drift_single(h);
+        } else {
+            integrate(&self.topology, &mut self.state, None, h);
+        }
+    }
+
+    /// Moves on for `h` seconds at the pseudo-velocity that takes out penetration.
+    pub(super) fn drift_pseudo(&mut self, h: f64) {
+        integrate(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
+    }
+
+    /// The half step of a single body keeps its angular momentum L = I w exactly: the turn is that of the mean of the angular
+    /// velocities before and after (Heun), the velocity after is I⁻¹ L. The kick then has no gyroscopic term.
+    fn drift_single(&mut self, h: f64) {
+        let principal = self.topology.links[0].principal;
+        let state = &mut self.state;
+        let before = DVec3::new(state.v[3], state.v[4], state.v[5]);
+        state.root_position += DVec3::new(state.v[0], state.v[1], state.v[2]) * h;
+        if before == DVec3::ZERO {
+            return;
+        }
+        let rotation = state.root_rotation;
+        let momentum = rotation * (principal * (rotation.inverse() * before));
+        let velocity = |rotation: DQuat| rotation * ((rotation.inverse() * momentum) / principal);
+        let first = rotation_by(before * h) * rotation;
+        let turned = (rotation_by((before + velocity(first)) * (0.5 * h)) * rotation).normalize();
+        let after = velocity(turned);
+        state.root_rotation = turned;
+        state.v[3..6].copy_from_slice(after.as_ref());
+    }
+
+    /// Forward kinematics: the pose of every link.
+    pub(super) fn place(&mut self) {
+        let (links, state, work) = (&self.topology.links, &self.state, &mut self.work);
+        for (index, link) in links.iter().enumerate() {
+            let (position, rotation) = match link.parent {
+                None => {
+                    work.anchor[index] = state.root_position;
+                    (state.root_position, state.root_rotation)
+                }
+                Some(parent) => {
+                    let (base, turn) = (&work.matrix[parent], work.rotation[parent]);
+                    let mut anchor = work.position[parent] + *base * link.anchor_in_parent;
+                    let rotation = match link.joint {
+                        LinkJoint::Free | LinkJoint::Weld => turn * link.turn,
+                        LinkJoint::Revolute(axis) => turn * rotation_about(axis, state.q[link.dof]) * link.turn,
+                        LinkJoint::Spherical(ball) => turn * state.balls[ball] * link.turn,
+                        LinkJoint::Prismatic(axis) => {
+                            anchor += *base * (axis * state.q[link.dof]);
+                            turn * link.turn
+                        }
+                    };
+                    work.anchor[index] = anchor;
+                    (anchor - rotation * link.anchor, rotation)
+                }
+            };
+            work.position[index] = position;
+            work.rotation[index] = rotation;
+            work.matrix[index] = DMat3::from_quat(rotation);
+        }
+    }
+
+    /// The spatial axes about the common point, at the present pose.
+    pub(super) fn set_axes(&mut self) {
+        let (links, work) = (&self.topology.links, &mut self.work);
+        work.origin = self.state.root_position;
+        for (index, link) in links.iter().enumerate() {
+            let dof = link.dof;
+            let lever = work.anchor[index] - work.origin;
+            match (link.joint, link.parent) {
+                (LinkJoint::Free, _) => {
+                    for (k, unit) in DVec3::AXES.into_iter().enumerate() {
+                        work.axis[k] = Spatial::new(DVec3::ZERO, unit);
+                        work.axis[3 + k] = Spatial::new(unit, DVec3::ZERO);
+                    }
+                }
+                (LinkJoint::Revolute(axis), Some(parent)) => {
+                    let axis = work.matrix[parent] * axis;
+                    work.axis[dof] = Spatial::new(axis, lever.cross(axis));
+                }
+                (LinkJoint::Prismatic(axis), Some(parent)) => {
+                    work.axis[dof] = Spatial::new(DVec3::ZERO, work.matrix[parent] * axis);
+                }
+                (LinkJoint::Spherical(_), Some(parent)) => {
+                    for k in 0..3 {
+                        let axis = work.matrix[parent].col(k);
+                        work.axis[dof + k] = Spatial::new(axis, lever.cross(axis));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Everything that is read of the present state.
+    pub(super) fn settle(&mut self, gravity: DVec3) {
+        self.place();
+        self.set_axes();
+        self.set_velocities();
+        self.set_energy(gravity);
+    }
+
+    /// The spatial velocity of every link about the common point, for the velocities `v` of the state. After [`Tree::set_axes`].
+    pub(super) fn set_velocities(&mut self) {
+        let (links, v, work) = (&self.topology.links, &self.state.v, &mut self.work);
+        for (index, link) in links.iter().enumerate() {
+            work.velocity[index] = match (link.parent, link.joint) {
+                (None, LinkJoint::Free) => Self::root_motion(v),
+                (None, _) => Spatial::ZERO,
+                (Some(parent), joint) => {
+                    let mut velocity = work.velocity[parent];
+                    for dof in link.dof..link.dof + joint.freedom() {
+                        velocity += work.axis[dof] * v[dof];
+                    }
+                    velocity
+                }
+            };
+        }
+    }
+}
+
+/// Adds `h` times the velocities, or `other` instead of them, to the coordinates.
+fn integrate(topology: &Topology, state: &mut State, other: Option<&[f64]>, h: f64) {
+    let State { root_position, root_rotation, q, balls, v, .. } = state;
+    let v = other.unwrap_or(v);
+    let mut first = 0;
+    if topology.links[0].joint == LinkJoint::Free {
+        *root_position += DVec3::new(v[0], v[1], v[2]) * h;
+        *root_rotation = (rotation_by(DVec3::new(v[3], v[4], v[5]) * h) * *root_rotation).normalize();
+        first = 6;
+    }
+    for (q, v) in q[first..].iter_mut().zip(&v[first..]) {
+        *q += h * v;
+    }
+    if !balls.is_empty() {
+        for link in &topology.links {
+            if let LinkJoint::Spherical(ball) = link.joint {
+                let rate = DVec3::new(v[link.dof], v[link.dof + 1], v[link.dof + 2]);
+                balls[ball] = (rotation_by(rate * h) * balls[ball]).normalize();
+            }
+        }
+    }
+}

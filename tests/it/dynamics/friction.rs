@@ -1,0 +1,250 @@
+//! Coulomb friction in two dimensions.
+//!
+//! What slides is braked by mu N against its motion, whatever its shape and wherever it heads: a body of 10 m/s with mu = 0.5
+//! is at 10 - 0.5 g t after t seconds and stops after v²/(2 mu g), on its heading and without turning. With two coefficients
+//! the force is the one of the ellipse that brakes most (maximum dissipation): F = -N (mu1² v1, mu2² v2)/|(mu1 v1, mu2 v2)|. A
+//! robot with all joints locked is one body on four feet: on a slope of tan a = 1.2 that runs at 45 degrees to its wheels it
+//! slides with g (sin a - mu cos a), straight down the slope.
+
+use bevy_math::DVec3;
+use simpartner::{
+    model::{CrossFriction, FrictionDirection, JointKind, Material, Shape},
+    physics::Motor,
+    signal::{BodyId, JointId},
+};
+
+use super::{G, build, on_plane, position, run, steps, velocity};
+use crate::{
+    rover::{self, Legs, Wheel},
+    scene::{self, ball, body, cube, joint},
+};
+
+#[test]
+fn a_sliding_body_is_braked_against_its_motion() {
+    for h in [0.001, 0.01] {
+        for (name, size) in [("cube", DVec3::ONE), ("bar", DVec3::new(2.0, 0.5, 0.4))] {
+            for degrees in [0.0f64, 45.0] {
+                let mut world = on_plane(scene::world());
+                world.bodies.push(body(name, 1.0, Some(Shape::Box { size }), DVec3::new(0.0, size.y / 2.0, 0.0)));
+                world.bodies[0].material.friction = 0.5;
+                let (sine, cosine) = degrees.to_radians().sin_cos();
+                world.bodies[0].linear_velocity = DVec3::new(10.0 * cosine, 0.0, -10.0 * sine);
+                let mut engine = build(&world, h);
+                let (mut worst, mut heading) = (0.0f64, 0.0);
+                for step in 1..=steps(h, 2.0) {
+                    run(&mut *engine, h, h);
+                    let v = velocity(&*engine, 0);
+                    worst = worst.max((v.length() - (10.0 - 0.5 * G * step as f64 * h)).abs());
+                    if step == steps(h, 1.0) {
+                        heading = (-v.z).atan2(v.x).to_degrees();
+                    }
+                }
+                run(&mut *engine, h, 1.0);
+                let end = position(&*engine, 0);
+                let stop = end.x.hypot(end.z) - 100.0 / G;
+                let yaw = engine.body(BodyId::new(0)).angular_velocity.y.abs();
+                println!(
+                    "{name} slides at {degrees} degrees, h {h}: speed {worst:.1e} m/s off at most, heading {heading:.6}, \
+                     stops {stop:+.1e} m off"
+                );
+                assert!(worst < 1e-9, "{worst}");
+                assert!((heading - degrees).abs() < 5e-5, "{heading}");
+                assert!(stop.abs() < 2.0 * G * h * h, "{stop}");
+                assert!(yaw < 1e-9 && velocity(&*engine, 0).length() < 1e-9, "{yaw}");
+            }
+        }
+    }
+}
+
+/// (0.5, 0.1) along the body's x and z, at 5 m/s and 45 degrees: the direction of motion turns towards x. The reference is the
+/// differential equation, integrated apart from the engine with 100 000 steps of Heun's method.
+#[test]
+fn two_direction_friction_follows_maximum_dissipation() {
+    for degrees in [0.0f64, 45.0, 90.0] {
+        let (sine, cosine) = degrees.to_radians().sin_cos();
+        let (mut x, mut z) = (5.0 * cosine, 5.0 * sine);
+        let rate = |x: f64, z: f64| {
+            let length = (0.5 * x).hypot(0.1 * z);
+            if length > 0.0 { (-0.25 * G * x / length, -0.01 * G * z / length) } else { (0.0, 0.0) }
+        };
+        let k = 0.5 / 100_000.0;
+        for _ in 0..100_000 {
+            let first = rate(x, z);
+            let second = rate(x + k * first.0, z + k * first.1);
+            (x, z) = (x + 0.5 * k * (first.0 + second.0), z + 0.5 * k * (first.1 + second.1));
+        }
+        let mut world = on_plane(scene::world());
+        world.plane.as_mut().unwrap().material.across = None;
+        world.bodies.push(body("cube", 1.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+        let across = CrossFriction { coefficient: 0.1, direction: FrictionDirection::Along(DVec3::X) };
+        world.bodies[0].material = Material { friction: 0.5, across: Some(across), ..Material::default() };
+        world.bodies[0].linear_velocity = DVec3::new(5.0 * cosine, 0.0, 5.0 * sine);
+        let mut engine = build(&world, 0.001);
+        run(&mut *engine, 0.001, 0.5);
+        let v = velocity(&*engine, 0);
+        println!("friction (0.5, 0.1) at {degrees} degrees: ({:.5}, {:.5}), reference ({x:.5}, {z:.5})", v.x, v.z);
+        assert!((v.x - x).abs() < 4e-4 && (v.z - z).abs() < 4e-4, "{v} {x} {z}");
+    }
+}
+
+/// A locked wheel with mu = 0.8 in the direction it would roll in and 0.2 along its axle, whichever way it is turned.
+#[test]
+fn friction_across_an_axle_turns_with_the_wheel() {
+    for yaw in [0.0f64, 0.7] {
+        for (along, coefficient) in [(true, 0.8), (false, 0.2)] {
+            let mut world = on_plane(scene::world());
+            world.bodies.push(body("sledge", 1.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+            let across = CrossFriction { coefficient: 0.2, direction: FrictionDirection::AcrossAxle(DVec3::Z) };
+            world.bodies[0].material = Material { friction: 0.8, across: Some(across), ..Material::default() };
+            let rotation = bevy_math::DQuat::from_rotation_y(yaw);
+            world.bodies[0].pose.rotation = rotation;
+            let direction = rotation * if along { DVec3::X } else { DVec3::Z };
+            world.bodies[0].linear_velocity = direction * 5.0;
+            let mut engine = build(&world, 0.001);
+            run(&mut *engine, 0.001, 0.5);
+            let v = velocity(&*engine, 0);
+            let expected = direction * (5.0 - coefficient * G * 0.5);
+            assert!((v - expected).length() < 1e-9, "{v} {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
+    for wheel in [Wheel::Ball, Wheel::Cylinder] {
+        for h in [0.001, 0.01] {
+            let mut world = on_plane(scene::world());
+            let angle = 1.2f64.atan();
+            let down = angle.sin() * 0.5f64.sqrt() * G;
+            let rover = rover::add_with(&mut world, DVec3::ZERO, wheel, Legs::Held);
+            world.gravity = DVec3::new(down, -G * angle.cos(), -down);
+            let mut engine = build(&world, h);
+            for joint in rover.joints() {
+                engine.drive(joint, 2, Motor::Position { target: 0.0, max_effort: 1e6 });
+            }
+            for _ in 0..steps(h, 1.0) {
+                engine.step();
+            }
+            let total =
+                rover.bodies().fold(DVec3::ZERO, |sum, id| sum + engine.body(id).linear_velocity * world.body(id).mass);
+            let v = total / rover::MASS;
+            let (speed, heading) = (v.x.hypot(v.z), (-v.z).atan2(v.x).to_degrees());
+            println!("locked robot, {wheel:?}, h {h}: {speed:.4} m/s at {heading:.3} degrees (2.5121 at 45)");
+            assert!((speed - 2.5121).abs() < 2e-3, "{speed}");
+            assert!((heading - 45.0).abs() < 0.05, "{heading}");
+        }
+    }
+}
+
+/// A ball that rolls is held back by the torque Crr N r: with I = 2/5 m r² its speed falls by Crr g / (1 + 2/5).
+#[test]
+fn rolling_friction_brakes_and_then_holds() {
+    for h in [0.001, 0.01] {
+        let mut world = on_plane(scene::world());
+        world.bodies.push(body("ball", 2.0, ball(0.2), DVec3::new(0.0, 0.2, 0.0)));
+        world.bodies[0].material = Material { rolling_friction: 0.02, ..Material::default() };
+        world.bodies[0].linear_velocity = DVec3::new(1.0, 0.0, 0.0);
+        world.bodies[0].angular_velocity = DVec3::new(0.0, 0.0, -5.0);
+        let mut engine = build(&world, h);
+        run(&mut *engine, h, 2.0);
+        let expected = 1.0 - 0.02 * G / 1.4 * 2.0;
+        let v = velocity(&*engine, 0).x;
+        println!("rolling friction, h {h}: {v:.9} m/s after 2 s, {expected:.9} by the law");
+        assert!((v - expected).abs() < 1e-9, "{v}");
+        run(&mut *engine, h, 10.0);
+        let place = position(&*engine, 0);
+        run(&mut *engine, h, 5.0);
+        assert!((position(&*engine, 0) - place).length() < 1e-9, "it stands once it stands");
+    }
+}
+
+/// A top on its tip is held back by the torque c N about the normal: its spin falls by c m g / I.
+#[test]
+fn torsional_friction_brakes_a_spin() {
+    let mut world = on_plane(scene::world());
+    world.bodies.push(body("top", 2.0, ball(0.2), DVec3::new(0.0, 0.2, 0.0)));
+    world.bodies[0].material = Material { torsional_friction: 0.01, ..Material::default() };
+    world.bodies[0].angular_velocity = DVec3::new(0.0, 20.0, 0.0);
+    let mut engine = build(&world, 0.001);
+    run(&mut *engine, 0.001, 1.0);
+    let expected = 20.0 - 0.01 * 2.0 * G / (0.4 * 2.0 * 0.04);
+    let spin = engine.body(BodyId::new(0)).angular_velocity.y;
+    println!("torsional friction: {spin:.9} rad/s after 1 s, {expected:.9} by the law");
+    assert!((spin - expected).abs() < 1e-9, "{spin}");
+    let pressing = engine.contacts().iter().map(|contact| contact.wrench.torque.y).sum::<f64>();
+    assert!((pressing + 0.01 * 2.0 * G).abs() < 1e-9, "{pressing}");
+}
+
+/// Soft ground: k x = m g / 4 in each of four points, and the damped spring comes to rest there.
+#[test]
+fn a_soft_contact_sinks_by_its_weight() {
+    for h in [0.001, 0.01] {
+        let mut world = on_plane(scene::world());
+        world.bodies.push(body("cube", 4.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+        world.bodies[0].material = Material { stiffness: 2000.0, damping: 50.0, ..Material::default() };
+        let mut engine = build(&world, h);
+        run(&mut *engine, h, 10.0);
+        let (sunk, force) = (0.25 - position(&*engine, 0).y, engine.body(BodyId::new(0)).force.y);
+        println!("soft contact, h {h}: sunk by {sunk:.9} m ({:.9})", G / 2000.0);
+        assert!((sunk - G / 2000.0).abs() < 1e-9 && (force - 4.0 * G).abs() < 1e-8, "{sunk} {force}");
+    }
+}
+
+/// Slip: a held body creeps with the slip coefficient times the force, and what slides is braked as without it.
+#[test]
+fn slip_is_creep_by_force() {
+    let mut world = on_plane(scene::world());
+    world.gravity = DVec3::new(1.0, -G, 0.0);
+    world.bodies.push(body("cube", 4.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+    world.bodies[0].material = Material { slip: 1e-3, ..Material::default() };
+    let mut engine = build(&world, 0.001);
+    run(&mut *engine, 0.001, 2.0);
+    let v = velocity(&*engine, 0).x;
+    // Four points share the force of 4 N.
+    assert!((v - 1e-3).abs() < 1e-9, "{v}");
+}
+
+/// Wheels of cylinders touch with two rims that share the load in many ways. A slip of 1e-5 m/s for each newton settles how,
+/// and the robot drives straight; without it rounding decides, and the path bends a little.
+#[test]
+fn cylinder_wheels_drive_straight() {
+    for h in [0.001, 0.01] {
+        for slip in [0.0, 1e-5] {
+            let mut world = on_plane(scene::world());
+            let rover = rover::add(&mut world, DVec3::ZERO, Wheel::Cylinder);
+            world.bodies.iter_mut().for_each(|body| body.material.slip = slip);
+            let mut engine = build(&world, h);
+            for step in 0..steps(h, 10.0) {
+                // Started gently, so that no wheel spins.
+                rover.drive(&mut *engine, (4.0 * step as f64 * h).min(4.0));
+                engine.step();
+            }
+            let end = position(&*engine, 0);
+            println!("cylinder wheels, slip {slip}, 10 s at 0.94 m/s, h {h}: {:+.1e} m off to the side", end.z);
+            assert!(end.z.abs() < if slip > 0.0 { 1e-5 } else { 1e-2 }, "{}", end.z);
+            assert!((velocity(&*engine, 0).x - 0.94).abs() < 1e-4);
+        }
+    }
+}
+
+/// A hinged wheel that a motor drives: the ground's friction on it is what the motor's torque asks for.
+#[test]
+fn friction_of_a_driven_wheel_is_torque_over_radius() {
+    let mut world = on_plane(scene::world());
+    world.bodies.push(body("wall", 1.0, None, DVec3::new(0.0, 0.3, 0.0)));
+    world.bodies[0].fixed = true;
+    world.bodies.push(body("arm", 0.5, ball(0.05), DVec3::new(0.0, 0.3, 0.0)));
+    world.bodies[1].collision = None;
+    world.bodies[1].shape = None;
+    world.bodies.push(body("wheel", 5.0, ball(0.3), DVec3::new(0.0, 0.3, 0.0)));
+    let lift = bevy_math::DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+    let mut slider = joint("slider", JointKind::Slider, 0, 1, DVec3::new(0.0, 0.3, 0.0));
+    slider.frame = lift;
+    world.joints.push(slider);
+    world.joints.push(joint("axle", JointKind::Hinge, 1, 2, DVec3::new(0.0, 0.3, 0.0)));
+    let mut engine = build(&world, 0.001);
+    engine.drive(JointId::new(1), 2, Motor::Velocity { target: -100.0, max_effort: 3.0 });
+    run(&mut *engine, 0.001, 1.0);
+    let force = engine.body(BodyId::new(2)).force;
+    assert!((force.x - 10.0).abs() < 1e-9 && (force.y - 5.5 * G).abs() < 1e-9, "{force}");
+}

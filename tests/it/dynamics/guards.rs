@@ -1,0 +1,186 @@
+//! What watches over a step: everything out of the ordinary is told with its bodies and its figure, and nothing that cannot
+//! be is ever read.
+
+use bevy_math::DVec3;
+use simpartner::{
+    model::{JointKind, Material, Shape},
+    physics::{DynamicsSettings, Engine, Guard, Motor, Notice},
+    signal::{BodyId, JointId},
+};
+
+use super::{build, build_with, on_plane, position, roads, steps};
+use crate::{
+    rover::{self, Wheel},
+    scene::{self, ball, body, cube, joint},
+};
+
+fn notices(engine: &mut dyn Engine, steps: usize) -> Vec<(usize, Notice)> {
+    let mut all = Vec::new();
+    for step in 0..steps {
+        engine.step();
+        all.extend(engine.notices().iter().map(|notice| (step, notice.clone())));
+    }
+    all
+}
+
+/// A free linkage that spins fast: its steps are divided while it does, and both changes are told.
+#[test]
+fn fast_joints_divide_the_step() {
+    let mut world = scene::world();
+    world.gravity = DVec3::ZERO;
+    world.bodies.push(body("hub", 1.0, ball(0.1), DVec3::ZERO));
+    world.bodies.push(body("blade", 0.1, ball(0.05), DVec3::X * 0.3));
+    world.joints.push(joint("pin", JointKind::Hinge, 0, 1, DVec3::ZERO));
+    let mut engine = build(&world, 0.01);
+    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 60.0, max_effort: 5.0 });
+    let faster = notices(&mut *engine, 100);
+    engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.0, max_effort: 5.0 });
+    let slower = notices(&mut *engine, 100);
+    assert!(faster.iter().chain(&slower).all(|(_, notice)| notice.guard == Guard::Substeps), "{faster:?}");
+    assert_eq!(
+        faster.last().map(|(_, notice)| notice.value),
+        Some(12.0),
+        "60 rad/s in 10 ms, 0.05 rad each: {faster:?}"
+    );
+    assert_eq!(slower.last().map(|(_, notice)| notice.value), Some(1.0), "{slower:?}");
+    assert_eq!(faster[0].1.bodies, [BodyId::new(1)]);
+}
+
+/// Two boxes that start in each other are told once, and pushed apart at no more than the correcting speed.
+#[test]
+fn penetration_is_told_and_taken_out() {
+    let mut world = scene::world();
+    world.gravity = DVec3::ZERO;
+    world.bodies.push(body("left", 1.0, cube(1.0), DVec3::ZERO));
+    world.bodies.push(body("right", 1.0, cube(1.0), DVec3::X * 0.9));
+    let mut engine = build(&world, 0.001);
+    let told = notices(&mut *engine, 500);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].1.guard, Guard::Penetration);
+    assert!((told[0].1.value - 0.1).abs() < 0.01 && told[0].1.bodies.len() == 2, "{told:?}");
+    let apart = position(&*engine, 1).x - position(&*engine, 0).x;
+    assert!((apart - 1.0).abs() < 1e-4, "{apart}");
+    // Pushing apart gives no speed.
+    assert!(engine.body(BodyId::new(1)).linear_velocity.length() < 1e-9);
+}
+
+#[test]
+fn a_body_that_is_too_fast_is_told_once() {
+    let mut world = scene::world();
+    world.bodies.push(body("stone", 1.0, ball(0.1), DVec3::ZERO));
+    world.bodies[0].linear_velocity = DVec3::X * 50.0;
+    let mut engine = build_with(&world, 0.001, DynamicsSettings { max_speed_m_per_s: 60.0, ..Default::default() });
+    let told = notices(&mut *engine, 6000);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].1.guard, &told[0].1.bodies[..]), (Guard::Speed, &[BodyId::new(0)][..]));
+    assert!(told[0].1.value > 60.0 && told[0].1.value < 60.1, "{told:?}");
+}
+
+/// A solver that may sweep once only does not solve a stack, and says how far it came.
+#[test]
+fn an_unconverged_solve_tells_its_residual() {
+    let mut world = on_plane(scene::world());
+    for index in 0..5 {
+        world.bodies.push(body("box", 1.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
+    }
+    let mut engine = build_with(&world, 0.001, DynamicsSettings { max_sweeps: 1, ..Default::default() });
+    let told = notices(&mut *engine, 3);
+    assert!(!told.is_empty() && told.iter().all(|(_, notice)| notice.guard == Guard::Unconverged), "{told:?}");
+    assert_eq!(told[0].1.bodies.len(), 5);
+    assert!(told[0].1.value > 1e-6);
+}
+
+/// A loop that is pulled open beyond measure, and energy that comes from nowhere, are told.
+#[test]
+fn joint_error_and_energy_have_their_limits() {
+    let mut world = scene::world();
+    world.gravity = DVec3::ZERO;
+    for index in 0..2 {
+        world.bodies.push(body("block", 1.0, cube(0.2), DVec3::X * f64::from(index)));
+        world.bodies[index as usize].angular_velocity = DVec3::Z * if index == 0 { 3.0 } else { -2.0 };
+    }
+    world.joints.push(joint("first", JointKind::Hinge, 0, 1, DVec3::X * 0.5));
+    world.joints.push(joint("second", JointKind::Hinge, 0, 1, DVec3::X * 0.5 + DVec3::Z));
+    let settings = DynamicsSettings { max_joint_error_m: 0.0, max_energy_gain_j: 0.0, ..Default::default() };
+    let mut engine = build_with(&world, 0.01, settings);
+    let told = notices(&mut *engine, 100);
+    assert!(told.iter().any(|(_, notice)| notice.guard == Guard::JointError), "{told:?}");
+    let quiet = notices(&mut *build(&world, 0.01), 100);
+    assert!(quiet.iter().all(|(_, notice)| notice.guard == Guard::Substeps), "{quiet:?}");
+}
+
+/// A drive that no number can hold: the state that is read stays finite, and the notice names the body.
+#[test]
+fn a_state_that_is_not_finite_is_never_read() {
+    for effort in [1e200, 1e300, f64::MAX] {
+        let mut world = on_plane(scene::world());
+        rover::add(&mut world, DVec3::ZERO, Wheel::Ball);
+        world.bodies.push(body("witness", 1.0, cube(0.2), DVec3::new(5.0, 0.1, 0.0)));
+        let mut engine = build(&world, 0.001);
+        engine.drive(JointId::new(1), 2, Motor::Velocity { target: effort, max_effort: effort });
+        let mut seen = false;
+        for _ in 0..200 {
+            engine.step();
+            seen |= super::diverged(&*engine);
+            for (id, _) in world.bodies() {
+                let state = engine.body(id);
+                assert!(state.pose.translation.is_finite() && state.pose.rotation.is_finite(), "{state:?}");
+                assert!(state.linear_velocity.is_finite() && state.force.is_finite(), "{state:?}");
+            }
+        }
+        assert!(seen, "{effort}");
+        let witness = position(&*engine, 14);
+        assert!((witness - DVec3::new(5.0, 0.1, 0.0)).length() < 1e-6, "what it does not touch goes on: {witness}");
+    }
+}
+
+/// Ten minutes at random over the hills, pushed at random by heavy balls: no guard but the division of steps speaks. A debug
+/// run makes one minute; `SIMPARTNER_LONG_TESTS=1` all ten.
+#[test]
+fn random_driving_on_rough_ground_rouses_no_guard() {
+    let minutes = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 10.0 } else { 1.0 };
+    let mut state = 7u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    let mut world = roads::hills();
+    // A fence keeps it on the terrain.
+    for (x, z) in [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)] {
+        let size = DVec3::new(0.5 + 50.0 * f64::abs(z), 10.0, 0.5 + 50.0 * f64::abs(x));
+        let mut wall = body("fence", 1.0, Some(Shape::Box { size }), DVec3::new(25.0 * x, 0.0, 25.0 * z));
+        (wall.fixed, wall.material) = (true, Material { friction: 0.0, ..Material::default() });
+        world.bodies.push(wall);
+    }
+    let rover = rover::add(&mut world, DVec3::new(0.0, 0.4, 0.0), Wheel::Ball);
+    let pusher = world.bodies.len();
+    for index in 0..6 {
+        let mut one = body("pusher", 3.0, ball(0.3), DVec3::new(3.0 + f64::from(index), 1.5, random() * 5.0));
+        one.material.rolling_friction = 0.02;
+        world.bodies.push(one);
+    }
+    // Each pusher hangs on three sliders driven at random, so it is a thing that shoves.
+    let mut engine = build(&world, 0.001);
+    rover.drive(&mut *engine, 0.0);
+    let mut told = Vec::new();
+    for step in 0..steps(0.001, 60.0 * minutes) {
+        if step % 500 == 0 {
+            for wheel in 0..4 {
+                let motor = Motor::Velocity { target: 8.0 * random(), max_effort: 10.0 };
+                engine.drive(rover.axle(wheel), 2, motor);
+            }
+            let steer = Motor::Position { target: 0.5 * random(), max_effort: 200.0 };
+            engine.drive(JointId::new(rover.first_joint), 2, steer);
+        }
+        engine.step();
+        told.extend(engine.notices().iter().filter(|notice| notice.guard != Guard::Substeps).cloned());
+    }
+    let end = position(&*engine, rover.first_body);
+    println!(
+        "random driving, {minutes} min: {} notices, ends at {end:.2} beside {}",
+        told.len(),
+        position(&*engine, pusher)
+    );
+    assert!(told.is_empty(), "{}: {:?}", told.len(), &told[..told.len().min(5)]);
+    assert!(end.is_finite() && end.x.abs() < 26.0 && end.z.abs() < 26.0);
+}

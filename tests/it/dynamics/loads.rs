@@ -1,0 +1,212 @@
+//! What joints transmit.
+//!
+//! A motor below its limit exerts what statics asks for, at its limit just that; a stop and dry friction likewise. The
+//! reaction of a joint is all that its child needs beside gravity and contacts to move as it does (Newton and Euler), and so
+//! its component along the axis is what motor, stop, spring, damping and friction exert there: the check that the engine's
+//! own books balance.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner::{
+    model::{Axis, FreeAxis, Inertia, JointKind, World},
+    physics::{Engine, Guard, Motor},
+    signal::{BodyId, JointId},
+};
+
+use super::{G, build, on_plane, roads, run, steps};
+use crate::{
+    rover::{self, Wheel},
+    scene::{self, ball, body, joint},
+};
+
+/// A bar of 1 m that turns about a fixed pin at the origin.
+fn arm(mass: f64, axis: FreeAxis) -> World {
+    let mut world = scene::world();
+    world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    world.bodies.push(body("arm", mass, None, DVec3::new(0.5, 0.0, 0.0)));
+    let moments = DVec3::new(0.01 / 12.0 * 2.0, 1.01 / 12.0, 1.01 / 12.0) * mass;
+    let tensor = DMat3::from_diagonal(moments);
+    world.bodies[1].inertia = Some(Inertia { centre_of_mass: DVec3::ZERO, tensor });
+    let mut hinge = joint("pin", JointKind::Hinge, 0, 1, DVec3::ZERO);
+    hinge.axes[2] = Axis::Free(axis);
+    world.joints.push(hinge);
+    world
+}
+
+#[test]
+fn a_motor_exerts_its_limit_and_says_so() {
+    for h in [0.001, 0.01, 0.02] {
+        for limit in [3.0, 6.0, 20.0] {
+            let mut world = arm(1.0, FreeAxis::default());
+            world.gravity = DVec3::ZERO;
+            let mut engine = build(&world, h);
+            engine.drive(JointId::new(0), 2, Motor::Velocity { target: 1000.0, max_effort: limit });
+            run(&mut *engine, h, 0.02);
+            let before = engine.joint(JointId::new(0)).rate[2];
+            for _ in 0..steps(h, 0.2) {
+                engine.step();
+            }
+            let state = engine.joint(JointId::new(0));
+            let effective = (state.rate[2] - before) * (1.01 / 12.0 + 0.25) / 0.2;
+            println!("motor limit {limit} N m, h {h}: {effective:.9} by the motion, {:.9} reported", state.effort[2]);
+            assert!((effective - limit).abs() < 1e-9 * limit && (state.effort[2] - limit).abs() < 1e-12, "{effective}");
+        }
+    }
+}
+
+#[test]
+fn a_stop_holds_and_tells_its_torque() {
+    for h in [0.001, 0.01, 0.02] {
+        let world = arm(10.0, FreeAxis { lower: -0.5, upper: 0.5, ..FreeAxis::default() });
+        let mut engine = build(&world, h);
+        let mut farthest = 0.0f64;
+        for _ in 0..steps(h, 5.0) {
+            engine.step();
+            farthest = farthest.min(engine.joint(JointId::new(0)).position[2]);
+        }
+        let load = engine.joint(JointId::new(0)).load.unwrap();
+        let expected = 10.0 * G * 0.5 * 0.5f64.cos();
+        println!(
+            "stop at -0.5 rad, h {h}: passed by {:.1e} rad, torque {:.6} ({expected:.6})",
+            -0.5 - farthest,
+            load.stop[2]
+        );
+        assert!((farthest + 0.5).abs() < 1e-9, "{farthest}");
+        assert!((load.stop[2] - expected).abs() < 1e-6, "{load:?}");
+    }
+}
+
+#[test]
+fn dry_friction_holds_and_tells_its_torque() {
+    for h in [0.001, 0.01] {
+        let world = arm(10.0, FreeAxis { friction: 60.0, ..FreeAxis::default() });
+        let mut engine = build(&world, h);
+        run(&mut *engine, h, 5.0);
+        let state = engine.joint(JointId::new(0));
+        let load = state.load.unwrap();
+        assert!(state.position[2].abs() < 1e-9 && state.rate[2].abs() < 1e-12, "{state:?}");
+        assert!((load.passive[2] - 49.05).abs() < 1e-9, "{load:?}");
+    }
+}
+
+/// Two links in a row held by motors: force and moment in either joint are those of statics.
+#[test]
+fn reactions_are_those_of_statics() {
+    let mut world = scene::world();
+    world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    world.bodies.push(body("upper", 2.0, ball(0.05), DVec3::new(0.5, 0.0, 0.0)));
+    world.bodies.push(body("lower", 3.0, ball(0.05), DVec3::new(1.5, 0.0, 0.0)));
+    world.joints.push(joint("shoulder", JointKind::Hinge, 0, 1, DVec3::ZERO));
+    world.joints.push(joint("elbow", JointKind::Hinge, 1, 2, DVec3::X));
+    // The elbow turns about the vertical, so its motor carries nothing and its bearing everything.
+    world.joints[1].frame = bevy_math::DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+    let mut engine = build(&world, 0.001);
+    for index in 0..2 {
+        engine.drive(JointId::new(index), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
+    }
+    run(&mut *engine, 0.001, 5.0);
+    let reaction = |index: usize| engine.joint(JointId::new(index)).load.unwrap().reaction;
+    let (first, second) = (reaction(0), reaction(1));
+    println!("reactions: {first:?} (49.05 N, 53.955 N m), {second:?} (29.43 N, 14.715 N m)");
+    assert!((first.force - DVec3::Y * 49.05).length() < 1e-3, "{first:?}");
+    assert!((first.torque - DVec3::Z * 53.955).length() < 1e-2, "{first:?}");
+    assert!((second.force - DVec3::Y * 29.43).length() < 1e-3, "{second:?}");
+    assert!((second.torque - DVec3::Z * 14.715).length() < 1e-2, "{second:?}");
+    assert!(engine.joint(JointId::new(1)).effort[2].abs() < 1e-6);
+}
+
+/// The largest difference of a joint's reaction along its axis and what its motor, stops and losses exert. The reaction is
+/// that of the middle of the step, and so is the axis: halfway between the parent's orientations at both ends.
+fn imbalance(world: &World, engine: &dyn Engine, before: &[DQuat]) -> f64 {
+    let each = world.joints().map(|(id, joint)| {
+        let state = engine.joint(id);
+        let load = state.load.unwrap();
+        let middle = before[joint.parent.index()].slerp(engine.body(joint.parent).pose.rotation, 0.5);
+        let axis = middle * world.body(joint.parent).pose.rotation.inverse() * joint.frame * DVec3::Z;
+        (load.reaction.torque.dot(axis) - state.effort[2] - load.stop[2] - load.passive[2]).abs()
+    });
+    each.fold(0.0, f64::max)
+}
+
+#[test]
+fn the_books_of_a_driving_robot_balance() {
+    for (name, ground) in [("flat", false), ("terrain", true)] {
+        let mut world = if ground { roads::hills() } else { on_plane(scene::world()) };
+        let at = if ground { DVec3::new(-15.0, 0.35, 0.0) } else { DVec3::ZERO };
+        let rover = rover::add(&mut world, at, Wheel::Ball);
+        for joint in &mut world.joints {
+            let axis = joint.axes[2].free().copied().unwrap();
+            let damping = axis.damping + 0.2;
+            joint.axes[2] = Axis::Free(FreeAxis { damping, friction: 0.1, armature: 0.01, ..axis });
+        }
+        let mut engine = build(&world, 0.001);
+        rover.drive(&mut *engine, 4.0);
+        let mut worst = 0.0f64;
+        for step in 0..6000 {
+            let before: Vec<DQuat> = world.bodies().map(|(id, _)| engine.body(id).pose.rotation).collect();
+            engine.step();
+            // The engine checks its own books in every step, those with impacts too.
+            assert!(engine.notices().iter().all(|notice| notice.guard != Guard::Imbalance), "{:?}", engine.notices());
+            if step > 3000 {
+                worst = worst.max(imbalance(&world, &*engine, &before));
+            }
+        }
+        println!("axis reactions against motors, stops and losses, {name}: {worst:.1e} N m off at most");
+        // Where wheels hit bumps, the axis of the middle of the step is only known to the engine.
+        assert!(worst < if ground { 1e-2 } else { 1e-9 }, "{worst}");
+    }
+}
+
+/// The wheels of a standing robot carry its weight in every single step.
+#[test]
+fn wheels_carry_the_weight_to_rounding() {
+    for h in [0.001, 0.002, 0.01, 0.02] {
+        for rate in [0.0, 4.0] {
+            let mut world = on_plane(scene::world());
+            let rover = rover::add(&mut world, DVec3::ZERO, Wheel::Ball);
+            let mut engine = build(&world, h);
+            rover.drive(&mut *engine, rate);
+            if rate == 0.0 {
+                // A velocity motor would give way by and by, and the legs would spread.
+                (0..4).for_each(|k| engine.drive(rover.axle(k), 2, Motor::Position { target: 0.0, max_effort: 10.0 }));
+            }
+            // The springs of the legs settle first.
+            for _ in 0..steps(h, 15.0) {
+                engine.step();
+            }
+            let mut worst = 0.0f64;
+            for _ in 0..steps(h, 5.0) {
+                run(&mut *engine, h, h);
+                let force: f64 = rover.bodies().map(|id| engine.body(id).force.y).sum();
+                let listed: f64 = engine.contacts().iter().map(|contact| contact.wrench.force.y).sum();
+                worst = worst.max((force / (rover::MASS * G) - 1.0).abs()).max((listed - force).abs());
+            }
+            println!("robot at {rate} rad/s, h {h}: wheels carry its weight to {worst:.1e} in every step");
+            assert!(worst < if rate == 0.0 { 1e-9 } else { 1e-8 }, "{worst}");
+            assert!(engine.contacts().iter().all(|contact| contact.bodies[0].is_none() && contact.normal == DVec3::Y));
+        }
+    }
+}
+
+/// A closed loop: the pins of a hanging parallelogram share its weight as statics says.
+#[test]
+fn the_pins_of_a_loop_carry_its_weight() {
+    let mut world = scene::world();
+    world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    let rod = |x: f64| body("rod", 1.0, ball(0.02), DVec3::new(x, -0.5, 0.0));
+    world.bodies.extend([rod(0.0), body("tray", 4.0, ball(0.02), DVec3::new(0.5, -1.0, 0.0)), rod(1.0)]);
+    let pin = |parent, child, x: f64, y: f64| joint("pin", JointKind::Hinge, parent, child, DVec3::new(x, y, 0.0));
+    world.joints.extend([pin(0, 1, 0.0, 0.0), pin(1, 2, 0.0, -1.0), pin(0, 3, 1.0, 0.0), pin(3, 2, 1.0, -1.0)]);
+    let mut engine = build(&world, 0.001);
+    run(&mut *engine, 0.001, 1.0);
+    for (index, expected) in [(0, 3.0), (1, -2.0), (2, 3.0), (3, -2.0)] {
+        let force = engine.joint(JointId::new(index)).load.unwrap().reaction.force;
+        let sign = if index % 2 == 1 { -1.0 } else { 1.0 };
+        // Each upper pin holds a rod and half the tray; each lower one half the tray.
+        let wanted = expected * sign * G;
+        assert!((force.y - wanted).abs() < 1e-6 && force.x.abs() < 1e-6, "pin {index}: {force}, {wanted}");
+    }
+    assert!(engine.body(BodyId::new(2)).linear_velocity.length() < 1e-9);
+}

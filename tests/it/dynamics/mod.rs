@@ -1,0 +1,95 @@
+//! Articulated dynamics of our own against closed answers: each file opens with its physics.
+//!
+//! Bounds are what the figures must not exceed; the figures themselves are printed (`cargo test --test it dynamics:: --
+//! --nocapture`).
+
+mod friction;
+mod grip;
+mod guards;
+mod impact;
+mod loads;
+mod motion;
+mod roads;
+mod shapes;
+mod state;
+
+use bevy_math::DVec3;
+use simpartner::{
+    model::{Material, Plane, World},
+    physics::{self, DynamicsSettings, Engine, EngineKind, Guard, Settings},
+    signal::{BodyId, Timestep},
+};
+
+use super::scene;
+
+pub const G: f64 = scene::G;
+
+/// The engine at a timestep of `h` seconds.
+pub fn build(world: &World, h: f64) -> Box<dyn Engine> {
+    build_with(world, h, DynamicsSettings::default())
+}
+
+pub fn build_with(world: &World, h: f64, dynamics: DynamicsSettings) -> Box<dyn Engine> {
+    let settings = Settings { engine: EngineKind::Dynamics, dynamics, ..Settings::default() };
+    physics::build(world, Timestep::from_seconds(h).unwrap(), &settings).unwrap()
+}
+
+/// Makes the steps of so many seconds. Nothing may be out of the ordinary.
+pub fn run(engine: &mut dyn Engine, h: f64, seconds: f64) {
+    for _ in 0..steps(h, seconds) {
+        engine.step();
+        assert!(engine.notices().is_empty(), "{:?}", engine.notices());
+    }
+}
+
+pub fn steps(h: f64, seconds: f64) -> usize {
+    (seconds / h).round() as usize
+}
+
+/// A ground y = 0 that takes all properties from what stands on it.
+pub fn on_plane(mut world: World) -> World {
+    let material = Material { friction: 1e6, ..Material::default() };
+    world.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
+    world
+}
+
+pub fn position(engine: &dyn Engine, body: usize) -> DVec3 {
+    engine.body(BodyId::new(body)).pose.translation
+}
+
+pub fn velocity(engine: &dyn Engine, body: usize) -> DVec3 {
+    engine.body(BodyId::new(body)).linear_velocity
+}
+
+/// How many solves of the last step were not solved to the tolerance.
+pub fn unconverged(engine: &dyn Engine) -> usize {
+    engine.notices().iter().filter(|notice| notice.guard == Guard::Unconverged).count()
+}
+
+/// Kinetic energy and potential energy of all bodies, from what can be read of them.
+pub fn energy(world: &World, engine: &dyn Engine) -> f64 {
+    let each = world.bodies().filter(|(_, body)| !body.fixed).map(|(id, body)| {
+        let (state, mass) = (engine.body(id), physics::mass_properties(body).unwrap());
+        let spin = state.pose.rotation.inverse() * state.angular_velocity;
+        let centre = state.pose.point(mass.centre_of_mass);
+        0.5 * mass.mass * state.linear_velocity.length_squared() + 0.5 * spin.dot(mass.tensor * spin)
+            - mass.mass * world.gravity.dot(centre)
+    });
+    each.sum()
+}
+
+/// Momentum and angular momentum about the origin.
+pub fn momenta(world: &World, engine: &dyn Engine) -> (DVec3, DVec3) {
+    world.bodies().filter(|(_, body)| !body.fixed).fold((DVec3::ZERO, DVec3::ZERO), |(p, l), (id, body)| {
+        let (state, mass) = (engine.body(id), physics::mass_properties(body).unwrap());
+        let momentum = state.linear_velocity * mass.mass;
+        let spin = state.pose.rotation.inverse() * state.angular_velocity;
+        let centre = state.pose.point(mass.centre_of_mass);
+        (p + momentum, l + centre.cross(momentum) + state.pose.rotation * (mass.tensor * spin))
+    })
+}
+
+/// Whether the last step ended in no sound state.
+pub fn diverged(engine: &dyn Engine) -> bool {
+    engine.notices().iter().any(|notice| notice.guard == Guard::Divergence)
+}

@@ -1,0 +1,173 @@
+//! Motion without contact.
+//!
+//! A body in free fall moves by h = h0 + v t - g t²/2; the midpoint scheme has no error for a constant acceleration. A body
+//! without moments keeps its angular momentum and its kinetic energy while it tumbles. A chain of bodies keeps the momentum
+//! of all of them; its energy errs by the square of the timestep.
+
+use bevy_math::DVec3;
+use simpartner::{
+    model::{Axis, FreeAxis, JointKind, Shape},
+    physics::Motor,
+    signal::{BodyId, JointId},
+};
+
+use super::{G, build, energy, momenta, position, run, steps, velocity};
+use crate::{
+    rover::{self, Wheel},
+    scene::{self, ball, body, cube, joint},
+};
+
+#[test]
+fn free_fall_is_exact() {
+    for h in [0.001, 0.01] {
+        let mut world = scene::world();
+        world.bodies.push(body("stone", 1.0, cube(1.0), DVec3::new(0.0, 500.0, 0.0)));
+        let mut engine = build(&world, h);
+        let mut worst = 0.0f64;
+        for step in 1..=steps(h, 10.0) {
+            run(&mut *engine, h, h);
+            let t = step as f64 * h;
+            worst = worst.max((position(&*engine, 0).y - (500.0 - 0.5 * G * t * t)).abs());
+        }
+        println!("free fall of 10 s, h {h}: largest error of height {worst:.1e} m");
+        assert!(worst < 1e-9, "{worst}");
+        assert!((velocity(&*engine, 0).y + G * 10.0).abs() < 1e-9);
+    }
+}
+
+/// A robot thrown with its joints at rest flies like a stone; with wheels that spin up its centre of mass does.
+#[test]
+fn a_robot_in_the_air_falls_like_a_stone() {
+    for h in [0.001, 0.01] {
+        let mut world = scene::world();
+        let rover = rover::add(&mut world, DVec3::new(0.0, 100.0, 0.0), Wheel::Ball);
+        let throw = DVec3::new(3.0, 10.0, 0.0);
+        world.bodies.iter_mut().for_each(|body| body.linear_velocity = throw);
+        let mut engine = build(&world, h);
+        let start = position(&*engine, 0);
+        run(&mut *engine, h, 3.0);
+        let expected = start + throw * 3.0 + world.gravity * 4.5;
+        let error = (position(&*engine, 0) - expected).length();
+        println!("robot thrown, joints at rest, 3 s, h {h}: {error:.1e} m off");
+        assert!(error < 1e-11, "{error}");
+
+        let mut engine = build(&world, h);
+        rover.drive(&mut *engine, 4.0);
+        run(&mut *engine, h, 3.0);
+        let (momentum, _) = momenta(&world, &*engine);
+        let error = (momentum / rover::MASS - (throw + world.gravity * 3.0)).length();
+        println!("robot thrown, wheels spinning up, 3 s, h {h}: centre of mass {error:.1e} m/s off");
+        assert!(error < if h < 0.005 { 2e-5 } else { 3e-4 }, "{error}");
+    }
+}
+
+#[test]
+fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
+    for (h, of_energy, of_momentum) in [(0.001, 1e-8, 1e-10), (0.01, 5e-5, 1e-10)] {
+        let mut world = scene::world();
+        world.gravity = DVec3::ZERO;
+        world.bodies.push(body("brick", 1.0, Some(Shape::Box { size: DVec3::new(1.0, 0.6, 0.2) }), DVec3::ZERO));
+        // Nearly about the axis of the middle moment of inertia, where it is not stable.
+        world.bodies[0].angular_velocity = DVec3::new(0.01, 5.0, 0.01);
+        let mut engine = build(&world, h);
+        let (start, (_, spin)) = (energy(&world, &*engine), momenta(&world, &*engine));
+        run(&mut *engine, h, 20.0);
+        let (end, (_, after)) = (energy(&world, &*engine), momenta(&world, &*engine));
+        let (of_e, of_l) = ((end / start - 1.0).abs(), (after - spin).length() / spin.length());
+        println!("tumbling brick of 20 s, h {h}: dE/E {of_e:.1e}, |dL|/L {of_l:.1e}");
+        assert!(of_e < of_energy && of_l < of_momentum, "{of_e} {of_l}");
+    }
+}
+
+/// Three bars on crossed hinges swing through large angles; a quarter of the timestep has a sixteenth of the error.
+#[test]
+fn a_swinging_chain_errs_by_the_square_of_the_step() {
+    let error = |h: f64| {
+        let mut world = scene::world();
+        world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+        world.bodies[0].fixed = true;
+        let bar = Some(Shape::Box { size: DVec3::new(0.5, 0.1, 0.1) });
+        for index in 0..3 {
+            let x = 0.5 * index as f64;
+            world.bodies.push(body("bar", 1.0, bar.clone(), DVec3::new(x + 0.25, 0.0, 0.0)));
+            let mut hinge = joint("hinge", JointKind::Hinge, index, index + 1, DVec3::new(x, 0.0, 0.0));
+            if index == 1 {
+                hinge.frame = bevy_math::DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
+            }
+            world.joints.push(hinge);
+        }
+        // The bars of a robot do not meet.
+        let world = scene::as_robot(world);
+        let mut engine = build(&world, h);
+        let start = energy(&world, &*engine);
+        let mut worst = 0.0f64;
+        for _ in 0..steps(h, 5.0) {
+            engine.step();
+            worst = worst.max((energy(&world, &*engine) - start).abs());
+        }
+        worst
+    };
+    let (coarse, fine) = (error(0.002), error(0.0005));
+    println!("triple pendulum, 5 s: energy errs by {coarse:.1e} J at 2 ms, {fine:.1e} J at 0.5 ms");
+    assert!(coarse < 0.1, "{coarse}");
+    assert!(coarse / fine > 10.0, "of second order it would be 16: {}", coarse / fine);
+}
+
+/// A spring keeps its energy and the period 2 pi sqrt(m/k); an armature adds to the mass that it swings.
+#[test]
+fn a_spring_swings_with_its_period() {
+    for (h, bound) in [(0.001, 1e-5), (0.01, 1e-3)] {
+        let mut world = scene::world();
+        world.gravity = DVec3::ZERO;
+        world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+        world.bodies[0].fixed = true;
+        world.bodies.push(body("mass", 2.0, ball(0.1), DVec3::ZERO));
+        world.bodies[1].linear_velocity = DVec3::new(0.0, 0.0, 1.0);
+        let mut slider = joint("slider", JointKind::Slider, 0, 1, DVec3::ZERO);
+        let axis = FreeAxis { stiffness: 100.0, armature: 2.0, ..Default::default() };
+        slider.axes[2] = Axis::Free(axis);
+        world.joints.push(slider);
+        let mut engine = build(&world, h);
+        let omega = (100.0f64 / 4.0).sqrt();
+        let mut worst = 0.0f64;
+        for step in 1..=steps(h, 10.0) {
+            run(&mut *engine, h, h);
+            let (t, state) = (step as f64 * h, engine.joint(JointId::new(0)));
+            worst = worst.max((state.position[2] - (omega * t).sin() / omega).abs());
+        }
+        println!("mass on a spring, 10 s, h {h}: {worst:.1e} m off");
+        assert!(worst < bound * 10.0, "{worst}");
+        let amplitude = (engine.joint(JointId::new(0)).rate[2].powi(2) / 25.0 + position(&*engine, 1).z.powi(2)).sqrt();
+        assert!((amplitude * omega - 1.0).abs() < bound, "{amplitude}");
+    }
+}
+
+/// A four-bar linkage with a driven crank: what closes it keeps it closed.
+#[test]
+fn a_driven_four_bar_stays_closed() {
+    for h in [0.001, 0.01] {
+        let mut world = scene::world();
+        world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+        world.bodies[0].fixed = true;
+        let up = DVec3::Y * 0.3;
+        let bar = |from: DVec3, to: DVec3| body("bar", 1.0, ball(0.02), (from + to) / 2.0);
+        let corners = [DVec3::ZERO, up, DVec3::X + up, DVec3::X];
+        world.bodies.extend(corners.windows(2).map(|ends| bar(ends[0], ends[1])));
+        for (index, (parent, child)) in [(0, 1), (1, 2), (2, 3), (0, 3)].into_iter().enumerate() {
+            world.joints.push(joint("pin", JointKind::Hinge, parent, child, corners[index]));
+        }
+        let mut engine = build(&world, h);
+        engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.8, max_effort: 100.0 });
+        let mut worst = 0.0f64;
+        for _ in 0..steps(h, 10.0) {
+            run(&mut *engine, h, h);
+            let (coupler, rocker) = (engine.body(BodyId::new(2)).pose, engine.body(BodyId::new(3)).pose);
+            let ends = (coupler.point(corners[2] - (corners[1] + corners[2]) / 2.0), rocker.point(up / 2.0));
+            worst = worst.max((ends.0 - ends.1).length());
+        }
+        let turned = engine.joint(JointId::new(0)).position[2];
+        println!("four-bar, 10 s at 0.8 rad/s, h {h}: open by {worst:.1e} m at most, crank at {turned:.2} rad");
+        assert!(worst < 1e-6 * (h / 0.001).powi(2), "{worst}");
+        assert!((turned - 8.0).abs() < 0.1, "{turned}");
+    }
+}

@@ -1,0 +1,221 @@
+//! Terrain and meshes.
+//!
+//! A surface of triangles that is flat is a plane: nothing may show where its inner edges are. What drives over it must do
+//! what it does on the plane, and what slides must neither lift nor slow down.
+
+use bevy_math::{DQuat, DVec3};
+use simpartner::{
+    model::{Heightfield, Material, Shape, World},
+    physics::Engine,
+};
+
+use super::{G, build, on_plane, position, steps, unconverged, velocity};
+use crate::{
+    rover::{self, Wheel},
+    scene::{self, body},
+};
+
+const GRIP: Material = Material {
+    friction: 1e6,
+    across: None,
+    restitution: 0.0,
+    rolling_friction: 0.0,
+    torsional_friction: 0.0,
+    stiffness: f64::INFINITY,
+    damping: 0.0,
+    slip: 0.0,
+};
+
+/// Terrain of 64 m by 64 m in cells of 0.5 m.
+pub fn terrain(height: impl Fn(f64, f64) -> f64) -> World {
+    let (points, extent) = (129, 64.0);
+    let mut field = Heightfield {
+        points_x: points,
+        points_z: points,
+        width: extent,
+        depth: extent,
+        heights: vec![0.0; points * points],
+        material: GRIP,
+    };
+    for i in 0..points {
+        for j in 0..points {
+            let (x, z) = field.position(i, j);
+            field.heights[i * points + j] = height(x, z);
+        }
+    }
+    let mut world = scene::world();
+    world.heightfield = Some(field);
+    world
+}
+
+/// Rolling hills with bumps.
+pub fn hills() -> World {
+    terrain(|x, z| {
+        0.15 * (0.45 * x).sin() * (0.37 * z).cos() + 0.08 * (1.3 * x + 0.4 * z).sin() + 0.04 * (2.9 * z - 1.1 * x).sin()
+    })
+}
+
+#[test]
+fn flat_terrain_is_a_plane() {
+    let drive = |mut world: World, wheel: Wheel| {
+        let rover = rover::add(&mut world, DVec3::new(-15.0, 0.0, 0.1), wheel);
+        world.bodies.iter_mut().for_each(|body| body.material.slip = 1e-5);
+        let mut engine = build(&world, 0.001);
+        let (mut low, mut high, mut worst) = (f64::INFINITY, f64::NEG_INFINITY, 0.0f64);
+        for step in 0..20_000 {
+            rover.drive(&mut *engine, (4e-3 * f64::from(step)).min(4.0));
+            engine.step();
+            if step > 15_000 {
+                let force: f64 = rover.bodies().map(|id| engine.body(id).force.y).sum();
+                worst = worst.max((force / (rover::MASS * G) - 1.0).abs());
+                (low, high) = (low.min(position(&*engine, 0).y), high.max(position(&*engine, 0).y));
+            }
+        }
+        (position(&*engine, 0), high - low, worst)
+    };
+    for wheel in [Wheel::Ball, Wheel::Cylinder] {
+        let plane = drive(on_plane(scene::world()), wheel);
+        let field = drive(terrain(|_, _| 0.0), wheel);
+        println!("{wheel:?} wheels, plane: {plane:?}\n{wheel:?} wheels, flat terrain: {field:?}");
+        let (off, of_height, of_force) = if wheel == Wheel::Ball { (1e-9, 1e-9, 1e-7) } else { (1e-2, 1e-4, 5e-2) };
+        assert!((plane.0 - field.0).length() < off, "{} {}", plane.0, field.0);
+        assert!((field.1 - plane.1).abs() < of_height && field.2 < of_force, "{field:?} {plane:?}");
+    }
+}
+
+/// Every convex shape slides over flat terrain and a flat mesh as over a plane.
+#[test]
+fn nothing_trips_over_inner_edges() {
+    let shapes = [
+        ("box", Shape::Box { size: DVec3::new(0.6, 0.4, 0.5) }, 0.2),
+        ("sphere", Shape::Sphere { radius: 0.3 }, 0.3),
+        ("cylinder", Shape::Cylinder { radius: 0.3, length: 0.4 }, 0.2),
+        ("capsule", Shape::Capsule { radius: 0.2, length: 0.4 }, 0.2),
+        ("cone", Shape::Cone { radius: 0.3, length: 0.4 }, 0.2),
+        ("hull", hull(), 0.2),
+    ];
+    for mesh in [false, true] {
+        for (name, shape, height) in shapes.clone() {
+            let mut world = if mesh { on_mesh() } else { terrain(|_, _| 0.0) };
+            let index = world.bodies.len();
+            let mut slider = body(name, 2.0, Some(shape), DVec3::new(-3.05, height, 0.013));
+            if name == "capsule" {
+                slider.pose.rotation = DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
+            }
+            slider.linear_velocity = DVec3::new(3.0, 0.0, 0.4);
+            slider.material = Material { friction: 0.0, ..Material::default() };
+            world.bodies.push(slider);
+            let mut engine = build(&world, 0.001);
+            let mut lift = 0.0f64;
+            for _ in 0..2000 {
+                engine.step();
+                lift = lift.max((position(&*engine, index).y - height).abs());
+            }
+            let lost = (velocity(&*engine, index) - DVec3::new(3.0, 0.0, 0.4)).length();
+            let spin = engine.body(simpartner::signal::BodyId::new(index)).angular_velocity.length();
+            println!("{name} over {}: lifts {lift:.1e} m, {lost:.1e} m/s off", if mesh { "a mesh" } else { "terrain" });
+            assert!(lift < 2e-6 && lost < 1e-6 && spin < 1e-5, "{name} mesh {mesh}: {lift} {lost} {spin}");
+        }
+    }
+}
+
+/// A hull with a square base of 0.6 m.
+fn hull() -> Shape {
+    let corner = |x: f64, z: f64, y: f64, s: f64| DVec3::new(x * s, y, z * s);
+    let square = [(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), (-1.0, 1.0)];
+    let base = square.iter().map(|&(x, z)| corner(x, z, -0.2, 0.3));
+    let top = square.iter().map(|&(x, z)| corner(x, z, 0.2, 0.15));
+    Shape::ConvexHull { points: base.chain(top).collect() }
+}
+
+/// A slab with a top of 16 by 16 squares, each of two triangles, 8 m wide.
+fn on_mesh() -> World {
+    let (cells, half) = (16u32, 4.0);
+    let at = |i: u32, j: u32, y: f64| {
+        let along = |k: u32| (f64::from(k) / f64::from(cells) - 0.5) * 2.0 * half;
+        DVec3::new(along(i), y, along(j))
+    };
+    let mut vertices: Vec<DVec3> = Vec::new();
+    let mut triangles = Vec::new();
+    for i in 0..=cells {
+        vertices.extend((0..=cells).map(|j| at(i, j, 0.0)));
+    }
+    let top = |i: u32, j: u32| i * (cells + 1) + j;
+    for i in 0..cells {
+        for j in 0..cells {
+            triangles.push([top(i, j), top(i, j + 1), top(i + 1, j)]);
+            triangles.push([top(i + 1, j), top(i, j + 1), top(i + 1, j + 1)]);
+        }
+    }
+    let below = vertices.len() as u32;
+    vertices.extend((0..=cells).flat_map(|i| (0..=cells).map(move |j| at(i, j, -1.0))));
+    for i in 0..cells {
+        for j in 0..cells {
+            let (a, b, c, d) = (top(i, j), top(i + 1, j), top(i, j + 1), top(i + 1, j + 1));
+            triangles.push([below + a, below + b, below + c]);
+            triangles.push([below + b, below + d, below + c]);
+        }
+    }
+    let mut world = scene::world();
+    let mut slab = body("slab", 1.0, Some(Shape::TriangleMesh { vertices, triangles }), DVec3::ZERO);
+    slab.fixed = true;
+    slab.material = GRIP;
+    world.bodies.push(slab);
+    world
+}
+
+#[test]
+fn a_robot_crosses_hills_at_every_step() {
+    for wheel in [Wheel::Ball, Wheel::Cylinder] {
+        let mut ends = Vec::new();
+        for h in [0.001, 0.002, 0.01, 0.02] {
+            let mut world = hills();
+            let rover = rover::add(&mut world, DVec3::new(-15.0, 0.35, 0.0), wheel);
+            let mut engine = build(&world, h);
+            rover.drive(&mut *engine, 4.0);
+            let (mut open, mut deepest) = (0, 0.0f64);
+            for step in 0..steps(h, 10.0) {
+                engine.step();
+                assert!(!super::diverged(&*engine));
+                open += unconverged(&*engine);
+                if step > steps(h, 2.0) {
+                    deepest = engine.contacts().iter().fold(deepest, |deepest, contact| deepest.max(-contact.gap));
+                }
+            }
+            let end = position(&*engine, 0);
+            println!("hills, {wheel:?}, h {h}: ends at {end:.3}, deepest {deepest:.1e} m, {open} unconverged");
+            assert!(end.x > -7.5 && end.y > 0.3, "{end}");
+            ends.push(end);
+        }
+        assert!((ends[0] - ends[1]).length() < 0.3, "{ends:?}");
+    }
+}
+
+/// What lies on a slope or in a corner of the terrain rests on all of it.
+#[test]
+fn shapes_rest_in_a_valley() {
+    for (name, shape) in [
+        ("sphere", Shape::Sphere { radius: 0.3 }),
+        ("box", Shape::Box { size: DVec3::splat(0.5) }),
+        ("capsule", Shape::Capsule { radius: 0.2, length: 0.4 }),
+        ("cylinder", Shape::Cylinder { radius: 0.25, length: 0.5 }),
+        ("cone", Shape::Cone { radius: 0.25, length: 0.5 }),
+        ("hull", hull()),
+    ] {
+        let mut world = terrain(|x, _| 0.5 * x.abs());
+        world.bodies.push(body(name, 2.0, Some(shape), DVec3::new(0.02, 0.8, 0.1)));
+        world.bodies[0].material = Material { friction: 0.5, ..Material::default() };
+        let mut engine = build(&world, 0.001);
+        let mut force = 0.0;
+        for step in 0..6000 {
+            engine.step();
+            assert!(!super::diverged(&*engine));
+            if step >= 5000 {
+                force += engine.body(simpartner::signal::BodyId::new(0)).force.y / 1000.0;
+            }
+        }
+        let at = position(&*engine as &dyn Engine, 0);
+        println!("{name} in a valley: at {at:.4}, carried by {force:.4} N (19.62)");
+        assert!((force - 2.0 * G).abs() < 0.2 && at.y > 0.1 && at.x.abs() < 0.5, "{name}: {at} {force}");
+    }
+}

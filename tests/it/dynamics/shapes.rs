@@ -1,0 +1,101 @@
+//! All pairs of shapes that the format knows.
+//!
+//! One body of each shape is dropped on a fixed one of each shape, a little off its middle. It must touch it and not come
+//! through: nothing ends inside the other, the forces are finite, and whatever still lies on it is carried with its weight.
+
+use bevy_math::DVec3;
+use simpartner::{
+    model::{Material, Placed, Pose, Shape},
+    signal::BodyId,
+};
+
+use super::{G, build, diverged, position};
+use crate::scene::{self, body};
+
+/// Every shape within half a metre of its origin.
+fn shapes() -> Vec<(&'static str, Shape)> {
+    let corners: Vec<DVec3> = (0..8)
+        .map(|k| DVec3::new(f64::from(k & 1), f64::from(k >> 1 & 1), f64::from(k >> 2)) * 0.6 - DVec3::splat(0.3))
+        .collect();
+    let faces = [
+        [0, 2, 1],
+        [1, 2, 3],
+        [4, 5, 6],
+        [5, 7, 6],
+        [0, 1, 4],
+        [1, 5, 4],
+        [2, 6, 3],
+        [3, 6, 7],
+        [0, 4, 2],
+        [2, 4, 6],
+        [1, 3, 5],
+        [3, 7, 5],
+    ];
+    let part = |x: f64, shape: Shape| Placed { pose: Pose { translation: DVec3::X * x, ..Pose::IDENTITY }, shape };
+    vec![
+        ("box", Shape::Box { size: DVec3::new(0.8, 0.5, 0.6) }),
+        ("sphere", Shape::Sphere { radius: 0.3 }),
+        ("cylinder", Shape::Cylinder { radius: 0.3, length: 0.5 }),
+        ("capsule", Shape::Capsule { radius: 0.2, length: 0.4 }),
+        ("cone", Shape::Cone { radius: 0.3, length: 0.5 }),
+        ("hull", Shape::ConvexHull { points: corners.clone() }),
+        ("mesh", Shape::TriangleMesh { vertices: corners, triangles: faces.to_vec() }),
+        (
+            "compound",
+            Shape::Compound {
+                parts: vec![
+                    part(-0.2, Shape::Box { size: DVec3::splat(0.4) }),
+                    part(0.2, Shape::Sphere { radius: 0.2 }),
+                ],
+            },
+        ),
+    ]
+}
+
+#[test]
+fn every_shape_lands_on_every_other() {
+    for (lower, below) in shapes() {
+        for (upper, above) in shapes() {
+            let mut world = scene::world();
+            world.bodies.push(body(lower, 1.0, Some(below.clone()), DVec3::ZERO));
+            world.bodies[0].fixed = true;
+            world.bodies.push(body(upper, 3.0, Some(above), DVec3::new(0.011, 1.0, 0.007)));
+            world.bodies[1].material = Material { friction: 0.9, ..Material::default() };
+            let mut engine = build(&world, 0.001);
+            let (mut touched, mut deepest) = (false, 0.0f64);
+            for _ in 0..1500 {
+                engine.step();
+                assert!(!diverged(&*engine), "{upper} on {lower}: {:?}", engine.notices());
+                touched |= !engine.contacts().is_empty();
+                deepest = engine.contacts().iter().fold(deepest, |deepest, contact| deepest.max(-contact.gap));
+            }
+            let at = position(&*engine, 1);
+            assert!(touched, "{upper} fell through {lower}: {at}");
+            assert!(deepest < 0.02, "{upper} is {deepest} m deep in {lower}");
+            let state = engine.body(BodyId::new(1));
+            if state.linear_velocity.length() < 1e-4 {
+                assert!((state.force.y - 3.0 * G).abs() < 0.1, "{upper} on {lower}: {}", state.force);
+            }
+        }
+    }
+}
+
+/// Every pair presses with opposite forces: what one body gets, the other gives.
+#[test]
+fn contacts_are_listed_with_both_bodies() {
+    let mut world = scene::world();
+    world.bodies.push(body("lower", 1.0, scene::cube(1.0), DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    world.bodies.push(body("upper", 2.0, scene::cube(0.5), DVec3::Y * 0.75));
+    let mut engine = build(&world, 0.001);
+    (0..100).for_each(|_| engine.step());
+    let contacts = engine.contacts();
+    assert_eq!(contacts.len(), 4, "{contacts:?}");
+    let sum: DVec3 = contacts.iter().map(|contact| contact.wrench.force).sum();
+    assert!((sum - DVec3::Y * 2.0 * G).length() < 1e-9, "{sum}");
+    for contact in contacts {
+        assert_eq!(contact.bodies, [Some(BodyId::new(0)), Some(BodyId::new(1))]);
+        assert!((contact.normal - DVec3::Y).length() < 1e-12 && (contact.point.y - 0.5).abs() < 1e-9, "{contact:?}");
+    }
+    assert_eq!(engine.body(BodyId::new(0)).force, -engine.body(BodyId::new(1)).force);
+}

@@ -1,0 +1,141 @@
+//! State: a snapshot goes on bit for bit, sleep loses nothing, and the number of threads changes nothing.
+
+use bevy_math::DVec3;
+use simpartner::{
+    model::{JointKind, World},
+    physics::{self, DynamicsSettings, Engine, EngineKind, Motor, Settings},
+    signal::{BodyId, JointId, Timestep},
+};
+
+use super::{G, build, build_with, on_plane, position, roads};
+use crate::{
+    rover::{self, Rover, Wheel},
+    scene::{self, ball, body, cube, joint},
+};
+
+/// Hills, a robot, boxes that fall on each other, and a linkage with a loop.
+fn busy() -> (World, Rover) {
+    let mut world = roads::hills();
+    let rover = rover::add(&mut world, DVec3::new(-15.0, 0.35, 0.0), Wheel::Cylinder);
+    for index in 0..5 {
+        let at = DVec3::new(4.0 + 0.1 * f64::from(index), 1.0 + 0.6 * f64::from(index), 0.05 * f64::from(index));
+        world.bodies.push(body("box", 2.0, if index % 2 == 0 { cube(0.5) } else { ball(0.3) }, at));
+    }
+    let first = world.bodies.len();
+    let corners = [DVec3::ZERO, DVec3::Y, DVec3::Y + DVec3::X, DVec3::X].map(|corner| corner + DVec3::Y * 3.0);
+    world.bodies.push(body("frame", 1.0, None, corners[0]));
+    world.bodies[first].fixed = true;
+    for ends in corners.windows(2) {
+        world.bodies.push(body("rod", 1.0, ball(0.05), (ends[0] + ends[1]) / 2.0));
+    }
+    for (index, (parent, child)) in [(0, 1), (1, 2), (2, 3), (0, 3)].into_iter().enumerate() {
+        world.joints.push(joint("pin", JointKind::Hinge, first + parent, first + child, corners[index]));
+    }
+    (world, rover)
+}
+
+fn assert_equal(world: &World, a: &dyn Engine, b: &dyn Engine, step: usize) {
+    for (id, body) in world.bodies() {
+        assert_eq!(a.body(id), b.body(id), "body '{}' in step {step}", body.name);
+    }
+    for (id, joint) in world.joints() {
+        assert_eq!(a.joint(id), b.joint(id), "joint '{}' in step {step}", joint.name);
+    }
+    assert_eq!(a.contacts(), b.contacts(), "step {step}");
+    assert_eq!(a.notices(), b.notices(), "step {step}");
+}
+
+#[test]
+fn a_snapshot_goes_on_bit_for_bit() {
+    let (world, rover) = busy();
+    let start = |engine: &mut dyn Engine| {
+        rover.drive(engine, 4.0);
+        engine.drive(JointId::new(rover::JOINTS), 2, Motor::Velocity { target: 20.0, max_effort: 300.0 });
+    };
+    for h in [0.001, 0.01] {
+        let mut first = build(&world, h);
+        start(&mut *first);
+        for round in 0..20 {
+            (0..100).for_each(|_| first.step());
+            let mut second = build(&world, h);
+            let snapshot = first.snapshot();
+            second.restore(&snapshot).unwrap();
+            assert_eq!(second.snapshot(), snapshot, "nothing is lost on the way");
+            for step in 0..20 {
+                // What was told of the step before the snapshot is not told again.
+                if step > 0 {
+                    assert_equal(&world, &*first, &*second, 100 * round + step);
+                }
+                first.step();
+                second.step();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_foreign_snapshot_is_refused_and_changes_nothing() {
+    let (world, _) = busy();
+    let mut engine = build(&world, 0.001);
+    (0..100).for_each(|_| engine.step());
+    let own = engine.snapshot();
+    let other = build(&scene::world(), 0.001).snapshot();
+    assert!(engine.restore(&other).is_err());
+    assert_eq!(engine.snapshot(), own);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let mut world = roads::hills();
+    let rovers: Vec<Rover> = (0..16)
+        .map(|index| {
+            let at = DVec3::new(-20.0 + 2.5 * f64::from(index % 4), 0.4, -8.0 + 2.5 * f64::from(index / 4));
+            rover::add(&mut world, at, Wheel::Ball)
+        })
+        .collect();
+    let mut engines: Vec<Box<dyn Engine>> = [1, 2, 5]
+        .map(|threads| build_with(&world, 0.001, DynamicsSettings { threads, ..Default::default() }))
+        .into_iter()
+        .collect();
+    for engine in &mut engines {
+        rovers.iter().for_each(|rover| rover.drive(&mut **engine, 4.0));
+    }
+    for step in 0..300 {
+        engines.iter_mut().for_each(|engine| engine.step());
+        if step % 50 == 49 {
+            assert_equal(&world, &*engines[0], &*engines[1], step);
+            assert_equal(&world, &*engines[0], &*engines[2], step);
+        }
+    }
+}
+
+/// A tower falls asleep as it stands, is still carried, and wakes as a whole when a ball rolls against it.
+#[test]
+fn sleep_loses_nothing() {
+    let mut world = on_plane(scene::world());
+    for index in 0..3 {
+        world.bodies.push(body("box", 2.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
+    }
+    world.bodies.push(body("ball", 5.0, ball(0.3), DVec3::new(8.0, 0.3, 0.0)));
+    world.bodies[3].linear_velocity = DVec3::X * -3.0;
+    world.bodies[3].angular_velocity = DVec3::Z * 10.0;
+    let settings = Settings { engine: EngineKind::Dynamics, auto_disable: true, ..Settings::default() };
+    let start = || physics::build(&world, Timestep::MILLISECOND, &settings).unwrap();
+    let mut engine = start();
+    (0..1000).for_each(|_| engine.step());
+    let asleep = engine.body(BodyId::new(0));
+    let snapshot = engine.snapshot();
+    (0..500).for_each(|_| engine.step());
+    assert_eq!(engine.body(BodyId::new(0)), asleep, "asleep, nothing changes to the bit");
+    assert!((asleep.force.y - 2.0 * G).abs() < 1e-6, "{}", asleep.force);
+    let ground: f64 =
+        engine.contacts().iter().filter(|c| c.bodies == [None, Some(BodyId::new(0))]).map(|c| c.wrench.force.y).sum();
+    assert!((ground - 6.0 * G).abs() < 1e-6, "{ground}");
+    (0..3000).for_each(|_| engine.step());
+    let top = position(&*engine, 2);
+    assert!(position(&*engine, 0).x < -0.01 && (top - DVec3::Y * 1.25).length() > 0.01, "it was pushed: {top}");
+    let mut other = start();
+    other.restore(&snapshot).unwrap();
+    (0..3500).for_each(|_| other.step());
+    assert_equal(&world, &*engine, &*other, 4500);
+}
