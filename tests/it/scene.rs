@@ -2,7 +2,7 @@
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
-    model::{Axis, Body, FreeAxis, Joint, JointKind, Material, Placed, Plane, Pose, Robot, Shape, World},
+    model::{Axis, Body, FreeAxis, Heightfield, Joint, JointKind, Material, Placed, Plane, Pose, Robot, Shape, World},
     physics::{EngineKind, Settings},
     signal::{BodyId, RobotId},
 };
@@ -86,4 +86,45 @@ pub fn as_robot(mut world: World) -> World {
     world.bodies.iter_mut().for_each(|body| body.robot = robot);
     world.joints.iter_mut().for_each(|joint| joint.robot = robot);
     world
+}
+
+/// A ground that takes all properties from what stands on it.
+pub const GRIP: Material = Material {
+    friction: 1e6,
+    across: None,
+    restitution: 0.0,
+    rolling_friction: 0.0,
+    torsional_friction: 0.0,
+    stiffness: f64::INFINITY,
+    damping: 0.0,
+    slip: 0.0,
+};
+
+/// Terrain of 64 m by 64 m in cells of 0.5 m.
+pub fn terrain(height: impl Fn(f64, f64) -> f64) -> World {
+    let (points, extent) = (129, 64.0);
+    let mut field = Heightfield {
+        points_x: points,
+        points_z: points,
+        width: extent,
+        depth: extent,
+        heights: vec![0.0; points * points],
+        material: GRIP,
+    };
+    for i in 0..points {
+        for j in 0..points {
+            let (x, z) = field.position(i, j);
+            field.heights[i * points + j] = height(x, z);
+        }
+    }
+    let mut world = world();
+    world.heightfield = Some(field);
+    world
+}
+
+/// Rolling hills with bumps.
+pub fn hills() -> World {
+    terrain(|x, z| {
+        0.15 * (0.45 * x).sin() * (0.37 * z).cos() + 0.08 * (1.3 * x + 0.4 * z).sin() + 0.04 * (2.9 * z - 1.1 * x).sin()
+    })
 }

@@ -8,7 +8,7 @@ use simpartner::{
     signal::{BodyId, JointId},
 };
 
-use super::{build, build_with, on_plane, position, roads, steps};
+use super::{build, build_with, on_plane, position, steps};
 use crate::{
     rover::{self, Wheel},
     scene::{self, ball, body, cube, joint},
@@ -144,7 +144,7 @@ fn random_driving_on_rough_ground_rouses_no_guard() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     };
-    let mut world = roads::hills();
+    let mut world = scene::hills();
     // A fence keeps it on the terrain.
     for (x, z) in [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)] {
         let size = DVec3::new(0.5 + 50.0 * f64::abs(z), 10.0, 0.5 + 50.0 * f64::abs(x));

@@ -12,7 +12,7 @@ use simpartner::{
     signal::{BodyId, JointId},
 };
 
-use super::{G, build, on_plane, roads, run, steps};
+use super::{G, build, on_plane, run, steps};
 use crate::{
     rover::{self, Wheel},
     scene::{self, ball, body, joint},
@@ -132,7 +132,7 @@ fn imbalance(world: &World, engine: &dyn Engine, before: &[DQuat]) -> f64 {
 #[test]
 fn the_books_of_a_driving_robot_balance() {
     for (name, ground) in [("flat", false), ("terrain", true)] {
-        let mut world = if ground { roads::hills() } else { on_plane(scene::world()) };
+        let mut world = if ground { scene::hills() } else { on_plane(scene::world()) };
         let at = if ground { DVec3::new(-15.0, 0.35, 0.0) } else { DVec3::ZERO };
         let rover = rover::add(&mut world, at, Wheel::Ball);
         for joint in &mut world.joints {

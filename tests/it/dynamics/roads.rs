@@ -5,7 +5,7 @@
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
-    model::{Heightfield, Material, Shape, World},
+    model::{Material, Shape, World},
     physics::Engine,
 };
 
@@ -14,46 +14,6 @@ use crate::{
     rover::{self, Wheel},
     scene::{self, body},
 };
-
-const GRIP: Material = Material {
-    friction: 1e6,
-    across: None,
-    restitution: 0.0,
-    rolling_friction: 0.0,
-    torsional_friction: 0.0,
-    stiffness: f64::INFINITY,
-    damping: 0.0,
-    slip: 0.0,
-};
-
-/// Terrain of 64 m by 64 m in cells of 0.5 m.
-pub fn terrain(height: impl Fn(f64, f64) -> f64) -> World {
-    let (points, extent) = (129, 64.0);
-    let mut field = Heightfield {
-        points_x: points,
-        points_z: points,
-        width: extent,
-        depth: extent,
-        heights: vec![0.0; points * points],
-        material: GRIP,
-    };
-    for i in 0..points {
-        for j in 0..points {
-            let (x, z) = field.position(i, j);
-            field.heights[i * points + j] = height(x, z);
-        }
-    }
-    let mut world = scene::world();
-    world.heightfield = Some(field);
-    world
-}
-
-/// Rolling hills with bumps.
-pub fn hills() -> World {
-    terrain(|x, z| {
-        0.15 * (0.45 * x).sin() * (0.37 * z).cos() + 0.08 * (1.3 * x + 0.4 * z).sin() + 0.04 * (2.9 * z - 1.1 * x).sin()
-    })
-}
 
 #[test]
 fn flat_terrain_is_a_plane() {
@@ -75,7 +35,7 @@ fn flat_terrain_is_a_plane() {
     };
     for wheel in [Wheel::Ball, Wheel::Cylinder] {
         let plane = drive(on_plane(scene::world()), wheel);
-        let field = drive(terrain(|_, _| 0.0), wheel);
+        let field = drive(scene::terrain(|_, _| 0.0), wheel);
         println!("{wheel:?} wheels, plane: {plane:?}\n{wheel:?} wheels, flat terrain: {field:?}");
         let (off, of_height, of_force) = if wheel == Wheel::Ball { (1e-9, 1e-9, 1e-7) } else { (1e-2, 1e-4, 5e-2) };
         assert!((plane.0 - field.0).length() < off, "{} {}", plane.0, field.0);
@@ -96,7 +56,7 @@ fn nothing_trips_over_inner_edges() {
     ];
     for mesh in [false, true] {
         for (name, shape, height) in shapes.clone() {
-            let mut world = if mesh { on_mesh() } else { terrain(|_, _| 0.0) };
+            let mut world = if mesh { on_mesh() } else { scene::terrain(|_, _| 0.0) };
             let index = world.bodies.len();
             let mut slider = body(name, 2.0, Some(shape), DVec3::new(-3.05, height, 0.013));
             if name == "capsule" {
@@ -159,7 +119,7 @@ fn on_mesh() -> World {
     let mut world = scene::world();
     let mut slab = body("slab", 1.0, Some(Shape::TriangleMesh { vertices, triangles }), DVec3::ZERO);
     slab.fixed = true;
-    slab.material = GRIP;
+    slab.material = scene::GRIP;
     world.bodies.push(slab);
     world
 }
@@ -169,7 +129,7 @@ fn a_robot_crosses_hills_at_every_step() {
     for wheel in [Wheel::Ball, Wheel::Cylinder] {
         let mut ends = Vec::new();
         for h in [0.001, 0.002, 0.01, 0.02] {
-            let mut world = hills();
+            let mut world = scene::hills();
             let rover = rover::add(&mut world, DVec3::new(-15.0, 0.35, 0.0), wheel);
             let mut engine = build(&world, h);
             rover.drive(&mut *engine, 4.0);
@@ -202,7 +162,7 @@ fn shapes_rest_in_a_valley() {
         ("cone", Shape::Cone { radius: 0.25, length: 0.5 }),
         ("hull", hull()),
     ] {
-        let mut world = terrain(|x, _| 0.5 * x.abs());
+        let mut world = scene::terrain(|x, _| 0.5 * x.abs());
         world.bodies.push(body(name, 2.0, Some(shape), DVec3::new(0.02, 0.8, 0.1)));
         world.bodies[0].material = Material { friction: 0.5, ..Material::default() };
         let mut engine = build(&world, 0.001);

@@ -7,7 +7,7 @@ use simpartner::{
     signal::{BodyId, JointId, Timestep},
 };
 
-use super::{G, build, build_with, on_plane, position, roads};
+use super::{G, build, build_with, on_plane, position};
 use crate::{
     rover::{self, Rover, Wheel},
     scene::{self, ball, body, cube, joint},
@@ -15,7 +15,7 @@ use crate::{
 
 /// Hills, a robot, boxes that fall on each other, and a linkage with a loop.
 fn busy() -> (World, Rover) {
-    let mut world = roads::hills();
+    let mut world = scene::hills();
     let rover = rover::add(&mut world, DVec3::new(-15.0, 0.35, 0.0), Wheel::Cylinder);
     for index in 0..5 {
         let at = DVec3::new(4.0 + 0.1 * f64::from(index), 1.0 + 0.6 * f64::from(index), 0.05 * f64::from(index));
@@ -86,7 +86,7 @@ fn a_foreign_snapshot_is_refused_and_changes_nothing() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let mut world = roads::hills();
+    let mut world = scene::hills();
     let rovers: Vec<Rover> = (0..16)
         .map(|index| {
             let at = DVec3::new(-20.0 + 2.5 * f64::from(index % 4), 0.4, -8.0 + 2.5 * f64::from(index / 4));

@@ -1,0 +1,190 @@
+//! What a step costs beside the same scene in other engines: rapier, and where they are installed MuJoCo (PyPI `mujoco`) and
+//! ODE (Debian `libode-dev`). `cargo bench --bench peers`, with names of scenes behind `--` for some of them only.
+//!
+//! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
+//! drifts. The robot is the one of the tests (`tests/it/rover.rs`), its legs held by motors; it drives. MuJoCo runs with its
+//! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more.
+
+#[path = "../../it/rover.rs"]
+#[expect(dead_code, reason = "the tests use the rest of it")]
+mod rover;
+#[path = "../../it/scene.rs"]
+#[expect(dead_code, reason = "the tests use the rest of it")]
+mod scene;
+
+mod export;
+mod peer;
+
+use std::time::Instant;
+
+use bevy_math::{DQuat, DVec3};
+use simpartner::{
+    model::{Material, Plane, Shape, World},
+    physics::{self, DynamicsSettings, Engine, EngineKind, Motor, Settings},
+    signal::Timestep,
+};
+
+use self::{
+    peer::Peer,
+    rover::{Legs, Rover, Wheel},
+    scene::{ball, body, cube},
+};
+
+const ROUNDS: usize = 5;
+
+/// A world, and what drives it.
+struct Scene {
+    name: &'static str,
+    world: World,
+    rovers: Vec<Rover>,
+    /// Steps before the clock runs and while it does.
+    warm_up: usize,
+    steps: usize,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --benches` only wants to know that it runs.
+    let real = arguments.iter().any(|argument| argument == "--bench");
+    let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
+    let folder = tempfile::tempdir().expect("a folder for the scenes");
+    println!("microseconds a step of 1 ms, medians of {ROUNDS} rounds in turn; in brackets the least and the most\n");
+    println!("{:<30}{:>22}{:>22}{:>22}{:>22}   ours to MuJoCo", "", "ours", "rapier", "MuJoCo", "ODE");
+    for scene in scenes().iter().filter(|scene| wanted.is_empty() || wanted.iter().any(|name| *name == scene.name)) {
+        measure(scene, folder.path(), if real { ROUNDS } else { 1 }, real);
+    }
+}
+
+fn measure(scene: &Scene, folder: &std::path::Path, rounds: usize, real: bool) {
+    let file = folder.join("scene.txt");
+    std::fs::write(&file, export::text(&scene.world, &scene.rovers)).expect("the scene can be written");
+    let (warm_up, steps) = if real { (scene.warm_up, scene.steps) } else { (1, 1) };
+    let mut mujoco = if real { Peer::mujoco(&file, warm_up, steps) } else { None };
+    let mut ode = if real { Peer::ode(&file, folder, warm_up, steps) } else { None };
+    let mut ours = engine(scene, EngineKind::Dynamics);
+    let mut rapier = engine(scene, EngineKind::Rapier);
+    for engine in [&mut ours, &mut rapier] {
+        (0..warm_up).for_each(|_| engine.step());
+    }
+    let mut times: [Vec<f64>; 4] = Default::default();
+    for _ in 0..rounds {
+        times[0].push(time(&mut *ours, steps));
+        times[1].push(time(&mut *rapier, steps));
+        times[2].extend(mujoco.as_mut().and_then(Peer::round));
+        times[3].extend(ode.as_mut().and_then(Peer::round));
+    }
+    let column = |times: &[f64]| match median(times) {
+        Some(middle) => {
+            let (least, most) = times.iter().fold((f64::MAX, 0.0f64), |(l, m), &t| (l.min(t), m.max(t)));
+            format!("{middle:.1} [{least:.1}, {most:.1}]")
+        }
+        None => "skipped".into(),
+    };
+    let [a, b, c, d] = times.each_ref().map(|times| column(times));
+    let ratio = match (median(&times[0]), median(&times[2])) {
+        (Some(ours), Some(theirs)) => format!("{:.2}", ours / theirs),
+        _ => "-".into(),
+    };
+    println!("{:<30}{a:>22}{b:>22}{c:>22}{d:>22}   {ratio}", scene.name);
+}
+
+fn median(times: &[f64]) -> Option<f64> {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+fn engine(scene: &Scene, kind: EngineKind) -> Box<dyn Engine> {
+    // Rapier gets the sweeps that its accuracy on these scenes needs, not those of stiff robots.
+    let rapier = physics::RapierSettings { solver_iterations: 4, ..Default::default() };
+    let settings = Settings { engine: kind, dynamics: DynamicsSettings::default(), rapier, ..Settings::default() };
+    // A slip is ours alone.
+    let mut world = scene.world.clone();
+    if kind == EngineKind::Rapier {
+        world.bodies.iter_mut().for_each(|body| body.material.slip = 0.0);
+    }
+    let mut engine = physics::build(&world, Timestep::MILLISECOND, &settings).expect("the scene can be built");
+    scene.rovers.iter().for_each(|rover| rover.drive(&mut *engine, 4.0));
+    engine
+}
+
+fn time(engine: &mut dyn Engine, steps: usize) -> f64 {
+    let start = Instant::now();
+    (0..steps).for_each(|_| engine.step());
+    start.elapsed().as_secs_f64() * 1e6 / steps as f64
+}
+
+fn scenes() -> Vec<Scene> {
+    let robots = |name, count: usize, terrain: bool, wheel: Wheel| {
+        let mut world = if terrain { scene::hills() } else { on_plane() };
+        let side = (count as f64).sqrt().ceil() as usize;
+        let rovers = (0..count).map(|index| {
+            let (i, j) = ((index % side) as f64, (index / side) as f64);
+            let at = DVec3::new(2.2 * (i - 0.5 * (side - 1) as f64), 0.0, 2.2 * (j - 0.5 * (side - 1) as f64));
+            let lift = if terrain { DVec3::new(if count == 1 { -15.0 } else { 0.0 }, 0.35, 0.0) } else { DVec3::ZERO };
+            rover::add_with(&mut world, at + lift, wheel, Legs::Held)
+        });
+        let rovers = rovers.collect();
+        if wheel == Wheel::Cylinder {
+            // Settles how the two rims of a wheel share its load.
+            world.bodies.iter_mut().for_each(|body| body.material.slip = 1e-5);
+        }
+        let steps = (2000 / count).max(20);
+        Scene { name, world, rovers, warm_up: (1000 / count).max(300), steps }
+    };
+    let loose = |name, world, warm_up, steps| Scene { name, world, rovers: Vec::new(), warm_up, steps };
+    vec![
+        robots("robot, flat, balls", 1, false, Wheel::Ball),
+        robots("robot, flat, cylinders", 1, false, Wheel::Cylinder),
+        robots("robot, terrain, balls", 1, true, Wheel::Ball),
+        robots("robot, terrain, cylinders", 1, true, Wheel::Cylinder),
+        robots("10 robots", 10, false, Wheel::Ball),
+        robots("100 robots", 100, false, Wheel::Ball),
+        robots("1000 robots", 1000, false, Wheel::Ball),
+        loose("stack of 10", stack(), 500, 2000),
+        loose("pile of 27", pile(3), 3000, 1000),
+        loose("pile of 1000", pile(10), 1500, 20),
+    ]
+}
+
+fn on_plane() -> World {
+    let mut world = scene::world();
+    world.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material { friction: 0.8, ..Material::default() } });
+    world
+}
+
+fn stack() -> World {
+    let mut world = on_plane();
+    for index in 0..10 {
+        world.bodies.push(body("box", 10.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
+    }
+    world
+}
+
+/// Boxes and balls of 1 to 50 kg that fall on a heap.
+fn pile(side: usize) -> World {
+    let mut world = on_plane();
+    for index in 0..side * side * side {
+        let (i, j, level) = (index % side, index / side % side, index / (side * side));
+        let s = 0.15 + 0.05 * ((index * 7) % 5) as f64;
+        let shape = match index % 4 {
+            0 => ball(0.25),
+            _ => Some(Shape::Box { size: DVec3::new(s, 0.4 - s, 0.2) * 2.0 }),
+        };
+        let at = DVec3::new(0.7 * i as f64, 1.0 + 0.9 * level as f64, 0.7 * j as f64);
+        let mut one = body("lump", [1.0, 5.0, 50.0][index % 3], shape, at);
+        one.pose.rotation = DQuat::from_rotation_x(0.3 * index as f64) * DQuat::from_rotation_y(0.7 * index as f64);
+        one.material.friction = 0.5;
+        world.bodies.push(one);
+    }
+    world
+}
+
+/// What a motor of the robot is, for the export.
+fn motor(index: usize) -> Motor {
+    match index {
+        0 => Motor::Position { target: 0.0, max_effort: 200.0 },
+        _ if index % 3 == 0 => Motor::Velocity { target: 4.0, max_effort: 10.0 },
+        _ => Motor::Position { target: 0.0, max_effort: 60.0 },
+    }
+}

@@ -1,0 +1,73 @@
+//! Another engine in a process of its own: it loads the scene, warms up, says so, and measures a round for every line it
+//! reads.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bench/peers");
+
+pub struct Peer {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    /// MuJoCo's Python package, if there is one.
+    pub fn mujoco(scene: &Path, warm_up: usize, steps: usize) -> Option<Self> {
+        let mut command = Command::new("python3");
+        command.arg(format!("{SOURCES}/mujoco_peer.py"));
+        Self::start(command, scene, warm_up, steps)
+    }
+
+    /// ODE's library, if there is one and a C compiler.
+    pub fn ode(scene: &Path, folder: &Path, warm_up: usize, steps: usize) -> Option<Self> {
+        let program = folder.join("ode_peer");
+        if !program.exists() {
+            let source = format!("{SOURCES}/ode_peer.c");
+            let built = Command::new("cc")
+                .args(["-O2", "-DdDOUBLE", "-o"])
+                .arg(&program)
+                .args([&source, "-lode", "-lm", "-lstdc++", "-lpthread"])
+                .stderr(Stdio::null())
+                .status();
+            if !built.is_ok_and(|status| status.success()) {
+                return None;
+            }
+        }
+        Self::start(Command::new(&program), scene, warm_up, steps)
+    }
+
+    fn start(mut command: Command, scene: &Path, warm_up: usize, steps: usize) -> Option<Self> {
+        command.arg(scene).args([warm_up.to_string(), steps.to_string()]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+        let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let mut peer = Self { child, input, output };
+        (peer.read()? == "ready").then_some(peer)
+    }
+
+    /// Microseconds a step of one round.
+    pub fn round(&mut self) -> Option<f64> {
+        writeln!(self.input, "go").ok()?;
+        self.input.flush().ok()?;
+        self.read()?.parse().ok()
+    }
+
+    fn read(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.output.read_line(&mut line).ok().filter(|&count| count > 0)?;
+        Some(line.trim().to_owned())
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
