@@ -6,11 +6,13 @@
 
 mod dynamics;
 mod mass;
+mod motor;
 mod rapier;
 mod settings;
 mod state;
 
 pub use mass::{MassProperties, mass_properties};
+pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, RapierSettings, Settings};
 pub use state::{BodyState, ContactPoint, JointLoad, JointState, Wrench};
 
@@ -21,17 +23,6 @@ use crate::{
     model::World,
     signal::{BodyId, JointId, Timestep},
 };
-
-/// Gain of a velocity motor, N m s/rad or N s/m: within its limit a motor is on target to 1e-4 rad/s for each newton metre.
-///
-/// The gains are as large as rapier's solver still converges with in its default number of sweeps on a robot that stands on
-/// four wheels with all its motors holding; larger ones hold more stiffly, but then the effort read back is not the effort
-/// applied (10 times the gain: off by 11 N m in a knee that carries 2).
-const VELOCITY_GAIN: f64 = 1e4;
-/// Stiffness of a motor that holds a position, N m/rad or N/m: 1e-5 rad for each newton metre.
-const POSITION_STIFFNESS: f64 = 1e5;
-/// Damping of the same motor, N m s/rad or N s/m. A disturbance dies out within 10 ms.
-const POSITION_DAMPING: f64 = 1e3;
 
 /// Builds the engine that `settings` asks for, at step 0 of the world.
 ///
@@ -92,27 +83,6 @@ pub struct EngineIdentity {
     pub version: &'static str,
     /// Features it was built with that bear on its results.
     pub features: &'static str,
-}
-
-/// What drives an axis of a joint.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Motor {
-    /// Nothing.
-    Off,
-    /// Brings the axis to a rate as far as `max_effort` allows.
-    Velocity {
-        /// Rate wanted, rad/s or m/s.
-        target: f64,
-        /// Largest effort, N m or N, at least 0.
-        max_effort: f64,
-    },
-    /// Holds the axis at a coordinate as far as `max_effort` allows.
-    Position {
-        /// Coordinate wanted, rad or m.
-        target: f64,
-        /// Largest effort, N m or N, at least 0.
-        max_effort: f64,
-    },
 }
 
 /// A ray.

@@ -6,8 +6,8 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner::{
-    model::{Axis, Body, FreeAxis, Inertia, Joint, JointKind, Material, Placed, Pose, Robot, Shape, World},
-    physics::{Engine, Motor},
+    model::{Body, Inertia, Joint, JointKind, Material, Placed, Pose, Robot, Shape, World},
+    physics::{Engine, Motor, Servo},
     signal::{BodyId, JointId, RobotId},
 };
 
@@ -29,19 +29,9 @@ pub enum Wheel {
     Cylinder,
 }
 
-/// What holds its legs and the hinge of its chassis.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Legs {
-    /// Springs and dampers: 500 N m/rad and 20 N m s/rad, the chassis' 50.
-    Sprung,
-    /// Motors that hold a position.
-    Held,
-}
-
 /// What is added to a world, by the number of the robot.
 #[derive(Debug, Clone, Copy)]
 pub struct Rover {
-    legs: Legs,
     pub first_body: usize,
     pub first_joint: usize,
 }
@@ -60,18 +50,22 @@ impl Rover {
         (self.first_body..self.first_body + 14).map(BodyId::new)
     }
 
-    /// Turns the wheels at a rate in rad/s, and holds legs and chassis where motors do that.
+    /// Holds legs and chassis as they are and turns the wheels at a rate in rad/s.
     pub fn drive(self, engine: &mut dyn Engine, rate: f64) {
         for (index, joint) in self.joints().enumerate() {
-            let motor = match index {
-                _ if index > 0 && index % 3 == 0 => Motor::Velocity { target: rate, max_effort: 10.0 },
-                _ if self.legs == Legs::Sprung => continue,
-                0 => Motor::Position { target: 0.0, max_effort: 200.0 },
-                _ => Motor::Position { target: 0.0, max_effort: 60.0 },
-            };
-            engine.drive(joint, 2, motor);
+            engine.drive(joint, 2, Motor::Servo(servo(index, rate)));
         }
     }
+}
+
+/// The drive of a joint, by its number in the robot.
+pub fn servo(index: usize, rate: f64) -> Servo {
+    let (rate, stiffness, damping, max_effort) = match index {
+        0 => (0.0, 500.0, 50.0, 200.0),
+        _ if index.is_multiple_of(3) => (rate, 0.0, 5.0, 10.0),
+        _ => (0.0, 500.0, 20.0, 60.0),
+    };
+    Servo { position: 0.0, rate, stiffness, damping, max_effort }
 }
 
 /// A place given in the axes of the drawing: forward, left, up.
@@ -79,14 +73,9 @@ fn place(forward: f64, left: f64, up: f64) -> DVec3 {
     DVec3::new(forward, up, -left)
 }
 
-/// Adds one with sprung legs that stands on `at`, as a robot of its own.
-pub fn add(world: &mut World, at: DVec3, wheel: Wheel) -> Rover {
-    add_with(world, at, wheel, Legs::Sprung)
-}
-
 /// Adds one that stands on `at`, as a robot of its own.
-pub fn add_with(world: &mut World, at: DVec3, wheel: Wheel, legs: Legs) -> Rover {
-    let rover = Rover { legs, first_body: world.bodies.len(), first_joint: world.joints.len() };
+pub fn add(world: &mut World, at: DVec3, wheel: Wheel) -> Rover {
+    let rover = Rover { first_body: world.bodies.len(), first_joint: world.joints.len() };
     let slant = std::f64::consts::FRAC_PI_4;
     let tilt = |sign: f64| DQuat::from_rotation_z(sign * slant);
     let (across, down) = (LINK / 2.0 * slant.sin(), LINK / 2.0 * slant.cos());
@@ -124,19 +113,12 @@ pub fn add_with(world: &mut World, at: DVec3, wheel: Wheel, legs: Legs) -> Rover
 /// A hinge that turns positively when a wheel rolls along +x: about -z.
 fn hinge(world: &mut World, name: &str, ends: [usize; 2], anchor: DVec3, axis: DVec3, rover: Rover) {
     let [parent, child] = ends.map(|end| end + rover.first_body);
-    let (stiffness, damping) = match (rover.legs, name) {
-        (Legs::Held, _) | (_, "axle") => (0.0, 0.0),
-        (_, "Turner") => (500.0, 50.0),
-        _ => (500.0, 20.0),
-    };
     let frame = if axis == DVec3::Y {
         DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2)
     } else {
         DQuat::from_rotation_y(std::f64::consts::PI)
     };
-    let mut hinge = Joint { frame, ..joint(name, JointKind::Hinge, parent, child, anchor) };
-    hinge.axes[2] = Axis::Free(FreeAxis { stiffness, damping, ..FreeAxis::default() });
-    world.joints.push(hinge);
+    world.joints.push(Joint { frame, ..joint(name, JointKind::Hinge, parent, child, anchor) });
 }
 
 fn wheel_body(wheel: Wheel, at: DVec3) -> Body {

@@ -8,7 +8,7 @@ use super::{
     tree::{AxisLaw, Link, LinkJoint, Motor, Tree},
 };
 use crate::{
-    model::{Axis, Body, FreeAxis, Graph, Joint, JointKind, Placed, Pose, Shape, Tree as Span, TreeEdge, World},
+    model::{Axis, FreeAxis, Graph, Joint, JointKind, Placed, Pose, Shape, Tree as Span, TreeEdge, World},
     physics::{BuildError, MassProperties, mass_properties, rapier::shape},
     signal::{BodyId, JointId},
 };
@@ -106,8 +106,8 @@ impl Builder<'_> {
         let mut poses = Vec::new();
         let root = self.world.body(span.root);
         let joint = if root.fixed { LinkJoint::Weld } else { LinkJoint::Free };
-        let (link, pose) = self.link(span.root, None, joint);
-        self.bodies[span.root.index()] = place(number, tree.push(link), root, pose);
+        let (link, pose, frame) = self.link(span.root, None, joint);
+        self.bodies[span.root.index()] = BodyPlace { tree: number, link: tree.push(link), frame };
         poses.push(pose);
         tree.state.root_position = pose.translation;
         tree.state.root_rotation = pose.rotation;
@@ -124,8 +124,8 @@ impl Builder<'_> {
         self.trees.push(tree);
     }
 
-    /// The link of a body, its frame along the principal axes, and that frame's world pose.
-    fn link(&self, id: BodyId, parent: Option<usize>, joint: LinkJoint) -> (Link, Pose) {
+    /// The link of a body, its frame along the principal axes; that frame's world pose, and `link_from_body`.
+    fn link(&self, id: BodyId, parent: Option<usize>, joint: LinkJoint) -> (Link, Pose, Pose) {
         let (body, mass) = (self.world.body(id), &self.masses[id.index()]);
         let (principal, turn) = principal_axes(&mass.tensor);
         let frame = Pose { translation: mass.centre_of_mass, rotation: turn };
@@ -141,7 +141,7 @@ impl Builder<'_> {
             principal: principal.max(DVec3::splat(least)),
             body: Some(id),
         };
-        (link, body.pose.then(&frame))
+        (link, body.pose.then(&frame), frame.inverse())
     }
 
     /// A joint becomes one link, or a chain of them over links without mass. Walked backwards it is the same chain from the
@@ -165,13 +165,13 @@ impl Builder<'_> {
                 dofs[axis] = Some(tree.topology.links[inner].dof);
             }
         }
-        let (link, pose) = self.link(edge.outer, None, LinkJoint::Weld);
+        let (link, pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
         let mut last = step(poses, inner, joint, free.last().copied());
         if ball {
             last.joint = LinkJoint::Spherical(0);
         }
         let outer = push(tree, poses, link, last, joint, pose);
-        self.bodies[edge.outer.index()] = place(number, outer, self.world.body(edge.outer), pose);
+        self.bodies[edge.outer.index()] = BodyPlace { tree: number, link: outer, frame };
         let dof = tree.topology.links[outer].dof;
         self.joints[edge.joint.index()] = match tree.topology.links[outer].joint {
             LinkJoint::Spherical(ball) => {
@@ -260,10 +260,6 @@ impl Builder<'_> {
         });
         Ok(Collider::new(geoms, self.trees.len(), ground, apart.collect(), self_colliding.collect()))
     }
-}
-
-fn place(tree: usize, link: usize, body: &Body, world_from_link: Pose) -> BodyPlace {
-    BodyPlace { tree, link, frame: world_from_link.inverse().then(&body.pose) }
 }
 
 fn massless() -> Link {

@@ -172,8 +172,9 @@ impl Guards {
 
     fn check_speeds(&mut self, bodies: &[BodyState]) {
         for (index, body) in bodies.iter().enumerate() {
-            let speed = body.linear_velocity.length();
-            if speed > self.settings.max_speed_m_per_s {
+            let limit = self.settings.max_speed_m_per_s;
+            if body.linear_velocity.length_squared() > limit * limit {
+                let speed = body.linear_velocity.length();
                 let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
                 self.raise(Guard::Speed, (0, index, 0), vec![BodyId::new(index)], text, speed);
             }

@@ -32,8 +32,8 @@ use self::{
     tree::{Motor, State, Tree},
 };
 use super::{
-    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, POSITION_DAMPING,
-    POSITION_STIFFNESS, Ray, Settings, Snapshot, SnapshotError, VELOCITY_GAIN,
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, Ray, Servo, Settings, Snapshot,
+    SnapshotError,
 };
 use crate::{
     model::World,
@@ -256,19 +256,8 @@ fn threads(count: usize) -> Option<rayon::ThreadPool> {
     pool.inspect_err(|error| tracing::warn!("islands are solved on one thread: {error}")).ok()
 }
 
-/// A motor as the implicit spring and damper that it is in the equations; `sign` is -1 where the tree counts backwards.
+/// The motor in a degree of freedom; `sign` is -1 where the tree counts backwards.
 fn law(motor: super::Motor, sign: f64) -> Motor {
-    match motor {
-        super::Motor::Off => Motor::OFF,
-        super::Motor::Velocity { target, max_effort } => {
-            Motor { position: 0.0, rate: sign * target, stiffness: 0.0, gain: VELOCITY_GAIN, limit: max_effort }
-        }
-        super::Motor::Position { target, max_effort } => Motor {
-            position: sign * target,
-            rate: 0.0,
-            stiffness: POSITION_STIFFNESS,
-            gain: POSITION_DAMPING,
-            limit: max_effort,
-        },
-    }
+    let Servo { position, rate, stiffness, damping, max_effort } = motor.servo();
+    Motor { position: sign * position, rate: sign * rate, stiffness, gain: damping, limit: max_effort }
 }

@@ -101,7 +101,8 @@ impl Dynamics {
 fn read_body(tree: &Tree, place: &BodyPlace, state: &mut BodyState) {
     let work = &tree.work;
     let world_from_link = Pose { translation: work.position[place.link], rotation: work.rotation[place.link] };
-    state.pose = world_from_link.then(&place.frame);
+    // Most bodies have their origin in their centre of mass.
+    state.pose = if place.frame == Pose::IDENTITY { world_from_link } else { world_from_link.then(&place.frame) };
     let velocity = work.velocity[place.link];
     state.linear_velocity = velocity.at(world_from_link.translation - work.origin);
     state.angular_velocity = velocity.angular;

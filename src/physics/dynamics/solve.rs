@@ -8,7 +8,7 @@ use super::{
 };
 
 /// A solution is found when no visit of the last sweep changed a velocity by more than this, m/s or rad/s.
-const TOLERANCE: f64 = 1e-10;
+const TOLERANCE: f64 = 1e-9;
 /// After [`PATIENCE`] sweeps this will do.
 const ACCEPTED: f64 = 1e-6;
 const PATIENCE: usize = 16;

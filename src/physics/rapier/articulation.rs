@@ -10,7 +10,7 @@ use rapier3d_f64::prelude::*;
 use super::shape;
 use crate::{
     model::{Axis, FreeAxis, Graph, Joint, JointKind, Pose, World},
-    physics::{BodyState, BuildError, Motor, POSITION_DAMPING, POSITION_STIFFNESS, VELOCITY_GAIN},
+    physics::{BodyState, BuildError, Servo},
     signal::{BodyId, JointId, RobotId},
 };
 
@@ -346,48 +346,18 @@ fn insert_loop(world: &mut PhysicsWorld, joint: &Joint, parent: RigidBodyHandle,
     Placement::Loop { handle, axes: [place(0), place(1), place(2)] }
 }
 
-/// A motor as rapier's implicit spring and damper: effort = stiffness (position - q) + damping (rate - q'), taken at the end
-/// of the step and bounded.
-#[derive(Clone, Copy)]
-pub(super) struct Drive {
-    position: f64,
-    rate: f64,
-    stiffness: f64,
-    damping: f64,
-    max_effort: f64,
-}
-
-impl Drive {
-    /// The spring and damper of a motor.
-    pub(super) fn from_motor(motor: Motor) -> Self {
-        match motor {
-            Motor::Off => Self { position: 0.0, rate: 0.0, stiffness: 0.0, damping: 0.0, max_effort: 0.0 },
-            Motor::Velocity { target, max_effort } => {
-                Self { position: 0.0, rate: target, stiffness: 0.0, damping: VELOCITY_GAIN, max_effort }
-            }
-            Motor::Position { target, max_effort } => Self {
-                position: target,
-                rate: 0.0,
-                stiffness: POSITION_STIFFNESS,
-                damping: POSITION_DAMPING,
-                max_effort,
-            },
-        }
-    }
-
-    /// Sets rapier's motor.
-    pub(super) fn apply(self, world: &mut PhysicsWorld, place: &AxisPlace) {
-        let Some(joint) = joint_data_mut(world, place.handle) else { return };
-        let motor = &mut joint.motors[place.axis as usize];
-        motor.model = MotorModel::ForceBased;
-        motor.target_pos = place.sign * self.position;
-        motor.target_vel = place.sign * self.rate;
-        motor.stiffness = self.stiffness;
-        motor.damping = self.damping;
-        motor.max_force = self.max_effort;
-        // A motor without gains would divide by zero in the solver.
-        joint.motor_axes.set(place.axis.into(), self.stiffness + self.damping > 0.0 && self.max_effort > 0.0);
-    }
+/// Sets rapier's motor, an implicit spring and damper.
+pub(super) fn drive(world: &mut PhysicsWorld, place: &AxisPlace, servo: &Servo) {
+    let Some(joint) = joint_data_mut(world, place.handle) else { return };
+    let motor = &mut joint.motors[place.axis as usize];
+    motor.model = MotorModel::ForceBased;
+    motor.target_pos = place.sign * servo.position;
+    motor.target_vel = place.sign * servo.rate;
+    motor.stiffness = servo.stiffness;
+    motor.damping = servo.damping;
+    motor.max_force = servo.max_effort;
+    // A motor without gains would divide by zero in the solver.
+    joint.motor_axes.set(place.axis.into(), servo.stiffness + servo.damping > 0.0 && servo.max_effort > 0.0);
 }
 
 /// What the motor of an axis exerts on the child at this coordinate and rate, by the law rapier solves implicitly. Rapier

@@ -24,10 +24,7 @@ mod state;
 
 use rapier3d_f64::prelude::{ColliderHandle, PhysicsWorld, QueryFilter, RigidBodyHandle};
 
-use self::{
-    articulation::{Articulation, Drive},
-    contacts::Contacts,
-};
+use self::{articulation::Articulation, contacts::Contacts};
 use super::{
     BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, MassProperties, Motor, Notice, Ray,
     Settings, Snapshot, SnapshotError,
@@ -116,7 +113,7 @@ impl Engine for Rapier {
 
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
         if let Some(place) = self.fixture.articulation.place(joint, axis) {
-            Drive::from_motor(motor).apply(&mut self.world, place);
+            articulation::drive(&mut self.world, place, &motor.servo());
         }
     }
 

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
     model::{Placed, Shape, World},
-    physics::{Motor, mass_properties},
+    physics::mass_properties,
 };
 
-use super::rover::{JOINTS, Rover};
+use super::rover::{self, JOINTS, Rover};
 
 /// The whole scene. Quaternions are w x y z; a cylinder stands along its z axis, as both peers have it.
 pub fn text(world: &World, rovers: &[Rover]) -> String {
@@ -54,12 +54,8 @@ pub fn text(world: &World, rovers: &[Rover]) -> String {
             let mut numbers = vec![joint.parent.index() as f64, joint.child.index() as f64];
             numbers.extend(joint.anchor.to_array());
             numbers.extend((joint.frame * DVec3::Z).to_array());
-            let (holds, target, limit) = match super::motor(index) {
-                Motor::Position { target, max_effort } => (1.0, target, max_effort),
-                Motor::Velocity { target, max_effort } => (0.0, target, max_effort),
-                Motor::Off => (0.0, 0.0, 0.0),
-            };
-            numbers.extend([holds, target, limit]);
+            let servo = rover::servo(index, 4.0);
+            numbers.extend([servo.position, servo.rate, servo.stiffness, servo.damping, servo.max_effort]);
             line("hinge", &numbers);
         }
     }

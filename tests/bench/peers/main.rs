@@ -2,7 +2,7 @@
 //! ODE (Debian `libode-dev`). `cargo bench --bench peers`, with names of scenes behind `--` for some of them only.
 //!
 //! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
-//! drifts. The robot is the one of the tests (`tests/it/rover.rs`), its legs held by motors; it drives. MuJoCo runs with its
+//! drifts. The robot is the one of the tests (`tests/it/rover.rs`); it drives. MuJoCo runs with its
 //! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more.
 
 #[path = "../../it/rover.rs"]
@@ -20,13 +20,13 @@ use std::time::Instant;
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
     model::{Material, Plane, Shape, World},
-    physics::{self, DynamicsSettings, Engine, EngineKind, Motor, Settings},
+    physics::{self, DynamicsSettings, Engine, EngineKind, Settings},
     signal::Timestep,
 };
 
 use self::{
     peer::Peer,
-    rover::{Legs, Rover, Wheel},
+    rover::{Rover, Wheel},
     scene::{ball, body, cube},
 };
 
@@ -122,7 +122,7 @@ fn scenes() -> Vec<Scene> {
             let (i, j) = ((index % side) as f64, (index / side) as f64);
             let at = DVec3::new(2.2 * (i - 0.5 * (side - 1) as f64), 0.0, 2.2 * (j - 0.5 * (side - 1) as f64));
             let lift = if terrain { DVec3::new(if count == 1 { -15.0 } else { 0.0 }, 0.35, 0.0) } else { DVec3::ZERO };
-            rover::add_with(&mut world, at + lift, wheel, Legs::Held)
+            rover::add(&mut world, at + lift, wheel)
         });
         let rovers = rovers.collect();
         if wheel == Wheel::Cylinder {
@@ -130,7 +130,7 @@ fn scenes() -> Vec<Scene> {
             world.bodies.iter_mut().for_each(|body| body.material.slip = 1e-5);
         }
         let steps = (2000 / count).max(20);
-        Scene { name, world, rovers, warm_up: (1000 / count).max(300), steps }
+        Scene { name, world, rovers, warm_up: if count > 100 { 300 } else { 1500 }, steps }
     };
     let loose = |name, world, warm_up, steps| Scene { name, world, rovers: Vec::new(), warm_up, steps };
     vec![
@@ -149,7 +149,8 @@ fn scenes() -> Vec<Scene> {
 
 fn on_plane() -> World {
     let mut world = scene::world();
-    world.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material { friction: 0.8, ..Material::default() } });
+    world.plane =
+        Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material { friction: 0.8, ..Material::default() } });
     world
 }
 
@@ -178,13 +179,4 @@ fn pile(side: usize) -> World {
         world.bodies.push(one);
     }
     world
-}
-
-/// What a motor of the robot is, for the export.
-fn motor(index: usize) -> Motor {
-    match index {
-        0 => Motor::Position { target: 0.0, max_effort: 200.0 },
-        _ if index % 3 == 0 => Motor::Velocity { target: 4.0, max_effort: 10.0 },
-        _ => Motor::Position { target: 0.0, max_effort: 60.0 },
-    }
 }

@@ -7,10 +7,6 @@ from xml.sax.saxutils import quoteattr
 import mujoco
 import numpy
 
-# The gains of the motors at our engines' seam.
-VELOCITY_GAIN, POSITION_STIFFNESS, POSITION_DAMPING = 1e4, 1e5, 1e3
-
-
 def numbers(values):
     return " ".join(repr(float(value)) for value in values)
 
@@ -91,7 +87,7 @@ def model(path):
             anchor = rotate(conjugate(body["turn"]), numpy.array(joint[0:3]) - body["at"])
             axis = rotate(conjugate(body["turn"]), numpy.array(joint[3:6]))
             out.append('<joint name="j%d" type="hinge" pos="%s" axis="%s"/>' % (index, numbers(anchor), numbers(axis)))
-            motors.append((index, *joint[6:9]))
+            motors.append((index, *joint[6:11]))
         # Parts of a robot meet the ground only.
         mask = contact if body["robot"] < 0 else 'contype="0" conaffinity="1"'
         for kind, values in body["geoms"]:
@@ -108,19 +104,18 @@ def model(path):
         if body["joint"] is None:
             emit(index, None)
     out.append("</worldbody><actuator>")
-    for index, holds, target, limit in motors:
+    for index, _, _, stiffness, damping, limit in motors:
         force = 'forcelimited="true" forcerange="%r %r"' % (-limit, limit)
-        if holds:
-            gains = 'kp="%r" kv="%r"' % (POSITION_STIFFNESS, POSITION_DAMPING)
-            out.append('<position joint="j%d" %s %s/>' % (index, gains, force))
+        if stiffness > 0.0:
+            out.append('<position joint="j%d" kp="%r" kv="%r" %s/>' % (index, stiffness, damping, force))
         else:
-            out.append('<velocity joint="j%d" kv="%r" %s/>' % (index, VELOCITY_GAIN, force))
+            out.append('<velocity joint="j%d" kv="%r" %s/>' % (index, damping, force))
     out.append("</actuator></mujoco>")
     built = mujoco.MjModel.from_xml_string("".join(out))
     if field:
         built.hfield_data[:] = ((heights - low) / (high - low)).ravel()
     data = mujoco.MjData(built)
-    data.ctrl[:] = [motor[2] for motor in motors]
+    data.ctrl[:] = [motor[1] if motor[3] > 0.0 else motor[2] for motor in motors]
     return built, data
 
 

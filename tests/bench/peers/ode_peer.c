@@ -91,8 +91,9 @@ static void read_hinge(const double *v) {
     dJointAttach(joint, bodies[(int)v[1]], bodies[(int)v[0]]);
     dJointSetHingeAnchor(joint, v[2], v[3], v[4]);
     dJointSetHingeAxis(joint, v[5], v[6], v[7]);
-    dJointSetHingeParam(joint, dParamFMax, v[10]);
-    motors[motor_count++] = (Motor){joint, (int)v[8], v[9]};
+    dJointSetHingeParam(joint, dParamFMax, v[12]);
+    int holds = v[10] > 0;
+    motors[motor_count++] = (Motor){joint, holds, holds ? v[8] : v[9]};
 }
 
 static void read_scene(const char *path) {

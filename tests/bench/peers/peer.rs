@@ -43,8 +43,7 @@ impl Peer {
 
     fn start(mut command: Command, scene: &Path, warm_up: usize, steps: usize) -> Option<Self> {
         command.arg(scene).args([warm_up.to_string(), steps.to_string()]);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
         let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
         let mut peer = Self { child, input, output };
         (peer.read()? == "ready").then_some(peer)

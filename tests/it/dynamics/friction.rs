@@ -15,7 +15,7 @@ use simpartner::{
 
 use super::{G, build, on_plane, position, run, steps, velocity};
 use crate::{
-    rover::{self, Legs, Wheel},
+    rover::{self, Wheel},
     scene::{self, ball, body, cube, joint},
 };
 
@@ -116,7 +116,7 @@ fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
             let mut world = on_plane(scene::world());
             let angle = 1.2f64.atan();
             let down = angle.sin() * 0.5f64.sqrt() * G;
-            let rover = rover::add_with(&mut world, DVec3::ZERO, wheel, Legs::Held);
+            let rover = rover::add(&mut world, DVec3::ZERO, wheel);
             world.gravity = DVec3::new(down, -G * angle.cos(), -down);
             let mut engine = build(&world, h);
             for joint in rover.joints() {

@@ -6,7 +6,7 @@
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
-    model::{Axis, FreeAxis, JointKind, Material, Shape, World},
+    model::{JointKind, Material, Shape, World},
     signal::JointId,
 };
 
@@ -175,7 +175,6 @@ fn limp(restitution: f64, friction: f64) -> World {
         body.linear_velocity = body.angular_velocity.cross(body.pose.translation - lift);
     }
     for joint in &mut world.joints {
-        joint.axes[2] = Axis::Free(FreeAxis::default());
         joint.anchor = turn * (joint.anchor - centre) + lift;
         joint.frame = turn * joint.frame;
     }

@@ -136,9 +136,7 @@ fn the_books_of_a_driving_robot_balance() {
         let at = if ground { DVec3::new(-15.0, 0.35, 0.0) } else { DVec3::ZERO };
         let rover = rover::add(&mut world, at, Wheel::Ball);
         for joint in &mut world.joints {
-            let axis = joint.axes[2].free().copied().unwrap();
-            let damping = axis.damping + 0.2;
-            joint.axes[2] = Axis::Free(FreeAxis { damping, friction: 0.1, armature: 0.01, ..axis });
+            joint.axes[2] = Axis::Free(FreeAxis { damping: 0.2, friction: 0.1, armature: 0.01, ..FreeAxis::default() });
         }
         let mut engine = build(&world, 0.001);
         rover.drive(&mut *engine, 4.0);
@@ -167,12 +165,8 @@ fn wheels_carry_the_weight_to_rounding() {
             let rover = rover::add(&mut world, DVec3::ZERO, Wheel::Ball);
             let mut engine = build(&world, h);
             rover.drive(&mut *engine, rate);
-            if rate == 0.0 {
-                // A velocity motor would give way by and by, and the legs would spread.
-                (0..4).for_each(|k| engine.drive(rover.axle(k), 2, Motor::Position { target: 0.0, max_effort: 10.0 }));
-            }
-            // The springs of the legs settle first.
-            for _ in 0..steps(h, 15.0) {
+            // The legs settle first.
+            for _ in 0..steps(h, 8.0) {
                 engine.step();
             }
             let mut worst = 0.0f64;
@@ -183,7 +177,7 @@ fn wheels_carry_the_weight_to_rounding() {
                 worst = worst.max((force / (rover::MASS * G) - 1.0).abs()).max((listed - force).abs());
             }
             println!("robot at {rate} rad/s, h {h}: wheels carry its weight to {worst:.1e} in every step");
-            assert!(worst < if rate == 0.0 { 1e-9 } else { 1e-8 }, "{worst}");
+            assert!(worst < 1e-9, "{worst}");
             assert!(engine.contacts().iter().all(|contact| contact.bodies[0].is_none() && contact.normal == DVec3::Y));
         }
     }

@@ -52,8 +52,11 @@ pub(in crate::physics::dynamics) struct Geom {
     pub(in crate::physics::dynamics) material: Material,
     /// False on a body that nothing moves.
     pub(in crate::physics::dynamics) moves: bool,
+    /// The farthest that a point of it is from its centre.
+    reach: f64,
+    /// True if a ball of that radius is much more than the shape.
+    long: bool,
     pub(super) centre: DVec3,
-    pub(super) rotation: DQuat,
     pub(super) bounds: Bounds,
 }
 
@@ -94,6 +97,7 @@ impl Geom {
         material: Material,
     ) -> Self {
         let bounds = shape.compute_local_aabb();
+        let half = bounds.half_extents();
         Self {
             side,
             body,
@@ -103,25 +107,34 @@ impl Geom {
             turn: at.1,
             frame: DQuat::IDENTITY,
             middle: bounds.center(),
-            half: bounds.half_extents(),
+            half,
             material,
             moves: true,
+            reach: half.length() + bounds.center().length(),
+            long: half.max_element() > 4.0 * half.min_element(),
             centre: DVec3::ZERO,
-            rotation: DQuat::IDENTITY,
             bounds: Bounds::NOTHING,
         }
     }
 
-    /// Moves with its link, and looks `ahead` metres around.
+    /// Moves with its link; its box holds all places that it could come to in two steps.
     pub(super) fn place(&mut self, tree: &Tree, h: f64) {
         let work = &tree.work;
         let (position, matrix) = (work.position[self.side.link], &work.matrix[self.side.link]);
+        let velocity = work.velocity[self.side.link];
         self.centre = position + *matrix * self.offset;
-        self.rotation = work.rotation[self.side.link] * self.turn;
-        let axes = DMat3::from_quat(self.rotation);
-        let half = axes.x_axis.abs() * self.half.x + axes.y_axis.abs() * self.half.y + axes.z_axis.abs() * self.half.z;
-        let middle = self.centre + axes * self.middle;
-        let around = DVec3::splat(0.5 * MARGIN + 2.0 * h * self.speed(tree));
+        // Sums of sizes instead of lengths are a little more than enough.
+        let spin = velocity.angular.abs().element_sum() * self.reach;
+        let motion = velocity.at(self.centre - work.origin).abs() + DVec3::splat(spin);
+        let around = DVec3::splat(0.5 * MARGIN) + motion * (2.0 * h);
+        let (middle, half) = if self.long {
+            let axes = *matrix * DMat3::from_quat(self.turn);
+            let half =
+                axes.x_axis.abs() * self.half.x + axes.y_axis.abs() * self.half.y + axes.z_axis.abs() * self.half.z;
+            (self.centre + axes * self.middle, half)
+        } else {
+            (self.centre, DVec3::splat(self.reach))
+        };
         self.bounds = Bounds { low: middle - half - around, high: middle + half + around };
     }
 
@@ -132,7 +145,7 @@ impl Geom {
 
     /// How far from its centre its points are, at most, times its angular speed.
     pub(super) fn spin(&self, tree: &Tree) -> f64 {
-        tree.work.velocity[self.side.link].angular.length() * (self.half.length() + self.middle.length())
+        tree.work.velocity[self.side.link].angular.length() * self.reach
     }
 
     /// The velocity of its centre.
@@ -140,8 +153,10 @@ impl Geom {
         tree.work.velocity[self.side.link].at(self.centre - tree.work.origin)
     }
 
-    pub(super) fn placed(&self) -> Placed<'_> {
-        Placed { outline: &self.outline, shape: &self.shape, centre: self.centre, rotation: self.rotation }
+    /// The shape where it is now.
+    pub(super) fn placed(&self, tree: &Tree) -> Placed<'_> {
+        let rotation = tree.work.rotation[self.side.link] * self.turn;
+        Placed { outline: &self.outline, shape: &self.shape, centre: self.centre, rotation }
     }
 
     /// What rolls at all, with its radius.

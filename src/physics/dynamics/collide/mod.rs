@@ -140,7 +140,7 @@ impl Collider {
             if plane.normal.dot(low) < plane.distance {
                 let ahead = MARGIN + 2.0 * h * geom.speed(tree);
                 self.hits.clear();
-                narrow::on_plane(plane.normal, plane.distance, &geom.placed(), ahead, &mut self.hits);
+                narrow::on_plane(plane.normal, plane.distance, &geom.placed(tree), ahead, &mut self.hits);
                 self.add(None, index, &plane.material, trees, key(0));
             }
         }
@@ -151,10 +151,10 @@ impl Collider {
                 let ahead = MARGIN + 2.0 * h * geom.speed(tree);
                 let material = *material;
                 self.hits.clear();
-                narrow::on_heightfield(field, &geom.placed(), ahead, &mut self.manifolds, &mut self.hits);
+                narrow::on_heightfield(field, &geom.placed(tree), ahead, &mut self.manifolds, &mut self.hits);
                 let motion = geom.velocity(tree) * (2.0 * h);
                 if motion.length() > FAST && 2.0 * h * geom.spin(tree) < FAST {
-                    narrow::keep_real(&narrow::ground(field), &geom.placed(), motion, MARGIN, &mut self.hits);
+                    narrow::keep_real(&narrow::ground(field), &geom.placed(tree), motion, MARGIN, &mut self.hits);
                 }
                 self.add(None, index, &material, trees, key(1));
             }
@@ -168,9 +168,21 @@ impl Collider {
         let (motion, spin) = ((v_b - v_a) * (2.0 * h), 2.0 * h * (spin_a + spin_b));
         let ahead = MARGIN + motion.length() + spin;
         self.hits.clear();
-        narrow::of_pair(&first.placed(), &second.placed(), ahead, &mut self.manifolds, &mut self.hits);
+        narrow::of_pair(
+            &first.placed(&trees[first.side.tree]),
+            &second.placed(&trees[second.side.tree]),
+            ahead,
+            &mut self.manifolds,
+            &mut self.hits,
+        );
         if motion.length() > FAST && spin < FAST {
-            narrow::keep_real(&first.placed(), &second.placed(), motion, MARGIN, &mut self.hits);
+            narrow::keep_real(
+                &first.placed(&trees[first.side.tree]),
+                &second.placed(&trees[second.side.tree]),
+                motion,
+                MARGIN,
+                &mut self.hits,
+            );
         }
         let material = first.material;
         self.add(Some(a), b, &material, trees, ((a as u64 + 1) << 32) | b as u64);
