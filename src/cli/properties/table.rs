@@ -216,7 +216,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "max_sweeps",
         integer(1, 100_000),
         "1000",
-        "Sweeps over the constraints at most; the solver stops when they are solved.",
+        "Sweeps over the constraints at most, a tenth for heaps; the solver stops when they are solved.",
     ),
     setting(
         "dynamics",

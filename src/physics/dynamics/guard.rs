@@ -104,7 +104,8 @@ impl Guards {
     pub(super) fn object(&self, islands: &Islands, trees: &[Tree], h: f64) -> bool {
         islands.all().iter().any(|island| {
             if island.failed || !island.outcome.converged {
-                return true;
+                // A heap of hundreds would only cost many times as much.
+                return !island.is_large();
             }
             let own = island.trees().iter().map(|&tree| &trees[tree]);
             if own.clone().all(|tree| tree.topology.links.len() == 1) {

@@ -298,6 +298,11 @@ impl Island {
         }
     }
 
+    /// True if it is too large to be solved again in smaller steps.
+    pub(super) fn is_large(&self) -> bool {
+        self.problem.is_large()
+    }
+
     /// True if one of its trees was hit.
     pub(super) fn was_hit(&self, trees: &[Tree]) -> bool {
         self.trees.iter().any(|&tree| trees[tree].work.impact)

@@ -1,4 +1,35 @@
 //! Articulated dynamics of our own: robots in reduced coordinates, contacts with the exact Coulomb cone.
+//!
+//! A world is a set of kinematic trees ([`tree`]): a robot, or a loose body, which is a tree of one link. A step is one of
+//! Moreau's midpoint scheme ([`motion`]), the whole of it evaluated once, at the middle:
+//!
+//! | what | equation | where | source |
+//! |---|---|---|---|
+//! | drift | q_m = q + h/2 v | `motion`, `tree` | Moreau 1988 |
+//! | mass matrix, bias, factor | M(q_m), b(q_m, v + dv_last/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
+//! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
+//! | contacts at q_m | point, normal, gap; kept impulse of the last step | `collide` | parry; Ericson 2005 |
+//! | islands | what touches or closes loops is solved together | `island` | |
+//! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
+//! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton steps (`newton`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
+//! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
+//! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
+//!
+//! **Order.** Of second order in smooth motion; a constant acceleration is exact, a single body keeps its angular momentum to
+//! rounding. An impact is an event within a step and of first order in time. **Law of contact.** Signorini and Coulomb at the
+//! velocities of the end of the step, without approximation of the cone, with one coefficient or two
+//! (maximum dissipation); Newton's restitution, blended with the plastic solution where it would create energy. Rolling and
+//! torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material.
+//! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
+//!
+//! What goes wrong in a step is made again in halves: no solution, energy from nowhere, joints that a hit sets turning too
+//! fast ([`guard`]). What never changes after that is the bits: every loop runs in an order that the model gives, threads
+//! share whole islands, sines come from `libm`.
+//!
+//! **Not modelled**: deformation of bodies, waves in impacts (Newton's law is one number), static friction above the sliding
+//! one, fluid and air, and anything between two meshes, which meet other shapes and terrain but not each other. A cylinder
+//! on terrain has parry's contact points, whose number changes from step to step: its forces are noisy by some percent.
+//! What sleeps is objects only.
 
 #![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]
 #![expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is not a number goes where too large goes")]

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Rows at most: the elimination costs their cube.
-const MOST_ROWS: usize = 240;
+pub(super) const MOST_ROWS: usize = 240;
 /// Added to the diagonal, relative: keeps redundant rows solvable.
 const SHIFT: f64 = 1e-8;
 

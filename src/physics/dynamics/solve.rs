@@ -3,7 +3,7 @@
 
 use super::{
     cone::Mode,
-    newton::Newton,
+    newton::{MOST_ROWS, Newton},
     problem::{Block, Kind, Problem, Scheme},
 };
 
@@ -19,6 +19,8 @@ const NEWTON_MARGIN: f64 = 1.05;
 /// Sweeps after it at most, and by how much each of them must contract to be followed by another.
 const NEWTON_SWEEPS: usize = 8;
 const CONTRACTION: f64 = 0.8;
+/// A large problem has so many times fewer sweeps.
+const LARGE: usize = 10;
 /// Sweeps of the pass that takes out penetration.
 const CORRECTION_SWEEPS: usize = 20;
 
@@ -48,7 +50,9 @@ impl Problem {
 
     fn iterate(&mut self, newton: &mut Newton, scheme: &Scheme) -> Outcome {
         let (mut sweeps, mut next, mut residual) = (0, NEWTON_AFTER, f64::INFINITY);
-        while sweeps < scheme.sweeps {
+        // Where Newton's method does not reach, sweeps alone come near in some and no nearer in many.
+        let most = if self.is_large() { scheme.sweeps.div_ceil(LARGE) } else { scheme.sweeps };
+        while sweeps < most {
             sweeps += 1;
             residual = self.sweep();
             if residual < TOLERANCE || (sweeps >= PATIENCE && residual < ACCEPTED) {
@@ -70,6 +74,11 @@ impl Problem {
         // The largest change does not show what is not a number.
         let finite = self.w.iter().all(|w| w.is_finite());
         Outcome { sweeps, residual, converged: finite && residual < ACCEPTED }
+    }
+
+    /// Whether it may have more rows than Newton's method takes.
+    pub(super) fn is_large(&self) -> bool {
+        3 * self.blocks.len() > MOST_ROWS
     }
 
     /// Makes the Newton step as far as the first bound and some sweeps after it, as long as they contract: what is nearly

@@ -427,26 +427,29 @@ impl Tree {
     /// Everything that is read of the present state.
     pub(super) fn settle(&mut self, gravity: DVec3) {
         self.place();
-        self.set_axes();
         self.set_velocities();
         self.set_energy(gravity);
     }
 
-    /// The spatial velocity of every link about the common point, for the velocities `v` of the state. After [`Tree::set_axes`].
+    /// The spatial velocity of every link about the root, for the velocities of the state. After [`Tree::place`].
     pub(super) fn set_velocities(&mut self) {
         let (links, v, work) = (&self.topology.links, &self.state.v, &mut self.work);
+        work.origin = self.state.root_position;
         for (index, link) in links.iter().enumerate() {
-            work.velocity[index] = match (link.parent, link.joint) {
-                (None, LinkJoint::Free) => Self::root_motion(v),
-                (None, _) => Spatial::ZERO,
-                (Some(parent), joint) => {
-                    let mut velocity = work.velocity[parent];
-                    for dof in link.dof..link.dof + joint.freedom() {
-                        velocity += work.axis[dof] * v[dof];
-                    }
-                    velocity
-                }
+            let Some(parent) = link.parent else {
+                let free = link.joint == LinkJoint::Free;
+                work.velocity[index] = if free { Self::root_motion(v) } else { Spatial::ZERO };
+                continue;
             };
+            let base = &work.matrix[parent];
+            let turn = |rate: DVec3| Spatial::new(rate, (work.anchor[index] - work.origin).cross(rate));
+            let relative = match link.joint {
+                LinkJoint::Revolute(axis) => turn(*base * (axis * v[link.dof])),
+                LinkJoint::Prismatic(axis) => Spatial::new(DVec3::ZERO, *base * (axis * v[link.dof])),
+                LinkJoint::Spherical(_) => turn(*base * DVec3::new(v[link.dof], v[link.dof + 1], v[link.dof + 2])),
+                LinkJoint::Free | LinkJoint::Weld => Spatial::ZERO,
+            };
+            work.velocity[index] = work.velocity[parent] + relative;
         }
     }
 }

@@ -143,7 +143,7 @@ fn scenes() -> Vec<Scene> {
         robots("1000 robots", 1000, false, Wheel::Ball),
         loose("stack of 10", stack(), 500, 2000),
         loose("pile of 27", pile(3), 3000, 1000),
-        loose("pile of 1000", pile(10), 1500, 20),
+        loose("pile of 1000", pile(10), 400, 5),
     ]
 }
 

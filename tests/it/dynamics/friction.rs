@@ -114,14 +114,21 @@ fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
     for wheel in [Wheel::Ball, Wheel::Cylinder] {
         for h in [0.001, 0.01] {
             let mut world = on_plane(scene::world());
-            let angle = 1.2f64.atan();
-            let down = angle.sin() * 0.5f64.sqrt() * G;
             let rover = rover::add(&mut world, DVec3::ZERO, wheel);
-            world.gravity = DVec3::new(down, -G * angle.cos(), -down);
             let mut engine = build(&world, h);
             for joint in rover.joints() {
-                engine.drive(joint, 2, Motor::Position { target: 0.0, max_effort: 1e6 });
+                engine.drive(joint, 2, Motor::Velocity { target: 0.0, max_effort: 1e5 });
             }
+            for _ in 0..steps(h, 2.0) {
+                engine.step();
+            }
+            // Standing still, it is put on the slope: the state goes over into the same world under another gravity.
+            let angle = 1.2f64.atan();
+            let down = angle.sin() * 0.5f64.sqrt() * G;
+            world.gravity = DVec3::new(down, -G * angle.cos(), -down);
+            let still = engine.snapshot();
+            let mut engine = build(&world, h);
+            engine.restore(&still).unwrap();
             for _ in 0..steps(h, 1.0) {
                 engine.step();
             }
@@ -130,8 +137,8 @@ fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
             let v = total / rover::MASS;
             let (speed, heading) = (v.x.hypot(v.z), (-v.z).atan2(v.x).to_degrees());
             println!("locked robot, {wheel:?}, h {h}: {speed:.4} m/s at {heading:.3} degrees (2.5121 at 45)");
-            assert!((speed - 2.5121).abs() < 2e-3, "{speed}");
-            assert!((heading - 45.0).abs() < 0.05, "{heading}");
+            assert!((speed - 2.5121).abs() < 5e-4, "{speed}");
+            assert!((heading - 45.0).abs() < 0.02, "{heading}");
         }
     }
 }
