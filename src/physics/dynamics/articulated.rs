@@ -41,57 +41,67 @@ impl Tree {
         }
     }
 
-    /// Recursive Newton-Euler: the generalised force that gives the acceleration (`None` is zero) at the velocity `v` under
-    /// gravity and the external forces of `work.external`, if they are to be counted. Leaves in `work.force` what each link's
-    /// joint transmits, and in `work.velocity` the links' velocities.
-    pub(super) fn inverse_dynamics(
-        &mut self,
-        v: &[f64],
-        acceleration: Option<&[f64]>,
-        gravity: DVec3,
-        external: bool,
-        out: &mut [f64],
-    ) {
+    /// Recursive Newton-Euler without acceleration: the bias at the velocity `v` under gravity. Leaves in `work.force` what each
+    /// link's joint transmits for it, and in `work.velocity` the links' velocities.
+    pub(super) fn set_bias(&mut self, v: &[f64], gravity: DVec3, out: &mut [f64]) {
         // A single body keeps its angular momentum while it drifts.
-        let single = self.is_single() && acceleration.is_none();
+        let single = self.is_single();
         let (links, work) = (&self.topology.links, &mut self.work);
         for (index, link) in links.iter().enumerate() {
-            let (velocity, accelerated) = match (link.parent, link.joint) {
+            let (velocity, acceleration) = match (link.parent, link.joint) {
                 (None, LinkJoint::Free) => {
                     let velocity = Self::root_motion(v);
                     // The root's rates are those of a moving point.
-                    let mut a = Spatial::new(DVec3::ZERO, -gravity - velocity.angular.cross(velocity.linear));
-                    if let Some(rates) = acceleration {
-                        a += Self::root_motion(rates);
-                    }
-                    (velocity, a)
+                    let acceleration = -gravity - velocity.angular.cross(velocity.linear);
+                    (velocity, Spatial::new(DVec3::ZERO, acceleration))
                 }
                 (None, _) => (Spatial::ZERO, Spatial::new(DVec3::ZERO, -gravity)),
                 (Some(parent), joint) => {
-                    let (mut relative, mut rate) = (Spatial::ZERO, Spatial::ZERO);
+                    let mut relative = Spatial::ZERO;
                     for dof in link.dof..link.dof + joint.freedom() {
                         relative += work.axis[dof] * v[dof];
-                        if let Some(rates) = acceleration {
-                            rate += work.axis[dof] * rates[dof];
-                        }
                     }
                     let base = work.velocity[parent];
-                    (base + relative, work.acceleration[parent] + base.cross_motion(relative) + rate)
+                    (base + relative, work.acceleration[parent] + base.cross_motion(relative))
                 }
             };
             work.velocity[index] = velocity;
-            work.acceleration[index] = accelerated;
+            work.acceleration[index] = acceleration;
             let inertia = &work.inertia[index];
             work.force[index] = if single {
                 Spatial::new(DVec3::ZERO, -gravity * link.mass)
             } else {
-                inertia.times(accelerated) + velocity.cross_force(inertia.times(velocity))
+                inertia.times(acceleration) + velocity.cross_force(inertia.times(velocity))
             };
-            if external {
-                work.force[index] = work.force[index] - work.external[index];
-            }
         }
         self.project_forces(out);
+    }
+
+    /// Adds to `work.force`, which holds what the joints transmit for the bias, what they transmit for an acceleration, less
+    /// the external forces: the equations are linear in both.
+    pub(super) fn add_to_forces(&mut self, acceleration: &[f64]) {
+        let (links, work) = (&self.topology.links, &mut self.work);
+        for (index, link) in links.iter().enumerate() {
+            work.acceleration[index] = match (link.parent, link.joint) {
+                (None, LinkJoint::Free) => Self::root_motion(acceleration),
+                (None, _) => Spatial::ZERO,
+                (Some(parent), joint) => {
+                    let mut sum = work.acceleration[parent];
+                    for dof in link.dof..link.dof + joint.freedom() {
+                        sum += work.axis[dof] * acceleration[dof];
+                    }
+                    sum
+                }
+            };
+            work.external[index] = work.inertia[index].times(work.acceleration[index]) - work.external[index];
+        }
+        for (index, link) in links.iter().enumerate().rev() {
+            let force = work.external[index];
+            work.force[index] += force;
+            if let Some(parent) = link.parent {
+                work.external[parent] += force;
+            }
+        }
     }
 
     /// The components of the links' forces along the degrees of freedom, each force with all those of the links beyond.

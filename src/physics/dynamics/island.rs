@@ -261,7 +261,7 @@ impl Island {
             parts.trees[tree].state.row_impulses[dof][which] = impulse;
         }
         for tree in parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1) {
-            tree.set_reactions(scheme.h, scheme.gravity);
+            tree.set_reactions(scheme.h);
             tree.set_loads(scheme.h);
         }
     }

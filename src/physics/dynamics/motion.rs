@@ -35,7 +35,7 @@ impl Tree {
         for ((out, v), last) in velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
             *out = v + 0.5 * last;
         }
-        self.inverse_dynamics(&velocity, None, gravity, false, &mut bias);
+        self.set_bias(&velocity, gravity, &mut bias);
         self.work.bias_velocity = velocity;
         self.work.bias = bias;
         self.work.impact = false;
@@ -45,22 +45,25 @@ impl Tree {
     }
 
     /// After an impact the bias is the mean of those at the velocities before and after: half a step each. That keeps the
-    /// momentum to second order. `bias_velocity` is then the one after.
+    /// momentum to second order.
     pub(super) fn average_bias(&mut self, gravity: DVec3) {
-        let mut after = std::mem::take(&mut self.work.bias_velocity);
+        let mut velocity = std::mem::take(&mut self.work.bias_velocity);
         let mut bias = std::mem::take(&mut self.work.bias);
         let mut other = std::mem::take(&mut self.work.scratch);
-        let before = std::mem::take(&mut self.state.v);
-        for (i, out) in after.iter_mut().enumerate() {
-            *out = before[i] + self.work.dv_free[i] + self.work.dv_impulse[i];
+        velocity.copy_from_slice(&self.state.v);
+        self.set_bias(&velocity, gravity, &mut bias);
+        let first = self.work.force.clone();
+        for (i, v) in velocity.iter_mut().enumerate() {
+            *v += self.work.dv_free[i] + self.work.dv_impulse[i];
         }
-        self.inverse_dynamics(&before, None, gravity, false, &mut bias);
-        self.inverse_dynamics(&after, None, gravity, false, &mut other);
-        for i in 0..bias.len() {
-            bias[i] = 0.5 * (bias[i] + other[i]);
+        self.set_bias(&velocity, gravity, &mut other);
+        for (bias, other) in bias.iter_mut().zip(&other) {
+            *bias = 0.5 * (*bias + other);
         }
-        self.state.v = before;
-        self.work.bias_velocity = after;
+        for (force, first) in self.work.force.iter_mut().zip(&first) {
+            *force = (*force + *first) * 0.5;
+        }
+        self.work.bias_velocity = velocity;
         self.work.bias = bias;
         self.work.scratch = other;
     }
@@ -282,39 +285,20 @@ impl Tree {
         }
     }
 
-    /// What each link's joint transmits, moments about the joint's anchor, from the parent on the link: inverse dynamics at the
-    /// midpoint with the step's own bias velocity, acceleration and contact forces (`work.external`), so that the component
-    /// along an axis is what motor, stop and friction exert there to rounding. Before [`Tree::finish`].
-    pub(super) fn set_reactions(&mut self, h: f64, gravity: DVec3) {
-        let mut acceleration = std::mem::take(&mut self.work.pseudo);
-        let mut out = std::mem::take(&mut self.work.scratch);
-        let velocity = std::mem::take(&mut self.work.bias_velocity);
+    /// What each link's joint transmits, moments about the joint's anchor, from the parent on the link: Newton and Euler at the
+    /// midpoint with the step's own bias, acceleration and contact forces (`work.external`), so that the component along an
+    /// axis is what motor, stop and friction exert there to rounding. Before [`Tree::finish`].
+    pub(super) fn set_reactions(&mut self, h: f64) {
+        let mut acceleration = std::mem::take(&mut self.work.scratch);
         for (i, a) in acceleration.iter_mut().enumerate() {
             *a = (self.work.dv_free[i] + self.work.dv_impulse[i]) / h;
         }
-        if self.work.impact {
-            self.reactions_of_impact(&velocity, &acceleration, gravity, &mut out);
-        } else {
-            self.inverse_dynamics(&velocity, Some(&acceleration), gravity, true, &mut out);
-        }
-        self.work.pseudo = acceleration;
-        self.work.scratch = out;
-        self.work.bias_velocity = velocity;
+        self.add_to_forces(&acceleration);
+        self.work.scratch = acceleration;
         let work = &mut self.work;
         for (link, reaction) in work.substep_reactions.iter_mut().enumerate() {
             let (force, lever) = (work.force[link], work.anchor[link] - work.origin);
             *reaction = Spatial::new(force.angular - lever.cross(force.linear), force.linear);
         }
-    }
-
-    fn reactions_of_impact(&mut self, after: &[f64], acceleration: &[f64], gravity: DVec3, out: &mut [f64]) {
-        let before = std::mem::take(&mut self.state.v);
-        self.inverse_dynamics(&before, Some(acceleration), gravity, true, out);
-        let first: Vec<Spatial> = self.work.force.clone();
-        self.inverse_dynamics(after, Some(acceleration), gravity, true, out);
-        for (force, first) in self.work.force.iter_mut().zip(&first) {
-            *force = (*force + *first) * 0.5;
-        }
-        self.state.v = before;
     }
 }

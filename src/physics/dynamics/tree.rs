@@ -365,30 +365,31 @@ impl Tree {
     pub(super) fn place(&mut self) {
         let (links, state, work) = (&self.topology.links, &self.state, &mut self.work);
         for (index, link) in links.iter().enumerate() {
-            let (position, rotation) = match link.parent {
-                None => {
-                    work.anchor[index] = state.root_position;
-                    (state.root_position, state.root_rotation)
-                }
-                Some(parent) => {
-                    let (base, turn) = (&work.matrix[parent], work.rotation[parent]);
-                    let mut anchor = work.position[parent] + *base * link.anchor_in_parent;
-                    let rotation = match link.joint {
-                        LinkJoint::Free | LinkJoint::Weld => turn * link.turn,
-                        LinkJoint::Revolute(axis) => turn * rotation_about(axis, state.q[link.dof]) * link.turn,
-                        LinkJoint::Spherical(ball) => turn * state.balls[ball] * link.turn,
-                        LinkJoint::Prismatic(axis) => {
-                            anchor += *base * (axis * state.q[link.dof]);
-                            turn * link.turn
-                        }
-                    };
-                    work.anchor[index] = anchor;
-                    (anchor - rotation * link.anchor, rotation)
+            let Some(parent) = link.parent else {
+                (work.anchor[index], work.position[index]) = (state.root_position, state.root_position);
+                work.rotation[index] = state.root_rotation;
+                work.matrix[index] = DMat3::from_quat(state.root_rotation);
+                continue;
+            };
+            let (base, turn) = (&work.matrix[parent], work.rotation[parent]);
+            let mut anchor = work.position[parent] + *base * link.anchor_in_parent;
+            let mut rotation = match link.joint {
+                LinkJoint::Free | LinkJoint::Weld => turn,
+                LinkJoint::Revolute(axis) => turn * rotation_about(axis, state.q[link.dof]),
+                LinkJoint::Spherical(ball) => turn * state.balls[ball],
+                LinkJoint::Prismatic(axis) => {
+                    anchor += *base * (axis * state.q[link.dof]);
+                    turn
                 }
             };
-            work.position[index] = position;
+            if link.turn != DQuat::IDENTITY {
+                rotation *= link.turn;
+            }
+            let matrix = DMat3::from_quat(rotation);
+            work.anchor[index] = anchor;
+            work.position[index] = anchor - matrix * link.anchor;
             work.rotation[index] = rotation;
-            work.matrix[index] = DMat3::from_quat(rotation);
+            work.matrix[index] = matrix;
         }
     }
 
