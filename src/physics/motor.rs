@@ -1,5 +1,7 @@
 //! What drives an axis of a joint.
 
+use serde::{Deserialize, Serialize};
+
 /// Gain of a velocity motor, N m s/rad or N s/m: within its limit a motor is on target to 1e-4 rad/s for each newton metre.
 ///
 /// The gains are as large as rapier's solver still converges with in its default number of sweeps on a robot that stands on
@@ -36,7 +38,7 @@ pub enum Motor {
 
 /// The law that every motor follows: effort = stiffness (position - q) + damping (rate - q'), taken at the end of the step,
 /// which is stable whatever the gains, and bounded by the largest effort.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Servo {
     /// Coordinate wanted, rad or m.
     pub position: f64,
@@ -53,7 +55,7 @@ pub struct Servo {
 impl Motor {
     /// The law of this motor.
     pub(super) fn servo(self) -> Servo {
-        let off = Servo { position: 0.0, rate: 0.0, stiffness: 0.0, damping: 0.0, max_effort: 0.0 };
+        let off = Servo::OFF;
         match self {
             Self::Off => off,
             Self::Velocity { target, max_effort } => Servo { rate: target, damping: VELOCITY_GAIN, max_effort, ..off },
@@ -62,5 +64,20 @@ impl Motor {
             }
             Self::Servo(servo) => servo,
         }
+    }
+}
+
+impl Servo {
+    /// Nothing.
+    pub const OFF: Self = Self { position: 0.0, rate: 0.0, stiffness: 0.0, damping: 0.0, max_effort: 0.0 };
+
+    /// Whether it can exert anything.
+    pub fn is_on(&self) -> bool {
+        self.max_effort > 0.0 && (self.stiffness > 0.0 || self.damping > 0.0)
+    }
+
+    /// The same law where the axis is counted the other way round if `sign` is -1.
+    pub(super) fn signed(self, sign: f64) -> Self {
+        Self { position: sign * self.position, rate: sign * self.rate, ..self }
     }
 }

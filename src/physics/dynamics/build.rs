@@ -5,11 +5,11 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use super::{
     closure::{Closure, Load, Placement},
     collide::{Collider, Geom, Ground, Outline, Side},
-    tree::{AxisLaw, Link, LinkJoint, Motor, Tree},
+    tree::{Link, LinkJoint, Tree},
 };
 use crate::{
     model::{Axis, FreeAxis, Graph, Joint, JointKind, Placed, Pose, Shape, Tree as Span, TreeEdge, World},
-    physics::{BuildError, MassProperties, mass_properties, rapier::shape},
+    physics::{BuildError, MassProperties, Servo, mass_properties, rapier::shape},
     signal::{BodyId, JointId},
 };
 
@@ -220,7 +220,7 @@ impl Builder<'_> {
             frames,
             linear: joint.kind.is_linear(),
             axes: joint.axes.map(|axis| axis.free().map(|free| law(free, 1.0))),
-            motors: [Motor::OFF; 3],
+            motors: [Servo::OFF; 3],
             place: Placement { parent: world_from_joint, child: world_from_joint },
             impulses: Vec::new(),
             load: Load::default(),
@@ -303,17 +303,10 @@ fn push(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &
     })
 }
 
-fn law(axis: &FreeAxis, sign: f64) -> AxisLaw {
+/// The law of an axis where it is counted the other way round if `sign` is -1.
+fn law(axis: &FreeAxis, sign: f64) -> FreeAxis {
     let (lower, upper) = if sign < 0.0 { (-axis.upper, -axis.lower) } else { (axis.lower, axis.upper) };
-    AxisLaw {
-        lower,
-        upper,
-        damping: axis.damping,
-        friction: axis.friction,
-        stiffness: axis.stiffness,
-        rest: sign * axis.spring_position,
-        armature: axis.armature,
-    }
+    FreeAxis { lower, upper, spring_position: sign * axis.spring_position, ..*axis }
 }
 
 /// Principal moments and `body_from_principal`; a tensor that is diagonal already keeps the body's axes.

@@ -4,13 +4,11 @@
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    collide::Side,
-    problem::Scheme,
-    spatial::Spatial,
-    tree::{AxisLaw, Motor, Tree},
+use super::{collide::Side, problem::Scheme, spatial::Spatial, tree::Tree};
+use crate::{
+    model::{FreeAxis, Pose},
+    physics::{Servo, state::angles},
 };
-use crate::{model::Pose, physics::state::angles};
 
 /// Part of a loop's error that is taken out in a step.
 const LOOP_CORRECTION: f64 = 0.2;
@@ -28,8 +26,8 @@ pub(super) struct Closure {
     pub(super) frames: [Pose; 2],
     pub(super) linear: bool,
     /// The laws of its free axes.
-    pub(super) axes: [Option<AxisLaw>; 3],
-    pub(super) motors: [Motor; 3],
+    pub(super) axes: [Option<FreeAxis>; 3],
+    pub(super) motors: [Servo; 3],
     /// Where its frames are.
     pub(super) place: Placement,
     /// The rows' impulses in the last step.
@@ -123,12 +121,14 @@ impl Closure {
         (0..3).filter(|&axis| held(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
     }
 
-    /// Sets the motor of a free axis. A ball joint has none.
-    pub(super) fn drive(&mut self, axis: usize, motor: Motor) {
+    /// Sets the motor of a free axis; a ball joint has none. True if that changes anything.
+    pub(super) fn drive(&mut self, axis: usize, motor: Servo) -> bool {
         let ball = !self.linear && self.axes.iter().all(Option::is_some);
-        if self.axes[axis].is_some() && !ball {
+        let changes = self.axes[axis].is_some() && !ball && self.motors[axis] != motor;
+        if changes {
             self.motors[axis] = motor;
         }
+        changes
     }
 
     /// Notes where its two frames are.
@@ -196,7 +196,7 @@ impl Closure {
     #[expect(clippy::too_many_arguments, reason = "they are the axis, and are only passed on to its rows")]
     fn free_rows(
         &self,
-        law: &AxisLaw,
+        law: &FreeAxis,
         axis: usize,
         at: f64,
         direction: DVec3,
@@ -218,9 +218,17 @@ impl Closure {
         let motor = &self.motors[axis];
         if motor.is_on() {
             // l = h effort with effort = k (position - q') + d (rate - q̇') as a compliant row.
-            let rigidity = h * motor.stiffness + motor.gain;
-            let target = (motor.stiffness * (motor.position - at) + motor.gain * motor.rate) / rigidity;
-            push(Purpose::Motor(axis), 1.0, -target, 1.0 / (h * rigidity), -motor.limit * h, motor.limit * h, 0.0);
+            let rigidity = h * motor.stiffness + motor.damping;
+            let target = (motor.stiffness * (motor.position - at) + motor.damping * motor.rate) / rigidity;
+            push(
+                Purpose::Motor(axis),
+                1.0,
+                -target,
+                1.0 / (h * rigidity),
+                -motor.max_effort * h,
+                motor.max_effort * h,
+                0.0,
+            );
         }
         if law.damping > 0.0 {
             push(Purpose::Passive(axis), 1.0, 0.0, 1.0 / (h * law.damping), f64::NEG_INFINITY, f64::INFINITY, 0.0);
@@ -230,7 +238,7 @@ impl Closure {
             push(
                 Purpose::Passive(axis),
                 1.0,
-                (at - law.rest) / h,
+                (at - law.spring_position) / h,
                 1.0 / (h * h * law.stiffness),
                 f64::NEG_INFINITY,
                 f64::INFINITY,

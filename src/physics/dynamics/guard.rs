@@ -147,22 +147,20 @@ impl Guards {
         }
     }
 
-    /// Checks all that is about to be read. A body whose state is not sound keeps that of `before`.
+    /// Tells of a body whose state is not sound.
+    pub(super) fn complain(&mut self, body: BodyId, (what, value): (String, f64)) {
+        let text = format!("body '{}' {what}", self.names[body.index()]);
+        self.notices.push(Notice { guard: Guard::Divergence, bodies: vec![body], text, value });
+    }
+
+    /// Checks speeds, penetrations, loops and energy.
     pub(super) fn after_step(
         &mut self,
         trees: &[Tree],
         contacts: &[Contact],
         closures: &[Closure],
-        before: &[BodyState],
-        bodies: &mut [BodyState],
+        bodies: &[BodyState],
     ) {
-        for (index, (state, before)) in bodies.iter_mut().zip(before).enumerate() {
-            if let Some((what, value)) = state.complaint() {
-                let text = format!("body '{}' {what}", self.names[index]);
-                self.notices.push(Notice { guard: Guard::Divergence, bodies: vec![BodyId::new(index)], text, value });
-                *state = *before;
-            }
-        }
         self.seen.clear();
         self.check_speeds(bodies);
         self.check_penetration(trees, contacts);

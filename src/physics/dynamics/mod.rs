@@ -60,10 +60,10 @@ use self::{
     guard::Guards,
     island::Islands,
     problem::Scheme,
-    tree::{Motor, State, Tree},
+    tree::{State, Tree},
 };
 use super::{
-    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, Ray, Servo, Settings, Snapshot,
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, Ray, Settings, Snapshot,
     SnapshotError,
 };
 use crate::{
@@ -93,8 +93,6 @@ pub(super) struct Dynamics {
     places: Vec<BodyPlace>,
     joint_places: Vec<JointPlace>,
     bodies: Vec<BodyState>,
-    /// The bodies as they were before the step.
-    before: Vec<BodyState>,
     joints: Vec<JointState>,
     contacts: Vec<ContactPoint>,
     pool: Option<rayon::ThreadPool>,
@@ -129,7 +127,6 @@ impl Dynamics {
             places: built.bodies,
             joint_places: built.joints,
             bodies: world.bodies.iter().map(BodyState::at_rest).collect(),
-            before: Vec::new(),
             joints: vec![JointState::ZERO; world.joints.len()],
             contacts: Vec::new(),
             pool: threads(settings.dynamics.threads),
@@ -224,11 +221,9 @@ impl Engine for Dynamics {
             }
         }
         self.fall_asleep();
-        self.before.clone_from(&self.bodies);
         self.read_motion();
         self.read_loads();
-        let contacts = &self.collider.contacts;
-        self.guards.after_step(&self.trees, contacts, &self.closures, &self.before, &mut self.bodies);
+        self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.bodies);
     }
 
     fn body(&self, body: BodyId) -> BodyState {
@@ -243,7 +238,7 @@ impl Engine for Dynamics {
         match self.joint_places[joint.index()] {
             JointPlace::Tree { tree, dofs, sign, .. } => {
                 if let Some(dof) = dofs[axis] {
-                    let motor = law(motor, sign);
+                    let motor = motor.servo().signed(sign);
                     if self.trees[tree].state.motors[dof] != motor {
                         self.trees[tree].state.motors[dof] = motor;
                         self.trees[tree].wake();
@@ -251,7 +246,13 @@ impl Engine for Dynamics {
                 }
             }
             JointPlace::Ball { .. } => {}
-            JointPlace::Closure(closure) => self.closures[closure].drive(axis, law(motor, 1.0)),
+            JointPlace::Closure(closure) => {
+                let closure = &mut self.closures[closure];
+                if closure.drive(axis, motor.servo()) {
+                    self.trees[closure.a.tree].wake();
+                    self.trees[closure.b.tree].wake();
+                }
+            }
         }
     }
 
@@ -285,10 +286,4 @@ fn threads(count: usize) -> Option<rayon::ThreadPool> {
     let pool =
         rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|index| format!("island-{index}")).build();
     pool.inspect_err(|error| tracing::warn!("islands are solved on one thread: {error}")).ok()
-}
-
-/// The motor in a degree of freedom; `sign` is -1 where the tree counts backwards.
-fn law(motor: super::Motor, sign: f64) -> Motor {
-    let Servo { position, rate, stiffness, damping, max_effort } = motor.servo();
-    Motor { position: sign * position, rate: sign * rate, stiffness, gain: damping, limit: max_effort }
 }

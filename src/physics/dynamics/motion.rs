@@ -78,15 +78,15 @@ impl Tree {
             let (q, v) = (self.state.q[dof], self.state.v[dof]);
             // Damping acts at the end of the step, a spring with the mean of its efforts at both ends of it, which keeps the
             // energy and is stable however stiff it is.
-            let mut effort = law.stiffness * (law.rest - q) - law.damping * v;
+            let mut effort = law.stiffness * (law.spring_position - q) - law.damping * v;
             let mut implicit = law.damping + 0.25 * h * law.stiffness;
             match self.state.saturation[dof] {
                 0 if motor.is_on() => {
-                    effort += motor.stiffness * (motor.position - q - h * v) + motor.gain * (motor.rate - v);
-                    implicit += motor.gain + h * motor.stiffness;
+                    effort += motor.stiffness * (motor.position - q - h * v) + motor.damping * (motor.rate - v);
+                    implicit += motor.damping + h * motor.stiffness;
                 }
                 0 => {}
-                side => effort += f64::from(side) * motor.limit,
+                side => effort += f64::from(side) * motor.max_effort,
             }
             damping[dof] = h * implicit;
             dv[dof] = h * (effort - self.work.bias[dof]);
@@ -122,15 +122,15 @@ impl Tree {
                 continue;
             }
             let v = self.state.v[dof] + self.work.dv_free[dof] + self.work.dv_impulse[dof];
-            let law = motor.stiffness * (motor.position - self.state.q[dof] - h * v) + motor.gain * (motor.rate - v);
-            let bound = motor.limit * (1.0 + SATURATION_MARGIN);
+            let law = motor.stiffness * (motor.position - self.state.q[dof] - h * v) + motor.damping * (motor.rate - v);
+            let bound = motor.max_effort * (1.0 + SATURATION_MARGIN);
             let (old, beyond) = (self.state.saturation[dof], i8::from(law > bound) - i8::from(law < -bound));
             // From one limit to the other it goes over the free law, which has the last word on either.
             let side = if old == -beyond { 0 } else { beyond };
             unchanged &= side == old;
             self.state.saturation[dof] = side;
             // What was exerted is what was assumed, which is within the limit once the assumption holds.
-            self.work.effort[dof] = if old == 0 { law } else { f64::from(old) * motor.limit };
+            self.work.effort[dof] = if old == 0 { law } else { f64::from(old) * motor.max_effort };
         }
         unchanged
     }
@@ -159,7 +159,8 @@ impl Tree {
             let law = &self.topology.laws[dof];
             let dv = work.dv_free[dof] + work.dv_impulse[dof];
             let [lower, upper, friction] = state.row_impulses[dof];
-            let passive = law.stiffness * (law.rest - state.q[dof] - 0.25 * h * dv) - law.damping * (state.v[dof] + dv)
+            let passive = law.stiffness * (law.spring_position - state.q[dof] - 0.25 * h * dv)
+                - law.damping * (state.v[dof] + dv)
                 + friction / h
                 - law.armature * dv / h;
             let stop = (lower - upper) / h;
@@ -264,7 +265,7 @@ impl Tree {
             potential -= link.mass * gravity.dot(centre);
         }
         for (dof, law) in self.topology.laws.iter().enumerate() {
-            let stretch = law.rest - state.q[dof];
+            let stretch = law.spring_position - state.q[dof];
             kinetic += 0.5 * law.armature * state.v[dof] * state.v[dof];
             potential += 0.5 * law.stiffness * stretch * stretch;
         }

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     model::Pose,
     physics::{BodyState, ContactPoint, JointLoad, JointState, Wrench, state::rotation_vector},
+    signal::BodyId,
 };
 
 impl Dynamics {
@@ -48,10 +49,18 @@ impl Dynamics {
         }
     }
 
-    /// Reads where everything is and how it moves.
+    /// Reads where everything is and how it moves. A body whose state is not sound keeps the last that was.
     pub(super) fn read_motion(&mut self) {
-        for (place, state) in self.places.iter().zip(&mut self.bodies) {
-            read_body(&self.trees[place.tree], place, state);
+        for (index, (place, state)) in self.places.iter().zip(&mut self.bodies).enumerate() {
+            let mut new = *state;
+            read_body(&self.trees[place.tree], place, &mut new);
+            match new.complaint() {
+                None => *state = new,
+                Some(complaint) => {
+                    (state.force, state.torque) = (DVec3::ZERO, DVec3::ZERO);
+                    self.guards.complain(BodyId::new(index), complaint);
+                }
+            }
         }
         for (place, state) in self.joint_places.iter().zip(&mut self.joints) {
             match *place {
@@ -68,9 +77,19 @@ impl Dynamics {
         }
     }
 
-    /// Reads what the joints transmit.
+    /// Reads what the joints transmit. Those of what sleeps go on transmitting what they did.
     pub(super) fn read_loads(&mut self) {
         for (place, state) in self.joint_places.iter().zip(&mut self.joints) {
+            let sleeps = |tree: usize| self.trees[tree].state.asleep;
+            let asleep = match *place {
+                JointPlace::Tree { tree, .. } | JointPlace::Ball { tree, .. } => sleeps(tree),
+                JointPlace::Closure(closure) => {
+                    sleeps(self.closures[closure].a.tree) || sleeps(self.closures[closure].b.tree)
+                }
+            };
+            if asleep {
+                continue;
+            }
             let (mut stop, mut passive) = ([0.0; 3], [0.0; 3]);
             let reaction = match *place {
                 JointPlace::Tree { tree, link, dofs, sign } => {

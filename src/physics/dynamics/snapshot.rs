@@ -3,15 +3,9 @@
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Dynamics,
-    closure::Load,
-    collide::Contact,
-    guard::Watch,
-    tree::{Motor, State},
-};
+use super::{Dynamics, closure::Load, collide::Contact, guard::Watch, tree::State};
 use crate::{
-    physics::{ContactPoint, JointLoad, Snapshot, SnapshotError, Wrench},
+    physics::{ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench},
     signal::BodyId,
 };
 
@@ -33,7 +27,7 @@ type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
 
 #[derive(Serialize, Deserialize)]
 struct SavedClosure {
-    motors: [Motor; 3],
+    motors: [Servo; 3],
     impulses: Vec<f64>,
 }
 

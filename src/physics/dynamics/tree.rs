@@ -14,7 +14,7 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::spatial::{Spatial, SpatialInertia, rotation_about, rotation_by};
-use crate::signal::BodyId;
+use crate::{model::FreeAxis, physics::Servo, signal::BodyId};
 
 /// How a link may move relative to its parent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,54 +62,6 @@ pub(super) struct Link {
     pub(super) body: Option<BodyId>,
 }
 
-/// A motor law, effort = clamp(stiffness (position - q') + gain (rate - q̇'), ±limit), taken at the end of the step.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Motor {
-    pub(super) position: f64,
-    pub(super) rate: f64,
-    pub(super) stiffness: f64,
-    pub(super) gain: f64,
-    pub(super) limit: f64,
-}
-
-impl Motor {
-    pub(super) const OFF: Self = Self { position: 0.0, rate: 0.0, stiffness: 0.0, gain: 0.0, limit: 0.0 };
-
-    pub(super) fn is_on(&self) -> bool {
-        self.limit > 0.0 && (self.stiffness > 0.0 || self.gain > 0.0)
-    }
-}
-
-/// What an axis resists with by itself, and where it ends.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AxisLaw {
-    pub(super) lower: f64,
-    pub(super) upper: f64,
-    /// Viscous damping, N m s/rad or N s/m.
-    pub(super) damping: f64,
-    /// Dry friction, N m or N.
-    pub(super) friction: f64,
-    /// A spring, N m/rad or N/m, and where it rests.
-    pub(super) stiffness: f64,
-    pub(super) rest: f64,
-    /// Inertia of the rotor, kg m² or kg.
-    pub(super) armature: f64,
-}
-
-impl Default for AxisLaw {
-    fn default() -> Self {
-        Self {
-            lower: f64::NEG_INFINITY,
-            upper: f64::INFINITY,
-            damping: 0.0,
-            friction: 0.0,
-            stiffness: 0.0,
-            rest: 0.0,
-            armature: 0.0,
-        }
-    }
-}
-
 /// What never changes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Topology {
@@ -124,7 +76,8 @@ pub(super) struct Topology {
     pub(super) chain: Vec<u32>,
     /// The last degree of freedom that moves each link, if any.
     pub(super) leaf: Vec<Option<usize>>,
-    pub(super) laws: Vec<AxisLaw>,
+    /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
+    pub(super) laws: Vec<FreeAxis>,
     /// True if any axis has stops or dry friction.
     pub(super) has_rows: bool,
     /// Number of ball joints.
@@ -143,7 +96,7 @@ pub(super) struct State {
     pub(super) v: Vec<f64>,
     /// Change of velocity in the last step, zero after an impact.
     pub(super) last_dv: Vec<f64>,
-    pub(super) motors: Vec<Motor>,
+    pub(super) motors: Vec<Servo>,
     /// -1 or 1 for a motor at its limit.
     pub(super) saturation: Vec<i8>,
     /// Impulses of lower stop, upper stop and dry friction in the last step.
@@ -250,7 +203,7 @@ impl Tree {
                 topology.chain.extend_from_within(start..=start + topology.depth[parent]);
             }
             topology.chain.push(u32::try_from(dof).expect("fewer degrees of freedom than memory could hold"));
-            topology.laws.push(AxisLaw::default());
+            topology.laws.push(FreeAxis::default());
             topology.freedom += 1;
             parent = Some(dof);
         }
@@ -271,7 +224,7 @@ impl Tree {
             numbers.resize(freedom, 0.0);
         }
         state.balls.resize(self.topology.balls, DQuat::IDENTITY);
-        state.motors.resize(freedom, Motor::OFF);
+        state.motors.resize(freedom, Servo::OFF);
         state.saturation.resize(freedom, 0);
         state.row_impulses.resize(freedom, [0.0; 3]);
         for numbers in [

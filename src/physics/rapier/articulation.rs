@@ -357,7 +357,7 @@ pub(super) fn drive(world: &mut PhysicsWorld, place: &AxisPlace, servo: &Servo) 
     motor.damping = servo.damping;
     motor.max_force = servo.max_effort;
     // A motor without gains would divide by zero in the solver.
-    joint.motor_axes.set(place.axis.into(), servo.stiffness + servo.damping > 0.0 && servo.max_effort > 0.0);
+    joint.motor_axes.set(place.axis.into(), servo.is_on());
 }
 
 /// What the motor of an axis exerts on the child at this coordinate and rate, by the law rapier solves implicitly. Rapier

@@ -139,3 +139,45 @@ fn sleep_loses_nothing() {
     (0..3500).for_each(|_| other.step());
     assert_equal(&world, &*engine, &*other, 4500);
 }
+
+/// A hanging parallelogram of objects comes to rest and sleeps: its joints, the one that closes the loop too, go on telling what
+/// they carry, in a restored world as well, and after it is woken they tell it once, not twice.
+#[test]
+fn joints_that_sleep_still_tell_what_they_carry() {
+    let mut world = scene::world();
+    world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    let rod = |x: f64| body("rod", 1.0, None, DVec3::new(x, -0.5, 0.0));
+    world.bodies.extend([rod(0.0), body("tray", 4.0, cube(0.2), DVec3::new(0.5, -1.0, 0.0)), rod(1.0)]);
+    let pin = |parent, child, x: f64, y: f64| joint("pin", JointKind::Hinge, parent, child, DVec3::new(x, y, 0.0));
+    world.joints.extend([pin(0, 1, 0.0, 0.0), pin(1, 2, 0.0, -1.0), pin(0, 3, 1.0, 0.0), pin(3, 2, 1.0, -1.0)]);
+    // It falls on the tray long after that has fallen asleep.
+    world.bodies.push(body("weight", 2.0, cube(0.1), DVec3::new(0.5, 20.0, 0.0)));
+    let settings = Settings { engine: EngineKind::Dynamics, auto_disable: true, ..Settings::default() };
+    let start = || physics::build(&world, Timestep::MILLISECOND, &settings).unwrap();
+    let mut engine = start();
+    (0..1000).for_each(|_| engine.step());
+    let carried = |engine: &dyn Engine| -> Vec<f64> {
+        (0..4).map(|pin| engine.joint(JointId::new(pin)).load.unwrap().reaction.force.y.abs()).collect()
+    };
+    let asleep = engine.body(BodyId::new(2));
+    let mut other = start();
+    other.restore(&engine.snapshot()).unwrap();
+    for engine in [&mut engine, &mut other] {
+        engine.step();
+        assert_eq!(engine.body(BodyId::new(2)), asleep, "it sleeps");
+        for (force, expected) in carried(&**engine).into_iter().zip([3.0 * G, 2.0 * G, 3.0 * G, 2.0 * G]) {
+            assert!((force - expected).abs() < 1e-3, "{force} {expected}");
+        }
+    }
+    for step in 0..4000 {
+        assert_equal(&world, &*engine, &*other, step);
+        engine.step();
+        other.step();
+        // What hangs carries at most the weight and the blow: never twice what it carried in the step before it woke.
+        if engine.contacts().is_empty() {
+            assert!(carried(&*engine).iter().all(|&force| force < 5.0 * G), "step {step}: {:?}", carried(&*engine));
+        }
+    }
+    assert_ne!(engine.body(BodyId::new(2)).pose, asleep.pose, "the weight has come down on it");
+}
