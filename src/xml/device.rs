@@ -11,10 +11,10 @@ const OF_SCANNERS: [&str; 3] = ["rays", "halfAngle", "range"];
 const OF_ANGLE_CONTROLLERS: [&str; 3] = ["p", "i", "d"];
 
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.
-pub(super) fn read_all(reading: &Reading, root: &Node, parts: &Parts) -> Vec<Device> {
+pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &Parts) -> Vec<Device> {
     let mut names = Scope::new("device");
     let mut devices: Vec<Device> = Vec::new();
-    for node in root.children.iter().filter(|child| child.name == "sensor" || child.name == "actuator") {
+    for node in nodes.iter().filter(|child| child.name == "sensor" || child.name == "actuator") {
         let spec = if node.name == "sensor" { sensor(reading, node, parts) } else { actuator(reading, node, parts) };
         let device = spec.and_then(|spec| device(reading, node, spec));
         names.define(reading, node, device.as_ref().map(|_| devices.len()));

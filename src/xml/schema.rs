@@ -4,7 +4,7 @@
 mod table;
 mod words;
 
-pub(super) use table::{ELEMENTS, ROBOT, SEQUENCE, WORLD};
+pub(super) use table::{ASSEMBLIES, ELEMENTS, ROBOT, SEQUENCE, WORLD};
 
 /// An element of the format.
 #[derive(Debug)]
