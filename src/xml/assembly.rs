@@ -55,7 +55,7 @@ pub(super) fn expand(reading: &Reading, root: &Node) -> Expanded {
     let mut members = expansion.members(&root.children, &values, Frame::default());
     for node in &mut members {
         let element = Element::by_id(&node.name);
-        reading.check(node, element, Placeholders::Filled);
+        reading.check(node, element, Placeholders::Allowed);
     }
     Expanded { members, sources: library.sources.into_values().map(|file| (*file).clone()).collect() }
 }
@@ -142,7 +142,7 @@ impl<'r, 'a> Library<'r, 'a> {
             };
             let known = || self.definitions.values().flat_map(|definition| definition.defaults.keys());
             if !known().any(|known| known == name) {
-                self.refuse_parameter(node, "no assembly has", name, known());
+                self.refuse_parameter(node, "no assembly has a", name, known());
             }
             values.insert(name.to_owned(), value.to_owned());
             declared.insert(name);
@@ -151,7 +151,7 @@ impl<'r, 'a> Library<'r, 'a> {
     }
 
     fn refuse_parameter<'k>(&self, node: &Node, who: &str, name: &str, known: impl Iterator<Item = &'k String>) {
-        let message = format!("{who} a parameter '{name}'");
+        let message = format!("{who} parameter '{name}'");
         let place = self.reading.place(node, "name");
         match nearest(name, known.map(String::as_str)) {
             Some(near) => self.reading.problem_with_help(place, message, format!("did you mean '{near}'?")),
@@ -189,7 +189,7 @@ impl Expansion<'_, '_, '_> {
                 return members;
             }
             if node.name == "place" {
-                self.reading.check(&mut node, Element::by_id("place"), Placeholders::Filled);
+                self.reading.check(&mut node, Element::by_id("place"), Placeholders::Allowed);
                 members.extend(self.place(&node, values).unwrap_or_default());
             } else {
                 members.push(node);
@@ -229,17 +229,19 @@ impl Expansion<'_, '_, '_> {
     /// The values of an assembly's parameters: those given with `<place>`, else those of the same name around it, else the
     /// defaults.
     fn values(&self, place: &Node, definition: &Definition, outer: &Values) -> Option<Values> {
-        let mut values = Values::new();
+        // What is around goes through to the assemblies within, whether or not this one has such a parameter.
+        let mut values = outer.clone();
+        values.remove(ON);
         let name = self.reading.text(&definition.node, "name").unwrap_or_default();
         for (parameter, default) in &definition.defaults {
-            if let Some(value) = outer.get(parameter).or(default.as_ref()) {
-                values.insert(parameter.clone(), value.clone());
+            if let (false, Some(default)) = (values.contains_key(parameter), default) {
+                values.insert(parameter.clone(), default.clone());
             }
         }
         for given in place.children.iter().filter(|child| child.name == "parameter") {
             let parameter = self.reading.text(given, "name")?;
             if !definition.defaults.contains_key(parameter) {
-                let who = format!("assembly '{name}' has not");
+                let who = format!("assembly '{name}' has no");
                 self.library.refuse_parameter(given, &who, parameter, definition.defaults.keys());
                 return None;
             }
@@ -341,7 +343,7 @@ fn placeholders(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     })
 }
 
-/// Puts values in the place of placeholders. One without a value stays, and is no number and no name when it is read.
+/// Puts values in the place of placeholders. One without a value stays; that has been told by then.
 fn fill(text: &mut String, values: &Values) {
     let ranges: Vec<_> = placeholders(text).collect();
     for range in ranges.into_iter().rev() {

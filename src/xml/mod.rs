@@ -104,7 +104,7 @@ fn read_root(path: &str, text: &str, wanted: Option<&str>) -> Result<Document, D
     let element = Element::by_id(&root.name);
     let placeholders = match element.id {
         ROBOT | ASSEMBLIES => Placeholders::Allowed,
-        _ => Placeholders::Filled,
+        _ => Placeholders::Unknown,
     };
     reading.check(&mut root, element, placeholders);
     let document = match root.name.as_str() {

@@ -22,10 +22,10 @@ pub(super) struct Reading<'a> {
 /// Whether `${name}` may stand in place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placeholders {
-    /// It may: what takes its place is checked later.
+    /// It may: what takes its place is checked once it has, and assemblies tell of those that nothing fills.
     Allowed,
-    /// All have been filled, or nothing here would fill them.
-    Filled,
+    /// Nothing here would fill them.
+    Unknown,
 }
 
 impl<'a> Reading<'a> {

@@ -1,6 +1,7 @@
 //! The one table of the format: every element and attribute with its type, unit, default, occurrence and meaning. The
 //! reader's checks, the DTDs and the reference page all come from it.
 
+mod assemblies;
 mod table;
 mod words;
 

@@ -1,5 +1,6 @@
 //! The table itself.
 
+use super::assemblies;
 use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
     Attribute,
@@ -38,7 +39,7 @@ const ROUND: &[Attribute] = &[
     default("axis", Word(&["x", "y", "z"]), "", "y", "the axis it stands along; a cone's tip is on the positive side"),
 ];
 const SHAPE_POSE: super::Content = Children(&[maybe("pose")]);
-const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
+pub(super) const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
 
 /// The attributes of a surface's material behind others, with this default friction.
 macro_rules! with_material {
@@ -206,58 +207,11 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             any("actuator"),
         ]),
     ),
-    element(
-        ASSEMBLIES,
-        "A file of assemblies, for robots to include.",
-        &[],
-        Children(&[any("include"), any("assembly")]),
-    ),
-    element(
-        "include",
-        "Brings in the assemblies of another file.",
-        &[required("file", Text, "", "path of a file of assemblies, from this file's folder")],
-        Empty,
-    ),
-    element(
-        "assembly",
-        "Bodies, joints and devices that are written once, in a frame of their own, and placed any number of times. It is \
-         nothing until it is placed. A name in it means a body or joint of the assembly, or else one around it.",
-        &[NAME],
-        Children(&[any("parameter"), any("place"), any("body"), any("joint"), any("sensor"), any("actuator")]),
-    ),
-    element(
-        "parameter",
-        "A value that differs from place to place. In an assembly it declares one, with a default or without; anywhere in the \
-         assembly `${name}` stands for its value. In `<place>` it gives the value; in a robot it gives it to all assemblies \
-         that have a parameter of this name. What is given nearest to the place counts.",
-        &[NAME, optional("value", Text, "", "the value, as it would be written in its place")],
-        Empty,
-    ),
-    element(
-        "place",
-        "Places an assembly. A mirror turns the signs of its positions along one axis before `<pose>` moves it, and shapes, \
-         sensors and inertia with them; the axes of joints keep their directions, so that a positive angle turns both sides \
-         the same way.",
-        &[
-            required("assembly", Name, "", "its name"),
-            optional("suffix", Name, "", "put behind the name of each body, joint and device of the assembly"),
-            optional("on", Name, "", "the body that it hangs on: the value of `${on}` in the assembly"),
-            optional(
-                "mirror",
-                Word(&["x", "y", "z"]),
-                "",
-                "the axis of the assembly's frame along which it is mirrored",
-            ),
-            default(
-                "portOffset",
-                Whole(-65_535, 65_535),
-                "",
-                "0",
-                "added to the port of every device, unless that is 0",
-            ),
-        ],
-        Children(&[maybe("pose"), any("parameter")]),
-    ),
+    assemblies::FILE,
+    assemblies::INCLUDE,
+    assemblies::ASSEMBLY,
+    assemblies::PARAMETER,
+    assemblies::PLACE,
     element("body", "A body of a robot, placed in the robot's frame.", &[NAME], body_children!()),
     value("mass", MASS, "kg", "Mass. Needed unless the body is static."),
     element(
