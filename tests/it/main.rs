@@ -5,6 +5,7 @@
 
 mod cli;
 mod dynamics;
+mod locomotion;
 mod physics;
 mod properties;
 mod protocol;
