@@ -20,9 +20,9 @@ pub struct Diagnostic {
     /// What is wrong.
     pub message: String,
     /// The line of the file; empty if there is no such line.
-    pub source_line: String,
+    pub source_line: Box<str>,
     /// Where the assembly it stands in is placed, `path:line`, from the inside out; empty outside of assemblies.
-    pub placed_at: Vec<String>,
+    pub placed_at: Box<[String]>,
     /// What would put it right, if that can be guessed.
     pub help: Option<String>,
 }
@@ -52,8 +52,8 @@ impl Diagnostic {
             line: before.matches('\n').count() + 1,
             column: text[start..offset].chars().count() + 1,
             message: message.into(),
-            source_line: source_line.to_owned(),
-            placed_at: Vec::new(),
+            source_line: source_line.into(),
+            placed_at: Box::default(),
             help: None,
         }
     }

@@ -107,10 +107,12 @@ impl<'a> Origins<'a> {
             let problem = Diagnostic::at(origin.file.path(), origin.file.text(), offset - origin.start, message);
             (problem, origin.placed_at)
         });
+        let mut places = Vec::new();
         while let Some(place) = placed_at {
-            problem.placed_at.push(self.place(place).to_string());
+            places.push(self.place(place).to_string());
             placed_at = self.with(place, |origin| origin.placed_at);
         }
+        problem.placed_at = places.into();
         problem
     }
 }
