@@ -16,5 +16,6 @@ mod scene;
 mod server;
 mod sim;
 mod tidy;
+mod verify;
 mod workpartner;
 mod xml;
