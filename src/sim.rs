@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::{
     device::{self, Device},
-    model::{Timeline, World},
+    model::{DeviceSpec, Measures, Mount, Sensor, Timeline, World},
     physics::{self, BuildError, Engine, EngineIdentity, Guard, Settings},
     protocol,
     signal::{
@@ -64,8 +64,10 @@ impl Simulation {
     pub fn new(world: Arc<World>, timestep: Timestep, settings: Settings) -> Result<Self, BuildError> {
         let infos = world.devices.iter().map(|device| device::describe(device, &world, timestep)).collect();
         let layout = Arc::new(Layout::new(world.bodies.len(), world.joints.len(), infos));
+        let engine = physics::build(&world, timestep, &settings)?;
+        refuse_deaf_sensors(&world, &*engine)?;
         let mut simulation = Self {
-            engine: physics::build(&world, timestep, &settings)?,
+            engine,
             devices: Vec::new(),
             newest: vec![0; world.devices.len()],
             world,
@@ -101,10 +103,8 @@ impl Simulation {
     }
 
     fn start_devices(&mut self) {
-        self.devices = self.world.devices.iter().map(|spec| Device::new(spec, self.timestep)).collect();
-        for device in &mut self.devices {
-            device.after_step(&*self.engine, StepIndex(0));
-        }
+        let new = |spec| Device::new(spec, &self.world, self.timestep, &*self.engine);
+        self.devices = self.world.devices.iter().map(new).collect();
     }
 
     /// What stands where in a record.
@@ -308,10 +308,29 @@ impl Simulation {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.step.0.to_le_bytes());
         let record = self.observe();
-        for value in record.values.iter().copied().chain(self.devices.iter().flat_map(Device::memory)) {
-            hasher.update(&value.to_bits().to_le_bytes());
+        let memory = self.devices.iter().flat_map(Device::memory);
+        for bits in record.values.iter().map(|value| value.to_bits()).chain(memory) {
+            hasher.update(&bits.to_le_bytes());
         }
         hasher.update(self.engine.snapshot().bytes());
         hasher.finalize().to_hex().to_string()
     }
+}
+
+/// A sensor of something that the engine cannot tell would read zeros that mean nothing.
+fn refuse_deaf_sensors(world: &World, engine: &dyn Engine) -> Result<(), BuildError> {
+    for device in &world.devices {
+        if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), measures: Measures::JointLoad(_), .. }) =
+            device.spec
+            && engine.joint(joint).load.is_none()
+        {
+            let (kind, name, engine) = (device.spec.kind(), &device.name, engine.identity().name);
+            let what = format!(
+                "the engine '{engine}' does not tell what a joint transmits, so {kind} '{name}' has nothing to read; use \
+                 physics.engine = \"dynamics\""
+            );
+            return Err(BuildError { place: device.source.clone(), what });
+        }
+    }
+    Ok(())
 }

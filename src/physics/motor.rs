@@ -12,6 +12,8 @@ const VELOCITY_GAIN: f64 = 1e4;
 const POSITION_STIFFNESS: f64 = 1e5;
 /// Damping of the same motor, N m s/rad or N s/m. A disturbance dies out within 10 ms.
 const POSITION_DAMPING: f64 = 1e3;
+/// The rate that a motor of given effort strives for, rad/s or m/s: no axis ever comes near it, so the motor stays at its limit.
+const UNREACHABLE_RATE: f64 = 1e12;
 
 /// What drives an axis of a joint.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +34,8 @@ pub enum Motor {
         /// Largest effort, N m or N, at least 0.
         max_effort: f64,
     },
+    /// Exerts an effort, N m or N, whatever the axis does.
+    Effort(f64),
     /// A drive with gains of its own.
     Servo(Servo),
 }
@@ -62,6 +66,12 @@ impl Motor {
             Self::Position { target, max_effort } => {
                 Servo { position: target, stiffness: POSITION_STIFFNESS, damping: POSITION_DAMPING, max_effort, ..off }
             }
+            Self::Effort(effort) => Servo {
+                rate: UNREACHABLE_RATE.copysign(effort),
+                damping: VELOCITY_GAIN,
+                max_effort: effort.abs(),
+                ..off
+            },
             Self::Servo(servo) => servo,
         }
     }
@@ -74,6 +84,12 @@ impl Servo {
     /// Whether it can exert anything.
     pub fn is_on(&self) -> bool {
         self.max_effort > 0.0 && (self.stiffness > 0.0 || self.damping > 0.0)
+    }
+
+    /// The limit that this law is at whatever the axis does: 1 for the upper, -1 for the lower, 0 if that depends.
+    pub(super) fn certain_side(&self) -> i8 {
+        let unreachable = self.stiffness == 0.0 && self.damping > 0.0 && self.rate.abs() >= UNREACHABLE_RATE;
+        if unreachable { self.rate.signum() as i8 } else { 0 }
     }
 
     /// The same law where the axis is counted the other way round if `sign` is -1.

@@ -110,21 +110,18 @@ fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
 
 /// `CFG key=value ...`: `rate` in Hz of every sensor, `range` in metres of a scanner.
 fn configure(info: &DeviceInfo, rest: &str) -> Result<Action, Refusal> {
-    let scanner = info.kind == DeviceKind::ScannerSensor;
-    let known = match info.kind {
-        DeviceKind::ScannerSensor => "rate=HZ or range=M",
-        DeviceKind::PositionSensor => "rate=HZ",
-        DeviceKind::EchoSensor | DeviceKind::JointController | DeviceKind::AngleController => {
-            return Err(Refusal::Parameter(format!("a {} has no parameters", info.kind)));
-        }
-    };
+    let sees = info.kind.description().attributes.contains(&"range");
+    let known = if sees { "rate=HZ or range=M" } else { "rate=HZ" };
+    if info.kind.is_actuator() || info.kind == DeviceKind::EchoSensor {
+        return Err(Refusal::Parameter(format!("a {} has no parameters", info.kind)));
+    }
     let mut parameters = Vec::new();
     for (index, word) in rest.split_ascii_whitespace().enumerate() {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let highest = match key {
             "rate" => MAX_RATE_HZ,
             // A scanner sees less far if it is told to, never farther than it was made for.
-            "range" if scanner => info.fields.first().map_or(0.0, |field| field.highest),
+            "range" if sees => info.fields.first().map_or(0.0, |field| field.highest),
             _ => return Err(Refusal::Parameter(format!("expected {known}, got '{}'", excerpt(word)))),
         };
         let number = read_numbers(value).ok().filter(|numbers| numbers.len() == 1).map(|numbers| numbers[0]);

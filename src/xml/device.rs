@@ -1,21 +1,30 @@
 //! Sensors and actuators of a robot.
 
-use super::{body::optional_pose, parts::Parts, reading::Reading, scope::Scope, tree::Node};
+use super::{
+    body::optional_pose,
+    parts::Parts,
+    reading::{Reading, child},
+    scope::Scope,
+    tree::Node,
+};
 use crate::{
-    model::{Device, DeviceSpec, JointKind, PidGains, Scanner},
-    signal::{BodyId, JointId, Port, RobotId},
+    model::{Actuator, Device, DeviceSpec, Frame, JointKind, Law, Measures, Mount, PidGains, Scanner, Sensor},
+    signal::{BodyId, DeviceKind, JointId, Port, RobotId, Seat},
 };
 
-/// Attributes that only one type of device has.
-const OF_SCANNERS: [&str; 3] = ["rays", "halfAngle", "range"];
-const OF_ANGLE_CONTROLLERS: [&str; 3] = ["p", "i", "d"];
+/// How many rays a scanner may have in all.
+const MAX_RAYS: usize = 100_000;
 
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.
 pub(super) fn read_all(reading: &Reading, root: &Node, parts: &Parts) -> Vec<Device> {
     let mut names = Scope::new("device");
     let mut devices: Vec<Device> = Vec::new();
     for node in root.children.iter().filter(|child| child.name == "sensor" || child.name == "actuator") {
-        let spec = if node.name == "sensor" { sensor(reading, node, parts) } else { actuator(reading, node, parts) };
+        let spec = if node.name == "sensor" {
+            sensor(reading, node, parts).map(DeviceSpec::from)
+        } else {
+            actuator(reading, node, parts).map(DeviceSpec::from)
+        };
         let device = spec.and_then(|spec| device(reading, node, spec));
         names.define(reading, node, device.as_ref().map(|_| devices.len()));
         let Some(device) = device else { continue };
@@ -36,46 +45,148 @@ fn device(reading: &Reading, node: &Node, spec: DeviceSpec) -> Option<Device> {
     let port = Port::new(reading.whole(node, "port")?)
         .map_err(|error| reading.problem(reading.place(node, "port"), format!("attribute 'port': {error}")))
         .ok()?;
-    let rate_given = node.attributes.iter().any(|attribute| attribute.name == "rate");
-    let rate_hz = if rate_given { Some(reading.real(node, "rate")?) } else { None };
     Some(Device {
         name: reading.text(node, "name")?.to_owned(),
         robot: RobotId::new(0),
         port,
-        rate_hz,
         spec,
         source: reading.source(node),
     })
 }
 
-fn sensor(reading: &Reading, node: &Node, parts: &Parts) -> Option<DeviceSpec> {
-    let kind = reading.text(node, "type")?;
-    if kind != "ScannerSensor" {
-        refuse_attributes(reading, node, &OF_SCANNERS, "only a ScannerSensor has it")?;
+fn sensor(reading: &Reading, node: &Node, parts: &Parts) -> Option<Sensor> {
+    let kind = kind(reading, node)?;
+    let mount = mount(reading, node, parts, kind)?;
+    let measures = measures(reading, node, kind)?;
+    let rate_hz = if is_given(node, "rate") { Some(reading.real(node, "rate")?) } else { None };
+    Some(Sensor { mount, measures, rate_hz })
+}
+
+/// The type, once all attributes are held against it.
+fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
+    let kind = DeviceKind::named(reading.text(node, "type")?)?;
+    let frames = kind.description().frames;
+    let refuse = |offset, name: &str, why: String| {
+        reading.problem_with_help(offset, format!("attribute '{name}' does not belong here"), why);
+    };
+    for attribute in &node.attributes {
+        let name = attribute.name.as_str();
+        let having = |kind: &DeviceKind| match name {
+            "frame" => !kind.description().frames.is_empty(),
+            "body" => !kind.is_actuator() && kind.description().seat == Seat::Body,
+            "joint" => kind.description().seat == Seat::Joint,
+            _ => kind.description().attributes.contains(&name),
+        };
+        let owners: Vec<DeviceKind> = DeviceKind::ALL.into_iter().filter(having).collect();
+        if owners.contains(&kind) || owners.is_empty() {
+            continue;
+        }
+        let why = match name {
+            "body" => format!("{} {kind} reads a joint", article(kind)),
+            "joint" => format!("{} {kind} sits on a body", article(kind)),
+            _ => only(&owners),
+        };
+        refuse(attribute.offset, name, why);
+        return None;
     }
-    let place = reading.place(node, "body");
-    let body: BodyId = parts.body_names.resolve(reading, place, reading.text(node, "body")?)?;
-    let mount = optional_pose(reading, node)?;
+    if let Some(word) = reading.text(node, "frame").filter(|word| !frames.contains(word)) {
+        let message = format!("{} {kind} cannot read in the frame '{word}'", article(kind));
+        reading.problem_with_help(reading.place(node, "frame"), message, format!("it takes {}", frames.join(", ")));
+        return None;
+    }
+    Some(kind)
+}
+
+/// "only a ScannerSensor has it", or all that have.
+fn only(owners: &[DeviceKind]) -> String {
+    let named: Vec<String> = owners.iter().map(|kind| format!("{} {kind}", article(*kind))).collect();
+    match &named[..] {
+        [one] => format!("only {one} has it"),
+        [first @ .., last] => format!("only {} and {last} have it", first.join(", ")),
+        [] => "no type has it".into(),
+    }
+}
+
+fn article(kind: DeviceKind) -> &'static str {
+    if kind.name().starts_with(['A', 'E', 'I']) { "an" } else { "a" }
+}
+
+fn is_given(node: &Node, name: &str) -> bool {
+    node.attributes.iter().any(|attribute| attribute.name == name)
+}
+
+fn mount(reading: &Reading, node: &Node, parts: &Parts, kind: DeviceKind) -> Option<Mount> {
+    let (word, names) = match kind.description().seat {
+        Seat::Body => ("body", &parts.body_names),
+        Seat::Joint => ("joint", &parts.joint_names),
+    };
+    if !is_given(node, word) {
+        reading.problem(node.offset, format!("<sensor> lacks the attribute '{word}'"));
+        return None;
+    }
+    let index = names.index(reading, reading.place(node, word), reading.text(node, word)?)?;
+    if word == "body" {
+        return Some(Mount::Body { body: BodyId::new(index), pose: optional_pose(reading, node)? });
+    }
+    if let Some(pose) = child(node, "pose") {
+        reading.problem(pose.offset, format!("{} {kind} has no <pose>: it reads a joint", article(kind)));
+        return None;
+    }
+    Some(Mount::Joint(JointId::new(index)))
+}
+
+fn measures(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Measures> {
+    let frame = || {
+        let word = reading.text(node, "frame").or(kind.description().frames.first().copied());
+        word.and_then(Frame::named)
+    };
     Some(match kind {
-        "EchoSensor" => DeviceSpec::EchoSensor { body },
-        "PositionSensor" => DeviceSpec::PositionSensor { body, mount },
-        _ => DeviceSpec::ScannerSensor {
-            body,
-            scanner: Scanner {
-                mount,
-                rays: reading.whole(node, "rays")? as usize,
-                half_angle: reading.real(node, "halfAngle")?,
-                range: reading.real(node, "range")?,
-            },
-        },
+        DeviceKind::EchoSensor => Measures::Echo,
+        DeviceKind::PositionSensor => Measures::Position,
+        DeviceKind::PoseSensor => Measures::Pose,
+        DeviceKind::VelocitySensor => Measures::Velocity(frame()?),
+        DeviceKind::Accelerometer => Measures::Acceleration,
+        DeviceKind::Gyroscope => Measures::AngularVelocity,
+        DeviceKind::ImuSensor => Measures::Inertial,
+        DeviceKind::GnssSensor => Measures::Geographic,
+        DeviceKind::CompassSensor => Measures::Heading,
+        DeviceKind::DistanceSensor => Measures::Distance { range: reading.real(node, "range")? },
+        DeviceKind::ScannerSensor => Measures::Scan(scanner(reading, node)?),
+        DeviceKind::ContactSensor => Measures::Contact(frame()?),
+        DeviceKind::BumperSensor => Measures::Bump { threshold: reading.real(node, "threshold")? },
+        DeviceKind::JointEncoder => Measures::JointState,
+        DeviceKind::ForceTorqueSensor => Measures::JointLoad(frame()?),
+        DeviceKind::JointController
+        | DeviceKind::AngleController
+        | DeviceKind::PositionController
+        | DeviceKind::EffortController => return None,
     })
 }
 
-fn actuator(reading: &Reading, node: &Node, parts: &Parts) -> Option<DeviceSpec> {
-    let kind = reading.text(node, "type")?;
-    if kind != "AngleController" {
-        refuse_attributes(reading, node, &OF_ANGLE_CONTROLLERS, "only an AngleController has it")?;
+fn scanner(reading: &Reading, node: &Node) -> Option<Scanner> {
+    let scanner = Scanner {
+        rays: reading.whole(node, "rays")? as usize,
+        half_angle: reading.real(node, "halfAngle")?,
+        layers: reading.whole(node, "layers")? as usize,
+        vertical_half_angle: reading.real(node, "verticalHalfAngle")?,
+        range: reading.real(node, "range")?,
+    };
+    if scanner.layers > 1 && scanner.vertical_half_angle == 0.0 {
+        let message = format!("{} layers lie in one plane", scanner.layers);
+        let help = "give a verticalHalfAngle above 0";
+        reading.problem_with_help(reading.place(node, "layers"), message, help);
+        return None;
     }
+    if scanner.rays * scanner.layers > MAX_RAYS {
+        let message = format!("{} layers of {} rays are more than {MAX_RAYS}", scanner.layers, scanner.rays);
+        reading.problem(reading.place(node, "layers"), message);
+        return None;
+    }
+    Some(scanner)
+}
+
+fn actuator(reading: &Reading, node: &Node, parts: &Parts) -> Option<Actuator> {
+    let kind = kind(reading, node)?;
     let place = reading.place(node, "joint");
     let index = parts.joint_names.index(reading, place, reading.text(node, "joint")?)?;
     let joint = &parts.joints[index];
@@ -84,26 +195,15 @@ fn actuator(reading: &Reading, node: &Node, parts: &Parts) -> Option<DeviceSpec>
         reading.problem_with_help(place, message, "actuators drive hinge, slider, universal and constrained joints");
         return None;
     }
-    let joint = JointId::new(index);
-    Some(match kind {
-        "JointController" => DeviceSpec::JointController { joint },
-        _ => DeviceSpec::AngleController {
-            joint,
-            gains: PidGains {
-                proportional: reading.real(node, "p")?,
-                integral: reading.real(node, "i")?,
-                derivative: reading.real(node, "d")?,
-            },
-        },
-    })
-}
-
-fn refuse_attributes(reading: &Reading, node: &Node, names: &[&str], why: &str) -> Option<()> {
-    match node.attributes.iter().find(|attribute| names.contains(&attribute.name.as_str())) {
-        None => Some(()),
-        Some(wrong) => {
-            reading.problem_with_help(wrong.offset, format!("attribute '{}' does not belong here", wrong.name), why);
-            None
-        }
-    }
+    let law = match kind {
+        DeviceKind::AngleController => Law::Angle(PidGains {
+            proportional: reading.real(node, "p")?,
+            integral: reading.real(node, "i")?,
+            derivative: reading.real(node, "d")?,
+        }),
+        DeviceKind::PositionController => Law::Position,
+        DeviceKind::EffortController => Law::Effort,
+        _ => Law::Velocity,
+    };
+    Some(Actuator { joint: JointId::new(index), law })
 }

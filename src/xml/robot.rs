@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{device, parts, reading::Reading, tree::Node};
 use crate::{
-    model::{Body, Device, DeviceSpec, Graph, Joint, Pose, Robot, World},
+    model::{Body, Device, Graph, Joint, Pose, Robot, World},
     signal::{BodyId, JointId, Port, RobotId},
 };
 
@@ -97,15 +97,7 @@ pub(super) fn place(
                 help,
             );
         }
-        let spec = match device.spec.clone() {
-            DeviceSpec::EchoSensor { body } => DeviceSpec::EchoSensor { body: body_id(body) },
-            DeviceSpec::PositionSensor { body, mount } => DeviceSpec::PositionSensor { body: body_id(body), mount },
-            DeviceSpec::ScannerSensor { body, scanner } => DeviceSpec::ScannerSensor { body: body_id(body), scanner },
-            DeviceSpec::JointController { joint } => DeviceSpec::JointController { joint: joint_id(joint) },
-            DeviceSpec::AngleController { joint, gains } => {
-                DeviceSpec::AngleController { joint: joint_id(joint), gains }
-            }
-        };
+        let spec = device.spec.clone().moved(body_id, joint_id);
         world.devices.push(Device { robot, port, spec, ..device.clone() });
     }
     world.robots.push(Robot { name: placement.name, model: draft.model.clone(), self_collision: draft.self_collision });

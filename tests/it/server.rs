@@ -10,7 +10,7 @@ use std::{
 
 use bevy_math::DVec3;
 use simpartner::{
-    model::{Device, DeviceSpec, JointKind, Pose, World},
+    model::{Actuator, Device, JointKind, Law, Measures, Pose, Sensor, World},
     realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel},
     server::{Limits, Server, ServerError, Settings},
     signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
@@ -30,9 +30,9 @@ fn robot(ports: [u16; 3]) -> World {
     let mut world = as_robot(world);
     let trunk = BodyId::new(0);
     world.devices = [
-        ("Echo", DeviceSpec::EchoSensor { body: trunk }),
-        ("Position", DeviceSpec::PositionSensor { body: trunk, mount: Pose::IDENTITY }),
-        ("Motor", DeviceSpec::JointController { joint: JointId::new(0) }),
+        ("Echo", Sensor::on(trunk, Pose::IDENTITY, Measures::Echo).into()),
+        ("Position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
+        ("Motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
     ]
     .into_iter()
     .zip(ports)
@@ -40,7 +40,6 @@ fn robot(ports: [u16; 3]) -> World {
         name: name.into(),
         robot: RobotId::new(0),
         port: Port::new(i64::from(port)).unwrap(),
-        rate_hz: None,
         spec,
         source: "robot.xml:12".into(),
     })

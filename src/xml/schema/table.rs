@@ -1,5 +1,6 @@
 //! The table itself.
 
+use super::devices;
 use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
     Attribute,
@@ -16,9 +17,9 @@ pub(in crate::xml) const ROBOT: &str = "robot";
 pub(in crate::xml) const SEQUENCE: &str = "sequence";
 
 const BOOLEAN: Kind = Word(&["true", "false"]);
-const LENGTH: Kind = Positive(1e6);
+pub(super) const LENGTH: Kind = Positive(1e6);
 const MASS: Kind = Positive(1e9);
-const PORT: Kind = Whole(0, 65_535);
+pub(super) const PORT: Kind = Whole(0, 65_535);
 
 const VECTOR: &[Attribute] = &[
     default("x", Real, "", "0", "along x"),
@@ -36,7 +37,7 @@ const ROUND: &[Attribute] = &[
     default("axis", Word(&["x", "y", "z"]), "", "y", "the axis it stands along; a cone's tip is on the positive side"),
 ];
 const SHAPE_POSE: super::Content = Children(&[maybe("pose")]);
-const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
+pub(super) const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
 
 /// The attributes of a surface's material behind others, with this default friction.
 macro_rules! with_material {
@@ -113,6 +114,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         Children(&[
             maybe("surface"),
             maybe("gravity"),
+            maybe("geographicOrigin"),
             maybe("heightfield"),
             any("object"),
             any("joint"),
@@ -141,6 +143,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         ],
         Empty,
     ),
+    devices::GEOGRAPHIC_ORIGIN,
     element(
         "heightfield",
         "Terrain, centred on the origin: a matrix of heights, each line of it running along z, the lines following each \
@@ -389,62 +392,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         ],
         Empty,
     ),
-    element(
-        "sensor",
-        "A sensor on a body, with a TCP port of its own.",
-        &[
-            required(
-                "type",
-                Word(&["EchoSensor", "PositionSensor", "ScannerSensor"]),
-                "",
-                "what it reads; the protocol's page tells how",
-            ),
-            NAME,
-            required("body", Name, "", "the body it sits on"),
-            required("port", PORT, "", "its port, above 1024, or 0 for a free one"),
-            optional(
-                "rate",
-                Positive(1e6),
-                "Hz",
-                "fresh readings per simulated second; one every step where not given",
-            ),
-            default("rays", Whole(1, 100_000), "", "11", "of a scanner: number of rays"),
-            default(
-                "halfAngle",
-                Positive(std::f64::consts::PI),
-                "rad",
-                "0.1",
-                "of a scanner: angle of the outermost rays",
-            ),
-            default("range", LENGTH, "m", "10", "of a scanner: how far it sees"),
-        ],
-        Children(&[maybe("pose")]),
-    ),
-    element(
-        "actuator",
-        "An actuator on a joint, with a TCP port of its own.",
-        &[
-            required(
-                "type",
-                Word(&["JointController", "AngleController"]),
-                "",
-                "by velocity, or by angle with a PID controller",
-            ),
-            NAME,
-            required("joint", Name, "", "the joint it drives"),
-            required("port", PORT, "", "its port, above 1024, or 0 for a free one"),
-            default(
-                "p",
-                Real,
-                "1/s",
-                "10",
-                "of an angle controller: velocity per error, until a command brings another",
-            ),
-            default("i", Real, "1/s²", "0", "of an angle controller: velocity per integrated error"),
-            default("d", Real, "1", "0", "of an angle controller: velocity taken off per velocity"),
-        ],
-        Empty,
-    ),
+    devices::SENSOR,
+    devices::ACTUATOR,
     element(
         SEQUENCE,
         "Commands and pauses, one after the other.",
