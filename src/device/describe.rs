@@ -8,13 +8,16 @@ use crate::{
 
 /// What clients may know of a device.
 pub fn describe(device: &model::Device, world: &World, timestep: Timestep) -> DeviceInfo {
-    let joint = |id: JointId| (Attachment::Joint(world.joint(id).name.clone()), world.joint(id).kind.is_linear());
+    let joint = |id: JointId| Attachment::Joint(world.joint(id).name.clone());
     let (attachment, linear) = match &device.spec {
-        DeviceSpec::Sensor(sensor) => match sensor.mount {
-            Mount::Body { body, .. } => (Attachment::Body(world.body(body).name.clone()), false),
-            Mount::Joint(id) => joint(id),
-        },
-        DeviceSpec::Actuator(actuator) => joint(actuator.joint),
+        DeviceSpec::Sensor(sensor) => {
+            let attachment = match sensor.mount {
+                Mount::Body { body, .. } => Attachment::Body(world.body(body).name.clone()),
+                Mount::Joint(id) => joint(id),
+            };
+            (attachment, sensor.is_on_slider(world))
+        }
+        DeviceSpec::Actuator(actuator) => (joint(actuator.joint), world.joint(actuator.joint).kind.is_linear()),
     };
     DeviceInfo {
         name: device.name.clone(),
@@ -29,7 +32,7 @@ pub fn describe(device: &model::Device, world: &World, timestep: Timestep) -> De
 }
 
 /// The numbers of a device's frame, in order; `linear` where its joint slides.
-fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
+pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
     let quantities = spec.kind().description().quantities;
     match spec {
         DeviceSpec::Sensor(sensor) => match sensor.measures {

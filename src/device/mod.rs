@@ -6,20 +6,20 @@
 
 mod actuator;
 mod describe;
+mod random;
 mod sensor;
 
 pub use describe::describe;
 
-use self::{actuator::Actuator, sensor::Sensor};
+use self::{actuator::Actuator, random::Origin, sensor::Sensor};
 use crate::{
-    model::{self, DeviceSpec, World},
+    model::{self, DeviceSpec, Watchdog, World},
     physics::Engine,
-    signal::{Action, StepIndex, Timestep},
+    signal::{Action, Fault, StepIndex, Timestep},
 };
 
 /// A device of a running simulation.
 pub struct Device {
-    timestep: Timestep,
     instance: Instance,
 }
 
@@ -30,12 +30,14 @@ enum Instance {
 
 impl Device {
     /// The device of a model, in the state it has before the first command and the first step.
-    pub fn new(spec: &model::Device, world: &World, timestep: Timestep, engine: &dyn Engine) -> Self {
+    /// Whatever it does by chance follows from `seed`, its robot's name and its own.
+    pub fn new(spec: &model::Device, world: &World, timestep: Timestep, seed: u64, engine: &dyn Engine) -> Self {
+        let origin = Origin { seed, robot: &world.robot(spec.robot).name, device: &spec.name };
         let instance = match &spec.spec {
-            DeviceSpec::Sensor(sensor) => Instance::Sensor(Sensor::new(sensor, world, timestep, engine)),
-            DeviceSpec::Actuator(actuator) => Instance::Actuator(Actuator::new(actuator)),
+            DeviceSpec::Sensor(sensor) => Instance::Sensor(Sensor::new(sensor, world, timestep, origin, engine)),
+            DeviceSpec::Actuator(actuator) => Instance::Actuator(Actuator::new(actuator, timestep, origin)),
         };
-        Self { timestep, instance }
+        Self { instance }
     }
 
     /// The numbers that stand in the record for this device: a sensor's reading or an actuator's present command.
@@ -43,6 +45,14 @@ impl Device {
         match &self.instance {
             Instance::Sensor(sensor) => sensor.reading(),
             Instance::Actuator(actuator) => actuator.state(),
+        }
+    }
+
+    /// Whether a fault has put it off.
+    pub fn is_off(&self) -> bool {
+        match &self.instance {
+            Instance::Sensor(sensor) => sensor.is_off(),
+            Instance::Actuator(actuator) => actuator.is_off(),
         }
     }
 
@@ -64,18 +74,22 @@ impl Device {
             (Action::Configure(parameters), Instance::Sensor(sensor)) => {
                 parameters.iter().for_each(|&parameter| sensor.configure(parameter));
             }
+            (&Action::Fault(fault), Instance::Sensor(sensor)) => sensor.fail(fault),
+            (&Action::Fault(fault), Instance::Actuator(actuator)) => actuator.fail(fault),
             (Action::Drive(_) | Action::Configure(_) | Action::Hear, _) => {}
         }
     }
 
-    /// Sets the motors for the step to come.
-    pub fn before_step(&mut self, engine: &mut dyn Engine) {
-        if let Instance::Actuator(actuator) = &mut self.instance {
-            actuator.drive(engine, self.timestep.seconds());
+    /// Sets the motors for the step to come. Returns the watchdog that has just bitten, if one has.
+    pub fn before_step(&mut self, engine: &mut dyn Engine) -> Option<Watchdog> {
+        match &mut self.instance {
+            Instance::Sensor(_) => None,
+            Instance::Actuator(actuator) => actuator.drive(engine),
         }
     }
 
-    /// Makes a fresh reading if one is due after this step, and says whether it did. An actuator's state is always fresh.
+    /// Makes a reading if one is due after this step, and says whether a fresh one is there. An actuator's state is always
+    /// fresh.
     pub fn after_step(&mut self, engine: &dyn Engine, step: StepIndex) -> bool {
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.after_step(engine, step),
@@ -87,4 +101,17 @@ impl Device {
 /// Steps from one reading to the next: the whole number nearest to the rate asked for, at least one.
 fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
     rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))
+}
+
+/// A fault as numbers, for a hash.
+fn fault_memory(fault: Fault) -> [u64; 2] {
+    let number = match fault {
+        Fault::None => 0,
+        Fault::Off => 1,
+        Fault::Stuck => 2,
+        Fault::Garbage => 3,
+        Fault::Delayed(_) => 4,
+        Fault::Intermittent(_) => 5,
+    };
+    [number, fault.value().unwrap_or(0.0).to_bits()]
 }

@@ -1,6 +1,6 @@
 //! Sensors and actuators as the model describes them.
 
-use super::Pose;
+use super::{Pose, World};
 use crate::signal::{BodyId, DeviceKind, JointId, Port, RobotId};
 
 /// A sensor or an actuator.
@@ -36,6 +36,26 @@ pub struct Sensor {
     pub measures: Measures,
     /// Fresh readings per second of simulated time; `None` is one every step.
     pub rate_hz: Option<f64>,
+    /// How long a reading is under way, seconds.
+    pub latency_s: f64,
+    /// Probability that a reading is lost.
+    pub dropout: f64,
+    /// One for each quantity of its kind, or none at all.
+    pub noise: Vec<Noise>,
+}
+
+/// How far a quantity's readings are off. Figures are in the quantity's unit; those of a quaternion in radians about the
+/// sensor's axes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Noise {
+    /// Standard deviation of Gaussian noise, fresh in each reading, at least 0.
+    pub standard_deviation: f64,
+    /// A constant.
+    pub bias: f64,
+    /// A random walk from 0: its standard deviation after a second, growing with the root of time; at least 0.
+    pub drift: f64,
+    /// The step that readings are rounded to at last; 0 does not round.
+    pub quantisation: f64,
 }
 
 /// What a sensor sits on.
@@ -127,6 +147,54 @@ pub struct Actuator {
     pub joint: JointId,
     /// How it drives it.
     pub law: Law,
+    /// What its motor is able to; `None` is a motor that does what it is told.
+    pub motor: Option<MotorLimits>,
+    /// What becomes of it when nobody commands it any more.
+    pub watchdog: Option<Watchdog>,
+}
+
+/// The line of torque over speed of a motor behind its gear, as seen at the joint. A motor that drives exerts at most
+/// efficiency times stall effort at rest, and nothing at its no-load rate; one that is driven, the losses helping, stall effort
+/// over efficiency. Its rotor and its friction are in the joint's axes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MotorLimits {
+    /// Effort at rest without losses, N m or N.
+    pub stall_effort: f64,
+    /// Rate without load, rad/s or m/s.
+    pub no_load_rate: f64,
+    /// Share of the motor's power that reaches the joint, above 0 to 1.
+    pub efficiency: f64,
+}
+
+/// What becomes of an actuator that has had a command and then none for a while.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Watchdog {
+    /// How long it waits, seconds of simulated time.
+    pub timeout_s: f64,
+    /// What it does then, until the next command.
+    pub action: OnTimeout,
+}
+
+/// What a watchdog makes an actuator do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnTimeout {
+    /// Stay where it is.
+    Hold,
+    /// Exert nothing.
+    Zero,
+    /// Come to rest.
+    Brake,
+}
+
+impl OnTimeout {
+    /// The word in XML.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hold => "hold",
+            Self::Zero => "zero",
+            Self::Brake => "brake",
+        }
+    }
 }
 
 /// How an actuator drives its joint.
@@ -161,21 +229,51 @@ impl Default for PidGains {
 }
 
 impl Sensor {
-    /// A sensor without a rate of its own on a body.
+    /// A perfect sensor without a rate of its own on a body.
     pub fn on(body: BodyId, pose: Pose, measures: Measures) -> Self {
-        Self { mount: Mount::Body { body, pose }, measures, rate_hz: None }
+        Self::at(Mount::Body { body, pose }, measures)
     }
 
     /// The same on a joint.
     pub fn of(joint: JointId, measures: Measures) -> Self {
-        Self { mount: Mount::Joint(joint), measures, rate_hz: None }
+        Self::at(Mount::Joint(joint), measures)
+    }
+
+    /// What kind it is.
+    pub fn kind(&self) -> DeviceKind {
+        match self.measures {
+            Measures::Echo => DeviceKind::EchoSensor,
+            Measures::Position => DeviceKind::PositionSensor,
+            Measures::Pose => DeviceKind::PoseSensor,
+            Measures::Velocity(_) => DeviceKind::VelocitySensor,
+            Measures::Acceleration => DeviceKind::Accelerometer,
+            Measures::AngularVelocity => DeviceKind::Gyroscope,
+            Measures::Inertial => DeviceKind::ImuSensor,
+            Measures::Geographic => DeviceKind::GnssSensor,
+            Measures::Heading => DeviceKind::CompassSensor,
+            Measures::Distance { .. } => DeviceKind::DistanceSensor,
+            Measures::Scan(_) => DeviceKind::ScannerSensor,
+            Measures::Contact(_) => DeviceKind::ContactSensor,
+            Measures::Bump { .. } => DeviceKind::BumperSensor,
+            Measures::JointState => DeviceKind::JointEncoder,
+            Measures::JointLoad(_) => DeviceKind::ForceTorqueSensor,
+        }
+    }
+
+    /// Whether it reads a joint whose coordinates are lengths.
+    pub fn is_on_slider(&self, world: &World) -> bool {
+        matches!(self.mount, Mount::Joint(joint) if world.joint(joint).kind.is_linear())
+    }
+
+    fn at(mount: Mount, measures: Measures) -> Self {
+        Self { mount, measures, rate_hz: None, latency_s: 0.0, dropout: 0.0, noise: Vec::new() }
     }
 }
 
 impl Actuator {
     /// An actuator that is only its law.
     pub fn new(joint: JointId, law: Law) -> Self {
-        Self { joint, law }
+        Self { joint, law, motor: None, watchdog: None }
     }
 }
 
@@ -195,23 +293,7 @@ impl DeviceSpec {
     /// What kind it is.
     pub fn kind(&self) -> DeviceKind {
         match self {
-            Self::Sensor(sensor) => match sensor.measures {
-                Measures::Echo => DeviceKind::EchoSensor,
-                Measures::Position => DeviceKind::PositionSensor,
-                Measures::Pose => DeviceKind::PoseSensor,
-                Measures::Velocity(_) => DeviceKind::VelocitySensor,
-                Measures::Acceleration => DeviceKind::Accelerometer,
-                Measures::AngularVelocity => DeviceKind::Gyroscope,
-                Measures::Inertial => DeviceKind::ImuSensor,
-                Measures::Geographic => DeviceKind::GnssSensor,
-                Measures::Heading => DeviceKind::CompassSensor,
-                Measures::Distance { .. } => DeviceKind::DistanceSensor,
-                Measures::Scan(_) => DeviceKind::ScannerSensor,
-                Measures::Contact(_) => DeviceKind::ContactSensor,
-                Measures::Bump { .. } => DeviceKind::BumperSensor,
-                Measures::JointState => DeviceKind::JointEncoder,
-                Measures::JointLoad(_) => DeviceKind::ForceTorqueSensor,
-            },
+            Self::Sensor(sensor) => sensor.kind(),
             Self::Actuator(actuator) => match actuator.law {
                 Law::Velocity => DeviceKind::JointController,
                 Law::Angle(_) => DeviceKind::AngleController,

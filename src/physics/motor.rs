@@ -57,6 +57,23 @@ pub struct Servo {
 }
 
 impl Motor {
+    /// What it would exert at this coordinate and rate if there were no limit.
+    pub fn unlimited_effort(self, position: f64, rate: f64) -> f64 {
+        let law = self.servo();
+        law.stiffness * (law.position - position) + law.damping * (law.rate - rate)
+    }
+
+    /// The same motor with at most this effort, N m or N.
+    pub fn limited(self, limit: f64) -> Self {
+        match self {
+            Self::Off => self,
+            Self::Velocity { target, max_effort } => Self::Velocity { target, max_effort: max_effort.min(limit) },
+            Self::Position { target, max_effort } => Self::Position { target, max_effort: max_effort.min(limit) },
+            Self::Effort(effort) => Self::Effort(effort.clamp(-limit, limit)),
+            Self::Servo(servo) => Self::Servo(Servo { max_effort: servo.max_effort.min(limit), ..servo }),
+        }
+    }
+
     /// The law of this motor.
     pub(super) fn servo(self) -> Servo {
         let off = Servo::OFF;

@@ -66,15 +66,17 @@
 //! many it missed.
 
 mod board;
+mod configure;
 mod control;
 mod device;
+mod fault;
 mod framing;
 mod number;
 mod refusal;
 mod session;
 
 pub use board::{CommandBoard, Order};
-pub use control::{CONTROL_VERBS, ControlRequest, read_control};
+pub use control::{CONTROL_VERBS, ControlRequest, faulty_device, read_control};
 pub use device::{command, describe};
 pub use framing::{Decoder, MAX_MESSAGE, Message};
 pub use number::{frame, read_numbers};

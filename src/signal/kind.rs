@@ -89,6 +89,8 @@ pub enum NoiseLaw {
     Additive,
     /// The fields are a unit quaternion x, y, z, w; the noise is a small turn, its three angles about the sensor's own axes.
     Rotation,
+    /// It is added to an angle from 0 to 2 pi, which goes round.
+    Angle,
     /// There is none: the quantity is a yes or no, or no reading at all.
     None,
 }
@@ -258,7 +260,7 @@ const DESCRIPTIONS: [Description; 19] = [
              Then the unit vector that points north, in the sensor's axes. North is the world's x axis and east its z axis \
              unless `<geographicOrigin>` says otherwise. Straight up or down the heading is 0.",
             &[
-                from_zero("heading", &["heading"], "rad", std::f64::consts::TAU),
+                Quantity { noise: NoiseLaw::Angle, ..from_zero("heading", &["heading"], "rad", std::f64::consts::TAU) },
                 plain("north", &["north_x", "north_y", "north_z"], "1", 1.0),
             ],
         )

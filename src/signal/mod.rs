@@ -12,7 +12,7 @@ mod layout;
 mod record;
 mod time;
 
-pub use command::{Action, AppliedCommand, ClientId, Command, Configuration};
+pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Fault, NoiseFigure};
 pub use event::{Event, EventKind};
 pub use id::{BodyId, DeviceId, JointId, RobotId};
 pub use kind::{Description, DeviceKind, NoiseLaw, Quantity, Seat};

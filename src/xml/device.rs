@@ -8,15 +8,18 @@ use super::{
     tree::Node,
 };
 use crate::{
-    model::{Actuator, Device, DeviceSpec, Frame, JointKind, Law, Measures, Mount, PidGains, Scanner, Sensor},
-    signal::{BodyId, DeviceKind, JointId, Port, RobotId, Seat},
+    model::{
+        Actuator, Axis, Device, DeviceSpec, Frame, Joint, JointKind, Law, Measures, MotorLimits, Mount, Noise,
+        OnTimeout, PidGains, Scanner, Sensor, Watchdog,
+    },
+    signal::{BodyId, DeviceKind, JointId, NoiseLaw, Port, RobotId, Seat},
 };
 
 /// How many rays a scanner may have in all.
 const MAX_RAYS: usize = 100_000;
 
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.
-pub(super) fn read_all(reading: &Reading, root: &Node, parts: &Parts) -> Vec<Device> {
+pub(super) fn read_all(reading: &Reading, root: &Node, parts: &mut Parts) -> Vec<Device> {
     let mut names = Scope::new("device");
     let mut devices: Vec<Device> = Vec::new();
     for node in root.children.iter().filter(|child| child.name == "sensor" || child.name == "actuator") {
@@ -59,7 +62,10 @@ fn sensor(reading: &Reading, node: &Node, parts: &Parts) -> Option<Sensor> {
     let mount = mount(reading, node, parts, kind)?;
     let measures = measures(reading, node, kind)?;
     let rate_hz = if is_given(node, "rate") { Some(reading.real(node, "rate")?) } else { None };
-    Some(Sensor { mount, measures, rate_hz })
+    let latency_s = reading.real(node, "latency")?;
+    let dropout = reading.real(node, "dropout")?;
+    let noise = noise(reading, node, kind)?;
+    Some(Sensor { mount, measures, rate_hz, latency_s, dropout, noise })
 }
 
 /// The type, once all attributes are held against it.
@@ -75,6 +81,7 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
             "frame" => !kind.description().frames.is_empty(),
             "body" => !kind.is_actuator() && kind.description().seat == Seat::Body,
             "joint" => kind.description().seat == Seat::Joint,
+            "latency" | "dropout" => !kind.is_actuator() && !kind.description().quantities.is_empty(),
             _ => kind.description().attributes.contains(&name),
         };
         let owners: Vec<DeviceKind> = DeviceKind::ALL.into_iter().filter(having).collect();
@@ -84,6 +91,7 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
         let why = match name {
             "body" => format!("{} {kind} reads a joint", article(kind)),
             "joint" => format!("{} {kind} sits on a body", article(kind)),
+            "latency" | "dropout" => format!("{} {kind} reads nothing", article(kind)),
             _ => only(&owners),
         };
         refuse(attribute.offset, name, why);
@@ -163,6 +171,52 @@ fn measures(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Measures
     })
 }
 
+/// The `<noise>` of each quantity, or nothing where there is none.
+fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Vec<Noise>> {
+    let quantities = kind.description().quantities;
+    let mut noise: Vec<Option<Noise>> = vec![None; quantities.len()];
+    let noisy = |index: usize| quantities[index].noise != NoiseLaw::None;
+    for given in node.children.iter().filter(|child| child.name == "noise") {
+        let figures = Noise {
+            standard_deviation: reading.real(given, "standardDeviation")?,
+            bias: reading.real(given, "bias")?,
+            drift: reading.real(given, "drift")?,
+            quantisation: reading.real(given, "quantisation")?,
+        };
+        let of = if is_given(given, "of") { Some(reading.text(given, "of")?) } else { None };
+        let meant: Vec<usize> = (0..quantities.len())
+            .filter(|&index| noisy(index) && of.is_none_or(|name| name == quantities[index].name))
+            .collect();
+        if meant.is_empty() {
+            let message = match of {
+                Some(name) => format!("{} {kind} has no quantity '{name}' that can be noisy", article(kind)),
+                None => format!("{} {kind} has nothing that can be noisy", article(kind)),
+            };
+            let names: Vec<&str> = (0..quantities.len()).filter(|&i| noisy(i)).map(|i| quantities[i].name).collect();
+            match names.is_empty() {
+                true => reading.problem(reading.place(given, "of"), message),
+                false => reading.problem_with_help(
+                    reading.place(given, "of"),
+                    message,
+                    format!("it has {}", names.join(", ")),
+                ),
+            }
+            return None;
+        }
+        for index in meant {
+            if noise[index].replace(figures).is_some() {
+                let message = format!("the noise of '{}' is given a second time", quantities[index].name);
+                reading.problem(given.offset, message);
+                return None;
+            }
+        }
+    }
+    if noise.iter().all(Option::is_none) {
+        return Some(Vec::new());
+    }
+    Some(noise.into_iter().map(Option::unwrap_or_default).collect())
+}
+
 fn scanner(reading: &Reading, node: &Node) -> Option<Scanner> {
     let scanner = Scanner {
         rays: reading.whole(node, "rays")? as usize,
@@ -185,7 +239,7 @@ fn scanner(reading: &Reading, node: &Node) -> Option<Scanner> {
     Some(scanner)
 }
 
-fn actuator(reading: &Reading, node: &Node, parts: &Parts) -> Option<Actuator> {
+fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuator> {
     let kind = kind(reading, node)?;
     let place = reading.place(node, "joint");
     let index = parts.joint_names.index(reading, place, reading.text(node, "joint")?)?;
@@ -205,5 +259,44 @@ fn actuator(reading: &Reading, node: &Node, parts: &Parts) -> Option<Actuator> {
         DeviceKind::EffortController => Law::Effort,
         _ => Law::Velocity,
     };
-    Some(Actuator { joint: JointId::new(index), law })
+    let watchdog = watchdog(reading, node)?;
+    let motor = match child(node, "motor") {
+        Some(motor) => Some(read_motor(reading, motor, &mut parts.joints[index])?),
+        None => None,
+    };
+    Some(Actuator { joint: JointId::new(index), law, motor, watchdog })
+}
+
+fn watchdog(reading: &Reading, node: &Node) -> Option<Option<Watchdog>> {
+    if !is_given(node, "watchdog") {
+        if is_given(node, "onTimeout") {
+            let message = "attribute 'onTimeout' does not belong here";
+            reading.problem_with_help(reading.place(node, "onTimeout"), message, "only with a watchdog");
+            return None;
+        }
+        return Some(None);
+    }
+    let action = match reading.text(node, "onTimeout")? {
+        "zero" => OnTimeout::Zero,
+        "brake" => OnTimeout::Brake,
+        _ => OnTimeout::Hold,
+    };
+    Some(Some(Watchdog { timeout_s: reading.real(node, "watchdog")?, action }))
+}
+
+/// The motor as the joint sees it; what of it turns with the joint goes into the joint's axes.
+fn read_motor(reading: &Reading, node: &Node, joint: &mut Joint) -> Option<MotorLimits> {
+    let ratio = reading.real(node, "gearRatio")?;
+    let (inertia, friction) = (reading.real(node, "rotorInertia")?, reading.real(node, "friction")?);
+    for axis in &mut joint.axes {
+        if let Axis::Free(motion) = axis {
+            motion.armature += ratio * ratio * inertia;
+            motion.friction += ratio * friction;
+        }
+    }
+    Some(MotorLimits {
+        stall_effort: ratio * reading.real(node, "stallTorque")?,
+        no_load_rate: reading.real(node, "noLoadSpeed")? / ratio,
+        efficiency: reading.real(node, "efficiency")?,
+    })
 }

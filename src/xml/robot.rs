@@ -19,8 +19,8 @@ pub(super) struct Draft {
 
 /// Reads the root of a robot file. `None` if its name is missing; other problems leave things out.
 pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
-    let parts = parts::read(reading, root, "body");
-    let devices = device::read_all(reading, root, &parts);
+    let mut parts = parts::read(reading, root, "body");
+    let devices = device::read_all(reading, root, &mut parts);
     if parts.complete {
         check_connected(reading, root, &parts);
     }

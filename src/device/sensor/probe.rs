@@ -136,6 +136,13 @@ impl Probe {
         }
     }
 
+    /// Keeps distances within what it sees.
+    pub(super) fn limit(&self, reading: &mut [f64]) {
+        if let Self::Rays(rays) = self {
+            reading.iter_mut().for_each(|distance| *distance = distance.min(rays.range()));
+        }
+    }
+
     /// How far it sees from now on, where it sees.
     pub(super) fn set_range(&mut self, range: f64) {
         if let Self::Rays(rays) = self {

@@ -393,7 +393,9 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         Empty,
     ),
     devices::SENSOR,
+    devices::NOISE,
     devices::ACTUATOR,
+    devices::MOTOR,
     element(
         SEQUENCE,
         "Commands and pauses, one after the other.",
