@@ -1,8 +1,8 @@
 //! Faults put into devices while they run.
 
 use simpartner::{
-    model::{Actuator, JointKind, Law, Measures, Pose, Sensor, World},
-    signal::{BodyId, EventKind, Fault, JointId},
+    model::{Actuator, JointKind, Law, Measures, Pose, Sensor, Timeline, TimelineCommand, World},
+    signal::{BodyId, EventKind, Fault, JointId, Port},
 };
 
 use super::{Run, cube_at, device, near};
@@ -160,4 +160,31 @@ fn a_reset_mends_everything() {
     run.steps(10);
     run.simulation.reset().unwrap();
     assert_eq!(run.simulation.state_hash(), falling().simulation.state_hash());
+}
+
+/// What the `command` table has of a fault can be played again: to the same bits.
+#[test]
+fn a_fault_can_be_played_again_from_its_text() {
+    let play = |text: &str| {
+        let mut world = wheel(Law::Effort);
+        world.devices[0].port = Port::new(2000).unwrap();
+        let mut run = Run::of(world);
+        let entry = |after_steps, text: &str| TimelineCommand {
+            after_steps,
+            port: 2000,
+            text: text.into(),
+            source: "s.xml:1".into(),
+        };
+        let commands = vec![entry(0, "0,0,1"), entry(40, text)];
+        run.simulation.schedule(&Timeline { commands, steps: 100 }).unwrap();
+        run.steps(100);
+        (rate(&run), run.simulation.state_hash())
+    };
+    let mut run = Run::of(wheel(Law::Effort));
+    run.drive("motor", &[0.0, 0.0, 1.0]);
+    run.steps(40);
+    run.fail("motor", Fault::Off);
+    run.steps(60);
+    assert_eq!(play("FAULT off"), (rate(&run), run.simulation.state_hash()));
+    near(&[rate(&run)], &[0.04], 1e-9);
 }

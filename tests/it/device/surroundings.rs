@@ -4,9 +4,9 @@ use std::{f64::consts::FRAC_PI_2, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
-    model::{Frame, JointKind, Measures, Pose, Scanner, Sensor, World},
+    model::{DeviceSpec, Frame, JointKind, Measures, Noise, OnTimeout, Pose, Scanner, Sensor, Watchdog, World},
     physics::{EngineKind, Settings},
-    signal::{BodyId, JointId, Timestep},
+    signal::{BodyId, DeviceKind, JointId, Timestep},
     sim::Simulation,
     xml,
 };
@@ -165,4 +165,46 @@ fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
         run.physics().iter().map(|value| value.to_bits()).collect::<Vec<u64>>()
     };
     assert_eq!(drive(watched), drive(world));
+}
+
+/// The shipped example has one of every kind. What its file says of noise, motor and watchdog is in the model, and it runs.
+#[test]
+fn the_example_has_one_of_every_kind() {
+    let mut world = xml::read_world(concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/square.xml").as_ref()).unwrap();
+    for kind in DeviceKind::ALL {
+        assert!(world.devices.iter().any(|device| device.spec.kind() == kind), "no {kind}");
+    }
+    let named = |name: &str| world.devices.iter().find(|device| device.name == name).unwrap();
+    let DeviceSpec::Sensor(imu) = &named("Imu").spec else { panic!("the IMU is a sensor") };
+    let spin = Noise { standard_deviation: 0.002, bias: 0.001, drift: 0.0001, quantisation: 0.0005 };
+    assert_eq!(
+        imu.noise,
+        [Noise::default(), spin, Noise { standard_deviation: 0.02, bias: -0.05, ..Noise::default() }]
+    );
+    assert_eq!((imu.rate_hz, imu.latency_s, imu.dropout), (Some(200.0), 0.005, 0.0));
+    let DeviceSpec::Actuator(motor) = &named("NeckMotor").spec else { panic!("the motor is an actuator") };
+    let limits = motor.motor.unwrap();
+    near(&[limits.stall_effort, limits.no_load_rate, limits.efficiency], &[25.0, 6.0, 0.8], 1e-12);
+    assert_eq!(motor.watchdog, Some(Watchdog { timeout_s: 0.5, action: OnTimeout::Brake }));
+    // Rotor and friction are the joint's from then on.
+    let axis = *world.joint(motor.joint).axes[2].free().unwrap();
+    near(&[axis.armature, axis.friction], &[2500.0 * 2e-5, 50.0 * 0.004], 1e-12);
+    assert!((world.geographic_origin.latitude.to_degrees() - 60.1867).abs() < 1e-12);
+    if is_exact() {
+        let mut run = Run::of(world);
+        run.steps(1000);
+        let fields = run.simulation.layout().devices().iter().map(|info| info.fields.len()).sum::<usize>();
+        let devices = &run.record.values[run.record.values.len() - fields..];
+        assert!(devices.iter().all(|value| value.is_finite()));
+        // All weigh 15 kg together; the wall stands 8 m ahead, its face 7.9, the sensor 0.5 ahead of the middle.
+        near(&run.read("Contact")[..3], &[0.0, 15.0 * G, 0.0], 1e-6);
+        assert_eq!(run.read("Distance"), [4.0]);
+        near(&run.read("Scanner")[90..91], &[7.9], 1e-3);
+    } else {
+        // The second engine lacks what the example has, and says so.
+        world.devices.retain(|device| device.spec.kind() != DeviceKind::ForceTorqueSensor);
+        let built = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings());
+        let refusal = built.err().unwrap().to_string();
+        assert!(refusal.contains("instruments.xml:"), "{refusal}");
+    }
 }
