@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::{
     device::{self, Device},
-    model::{Timeline, World},
+    model::{DeviceSpec, Measures, Mount, Sensor, Timeline, World},
     physics::{self, BuildError, Engine, EngineIdentity, Guard, Settings},
     protocol,
     signal::{
@@ -29,6 +29,7 @@ pub struct Simulation {
     world: Arc<World>,
     timestep: Timestep,
     settings: Settings,
+    seed: u64,
     layout: Arc<Layout>,
     engine: Box<dyn Engine>,
     devices: Vec<Device>,
@@ -62,15 +63,26 @@ impl Simulation {
     /// # Errors
     /// When the engine cannot represent something in the world.
     pub fn new(world: Arc<World>, timestep: Timestep, settings: Settings) -> Result<Self, BuildError> {
+        Self::seeded(world, timestep, settings, 0)
+    }
+
+    /// The same, with a seed from which all noise follows; without one it is 0.
+    ///
+    /// # Errors
+    /// When the engine cannot represent something in the world.
+    pub fn seeded(world: Arc<World>, timestep: Timestep, settings: Settings, seed: u64) -> Result<Self, BuildError> {
         let infos = world.devices.iter().map(|device| device::describe(device, &world, timestep)).collect();
         let layout = Arc::new(Layout::new(world.bodies.len(), world.joints.len(), infos));
+        let engine = physics::build(&world, timestep, &settings)?;
+        refuse_deaf_sensors(&world, &*engine)?;
         let mut simulation = Self {
-            engine: physics::build(&world, timestep, &settings)?,
+            engine,
             devices: Vec::new(),
             newest: vec![0; world.devices.len()],
             world,
             timestep,
             settings,
+            seed,
             layout,
             step: StepIndex(0),
             epoch: 0,
@@ -101,10 +113,8 @@ impl Simulation {
     }
 
     fn start_devices(&mut self) {
-        self.devices = self.world.devices.iter().map(|spec| Device::new(spec, self.timestep)).collect();
-        for device in &mut self.devices {
-            device.after_step(&*self.engine, StepIndex(0));
-        }
+        let new = |spec| Device::new(spec, &self.world, self.timestep, self.seed, &*self.engine);
+        self.devices = self.world.devices.iter().map(new).collect();
     }
 
     /// What stands where in a record.
@@ -216,13 +226,27 @@ impl Simulation {
         let index = command.device.index();
         let reply = match &command.action {
             Action::Drive(_) => protocol::frame(self.devices[index].values()),
-            Action::Configure(_) => "OK".to_owned(),
+            Action::Configure(_) | Action::Fault(_) => "OK".to_owned(),
             Action::Hear => format!("<{}>", command.text),
         };
+        if let Action::Fault(fault) = command.action {
+            let text = match fault.value() {
+                Some(value) => format!("{} {value}", fault.name()),
+                None => fault.name().to_owned(),
+            };
+            self.tell(index, EventKind::Fault, text, fault.value());
+        }
         self.devices[index].command(&command.action);
         self.newest[index] = self.newest[index].max(command.sequence);
         let order = u32::try_from(self.applied.len()).unwrap_or(u32::MAX);
         self.applied.push(AppliedCommand { order, command, reply });
+    }
+
+    /// Notes an event of a device.
+    fn tell(&mut self, device: usize, kind: EventKind, text: String, value: Option<f64>) {
+        let info = &self.layout.devices()[device];
+        let subject = format!("{}/{}", info.robot, info.name);
+        self.events.push(Event { step: self.step, kind, subject, text, value });
     }
 
     /// Makes one step and fills `record` with what it brought about, its timing excepted.
@@ -232,8 +256,11 @@ impl Simulation {
             self.scheduled_count -= due.len();
             due.into_iter().for_each(|command| self.apply(command));
         }
-        for device in &mut self.devices {
-            device.before_step(&mut *self.engine);
+        for index in 0..self.devices.len() {
+            if let Some(watchdog) = self.devices[index].before_step(&mut *self.engine) {
+                let text = format!("no command for {} s: {}", watchdog.timeout_s, watchdog.action.name());
+                self.tell(index, EventKind::Watchdog, text, Some(watchdog.timeout_s));
+            }
         }
         self.engine.step();
         self.step = next;
@@ -299,6 +326,7 @@ impl Simulation {
         }
         for (index, device) in self.devices.iter().enumerate() {
             values[self.layout.device(DeviceId::new(index))].copy_from_slice(device.values());
+            record.off[index] = device.is_off();
         }
     }
 
@@ -308,10 +336,29 @@ impl Simulation {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.step.0.to_le_bytes());
         let record = self.observe();
-        for value in record.values.iter().copied().chain(self.devices.iter().flat_map(Device::memory)) {
-            hasher.update(&value.to_bits().to_le_bytes());
+        let memory = self.devices.iter().flat_map(Device::memory);
+        for bits in record.values.iter().map(|value| value.to_bits()).chain(memory) {
+            hasher.update(&bits.to_le_bytes());
         }
         hasher.update(self.engine.snapshot().bytes());
         hasher.finalize().to_hex().to_string()
     }
+}
+
+/// A sensor of something that the engine cannot tell would read zeros that mean nothing.
+fn refuse_deaf_sensors(world: &World, engine: &dyn Engine) -> Result<(), BuildError> {
+    for device in &world.devices {
+        if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), measures: Measures::JointLoad(_), .. }) =
+            device.spec
+            && engine.joint(joint).load.is_none()
+        {
+            let (kind, name, engine) = (device.spec.kind(), &device.name, engine.identity().name);
+            let what = format!(
+                "the engine '{engine}' does not tell what a joint transmits, so {kind} '{name}' has nothing to read; use \
+                 physics.engine = \"dynamics\""
+            );
+            return Err(BuildError { place: device.source.clone(), what });
+        }
+    }
+    Ok(())
 }

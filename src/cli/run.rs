@@ -26,8 +26,8 @@ use crate::{
 pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     let properties = arguments.properties()?;
     let world = Arc::new(xml::read_world(&properties.simulation.world_file)?);
-    let mut simulation =
-        Simulation::new(Arc::clone(&world), properties.simulation.timestep, properties.physics.clone())?;
+    let (timestep, seed) = (properties.simulation.timestep, properties.simulation.seed);
+    let mut simulation = Simulation::seeded(Arc::clone(&world), timestep, properties.physics.clone(), seed)?;
     let timeline = match &arguments.sequence {
         Some(file) => Some(xml::read_sequence(file)?.timeline(properties.simulation.timestep)),
         None => None,

@@ -1,67 +1,67 @@
 //! Devices: sensors make readings of the physics, actuators turn commands into motor settings.
 //!
-//! A device knows the physics seam and simulated time. It knows nothing of ports, frames as text, clocks or the log. Start at
-//! [`Device`]: its life in a step is `command` (at the step's boundary), `before_step`, `after_step`, `write`.
+//! A device knows the physics seam and simulated time. It knows nothing of ports, frames as text, clocks or the log. What there
+//! is stands in one table, [`DeviceKind`](crate::signal::DeviceKind). Start at [`Device`]: its life in a step is `command` (at
+//! the step's boundary), `before_step`, `after_step`, `values`.
 
 mod actuator;
+mod describe;
+mod random;
 mod sensor;
 
-use actuator::{AngleController, JointController};
-use sensor::{PositionSensor, ScannerSensor};
+pub use describe::describe;
 
+use self::{actuator::Actuator, random::Origin, sensor::Sensor};
 use crate::{
-    model::{self, DeviceSpec, World},
+    model::{self, DeviceSpec, Watchdog, World},
     physics::Engine,
-    signal::{Action, Attachment, Configuration, DeviceInfo, DeviceKind, Field, StepIndex, Timestep},
+    signal::{Action, Fault, StepIndex, Timestep},
 };
 
 /// A device of a running simulation.
 pub struct Device {
-    interval_steps: u64,
-    timestep: Timestep,
     instance: Instance,
 }
 
 enum Instance {
-    Echo,
-    Position(PositionSensor),
-    Scanner(ScannerSensor),
-    Joint(JointController),
-    Angle(AngleController),
+    Sensor(Sensor),
+    Actuator(Actuator),
 }
 
 impl Device {
-    /// The device of a model, in the state it has before the first command.
-    pub fn new(spec: &model::Device, timestep: Timestep) -> Self {
+    /// The device of a model, in the state it has before the first command and the first step.
+    /// Whatever it does by chance follows from `seed`, its robot's name and its own.
+    pub fn new(spec: &model::Device, world: &World, timestep: Timestep, seed: u64, engine: &dyn Engine) -> Self {
+        let origin = Origin { seed, robot: &world.robot(spec.robot).name, device: &spec.name };
         let instance = match &spec.spec {
-            DeviceSpec::EchoSensor { .. } => Instance::Echo,
-            DeviceSpec::PositionSensor { body, mount } => Instance::Position(PositionSensor::new(*body, *mount)),
-            DeviceSpec::ScannerSensor { body, scanner } => Instance::Scanner(ScannerSensor::new(*body, *scanner)),
-            DeviceSpec::JointController { joint } => Instance::Joint(JointController::new(*joint)),
-            DeviceSpec::AngleController { joint, gains } => Instance::Angle(AngleController::new(*joint, *gains)),
+            DeviceSpec::Sensor(sensor) => Instance::Sensor(Sensor::new(sensor, world, timestep, origin, engine)),
+            DeviceSpec::Actuator(actuator) => Instance::Actuator(Actuator::new(actuator, timestep, origin)),
         };
-        Self { interval_steps: interval_steps(spec.rate_hz, timestep), timestep, instance }
+        Self { instance }
     }
 
     /// The numbers that stand in the record for this device: a sensor's reading or an actuator's present command.
     pub fn values(&self) -> &[f64] {
         match &self.instance {
-            Instance::Echo => &[],
-            Instance::Position(sensor) => sensor.reading(),
-            Instance::Scanner(sensor) => sensor.reading(),
-            Instance::Joint(actuator) => actuator.state(),
-            Instance::Angle(actuator) => actuator.state(),
+            Instance::Sensor(sensor) => sensor.reading(),
+            Instance::Actuator(actuator) => actuator.state(),
         }
     }
 
-    /// What it carries from step to step beside its values.
-    pub fn memory(&self) -> Vec<f64> {
-        let mut memory = vec![self.interval_steps as f64];
+    /// Whether a fault has put it off.
+    pub fn is_off(&self) -> bool {
         match &self.instance {
-            Instance::Echo | Instance::Position(_) => {}
-            Instance::Scanner(sensor) => memory.push(sensor.range()),
-            Instance::Joint(actuator) => memory.push(f64::from(actuator.is_holding())),
-            Instance::Angle(actuator) => memory.extend(actuator.memory()),
+            Instance::Sensor(sensor) => sensor.is_off(),
+            Instance::Actuator(actuator) => actuator.is_off(),
+        }
+    }
+
+    /// What it carries from step to step beside its values, for a hash.
+    pub fn memory(&self) -> Vec<u64> {
+        let mut memory = Vec::new();
+        match &self.instance {
+            Instance::Sensor(sensor) => sensor.memory(&mut memory),
+            Instance::Actuator(actuator) => actuator.memory(&mut memory),
         }
         memory
     }
@@ -70,75 +70,31 @@ impl Device {
     /// this device changes nothing.
     pub fn command(&mut self, action: &Action) {
         match (action, &mut self.instance) {
-            (Action::Drive(values), Instance::Joint(actuator)) => actuator.command(values),
-            (Action::Drive(values), Instance::Angle(actuator)) => actuator.command(values),
-            (Action::Configure(parameters), _) => parameters.iter().for_each(|&parameter| self.configure(parameter)),
-            (Action::Drive(_) | Action::Hear, _) => {}
-        }
-    }
-
-    fn configure(&mut self, parameter: Configuration) {
-        match parameter {
-            Configuration::RateHz(rate) => self.interval_steps = interval_steps(Some(rate), self.timestep),
-            Configuration::RangeM(range) => {
-                if let Instance::Scanner(sensor) = &mut self.instance {
-                    sensor.set_range(range);
-                }
+            (Action::Drive(values), Instance::Actuator(actuator)) => actuator.command(values),
+            (Action::Configure(parameters), Instance::Sensor(sensor)) => {
+                parameters.iter().for_each(|&parameter| sensor.configure(parameter));
             }
+            (&Action::Fault(fault), Instance::Sensor(sensor)) => sensor.fail(fault),
+            (&Action::Fault(fault), Instance::Actuator(actuator)) => actuator.fail(fault),
+            (Action::Drive(_) | Action::Configure(_) | Action::Hear, _) => {}
         }
     }
 
-    /// Sets the motors for the step to come.
-    pub fn before_step(&mut self, engine: &mut dyn Engine) {
+    /// Sets the motors for the step to come. Returns the watchdog that has just bitten, if one has.
+    pub fn before_step(&mut self, engine: &mut dyn Engine) -> Option<Watchdog> {
         match &mut self.instance {
-            Instance::Joint(actuator) => actuator.drive(engine),
-            Instance::Angle(actuator) => actuator.drive(engine, self.timestep.seconds()),
-            Instance::Echo | Instance::Position(_) | Instance::Scanner(_) => {}
+            Instance::Sensor(_) => None,
+            Instance::Actuator(actuator) => actuator.drive(engine),
         }
     }
 
-    /// Makes a fresh reading if one is due after this step, and says whether it did. An actuator's state is always fresh.
+    /// Makes a reading if one is due after this step, and says whether a fresh one is there. An actuator's state is always
+    /// fresh.
     pub fn after_step(&mut self, engine: &dyn Engine, step: StepIndex) -> bool {
-        if !step.0.is_multiple_of(self.interval_steps) {
-            return false;
-        }
         match &mut self.instance {
-            Instance::Position(sensor) => sensor.read(engine),
-            Instance::Scanner(sensor) => sensor.read(engine),
-            Instance::Echo | Instance::Joint(_) | Instance::Angle(_) => {}
+            Instance::Sensor(sensor) => sensor.after_step(engine, step),
+            Instance::Actuator(_) => true,
         }
-        true
-    }
-}
-
-/// What clients may know of a device.
-pub fn describe(device: &model::Device, world: &World, timestep: Timestep) -> DeviceInfo {
-    let body = |id| Attachment::Body(world.body(id).name.clone());
-    let joint = |id| Attachment::Joint(world.joint(id).name.clone());
-    let (kind, attachment, fields) = match &device.spec {
-        DeviceSpec::EchoSensor { body: id } => (DeviceKind::EchoSensor, body(*id), Vec::new()),
-        DeviceSpec::PositionSensor { body: id, .. } => {
-            (DeviceKind::PositionSensor, body(*id), sensor::position_fields())
-        }
-        DeviceSpec::ScannerSensor { body: id, scanner } => {
-            (DeviceKind::ScannerSensor, body(*id), sensor::scanner_fields(scanner))
-        }
-        DeviceSpec::JointController { joint: id } => {
-            (DeviceKind::JointController, joint(*id), actuator::joint_controller_fields(world.joint(*id).kind))
-        }
-        DeviceSpec::AngleController { joint: id, .. } => {
-            (DeviceKind::AngleController, joint(*id), actuator::angle_controller_fields(world.joint(*id).kind))
-        }
-    };
-    DeviceInfo {
-        name: device.name.clone(),
-        kind,
-        robot: world.robot(device.robot).name.clone(),
-        attachment,
-        port: device.port,
-        fields,
-        interval_steps: interval_steps(device.rate_hz, timestep),
-        source: device.source.clone(),
     }
 }
 
@@ -147,6 +103,15 @@ fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
     rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))
 }
 
-fn field(name: String, unit: &'static str, lowest: f64, highest: f64) -> Field {
-    Field { name, unit, lowest, highest }
+/// A fault as numbers, for a hash.
+fn fault_memory(fault: Fault) -> [u64; 2] {
+    let number = match fault {
+        Fault::None => 0,
+        Fault::Off => 1,
+        Fault::Stuck => 2,
+        Fault::Garbage => 3,
+        Fault::Delayed(_) => 4,
+        Fault::Intermittent(_) => 5,
+    };
+    [number, fault.value().unwrap_or(0.0).to_bits()]
 }

@@ -13,7 +13,10 @@ mod sequence;
 mod shape;
 
 pub use body::{Body, CrossFriction, FrictionDirection, Inertia, Material};
-pub use device::{Device, DeviceSpec, PidGains, Scanner};
+pub use device::{
+    Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, Measures, MotorLimits, Mount, Noise, OnTimeout,
+    PidGains, Scanner, Sensor, Watchdog,
+};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
 pub use heightfield::Heightfield;
 pub use joint::{Axis, FreeAxis, Joint, JointKind};
@@ -32,6 +35,8 @@ pub struct World {
     pub name: String,
     /// Gravity, world frame, m/s².
     pub gravity: DVec3,
+    /// Where on the earth its origin is.
+    pub geographic_origin: GeographicOrigin,
     /// The surface plane, if there is one.
     pub plane: Option<Plane>,
     /// The terrain, if there is one.

@@ -12,6 +12,8 @@ const VELOCITY_GAIN: f64 = 1e4;
 const POSITION_STIFFNESS: f64 = 1e5;
 /// Damping of the same motor, N m s/rad or N s/m. A disturbance dies out within 10 ms.
 const POSITION_DAMPING: f64 = 1e3;
+/// The rate that a motor of given effort strives for, rad/s or m/s: no axis ever comes near it, so the motor stays at its limit.
+const UNREACHABLE_RATE: f64 = 1e12;
 
 /// What drives an axis of a joint.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +34,8 @@ pub enum Motor {
         /// Largest effort, N m or N, at least 0.
         max_effort: f64,
     },
+    /// Exerts an effort, N m or N, whatever the axis does.
+    Effort(f64),
     /// A drive with gains of its own.
     Servo(Servo),
 }
@@ -53,6 +57,23 @@ pub struct Servo {
 }
 
 impl Motor {
+    /// What it would exert at this coordinate and rate if there were no limit.
+    pub fn unlimited_effort(self, position: f64, rate: f64) -> f64 {
+        let law = self.servo();
+        law.stiffness * (law.position - position) + law.damping * (law.rate - rate)
+    }
+
+    /// The same motor with at most this effort, N m or N.
+    pub fn limited(self, limit: f64) -> Self {
+        match self {
+            Self::Off => self,
+            Self::Velocity { target, max_effort } => Self::Velocity { target, max_effort: max_effort.min(limit) },
+            Self::Position { target, max_effort } => Self::Position { target, max_effort: max_effort.min(limit) },
+            Self::Effort(effort) => Self::Effort(effort.clamp(-limit, limit)),
+            Self::Servo(servo) => Self::Servo(Servo { max_effort: servo.max_effort.min(limit), ..servo }),
+        }
+    }
+
     /// The law of this motor.
     pub(super) fn servo(self) -> Servo {
         let off = Servo::OFF;
@@ -62,6 +83,12 @@ impl Motor {
             Self::Position { target, max_effort } => {
                 Servo { position: target, stiffness: POSITION_STIFFNESS, damping: POSITION_DAMPING, max_effort, ..off }
             }
+            Self::Effort(effort) => Servo {
+                rate: UNREACHABLE_RATE.copysign(effort),
+                damping: VELOCITY_GAIN,
+                max_effort: effort.abs(),
+                ..off
+            },
             Self::Servo(servo) => servo,
         }
     }
@@ -74,6 +101,12 @@ impl Servo {
     /// Whether it can exert anything.
     pub fn is_on(&self) -> bool {
         self.max_effort > 0.0 && (self.stiffness > 0.0 || self.damping > 0.0)
+    }
+
+    /// The limit that this law is at whatever the axis does: 1 for the upper, -1 for the lower, 0 if that depends.
+    pub(super) fn certain_side(&self) -> i8 {
+        let unreachable = self.stiffness == 0.0 && self.damping > 0.0 && self.rate.abs() >= UNREACHABLE_RATE;
+        if unreachable { self.rate.signum() as i8 } else { 0 }
     }
 
     /// The same law where the axis is counted the other way round if `sign` is -1.

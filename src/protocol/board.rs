@@ -91,7 +91,7 @@ impl CommandBoard {
                 slot.pending = Some(Pending { sequence, epoch: record.epoch, values });
             }
             Action::Hear => slot.heard = text,
-            Action::Drive(_) | Action::Configure(_) => {}
+            Action::Drive(_) | Action::Configure(_) | Action::Fault(_) => {}
         }
         Ok(previous)
     }

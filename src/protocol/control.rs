@@ -3,8 +3,10 @@
 use super::{
     Refusal,
     device::whole_number,
+    fault::{FAULTS, read_fault},
     number::{excerpt, read_numbers},
 };
+use crate::signal::{DeviceId, Fault, Layout};
 
 /// A message for the control port, understood. What each does is told in the room's documentation.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,15 @@ pub enum ControlRequest {
     },
     /// `SYNC token`
     Sync(String),
+    /// `FAULT robot/device mode [value]`
+    Fault {
+        /// The device, with its robot's name before it or without.
+        device: String,
+        /// What is wrong with it from now on.
+        fault: Fault,
+        /// The text as the device's own port would get it.
+        text: String,
+    },
     /// `QUIT`
     Quit,
     /// `HELP`
@@ -37,8 +48,8 @@ pub enum ControlRequest {
 }
 
 /// All verbs, for `HELP` and for errors.
-pub const CONTROL_VERBS: &str =
-    "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, MODE realtime|fast, SYNC token, QUIT or HELP";
+pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, MODE realtime|fast, SYNC token, FAULT robot/device \
+     mode, QUIT or HELP";
 
 /// Reads a message for the control port. An empty one asks for the state.
 ///
@@ -62,6 +73,17 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
             return Err(Refusal::Parameter(format!("expected MODE realtime or MODE fast, got '{}'", excerpt(other))));
         }
         ("SYNC", token) => ControlRequest::Sync(token.to_owned()),
+        ("FAULT", rest) => {
+            let (device, mode) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            if mode.is_empty() {
+                return Err(Refusal::Parameter(format!(
+                    "expected FAULT robot/device and {FAULTS}, got '{}'",
+                    excerpt(rest)
+                )));
+            }
+            let text = format!("FAULT {}", mode.trim());
+            ControlRequest::Fault { device: device.to_owned(), fault: read_fault(mode.trim())?, text }
+        }
         ("QUIT", "") => ControlRequest::Quit,
         ("HELP", "") => ControlRequest::Help,
         _ => return Err(Refusal::Verb { got: excerpt(text), known: CONTROL_VERBS }),
@@ -76,5 +98,36 @@ fn positive(verb: &str, text: &str, highest: f64) -> Result<f64, Refusal> {
             Err(Refusal::Range { name: verb.to_owned(), expected: format!("above 0 to {highest}"), got: number })
         }
         _ => Err(Refusal::Count { expected: "1".to_owned(), got: numbers.len() }),
+    }
+}
+
+/// How many devices are named to someone who named none of them.
+const NAMED: usize = 20;
+
+/// The device that can be made to fail under this name: `robot/device`, or `device` where only one robot has it.
+///
+/// # Errors
+/// When there is no such device, more than one, or it has no faults; the text says what there is.
+pub fn faulty_device(layout: &Layout, name: &str) -> Result<DeviceId, Refusal> {
+    let full = |index: usize| format!("{}/{}", layout.devices()[index].robot, layout.devices()[index].name);
+    let found: Vec<usize> = (0..layout.devices().len())
+        .filter(|&index| full(index) == name || layout.devices()[index].name == name)
+        .collect();
+    match found[..] {
+        [index] if layout.devices()[index].fields.is_empty() => {
+            Err(Refusal::Parameter(format!("a {} has no faults", layout.devices()[index].kind)))
+        }
+        [index] => Ok(DeviceId::new(index)),
+        [] => {
+            let mut known: Vec<String> = (0..layout.devices().len()).take(NAMED).map(full).collect();
+            if layout.devices().len() > NAMED {
+                known.push("others; DEVICES lists them".into());
+            }
+            Err(Refusal::Parameter(format!("expected one of {}, got '{}'", known.join(", "), excerpt(name))))
+        }
+        _ => {
+            let which: Vec<String> = found.into_iter().take(NAMED).map(full).collect();
+            Err(Refusal::Parameter(format!("'{}' is one of {}; say which", excerpt(name), which.join(", "))))
+        }
     }
 }

@@ -2,12 +2,11 @@
 
 use super::{
     Refusal,
+    configure::configure,
+    fault::read_fault,
     number::{excerpt, read_numbers, write_numbers},
 };
-use crate::signal::{Action, Configuration, DeviceInfo, DeviceKind, StepIndex, Timestep};
-
-/// Fastest rate a sensor can be asked for, Hz; it is bounded by the timestep anyway.
-const MAX_RATE_HZ: f64 = 1e6;
+use crate::signal::{Action, DeviceInfo, DeviceKind, StepIndex, Timestep};
 
 /// A message for a device, understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +19,7 @@ pub enum DeviceRequest {
     Subscribe(u64),
     /// `INFO`.
     Info,
-    /// A command: a frame, `SET @step`, or `CFG`.
+    /// A command: a frame, `SET @step`, `CFG` or `FAULT`.
     Command {
         /// What it does.
         action: Action,
@@ -56,13 +55,26 @@ pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refu
         ("CFG", _) if !hears_all => {
             configure(info, rest).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
         }
+        ("FAULT", _) if !hears_all => {
+            command(info, text).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
+        }
         _ => {
             command(info, text).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::PreviousState })
         }
     }
 }
 
-/// Reads a command frame for this device, with or without its brackets.
+impl DeviceRequest {
+    /// Whether a device that is off can do nothing with it.
+    pub fn wants_power(&self) -> bool {
+        match self {
+            Self::Subscribe(_) | Self::Info | Self::Command { action: Action::Fault(_), .. } => false,
+            Self::Poll | Self::Get | Self::Command { .. } => true,
+        }
+    }
+}
+
+/// Reads a command frame for this device, with or without its brackets, or `FAULT mode`.
 ///
 /// # Errors
 /// When the device takes no commands, or the numbers do not fit it.
@@ -71,6 +83,11 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
     let text = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text);
     if info.kind == DeviceKind::EchoSensor {
         return Ok(Action::Hear);
+    }
+    if let Some(mode) =
+        text.strip_prefix("FAULT").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    {
+        return read_fault(mode.trim()).map(Action::Fault);
     }
     let lengths = info.kind.command_lengths();
     if lengths.is_empty() || text.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -93,8 +110,8 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
     Ok(Action::Drive(values))
 }
 
-const SENSOR_VERBS: &str = "<>, GET, SUB n, INFO or CFG key=value";
-const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n, INFO or SET @step frame";
+const SENSOR_VERBS: &str = "<>, GET, SUB n, INFO, CFG key=value or FAULT mode";
+const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n, INFO, SET @step frame or FAULT mode";
 
 /// `SET @step v,v,...`, or `SET v,v,...` for the next step.
 fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
@@ -106,39 +123,6 @@ fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
         None => (None, rest),
     };
     Ok(DeviceRequest::Command { action: command(info, frame)?, at, answer: Answer::Ok })
-}
-
-/// `CFG key=value ...`: `rate` in Hz of every sensor, `range` in metres of a scanner.
-fn configure(info: &DeviceInfo, rest: &str) -> Result<Action, Refusal> {
-    let scanner = info.kind == DeviceKind::ScannerSensor;
-    let known = match info.kind {
-        DeviceKind::ScannerSensor => "rate=HZ or range=M",
-        DeviceKind::PositionSensor => "rate=HZ",
-        DeviceKind::EchoSensor | DeviceKind::JointController | DeviceKind::AngleController => {
-            return Err(Refusal::Parameter(format!("a {} has no parameters", info.kind)));
-        }
-    };
-    let mut parameters = Vec::new();
-    for (index, word) in rest.split_ascii_whitespace().enumerate() {
-        let (key, value) = word.split_once('=').unwrap_or((word, ""));
-        let highest = match key {
-            "rate" => MAX_RATE_HZ,
-            // A scanner sees less far if it is told to, never farther than it was made for.
-            "range" if scanner => info.fields.first().map_or(0.0, |field| field.highest),
-            _ => return Err(Refusal::Parameter(format!("expected {known}, got '{}'", excerpt(word)))),
-        };
-        let number = read_numbers(value).ok().filter(|numbers| numbers.len() == 1).map(|numbers| numbers[0]);
-        let number = number.ok_or_else(|| Refusal::NotANumber { place: index + 1, got: excerpt(value) })?;
-        if !(number > 0.0 && number <= highest) {
-            let expected = format!("above 0 to {highest}");
-            return Err(Refusal::Range { name: key.to_owned(), expected, got: number });
-        }
-        parameters.push(if key == "rate" { Configuration::RateHz(number) } else { Configuration::RangeM(number) });
-    }
-    if parameters.is_empty() {
-        return Err(Refusal::Parameter(format!("expected {known}")));
-    }
-    Ok(Action::Configure(parameters))
 }
 
 pub(super) fn whole_number(what: &str, text: &str) -> Result<u64, Refusal> {

@@ -25,21 +25,49 @@
 //! | `SUB 0` | `OK` | end of the stream |
 //! | `INFO` | `OK name=.. kind=.. robot=.. body=.. port=.. rate=.. fields=x[m],..` | what the device is; blanks in units are written as dots |
 //! | `SET @step v,v,...` | `OK` | a command that takes effect at exactly that step |
-//! | `CFG rate=100 range=5` | `OK` | parameters of a sensor: rate in Hz; range of a scanner in metres, up to the model's |
+//! | `CFG rate=100 range=5` | `OK` | parameters of a sensor, see below |
+//! | `FAULT mode [value]` | `OK` | makes the device fail, or mends it, see below |
 //! | anything else | `ERR code text` | nothing has changed and the connection stays open |
 //!
 //! # Devices
 //! | device | command | state or reading |
 //! |---|---|---|
 //! | `EchoSensor` | any text | the last text it was sent |
-//! | `PositionSensor` | | x, y, z of its mount in the world, m |
-//! | `ScannerSensor` | | distances in m, from minus to plus the half angle about its z axis in its z-x plane |
+//! | all other sensors | | the fields that `INFO` lists; `robots/REFERENCE.md` tells unit, frame, range, and what each reads at rest and in free fall |
 //! | `JointController` | 3 maximum forces, 3 velocities | the same six |
 //! | `AngleController` | 3 maximum forces, 3 angles, P, I, D; or 3 angles, P, I, D | all nine |
+//! | `PositionController` | 3 maximum forces, 3 positions; or 3 positions | all six |
+//! | `EffortController` | 3 torques or forces | the same three |
 //!
 //! The three values belong to the joint's three local axes; those of a hinge and a slider belong to the third. A value for an
 //! axis that the joint locks is accepted, stored and reported, and moves nothing. Until its first command an actuator holds
 //! its initial pose with at most 1000 N (N m) an axis.
+//!
+//! An actuator with a watchdog that has had a command and then none for so long lapses, as its model says, until the next one;
+//! its state stays the last command, and the `event` table has a row `watchdog`.
+//!
+//! # Parameters of a sensor
+//! `CFG` takes any of these, from the next step on and until a reset: `rate` in Hz; `range` in metres of a sensor that sees, up
+//! to the model's; `latency` in seconds, up to 10; `dropout`, the probability that a reading is lost; and of the noise
+//! `noise` (standard deviation), `bias`, `drift` (by the root of a second) and `quantisation`, in the unit of what is read, of
+//! all quantities, or of one as in `CFG angularVelocity.noise=0.01`. A reading that is late is that of an earlier step; one that
+//! is lost leaves the one before in its place, which the log does not repeat.
+//!
+//! # Faults
+//! `FAULT` acts at the next step boundary like a command, is logged like one, so that a replay can do it again, and leaves a row
+//! `fault` in the `event` table. `SET @step FAULT mode` names the step.
+//!
+//! | mode | a sensor | an actuator |
+//! |---|---|---|
+//! | `ok` | works | works, with the last command that it took |
+//! | `off` | has no readings | exerts nothing, and forgets the commands it is sent |
+//! | `stuck` | tells its last reading as if it were new | goes on, and forgets the commands it is sent |
+//! | `garbage` | reads anything within the range of its fields | exerts anything within the maximum forces of its last command, 1000 N (N m) of an effort controller, anew in each step |
+//! | `delayed s` | readings come so many seconds later, up to 60 | commands act so many seconds later |
+//! | `intermittent p` | readings are lost with this probability | commands are lost with this probability |
+//!
+//! A device that is off answers polls, frames, `GET`, `SET` and `CFG` with `ERR 10` and sends a subscriber nothing; when it is
+//! back, the next sample counts what was missed. `FAULT`, `SUB` and `INFO` it still understands. An `EchoSensor` has no faults.
 //!
 //! # The control port
 //! | client sends | server answers | meaning |
@@ -53,12 +81,13 @@
 //! | `DEVICES` | a line `DEVICE name=.. kind=.. robot=.. joint=.. port=.. bound=..` for each, then `OK n` | what there is; `port` is the model's, `bound` the one to connect to |
 //! | `MODE realtime`, `MODE fast` | `OK state=..` | whether steps have deadlines |
 //! | `SYNC token` | `DONE step token` | all commands sent before have been taken in; they act from step + 1 on |
+//! | `FAULT robot/device mode [value]` | `OK` | what `FAULT mode` does on the device's own port; without `robot/` where one robot alone has the device |
 //! | `QUIT` | `OK state=QUITTING ..` | end the run cleanly |
 //! | `HELP` | `OK` and the verbs | |
 //!
 //! # Refusals
 //! `ERR 1` unknown verb, `2` wrong number of numbers, `3` not a finite decimal, `4` out of range, `5` too long or no text,
-//! `6` busy, `7` not in this state, `8` wrong parameter, `9` no token. The text says what was expected and what came.
+//! `6` busy, `7` not in this state, `8` wrong parameter, `9` no token, `10` the device is off. The text says what was expected and what came.
 //!
 //! # What makes a run repeatable
 //! A command takes effect at a step boundary only, and the log holds step, order, client, text and answer. Simulated time is
@@ -66,15 +95,17 @@
 //! many it missed.
 
 mod board;
+mod configure;
 mod control;
 mod device;
+mod fault;
 mod framing;
 mod number;
 mod refusal;
 mod session;
 
 pub use board::{CommandBoard, Order};
-pub use control::{CONTROL_VERBS, ControlRequest, read_control};
+pub use control::{CONTROL_VERBS, ControlRequest, faulty_device, read_control};
 pub use device::{command, describe};
 pub use framing::{Decoder, MAX_MESSAGE, Message};
 pub use number::{frame, read_numbers};

@@ -45,6 +45,8 @@ pub enum Refusal {
     Parameter(String),
     /// 9: the connection has not shown the token.
     Token,
+    /// 10: a fault has put the device off.
+    Off,
 }
 
 impl Refusal {
@@ -60,6 +62,7 @@ impl Refusal {
             Self::State(_) => 7,
             Self::Parameter(_) => 8,
             Self::Token => 9,
+            Self::Off => 10,
         }
     }
 }
@@ -76,6 +79,7 @@ impl fmt::Display for Refusal {
             Self::Range { name, expected, got } => write!(formatter, "{name}: expected {expected}, got {got}"),
             Self::Message(what) => formatter.write_str(what),
             Self::Busy(what) | Self::State(what) | Self::Parameter(what) => formatter.write_str(what),
+            Self::Off => formatter.write_str("the device is off; FAULT ok brings it back"),
             Self::Token => formatter.write_str("expected TOKEN and the server's token"),
         }
     }

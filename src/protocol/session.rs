@@ -65,7 +65,10 @@ impl DeviceSession {
 
     /// What the device says first.
     pub fn greet(&self, record: &StepRecord, out: &mut String) {
-        self.write_frame(&self.values(record), out);
+        match self.is_off(record) {
+            true => out.push_str(&format!("{}\n", Refusal::Off)),
+            false => self.write_frame(&self.values(record), out),
+        }
     }
 
     /// Takes what the client has sent. `send` puts a command in the queue for the next step boundary.
@@ -118,7 +121,11 @@ impl DeviceSession {
         out: &mut String,
     ) -> Result<(), Refusal> {
         let info = self.layout.device_info(self.device);
-        match device::read_request(info, text)? {
+        let request = device::read_request(info, text)?;
+        if self.is_off(record) && request.wants_power() {
+            return Err(Refusal::Off);
+        }
+        match request {
             DeviceRequest::Poll => self.write_frame(&self.values(record), out),
             DeviceRequest::Get => self.write_sample(record, 0, out),
             DeviceRequest::Subscribe(interval) => {
@@ -150,7 +157,8 @@ impl DeviceSession {
             *subscription =
                 Subscription { due: StepIndex(subscription.interval), epoch: record.epoch, ..*subscription };
         }
-        if record.step < subscription.due {
+        // What a device that is off has not said is counted as missed when it is back.
+        if record.step < subscription.due || record.off[self.device.index()] {
             return;
         }
         let dropped = (record.step.0 - subscription.due.0) / subscription.interval;
@@ -162,6 +170,10 @@ impl DeviceSession {
     fn write_sample(&self, record: &StepRecord, dropped: u64, out: &mut String) {
         let values = &record.values[self.layout.device(self.device)];
         device::write_sample(record.step, self.timestep, values, dropped, out);
+    }
+
+    fn is_off(&self, record: &StepRecord) -> bool {
+        record.off[self.device.index()]
     }
 
     fn values(&self, record: &StepRecord) -> Vec<f64> {

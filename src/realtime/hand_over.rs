@@ -84,6 +84,7 @@ fn tell(event: &Event) {
             tracing::warn!("step {step}: {kind} {subject} {text}");
         }
         EventKind::Reset => tracing::info!("step {step}: {kind} {text}"),
+        EventKind::Fault | EventKind::Watchdog => tracing::info!("step {step}: {kind} {subject} {text}"),
         EventKind::Substeps | EventKind::Unconverged => tracing::debug!("step {step}: {kind} {subject} {text}"),
         EventKind::Play | EventKind::Pause | EventKind::Connect | EventKind::Disconnect => {
             tracing::debug!("step {step}: {kind} {subject} {text}");
@@ -100,6 +101,7 @@ fn carry_off(record: &mut StepRecord) -> StepRecord {
         timing: record.timing,
         values: record.values.clone(),
         fresh: record.fresh.clone(),
+        off: record.off.clone(),
         applied: record.applied.clone(),
         commands: std::mem::take(&mut record.commands),
         events: std::mem::take(&mut record.events),

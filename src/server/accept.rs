@@ -82,7 +82,7 @@ async fn talk(stream: TcpStream, door: Door, client: ClientId, shared: &Shared, 
     let result = match line.admit_by_token().await {
         Ok(rest) => match door {
             Door::Device(id) => device::talk(&mut line, id, client, &rest).await,
-            Door::Control => control::talk(&mut line, &rest).await,
+            Door::Control => control::talk(&mut line, client, &rest).await,
         },
         Err(end) => Err(end),
     };

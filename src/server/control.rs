@@ -6,9 +6,9 @@ use super::{
     line::{End, Line, TURN, Wake},
 };
 use crate::{
-    protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, Message, Refusal},
+    protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, Message, Order, Refusal},
     realtime::{Control, Mode, Status},
-    signal::StepIndex,
+    signal::{Action, ClientId, Fault, StepIndex},
 };
 
 /// A request as it came, or why it is none.
@@ -19,7 +19,7 @@ enum Heard {
 
 /// Talks with the client until one of the two ends it. One request is answered after the other, so a client that waits for
 /// `RUNTO` sends `PAUSE` on another connection.
-pub(super) async fn talk(line: &mut Line<'_>, first: &[u8]) -> Result<(), End> {
+pub(super) async fn talk(line: &mut Line<'_>, client: ClientId, first: &[u8]) -> Result<(), End> {
     let shared = line.shared;
     let mut decoder = Decoder::default();
     let mut out = String::new();
@@ -29,7 +29,7 @@ pub(super) async fn talk(line: &mut Line<'_>, first: &[u8]) -> Result<(), End> {
         for message in heard {
             match message {
                 Heard::Close => return Err(End::Rule("did not speak this protocol")),
-                Heard::Request(Ok(request)) => line.unless_closed(answer(shared, request, &mut out)).await?,
+                Heard::Request(Ok(request)) => line.unless_closed(answer(shared, client, request, &mut out)).await?,
                 Heard::Request(Err(refusal)) => out.push_str(&format!("{refusal}\n")),
             }
             line.send(&mut out).await?;
@@ -54,7 +54,7 @@ fn hear(decoder: &mut Decoder, bytes: &[u8]) -> Vec<Heard> {
     heard
 }
 
-async fn answer(shared: &Shared, request: ControlRequest, out: &mut String) {
+async fn answer(shared: &Shared, client: ClientId, request: ControlRequest, out: &mut String) {
     let control = match &request {
         ControlRequest::State => Control::State,
         ControlRequest::Play(rate) => Control::Play { rate: *rate },
@@ -66,6 +66,13 @@ async fn answer(shared: &Shared, request: ControlRequest, out: &mut String) {
         ControlRequest::Sync(_) => Control::Sync,
         ControlRequest::Quit => Control::Quit,
         ControlRequest::Devices => return list_devices(shared, out),
+        ControlRequest::Fault { device, fault, text } => {
+            match put_fault(shared, client, device, *fault, text) {
+                Ok(()) => out.push_str("OK\n"),
+                Err(refusal) => out.push_str(&format!("{refusal}\n")),
+            }
+            return;
+        }
         ControlRequest::Help => {
             out.push_str(&format!("OK {CONTROL_VERBS}\n"));
             return;
@@ -76,6 +83,16 @@ async fn answer(shared: &Shared, request: ControlRequest, out: &mut String) {
         (Ok(status), _) => write_status(&status, shared, out),
         (Err(error), _) => out.push_str(&format!("{}\n", refusal(error))),
     }
+}
+
+/// Sends a fault on its way to a device, as that device's own port would.
+fn put_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, text: &str) -> Result<(), Refusal> {
+    let layout = shared.handle.layout();
+    let device = protocol::faulty_device(layout, device)?;
+    let order = Order { device, client, at: None, text: text.to_owned(), action: Action::Fault(fault) };
+    let record = shared.handle.latest().borrow().clone();
+    let send = |command| shared.handle.command(command).map_err(refusal);
+    shared.board.accept(order, layout, &record, send).map(drop)
 }
 
 fn write_status(status: &Status, shared: &Shared, out: &mut String) {

@@ -13,6 +13,71 @@ pub enum Configuration {
     RateHz(f64),
     /// The largest distance a ranging sensor reads, in metres.
     RangeM(f64),
+    /// How long a reading is under way, in seconds.
+    LatencyS(f64),
+    /// Probability that a reading is lost.
+    Dropout(f64),
+    /// A figure of the noise.
+    Noise {
+        /// Index into the quantities of the device's kind; `None` means all of them.
+        quantity: Option<usize>,
+        /// Which figure.
+        figure: NoiseFigure,
+        /// Its value, in the unit of the quantity, for drift by the root of a second.
+        value: f64,
+    },
+}
+
+/// The figures of a sensor's noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoiseFigure {
+    /// Standard deviation of Gaussian noise, fresh in each reading.
+    StandardDeviation,
+    /// A constant.
+    Bias,
+    /// A random walk: its standard deviation after a second.
+    Drift,
+    /// The step that readings are rounded to.
+    Quantisation,
+}
+
+/// What is wrong with a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// It has no power: no reading and no answer, no effort and no command taken.
+    Off,
+    /// The reading stays as it is; commands change nothing.
+    Stuck,
+    /// Any reading within its range; any effort within the limits of the last command.
+    Garbage,
+    /// Readings and commands arrive so many seconds later.
+    Delayed(f64),
+    /// Readings and commands are lost with this probability.
+    Intermittent(f64),
+}
+
+impl Fault {
+    /// The word on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "ok",
+            Self::Off => "off",
+            Self::Stuck => "stuck",
+            Self::Garbage => "garbage",
+            Self::Delayed(_) => "delayed",
+            Self::Intermittent(_) => "intermittent",
+        }
+    }
+
+    /// Its figure, where it has one.
+    pub fn value(self) -> Option<f64> {
+        match self {
+            Self::Delayed(value) | Self::Intermittent(value) => Some(value),
+            Self::None | Self::Off | Self::Stuck | Self::Garbage => None,
+        }
+    }
 }
 
 /// What the command does.
@@ -22,6 +87,8 @@ pub enum Action {
     Drive(Vec<f64>),
     /// New parameters for a sensor.
     Configure(Vec<Configuration>),
+    /// A fault put into a device, or taken out of it.
+    Fault(Fault),
     /// A frame for a device that keeps what it hears.
     Hear,
 }

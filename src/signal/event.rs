@@ -27,6 +27,10 @@ pub enum EventKind {
     PhysicsLimit,
     /// A command could not take effect.
     CommandRefused,
+    /// A fault was put into a device or taken out of it; the value is its figure, if it has one.
+    Fault,
+    /// An actuator went without a command for too long; the value is how long, in seconds.
+    Watchdog,
     /// The log came to the size it is bounded by.
     LogLimit,
 }
@@ -46,6 +50,8 @@ impl EventKind {
             Self::Unconverged => "unconverged",
             Self::PhysicsLimit => "physicsLimit",
             Self::CommandRefused => "commandRefused",
+            Self::Fault => "fault",
+            Self::Watchdog => "watchdog",
             Self::LogLimit => "logLimit",
         }
     }

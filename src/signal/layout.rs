@@ -9,7 +9,7 @@ use std::{fmt, ops::Range};
 
 use thiserror::Error;
 
-use super::{BodyId, DeviceId, JointId};
+use super::{BodyId, DeviceId, DeviceKind, JointId};
 
 /// A pose: position x, y, z of the body's origin in metres, then the rotation quaternion x, y, z, w (world from body).
 pub const POSE_WIDTH: usize = 7;
@@ -22,54 +22,6 @@ pub const WRENCH_WIDTH: usize = 6;
 /// axes, not a number where the engine cannot tell.
 pub const JOINT_WIDTH: usize = 18;
 const BODY_WIDTH: usize = POSE_WIDTH + TWIST_WIDTH + WRENCH_WIDTH;
-
-/// The kinds of sensor and actuator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeviceKind {
-    /// Answers with the last frame it received.
-    EchoSensor,
-    /// Position of its body in the world.
-    PositionSensor,
-    /// A fan of distances to what stands in front of its body.
-    ScannerSensor,
-    /// A motor of given velocity, bounded by a maximum force.
-    JointController,
-    /// A PID controller of the joint's angles.
-    AngleController,
-}
-
-impl DeviceKind {
-    /// The name used in XML, in `INFO` and in the database.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::EchoSensor => "EchoSensor",
-            Self::PositionSensor => "PositionSensor",
-            Self::ScannerSensor => "ScannerSensor",
-            Self::JointController => "JointController",
-            Self::AngleController => "AngleController",
-        }
-    }
-
-    /// True for a device that moves a joint.
-    pub fn is_actuator(self) -> bool {
-        matches!(self, Self::JointController | Self::AngleController)
-    }
-
-    /// The lengths of a frame that this device takes as a command; empty where it takes none.
-    pub fn command_lengths(self) -> &'static [usize] {
-        match self {
-            Self::JointController => &[6],
-            Self::AngleController => &[6, 9],
-            Self::EchoSensor | Self::PositionSensor | Self::ScannerSensor => &[],
-        }
-    }
-}
-
-impl fmt::Display for DeviceKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
 
 /// One number of a device's frame.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +41,7 @@ pub struct Field {
 pub enum Attachment {
     /// A sensor sits on a body.
     Body(String),
-    /// An actuator drives a joint.
+    /// An actuator drives a joint; some sensors read one.
     Joint(String),
 }
 

@@ -7,16 +7,17 @@
 mod command;
 mod event;
 mod id;
+mod kind;
 mod layout;
 mod record;
 mod time;
 
-pub use command::{Action, AppliedCommand, ClientId, Command, Configuration};
+pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Fault, NoiseFigure};
 pub use event::{Event, EventKind};
 pub use id::{BodyId, DeviceId, JointId, RobotId};
+pub use kind::{Description, DeviceKind, NoiseLaw, Quantity, Seat};
 pub use layout::{
-    Attachment, DeviceInfo, DeviceKind, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH,
-    WRENCH_WIDTH,
+    Attachment, DeviceInfo, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH, WRENCH_WIDTH,
 };
 pub use record::{StepRecord, StepTiming};
 pub use time::{StepIndex, Timestep, TimestepError};

@@ -26,6 +26,8 @@ pub struct StepRecord {
     pub values: Box<[f64]>,
     /// For each device, whether its reading is of this very step (sensors with a rate hold theirs in between).
     pub fresh: Box<[bool]>,
+    /// For each device, whether a fault has put it off. It then has no reading and gives no answer.
+    pub off: Box<[bool]>,
     /// For each device, the `sequence` of the newest command that has taken effect.
     pub applied: Box<[u64]>,
     /// The commands that took effect at the start of this step.
@@ -44,6 +46,7 @@ impl StepRecord {
             timing: StepTiming::default(),
             values: vec![0.0; layout.len()].into(),
             fresh: vec![false; devices].into(),
+            off: vec![false; devices].into(),
             applied: vec![0; devices].into(),
             commands: Vec::new(),
             events: Vec::new(),

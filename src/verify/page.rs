@@ -2,7 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{Report, Row, Verification, plot::escape, table::{figure, tolerance}};
+use super::{
+    Report, Row, Verification,
+    plot::escape,
+    table::{figure, tolerance},
+};
 
 /// The style of the page and of the plots in it; dark where the reader's system is.
 const STYLE: &str = include_str!("page.css");

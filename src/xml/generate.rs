@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::schema::{
     ASSEMBLIES, Attribute, Content, ELEMENTS, Element, Kind, Occurs, Presence, ROBOT, SEQUENCE, WORLD,
 };
+use crate::signal::{DeviceKind, Quantity, Seat};
 
 /// `worlds/world.dtd`
 pub fn world_dtd() -> String {
@@ -86,7 +87,7 @@ fn dtd_presence(attribute: &Attribute) -> String {
 pub fn reference() -> String {
     let mut text = String::from(
         "# World, robot and sequence files\n\n\
-         `simpartner schema reference` prints this page from the format's table. All values are in SI units and radians;\n\
+         `simpartner schema reference` prints this page from the format's table. All values are in SI units and radians, but for\n         geographic latitude and longitude, which are in degrees;\n\
          the world frame is right-handed with y up. Elements may stand in any order. A file that holds nothing but\n\
          `<object>` elements is a world, one that holds nothing but `<command>` and `<repeat>` elements a sequence of\n\
          version 1.\n",
@@ -98,6 +99,11 @@ pub fn reference() -> String {
             let shared = root != WORLD && elements_below(WORLD).iter().any(|known| known.id == element.id);
             if !shared {
                 write_element(element, &mut text);
+                match element.id {
+                    "sensor" => write_sensors(&mut text),
+                    "actuator" => write_actuators(&mut text),
+                    _ => {}
+                }
             }
         }
         if root == ROBOT {
@@ -144,6 +150,60 @@ fn write_element(element: &Element, text: &mut String) {
                 writeln!(text, "| {} | {kind} | {} | {default} | {} |", attribute.name, attribute.unit, attribute.doc);
         }
     }
+}
+
+/// The types of sensor, from the table of device kinds.
+fn write_sensors(text: &mut String) {
+    text.push_str("\nThe types:\n");
+    for kind in DeviceKind::ALL.into_iter().filter(|kind| !kind.is_actuator()) {
+        let described = kind.description();
+        let on = if described.seat == Seat::Joint { "On a joint" } else { "On a body" };
+        let _ = write!(text, "\n- **{kind}**. {on}. {}\n", described.doc);
+        for quantity in described.quantities {
+            let _ = writeln!(text, "  - {}: {}", quantity.name, numbers(quantity));
+        }
+        let (rest, fall) = (described.at_rest, described.in_free_fall);
+        let _ = writeln!(text, "  - at rest: {rest}; in free fall: {fall}");
+        let own: Vec<String> = described.attributes.iter().map(|name| format!("`{name}`")).collect();
+        if !own.is_empty() {
+            let _ = writeln!(text, "  - attributes of its own: {}", own.join(", "));
+        }
+        if !described.frames.is_empty() {
+            let _ = writeln!(text, "  - `frame`: {}", described.frames.join(", "));
+        }
+    }
+}
+
+/// The types of actuator.
+fn write_actuators(text: &mut String) {
+    text.push_str("\nThe types, with the numbers of their commands:\n");
+    for kind in DeviceKind::ALL.into_iter().filter(|kind| kind.is_actuator()) {
+        let described = kind.description();
+        let lengths: Vec<String> = described.command_lengths.iter().map(usize::to_string).collect();
+        let _ = write!(text, "\n- **{kind}**. {} A frame has {} numbers", described.doc, lengths.join(" or "));
+        let short = if lengths.len() > 1 { "; the short one leaves the maximum forces as they are.\n" } else { ".\n" };
+        text.push_str(short);
+        for quantity in described.quantities {
+            let _ = writeln!(text, "  - {}", numbers(quantity));
+        }
+    }
+}
+
+/// Fields, unit and range of a quantity.
+fn numbers(quantity: &Quantity) -> String {
+    let fields: Vec<String> = quantity.fields.iter().map(|field| format!("`{field}`")).collect();
+    let unit = match (quantity.unit, quantity.linear_unit) {
+        ("1", _) => "plain numbers".to_owned(),
+        (unit, None) => unit.to_owned(),
+        (unit, Some(linear)) => format!("{unit}, or {linear} where the joint slides"),
+    };
+    let bound = |bound: f64| if bound.abs() >= 1e5 { format!("{bound:e}") } else { format!("{bound:.4}") };
+    let trimmed = |text: String| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    };
+    let (lowest, highest) = (trimmed(bound(quantity.lowest)), trimmed(bound(quantity.highest)));
+    format!("{} in {unit}, {lowest} to {highest}", fields.join(", "))
 }
 
 fn in_unit(unit: &str) -> String {

@@ -9,7 +9,7 @@ use super::{
     tree::Node,
 };
 use crate::{
-    model::{Body, Device, DeviceSpec, Graph, Joint, Pose, Robot, SourceFile, World},
+    model::{Body, Device, Graph, Joint, Pose, Robot, SourceFile, World},
     signal::{BodyId, JointId, Port, RobotId},
 };
 
@@ -27,8 +27,8 @@ pub(super) struct Draft {
 /// Reads the root of a robot file. `None` if its name is missing; other problems leave things out.
 pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
     let Expanded { members, sources } = assembly::expand(reading, root);
-    let parts = parts::read(reading, &members, "body");
-    let devices = device::read_all(reading, &members, &parts);
+    let mut parts = parts::read(reading, &members, "body");
+    let devices = device::read_all(reading, &members, &mut parts);
     if parts.complete {
         check_connected(reading, root, &parts);
     }
@@ -106,15 +106,7 @@ pub(super) fn place(
                 help,
             );
         }
-        let spec = match device.spec.clone() {
-            DeviceSpec::EchoSensor { body } => DeviceSpec::EchoSensor { body: body_id(body) },
-            DeviceSpec::PositionSensor { body, mount } => DeviceSpec::PositionSensor { body: body_id(body), mount },
-            DeviceSpec::ScannerSensor { body, scanner } => DeviceSpec::ScannerSensor { body: body_id(body), scanner },
-            DeviceSpec::JointController { joint } => DeviceSpec::JointController { joint: joint_id(joint) },
-            DeviceSpec::AngleController { joint, gains } => {
-                DeviceSpec::AngleController { joint: joint_id(joint), gains }
-            }
-        };
+        let spec = device.spec.clone().moved(body_id, joint_id);
         world.devices.push(Device { robot, port, spec, ..device.clone() });
     }
     world.robots.push(Robot { name: placement.name, model: draft.model.clone(), self_collision: draft.self_collision });

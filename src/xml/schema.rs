@@ -2,6 +2,7 @@
 //! reader's checks, the DTDs and the reference page all come from it.
 
 mod assemblies;
+mod devices;
 mod table;
 mod words;
 
@@ -81,6 +82,8 @@ pub(super) enum Kind {
     NotNegative,
     /// A number from 0 to 1.
     Fraction,
+    /// A number from the first to the second.
+    Within(f64, f64),
     /// A whole number from the first to the second.
     Whole(i64, i64),
     /// A name: no blanks, none of `< > , /`.
@@ -101,6 +104,7 @@ impl Kind {
             Self::Positive(highest) => format!("a number above 0 and at most {highest:e}"),
             Self::NotNegative => "a number not below 0".into(),
             Self::Fraction => "a number from 0 to 1".into(),
+            Self::Within(lowest, highest) => format!("a number from {} to {}", readable(lowest), readable(highest)),
             Self::Whole(lowest, highest) => format!("a whole number from {lowest} to {highest}"),
             Self::Name => "a name without blanks and without < > , /".into(),
             Self::Text => "some text".into(),
@@ -116,12 +120,18 @@ impl Kind {
             Self::Positive(highest) => number().is_some_and(|value| value > 0.0 && value <= highest),
             Self::NotNegative => number().is_some_and(|value| value >= 0.0),
             Self::Fraction => number().is_some_and(|value| (0.0..=1.0).contains(&value)),
+            Self::Within(lowest, highest) => number().is_some_and(|value| (lowest..=highest).contains(&value)),
             Self::Whole(lowest, highest) => text.parse::<i64>().is_ok_and(|value| (lowest..=highest).contains(&value)),
             Self::Name => !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || "<>,/".contains(c)),
             Self::Text => !text.is_empty(),
             Self::Word(words) => words.contains(&text),
         }
     }
+}
+
+/// A bound as people read it.
+fn readable(bound: f64) -> String {
+    if bound.abs() >= 1e5 { format!("{bound:e}") } else { ((bound * 1e4).round() / 1e4).to_string() }
 }
 
 /// A finite decimal. The standard parser also takes `inf` and `nan`, and makes what is too large infinite.

@@ -13,7 +13,7 @@ use super::{
     tree::{self, Node},
 };
 use crate::{
-    model::{Plane, SourceFile, World},
+    model::{GeographicOrigin, Plane, SourceFile, World},
     signal::BodyId,
 };
 
@@ -25,6 +25,9 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     let mut world = World {
         name: reading.text(root, "name").unwrap_or_default().to_owned(),
         gravity: child(root, "gravity").and_then(|node| vector(reading, node)).unwrap_or(GRAVITY),
+        geographic_origin: child(root, "geographicOrigin")
+            .and_then(|node| read_origin(reading, node))
+            .unwrap_or_default(),
         plane: child(root, "surface").and_then(|node| read_plane(reading, node)),
         sources: vec![SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() }],
         ..World::default()
@@ -42,6 +45,15 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     }
     debug_assert!(world.joints.iter().all(|joint| joint.child < BodyId::new(world.bodies.len())));
     world
+}
+
+fn read_origin(reading: &Reading, node: &Node) -> Option<GeographicOrigin> {
+    Some(GeographicOrigin {
+        latitude: reading.real(node, "latitude")?.to_radians(),
+        longitude: reading.real(node, "longitude")?.to_radians(),
+        altitude: reading.real(node, "altitude")?,
+        heading: reading.real(node, "heading")?,
+    })
 }
 
 fn read_plane(reading: &Reading, node: &Node) -> Option<Plane> {

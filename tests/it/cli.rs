@@ -272,3 +272,30 @@ fn the_graph_and_the_devices_are_told_to_machines_too() {
     assert!(dot.starts_with("graph \"WorkPartner1\" {"), "{dot}");
     assert_eq!(dot.matches(" -- ").count(), 13);
 }
+
+/// A fault put into a running server by TCP is in the `event` table and, to be played again, in the `command` table.
+#[test]
+fn a_fault_by_tcp_is_in_the_log() {
+    let scratch = Scratch::new();
+    let mut server = Running::start(&scratch, &["--mode", "fast", "--set", "simulation.start_paused=true"]);
+    assert_eq!(server.ask("FAULT WorkPartner/Position delayed 0.1"), "OK");
+    server.ask("STEP 20");
+    assert_eq!(server.ask("FAULT Position ok"), "OK");
+    server.ask("STEP 20");
+    server.ask("QUIT");
+    assert!(server.child.wait().unwrap().success());
+    let database = scratch.path("run.db");
+    for (query, expected) in [
+        ("SELECT count(*) FROM event WHERE kind = 'fault' AND subject = 'WorkPartner/Position'", 2),
+        ("SELECT count(*) FROM event WHERE kind = 'fault' AND step = 0 AND text = 'delayed 0.1' AND value = 0.1", 1),
+        ("SELECT count(*) FROM command WHERE step = 1 AND text = 'FAULT delayed 0.1' AND reply = 'OK'", 1),
+        ("SELECT count(*) FROM command WHERE step = 21 AND text = 'FAULT ok'", 1),
+        // No reading arrives while it is late; then one a step.
+        (
+            "SELECT count(*) FROM sensorReading JOIN robotComponent USING (componentID) WHERE name = 'Position' AND field = 'x'",
+            20,
+        ),
+    ] {
+        assert_eq!(number(&database, query), expected, "{query}");
+    }
+}

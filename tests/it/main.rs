@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cli;
+mod device;
 mod dynamics;
 mod locomotion;
 mod physics;

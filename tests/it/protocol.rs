@@ -5,8 +5,8 @@ use std::sync::Arc;
 use simpartner::{
     protocol::{CommandBoard, DeviceSession, Flow, Refusal, command, read_control},
     signal::{
-        Action, Attachment, ClientId, Command, Configuration, DeviceId, DeviceInfo, DeviceKind, Field, Layout, Port,
-        StepIndex, StepRecord, Timestep,
+        Action, Attachment, ClientId, Command, Configuration, DeviceId, DeviceInfo, DeviceKind, Fault, Field, Layout,
+        NoiseFigure, Port, StepIndex, StepRecord, Timestep,
     },
 };
 
@@ -107,8 +107,8 @@ fn a_sensor_speaks_first_and_answers_polls() {
                 "INFO\n",
                 "OK name=position kind=PositionSensor robot=robot body=trunk port=1027 rate=100 fields=x[m],y[m],z[m]\n",
             ),
-            ("<1,2>", "ERR 1 expected <>, GET, SUB n, INFO or CFG key=value, got '1,2'\n"),
-            ("FETCH\n", "ERR 1 expected <>, GET, SUB n, INFO or CFG key=value, got 'FETCH'\n"),
+            ("<1,2>", "ERR 1 expected <>, GET, SUB n, INFO, CFG key=value or FAULT mode, got '1,2'\n"),
+            ("FETCH\n", "ERR 1 expected <>, GET, SUB n, INFO, CFG key=value or FAULT mode, got 'FETCH'\n"),
             ("SUB many\n", "ERR 8 expected a whole number behind SUB, got 'many'\n"),
         ],
     );
@@ -177,8 +177,45 @@ fn a_scanner_takes_parameters_within_what_it_was_made_for() {
     let expected = vec![Configuration::RateHz(50.0), Configuration::RangeM(5.0)];
     assert_eq!(talk.sent[0].action, Action::Configure(expected));
     assert_eq!(talk.says(b"CFG range=20\n"), "ERR 4 range: expected above 0 to 10, got 20\n");
-    assert_eq!(talk.says(b"CFG colour=red\n"), "ERR 8 expected rate=HZ or range=M, got 'colour=red'\n");
-    assert_eq!(talk.says(b"CFG\n"), "ERR 8 expected rate=HZ or range=M\n");
+    let known = "rate=HZ, range=M, latency=S, dropout=P, noise=SD, bias=B, drift=D or quantisation=Q";
+    assert_eq!(talk.says(b"CFG colour=red\n"), format!("ERR 8 expected {known}, got 'colour=red'\n"));
+    assert_eq!(talk.says(b"CFG\n"), format!("ERR 8 expected {known}\n"));
+    assert_eq!(talk.says(b"CFG dropout=0 bias=-2 distance.noise=0.1 latency=0.5\n"), "OK\n");
+    let noise = |quantity, figure, value| Configuration::Noise { quantity, figure, value };
+    let expected = vec![
+        Configuration::Dropout(0.0),
+        noise(None, NoiseFigure::Bias, -2.0),
+        noise(Some(0), NoiseFigure::StandardDeviation, 0.1),
+        Configuration::LatencyS(0.5),
+    ];
+    assert_eq!(talk.sent[1].action, Action::Configure(expected));
+    assert_eq!(talk.says(b"CFG dropout=1.5\n"), "ERR 4 dropout: expected 0 to 1, got 1.5\n");
+}
+
+#[test]
+fn a_device_that_is_off_says_so_and_takes_faults_only() {
+    let mut talk = Talk::with(JOINT);
+    talk.says(b"SUB 10\n");
+    talk.record.off[JOINT.index()] = true;
+    let off = "ERR 10 the device is off; FAULT ok brings it back\n";
+    assert_eq!(talk.says(b"<1,2,3,4,5,6>"), off);
+    assert_eq!(talk.says(b"GET\n"), off);
+    assert!(talk.sent.is_empty());
+    let sample = |talk: &mut Talk, step| {
+        let mut out = String::new();
+        talk.record.step = StepIndex(step);
+        talk.session.sample(&talk.record, &mut out);
+        out
+    };
+    assert_eq!(sample(&mut talk, 1020), "");
+    assert_eq!(
+        talk.says(b"FAULT intermittent 0.5\nFAULT ok now\nSET @2000 FAULT off\n"),
+        "OK\nERR 8 expected ok, off, stuck, garbage, delayed SECONDS or intermittent PROBABILITY, got 'ok now'\nOK\n"
+    );
+    assert_eq!(talk.sent[0].action, Action::Fault(Fault::Intermittent(0.5)));
+    talk.record.off[JOINT.index()] = false;
+    // What it did not say is counted.
+    assert!(sample(&mut talk, 1040).ends_with(" dropped=3\n"));
 }
 
 #[test]
@@ -231,7 +268,7 @@ impl Random {
 /// is a command that the device can take.
 #[test]
 fn a_million_wild_messages_are_all_answered() {
-    let seeds: [&[u8]; 14] = [
+    let seeds: [&[u8]; 15] = [
         b"<1000,1000,100,0,0,0.2>",
         b"1,2,3,4,5,6\n",
         b"<>",
@@ -240,6 +277,7 @@ fn a_million_wild_messages_are_all_answered() {
         b"INFO\n",
         b"SET @1200 1,2,3,4,5,6\n",
         b"CFG rate=10 range=2\n",
+        b"FAULT delayed 0.5\n",
         b"STEP 10\n",
         b"RUNTO 12.5\n",
         b"PLAY 2\n",

@@ -7,8 +7,8 @@ use std::{path::Path, sync::Arc};
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner::{
     model::{
-        Axis, Body, Device, DeviceSpec, FreeAxis, Joint, JointKind, Material, Placed, Pose, Robot, Shape, SourceFile,
-        World,
+        Actuator, Axis, Body, Device, FreeAxis, Joint, JointKind, Law, Material, Measures, Placed, Pose, Robot, Sensor,
+        Shape, SourceFile, World,
     },
     physics::{EngineIdentity, MassProperties},
     realtime::Mode,
@@ -42,7 +42,6 @@ fn world() -> World {
         name: name.into(),
         robot: RobotId::new(0),
         port: Port::new(1035).unwrap(),
-        rate_hz: None,
         spec,
         source: String::new(),
     };
@@ -62,8 +61,8 @@ fn world() -> World {
             source: String::new(),
         }],
         devices: vec![
-            device("Turner", DeviceSpec::JointController { joint: JointId::new(0) }),
-            device("Where", DeviceSpec::PositionSensor { body: BodyId::new(1), mount: Pose::IDENTITY }),
+            device("Turner", Actuator::new(JointId::new(0), Law::Velocity).into()),
+            device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, Measures::Position).into()),
         ],
         sources: vec![SourceFile { path: "world.xml".into(), text: "<world/>".into() }],
         ..World::default()

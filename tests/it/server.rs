@@ -10,7 +10,7 @@ use std::{
 
 use bevy_math::DVec3;
 use simpartner::{
-    model::{Device, DeviceSpec, JointKind, Pose, World},
+    model::{Actuator, Device, JointKind, Law, Measures, Pose, Sensor, World},
     realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel},
     server::{Limits, Server, ServerError, Settings},
     signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
@@ -30,9 +30,9 @@ fn robot(ports: [u16; 3]) -> World {
     let mut world = as_robot(world);
     let trunk = BodyId::new(0);
     world.devices = [
-        ("Echo", DeviceSpec::EchoSensor { body: trunk }),
-        ("Position", DeviceSpec::PositionSensor { body: trunk, mount: Pose::IDENTITY }),
-        ("Motor", DeviceSpec::JointController { joint: JointId::new(0) }),
+        ("Echo", Sensor::on(trunk, Pose::IDENTITY, Measures::Echo).into()),
+        ("Position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
+        ("Motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
     ]
     .into_iter()
     .zip(ports)
@@ -40,7 +40,6 @@ fn robot(ports: [u16; 3]) -> World {
         name: name.into(),
         robot: RobotId::new(0),
         port: Port::new(i64::from(port)).unwrap(),
-        rate_hz: None,
         spec,
         source: "robot.xml:12".into(),
     })
@@ -296,4 +295,46 @@ fn all_ports_are_bound_or_none() {
     TcpListener::bind((Ipv4Addr::LOCALHOST, free)).expect("what was bound before the error is free again");
     let message = bind([free, 0, free]);
     assert!(message.starts_with("robot.xml:12: 'Motor' of 'robot' and 'Echo' of 'robot'"), "{message}");
+}
+
+#[test]
+fn a_fault_put_in_from_outside_is_seen_by_clients_and_in_the_log() {
+    let rig = Rig::start(settings());
+    let mut control = Client::connect(rig.control);
+    let mut position = Client::connect(rig.devices[1]);
+    position.line();
+    assert_eq!(control.ask("FAULT robot/Position off"), "OK");
+    control.ask("STEP 10");
+    assert_eq!(position.ask("<>"), "ERR 10 the device is off; FAULT ok brings it back");
+    assert_eq!(position.ask("GET"), "ERR 10 the device is off; FAULT ok brings it back");
+    assert!(position.ask("INFO").starts_with("OK name=Position "));
+    assert_eq!(Client::connect(rig.devices[1]).line(), "ERR 10 the device is off; FAULT ok brings it back");
+    // The device's own port takes it too, and a motor's as well.
+    assert_eq!(position.ask("FAULT ok"), "OK");
+    let mut motor = Client::connect(rig.devices[2]);
+    motor.line();
+    assert_eq!(motor.ask("FAULT stuck"), "OK");
+    assert_eq!(motor.ask("1,1,1,0,0,1"), "<1000,1000,1000,0,0,0>");
+    control.ask("STEP 1");
+    assert!(position.ask("GET").starts_with("S 11 0.011 "));
+    assert_eq!(motor.ask("GET"), "S 11 0.011 1000,1000,1000,0,0,0");
+    for (said, heard) in [
+        (
+            "FAULT robot/Position broken",
+            "ERR 8 expected ok, off, stuck, garbage, delayed SECONDS or intermittent PROBABILITY, got 'broken'",
+        ),
+        ("FAULT Motor delayed 61", "ERR 4 delayed: expected above 0 to 60, got 61"),
+        ("FAULT Mota off", "ERR 8 expected one of robot/Echo, robot/Position, robot/Motor, got 'Mota'"),
+        ("FAULT Echo off", "ERR 8 a EchoSensor has no faults"),
+    ] {
+        assert_eq!(control.ask(said), heard);
+    }
+    let (_, log) = rig.end();
+    let told: Vec<_> =
+        log.iter().flat_map(|record| &record.events).filter(|event| event.kind == EventKind::Fault).collect();
+    let told: Vec<_> = told.iter().map(|event| (event.step.0, event.subject.as_str(), event.text.as_str())).collect();
+    assert_eq!(told, [(0, "robot/Position", "off"), (10, "robot/Position", "ok"), (10, "robot/Motor", "stuck")]);
+    // The commands are there to be played again.
+    let commands: Vec<_> = log.iter().flat_map(|record| &record.commands).map(|c| c.command.text.as_str()).collect();
+    assert_eq!(commands, ["FAULT off", "FAULT ok", "FAULT stuck", "1,1,1,0,0,1"]);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
-    model::{Device, DeviceSpec, JointKind, PidGains, Pose, Scanner, World},
+    model::{Actuator, Device, JointKind, Law, Measures, PidGains, Pose, Scanner, Sensor, World},
     signal::{
         Action, ClientId, Command, Configuration, DeviceId, EventKind, JointId, Port, RobotId, StepIndex, StepRecord,
         Timestep,
@@ -32,20 +32,18 @@ fn robot() -> World {
         Pose { translation: DVec3::new(2.0, 2.5, 0.0), rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) };
     let trunk = simpartner::signal::BodyId::new(0);
     world.devices = [
-        ("motor", None, DeviceSpec::JointController { joint: JointId::new(0) }),
-        ("angle", None, DeviceSpec::AngleController { joint: JointId::new(1), gains: PidGains::default() }),
-        ("position", None, DeviceSpec::PositionSensor { body: trunk, mount: Pose::IDENTITY }),
+        ("motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
+        ("angle", Actuator::new(JointId::new(1), Law::Angle(PidGains::default())).into()),
+        ("position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
         (
             "scanner",
-            Some(100.0),
-            DeviceSpec::ScannerSensor { body: trunk, scanner: Scanner { mount: down, ..Scanner::default() } },
+            Sensor { rate_hz: Some(100.0), ..Sensor::on(trunk, down, Measures::Scan(Scanner::default())) }.into(),
         ),
     ]
-    .map(|(name, rate_hz, spec)| Device {
+    .map(|(name, spec)| Device {
         name: name.into(),
         robot: RobotId::new(0),
         port: Port::ANY,
-        rate_hz,
         spec,
         source: String::new(),
     })

@@ -8,7 +8,7 @@ use std::{
 use bevy_math::{DQuat, DVec3};
 use proptest::prelude::*;
 use simpartner::{
-    model::{Axis, DeviceSpec, JointKind, Sequence, SequenceItem, Shape, World},
+    model::{Axis, DeviceSpec, JointKind, Measures, Mount, Sequence, SequenceItem, Shape, World},
     xml::{Diagnostics, Document, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd, world_dtd},
 };
 use xmloxide::{
@@ -111,7 +111,8 @@ fn a_robot_becomes_bodies_joints_and_devices() {
     let free = joint.axes[2].free().unwrap();
     assert_eq!((free.lower, free.upper), (-1.0, f64::INFINITY));
     assert!((joint.frame * DVec3::Z - DVec3::NEG_Z).length() < 1e-15);
-    let DeviceSpec::ScannerSensor { scanner, .. } = world.devices[0].spec else { panic!("the scanner comes first") };
+    let DeviceSpec::Sensor(eye) = &world.devices[0].spec else { panic!("the scanner comes first") };
+    let Measures::Scan(scanner) = eye.measures else { panic!("it is a scanner") };
     assert_eq!((scanner.rays, scanner.half_angle, scanner.range), (5, 0.1, 10.0));
     let placed = world.bodies[1].shape.as_ref().unwrap();
     assert_eq!(placed.shape, Shape::Cylinder { radius: 0.1, length: 0.5 });
@@ -334,8 +335,9 @@ fn an_assembly_is_placed_mirrored_turned_and_renamed() {
     near(joint.frame * DVec3::Z, DVec3::X);
     near(joint.anchor, DVec3::new(9.75, 0.0, -0.5));
     assert_eq!((world.devices[1].name.as_str(), world.devices[1].port.number()), ("TipRight", 2005));
-    let DeviceSpec::PositionSensor { mount, .. } = world.devices[1].spec else { panic!("a position sensor") };
-    near(mount.translation, DVec3::new(0.0, 0.0, -0.4));
+    let DeviceSpec::Sensor(tip) = &world.devices[1].spec else { panic!("a position sensor") };
+    let Mount::Body { pose, .. } = tip.mount else { panic!("on a body") };
+    near(pose.translation, DVec3::new(0.0, 0.0, -0.4));
 }
 
 #[test]

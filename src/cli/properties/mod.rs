@@ -51,6 +51,8 @@ pub struct Simulation {
     pub timestep: Timestep,
     /// Simulated time after which the run ends, in seconds; `None` is no end.
     pub duration_s: Option<f64>,
+    /// What all noise follows from.
+    pub seed: u64,
     /// True if the clock waits for PLAY.
     pub start_paused: bool,
     /// How many steps the clock may be behind before it is overrun.
@@ -119,6 +121,7 @@ impl Checked {
             rate: self.real("simulation.rate"),
             timestep: Timestep::from_seconds(self.real("simulation.timestep_s")).expect(ACCEPTED),
             duration_s: Some(self.real("simulation.duration_s")).filter(|&duration| duration > 0.0),
+            seed: self.count("simulation.seed"),
             start_paused: self.boolean("simulation.start_paused"),
             max_catchup_steps: self.count("simulation.max_catchup_steps"),
             on_overrun: if self.text("simulation.on_overrun") == "stop" { OnOverrun::Stop } else { OnOverrun::Slip },

@@ -174,6 +174,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("simulation", "rate", real(0.001, 1000.0), "1.0", "Simulated seconds per wall second in realtime."),
     setting("simulation", "timestep_s", Kind::Timestep, "0.001", "Length of a step."),
     setting("simulation", "duration_s", real(0.0, 1e9), "0.0", "Simulated time after which the run ends; 0 is no end."),
+    setting(
+        "simulation",
+        "seed",
+        integer(0, i64::MAX),
+        "0",
+        "What all noise and every garbled reading follow from; each device has its own stream, which its robot's and its own \
+         name and this number make.",
+    ),
     setting("simulation", "start_paused", Kind::Boolean, "false", "Whether the clock waits for PLAY."),
     setting(
         "simulation",

@@ -241,6 +241,9 @@ impl Engine for Dynamics {
                     let motor = motor.servo().signed(sign);
                     if self.trees[tree].state.motors[dof] != motor {
                         self.trees[tree].state.motors[dof] = motor;
+                        if motor.certain_side() != 0 {
+                            self.trees[tree].state.saturation[dof] = motor.certain_side();
+                        }
                         self.trees[tree].wake();
                     }
                 }

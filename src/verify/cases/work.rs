@@ -5,7 +5,7 @@ use bevy_math::DVec3;
 
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
-    model::{DeviceSpec, Heightfield, Scanner},
+    model::{DeviceSpec, Heightfield, Measures, Mount, Pose, Scanner, Sensor},
     signal::{BodyId, DeviceId},
     verify::{
         bench::Drive,
@@ -65,7 +65,7 @@ fn scanner(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         let mut drive = bench.drive(bench.shipped("scanner.xml")?)?;
         let timeline = drive.play("scanner.xml")?;
         let [torso] = drive.bodies(["Torso"]);
-        let (device, scanner) = find_scanner(&drive);
+        let (device, mount, scanner) = find_scanner(&drive);
         let wall = 6.0;
         let (mut worst, mut errors, mut turns) = (0.0f64, Vec::new(), Vec::new());
         let mut readings: [Vec<(f64, f64)>; 3] = Default::default();
@@ -77,12 +77,12 @@ fn scanner(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
             let pose = drive.pose(torso);
             let ahead = pose.direction(DVec3::X);
             turns.push((drive.time(), f64::atan2(-ahead.z, ahead.x)));
-            let origin = pose.point(scanner.mount.translation);
+            let origin = pose.point(mount.translation);
             distance = wall - origin.x;
             let values = &drive.record().values[drive.simulation.layout().device(device)];
             let off = values.iter().enumerate().map(|(ray, read)| {
                 let angle = scanner.half_angle * (2.0 * ray as f64 / (scanner.rays - 1) as f64 - 1.0);
-                let direction = pose.direction(scanner.mount.direction(DVec3::new(angle.sin(), 0.0, angle.cos())));
+                let direction = pose.direction(mount.direction(DVec3::new(angle.sin(), 0.0, angle.cos())));
                 (read - distance / direction.x).abs()
             });
             let off = off.fold(0.0, f64::max);
@@ -305,10 +305,12 @@ fn show_terrain(
     }));
 }
 
-fn find_scanner(drive: &Drive) -> (DeviceId, Scanner) {
+fn find_scanner(drive: &Drive) -> (DeviceId, Pose, Scanner) {
     let devices = drive.simulation.world().devices();
     let found = devices.filter_map(|(id, device)| match &device.spec {
-        DeviceSpec::ScannerSensor { scanner, .. } => Some((id, *scanner)),
+        DeviceSpec::Sensor(Sensor { mount: Mount::Body { pose, .. }, measures: Measures::Scan(scanner), .. }) => {
+            Some((id, *pose, *scanner))
+        }
         _ => None,
     });
     found.last().expect("WorkPartner 2 has a scanner")

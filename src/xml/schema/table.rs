@@ -1,6 +1,5 @@
 //! The table itself.
 
-use super::assemblies;
 use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
     Attribute,
@@ -8,6 +7,7 @@ use super::{
     Element, Kind,
     Kind::{Fraction, Name, NotNegative, Positive, Real, Text, Whole, Word},
 };
+use super::{assemblies, devices};
 
 /// Root of a world file.
 pub(in crate::xml) const WORLD: &str = "world";
@@ -19,9 +19,9 @@ pub(in crate::xml) const ASSEMBLIES: &str = "assemblies";
 pub(in crate::xml) const SEQUENCE: &str = "sequence";
 
 const BOOLEAN: Kind = Word(&["true", "false"]);
-const LENGTH: Kind = Positive(1e6);
+pub(super) const LENGTH: Kind = Positive(1e6);
 const MASS: Kind = Positive(1e9);
-const PORT: Kind = Whole(0, 65_535);
+pub(super) const PORT: Kind = Whole(0, 65_535);
 
 const VECTOR: &[Attribute] = &[
     default("x", Real, "", "0", "along x"),
@@ -116,6 +116,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         Children(&[
             maybe("surface"),
             maybe("gravity"),
+            maybe("geographicOrigin"),
             maybe("heightfield"),
             any("object"),
             any("joint"),
@@ -144,6 +145,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         ],
         Empty,
     ),
+    devices::GEOGRAPHIC_ORIGIN,
     element(
         "heightfield",
         "Terrain, centred on the origin: a matrix of heights, each line of it running along z, the lines following each \
@@ -406,62 +408,10 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         ],
         Empty,
     ),
-    element(
-        "sensor",
-        "A sensor on a body, with a TCP port of its own.",
-        &[
-            required(
-                "type",
-                Word(&["EchoSensor", "PositionSensor", "ScannerSensor"]),
-                "",
-                "what it reads; the protocol's page tells how",
-            ),
-            NAME,
-            required("body", Name, "", "the body it sits on"),
-            required("port", PORT, "", "its port, above 1024, or 0 for a free one"),
-            optional(
-                "rate",
-                Positive(1e6),
-                "Hz",
-                "fresh readings per simulated second; one every step where not given",
-            ),
-            default("rays", Whole(1, 100_000), "", "11", "of a scanner: number of rays"),
-            default(
-                "halfAngle",
-                Positive(std::f64::consts::PI),
-                "rad",
-                "0.1",
-                "of a scanner: angle of the outermost rays",
-            ),
-            default("range", LENGTH, "m", "10", "of a scanner: how far it sees"),
-        ],
-        Children(&[maybe("pose")]),
-    ),
-    element(
-        "actuator",
-        "An actuator on a joint, with a TCP port of its own.",
-        &[
-            required(
-                "type",
-                Word(&["JointController", "AngleController"]),
-                "",
-                "by velocity, or by angle with a PID controller",
-            ),
-            NAME,
-            required("joint", Name, "", "the joint it drives"),
-            required("port", PORT, "", "its port, above 1024, or 0 for a free one"),
-            default(
-                "p",
-                Real,
-                "1/s",
-                "10",
-                "of an angle controller: velocity per error, until a command brings another",
-            ),
-            default("i", Real, "1/s²", "0", "of an angle controller: velocity per integrated error"),
-            default("d", Real, "1", "0", "of an angle controller: velocity taken off per velocity"),
-        ],
-        Empty,
-    ),
+    devices::SENSOR,
+    devices::NOISE,
+    devices::ACTUATOR,
+    devices::MOTOR,
     element(
         SEQUENCE,
         "Commands and pauses, one after the other.",

@@ -1,0 +1,67 @@
+//! The way of a reading from the sensor to those who ask: it takes time, and some are lost.
+
+use std::collections::VecDeque;
+
+use crate::{device::random::Stream, signal::StepIndex};
+
+/// A delay line.
+#[derive(Debug, Clone)]
+pub(super) struct Delivery {
+    pub(super) latency_steps: u64,
+    pub(super) dropout: f64,
+    stream: Stream,
+    under_way: VecDeque<(StepIndex, Vec<f64>)>,
+    /// Lists that have been emptied, to be filled again.
+    spare: Vec<Vec<f64>>,
+}
+
+impl Delivery {
+    pub(super) fn new(latency_steps: u64, dropout: f64, stream: Stream) -> Self {
+        Self { latency_steps, dropout, stream, under_way: VecDeque::new(), spare: Vec::new() }
+    }
+
+    /// An empty list for a reading.
+    pub(super) fn take_empty(&mut self) -> Vec<f64> {
+        let mut list = self.spare.pop().unwrap_or_default();
+        list.clear();
+        list
+    }
+
+    /// Sends a reading of this step off, unless it is lost; a fault may add to the time. It overtakes those that would come
+    /// later, which are then worth nothing.
+    pub(super) fn send(&mut self, reading: Vec<f64>, step: StepIndex, extra_steps: u64) {
+        if self.stream.happens(self.dropout) {
+            self.spare.push(reading);
+            return;
+        }
+        let due = step.after(self.latency_steps + extra_steps);
+        while let Some((_, late)) = self.under_way.pop_back_if(|(other, _)| *other >= due) {
+            self.spare.push(late);
+        }
+        self.under_way.push_back((due, reading));
+    }
+
+    /// Puts the newest reading that has arrived by this step into `reading`. False if none has.
+    pub(super) fn arrive(&mut self, reading: &mut Vec<f64>, step: StepIndex) -> bool {
+        let mut arrived = false;
+        while let Some((_, new)) = self.under_way.pop_front_if(|(due, _)| *due <= step) {
+            self.spare.push(std::mem::replace(reading, new));
+            arrived = true;
+        }
+        arrived
+    }
+
+    /// Loses all that is under way.
+    pub(super) fn lose_all(&mut self) {
+        self.spare.extend(self.under_way.drain(..).map(|(_, reading)| reading));
+    }
+
+    pub(super) fn memory(&self, memory: &mut Vec<u64>) {
+        memory.extend([self.latency_steps, self.dropout.to_bits()]);
+        for (due, reading) in &self.under_way {
+            memory.push(due.0);
+            memory.extend(reading.iter().map(|value| value.to_bits()));
+        }
+        memory.extend(self.stream.fingerprint());
+    }
+}

@@ -1,0 +1,71 @@
+//! Where on the earth, and which way.
+
+use std::f64::consts::TAU;
+
+use bevy_math::DVec3;
+
+use crate::model::GeographicOrigin;
+
+/// Equatorial radius of the WGS84 ellipsoid, metres.
+const EQUATORIAL_RADIUS: f64 = 6_378_137.0;
+/// Its flattening.
+const FLATTENING: f64 = 1.0 / 298.257_223_563;
+/// A direction that is off the vertical by less than this has no heading.
+const VERTICAL: f64 = 1e-9;
+
+/// The plane that touches the earth at the world's origin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TangentPlane {
+    origin: GeographicOrigin,
+    /// Unit vector to the north, world axes.
+    north: DVec3,
+    /// Unit vector to the east.
+    east: DVec3,
+    /// Degrees of latitude for each metre north, and of longitude for each metre east.
+    scale: [f64; 2],
+}
+
+impl TangentPlane {
+    /// Radii of curvature of the ellipsoid at latitude phi, e² = f (2 - f):
+    ///
+    /// meridian M = a (1 - e²) / (1 - e² sin² phi)^(3/2), prime vertical N = a / (1 - e² sin² phi)^(1/2)
+    ///
+    /// A metre north is 1 / (M + h) of latitude, a metre east 1 / ((N + h) cos phi) of longitude.
+    pub(super) fn new(origin: GeographicOrigin) -> Self {
+        let (sine, cosine) = libm::sincos(origin.latitude);
+        let eccentricity = FLATTENING * (2.0 - FLATTENING);
+        let root = (1.0 - eccentricity * sine * sine).sqrt();
+        let meridian = EQUATORIAL_RADIUS * (1.0 - eccentricity) / (root * root * root) + origin.altitude;
+        let vertical = EQUATORIAL_RADIUS / root + origin.altitude;
+        let (turn_sine, turn_cosine) = libm::sincos(origin.heading);
+        Self {
+            origin,
+            north: DVec3::new(turn_cosine, 0.0, -turn_sine),
+            east: DVec3::new(turn_sine, 0.0, turn_cosine),
+            scale: [1.0 / meridian, 1.0 / (vertical * cosine)].map(f64::to_degrees),
+        }
+    }
+
+    /// Latitude and longitude in degrees, altitude in metres.
+    pub(super) fn position(&self, point: DVec3) -> [f64; 3] {
+        let latitude = self.origin.latitude.to_degrees() + point.dot(self.north) * self.scale[0];
+        let longitude = self.origin.longitude.to_degrees() + point.dot(self.east) * self.scale[1];
+        let turns = ((longitude + 180.0) / 360.0).floor();
+        [latitude.clamp(-90.0, 90.0), longitude - 360.0 * turns, self.origin.altitude + point.y]
+    }
+
+    /// Heading of a direction, clockwise from north seen from above, 0 to 2 pi.
+    pub(super) fn heading(&self, direction: DVec3) -> f64 {
+        let (north, east) = (direction.dot(self.north), direction.dot(self.east));
+        if north * north + east * east < VERTICAL * VERTICAL {
+            return 0.0;
+        }
+        let heading = libm::atan2(east, north);
+        if heading < 0.0 { heading + TAU } else { heading }
+    }
+
+    /// Unit vector to the north, world axes.
+    pub(super) fn north(&self) -> DVec3 {
+        self.north
+    }
+}

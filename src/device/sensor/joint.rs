@@ -1,0 +1,44 @@
+//! What a joint tells.
+
+use bevy_math::DVec3;
+
+use crate::{
+    model::{Frame, World},
+    physics::{Engine, JointLoad},
+    signal::{BodyId, JointId},
+};
+
+/// Coordinates and rates of a joint's axes.
+pub(super) fn read_state(joint: JointId, engine: &dyn Engine, reading: &mut Vec<f64>) {
+    let state = engine.joint(joint);
+    reading.extend(state.position.into_iter().chain(state.rate));
+}
+
+/// What a joint transmits from parent to child.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LoadCell {
+    joint: JointId,
+    /// The body in whose axes it reads; `None` for those of the world.
+    axes: Option<BodyId>,
+}
+
+impl LoadCell {
+    pub(super) fn new(world: &World, joint: JointId, frame: Frame) -> Self {
+        let axes = match frame {
+            Frame::World => None,
+            Frame::Parent => Some(world.joint(joint).parent),
+            Frame::Child | Frame::Sensor => Some(world.joint(joint).child),
+        };
+        Self { joint, axes }
+    }
+
+    /// Force and torque about the anchor. An engine that cannot tell was refused at the start.
+    pub(super) fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
+        let JointLoad { reaction, .. } = engine.joint(self.joint).load.unwrap_or_default();
+        let turned = |vector: DVec3| match self.axes {
+            Some(body) => engine.body(body).pose.rotation.inverse() * vector,
+            None => vector,
+        };
+        reading.extend(turned(reaction.force).to_array().into_iter().chain(turned(reaction.torque).to_array()));
+    }
+}

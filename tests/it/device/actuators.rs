@@ -1,0 +1,136 @@
+//! Motors: given efforts, stiff positions, the line of torque over speed, and the watchdog. The wheel has 1 kg m².
+
+use simpartner::{
+    model::{Axis, DeviceSpec, Law, MotorLimits, OnTimeout, Watchdog, World},
+    signal::EventKind,
+};
+
+use super::{H, Run, faults::wheel, is_exact, near};
+
+fn with(mut world: World, motor: Option<MotorLimits>, watchdog: Option<Watchdog>) -> World {
+    let DeviceSpec::Actuator(actuator) = &mut world.devices[0].spec else { panic!("the motor comes first") };
+    (actuator.motor, actuator.watchdog) = (motor, watchdog);
+    world
+}
+
+fn state(run: &Run) -> (f64, f64) {
+    let read = run.read("encoder");
+    (read[2], read[5])
+}
+
+/// Torque over inertia, either way, whatever the speed.
+#[test]
+fn an_effort_controller_exerts_what_it_is_told() {
+    let mut run = Run::of(wheel(Law::Effort));
+    run.steps(50);
+    assert_eq!(state(&run), (0.0, 0.0), "it holds until it is told");
+    let mut expected = 0.0;
+    for (effort, steps) in [(3.0, 200), (-7.0, 300), (0.0, 100), (1e-3, 100), (-50.0, 1), (50.0, 1)] {
+        run.drive("motor", &[0.0, 0.0, effort]);
+        run.steps(steps);
+        expected += effort * steps as f64 * H;
+        near(&[state(&run).1], &[expected], 1e-9);
+        let joint = &run.record.values[run.simulation.layout().joint(simpartner::signal::JointId::new(0))];
+        near(&[joint[11]], &[effort], 1e-6);
+    }
+    assert_eq!(run.read("motor"), [0.0, 0.0, 50.0]);
+}
+
+/// Like a spring of 1e5 N m/rad with a damper of 1e3 N m s/rad, which on 1 kg m² dies out within 10 ms; a short frame keeps the
+/// forces.
+#[test]
+fn a_position_controller_goes_there_as_fast_as_its_force_allows() {
+    let mut run = Run::of(wheel(Law::Position));
+    run.drive("motor", &[0.0, 0.0, 4.0, 0.0, 0.0, 0.5]);
+    run.steps(100);
+    // On its limit all the way: half of 4 rad/s² for 0.1 s.
+    near(&[state(&run).0, state(&run).1], &[0.02, 0.4], 1e-3);
+    run.drive("motor", &[0.0, 0.0, 1e6, 0.0, 0.0, -0.3]);
+    run.steps(500);
+    run.drive("motor", &[0.0, 0.0, 0.25]);
+    assert_eq!(run.steps(500).read("motor"), [0.0, 0.0, 1e6, 0.0, 0.0, 0.25]);
+    near(&[state(&run).0, state(&run).1], &[0.25, 0.0], 1e-6);
+}
+
+/// A motor without load comes up to its no-load speed w0 like 1 - exp(-t / T) with T = I w0 / (efficiency stall). The law is
+/// taken at the rate before the step: w' = w + h s (1 - w / w0) / I, whose closed form the simulation follows to rounding, and
+/// which is off the exponential by h / 2T of it at most.
+#[test]
+fn a_motor_follows_its_line_of_torque_over_speed() {
+    let limits = MotorLimits { stall_effort: 10.0, no_load_rate: 4.0, efficiency: 0.8 };
+    for law in [Law::Velocity, Law::Effort] {
+        let mut run = Run::of(with(wheel(law), Some(limits), None));
+        match law {
+            Law::Effort => run.drive("motor", &[0.0, 0.0, 1e6]),
+            _ => run.drive("motor", &[0.0, 0.0, 1e6, 0.0, 0.0, 100.0]),
+        }
+        let time_constant = 1.0 * 4.0 / 8.0;
+        for step in [1, 10, 100, 500] {
+            let made = run.record.step.0;
+            run.steps(step - made);
+            let discrete = 4.0 * (1.0 - (1.0 - H / time_constant).powi(step as i32));
+            let exact = 4.0 * (1.0 - (-(step as f64) * H / time_constant).exp());
+            let rate = state(&run).1;
+            println!("{law:?} step {step}: {rate} rad/s, discrete {discrete}, exponential {exact}");
+            near(&[rate], &[discrete], if is_exact() { 1e-9 } else { 1e-3 });
+            near(&[rate], &[exact], 4.0 * H / time_constant);
+        }
+        // Against its motion it exerts stall effort over efficiency.
+        let before = state(&run).1;
+        match law {
+            Law::Effort => run.drive("motor", &[0.0, 0.0, -1e6]),
+            _ => run.drive("motor", &[0.0, 0.0, 1e6, 0.0, 0.0, -100.0]),
+        }
+        run.steps(1);
+        near(&[state(&run).1], &[before - 12.5 * H], 1e-9);
+    }
+}
+
+#[test]
+fn a_rotor_behind_a_gear_is_heavier_by_the_square_of_the_ratio() {
+    let mut world = wheel(Law::Effort);
+    let Axis::Free(axis) = &mut world.joints[0].axes[2] else { panic!("it is a hinge") };
+    axis.armature = 20.0 * 20.0 * 0.01;
+    if is_exact() {
+        let mut run = Run::of(world);
+        run.drive("motor", &[0.0, 0.0, 5.0]);
+        run.steps(100);
+        near(&[state(&run).1], &[5.0 / (1.0 + 4.0) * 0.1], 1e-9);
+    }
+}
+
+#[test]
+fn a_watchdog_holds_lets_go_or_brakes() {
+    for (action, name) in [(OnTimeout::Hold, "hold"), (OnTimeout::Zero, "zero"), (OnTimeout::Brake, "brake")] {
+        let watchdog = Watchdog { timeout_s: 0.1, action };
+        let mut run = Run::of(with(wheel(Law::Velocity), None, Some(watchdog)));
+        run.steps(500);
+        assert!(run.told(EventKind::Watchdog).is_empty(), "before the first command there is nothing to miss");
+        run.drive("motor", &[0.0, 0.0, 1e4, 0.0, 0.0, 2.0]);
+        run.steps(60);
+        run.drive("motor", &[0.0, 0.0, 1e4, 0.0, 0.0, 2.0]);
+        run.steps(100);
+        assert!(run.told(EventKind::Watchdog).is_empty(), "the second command counts anew");
+        let (place, rate) = state(&run);
+        near(&[rate], &[2.0], 1e-6);
+        run.steps(1);
+        assert_eq!(
+            run.told(EventKind::Watchdog),
+            [(660, "robot/motor", &*format!("no command for 0.1 s: {name}"), Some(0.1))]
+        );
+        run.steps(999);
+        let (end, rate) = state(&run);
+        match action {
+            OnTimeout::Hold => near(&[end, rate], &[place, 0.0], 1e-6),
+            OnTimeout::Zero => near(&[end, rate], &[place + 2.0, 2.0], 1e-6),
+            OnTimeout::Brake => {
+                near(&[rate], &[0.0], 1e-6);
+                assert!(end > place && end < place + 0.02, "it comes to rest soon after {place}, at {end}");
+            }
+        }
+        run.drive("motor", &[0.0, 0.0, 1e4, 0.0, 0.0, -1.0]);
+        run.steps(50);
+        near(&[state(&run).1], &[-1.0], 1e-6);
+        assert_eq!(run.told(EventKind::Watchdog).len(), 1);
+    }
+}

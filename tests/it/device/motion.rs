@@ -1,0 +1,164 @@
+//! Sensors of motion. A body that rests on the ground is pushed up by it: an accelerometer reads +g upwards, although nothing
+//! moves. In free fall nothing pushes: it reads 0, although everything moves. What spins reads the centripetal acceleration
+//! of its place.
+
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
+
+use bevy_math::{DQuat, DVec3};
+use simpartner::{
+    model::{Frame, GeographicOrigin, Measures, Pose, Sensor},
+    signal::BodyId,
+};
+
+use super::{H, Run, cube_at, device, is_exact, near, pose};
+use crate::scene::{G, with_plane};
+
+const CUBE: BodyId = BodyId::new(0);
+
+fn on(at: DVec3, rotation: DQuat, measures: Measures) -> Sensor {
+    Sensor::on(CUBE, pose(at, rotation), measures)
+}
+
+#[test]
+fn at_rest_an_accelerometer_reads_g_upwards_whatever_way_it_is_mounted() {
+    let mut world = with_plane(cube_at(0.5), 1.0);
+    let sideways = DQuat::from_rotation_z(FRAC_PI_2);
+    world.devices = vec![
+        device("level", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Acceleration)),
+        device("sideways", on(DVec3::new(0.3, 0.2, 0.1), sideways, Measures::Acceleration)),
+        device("velocity", on(DVec3::ONE, DQuat::IDENTITY, Measures::Velocity(Frame::World))),
+        device("gyroscope", on(DVec3::ZERO, sideways, Measures::AngularVelocity)),
+        device("imu", on(DVec3::ZERO, sideways, Measures::Inertial)),
+    ];
+    let mut run = Run::of(world);
+    // Before the first step it reads as if its velocity were constant.
+    near(&run.read("sideways"), &[G, 0.0, 0.0], 1e-12);
+    run.steps(2000);
+    let tolerance = if is_exact() { 1e-9 } else { 1e-2 };
+    near(&run.read("level"), &[0.0, G, 0.0], tolerance);
+    // Turned by a quarter about z, its x axis is where y was.
+    near(&run.read("sideways"), &[G, 0.0, 0.0], tolerance);
+    near(&run.read("velocity"), &[0.0; 6], tolerance);
+    near(&run.read("gyroscope"), &[0.0; 3], tolerance);
+    let half = std::f64::consts::FRAC_1_SQRT_2;
+    near(&run.read("imu"), &[0.0, 0.0, half, half, 0.0, 0.0, 0.0, G, 0.0, 0.0], tolerance);
+}
+
+/// In free fall v = -g t in the engine's own arithmetic, a sum of equal parts: n roundings at most.
+#[test]
+fn in_free_fall_an_accelerometer_reads_nothing() {
+    let mut world = cube_at(100.0);
+    world.devices = vec![
+        device("accelerometer", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Acceleration)),
+        device("velocity", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Velocity(Frame::World))),
+        device("position", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Position)),
+        device("imu", on(DVec3::new(0.2, 0.0, 0.0), DQuat::IDENTITY, Measures::Inertial)),
+        device("contact", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Contact(Frame::World))),
+        device("bumper", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Bump { threshold: 1.0 })),
+    ];
+    let mut run = Run::of(world);
+    run.steps(1000);
+    near(&run.read("accelerometer"), &[0.0; 3], 1e-9);
+    near(&run.read("velocity"), &[0.0, -G, 0.0, 0.0, 0.0, 0.0], 1e-11);
+    near(&run.read("imu"), &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], 1e-9);
+    near(&run.read("contact"), &[0.0; 6], 0.0);
+    near(&run.read("bumper"), &[0.0; 2], 0.0);
+    assert_eq!(run.read("position"), run.physics()[..3]);
+    if is_exact() {
+        near(&run.read("position"), &[0.0, 100.0 - G / 2.0, 0.0], 1e-10);
+    }
+}
+
+/// A falling cube spins about y at 10 rad/s; a place 0.5 m from its middle is drawn inwards with omega² r = 50 m/s². The mean
+/// over a step is shorter by (omega h)² / 24, which is 4e-6.
+#[test]
+fn on_a_spinning_body_a_place_off_the_axis_feels_its_centripetal_acceleration() {
+    let (omega, arm) = (10.0, 0.5);
+    let mut world = cube_at(100.0);
+    world.bodies[0].angular_velocity = DVec3::new(0.0, omega, 0.0);
+    let rim = DVec3::new(arm, 0.0, 0.0);
+    world.devices = vec![
+        device("middle", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Acceleration)),
+        device("rim", on(rim, DQuat::IDENTITY, Measures::Acceleration)),
+        device("inSensor", on(rim, DQuat::IDENTITY, Measures::Velocity(Frame::Sensor))),
+        device("tilted", on(rim, DQuat::from_rotation_x(FRAC_PI_2), Measures::AngularVelocity)),
+        device("pose", on(rim, DQuat::IDENTITY, Measures::Pose)),
+    ];
+    let mut run = Run::of(world);
+    run.steps(100);
+    near(&run.read("middle"), &[0.0; 3], 1e-8);
+    let share = 1.0 - (omega * H).powi(2) / 24.0;
+    let tolerance = if is_exact() { 1e-6 } else { 0.1 };
+    near(&run.read("rim"), &[-omega * omega * arm * share, 0.0, 0.0], tolerance);
+    // y cross x is -z: the rim moves backwards along its own z axis, and the whole falls.
+    near(&run.read("inSensor"), &[0.0, -G * 0.1, -omega * arm, 0.0, omega, 0.0], 1e-6);
+    // A sensor turned by a quarter about x has its -z axis where y was.
+    near(&run.read("tilted"), &[0.0, 0.0, -omega], 1e-9);
+    let turned = omega * 100.0 * H;
+    let read = run.read("pose");
+    near(&[read[0], read[2]], &[arm * turned.cos(), -arm * turned.sin()], 1e-4);
+    near(&read[3..], &[0.0, (turned / 2.0).sin(), 0.0, (turned / 2.0).cos()], 1e-4);
+}
+
+/// Geodetic coordinates in degrees to earth-centred ones, WGS84, exactly.
+fn earth_centred(latitude: f64, longitude: f64, altitude: f64) -> DVec3 {
+    let (a, f) = (6_378_137.0, 1.0 / 298.257_223_563);
+    let (phi, lambda) = (latitude.to_radians(), longitude.to_radians());
+    let e2: f64 = f * (2.0 - f);
+    let n = a / (1.0 - e2 * phi.sin().powi(2)).sqrt();
+    let across = (n + altitude) * phi.cos();
+    DVec3::new(across * lambda.cos(), across * lambda.sin(), (n * (1.0 - e2) + altitude) * phi.sin())
+}
+
+/// The plane that touches the earth leaves it by d² / 2 R, which is 2 mm at 160 m.
+#[test]
+fn a_gnss_sensor_tells_the_place_on_the_ellipsoid() {
+    let origin = GeographicOrigin {
+        latitude: 60.18f64.to_radians(),
+        longitude: 24.82f64.to_radians(),
+        altitude: 30.0,
+        heading: 0.5,
+    };
+    let (latitude, longitude) = (60.18f64, 24.82f64);
+    let mut world = cube_at(4.0);
+    (world.bodies[0].pose.translation.x, world.bodies[0].pose.translation.z) = (120.0, -100.0);
+    world.geographic_origin = origin;
+    world.devices = vec![device("gnss", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Geographic))];
+    let run = Run::of(world);
+    let read = run.read("gnss");
+    let (phi, lambda) = (latitude.to_radians(), longitude.to_radians());
+    let east = DVec3::new(-lambda.sin(), lambda.cos(), 0.0);
+    let north = DVec3::new(-phi.sin() * lambda.cos(), -phi.sin() * lambda.sin(), phi.cos());
+    let up = DVec3::new(phi.cos() * lambda.cos(), phi.cos() * lambda.sin(), phi.sin());
+    // The world's x axis points 0.5 rad from north towards east, its z axis a quarter further.
+    let (x, z) = (north * 0.5f64.cos() + east * 0.5f64.sin(), east * 0.5f64.cos() - north * 0.5f64.sin());
+    let expected = earth_centred(latitude, longitude, 30.0) + x * 120.0 + up * 4.0 + z * -100.0;
+    let off = earth_centred(read[0], read[1], read[2]).distance(expected);
+    assert!(off < 4e-3, "{off} m off at {read:?}");
+}
+
+#[test]
+fn a_compass_counts_clockwise_from_the_worlds_x_axis() {
+    for (turn, world_heading, expected) in [
+        (0.0, 0.0, FRAC_PI_2),
+        (0.4, 0.0, FRAC_PI_2 - 0.4),
+        (PI, 0.0, 1.5 * PI),
+        (0.0, 0.3, FRAC_PI_2 + 0.3),
+        (2.0, 0.0, FRAC_PI_2 - 2.0 + TAU),
+    ] {
+        let mut world = cube_at(1.0);
+        world.bodies[0].pose.rotation = DQuat::from_rotation_y(turn);
+        world.geographic_origin.heading = world_heading;
+        let up = DQuat::from_rotation_x(-FRAC_PI_2);
+        world.devices = vec![
+            device("compass", Sensor::on(CUBE, Pose::IDENTITY, Measures::Heading)),
+            device("upwards", on(DVec3::ZERO, up, Measures::Heading)),
+        ];
+        let run = Run::of(world);
+        let read = run.read("compass");
+        near(&read[..1], &[expected], 1e-12);
+        // North seen from the sensor: so far from its z axis, and on the left of it, which is +x.
+        near(&read[1..], &[expected.sin(), 0.0, expected.cos()], 1e-12);
+        assert_eq!(run.read("upwards")[0], 0.0);
+    }
+}

@@ -1,0 +1,210 @@
+//! Sensors of what is around: rays, contacts, and joints, which transmit what carries the rest.
+
+use std::{f64::consts::FRAC_PI_2, sync::Arc};
+
+use bevy_math::{DQuat, DVec3};
+use simpartner::{
+    model::{DeviceSpec, Frame, JointKind, Measures, Noise, OnTimeout, Pose, Scanner, Sensor, Watchdog, World},
+    physics::{EngineKind, Settings},
+    signal::{BodyId, DeviceKind, JointId, Timestep},
+    sim::Simulation,
+    xml,
+};
+
+use super::{Run, cube_at, device, is_exact, near, pose};
+use crate::scene::{self, G, as_robot, body, cube, joint, with_plane};
+
+const CUBE: BodyId = BodyId::new(0);
+
+#[test]
+fn a_distance_sensor_is_a_scanner_of_one_ray() {
+    let mut world = with_plane(cube_at(3.0), 1.0);
+    let down = pose(DVec3::new(0.0, -0.5, 0.0), DQuat::from_rotation_x(FRAC_PI_2));
+    world.devices = vec![
+        device("far", Sensor::on(CUBE, down, Measures::Distance { range: 10.0 })),
+        device("short", Sensor::on(CUBE, down, Measures::Distance { range: 2.0 })),
+        device("level", Sensor::on(CUBE, Pose::IDENTITY, Measures::Distance { range: 7.0 })),
+    ];
+    let run = Run::of(world);
+    near(&[run.read("far")[0], run.read("short")[0], run.read("level")[0]], &[2.5, 2.0, 7.0], 1e-9);
+}
+
+/// 2 m above the ground, a fan tilted down by e meets it after 2 / sin e along its middle; a ray at the azimuth a in the same
+/// fan has the same fall, and so the same length. Fans that do not point down read the range.
+#[test]
+fn a_scanner_of_several_layers_looks_over_and_under() {
+    let mut world = with_plane(cube_at(2.0), 1.0);
+    let scanner = Scanner { rays: 5, half_angle: 0.6, layers: 3, vertical_half_angle: 0.4, range: 20.0 };
+    world.devices = vec![device("scanner", Sensor::on(CUBE, Pose::IDENTITY, Measures::Scan(scanner)))];
+    let run = Run::of(world);
+    let read = run.read("scanner");
+    near(&read[..5], &[2.0 / 0.4f64.sin(); 5], 1e-9);
+    near(&read[5..], &[20.0; 10], 0.0);
+    let fields = &run.simulation.layout().devices()[0].fields;
+    assert_eq!(
+        (fields[0].name.as_str(), fields[14].name.as_str(), fields[14].highest),
+        ("distance_1_1", "distance_3_5", 20.0)
+    );
+}
+
+#[test]
+fn contact_and_bumper_feel_the_weight() {
+    let mut world = with_plane(cube_at(0.5), 1.0);
+    let weight = 2.0 * G;
+    let turned = pose(DVec3::ZERO, DQuat::from_rotation_z(FRAC_PI_2));
+    world.devices = vec![
+        device("contact", Sensor::on(CUBE, Pose::IDENTITY, Measures::Contact(Frame::World))),
+        device("turned", Sensor::on(CUBE, turned, Measures::Contact(Frame::Sensor))),
+        device("light", Sensor::on(CUBE, Pose::IDENTITY, Measures::Bump { threshold: 19.0 })),
+        device("heavy", Sensor::on(CUBE, Pose::IDENTITY, Measures::Bump { threshold: 20.0 })),
+    ];
+    let mut run = Run::of(world);
+    assert_eq!(run.read("light"), [0.0, 0.0]);
+    run.steps(2000);
+    let tolerance = if is_exact() { 1e-9 } else { 1e-2 };
+    near(&run.read("contact"), &[0.0, weight, 0.0, 0.0, 0.0, 0.0], tolerance);
+    near(&run.read("turned"), &[weight, 0.0, 0.0, 0.0, 0.0, 0.0], tolerance);
+    near(&run.read("light"), &[1.0, weight], tolerance);
+    near(&run.read("heavy"), &[0.0, weight], tolerance);
+}
+
+/// An arm of 3 kg that sticks out by 0.5 m from a post, held by what `kind` of joint, its own axes turned by a quarter about y.
+fn post_and_arm(kind: JointKind) -> World {
+    let mut world = scene::world();
+    world.bodies.push(body("post", 1.0, cube(0.1), DVec3::new(0.0, 2.0, 0.0)));
+    world.bodies[0].fixed = true;
+    let mut arm = body("arm", 3.0, cube(0.2), DVec3::new(0.5, 2.0, 0.0));
+    arm.pose.rotation = DQuat::from_rotation_y(FRAC_PI_2);
+    world.bodies.push(arm);
+    world.joints.push(joint("shoulder", kind, 0, 1, DVec3::new(0.0, 2.0, 0.0)));
+    as_robot(world)
+}
+
+#[test]
+fn a_joint_carries_what_hangs_on_it() {
+    let mut world = post_and_arm(JointKind::Fixed);
+    // A vane on the post, so that there is something that moves.
+    world.bodies.push(body("vane", 0.1, cube(0.1), DVec3::new(-0.5, 2.0, 0.0)));
+    world.joints.push(joint("pin", JointKind::Hinge, 0, 2, DVec3::new(-0.4, 2.0, 0.0)));
+    let mut world = as_robot(world);
+    let cell = |frame| Sensor::of(JointId::new(0), Measures::JointLoad(frame));
+    world.devices = vec![
+        device("world", cell(Frame::World)),
+        device("parent", cell(Frame::Parent)),
+        device("child", cell(Frame::Child)),
+    ];
+    let rapier = Settings { engine: EngineKind::Rapier, ..Settings::default() };
+    let refusal = Simulation::new(Arc::new(world.clone()), Timestep::MILLISECOND, rapier).err().unwrap();
+    assert_eq!(
+        refusal.to_string(),
+        "robot.xml:7: the engine 'rapier' does not tell what a joint transmits, so ForceTorqueSensor 'world' has nothing to \
+         read; use physics.engine = \"dynamics\""
+    );
+    if is_exact() {
+        let mut run = Run::of(world);
+        run.steps(10);
+        let (weight, torque) = (3.0 * G, 3.0 * G * 0.5);
+        near(&run.read("world"), &[0.0, weight, 0.0, 0.0, 0.0, torque], 1e-9);
+        assert_eq!(run.read("parent"), run.read("world"));
+        // The arm's own x axis is where -z was, so the torque about z is one about its -x.
+        near(&run.read("child"), &[0.0, weight, 0.0, -torque, 0.0, 0.0], 1e-9);
+    }
+}
+
+/// The arm swings: the first step from rest brings m g r / I about the axle, I = m a² / 6 + m r².
+#[test]
+fn an_encoder_tells_the_angle_and_its_rate() {
+    let mut world = post_and_arm(JointKind::Hinge);
+    world.devices = vec![device("encoder", Sensor::of(JointId::new(0), Measures::JointState))];
+    let mut run = Run::of(world);
+    assert_eq!(run.read("encoder"), [0.0; 6]);
+    run.steps(1);
+    let acceleration = -3.0 * G * 0.5 / (3.0 * 0.04 / 6.0 + 3.0 * 0.25);
+    let read = run.read("encoder");
+    near(&[read[5]], &[acceleration * 1e-3], 1e-7);
+    run.steps(400);
+    let joint = &run.record.values[run.simulation.layout().joint(JointId::new(0))];
+    assert_eq!(run.read("encoder"), joint[3..9]);
+    assert!(joint[5] < -0.5, "it swings down: {joint:?}");
+}
+
+/// One sensor of every type on a robot that drives: not a bit of bodies and joints changes.
+#[test]
+fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
+    let world = xml::read_world(concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/flat.xml").as_ref()).unwrap();
+    let mut watched = world.clone();
+    let body = world.body_named(Some(simpartner::signal::RobotId::new(0)), "FrontChassis").unwrap();
+    let on = |measures| Sensor { latency_s: 0.005, dropout: 0.2, ..Sensor::on(body, Pose::IDENTITY, measures) };
+    let mut sensors = vec![
+        on(Measures::Position),
+        on(Measures::Pose),
+        on(Measures::Velocity(Frame::Sensor)),
+        on(Measures::Acceleration),
+        on(Measures::AngularVelocity),
+        on(Measures::Inertial),
+        on(Measures::Geographic),
+        on(Measures::Heading),
+        on(Measures::Distance { range: 5.0 }),
+        on(Measures::Scan(Scanner { layers: 2, vertical_half_angle: 0.1, ..Scanner::default() })),
+        on(Measures::Contact(Frame::World)),
+        on(Measures::Bump { threshold: 1.0 }),
+        Sensor::of(JointId::new(0), Measures::JointState),
+    ];
+    if is_exact() {
+        sensors.push(Sensor::of(JointId::new(0), Measures::JointLoad(Frame::Child)));
+    }
+    watched.devices.splice(0..0, sensors.into_iter().enumerate().map(|(i, sensor)| device(&format!("s{i}"), sensor)));
+    let drive = |world: World| {
+        let mut run = Run::of(world);
+        for step in 0..300 {
+            if step == 20 {
+                run.drive("WheelMotor1", &[1000.0, 1000.0, 100.0, 0.0, 0.0, 2.0]);
+            }
+            run.steps(1);
+        }
+        run.physics().iter().map(|value| value.to_bits()).collect::<Vec<u64>>()
+    };
+    assert_eq!(drive(watched), drive(world));
+}
+
+/// The shipped example has one of every kind. What its file says of noise, motor and watchdog is in the model, and it runs.
+#[test]
+fn the_example_has_one_of_every_kind() {
+    let mut world = xml::read_world(concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/square.xml").as_ref()).unwrap();
+    for kind in DeviceKind::ALL {
+        assert!(world.devices.iter().any(|device| device.spec.kind() == kind), "no {kind}");
+    }
+    let named = |name: &str| world.devices.iter().find(|device| device.name == name).unwrap();
+    let DeviceSpec::Sensor(imu) = &named("Imu").spec else { panic!("the IMU is a sensor") };
+    let spin = Noise { standard_deviation: 0.002, bias: 0.001, drift: 0.0001, quantisation: 0.0005 };
+    assert_eq!(
+        imu.noise,
+        [Noise::default(), spin, Noise { standard_deviation: 0.02, bias: -0.05, ..Noise::default() }]
+    );
+    assert_eq!((imu.rate_hz, imu.latency_s, imu.dropout), (Some(200.0), 0.005, 0.0));
+    let DeviceSpec::Actuator(motor) = &named("NeckMotor").spec else { panic!("the motor is an actuator") };
+    let limits = motor.motor.unwrap();
+    near(&[limits.stall_effort, limits.no_load_rate, limits.efficiency], &[25.0, 6.0, 0.8], 1e-12);
+    assert_eq!(motor.watchdog, Some(Watchdog { timeout_s: 0.5, action: OnTimeout::Brake }));
+    // Rotor and friction are the joint's from then on.
+    let axis = *world.joint(motor.joint).axes[2].free().unwrap();
+    near(&[axis.armature, axis.friction], &[2500.0 * 2e-5, 50.0 * 0.004], 1e-12);
+    assert!((world.geographic_origin.latitude.to_degrees() - 60.1867).abs() < 1e-12);
+    if is_exact() {
+        let mut run = Run::of(world);
+        run.steps(1000);
+        let fields = run.simulation.layout().devices().iter().map(|info| info.fields.len()).sum::<usize>();
+        let devices = &run.record.values[run.record.values.len() - fields..];
+        assert!(devices.iter().all(|value| value.is_finite()));
+        // All weigh 15 kg together; the wall stands 8 m ahead, its face 7.9, the sensor 0.5 ahead of the middle.
+        near(&run.read("Contact")[..3], &[0.0, 15.0 * G, 0.0], 1e-6);
+        assert_eq!(run.read("Distance"), [4.0]);
+        near(&run.read("Scanner")[90..91], &[7.9], 1e-3);
+    } else {
+        // The second engine lacks what the example has, and says so.
+        world.devices.retain(|device| device.spec.kind() != DeviceKind::ForceTorqueSensor);
+        let built = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings());
+        let refusal = built.err().unwrap().to_string();
+        assert!(refusal.contains("instruments.xml:"), "{refusal}");
+    }
+}
