@@ -23,7 +23,7 @@ fn write_page(verification: &Verification, out: &mut String) -> std::fmt::Result
     let (passed, all) = verification.score();
     let engine = &verification.engine;
     write!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")?;
-    write!(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")?;
+    writeln!(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")?;
     write!(out, "<title>SimPartner: verification</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n")?;
     write!(
         out,
@@ -31,7 +31,7 @@ fn write_page(verification: &Verification, out: &mut String) -> std::fmt::Result
         escape(engine.name),
         escape(engine.version)
     )?;
-    write!(out, "<span class=\"quiet\">{}</span></p>\n", escape(engine.features))?;
+    writeln!(out, "<span class=\"quiet\">{}</span></p>", escape(engine.features))?;
     write!(out, "<p class=\"score\"><b>{passed}</b> of {all} figures within tolerance")?;
     if passed < all {
         write!(out, ", <b class=\"miss\">{} missed</b>", all - passed)?;
@@ -80,11 +80,11 @@ fn write_case(report: &Report, out: &mut String) -> std::fmt::Result {
         write_row(row, out)?;
     }
     writeln!(out, "</tbody></table></div>")?;
-    writeln!(out, "<div class=\"plots\">")?;
-    for plot in &findings.plots {
-        writeln!(out, "<figure>{}</figure>", plot.svg())?;
+    if !findings.plots.is_empty() {
+        let figures: Vec<String> =
+            findings.plots.iter().map(|plot| format!("<figure>{}</figure>", plot.svg())).collect();
+        writeln!(out, "<div class=\"plots\">\n{}\n</div>", figures.join("\n"))?;
     }
-    writeln!(out, "</div>")?;
     for (title, text) in &findings.worlds {
         writeln!(out, "<details><summary>{}</summary><pre>{}</pre></details>", escape(title), escape(text))?;
     }

@@ -7,6 +7,8 @@ const HEIGHT: f64 = 310.0;
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 44.0;
+/// Height of a line of the legend.
+const LEGEND: f64 = 17.0;
 const BOTTOM: f64 = 50.0;
 /// More points than this to a line nobody can tell apart.
 const POINTS: usize = 600;
@@ -120,54 +122,71 @@ impl Plot {
     }
 
     fn write(&self, across: &Axis, up: &Axis, out: &mut String) -> std::fmt::Result {
-        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        let legend = self.legend();
+        // The legend takes as many lines as it needs, and the plot moves down by them.
+        let more = LEGEND * legend.last().map_or(0.0, |(_, line)| *line as f64);
+        let (right, top, bottom) = (WIDTH - RIGHT, TOP + more, HEIGHT + more - BOTTOM);
         let place =
-            |(x, y): (f64, f64)| (LEFT + across.share(x) * (right - LEFT), bottom - up.share(y) * (bottom - TOP));
-        write!(
-            out,
-            r#"<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">"#,
-            escape(&self.title)
-        )?;
-        write!(out, r#"<text class="title" x="{LEFT}" y="15">{}</text>"#, escape(&self.title))?;
+            |(x, y): (f64, f64)| (LEFT + across.share(x) * (right - LEFT), bottom - up.share(y) * (bottom - top));
+        let title = escape(&self.title);
+        write!(out, r#"<svg class="plot" viewBox="0 0 {WIDTH} {}" role="img" aria-label="{title}">"#, HEIGHT + more)?;
+        write!(out, r#"<text class="title" x="{LEFT}" y="15">{title}</text>"#)?;
         for tick in up.ticks(6) {
             let y = place((across.low, tick)).1;
             write!(out, r#"<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1}" y2="{y:.1}"/>"#)?;
+            let label = up.label(tick);
             write!(
                 out,
-                r#"<text class="tick" x="{}" y="{:.1}" text-anchor="end">{}</text>"#,
+                r#"<text class="tick" x="{}" y="{:.1}" text-anchor="end">{label}</text>"#,
                 LEFT - 7.0,
-                y + 4.0,
-                up.label(tick)
+                y + 4.0
             )?;
         }
         for tick in across.ticks(9) {
             let x = place((tick, up.low)).0;
-            write!(out, r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{TOP}" y2="{bottom}"/>"#)?;
-            write!(
-                out,
-                r#"<text class="tick" x="{x:.1}" y="{}" text-anchor="middle">{}</text>"#,
-                bottom + 17.0,
-                across.label(tick)
-            )?;
+            write!(out, r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{top}" y2="{bottom}"/>"#)?;
+            let label = across.label(tick);
+            write!(out, r#"<text class="tick" x="{x:.1}" y="{}" text-anchor="middle">{label}</text>"#, bottom + 17.0)?;
         }
-        write!(out, r#"<path class="frame" d="M{LEFT} {TOP}V{bottom}H{right}"/>"#)?;
-        let (middle, level) = ((LEFT + right) / 2.0, (TOP + bottom) / 2.0);
+        write!(out, r#"<path class="frame" d="M{LEFT} {top}V{bottom}H{right}"/>"#)?;
+        let (middle, level, x, y) = ((LEFT + right) / 2.0, (top + bottom) / 2.0, escape(&self.x), escape(&self.y));
         write!(
             out,
-            r#"<text class="axis" x="{middle}" y="{}" text-anchor="middle">{}</text>"#,
-            HEIGHT - 10.0,
-            escape(&self.x)
+            r#"<text class="axis" x="{middle}" y="{}" text-anchor="middle">{x}</text>"#,
+            bottom + BOTTOM - 10.0
         )?;
         write!(
             out,
-            r#"<text class="axis" transform="translate(14 {level}) rotate(-90)" text-anchor="middle">{}</text>"#,
-            escape(&self.y)
+            r#"<text class="axis" transform="translate(14 {level}) rotate(-90)" text-anchor="middle">{y}</text>"#
         )?;
-        for series in &self.series {
+        // Theory on top, so that it shows where it is met.
+        let (ours, theory): (Vec<_>, Vec<_>) =
+            self.series.iter().partition(|series| matches!(series.line, Line::Measured(_) | Line::Marked(_)));
+        for series in ours.into_iter().chain(theory) {
             self.write_series(series, place, out)?;
         }
-        self.write_legend(out)?;
+        for (series, (x, line)) in self.series.iter().zip(&legend) {
+            let (y, class, name) = (30.0 + LEGEND * *line as f64, class(series.line), escape(&series.name));
+            write!(out, r#"<line class="{class}" x1="{x}" x2="{}" y1="{y}" y2="{y}"/>"#, x + 24.0)?;
+            write!(out, r#"<text class="legend" x="{}" y="{}">{name}</text>"#, x + 30.0, y + 4.0)?;
+        }
         write!(out, "</svg>")
+    }
+
+    /// Where in the legend each line stands: its distance from the left, and the line of text.
+    fn legend(&self) -> Vec<(f64, usize)> {
+        let (mut x, mut line) = (LEFT, 0);
+        let each = self.series.iter().map(|series| {
+            // The mean width of a letter of this size.
+            let width = 30.0 + 6.4 * series.name.chars().count() as f64;
+            if x > LEFT && x + width > WIDTH - RIGHT {
+                (x, line) = (LEFT, line + 1);
+            }
+            let place = (x, line);
+            x += width + 18.0;
+            place
+        });
+        each.collect()
     }
 
     fn write_series(
@@ -186,17 +205,6 @@ impl Plot {
             for (x, y) in &points {
                 write!(out, r#"<circle class="{}" cx="{x:.1}" cy="{y:.1}" r="3.5"/>"#, class(series.line))?;
             }
-        }
-        Ok(())
-    }
-
-    fn write_legend(&self, out: &mut String) -> std::fmt::Result {
-        let mut x = LEFT;
-        for series in &self.series {
-            write!(out, r#"<line class="{}" x1="{x}" x2="{}" y1="30" y2="30"/>"#, class(series.line), x + 24.0)?;
-            write!(out, r#"<text class="legend" x="{}" y="34">{}</text>"#, x + 30.0, escape(&series.name))?;
-            // The mean width of a letter of this size.
-            x += 48.0 + 6.3 * series.name.chars().count() as f64;
         }
         Ok(())
     }
@@ -278,7 +286,7 @@ impl Axis {
         }
         let step = self.step(6);
         match self.low.abs().max(self.high.abs()) {
-            largest if largest >= 1e5 || largest < 1e-3 => format!("{value:.1e}"),
+            largest if !(1e-3..1e5).contains(&largest) => format!("{value:.1e}"),
             _ => format!("{value:.*}", (-step.log10().floor()).clamp(0.0, 9.0) as usize),
         }
     }
