@@ -15,4 +15,5 @@ pub mod recorder;
 pub mod server;
 pub mod signal;
 pub mod sim;
+pub mod verify;
 pub mod xml;

@@ -79,6 +79,7 @@ fn text(path: &Path, document: &Document) -> String {
     // Writing to a string cannot fail.
     let _ = match document {
         Document::Sequence(sequence) => write_sequence(path, sequence, &mut out),
+        Document::Assemblies(names) => writeln!(out, "{}: assemblies {}", path.display(), names.join(", ")),
         Document::World(world) => write_world(path, "world", world, &mut out),
         Document::Robot(world) => write_world(path, "robot", world, &mut out),
     };
@@ -147,6 +148,9 @@ fn json_of(path: &Path, document: &Document) -> Value {
             let seconds = Timestep::MILLISECOND.seconds() * timeline.steps as f64;
             return json!({ "file": path, "ok": true, "kind": "sequence", "commands": timeline.commands.len(), "seconds": seconds });
         }
+        Document::Assemblies(names) => {
+            return json!({ "file": path, "ok": true, "kind": "assemblies", "names": names });
+        }
         Document::World(world) | Document::Robot(world) => world,
     };
     let groups = groups(world).into_iter().map(|group| {
@@ -182,6 +186,9 @@ fn dot(path: &Path, document: &Document) -> String {
     let world = match document {
         Document::World(world) | Document::Robot(world) => world,
         Document::Sequence(_) => return format!("// {}: a sequence has no graph\n", path.display()),
+        Document::Assemblies(_) => {
+            return format!("// {}: assemblies have a graph once a robot places them\n", path.display());
+        }
     };
     let mut out = format!("graph {:?} {{\n  node [shape=ellipse];\n", world.name);
     for (index, robot) in world.robots.iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::{
 /// The exit codes, for `--help` and the README.
 pub const CODES: &str = "\
 Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
-            5 the physics diverged; 7 the clock fell behind and slips were to end the run; 8 a port could not be had";
+            5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had";
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub enum ExitStatus {
     Log = 4,
     /// The physics came to a state that is not sound.
     Diverged = 5,
+    /// A case of `verify` is not within its tolerance.
+    Missed = 6,
     /// The clock fell behind and the settings end the run then.
     Overrun = 7,
     /// A port could not be had.

@@ -8,6 +8,7 @@ mod exit;
 pub mod properties;
 mod run;
 mod summary;
+mod verify;
 
 use std::{
     path::{Path, PathBuf},
@@ -41,6 +42,8 @@ enum Verb {
     Check(CheckArguments),
     /// List the devices of the configured world with their ports and fields.
     Devices(DevicesArguments),
+    /// Run experiments of known outcome and set what comes of them beside theory and the thesis.
+    Verify(VerifyArguments),
     /// Print a generated file: the DTDs, the format's reference, the default properties.
     Schema {
         /// Which.
@@ -109,6 +112,28 @@ struct DevicesArguments {
     json: bool,
 }
 
+#[derive(Debug, Args)]
+struct VerifyArguments {
+    /// Name all cases, and what they test
+    #[arg(long)]
+    list: bool,
+    /// Run only this case; any number of times
+    #[arg(long = "case", value_name = "NAME")]
+    cases: Vec<String>,
+    /// Run only the cases that take a moment
+    #[arg(long)]
+    quick: bool,
+    /// The physics engine to verify [default: that of the settings]
+    #[arg(long, value_name = "dynamics|rapier")]
+    engine: Option<String>,
+    /// Print JSON, or write it into a file and print the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<Option<PathBuf>>,
+    /// Write a report with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Text,
@@ -141,6 +166,7 @@ pub fn main() -> ExitCode {
         Some(Verb::Run(arguments)) => run::run(&arguments),
         Some(Verb::Check(arguments)) => check::check(&arguments),
         Some(Verb::Devices(arguments)) => devices::devices(&arguments),
+        Some(Verb::Verify(arguments)) => verify::verify(&arguments),
         Some(Verb::Schema { what }) => schema(what),
     };
     match result {

@@ -3,6 +3,7 @@
 use bevy_math::{DMat3, DVec3};
 
 use super::{
+    frame::Frame,
     reading::{Reading, child},
     tree::Node,
 };
@@ -42,9 +43,19 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     Some(Body {
         name,
         robot: None,
-        pose: pose?,
-        linear_velocity: velocity(reading, node, "translationalVelocity", ["vx", "vy", "vz"])?,
-        angular_velocity: velocity(reading, node, "rotationalVelocity", ["omegax", "omegay", "omegaz"])?,
+        pose: node.frame.place(&pose?),
+        linear_velocity: node.frame.axis(node.frame.mirror(velocity(
+            reading,
+            node,
+            "translationalVelocity",
+            ["vx", "vy", "vz"],
+        )?)),
+        angular_velocity: node.frame.axis(node.frame.mirror_turning(velocity(
+            reading,
+            node,
+            "rotationalVelocity",
+            ["omegax", "omegay", "omegaz"],
+        )?)),
         fixed,
         mass: if fixed { mass.unwrap_or(0.0) } else { mass? },
         inertia,
@@ -77,7 +88,7 @@ pub(super) fn optional_pose(reading: &Reading, node: &Node) -> Option<Pose> {
 fn read_pose(reading: &Reading, node: &Node) -> Option<Pose> {
     let angle = |name| reading.real(node, name);
     let rpy = DVec3::new(angle("roll")?, angle("pitch")?, angle("yaw")?);
-    Some(Pose::from_xyz_rpy(vector(reading, node)?, rpy))
+    Some(node.frame.mirror_pose(&Pose::from_xyz_rpy(vector(reading, node)?, rpy)))
 }
 
 /// The attributes x, y and z.
@@ -117,7 +128,7 @@ fn read_transformation(reading: &Reading, node: &Node) -> Option<Pose> {
         reading.problem_with_help(node.offset, "T00 to T22 mirror instead of turning", "their determinant must be +1");
         return None;
     }
-    Some(Pose::from_matrix(matrix, column(3)))
+    Some(node.frame.mirror_pose(&Pose::from_matrix(matrix, column(3))))
 }
 
 fn velocity(reading: &Reading, node: &Node, tag: &str, components: [&str; 3]) -> Option<DVec3> {
@@ -132,7 +143,7 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
     let across = match given("secondFriction") {
         true => Some(CrossFriction {
             coefficient: reading.real(node, "secondFriction")?,
-            direction: friction_direction(reading.text(node, "frictionDirection")?),
+            direction: friction_direction(reading.text(node, "frictionDirection")?, &node.frame),
         }),
         false => None,
     };
@@ -156,12 +167,13 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
 }
 
 /// One of the words of the attribute: an axis, or across an axle.
-fn friction_direction(word: &str) -> FrictionDirection {
+fn friction_direction(word: &str, frame: &Frame) -> FrictionDirection {
     let axis = match word.to_ascii_lowercase().trim_start_matches("across") {
         "x" => DVec3::X,
         "y" => DVec3::Y,
         _ => DVec3::Z,
     };
+    let axis = frame.mirror(axis);
     if word.starts_with("across") { FrictionDirection::AcrossAxle(axis) } else { FrictionDirection::Along(axis) }
 }
 
@@ -191,7 +203,7 @@ fn read_shape(reading: &Reading, node: &Node) -> Option<Placed> {
         _ => Shape::Compound { parts: read_parts(reading, node)? },
     };
     if let Some(axis) = reading.text(node, "axis") {
-        pose = pose.then(&along(axis));
+        pose = pose.then(&node.frame.mirror_pose(&along(axis)));
     }
     Some(Placed { pose, shape })
 }
@@ -223,7 +235,7 @@ fn read_vertices(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
         reading.problem(node.offset, format!("<vertices> holds {} numbers, which is not three a point", numbers.len()));
         return None;
     }
-    Some(numbers.chunks_exact(3).map(DVec3::from_slice).collect())
+    Some(numbers.chunks_exact(3).map(|point| node.frame.mirror(DVec3::from_slice(point))).collect())
 }
 
 fn read_hull(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
@@ -265,8 +277,10 @@ fn read_mesh(reading: &Reading, node: &Node) -> Option<Shape> {
         reading.problem(list.offset, format!("<triangles>: expected indices from 0 to {}, got {wrong}", count - 1));
         return None;
     }
-    let triangles =
-        numbers.chunks_exact(3).map(|corner| [corner[0] as u32, corner[1] as u32, corner[2] as u32]).collect();
+    // Seen in a mirror, counter-clockwise is clockwise.
+    let (second, third) = if node.frame.is_mirrored() { (2, 1) } else { (1, 2) };
+    let triangles = numbers.chunks_exact(3);
+    let triangles = triangles.map(|corner| [corner[0] as u32, corner[second] as u32, corner[third] as u32]).collect();
     Some(Shape::TriangleMesh { vertices, triangles })
 }
 
@@ -295,5 +309,6 @@ fn read_inertia(reading: &Reading, node: &Node) -> Option<Inertia> {
         return None;
     }
     let tensor = DMat3::from_cols(DVec3::new(ixx, ixy, ixz), DVec3::new(ixy, iyy, iyz), DVec3::new(ixz, iyz, izz));
-    Some(Inertia { centre_of_mass: vector(reading, node)?, tensor })
+    let centre_of_mass = node.frame.mirror(vector(reading, node)?);
+    Some(Inertia { centre_of_mass, tensor: node.frame.mirror_tensor(&tensor) })
 }

@@ -19,10 +19,10 @@ use crate::{
 const MAX_RAYS: usize = 100_000;
 
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.
-pub(super) fn read_all(reading: &Reading, root: &Node, parts: &mut Parts) -> Vec<Device> {
+pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut Parts) -> Vec<Device> {
     let mut names = Scope::new("device");
     let mut devices: Vec<Device> = Vec::new();
-    for node in root.children.iter().filter(|child| child.name == "sensor" || child.name == "actuator") {
+    for node in nodes.iter().filter(|child| child.name == "sensor" || child.name == "actuator") {
         let spec = if node.name == "sensor" {
             sensor(reading, node, parts).map(DeviceSpec::from)
         } else {

@@ -20,7 +20,9 @@ pub struct Diagnostic {
     /// What is wrong.
     pub message: String,
     /// The line of the file; empty if there is no such line.
-    pub source_line: String,
+    pub source_line: Box<str>,
+    /// Where the assembly it stands in is placed, `path:line`, from the inside out; empty outside of assemblies.
+    pub placed_at: Box<[String]>,
     /// What would put it right, if that can be guessed.
     pub help: Option<String>,
 }
@@ -50,7 +52,8 @@ impl Diagnostic {
             line: before.matches('\n').count() + 1,
             column: text[start..offset].chars().count() + 1,
             message: message.into(),
-            source_line: source_line.to_owned(),
+            source_line: source_line.into(),
+            placed_at: Box::default(),
             help: None,
         }
     }
@@ -66,8 +69,13 @@ impl Diagnostics {
     /// Problems beyond this number are only counted.
     pub const SHOWN: usize = 50;
 
-    /// Adds a problem.
+    /// Adds a problem. What an assembly has wrong is told once, however often it is placed.
     pub fn push(&mut self, problem: Diagnostic) {
+        let place = |one: &Diagnostic| (one.line, one.column);
+        let same = |one: &&Diagnostic| place(one) == place(&problem) && one.path == problem.path;
+        if self.problems.iter().filter(same).any(|one| one.message == problem.message) {
+            return;
+        }
         if self.problems.len() < Self::SHOWN {
             self.problems.push(problem);
         } else {
@@ -91,7 +99,7 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}:{}:{}: {}", self.path, self.line, self.column, self.message)?;
         if self.source_line.is_empty() {
-            return self.help.iter().try_for_each(|help| writeln!(formatter, "help: {help}"));
+            return self.write_notes(formatter);
         }
         // Of a long line only the part around the place is shown.
         let skipped = (self.column - 1).saturating_sub(SHOWN_BEFORE);
@@ -99,6 +107,13 @@ impl fmt::Display for Diagnostic {
         // Tabs stay tabs, so that the caret stands under its character whatever a terminal makes of them.
         let indent = shown.chars().take(self.column - 1 - skipped).map(|c| if c == '\t' { '\t' } else { ' ' });
         writeln!(formatter, "  {shown}\n  {}^", indent.collect::<String>())?;
+        self.write_notes(formatter)
+    }
+}
+
+impl Diagnostic {
+    fn write_notes(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.placed_at.iter().try_for_each(|place| writeln!(formatter, "placed at {place}"))?;
         self.help.iter().try_for_each(|help| writeln!(formatter, "help: {help}"))
     }
 }
@@ -134,9 +149,16 @@ mod tests {
     }
 
     #[test]
+    fn the_same_problem_is_told_once() {
+        let mut all = Diagnostics::default();
+        (0..2).for_each(|_| all.push(Diagnostic::at("f.xml", "x", 0, "no")));
+        assert_eq!(all.problems.len(), 1);
+    }
+
+    #[test]
     fn problems_beyond_the_cap_are_counted() {
         let mut all = Diagnostics::default();
-        (0..53).for_each(|_| all.push(Diagnostic::at("f.xml", "x", 0, "no")));
+        (0..53).for_each(|count| all.push(Diagnostic::at("f.xml", "x", 0, format!("no {count}"))));
         assert_eq!((all.problems.len(), all.more), (50, 3));
         assert!(all.to_string().ends_with("and 3 more\n"));
     }

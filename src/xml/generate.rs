@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::schema::{Attribute, Content, ELEMENTS, Element, Kind, Occurs, Presence, ROBOT, SEQUENCE, WORLD};
+use super::schema::{
+    ASSEMBLIES, Attribute, Content, ELEMENTS, Element, Kind, Occurs, Presence, ROBOT, SEQUENCE, WORLD,
+};
 use crate::signal::{DeviceKind, Quantity, Seat};
 
 /// `worlds/world.dtd`
@@ -20,9 +22,10 @@ pub fn sequence_dtd() -> String {
     dtd(SEQUENCE)
 }
 
-/// The elements that a file with this root may hold, in the table's order.
+/// The elements that a file with this root may hold, in the table's order. A robot's file may be one of assemblies.
 fn elements_below(root: &str) -> Vec<&'static Element> {
     let mut found = vec![Element::by_id(root)];
+    found.extend((root == ROBOT).then(|| Element::by_id(ASSEMBLIES)));
     let mut next = 0;
     while let Some(element) = found.get(next) {
         for child in element.children() {

@@ -38,7 +38,7 @@ pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body
         return None;
     }
     let anchor = match child(node, "anchor") {
-        Some(anchor) => vector(reading, anchor)?,
+        Some(anchor) => node.frame.point(vector(reading, anchor)?),
         None => bodies.get(child_body.index())?.pose.translation,
     };
     Some(Joint {
@@ -80,12 +80,12 @@ fn read_frame(reading: &Reading, node: &Node, kind: JointKind) -> Option<DQuat> 
 }
 
 fn direction(reading: &Reading, node: &Node, tag: &str, default: DVec3) -> Option<DVec3> {
-    let Some(axis) = child(node, tag) else { return Some(default) };
+    let Some(axis) = child(node, tag) else { return Some(node.frame.axis(default)) };
     let direction = vector(reading, axis)?.try_normalize();
     if direction.is_none() {
         reading.problem(axis.offset, format!("<{tag}> has no direction"));
     }
-    direction
+    direction.map(|direction| node.frame.axis(direction))
 }
 
 /// A right-handed frame with this third axis, its first axis as the schema's table says.

@@ -4,13 +4,16 @@
 //! problems of a file are told at once, each with its place, and nothing is half loaded. The room knows nothing of physics
 //! engines, running devices and sockets. Start at [`read_world`], then `schema`.
 
+mod assembly;
 mod body;
 mod device;
 mod diagnostic;
 mod files;
+mod frame;
 mod generate;
 mod heightfield;
 mod joint;
+mod origin;
 mod parts;
 mod reading;
 mod robot;
@@ -26,9 +29,9 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
 
 use crate::model::{Pose, Sequence, SourceFile, World};
-use reading::Reading;
+use reading::{Placeholders, Reading};
 use robot::Placement;
-use schema::{Element, ROBOT, SEQUENCE, WORLD};
+use schema::{ASSEMBLIES, Element, ROBOT, SEQUENCE, WORLD};
 use tree::{Attribute, Node};
 
 /// What a file holds.
@@ -38,6 +41,8 @@ pub enum Document {
     World(World),
     /// A robot, alone at the origin of an empty world.
     Robot(World),
+    /// The names of assemblies for robots to include.
+    Assemblies(Vec<String>),
     /// A sequence of commands.
     Sequence(Sequence),
 }
@@ -49,7 +54,7 @@ pub enum Document {
 pub fn read_world(path: &Path) -> Result<World, Diagnostics> {
     match read_as(path, Some(WORLD))? {
         Document::World(world) | Document::Robot(world) => Ok(world),
-        Document::Sequence(_) => unreachable!("a world was asked for"),
+        Document::Sequence(_) | Document::Assemblies(_) => unreachable!("a world was asked for"),
     }
 }
 
@@ -60,11 +65,11 @@ pub fn read_world(path: &Path) -> Result<World, Diagnostics> {
 pub fn read_sequence(path: &Path) -> Result<Sequence, Diagnostics> {
     match read_as(path, Some(SEQUENCE))? {
         Document::Sequence(sequence) => Ok(sequence),
-        Document::World(_) | Document::Robot(_) => unreachable!("a sequence was asked for"),
+        _ => unreachable!("a sequence was asked for"),
     }
 }
 
-/// Reads a file of any of the three kinds.
+/// Reads a file of any kind.
 ///
 /// # Errors
 /// All problems of the file and of those it names.
@@ -90,16 +95,21 @@ fn read_root(path: &str, text: &str, wanted: Option<&str>) -> Result<Document, D
     let problems = RefCell::default();
     let reading = Reading::new(path, text, &problems);
     let mut root = single_root(&reading, tree::parse(path, text).map_err(Diagnostics::from)?)?;
-    let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, SEQUENCE], |wanted| vec![wanted]);
+    let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, ASSEMBLIES, SEQUENCE], |wanted| vec![wanted]);
     if !expected.contains(&root.name.as_str()) {
         let message = format!("expected <{}>, got <{}>", expected.join(">, <"), root.name);
         return Err(Diagnostic::at(path, text, root.offset, message).into());
     }
     // The roots' ids are their tags.
     let element = Element::by_id(&root.name);
-    reading.check(&mut root, element);
+    let placeholders = match element.id {
+        ROBOT | ASSEMBLIES => Placeholders::Allowed,
+        _ => Placeholders::Unknown,
+    };
+    reading.check(&mut root, element, placeholders);
     let document = match root.name.as_str() {
         ROBOT => read_robot_alone(&reading, &root).map(Document::Robot),
+        ASSEMBLIES => Some(Document::Assemblies(assembly::names(&reading, &root))),
         SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
         _ => Some(Document::World(world::read(&reading, &root))),
     };
@@ -112,10 +122,11 @@ fn read_root(path: &str, text: &str, wanted: Option<&str>) -> Result<Document, D
 
 fn read_robot_alone(reading: &Reading, root: &Node) -> Option<World> {
     let draft = robot::read(reading, root)?;
+    let own = SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() };
     let mut world = World {
         name: draft.model.clone(),
         gravity: world::GRAVITY,
-        sources: vec![SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() }],
+        sources: [own].into_iter().chain(draft.sources.iter().cloned()).collect(),
         ..World::default()
     };
     let placement = Placement { name: draft.model.clone(), pose: Pose::IDENTITY, port_offset: 0 };

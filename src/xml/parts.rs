@@ -16,8 +16,8 @@ pub(super) struct Parts {
     pub(super) complete: bool,
 }
 
-/// Reads all bodies (elements of this name) and joints below a root.
-pub(super) fn read(reading: &Reading, root: &Node, body_tag: &str) -> Parts {
+/// Reads all bodies (elements of this name) and joints among the nodes.
+pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
     let mut parts = Parts {
         bodies: Vec::new(),
         joints: Vec::new(),
@@ -25,7 +25,7 @@ pub(super) fn read(reading: &Reading, root: &Node, body_tag: &str) -> Parts {
         joint_names: Scope::new("joint"),
         complete: true,
     };
-    for (count, node) in root.children.iter().filter(|child| child.name == body_tag).enumerate() {
+    for (count, node) in nodes.iter().filter(|child| child.name == body_tag).enumerate() {
         if count == MAX_BODIES {
             reading.problem(node.offset, format!("more than {MAX_BODIES} bodies"));
             parts.complete = false;
@@ -36,7 +36,7 @@ pub(super) fn read(reading: &Reading, root: &Node, body_tag: &str) -> Parts {
         parts.complete &= body.is_some();
         parts.bodies.extend(body);
     }
-    for node in root.children.iter().filter(|child| child.name == "joint") {
+    for node in nodes.iter().filter(|child| child.name == "joint") {
         let joint = joint::read(reading, node, &parts.body_names, &parts.bodies);
         parts.joint_names.define(reading, node, joint.as_ref().map(|_| parts.joints.len()));
         parts.complete &= joint.is_some();

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::{
     Diagnostic, Diagnostics,
+    origin::{Origins, Place},
     schema::{Content, Element, Kind, Occurs, Presence, read_real},
     tree::Node,
 };
@@ -13,27 +14,38 @@ use super::{
 pub(super) struct Reading<'a> {
     pub(super) path: &'a str,
     pub(super) text: &'a str,
+    /// The texts that offsets mean: the file, then what assemblies bring in.
+    pub(super) origins: Origins<'a>,
     problems: &'a RefCell<Diagnostics>,
+}
+
+/// Whether `${name}` may stand in place of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placeholders {
+    /// It may: what takes its place is checked once it has, and assemblies tell of those that nothing fills.
+    Allowed,
+    /// Nothing here would fill them.
+    Unknown,
 }
 
 impl<'a> Reading<'a> {
     pub(super) fn new(path: &'a str, text: &'a str, problems: &'a RefCell<Diagnostics>) -> Self {
-        Self { path, text, problems }
+        Self { path, text, origins: Origins::new(path, text), problems }
     }
 
     /// Another file whose problems go into the same list.
     pub(super) fn in_file<'b>(&'b self, path: &'b str, text: &'b str) -> Reading<'b> {
-        Reading { path, text, problems: self.problems }
+        Reading::new(path, text, self.problems)
     }
 
     /// Notes a problem.
     pub(super) fn problem(&self, offset: usize, message: impl Into<String>) {
-        self.push(Diagnostic::at(self.path, self.text, offset, message));
+        self.push(self.origins.diagnostic(offset, message.into()));
     }
 
     /// Notes a problem with a way to put it right.
     pub(super) fn problem_with_help(&self, offset: usize, message: impl Into<String>, help: impl Into<String>) {
-        self.push(Diagnostic::at(self.path, self.text, offset, message).with_help(help));
+        self.push(self.origins.diagnostic(offset, message.into()).with_help(help));
     }
 
     pub(super) fn push(&self, problem: Diagnostic) {
@@ -42,18 +54,22 @@ impl<'a> Reading<'a> {
 
     /// `path:line` of a node.
     pub(super) fn source(&self, node: &Node) -> String {
-        format!("{}:{}", self.path, self.line(node.offset))
+        self.origins.place(node.offset).to_string()
     }
 
-    pub(super) fn line(&self, offset: usize) -> usize {
-        self.text[..offset.min(self.text.len())].matches('\n').count() + 1
+    /// `line n`, with its path where that is another file.
+    pub(super) fn line(&self, offset: usize) -> String {
+        match self.origins.place(offset) {
+            Place { path, line } if path == self.path => format!("line {line}"),
+            elsewhere => elsewhere.to_string(),
+        }
     }
 
     /// Holds a node and all below it against the schema.
-    pub(super) fn check(&self, node: &mut Node, element: &'static Element) {
+    pub(super) fn check(&self, node: &mut Node, element: &'static Element, placeholders: Placeholders) {
         node.element = Some(element);
-        self.check_attributes(node, element);
-        self.check_content(node, element);
+        self.check_attributes(node, element, placeholders);
+        self.check_content(node, element, placeholders);
         let allowed = element.children();
         let mut counts = vec![0usize; allowed.len()];
         for index in 0..node.children.len() {
@@ -73,7 +89,7 @@ impl<'a> Reading<'a> {
             if counts[place] == 2 && allowed[place].occurs != Occurs::AnyTimes {
                 self.problem(child.offset, format!("<{}> stands in <{}> a second time", child.name, element.tag));
             }
-            self.check(&mut node.children[index], Element::by_id(allowed[place].id));
+            self.check(&mut node.children[index], Element::by_id(allowed[place].id), placeholders);
         }
         for (child, count) in allowed.iter().zip(counts) {
             if child.occurs == Occurs::Once && count == 0 {
@@ -82,7 +98,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn check_attributes(&self, node: &Node, element: &'static Element) {
+    fn check_attributes(&self, node: &Node, element: &'static Element, placeholders: Placeholders) {
         for attribute in &node.attributes {
             match element.attribute(&attribute.name) {
                 None => {
@@ -90,6 +106,7 @@ impl<'a> Reading<'a> {
                     let message = format!("<{}> has no attribute '{}'", element.tag, attribute.name);
                     self.unknown(attribute.offset, message, &attribute.name, &names);
                 }
+                Some(_) if placeholders == Placeholders::Allowed && attribute.value.contains("${") => {}
                 Some(known) => self.check_value(
                     attribute.offset,
                     &format!("attribute '{}'", known.name),
@@ -105,8 +122,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn check_content(&self, node: &Node, element: &'static Element) {
+    fn check_content(&self, node: &Node, element: &'static Element, placeholders: Placeholders) {
         match element.content {
+            Content::Value(..) if placeholders == Placeholders::Allowed && node.text.contains("${") => {}
             Content::Value(kind, _) if node.text.trim().is_empty() => {
                 self.problem(node.offset, format!("<{}> is empty: expected {}", element.tag, kind.expectation()));
             }
@@ -179,7 +197,8 @@ impl<'a> Reading<'a> {
     /// The numbers in an element's text, each with the offset it stands at. A part that is no number is a problem.
     pub(super) fn numbers(&self, node: &Node) -> Option<Vec<f64>> {
         // With entities in the text offsets within it mean nothing; then the whole text is the place.
-        let start = self.text[node.text_offset..].starts_with(node.text.trim_start()).then_some(node.text_offset);
+        let verbatim = self.origins.text_at(node.text_offset, |text| text.starts_with(node.text.trim_start()));
+        let start = verbatim.then_some(node.text_offset);
         read_numbers(node.text.trim_start())
             .map_err(|(at, part)| {
                 let place = start.map_or(node.text_offset, |start| start + at);

@@ -2,9 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::{device, parts, reading::Reading, tree::Node};
+use super::{
+    assembly::{self, Expanded},
+    device, parts,
+    reading::Reading,
+    tree::Node,
+};
 use crate::{
-    model::{Body, Device, Graph, Joint, Pose, Robot, World},
+    model::{Body, Device, Graph, Joint, Pose, Robot, SourceFile, World},
     signal::{BodyId, JointId, Port, RobotId},
 };
 
@@ -15,12 +20,15 @@ pub(super) struct Draft {
     bodies: Vec<Body>,
     joints: Vec<Joint>,
     devices: Vec<Device>,
+    /// The files that it includes.
+    pub(super) sources: Vec<SourceFile>,
 }
 
 /// Reads the root of a robot file. `None` if its name is missing; other problems leave things out.
 pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
-    let mut parts = parts::read(reading, root, "body");
-    let devices = device::read_all(reading, root, &mut parts);
+    let Expanded { members, sources } = assembly::expand(reading, root);
+    let mut parts = parts::read(reading, &members, "body");
+    let devices = device::read_all(reading, &members, &mut parts);
     if parts.complete {
         check_connected(reading, root, &parts);
     }
@@ -30,6 +38,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
         bodies: parts.bodies,
         joints: parts.joints,
         devices,
+        sources,
     })
 }
 

@@ -1,11 +1,12 @@
 //! The one table of the format: every element and attribute with its type, unit, default, occurrence and meaning. The
 //! reader's checks, the DTDs and the reference page all come from it.
 
+mod assemblies;
 mod devices;
 mod table;
 mod words;
 
-pub(super) use table::{ELEMENTS, ROBOT, SEQUENCE, WORLD};
+pub(super) use table::{ASSEMBLIES, ELEMENTS, ROBOT, SEQUENCE, WORLD};
 
 /// An element of the format.
 #[derive(Debug)]

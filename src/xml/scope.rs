@@ -12,7 +12,7 @@ use crate::signal::BodyId;
 /// the same, so that nobody is told twice.
 pub(super) struct Scope {
     noun: &'static str,
-    names: BTreeMap<String, (usize, Option<usize>)>,
+    names: BTreeMap<String, (String, Option<usize>)>,
 }
 
 impl Scope {
@@ -27,10 +27,7 @@ impl Scope {
         let line = reading.line(node.offset);
         if let Some((first, _)) = self.names.get(name) {
             let place = reading.place(node, "name");
-            reading.problem(
-                place,
-                format!("{} '{name}' is defined a second time; the first is in line {first}", self.noun),
-            );
+            reading.problem(place, format!("{} '{name}' is defined a second time; the first is in {first}", self.noun));
             return;
         }
         self.names.insert(name.to_owned(), (line, index));
@@ -44,8 +41,8 @@ impl Scope {
         let message = format!("there is no {} '{name}'", self.noun);
         match nearest(name, self.names.keys().map(String::as_str)) {
             Some(near) => {
-                let line = self.names[near].0;
-                reading.problem_with_help(offset, message, format!("did you mean '{near}', line {line}?"));
+                let place = &self.names[near].0;
+                reading.problem_with_help(offset, message, format!("did you mean '{near}', {place}?"));
             }
             None => reading.problem(offset, message),
         }

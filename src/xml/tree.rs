@@ -8,17 +8,18 @@ use quick_xml::{
     events::{Event, attributes::AttrError},
 };
 
-use super::{Diagnostic, schema::Element};
+use super::{Diagnostic, frame::Frame, schema::Element};
 
 /// The largest file, bytes.
 pub(super) const MAX_FILE: usize = 16 << 20;
 const MAX_DEPTH: usize = 64;
-const MAX_ELEMENTS: usize = 200_000;
+/// How many elements a file may hold, and a robot with all its assemblies placed.
+pub(super) const MAX_ELEMENTS: usize = 200_000;
 const MAX_ATTRIBUTES: usize = 64;
 const ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers are known";
 
 /// An element as written.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     /// Its name.
     pub(super) name: String,
@@ -34,10 +35,35 @@ pub(super) struct Node {
     pub(super) text_offset: usize,
     /// What the schema says of it, once that has been looked up.
     pub(super) element: Option<&'static Element>,
+    /// The frame it is read in; that of an assembly which has been placed, or of the file.
+    pub(super) frame: Frame,
+}
+
+impl Node {
+    /// Visits this element and all below it.
+    pub(super) fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n Self)) {
+        visit(self);
+        self.children.iter().for_each(|child| child.walk(visit));
+    }
+
+    /// The same, to change them.
+    pub(super) fn walk_mut(&mut self, visit: &mut impl FnMut(&mut Self)) {
+        visit(self);
+        self.children.iter_mut().for_each(|child| child.walk_mut(visit));
+    }
+
+    /// Moves all offsets on, into another copy of the text.
+    pub(super) fn shift(&mut self, by: usize) {
+        self.walk_mut(&mut |node| {
+            node.offset += by;
+            node.text_offset += by;
+            node.attributes.iter_mut().for_each(|attribute| attribute.offset += by);
+        });
+    }
 }
 
 /// An attribute as written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Attribute {
     pub(super) name: String,
     pub(super) value: String,

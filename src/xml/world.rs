@@ -7,7 +7,7 @@ use bevy_math::DVec3;
 use super::{
     body::{optional_pose, read_material, vector},
     files, heightfield, parts,
-    reading::{Reading, child},
+    reading::{Placeholders, Reading, child},
     robot::{self, Draft, Placement},
     schema::{Element, ROBOT},
     tree::{self, Node},
@@ -35,7 +35,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     if let Some(node) = child(root, "heightfield") {
         world.heightfield = heightfield::read(reading, node, &mut world.sources);
     }
-    let parts = parts::read(reading, root, "object");
+    let parts = parts::read(reading, &root.children, "object");
     world.bodies = parts.bodies;
     world.joints = parts.joints;
     let mut drafts = HashMap::new();
@@ -105,9 +105,15 @@ fn read_robot_file(reading: &Reading, place: usize, file: &str, sources: &mut Ve
             robot_file.problem(roots[0].offset, format!("expected a single <robot>, got <{}>", roots[0].name));
             return None;
         }
-        robot_file.check(&mut roots[0], Element::by_id(ROBOT));
+        robot_file.check(&mut roots[0], Element::by_id(ROBOT), Placeholders::Allowed);
         robot::read(&robot_file, &roots[0])
     };
     sources.push(SourceFile { path: path.clone(), text });
+    let included = draft.iter().flat_map(|draft| &draft.sources);
+    for file in included.cloned().collect::<Vec<_>>() {
+        if !sources.contains(&file) {
+            sources.push(file);
+        }
+    }
     draft
 }

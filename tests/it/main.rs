@@ -6,6 +6,7 @@
 mod cli;
 mod device;
 mod dynamics;
+mod locomotion;
 mod physics;
 mod properties;
 mod protocol;
@@ -16,5 +17,6 @@ mod scene;
 mod server;
 mod sim;
 mod tidy;
+mod verify;
 mod workpartner;
 mod xml;

@@ -15,6 +15,7 @@ const LADDER: &[(&str, u8)] = &[
     ("device", 4),
     ("sim", 5),
     ("realtime", 6),
+    ("verify", 6),
     ("server", 7),
     ("recorder", 7),
     ("cli", 8),

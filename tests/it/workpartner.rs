@@ -11,36 +11,36 @@ use simpartner::{
     xml,
 };
 
-const G: f64 = 9.81;
-const MASS: f64 = 18.0;
-const WHEEL_RADIUS: f64 = 0.235;
+pub const G: f64 = 9.81;
+pub const MASS: f64 = 18.0;
+pub const WHEEL_RADIUS: f64 = 0.235;
 
-fn simulation(world: &str) -> Simulation {
+pub fn simulation(world: &str) -> Simulation {
     let world = xml::read_world(Path::new(world)).unwrap_or_else(|problems| panic!("{problems}"));
     Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap()
 }
 
 /// Schedules a shipped sequence from step 1 on, as `simpartner run --sequence` does.
-fn play(simulation: &mut Simulation, file: &str) -> Timeline {
+pub fn play(simulation: &mut Simulation, file: &str) -> Timeline {
     let sequence = xml::read_sequence(Path::new(file)).unwrap_or_else(|problems| panic!("{problems}"));
     let timeline = sequence.timeline(Timestep::MILLISECOND);
     simulation.schedule(&timeline).unwrap();
     timeline
 }
 
-struct Observer {
-    wheels: Vec<BodyId>,
-    record: StepRecord,
+pub struct Observer {
+    pub wheels: Vec<BodyId>,
+    pub record: StepRecord,
 }
 
 impl Observer {
-    fn new(simulation: &Simulation) -> Self {
+    pub fn new(simulation: &Simulation) -> Self {
         let robot = Some(RobotId::new(0));
         let wheels = (1..=4).map(|n| simulation.world().body_named(robot, &format!("Wheel{n}")).unwrap()).collect();
         Self { wheels, record: simulation.observe() }
     }
 
-    fn step(&mut self, simulation: &mut Simulation) {
+    pub fn step(&mut self, simulation: &mut Simulation) {
         self.record.commands.clear();
         self.record.events.clear();
         simulation.step(&mut self.record);
@@ -54,7 +54,7 @@ impl Observer {
     }
 
     /// Mean of the wheels' positions: the middle of the robot, as the thesis takes it.
-    fn middle(&self, simulation: &Simulation) -> (f64, f64) {
+    pub fn middle(&self, simulation: &Simulation) -> (f64, f64) {
         let at = |axis: usize| {
             self.wheels.iter().map(|wheel| self.record.values[simulation.layout().pose(*wheel)][axis]).sum::<f64>()
                 / 4.0
@@ -140,7 +140,7 @@ fn it_drives_the_circle_of_the_thesis() {
 }
 
 /// The circle x² + z² = 2 a x + 2 b z + c nearest to the points, in the sense of linear least squares.
-fn fit_circle(points: &[(f64, f64)]) -> ((f64, f64), f64) {
+pub fn fit_circle(points: &[(f64, f64)]) -> ((f64, f64), f64) {
     let (mut normal, mut right) = (Matrix3::zeros(), Vector3::zeros());
     for &(x, z) in points {
         let row = Vector3::new(2.0 * x, 2.0 * z, 1.0);

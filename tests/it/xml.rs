@@ -8,7 +8,7 @@ use std::{
 use bevy_math::{DQuat, DVec3};
 use proptest::prelude::*;
 use simpartner::{
-    model::{Axis, DeviceSpec, JointKind, Measures, Sequence, SequenceItem, Shape, World},
+    model::{Axis, DeviceSpec, JointKind, Measures, Mount, Sequence, SequenceItem, Shape, World},
     xml::{Diagnostics, Document, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd, world_dtd},
 };
 use xmloxide::{
@@ -51,7 +51,7 @@ const ROBOT: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 fn world_from_str(path: &str, text: &str) -> Result<World, Diagnostics> {
     match read_text(path, text)? {
         Document::World(world) | Document::Robot(world) => Ok(world),
-        Document::Sequence(_) => panic!("{path} is a sequence"),
+        other => panic!("{path} is {other:?}"),
     }
 }
 
@@ -235,7 +235,7 @@ fn every_shipped_file_loads_and_fits_its_dtd() {
             if path.extension().is_some_and(|extension| extension == "xml") {
                 let dtd = match read_any(&path).unwrap_or_else(|problems| panic!("{problems}")) {
                     Document::World(_) => world_dtd(),
-                    Document::Robot(_) => robot_dtd(),
+                    Document::Robot(_) | Document::Assemblies(_) => robot_dtd(),
                     Document::Sequence(_) => sequence_dtd(),
                 };
                 assert!(dtd_accepts(&dtd, &fs::read_to_string(&path).unwrap()), "{}", path.display());
@@ -292,4 +292,67 @@ proptest! {
             }
         }
     }
+}
+
+/// A mirrored, turned and moved copy stands where geometry puts it: mirrored along z, then turned by a quarter about y (x to -z),
+/// then moved by 10 m.
+#[test]
+fn an_assembly_is_placed_mirrored_turned_and_renamed() {
+    let text = r#"<robot name="R">
+  <assembly name="Arm">
+    <parameter name="mass" value="2"/>
+    <body name="Rod"><mass>${mass}</mass><pose x="1" z="0.5" pitch="0.3"/>
+      <cone radius="0.1" length="0.5" axis="z"><pose z="0.2"/></cone></body>
+    <joint type="hinge" name="Pivot"><parent>${on}</parent><child>Rod</child><anchor x="0.5" z="0.25"/><axis z="1"/></joint>
+    <sensor type="PositionSensor" name="Tip" body="Rod" port="2000"><pose z="0.4"/></sensor>
+  </assembly>
+  <parameter name="mass" value="3"/>
+  <body name="Hull"><mass>1</mass></body>
+  <place assembly="Arm" suffix="Left" on="Hull"/>
+  <place assembly="Arm" suffix="Right" on="Hull" mirror="z" portOffset="5">
+    <pose x="10" pitch="1.570796326794897"/><parameter name="mass" value="4"/>
+  </place>
+</robot>"#;
+    let world = world_from_str("r.xml", text).unwrap();
+    let names: Vec<&str> = world.bodies.iter().map(|body| body.name.as_str()).collect();
+    assert_eq!(names, ["Hull", "RodLeft", "RodRight"]);
+    assert_eq!(world.bodies.iter().map(|body| body.mass).collect::<Vec<_>>(), [1.0, 3.0, 4.0]);
+    let near = |a: DVec3, b: DVec3| assert!((a - b).length() < 1e-12, "{a} {b}");
+    let (left, right) = (&world.bodies[1], &world.bodies[2]);
+    near(left.pose.translation, DVec3::new(1.0, 0.0, 0.5));
+    // (1, 0, 0.5) mirrored is (1, 0, -0.5), turned (-0.5, 0, -1).
+    near(right.pose.translation, DVec3::new(9.5, 0.0, -1.0));
+    // The cone's tip points along the mirrored z axis of the body, its middle lies there too.
+    let tip = |body: &simpartner::model::Body| {
+        let shape = body.shape.as_ref().unwrap();
+        body.pose.direction(shape.pose.direction(DVec3::Y))
+    };
+    let mirrored = DVec3::new(tip(left).x, 0.0, -tip(left).z);
+    near(tip(right), DVec3::new(mirrored.z, 0.0, -mirrored.x));
+    // Axes of joints keep their directions but for the turn; anchors are mirrored.
+    let joint = &world.joints[1];
+    assert_eq!((joint.name.as_str(), joint.parent, joint.child.index()), ("PivotRight", world.joints[0].parent, 2));
+    near(joint.frame * DVec3::Z, DVec3::X);
+    near(joint.anchor, DVec3::new(9.75, 0.0, -0.5));
+    assert_eq!((world.devices[1].name.as_str(), world.devices[1].port.number()), ("TipRight", 2005));
+    let DeviceSpec::Sensor(tip) = &world.devices[1].spec else { panic!("a position sensor") };
+    let Mount::Body { pose, .. } = tip.mount else { panic!("on a body") };
+    near(pose.translation, DVec3::new(0.0, 0.0, -0.4));
+}
+
+#[test]
+fn what_a_leg_costs() {
+    let lines = |file: &str| fs::read_to_string(root().join("robots").join(file)).unwrap().lines().count();
+    for generation in 1..=4 {
+        let file = format!("workpartner{generation}.xml");
+        assert!(lines(&file) <= 40, "{file}: {} lines", lines(&file));
+    }
+    // A fifth leg is one more line.
+    let text = fs::read_to_string(root().join("robots/workpartner1.xml")).unwrap();
+    let leg = r#"<place assembly="Leg" suffix="5" on="FrontChassis" portOffset="20"><pose x="0.3" z="0.3"/></place>"#;
+    let text = text.replace("</robot>", &format!("{leg}\n</robot>"));
+    let path = root().join("robots/six.xml");
+    let world = world_from_str(path.to_str().unwrap(), &text).unwrap();
+    assert_eq!((world.bodies.len(), world.joints.len(), world.devices.len()), (17, 16, 3 + 13 + 3));
+    assert_eq!(world.sources.len(), 2, "the robot and what it includes");
 }

@@ -1,6 +1,5 @@
 //! The table itself.
 
-use super::devices;
 use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
     Attribute,
@@ -8,11 +7,14 @@ use super::{
     Element, Kind,
     Kind::{Fraction, Name, NotNegative, Positive, Real, Text, Whole, Word},
 };
+use super::{assemblies, devices};
 
 /// Root of a world file.
 pub(in crate::xml) const WORLD: &str = "world";
 /// Root of a robot file.
 pub(in crate::xml) const ROBOT: &str = "robot";
+/// Root of a file of assemblies.
+pub(in crate::xml) const ASSEMBLIES: &str = "assemblies";
 /// Root of a sequence file.
 pub(in crate::xml) const SEQUENCE: &str = "sequence";
 
@@ -196,8 +198,22 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
                 "whether its own bodies collide; those that share a joint never do",
             ),
         ],
-        Children(&[any("body"), any("joint"), any("sensor"), any("actuator")]),
+        Children(&[
+            any("include"),
+            any("parameter"),
+            any("assembly"),
+            any("place"),
+            any("body"),
+            any("joint"),
+            any("sensor"),
+            any("actuator"),
+        ]),
     ),
+    assemblies::FILE,
+    assemblies::INCLUDE,
+    assemblies::ASSEMBLY,
+    assemblies::PARAMETER,
+    assemblies::PLACE,
     element("body", "A body of a robot, placed in the robot's frame.", &[NAME], body_children!()),
     value("mass", MASS, "kg", "Mass. Needed unless the body is static."),
     element(

@@ -1,0 +1,322 @@
+//! Line plots as SVG that takes its colours from the page around it, so that it is legible in light and dark.
+
+use std::fmt::Write;
+
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 310.0;
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 44.0;
+/// Height of a line of the legend.
+const LEGEND: f64 = 17.0;
+const BOTTOM: f64 = 50.0;
+/// More points than this to a line nobody can tell apart.
+const POINTS: usize = 600;
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// Theory: dashed.
+    Reference,
+    /// The thesis's figure or law: dotted.
+    Thesis,
+    /// What was measured: solid, in the colour of this number.
+    Measured(usize),
+    /// What was measured at few places: points of the colour of this number, joined by a line.
+    Marked(usize),
+}
+
+/// One line of a plot.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// How it is drawn.
+    pub line: Line,
+    /// Where it goes.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A plot of lines over two axes.
+#[derive(Debug, Clone)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// Name and unit of the horizontal axis.
+    pub x: String,
+    /// Name and unit of the vertical axis.
+    pub y: String,
+    /// Whether the vertical axis is logarithmic: values that are not above zero are then left out.
+    pub logarithmic: bool,
+    /// Whether a metre is as long on one axis as on the other.
+    pub to_scale: bool,
+    /// Its lines.
+    pub series: Vec<Series>,
+}
+
+impl Plot {
+    /// An empty plot.
+    pub fn new(title: impl Into<String>, x: &str, y: &str) -> Self {
+        Self { title: title.into(), x: x.into(), y: y.into(), logarithmic: false, to_scale: false, series: Vec::new() }
+    }
+
+    /// With a logarithmic vertical axis.
+    pub fn logarithmic(self) -> Self {
+        Self { logarithmic: true, ..self }
+    }
+
+    /// With both axes to the same scale.
+    pub fn to_scale(self) -> Self {
+        Self { to_scale: true, ..self }
+    }
+
+    /// With one more line.
+    pub fn line(mut self, name: impl Into<String>, line: Line, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        self.add(name, line, points.into_iter().collect());
+        self
+    }
+
+    /// Adds a line.
+    pub fn add(&mut self, name: impl Into<String>, line: Line, points: Vec<(f64, f64)>) {
+        self.series.push(Series { name: name.into(), line, points });
+    }
+
+    /// The plot as an `svg` element. Colours and fonts come from classes of the page's style.
+    pub fn svg(&self) -> String {
+        let (across, up) = self.axes();
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&across, &up, &mut out);
+        out
+    }
+
+    /// The points of a line that can be shown.
+    fn shown<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
+        let fits = |&(x, y): &(f64, f64)| x.is_finite() && y.is_finite() && (!self.logarithmic || y > 0.0);
+        let stride = series.points.len().div_ceil(POINTS).max(1);
+        let last = series.points.len().saturating_sub(1);
+        let kept = series.points.iter().enumerate().filter(move |(index, _)| index % stride == 0 || *index == last);
+        kept.map(|(_, point)| *point).filter(fits)
+    }
+
+    fn axes(&self) -> (Axis, Axis) {
+        let all: Vec<(f64, f64)> = self.series.iter().flat_map(|series| self.shown(series)).collect();
+        let span = |values: &mut dyn Iterator<Item = f64>| {
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+        };
+        let x = span(&mut all.iter().map(|point| point.0));
+        let y = span(&mut all.iter().map(|point| point.1));
+        let (width, height) = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
+        if self.to_scale {
+            let metre = ((x.1 - x.0) / width).max((y.1 - y.0) / height) * 1.06;
+            let around = |span: (f64, f64), length: f64| {
+                let middle = (span.0 + span.1) / 2.0;
+                Axis { low: middle - metre * length / 2.0, high: middle + metre * length / 2.0, logarithmic: false }
+            };
+            return (around(x, width), around(y, height));
+        }
+        let up = if self.logarithmic { Axis::decades(y) } else { Axis::linear(y) };
+        // A first sample just after zero is no reason to leave zero out.
+        let low = if x.0 > 0.0 && x.0 < 0.05 * x.1 { 0.0 } else { x.0 };
+        (Axis { low, high: if x.1 > low { x.1 } else { low + 1.0 }, logarithmic: false }, up)
+    }
+
+    fn write(&self, across: &Axis, up: &Axis, out: &mut String) -> std::fmt::Result {
+        let legend = self.legend();
+        // The legend takes as many lines as it needs, and the plot moves down by them.
+        let more = LEGEND * legend.last().map_or(0.0, |(_, line)| *line as f64);
+        let (right, top, bottom) = (WIDTH - RIGHT, TOP + more, HEIGHT + more - BOTTOM);
+        let place =
+            |(x, y): (f64, f64)| (LEFT + across.share(x) * (right - LEFT), bottom - up.share(y) * (bottom - top));
+        let title = escape(&self.title);
+        write!(out, r#"<svg class="plot" viewBox="0 0 {WIDTH} {}" role="img" aria-label="{title}">"#, HEIGHT + more)?;
+        write!(out, r#"<text class="title" x="{LEFT}" y="15">{title}</text>"#)?;
+        for tick in up.ticks(6) {
+            let y = place((across.low, tick)).1;
+            write!(out, r#"<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1}" y2="{y:.1}"/>"#)?;
+            let label = up.label(tick);
+            write!(
+                out,
+                r#"<text class="tick" x="{}" y="{:.1}" text-anchor="end">{label}</text>"#,
+                LEFT - 7.0,
+                y + 4.0
+            )?;
+        }
+        for tick in across.ticks(9) {
+            let x = place((tick, up.low)).0;
+            write!(out, r#"<line class="grid" x1="{x:.1}" x2="{x:.1}" y1="{top}" y2="{bottom}"/>"#)?;
+            let label = across.label(tick);
+            write!(out, r#"<text class="tick" x="{x:.1}" y="{}" text-anchor="middle">{label}</text>"#, bottom + 17.0)?;
+        }
+        write!(out, r#"<path class="frame" d="M{LEFT} {top}V{bottom}H{right}"/>"#)?;
+        let (middle, level, x, y) = ((LEFT + right) / 2.0, (top + bottom) / 2.0, escape(&self.x), escape(&self.y));
+        write!(
+            out,
+            r#"<text class="axis" x="{middle}" y="{}" text-anchor="middle">{x}</text>"#,
+            bottom + BOTTOM - 10.0
+        )?;
+        write!(
+            out,
+            r#"<text class="axis" transform="translate(14 {level}) rotate(-90)" text-anchor="middle">{y}</text>"#
+        )?;
+        // Theory on top, so that it shows where it is met.
+        let (ours, theory): (Vec<_>, Vec<_>) =
+            self.series.iter().partition(|series| matches!(series.line, Line::Measured(_) | Line::Marked(_)));
+        for series in ours.into_iter().chain(theory) {
+            self.write_series(series, place, out)?;
+        }
+        for (series, (x, line)) in self.series.iter().zip(&legend) {
+            let (y, class, name) = (30.0 + LEGEND * *line as f64, class(series.line), escape(&series.name));
+            write!(out, r#"<line class="{class}" x1="{x}" x2="{}" y1="{y}" y2="{y}"/>"#, x + 24.0)?;
+            write!(out, r#"<text class="legend" x="{}" y="{}">{name}</text>"#, x + 30.0, y + 4.0)?;
+        }
+        write!(out, "</svg>")
+    }
+
+    /// Where in the legend each line stands: its distance from the left, and the line of text.
+    fn legend(&self) -> Vec<(f64, usize)> {
+        let (mut x, mut line) = (LEFT, 0);
+        let each = self.series.iter().map(|series| {
+            // The mean width of a letter of this size.
+            let width = 30.0 + 6.4 * series.name.chars().count() as f64;
+            if x > LEFT && x + width > WIDTH - RIGHT {
+                (x, line) = (LEFT, line + 1);
+            }
+            let place = (x, line);
+            x += width + 18.0;
+            place
+        });
+        each.collect()
+    }
+
+    fn write_series(
+        &self,
+        series: &Series,
+        place: impl Fn((f64, f64)) -> (f64, f64),
+        out: &mut String,
+    ) -> std::fmt::Result {
+        let points: Vec<(f64, f64)> = self.shown(series).map(&place).collect();
+        write!(out, r#"<polyline class="{}" points=""#, class(series.line))?;
+        for (x, y) in &points {
+            write!(out, "{x:.1},{y:.1} ")?;
+        }
+        write!(out, r#""><title>{}</title></polyline>"#, escape(&series.name))?;
+        if matches!(series.line, Line::Marked(_)) {
+            for (x, y) in &points {
+                write!(out, r#"<circle class="{}" cx="{x:.1}" cy="{y:.1}" r="3.5"/>"#, class(series.line))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn class(line: Line) -> String {
+    match line {
+        Line::Reference => "reference".into(),
+        Line::Thesis => "thesis".into(),
+        Line::Measured(colour) | Line::Marked(colour) => format!("measured m{}", colour % 4),
+    }
+}
+
+/// The text with what XML takes for its own written out.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// What stretch of numbers an axis shows.
+struct Axis {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+}
+
+impl Axis {
+    /// A little more than the values need.
+    fn linear((low, high): (f64, f64)) -> Self {
+        if !low.is_finite() {
+            return Self { low: 0.0, high: 1.0, logarithmic: false };
+        }
+        // A constant is shown in the middle, on a scale on which its rounding is no mountain range.
+        let margin = if high - low > 1e-12 * high.abs() { 0.06 * (high - low) } else { 0.5 * high.abs().max(1e-12) };
+        Self { low: low - margin, high: high + margin, logarithmic: false }
+    }
+
+    /// Whole powers of ten.
+    fn decades((low, high): (f64, f64)) -> Self {
+        if !low.is_finite() {
+            return Self { low: 0.1, high: 1.0, logarithmic: true };
+        }
+        let (low, high) = (low.log10().floor(), high.log10().ceil());
+        Self { low: 10f64.powf(low), high: 10f64.powf(high.max(low + 1.0)), logarithmic: true }
+    }
+
+    /// How far along the axis a value is, 0 to 1.
+    fn share(&self, value: f64) -> f64 {
+        if self.logarithmic {
+            (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10())
+        } else {
+            (value - self.low) / (self.high - self.low)
+        }
+    }
+
+    /// Round values, about so many.
+    fn ticks(&self, wanted: usize) -> Vec<f64> {
+        if self.logarithmic {
+            let (low, high) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
+            let stride = (high - low).unsigned_abs().div_ceil(wanted as u32).max(1);
+            return (low..=high).step_by(stride as usize).map(|power| 10f64.powi(power)).collect();
+        }
+        let step = self.step(wanted);
+        let first = (self.low / step - 1e-9).ceil() as i64;
+        let last = (self.high / step + 1e-9).floor() as i64;
+        (first..=last).map(|index| index as f64 * step).collect()
+    }
+
+    /// 1, 2 or 5 times a power of ten.
+    fn step(&self, wanted: usize) -> f64 {
+        let raw = (self.high - self.low) / wanted as f64;
+        let power = 10f64.powf(raw.log10().floor());
+        let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= raw * 0.999).unwrap_or(10.0);
+        factor * power
+    }
+
+    fn label(&self, value: f64) -> String {
+        if self.logarithmic {
+            return format!("{value:.0e}");
+        }
+        let step = self.step(6);
+        match self.low.abs().max(self.high.abs()) {
+            largest if !(1e-3..1e5).contains(&largest) => format!("{value:.1e}"),
+            _ => format!("{value:.*}", (-step.log10().floor()).clamp(0.0, 9.0) as usize),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_within_the_axis() {
+        let axis = Axis { low: 0.0, high: 10.0, logarithmic: false };
+        assert_eq!(axis.ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        let axis = Axis::decades((3e-12, 0.04));
+        assert_eq!((axis.low, axis.high), (1e-12, 0.1));
+        assert!(axis.ticks(6).len() <= 7);
+    }
+
+    #[test]
+    fn a_plot_holds_its_lines_and_nothing_that_is_no_number() {
+        let points = vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)];
+        let svg = Plot::new("a < b", "t in s", "y in m").line("theory", Line::Reference, points).svg();
+        assert!(svg.contains("a &lt; b") && !svg.contains("NaN"));
+        assert!(svg.contains(r#"<polyline class="reference""#));
+    }
+
+    #[test]
+    fn a_logarithmic_plot_leaves_zeros_out() {
+        let plot =
+            Plot::new("p", "x", "y").logarithmic().line("l", Line::Measured(0), [(0.0, 0.0), (1.0, 1e-3), (2.0, 1.0)]);
+        assert_eq!(plot.shown(&plot.series[0]).count(), 2);
+    }
+}

@@ -1,0 +1,122 @@
+//! The verification: the quick cases hold on the default engine, and what the verb writes is what it promises.
+
+use std::{path::PathBuf, process::Command};
+
+use serde_json::Value;
+use simpartner::{
+    physics::{EngineKind, Settings},
+    verify::{self, Bench, Verification},
+};
+
+fn bench(engine: EngineKind) -> Bench {
+    Bench { settings: Settings { engine, ..Settings::default() }, worlds: PathBuf::from("worlds") }
+}
+
+fn run(engine: EngineKind, names: &[&str], quick: bool) -> Verification {
+    let (bench, names) = (bench(engine), names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+    let cases = verify::select(&names, quick).unwrap();
+    let reports =
+        cases.into_iter().map(|case| verify::run(case, &bench).unwrap_or_else(|problems| panic!("{problems}")));
+    Verification { engine: bench.engine().unwrap(), reports: reports.collect() }
+}
+
+/// Runs the binary: exit code, standard output, standard error.
+fn simpartner(arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simpartner"));
+    let output = command.arg("verify").args(arguments).env_remove("SIMPARTNER_PHYSICS_ENGINE").output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn every_quick_case_is_within_its_tolerance() {
+    let verification = run(EngineKind::Dynamics, &[], true);
+    println!("{}", verify::table::table(&verification, false));
+    let missed: Vec<String> = verification
+        .rows()
+        .filter(|(_, row)| !row.passes())
+        .map(|(case, row)| format!("{}: {row:?}", case.name))
+        .collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    assert!(verification.reports.len() >= 12 && verification.rows().count() >= 60);
+}
+
+#[test]
+fn cases_and_their_rows_have_names_of_their_own() {
+    let names: Vec<&str> = verify::all().map(|case| case.name).collect();
+    let all = |names: &[&str]| names.iter().collect::<std::collections::HashSet<_>>().len();
+    assert_eq!(all(&names), names.len());
+    let verification = run(EngineKind::Dynamics, &["free-fall", "rolling", "reactions"], false);
+    let rows: Vec<String> = verification.rows().map(|(case, row)| format!("{}/{}", case.name, row.name)).collect();
+    assert_eq!(rows.iter().collect::<std::collections::HashSet<_>>().len(), rows.len());
+}
+
+/// The second engine falls as the thesis's did, is not hidden, and has a row without a figure where it cannot tell.
+#[test]
+fn a_miss_is_shown_with_its_reason() {
+    let verification = run(EngineKind::Rapier, &["projectile", "reactions"], false);
+    let row = |name: &str| verification.rows().find(|(_, row)| row.name == name).unwrap().1;
+    let fall = row("height off, 1 ms");
+    assert!((fall.measured.unwrap() - 0.04905).abs() < 1e-6 && !fall.passes());
+    assert!(fall.note.contains("first order"), "{}", fall.note);
+    assert!(row("way along x off, 1 ms").passes());
+    let silent = row("force in joint 1, welded");
+    assert!(silent.measured.is_none() && !silent.passes() && silent.note.contains("does not tell"), "{silent:?}");
+}
+
+#[test]
+fn json_has_the_fields_that_are_promised() {
+    let (code, out, _) = simpartner(&["--case", "projectile", "--json"]);
+    assert_eq!(code, 0, "{out}");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), ["cases"]);
+    let cases = json["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 3);
+    for case in cases {
+        let mut keys: Vec<&str> = case.as_object().unwrap().keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, ["measured", "name", "note", "pass", "reference", "thesis", "tolerance", "unit"]);
+    }
+    assert_eq!(cases[1]["name"], "projectile/height off, 1 ms");
+    assert_eq!(cases[1]["thesis"], 0.0489);
+    assert_eq!(cases[1]["pass"], true);
+}
+
+#[test]
+fn a_miss_has_an_exit_code_and_the_report_needs_nothing_else() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (html, json) = (scratch.path().join("report.html"), scratch.path().join("report.json"));
+    let files = ["--html", html.to_str().unwrap(), "--json", json.to_str().unwrap()];
+    let (code, out, _) = simpartner(&[&["--engine", "rapier", "--case", "projectile"], &files[..]].concat());
+    assert_eq!(code, 6);
+    assert!(out.contains("MISS") && out.contains("2 of 3 within tolerance, on rapier"), "{out}");
+    assert!(!out.contains('\x1b'), "no colours where there is no terminal");
+    let page = std::fs::read_to_string(html).unwrap();
+    for foreign in ["http:", "https:", "src=", "url(", "@import", "<script", "<link"] {
+        assert!(!page.contains(foreign), "the report names {foreign}");
+    }
+    assert!(page.contains("<section id=\"projectile\">") && page.contains("<polyline class=\"thesis\""));
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(json["cases"][1]["pass"], false);
+}
+
+#[test]
+fn cases_are_listed_and_unknown_ones_refused() {
+    let (code, out, _) = simpartner(&["--list"]);
+    assert_eq!((code, out.lines().count()), (0, verify::all().count()));
+    let (_, quick, _) = simpartner(&["--list", "--quick"]);
+    assert!(quick.lines().count() < out.lines().count() && quick.contains("free-fall"));
+    let (code, out, error) = simpartner(&["--case", "freefall"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(error.contains("no case 'freefall'; did you mean free-fall?"), "{error}");
+}
+
+#[test]
+fn robots_that_are_not_there_are_an_error_and_no_miss() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simpartner"));
+    let output = command.args(["verify", "--case", "straight"]).current_dir(scratch.path()).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(error.contains("there is no robot file 'workpartner1.xml'") && error.contains("looked for"), "{error}");
+}
