@@ -77,7 +77,7 @@ impl Guards {
         self.energy = trees.iter().map(|tree| tree.work.energy).sum();
         let (mut fastest, mut where_from) = (0.0f64, None);
         for tree in trees.iter().filter(|tree| tree.is_awake() && tree.topology.links.len() > 1) {
-            let (rate, body) = tree.fastest_turn();
+            let (rate, body) = tree.work.fastest;
             if rate > fastest {
                 (fastest, where_from) = (rate, body);
             }
@@ -113,9 +113,9 @@ impl Guards {
             }
             let kinetic: f64 = own.clone().map(|tree| tree.work.kinetic).sum();
             let whole: f64 = own.clone().map(|tree| tree.work.energy.abs()).sum();
-            let fastest = own.map(|tree| tree.fastest_turn().0).fold(0.0, f64::max);
             let gains = !island.pushed_out && island.gain > GAIN * kinetic + ROUNDING * whole;
-            gains || island.was_hit(trees) && fastest * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
+            let fastest = || own.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
+            gains || island.was_hit(trees) && fastest() * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
         })
     }
 

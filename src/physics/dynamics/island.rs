@@ -219,13 +219,14 @@ impl Island {
             if tree.topology.has_rows {
                 tree.state.row_impulses.fill([0.0; 3]);
             }
-            tree.work.external.fill(Spatial::ZERO);
+            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
         }
         let rate = 1.0 / scheme.h;
         let mut push = |side: Side, force: Spatial, point: DVec3| {
             let Some(tree) = parts.slots.get(side.tree).and_then(|&slot| parts.trees.get_mut(slot)) else { return };
             let lever = point - tree.work.origin;
-            tree.work.external[side.link] += Spatial::new(force.angular + lever.cross(force.linear), force.linear);
+            tree.work.links[side.link].external +=
+                Spatial::new(force.angular + lever.cross(force.linear), force.linear);
         };
         let mut axes = Vec::new();
         for block in &self.problem.blocks {

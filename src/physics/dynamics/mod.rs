@@ -5,7 +5,7 @@
 //!
 //! | what | equation | where | source |
 //! |---|---|---|---|
-//! | drift | q_m = q + h/2 v | `motion`, `tree` | Moreau 1988 |
+//! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, v + dv_last/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
 //! | contacts at q_m | point, normal, gap; kept impulse of the last step | `collide` | parry; Ericson 2005 |
@@ -41,6 +41,7 @@ mod collide;
 mod cone;
 mod guard;
 mod island;
+mod kinematics;
 mod motion;
 mod newton;
 mod problem;
