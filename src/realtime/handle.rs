@@ -5,6 +5,7 @@ use std::sync::{Arc, mpsc};
 use thiserror::Error;
 use tokio::sync::{oneshot, watch};
 
+use super::told::{self, Teller, Told};
 use crate::signal::{Command, Event, Layout, StepIndex, StepRecord, Timestep};
 
 /// How many requests may wait for the next step boundary. A client that finds the queue full is told so.
@@ -139,6 +140,7 @@ pub enum Request {
 pub struct Handle {
     requests: mpsc::SyncSender<Request>,
     latest: watch::Receiver<Arc<StepRecord>>,
+    told: Told,
     layout: Arc<Layout>,
     timestep: Timestep,
 }
@@ -150,13 +152,16 @@ pub struct Inbox {
     pub requests: mpsc::Receiver<Request>,
     /// Where the latest record is shown.
     pub latest: watch::Sender<Arc<StepRecord>>,
+    /// Where events are told.
+    pub teller: Teller,
 }
 
 /// Makes both ends. `first` is the record of step 0.
 pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
     let (sender, requests) = mpsc::sync_channel(QUEUE);
     let (shown, latest) = watch::channel(Arc::new(first));
-    (Handle { requests: sender, latest, layout, timestep }, Inbox { requests, latest: shown })
+    let (teller, told) = told::ring();
+    (Handle { requests: sender, latest, told, layout, timestep }, Inbox { requests, latest: shown, teller })
 }
 
 impl Handle {
@@ -189,6 +194,11 @@ impl Handle {
     /// The latest record, and a way to wait for the next. A slow reader finds the newest one, never a queue of old ones.
     pub fn latest(&self) -> watch::Receiver<Arc<StepRecord>> {
         self.latest.clone()
+    }
+
+    /// Events as they come, after the last `late` that came before.
+    pub fn events(&self, late: u64) -> Told {
+        self.told.from_late(late)
     }
 
     /// What stands where in a record.
