@@ -109,14 +109,24 @@ const NAMED: usize = 20;
 /// # Errors
 /// When there is no such device, more than one, or it has no faults; the text says what there is.
 pub fn faulty_device(layout: &Layout, name: &str) -> Result<DeviceId, Refusal> {
+    let device = device_named(layout, name)?;
+    let info = layout.device_info(device);
+    match info.fields.is_empty() {
+        true => Err(Refusal::Parameter(format!("a {} has no faults", info.kind))),
+        false => Ok(device),
+    }
+}
+
+/// The device of this name: `robot/device`, or `device` where only one robot has it.
+///
+/// # Errors
+/// When there is no such device, or more than one; the text says what there is.
+pub fn device_named(layout: &Layout, name: &str) -> Result<DeviceId, Refusal> {
     let full = |index: usize| format!("{}/{}", layout.devices()[index].robot, layout.devices()[index].name);
     let found: Vec<usize> = (0..layout.devices().len())
         .filter(|&index| full(index) == name || layout.devices()[index].name == name)
         .collect();
     match found[..] {
-        [index] if layout.devices()[index].fields.is_empty() => {
-            Err(Refusal::Parameter(format!("a {} has no faults", layout.devices()[index].kind)))
-        }
         [index] => Ok(DeviceId::new(index)),
         [] => {
             let mut known: Vec<String> = (0..layout.devices().len()).take(NAMED).map(full).collect();

@@ -106,7 +106,7 @@ mod refusal;
 mod session;
 
 pub use board::{CommandBoard, Order};
-pub use control::{CONTROL_VERBS, ControlRequest, faulty_device, read_control};
+pub use control::{CONTROL_VERBS, ControlRequest, device_named, faulty_device, read_control};
 pub use device::{command, describe};
 pub use framing::{Decoder, MAX_MESSAGE, Message};
 pub use number::{frame, read_numbers};

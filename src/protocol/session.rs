@@ -113,6 +113,23 @@ impl DeviceSession {
         Flow::Open
     }
 
+    /// Takes one whole message that came without brackets or line end, such as one from a page.
+    pub fn take(
+        &mut self,
+        text: &str,
+        record: &StepRecord,
+        mut send: impl FnMut(Command) -> Result<(), Refusal>,
+        out: &mut String,
+    ) {
+        let taken = match text.len() {
+            ..=MAX_MESSAGE => self.answer_text(text.trim(), record, &mut send, out),
+            _ => Err(too_long()),
+        };
+        if let Err(refusal) = taken {
+            out.push_str(&format!("{refusal}\n"));
+        }
+    }
+
     fn answer_text(
         &mut self,
         text: &str,
