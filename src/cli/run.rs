@@ -16,7 +16,7 @@ use crate::{
     physics::{self, MassProperties},
     realtime::{self, Control, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
-    server::Server,
+    server::{Server, Viewer},
     signal::StepIndex,
     sim::Simulation,
     xml,
@@ -37,6 +37,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     }
     let plan = Plan::new(&properties, timeline.as_ref());
     let description = describe(&simulation, &world, &properties);
+    let viewer = properties.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: None });
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         None => None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants));
+    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants, viewer));
     let (report, log) = match (ended, recorder) {
         (Ok(report), Some(recorder)) => {
             let log = recorder.finish(outcome_of(&report));
@@ -122,10 +123,14 @@ async fn conduct(
     mut thread: PhysicsThread,
     recorder: Option<&Recorder>,
     grants: &Grants,
+    viewer: Option<Viewer>,
 ) -> Result<RunReport, CliError> {
-    let server = match plan.serves {
-        true => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
-        false => None,
+    let server = match (plan.serves, viewer) {
+        (false, _) => None,
+        (true, None) => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
+        (true, Some(viewer)) => {
+            Some(Server::bind(properties.server.clone(), handle.clone()).await?.with_viewer(viewer).await?)
+        }
     };
     summary::announce(properties, grants, server.as_ref(), plan.end);
     thread.start(Outputs {

@@ -1,4 +1,4 @@
-//! The ports: one for every device, one for the clock. Bytes come and go here; what they mean is told in
+//! The ports: one for every device, one for the clock, one for the viewer's page. Bytes come and go here; what they mean is told in
 //! [`protocol`](crate::protocol).
 //!
 //! Everything is bounded: connections, what one of them may send in a turn, how long it may leave a message unfinished or an
@@ -12,10 +12,14 @@ mod device;
 mod error;
 mod line;
 mod settings;
+mod web;
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tokio::{
@@ -26,11 +30,12 @@ use tokio::{
 
 pub use error::ServerError;
 pub use settings::{Limits, Settings};
+pub use web::{Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel, Viewer};
 
 use crate::{
     protocol::CommandBoard,
     realtime::Handle,
-    signal::{DeviceId, DeviceInfo},
+    signal::{ClientId, DeviceId, DeviceInfo},
 };
 
 /// All ports, bound but not yet served.
@@ -38,6 +43,7 @@ use crate::{
 pub struct Server {
     control: TcpListener,
     devices: Vec<TcpListener>,
+    page: Option<web::Door>,
     shared: Arc<Shared>,
 }
 
@@ -53,6 +59,13 @@ struct Shared {
     /// One permit for each connection.
     permits: Arc<Semaphore>,
     clients: AtomicU64,
+}
+
+impl Shared {
+    /// A number for a client that has just come.
+    fn next_client(&self) -> ClientId {
+        ClientId(self.clients.fetch_add(1, Ordering::Relaxed) + 1)
+    }
 }
 
 /// What a port is for.
@@ -78,7 +91,21 @@ impl Server {
             handle,
             settings,
         };
-        Ok(Self { control: bound.control, devices: bound.devices, shared: Arc::new(shared) })
+        Ok(Self { control: bound.control, devices: bound.devices, page: None, shared: Arc::new(shared) })
+    }
+
+    /// Binds the port of the viewer's page as well.
+    ///
+    /// # Errors
+    /// When it cannot be had; then no port is open.
+    pub async fn with_viewer(mut self, viewer: Viewer) -> Result<Self, ServerError> {
+        self.page = Some(web::Door::bind(viewer, &self.shared)?);
+        Ok(self)
+    }
+
+    /// Where the viewer's page is, if there is one.
+    pub fn viewer_address(&self) -> Option<SocketAddr> {
+        self.page.as_ref().map(web::Door::address)
     }
 
     /// Where the control port is.
@@ -99,6 +126,9 @@ impl Server {
         for (index, listener) in self.devices.into_iter().enumerate() {
             let door = Door::Device(DeviceId::new(index));
             doors.spawn(accept::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
+        }
+        if let Some(door) = self.page {
+            doors.spawn(web::serve(door, Arc::clone(&self.shared), closed.clone()));
         }
         // Sent or dropped, it means the same.
         let _ = stop.await;

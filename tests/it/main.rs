@@ -18,5 +18,6 @@ mod server;
 mod sim;
 mod tidy;
 mod verify;
+mod web;
 mod workpartner;
 mod xml;
