@@ -7,7 +7,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use tokio::sync::oneshot;
 
 use super::{
-    CliError, ExitStatus, RunArguments,
+    CliError, ExitStatus, Logs, RunArguments,
     properties::Properties,
     summary::{self, Summary},
 };
@@ -16,7 +16,7 @@ use crate::{
     physics::{self, MassProperties},
     realtime::{self, Control, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
-    server::{Server, Viewer},
+    server::{Archive, Server, Viewer},
     signal::StepIndex,
     sim::Simulation,
     xml,
@@ -37,7 +37,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     }
     let plan = Plan::new(&properties, timeline.as_ref());
     let description = describe(&simulation, &world, &properties);
-    let viewer = properties.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: None });
+    let logs = || properties.log.as_ref().map(|log| Arc::new(Logs::new(&log.database)) as Arc<dyn Archive>);
+    let viewer = properties.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: logs() });
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
