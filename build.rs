@@ -52,7 +52,7 @@ fn main() {
 /// Bundles the page in a copy of its sources and returns where it is, or says why not.
 fn bundle(sources: &Path, work: &Path) -> Result<PathBuf, String> {
     if !sources.join("package.json").exists() {
-        return Err(format!("{SOURCES} is not there"));
+        return Err(format!("{SOURCES}/package.json is not there"));
     }
     let failed = |what: &str, error: io::Error| format!("{what}: {error}");
     fs::create_dir_all(work).map_err(|error| failed("the folder for it cannot be made", error))?;

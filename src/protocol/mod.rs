@@ -9,7 +9,8 @@
 //! actuator its present state, as one frame. Any number of clients may use a device; of commands the latest wins, and every
 //! one is logged. A server bound to another address wants `TOKEN xxxx` as the first line of every connection, and says nothing
 //! before. A line that opens an HTTP
-//! request closes the connection without a word, so that no web page drives a robot.
+//! request closes the connection without a word, so that no web page drives a robot. The viewer's page has a port of its own,
+//! where the same messages travel in JSON (`clients/viewer/PROTOCOL.md`).
 //!
 //! # Messages
 //! A message is a line ending in LF (a CR before it is ignored) or a frame `<...>` with or without a line end. It is UTF-8 and

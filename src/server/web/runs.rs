@@ -134,6 +134,9 @@ pub(super) async fn frames(State(web): State<Arc<Web>>, Path(run): Path<i64>, Qu
             time_s: model.timestep.seconds_at(record.step),
             wall_s: record.timing.wall_ns as f64 * 1e-9,
             late_s: record.timing.late_ns as f64 * 1e-9,
+            // The log does not have these of a step.
+            real_time_factor: f64::NAN,
+            rate: f64::NAN,
             epoch: record.epoch,
             state: RECORDED,
             ..Head::default()
