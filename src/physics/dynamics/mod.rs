@@ -223,6 +223,7 @@ impl Engine for Dynamics {
         }
         self.fall_asleep();
         self.read_motion();
+        self.load_frames();
         self.read_loads();
         self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.bodies);
     }
