@@ -34,8 +34,12 @@ class Server:
         self.address: tuple[str, int] | None = None
         """Where its control port is."""
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        # The server takes every variable that begins with SIMPARTNER_ for a setting; this one is ours.
+        variables = {name: value for name, value in os.environ.items() if name != "SIMPARTNER_BIN"}
         try:
-            self.process = subprocess.Popen(arguments, cwd=folder, stdin=null, stdout=pipe, stderr=pipe, text=True)
+            self.process = subprocess.Popen(
+                arguments, cwd=folder, env=variables, stdin=null, stdout=pipe, stderr=pipe, text=True
+            )
         except OSError as error:
             shutil.rmtree(scratch, ignore_errors=True)
             raise LaunchError(f"cannot start {arguments[0]}: {error}") from error
