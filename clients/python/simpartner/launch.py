@@ -65,8 +65,14 @@ class Server:
             raise LaunchError("the server ended before it served:\n" + "\n".join(self.messages), self.process.poll())
         return self.address
 
-    def close(self) -> int:
-        """Ends it cleanly where it lets itself be ended so, and returns its exit code. It may be called twice."""
+    def close(self, asked: bool = False) -> int:
+        """Ends it with a signal, at once or after a while if it was asked to end, and returns its exit code. It may be
+        called twice."""
+        if asked:
+            try:
+                self.process.wait(_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                pass  # Then it is ended with the signal.
         self._ended()
         self._join()
         return self.process.returncode

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from .device import Device
-from .errors import ConnectionLostError, UnknownDeviceError, WireError
+from .errors import ConnectionLostError, SimPartnerError, UnknownDeviceError, WireError
 from .wire import DeviceLine, Line, read_pairs
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class Simulation:
         self._control = Line(host, port, "the control port", token, timeout)
         self._runner = Line(host, port, "the control port", token, timeout)
         self._devices: Devices | None = None
+        self._has_quit = False
 
     @property
     def state(self) -> State:
@@ -156,6 +157,7 @@ class Simulation:
             self._control.ask("QUIT", self.timeout)
         except ConnectionLostError:
             pass  # The server may close before its answer is out; both mean that it ends.
+        self._has_quit = True
 
     def ask(self, text: str) -> str:
         """Sends a line of one's own to the control port and returns the answer as it came; a refusal is raised."""
@@ -163,12 +165,17 @@ class Simulation:
 
     def close(self) -> None:
         """Closes all connections, and ends the server if this program launched it."""
+        if self.server is not None and not self._has_quit and self.server.process.poll() is None:
+            try:
+                self.quit()
+            except SimPartnerError:
+                pass  # Then it is ended by a signal.
         for device in (self._devices or {}).values():
             device.close()
         self._runner.close()
         self._control.close()
         if self.server is not None:
-            self.server.close()
+            self.server.close(self._has_quit)
 
     def __enter__(self) -> Simulation:
         return self

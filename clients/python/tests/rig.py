@@ -19,6 +19,9 @@ if str(CLIENT) not in sys.path:
 import simpartner  # noqa: E402 (its folder has to be known first)
 from simpartner.launch import find_binary  # noqa: E402
 
+__all__ = ["BINARY", "CLIENT", "FALLING", "HOUSE", "STATE", "Door", "environment", "fake", "launch", "needs_server"]
+__all__ += ["simpartner"]
+
 FALLING = TESTS / "falling.xml"
 
 try:

@@ -32,8 +32,12 @@ class Falling(unittest.TestCase):
         for name, words in (("Position", "one of several.*One/Position, Two/Position"), ("No", "no device.*One/Echo")):
             with self.assertRaisesRegex(simpartner.UnknownDeviceError, words):
                 self.sim[name]
-        self.assertEqual([each.full_name for each in devices.of_kind("PositionSensor")], ["One/Position", "Two/Position"])
-        self.assertEqual([each.name for each in devices.of_robot("Two")], ["Echo", "Position", "LeftMotor", "RightMotor"])
+        self.assertEqual(
+            [each.full_name for each in devices.of_kind("PositionSensor")], ["One/Position", "Two/Position"]
+        )
+        self.assertEqual(
+            [each.name for each in devices.of_robot("Two")], ["Echo", "Position", "LeftMotor", "RightMotor"]
+        )
         info = self.sim["One/LeftMotor"].info
         self.assertEqual((info.kind, info.mount, info.mounted_on), ("JointController", "joint", "LeftAxle"))
         self.assertEqual(info.fields[5], simpartner.Field("velocity_3", "rad/s"))

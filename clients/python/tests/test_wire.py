@@ -7,6 +7,7 @@ import threading
 import unittest
 
 from rig import Door, fake, simpartner
+
 from simpartner.free_ports import copy_with_free_ports
 from simpartner.reading import identifier, read_fields, read_sample, values_type
 from simpartner.wire import Connection, read_numbers, read_pairs, write_numbers
@@ -176,7 +177,9 @@ class FreePorts(unittest.TestCase):
             root = Path(name).resolve()
             for folder in ("worlds", "robots", "scratch"):
                 (root / folder).mkdir()
-            (root / "worlds/w.xml").write_text("<world><heightfield file='h.csv'/><robot name='A' file=\"r.xml\"/></world>")
+            (root / "worlds/w.xml").write_text(
+                "<world><heightfield file='h.csv'/><robot name='A' file=\"r.xml\"/></world>"
+            )
             (root / "robots/r.xml").write_text('<robot><include file="p.xml"/><sensor port="1026" rate="1"/></robot>')
             (root / "robots/p.xml").write_text("<robot><place portOffset='2'/><sensor port = '${base}'/></robot>")
             world = copy_with_free_ports(root / "worlds/w.xml", root / "scratch")
