@@ -7,7 +7,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
-from rig import launch, needs_server, simpartner
+from rig import HOUSE, launch, needs_server, simpartner
 
 
 @needs_server
@@ -106,6 +106,22 @@ class Falling(unittest.TestCase):
         position.configure(rate=100)
         self.sim.step(15)
         self.assertAlmostEqual(position.read()["y"], 1000 - 5 * 0.01**2, delta=1e-9)
+
+    def test_a_device_that_is_off_says_so_until_it_is_mended(self) -> None:
+        position = self.sim["Two/Position"]
+        position.fault("off")
+        self.sim.step()
+        with self.assertRaises(simpartner.DeviceOffError) as raised:
+            position.read()
+        self.assertEqual(raised.exception.code, 10)
+        # It greets a fresh connection with its refusal, and still understands who it is and how it is mended.
+        with simpartner.connect(self.sim.host, self.sim.port) as other:
+            self.assertEqual(other["Two/Position"].info.kind, "PositionSensor")
+            other["Two/Position"].fault("ok")
+        self.sim.step()
+        self.assertEqual(position.read().step, 2)
+        with self.assertRaises(simpartner.WrongParameterError):
+            position.fault("tired")
 
     def test_a_reset_is_a_fresh_start_to_the_bit(self) -> None:
         def run() -> list[simpartner.Reading]:
@@ -210,6 +226,22 @@ class Falling(unittest.TestCase):
             with self.assertRaisesRegex(simpartner.ConnectionLostError, "closed here"):
                 ask()
         self.assertEqual(self.sim.state.state, "PAUSED", "the server goes on")
+
+
+@needs_server
+class EveryKind(unittest.TestCase):
+    def test_every_kind_of_device_tells_its_fields_and_reads_them(self) -> None:
+        with launch(HOUSE / "worlds" / "square.xml", mode="fast", free_ports=True) as sim:
+            sim.step(5)
+            kinds = set()
+            for device in sim.devices.values():
+                reading = device.read()
+                self.assertEqual((reading.step, len(reading.values)), (5, len(device.fields)), device)
+                self.assertEqual(len(set(reading.values._fields)), len(device.fields), device)
+                for field, value in zip(device.fields, reading.values, strict=True):
+                    self.assertEqual(reading[field.name], value)
+                kinds.add(device.kind)
+            self.assertGreaterEqual(len(kinds), 19)
 
 
 if __name__ == "__main__":
