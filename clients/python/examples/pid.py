@@ -88,9 +88,8 @@ def main() -> None:
         wall = time.perf_counter() - begin
     for at, z in path[:: max(1, len(path) // 10)]:
         print(f"{at:6.2f} s   z {z:7.4f} m")
-    print(
-        f"at the end {abs(path[-1][1] - chosen.line) * 1000:.2f} mm from the line; {path[-1][0] / wall:.0f} s a second"
-    )
+    print(f"at the end {abs(path[-1][1] - chosen.line) * 1000:.2f} mm from the line")
+    print(f"{path[-1][0] / wall:.0f} simulated seconds a second")
 
 
 if __name__ == "__main__":

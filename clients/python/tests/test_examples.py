@@ -67,6 +67,16 @@ class Examples(unittest.TestCase):
             self.assertIn("there is no database", run("plot_log.py", str(folder / "none.db"), code=1))
             self.assertFalse((folder / "none.db").exists())
 
+    def test_the_programs_of_the_readme_run(self) -> None:
+        programs = re.findall(r"```python\n(.*?)```", (CLIENT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+        self.assertEqual(len(programs), 2)
+        for program in programs:
+            command = [sys.executable, "-c", program]
+            done = subprocess.run(
+                command, cwd=HOUSE, env=environment(), capture_output=True, text=True, timeout=60, check=False
+            )
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -126,6 +126,21 @@ class Conversation(unittest.TestCase):
             device.ask("DIE")
         self.assertEqual(device.ask("HOW"), "alive")
 
+    def test_a_subscription_counts_what_it_missed_and_ends_with_the_server(self) -> None:
+        _, told = doors = fake(
+            lambda _: b"OK\nS 10 0.01 1,2,3,4\nS 40 0.04 1,2,3,4 dropped=2\nS 60 0.06 1,2,3,4 dropped=1\n"
+        )
+        stream = self.meet(doors)["D"].subscribe(10, timeout=5)
+        readings = [next(stream) for _ in range(3)]
+        self.assertEqual([reading.dropped for reading in readings], [0, 2, 1])
+        self.assertEqual(stream.dropped, 3)
+        told.close()
+        self.assertEqual(list(stream), [])
+
+    def test_a_subscription_that_is_refused_is_an_error(self) -> None:
+        with self.assertRaises(simpartner.BusyError):
+            self.meet(fake(lambda _: b"ERR 6 no\n"))["D"].subscribe()
+
     def test_a_line_may_come_byte_by_byte_and_a_frame_may_hold_line_ends(self) -> None:
         door = Door(b"", lambda _: b"<a\nb>\r\nOK\n")
         self.addCleanup(door.close)
