@@ -86,6 +86,7 @@ export class Link {
   }
 
   private async get(path: string): Promise<Response> {
+    if (/[^\x21-\x7e]/.test(this.token)) throw new Refused();
     const headers: HeadersInit = this.token ? { Authorization: `Bearer ${this.token}` } : {};
     const response = await fetch(path, { headers, cache: "no-store" });
     if (response.status === 401) throw new Refused();

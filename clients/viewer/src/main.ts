@@ -7,11 +7,11 @@ import type { Frame } from "./frame";
 import { History } from "./history";
 import { Link, type LinkState } from "./link";
 import { Player } from "./player";
-import { type Event, type Run, type Scene } from "./protocol";
+import { fullName, type Event, type Run, type Scene } from "./protocol";
 import { CAMERA_MODES } from "./scene/cameras";
 import { Stage } from "./scene/stage";
 import { DARK, LIGHT } from "./scene/theme";
-import { bodySources, deviceSources, jointSources, type Source } from "./signals";
+import { bodySources, deviceSources, jointSources, type Signal, type Source } from "./signals";
 import { commandLine } from "./ui/command";
 import { make, recall, remember, takesKeys, write } from "./ui/dom";
 import { DrivePage } from "./ui/drive";
@@ -27,6 +27,8 @@ import { Toolbar } from "./ui/toolbar";
 
 /** Milliseconds between two fillings of the tables. */
 const TABLES_MS = 120;
+/** Milliseconds between two looks at keys and gamepad. */
+const STEER_MS = 20;
 const NOTICE_MS = 6000;
 /** Longest simulated leap of a playing run between two pictures, wall seconds. */
 const LEAP = 0.25;
@@ -59,6 +61,7 @@ class Viewer implements Transport {
   private state: LinkState = "connecting";
   private tablesAt = 0;
   private before = 0;
+  private steered = 0;
   private noticeTimer = 0;
 
   constructor() {
@@ -72,8 +75,8 @@ class Viewer implements Transport {
     this.drive = new DrivePage(this.driver);
     this.token = new TokenForm((token) => this.link.useToken(token));
     const plot = this.plots.add.bind(this.plots);
-    this.devices = new Rows("a device", { plot, brief: briefDevice, extra: (_, index) => this.deviceExtra(index) });
-    this.bodies = new Rows("a body", { plot, brief: (source) => source.signals.slice(0, 3), onOpen: (index) => this.select(index) });
+    this.devices = new Rows("a device", { plot, brief: (source) => this.briefDevice(source), extra: (_, index) => this.deviceExtra(index) });
+    this.bodies = new Rows("a body", { plot, brief: (source) => source.signals.slice(0, 3), onOpen: (index) => this.stage.select(index) });
     this.joints = new Rows("a joint", { plot, brief: (source) => source.signals.slice(0, 1) });
     this.runs = new Runs(() => this.link.runs(), (run) => void this.openRun(run), () => this.backToLive());
     this.panel = new Panel({
@@ -97,6 +100,7 @@ class Viewer implements Transport {
     this.listen();
     void this.link.connect();
     requestAnimationFrame((now) => this.tick(now));
+    window.setInterval(() => this.steer(), STEER_MS);
   }
 
   play(rate: number): void {
@@ -228,6 +232,14 @@ class Viewer implements Transport {
     this.link.watch(60);
   }
 
+  /** Driving does not wait for pictures: a slow one must not delay a stop. */
+  private steer(): void {
+    const now = performance.now();
+    const seconds = Math.min(LEAP, (now - this.steered) / 1000);
+    this.steered = now;
+    if (!this.player && this.scene && this.frame && this.state === "live") this.driver.tick(seconds, this.scene, this.frame);
+  }
+
   private tick(now: number): void {
     requestAnimationFrame((next) => this.tick(next));
     const seconds = Math.min(LEAP, (now - this.before) / 1000);
@@ -237,14 +249,23 @@ class Viewer implements Transport {
       if (frame) this.showFrame(frame);
       this.header.setPlaying(this.player.playing);
       this.timeline.update();
-    } else if (this.scene && this.frame && this.state === "live") {
-      this.driver.tick(seconds, this.scene, this.frame);
     }
     this.plots.update(this.player ? (this.frame?.time ?? 0) : null);
     if (now - this.tablesAt < TABLES_MS || !this.frame) return;
     this.tablesAt = now;
     for (const rows of [this.devices, this.bodies, this.joints]) rows.update(this.frame);
     this.drive.update();
+  }
+
+  /** What stands beside a device's name: a scanner's nearest distance, an actuator's targets, a sensor's first numbers. */
+  private briefDevice({ key, kind, signals }: Source): Signal[] {
+    if (kind === "ScannerSensor") {
+      return [{ ...signals[0], read: (frame) => signals.reduce((least, signal) => Math.min(least, signal.read(frame)), Infinity) }];
+    }
+    const device = this.scene?.devices.find((one) => `device:${fullName(one)}` === key);
+    const axes = this.scene?.joints[device?.joint ?? -1]?.axes.map(({ axis }) => `_${axis}`) ?? [];
+    const told = signals.filter(({ name }) => !/^max_force|^[pid]$/.test(name) && (axes.length === 0 || axes.some((end) => name.endsWith(end))));
+    return told.slice(0, 3);
   }
 
   private deviceExtra(index: number): HTMLElement | null {
@@ -259,14 +280,7 @@ class Viewer implements Transport {
     if (body < 0) return this.stage.select(-1);
     this.panel.open("Bodies");
     this.bodies.open(body);
-    this.select(body);
-  }
-
-  private select(body: number): void {
     this.stage.select(body);
-    if (this.scene?.bodies[body]?.fixed) return;
-    this.toolbar.followed.value = String(body);
-    this.stage.follow(body);
   }
 
   private say(text: string): void {
@@ -294,8 +308,13 @@ class Viewer implements Transport {
       if (this.key(event)) event.preventDefault();
     });
     window.addEventListener("keyup", (event) => {
-      this.driver.key(event.code, false);
+      if (this.driver.key(event.code, false)) this.steer();
       this.stage.cameras.key(event.code, false);
+    });
+    // A button that was clicked gives the focus back, so that space and arrows are the page's again.
+    document.addEventListener("click", (event) => {
+      const clicked = event.target instanceof Element ? event.target.closest<HTMLElement>("button:not(.key), summary") : null;
+      if (event.detail > 0) clicked?.blur();
     });
     window.addEventListener("blur", () => this.stage.cameras.releaseKeys());
     document.addEventListener("visibilitychange", () => this.link.watch(document.hidden || this.player ? 0 : 60));
@@ -317,16 +336,6 @@ class Viewer implements Transport {
     else return false;
     return true;
   }
-}
-
-/** What stands beside a device's name: a scanner's nearest distance, an actuator's targets, a sensor's first numbers. */
-function briefDevice(source: Source): Source["signals"] {
-  const { signals } = source;
-  if (source.kind === "ScannerSensor") {
-    return [{ ...signals[0], name: "nearest", read: (frame) => signals.reduce((least, signal) => Math.min(least, signal.read(frame)), Infinity) }];
-  }
-  const targets = signals.filter((signal) => !/^max_force|^[pid]$/.test(signal.name));
-  return targets.slice(0, 3);
 }
 
 /** The body to follow at first: the heaviest of the first robot, or of all. */

@@ -74,6 +74,13 @@ export class Bodies {
     return first ? (first.object.userData.body as number) : -1;
   }
 
+  /** The box around a body in its own frame. */
+  box(body: number): THREE.Box3 {
+    const { geometry: surface } = this.meshes[body];
+    if (!surface.boundingBox) surface.computeBoundingBox();
+    return surface.boundingBox!;
+  }
+
   /** The box around the bodies that `wanted` lets in. */
   bounds(wanted: (id: number) => boolean): THREE.Box3 {
     const box = new THREE.Box3();

@@ -8,12 +8,16 @@ export const CAMERA_MODES: CameraMode[] = ["orbit", "follow", "chase", "free"];
 
 const LOOK = 0.0032;
 const FLIGHT_KEYS = ["KeyW", "KeyA", "KeyS", "KeyD", "KeyQ", "KeyE"];
+/** Where the camera stands in a chase: behind and above, metres. */
+const CHASE = new THREE.Vector3(-4.2, 1.7, 0);
+/** Nearer than this to what is looked at, a body can be followed without a jump, metres. */
+const NEAR = 2.5;
 const UP = new THREE.Vector3(0, 1, 0);
 
 export class Cameras {
   readonly camera = new THREE.PerspectiveCamera(42, 1, 0.02, 3000);
   readonly controls: OrbitControls;
-  mode: CameraMode = "orbit";
+  mode: CameraMode = "follow";
   /** Flight speed, m/s. */
   speed = 3;
   private readonly pressed = new Set<string>();
@@ -59,7 +63,7 @@ export class Cameras {
     if (box.isEmpty()) return;
     const sphere = box.getBoundingSphere(new THREE.Sphere());
     const field = THREE.MathUtils.degToRad(this.camera.fov) * Math.min(1, this.camera.aspect);
-    const distance = Math.max(0.5, (1.12 * sphere.radius) / Math.sin(field / 2));
+    const distance = Math.max(0.5, (1.25 * sphere.radius) / Math.sin(field / 2));
     this.controls.target.copy(sphere.center);
     this.camera.position.copy(sphere.center).addScaledVector(new THREE.Vector3(-0.62, 0.46, 0.78).normalize(), distance);
     this.camera.near = Math.max(0.01, distance / 300);
@@ -74,9 +78,7 @@ export class Cameras {
   track(position: THREE.Vector3, heading: number): void {
     const follows = this.mode === "follow" || this.mode === "chase";
     if (follows && !this.hasLast) {
-      const offset = this.camera.position.clone().sub(this.controls.target);
-      this.controls.target.copy(position);
-      this.camera.position.copy(position).add(offset.clampLength(0.5, 12));
+      this.start(position, heading);
     } else if (follows) {
       const moved = position.clone().sub(this.last);
       this.controls.target.add(moved);
@@ -86,6 +88,7 @@ export class Cameras {
         const offset = this.camera.position.clone().sub(this.controls.target).applyAxisAngle(UP, turn);
         this.camera.position.copy(this.controls.target).add(offset);
       }
+      this.changed();
     }
     this.last.copy(position);
     this.lastHeading = heading;
@@ -112,7 +115,7 @@ export class Cameras {
     const along = (plus: string, minus: string) => Number(this.pressed.has(plus)) - Number(this.pressed.has(minus));
     const way = new THREE.Vector3(along("KeyD", "KeyA"), 0, along("KeyS", "KeyW")).applyQuaternion(this.camera.quaternion);
     way.y += along("KeyE", "KeyQ");
-    this.camera.position.addScaledVector(way, this.speed * Math.min(seconds, 0.1));
+    this.camera.position.addScaledVector(way, this.speed * Math.min(seconds, 0.5));
     return this.pressed.size > 0;
   }
 
@@ -120,6 +123,19 @@ export class Cameras {
   focus(): THREE.Vector3 {
     if (this.mode !== "free") return this.controls.target;
     return this.camera.position.clone().addScaledVector(this.camera.getWorldDirection(new THREE.Vector3()), 5);
+  }
+
+  /** Begins to follow: from behind in a chase, else from where it is, unless that is far off. */
+  private start(position: THREE.Vector3, heading: number): void {
+    const { target } = this.controls;
+    if (this.mode === "chase") {
+      target.copy(position);
+      this.camera.position.copy(CHASE).applyAxisAngle(UP, heading).add(position);
+    } else if (target.distanceTo(position) > NEAR) {
+      const offset = this.camera.position.clone().sub(target).clampLength(1, 8);
+      target.copy(position);
+      this.camera.position.copy(position).add(offset);
+    }
   }
 
   private look(event: PointerEvent): void {

@@ -42,7 +42,7 @@ export class Ground {
       this.terrainMesh = new THREE.Mesh(surface, this.material(heightRange(heightfield)));
       this.terrainMesh.receiveShadow = true;
       this.terrainMesh.castShadow = true;
-      this.terrainLines = new THREE.LineSegments(new THREE.WireframeGeometry(surface), new THREE.LineBasicMaterial());
+      this.terrainLines = new THREE.LineSegments(new THREE.WireframeGeometry(surface), new THREE.LineBasicMaterial({ transparent: true, opacity: 0.5 }));
       this.terrainLines.visible = false;
       this.group.add(this.terrainMesh, this.terrainLines);
     }

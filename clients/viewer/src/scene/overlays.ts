@@ -3,6 +3,7 @@
 import * as THREE from "three";
 import { POSE, WRENCH, type Frame } from "../frame";
 import { deviceStarts, type Rays, type Scene } from "../protocol";
+import type { Bodies } from "./bodies";
 import { rollingRadius } from "./shapes";
 import { AXES, type Theme } from "./theme";
 
@@ -120,11 +121,12 @@ export class Overlays {
     this.arrowMaterial.color.set(theme.force);
   }
 
-  update(frame: Frame, nodes: THREE.Group[]): void {
+  update(frame: Frame, bodies: Bodies): void {
+    const { nodes } = bodies;
     if (this.shown.frames) this.drawFrames(nodes);
     if (this.shown.axes) this.drawAxes(frame, nodes);
     if (this.shown.rays) this.drawRays(frame, nodes);
-    if (this.shown.forces) this.drawForces(frame);
+    if (this.shown.forces) this.drawForces(frame, bodies);
   }
 
   dispose(): void {
@@ -187,7 +189,7 @@ export class Overlays {
     this.hits.geometry.setDrawRange(0, hits);
   }
 
-  private drawForces(frame: Frame): void {
+  private drawForces(frame: Frame, bodies: Bodies): void {
     let count = 0;
     const point = new THREE.Vector3();
     const force = new THREE.Vector3();
@@ -198,7 +200,9 @@ export class Overlays {
     } else {
       for (let body = 0; body < frame.bodies; body += 1) {
         force.fromArray(frame.numbers, frame.body(body, WRENCH));
-        if (force.length() > this.faint && this.arrow(count, this.pointOfAction(frame, body, force, point), force)) count += 1;
+        if (!(force.length() > this.faint)) continue;
+        this.pointOfAction(frame, body, force, bodies.box(body), point);
+        if (this.arrow(count, point, force)) count += 1;
       }
     }
     for (const part of [this.shafts, this.heads]) {
@@ -208,22 +212,35 @@ export class Overlays {
   }
 
   /** Where a body's contact force meets its surface: on the line of action that force and torque have together. */
-  private pointOfAction(frame: Frame, body: number, force: THREE.Vector3, point: THREE.Vector3): THREE.Vector3 {
+  private pointOfAction(frame: Frame, body: number, force: THREE.Vector3, box: THREE.Box3, point: THREE.Vector3): void {
     const { numbers } = frame;
     const at = frame.body(body, POSE);
     const description = this.scene.bodies[body];
+    const origin = new THREE.Vector3().fromArray(numbers, at);
     const rotation = new THREE.Quaternion().fromArray(numbers, at + 3);
     const torque = new THREE.Vector3().fromArray(numbers, frame.body(body, WRENCH) + 3);
     const direction = force.clone().normalize();
     const arm = force.clone().cross(torque).divideScalar(force.lengthSq());
-    const radius = rollingRadius(description) ?? 0;
-    arm.clampLength(0, Math.max(radius, 1));
-    const back = Math.sqrt(Math.max(0, radius * radius - arm.lengthSq()));
-    point.set(...description.centre_of_mass).applyQuaternion(rotation);
-    point.x += numbers[at];
-    point.y += numbers[at + 1];
-    point.z += numbers[at + 2];
-    return point.add(arm).addScaledVector(direction, -back);
+    const radius = rollingRadius(description);
+    if (radius !== null) {
+      arm.clampLength(0, radius);
+      point.set(...description.centre_of_mass).applyQuaternion(rotation).add(origin).add(arm);
+      point.addScaledVector(direction, -Math.sqrt(Math.max(0, radius * radius - arm.lengthSq())));
+      return;
+    }
+    // In the body's frame, back along the line to where it leaves the body's box.
+    const into = rotation.clone().invert();
+    point.copy(arm).applyQuaternion(into).add(new THREE.Vector3(...description.centre_of_mass)).clamp(box.min, box.max);
+    const back = direction.clone().negate().applyQuaternion(into);
+    let reach = Infinity;
+    for (let axis = 0; axis < 3; axis += 1) {
+      const way = back.getComponent(axis);
+      if (Math.abs(way) < 1e-6) continue;
+      const wall = way > 0 ? box.max.getComponent(axis) : box.min.getComponent(axis);
+      reach = Math.min(reach, (wall - point.getComponent(axis)) / way);
+    }
+    point.addScaledVector(back, Number.isFinite(reach) ? Math.max(0, reach) : 0);
+    point.applyQuaternion(rotation).add(origin);
   }
 
   private arrow(index: number, from: THREE.Vector3, force: THREE.Vector3): boolean {

@@ -7,7 +7,7 @@ import type { Body, Placed, Shape } from "../protocol";
 
 const ROUND = 40;
 const SECTORS = 8;
-const SHADE = 0.62;
+const SHADE = 0.45;
 
 /** The surface of a placed shape in the frame of its body; null for what has none. */
 export function geometry(placed: Placed): THREE.BufferGeometry | null {

@@ -7,6 +7,8 @@ import { Bodies } from "./bodies";
 import { Cameras } from "./cameras";
 import { Ground } from "./ground";
 import { Overlays, type Overlay } from "./overlays";
+import { Quality } from "./quality";
+import { rollingRadius } from "./shapes";
 import { LIGHT, type Theme } from "./theme";
 
 /** Half the width of the square in which shadows are cast, metres. */
@@ -30,13 +32,16 @@ export class Stage {
   private theme: Theme = LIGHT;
   private frame: Frame | null = null;
   private followed = -1;
+  private rolls = false;
   private framed = false;
   private dirty = true;
   private before = 0;
+  private drew = false;
+  private readonly quality = new Quality((share) => this.setResolution(share));
 
   constructor(holder: HTMLElement) {
     this.renderer = new THREE.WebGLRenderer({ antialias: true, powerPreference: "high-performance" });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    this.setResolution(1);
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.element = this.renderer.domElement;
@@ -83,7 +88,7 @@ export class Stage {
       this.frameAll();
     }
     const node = this.bodies.nodes[this.followed];
-    if (node) this.cameras.track(node.position, heading(node));
+    if (node) this.cameras.track(node.position, this.rolls ? 0 : heading(node));
     this.dirty = true;
   }
 
@@ -128,6 +133,8 @@ export class Stage {
   /** The body that follow and chase go after. */
   follow(body: number): void {
     this.followed = body;
+    const followed = this.description?.bodies[body];
+    this.rolls = followed !== undefined && rollingRadius(followed) !== null;
     this.cameras.setMode(this.cameras.mode);
   }
 
@@ -140,11 +147,21 @@ export class Stage {
     this.dirty = true;
   }
 
+  /** Draws with a share of the screen's pixels along each side. */
+  setResolution(share: number): void {
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2) * share);
+    this.dirty = true;
+  }
+
   private draw(now: number): void {
     requestAnimationFrame((next) => this.draw(next));
-    const moving = this.cameras.update((now - this.before) / 1000);
+    const passed = now - this.before;
+    const moving = this.cameras.update(passed / 1000);
     this.before = now;
-    if (!this.dirty && !moving) return;
+    const draws = this.dirty || moving;
+    if (draws && this.drew && !document.hidden) this.quality.note(passed);
+    this.drew = draws;
+    if (!draws) return;
     this.dirty = false;
     const focus = this.cameras.focus();
     this.ground?.follow(focus);
@@ -152,7 +169,7 @@ export class Stage {
     const texel = (2 * SHADOW_REACH) / this.sun.shadow.mapSize.x;
     this.sun.target.position.copy(focus).divideScalar(texel).round().multiplyScalar(texel);
     this.sun.position.copy(this.sun.target.position).addScaledVector(SUN, 40);
-    if (this.frame && this.bodies) this.overlays?.update(this.frame, this.bodies.nodes);
+    if (this.frame && this.bodies) this.overlays?.update(this.frame, this.bodies);
     this.renderer.render(this.scene, this.cameras.camera);
   }
 

@@ -20,7 +20,7 @@ export const LIGHT: Theme = {
   ground: 0xd3dae2,
   minor: 0xb9c3ce,
   major: 0x94a2b2,
-  hemisphere: [0xffffff, 0xb9b4a8, 1.5],
+  hemisphere: [0xffffff, 0xc4c0b6, 1.9],
   sun: 2.2,
   rays: 0xd0342c,
   force: 0xd98207,
@@ -30,9 +30,9 @@ export const LIGHT: Theme = {
 export const DARK: Theme = {
   sky: 0x12171e,
   ground: 0x232b35,
-  minor: 0x333d4a,
-  major: 0x4e5c6e,
-  hemisphere: [0xc9d8ee, 0x2a2e36, 1.25],
+  minor: 0x465364,
+  major: 0x6a7b90,
+  hemisphere: [0xc9d8ee, 0x39404b, 1.6],
   sun: 2.0,
   rays: 0xff6b62,
   force: 0xffb54a,
@@ -45,7 +45,7 @@ export const AXES = [0xe0483e, 0x2f9e57, 0x3b74e8];
 const ROBOTS = [0x4f7fb8, 0xc4783c, 0x5c9c74, 0x9a6fb5, 0xb9577a, 0x4b9aa5];
 const OBJECT = 0xc2a878;
 const FIXED = 0x98a1ac;
-const ROLLS = 0x3d444d;
+const ROLLS = 0x565f6a;
 const LIMB = 0xa9b2bd;
 
 /** A body's colour: robots each in their own, what rolls dark, limbs of metal. */

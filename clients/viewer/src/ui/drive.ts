@@ -180,9 +180,11 @@ export class DrivePage {
 
   private target(row: Row | Nudge): HTMLElement {
     const select = make("select", { className: "target" });
-    for (const { device, field } of this.targets()) {
+    const targets = this.targets();
+    for (const { device, field } of targets) {
       const short = device.slice(device.indexOf("/") + 1);
-      const option = make("option", { value: `${device}\n${field}`, textContent: `${short} ${field}` });
+      const several = targets.filter((one) => one.device === device).length > 1;
+      const option = make("option", { value: `${device}\n${field}`, textContent: several ? `${short} ${field}` : short, title: field });
       option.selected = device === row.device && field === row.field;
       select.append(option);
     }

@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import type { History } from "../history";
 import { show, type Signal } from "../signals";
-import { iconButton, make, recall, remember } from "./dom";
+import { iconButton, make, recall, remember, write } from "./dom";
 
 const MOST_SERIES = 6;
 const WINDOWS = [5, 10, 30, 60];
@@ -15,6 +15,8 @@ const DARK = ["#7db0ff", "#ffb54a", "#5fd39a", "#ff86c0", "#b79bff", "#56d0e0"];
 interface Plot {
   signals: Signal[];
   holder: HTMLElement;
+  legend: HTMLElement;
+  values: HTMLElement[];
   chart: uPlot | null;
 }
 
@@ -104,11 +106,12 @@ export class Plots {
         plot.chart?.setData([times, ...values], false);
         plot.chart?.setScale("x", { min: begin, max: Math.max(end, begin + 1e-3) });
       });
+      this.tell(plot);
     }
   }
 
   private plot(signals: Signal[]): Plot {
-    return { signals, holder: make("div", { className: "plot" }), chart: null };
+    return { signals, holder: make("div", { className: "plot" }), legend: make("div", { className: "legend" }), values: [], chart: null };
   }
 
   private lay(): void {
@@ -116,7 +119,7 @@ export class Plots {
     this.strip.replaceChildren(
       ...this.plots.map((plot) => {
         const close = iconButton("close", "Close this plot", () => this.close(plot), "plot-close");
-        return make("div", { className: "plot-cell" }, plot.holder, close);
+        return make("div", { className: "plot-cell" }, make("div", { className: "plot-head" }, plot.legend, close), plot.holder);
       }),
     );
     this.fit();
@@ -137,12 +140,8 @@ export class Plots {
   private fit(): void {
     for (const plot of this.plots) {
       const { clientWidth: width, clientHeight: height } = plot.holder;
-      if (plot.chart && width > 0) plot.chart.setSize(this.size(width, height));
+      if (plot.chart && width > 0) plot.chart.setSize({ width, height });
     }
-  }
-
-  private size(width: number, height: number): { width: number; height: number } {
-    return { width, height: Math.max(60, height - 24) };
   }
 
   private chart(plot: Plot): uPlot {
@@ -157,7 +156,8 @@ export class Plots {
       ticks: { show: false },
     };
     const options: uPlot.Options = {
-      ...this.size(plot.holder.clientWidth || 320, plot.holder.clientHeight || 160),
+      width: plot.holder.clientWidth || 320,
+      height: plot.holder.clientHeight || 160,
       padding: [8, 10, 0, 0],
       scales: { x: { time: false, auto: false }, y: { range: span } },
       axes: [
@@ -165,21 +165,33 @@ export class Plots {
         { ...axis, size: 54, gap: 4, values: (_, splits) => splits.map(short) },
       ],
       series: [
-        { label: "t", value: (_, value) => (value === null ? "–" : `${value.toFixed(3)} s`) },
-        ...plot.signals.map((signal, index) => ({
-          label: `${signal.of}.${signal.name}`,
-          stroke: colours[index % colours.length],
-          width: 1.5,
-          points: { show: false },
-          value: (_: uPlot, value: number | null) => (value === null ? "–" : `${show(value)} ${unit}`),
-        })),
+        {},
+        ...plot.signals.map((signal, index) => ({ label: signal.name, stroke: colours[index % colours.length], width: 1.5, points: { show: false } })),
       ],
-      legend: { live: true },
+      legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false } },
-      hooks: { draw: [(chart) => this.mark(chart, colour("--accent"))] },
+      hooks: { setCursor: [() => this.tell(plot)], draw: [(chart) => this.mark(chart, colour("--accent"))] },
     };
+    plot.values = plot.signals.map(() => make("span", { className: "legend-value" }));
+    plot.legend.replaceChildren(
+      ...plot.signals.map((signal, index) => {
+        const chip = make("span", { className: "chip" });
+        chip.style.background = colours[index % colours.length];
+        return make("span", { className: "legend-item", title: `${signal.of} ${signal.name}` }, chip, `${signal.of} ${signal.name}`, plot.values[index]);
+      }),
+      make("span", { className: "legend-unit", textContent: unit }),
+    );
     plot.holder.replaceChildren();
     return new uPlot(options, [[], ...plot.signals.map(() => [])], plot.holder);
+  }
+
+  /** Writes the values under the mouse, or at the mark of a recorded run, or the last ones. */
+  private tell({ chart, values }: Plot): void {
+    if (!chart) return;
+    const last = chart.data[0].length - 1;
+    const marked = this.cursor === null ? last : chart.valToIdx(this.cursor);
+    const index = chart.cursor.idx ?? marked;
+    values.forEach((value, series) => write(value, show(chart.data[series + 1][index] ?? NaN)));
   }
 
   /** A line at the present place of a recorded run. */
@@ -205,7 +217,8 @@ const finite = (value: number): number | null => (Number.isFinite(value) ? value
 /** A little room above and below; what hardly changes is not blown up to noise. */
 function span(_: uPlot, low: number, high: number): [number, number] {
   if (!Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
-  const room = Math.max((high - low) * 0.08, Math.max(Math.abs(low), Math.abs(high)) * 1e-3, 1e-3);
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  const room = high - low > size * 1e-6 ? Math.max((high - low) * 0.08, size * 1e-3) : Math.max(size * 0.1, 0.1);
   return [low - room, high + room];
 }
 

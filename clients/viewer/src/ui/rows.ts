@@ -61,7 +61,8 @@ export class Rows {
   update(frame: Frame): void {
     if (this.element.offsetParent === null) return;
     for (const row of this.rows) {
-      write(row.summary, row.brief.map((signal) => show(signal.read(frame))).join("  "));
+      const unit = row.brief[0]?.unit ?? "";
+      write(row.summary, `${row.brief.map((signal) => show(signal.read(frame))).join("  ")}${unit && ` ${unit}`}`);
       if (row.details.open) row.cells?.forEach((cell, index) => write(cell, show(row.source.signals[index].read(frame))));
     }
   }

@@ -57,7 +57,7 @@ export class Toolbar {
       make("div", { className: "group", id: "overlays" }, overlays[0], shorter, longer, ...overlays.slice(1), wireframe),
       make("div", { className: "group" }, iconButton("theme", "Light or dark", onTheme)),
     );
-    this.setCamera("orbit");
+    this.setCamera("follow");
   }
 
   setCamera(mode: CameraMode): void {
