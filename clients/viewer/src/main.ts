@@ -349,6 +349,9 @@ function firstBody(scene: Scene): number {
   return best;
 }
 
-const viewer = new Viewer();
-// For whoever looks into the page with the browser's tools, and for its tests.
-Object.assign(window, { viewer });
+try {
+  // For whoever looks into the page with the browser's tools, and for its tests.
+  Object.assign(window, { viewer: new Viewer() });
+} catch (error) {
+  document.body.replaceChildren(make("p", { className: "failure", textContent: `The viewer could not start: ${String(error)}. It needs a browser with WebGL 2.` }));
+}

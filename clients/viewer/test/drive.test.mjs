@@ -1,4 +1,4 @@
-// What drives what is found from names and geometry, for any robot.
+// Without a browser: what drives what is found from names and geometry, for any robot; frames are read as PROTOCOL.md tells.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ async function load(path) {
 }
 
 const { defaultMapping, command } = await load("drive/mapping");
-const { Frame } = await load("frame");
+const { Frame, frames } = await load("frame");
 
 test("WorkPartner's four wheels go forward and Turner steers to the left", () => {
   const world = new World("flat", "1");
@@ -23,10 +23,9 @@ test("WorkPartner's four wheels go forward and Turner steers to the left", () =>
 });
 
 test("without a steering joint the wheels of both sides turn against each other", () => {
-  const { scene, ...world } = Object.assign(new World("flat", "1"));
-  const frame = new Frame(new World("flat", "1").frame());
-  const plain = { ...scene, devices: world.devices.filter((device) => device.name !== "TurnerController") };
-  const turns = new Map(defaultMapping(plain, "WorkPartner", frame).rows.map((row) => [row.device.at(-1), Math.sign(row.turn)]));
+  const world = new World("flat", "1");
+  const plain = { ...world.scene, devices: world.devices.filter((device) => device.name !== "TurnerController") };
+  const turns = new Map(defaultMapping(plain, "WorkPartner", new Frame(world.frame())).rows.map((row) => [row.device.at(-1), Math.sign(row.turn)]));
   assert.deepEqual([...turns.entries()].sort(), [["1", 1], ["2", -1], ["3", -1], ["4", 1]]);
 });
 
@@ -42,4 +41,25 @@ test("a command keeps what it does not change", () => {
   world.command("WorkPartner/WheelMotor2", "7,8,9,0,0,1");
   const made = command(world.scene, new Frame(world.frame()), "WorkPartner/WheelMotor2", new Map([["velocity_3", -2]]));
   assert.deepEqual(made, { device: "WorkPartner/WheelMotor2", text: "7,8,9,0,0,-2" });
+});
+
+test("frames follow each other and carry contacts", () => {
+  const bytes = new ArrayBuffer(96 + 80 + 16 + 32);
+  const view = new DataView(bytes);
+  [..."SPV1"].forEach((letter, index) => view.setUint8(index, letter.charCodeAt(0)));
+  view.setUint32(4, bytes.byteLength, true);
+  view.setBigUint64(8, 2n ** 40n, true);
+  view.setUint8(68, 1);
+  [1, 0, 2, 1].forEach((count, index) => view.setUint32(72 + index * 4, count, true));
+  view.setFloat32(96 + 13 * 4, 9.5, true);
+  view.setFloat64(96 + 80 + 8, -3.25, true);
+  view.setUint32(96 + 96, 7, true);
+  view.setFloat32(96 + 96 + 4, 0.5, true);
+  view.setFloat32(96 + 96 + 20, 12.5, true);
+  const twice = new Uint8Array(2 * bytes.byteLength);
+  [0, bytes.byteLength].forEach((at) => twice.set(new Uint8Array(bytes), at));
+  const [frame, other] = frames(twice.buffer);
+  assert.deepEqual([frame.step, frame.state, frame.numbers[frame.body(0, 13)], frame.devices[1]], [2 ** 40, "PLAYING", 9.5, -3.25]);
+  assert.deepEqual([other.contacts[0].body, other.contacts[0].point[0], other.contacts[0].force[1]], [7, 0.5, 12.5]);
+  assert.throws(() => new Frame(new ArrayBuffer(200)), /not a frame/);
 });

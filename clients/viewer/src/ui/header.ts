@@ -21,6 +21,7 @@ export class Header {
   private readonly rate = make("select", { id: "rate", title: "Simulated seconds per second" });
   private readonly figures = new Map<string, HTMLElement>();
   private playing = false;
+  private told = 1;
 
   constructor(private readonly transport: Transport) {
     for (const rate of RATES) this.rate.append(make("option", { value: String(rate), textContent: `${rate}×`, selected: rate === 1 }));
@@ -81,9 +82,10 @@ export class Header {
     this.playButton.dataset.playing = String(playing);
   }
 
-  /** Shows the rate that the server plays at, unless a person is choosing one. */
+  /** Shows the rate that the server plays at when that has changed; what a person has chosen meanwhile stays. */
   setRate(rate: number): void {
-    if (document.activeElement === this.rate || Number(this.rate.value) === rate || !(rate > 0)) return;
+    if (rate === this.told || !(rate > 0)) return;
+    this.told = rate;
     if (![...this.rate.options].some((option) => Number(option.value) === rate)) {
       this.rate.append(make("option", { value: String(rate), textContent: `${rate}×` }));
     }

@@ -76,6 +76,7 @@ export class Plots {
   update(cursor: number | null): void {
     const jumped = cursor !== this.cursor || this.generation !== this.history.generation;
     this.cursor = cursor;
+    this.window.hidden = cursor !== null;
     if (this.plots.length > 0 && (jumped || cursor === null)) this.draw(false);
   }
 
@@ -173,13 +174,16 @@ export class Plots {
       hooks: { setCursor: [() => this.tell(plot)], draw: [(chart) => this.mark(chart, colour("--accent"))] },
     };
     plot.values = plot.signals.map(() => make("span", { className: "legend-value" }));
+    const [first] = plot.signals;
+    const sameName = plot.signals.length > 1 && plot.signals.every((signal) => signal.name === first.name);
     plot.legend.replaceChildren(
       ...plot.signals.map((signal, index) => {
         const chip = make("span", { className: "chip" });
         chip.style.background = colours[index % colours.length];
-        return make("span", { className: "legend-item", title: `${signal.of} ${signal.name}` }, chip, `${signal.of} ${signal.name}`, plot.values[index]);
+        const label = sameName ? signal.of : `${signal.of} ${signal.name}`;
+        return make("span", { className: "legend-item", title: `${signal.of} ${signal.name}` }, chip, label, plot.values[index]);
       }),
-      make("span", { className: "legend-unit", textContent: unit }),
+      make("span", { className: "legend-unit", textContent: sameName ? `${first.name} ${unit && `[${unit}]`}` : unit }),
     );
     plot.holder.replaceChildren();
     return new uPlot(options, [[], ...plot.signals.map(() => [])], plot.holder);

@@ -46,7 +46,7 @@ export class Runs {
   }
 
   private card(run: Run): HTMLElement {
-    const steps = run.last === null ? 0 : run.last - run.first + 1;
+    const steps = run.last === null ? 0 : run.last - run.first + run.every;
     const card = make(
       "button",
       { type: "button", className: "run", disabled: steps === 0, data: { run: String(run.id), opened: String(run.id === this.opened) } },
