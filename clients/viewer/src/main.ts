@@ -159,7 +159,7 @@ class Viewer implements Transport {
   private setState(state: LinkState, text: string): void {
     this.state = state;
     if (state === "token") this.token.show(text);
-    if (state === "lost") this.driver.forget();
+    if (state === "lost") this.driver.lost();
     if (state === "live") this.link.watch(document.hidden || this.player ? 0 : 60);
     this.showBadge(text);
   }

@@ -212,8 +212,13 @@ test("a recorded run is opened, scrubbed and played", { skip }, async () => {
   await browser.until(`viewer.frame?.step !== ${first}`);
 });
 
-test("finds the server again when it was gone", { skip }, async () => {
+test("the server stops the wheels when it loses the page, which finds it again", { skip }, async () => {
+  await browser.key("ArrowUp", true);
+  await until(() => lastRate(mock) > 1, "the robot to move");
+  await until(() => [...mock.pages][0].onClose.length === 4, "the guard");
   mock.drop();
+  await until(() => lastRate(mock) === 0, "the stop");
+  await browser.key("ArrowUp", false);
   await browser.until(`${text("badge")} === "no connection"`);
   await browser.until(`${text("badge")} === "live"`);
   const first = await shown();

@@ -68,7 +68,13 @@ export class Driver {
     this.now.forward = this.now.turn = 0;
   }
 
-  /** Called for each picture. */
+  /** Forgets what the server was told as well: the connection is gone, and the server has carried it out. */
+  lost(): void {
+    this.forget();
+    this.guarded = false;
+  }
+
+  /** Called many times a second, whatever the picture does. */
   tick(seconds: number, scene: Scene, frame: Frame): void {
     this.scene = scene;
     this.frame = frame;
