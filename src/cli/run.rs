@@ -150,6 +150,8 @@ async fn conduct(
         true => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
         false => None,
     };
+    // Whoever has read the announcement may end the run.
+    let signals = signals();
     summary::announce(properties, grants, server.as_ref(), plan.end);
     thread.start(Outputs {
         log: recorder.map(Recorder::sender),
@@ -157,7 +159,7 @@ async fn conduct(
     })?;
     let (close, closed) = oneshot::channel();
     let sessions = server.map(|server| tokio::spawn(server.run(closed)));
-    let quitter = tokio::spawn(quit_on_signal(handle));
+    let quitter = tokio::spawn(quit_on(signals, handle));
     let report = tokio::task::spawn_blocking(move || thread.join()).await;
     quitter.abort();
     // The sessions end whether or not anybody listens to the order.
@@ -169,21 +171,33 @@ async fn conduct(
     report.ok_or_else(|| realtime::ThreadError::Panicked.into())
 }
 
-/// Ctrl-C and SIGTERM end the run as QUIT does.
-async fn quit_on_signal(handle: Handle) {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        match terminate {
-            Ok(mut terminate) => {
-                tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
-            }
-            Err(_) => drop(interrupt.await),
+/// Ctrl-C and SIGTERM, from the moment this is called until one of them has come.
+#[cfg(unix)]
+fn signals() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    async fn hear(signal: Option<Signal>) {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
         }
     }
-    #[cfg(not(unix))]
-    drop(interrupt.await);
+    // Without its signal a run ends by QUIT all the same.
+    let listen = |kind| signal(kind).inspect_err(|error| tracing::warn!("a signal cannot be heard: {error}")).ok();
+    let (interrupt, terminate) = (listen(SignalKind::interrupt()), listen(SignalKind::terminate()));
+    async move {
+        tokio::select! { () = hear(interrupt) => {}, () = hear(terminate) => {} }
+    }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+fn signals() -> impl Future<Output = ()> {
+    async { drop(tokio::signal::ctrl_c().await) }
+}
+
+/// A signal ends the run as QUIT does.
+async fn quit_on(signals: impl Future<Output = ()>, handle: Handle) {
+    signals.await;
     // A full queue empties within a step, so asking again soon is enough.
     while let Err(realtime::ControlError::Full(_)) = handle.control(Control::Quit).await {
         tokio::task::yield_now().await;

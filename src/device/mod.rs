@@ -24,8 +24,8 @@ pub struct Device {
 }
 
 enum Instance {
-    Sensor(Sensor),
-    Actuator(Actuator),
+    Sensor(Box<Sensor>),
+    Actuator(Box<Actuator>),
 }
 
 impl Device {
@@ -34,8 +34,10 @@ impl Device {
     pub fn new(spec: &model::Device, world: &World, timestep: Timestep, seed: u64, engine: &dyn Engine) -> Self {
         let origin = Origin { seed, robot: &world.robot(spec.robot).name, device: &spec.name };
         let instance = match &spec.spec {
-            DeviceSpec::Sensor(sensor) => Instance::Sensor(Sensor::new(sensor, world, timestep, origin, engine)),
-            DeviceSpec::Actuator(actuator) => Instance::Actuator(Actuator::new(actuator, timestep, origin)),
+            DeviceSpec::Sensor(sensor) => {
+                Instance::Sensor(Box::new(Sensor::new(sensor, world, timestep, origin, engine)))
+            }
+            DeviceSpec::Actuator(actuator) => Instance::Actuator(Box::new(Actuator::new(actuator, timestep, origin))),
         };
         Self { instance }
     }

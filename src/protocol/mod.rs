@@ -91,7 +91,8 @@
 //! to the model's; `latency` in seconds, up to 10; `dropout`, the probability that a reading is lost; and of the noise
 //! `noise` (standard deviation), `bias`, `drift` (by the root of a second) and `quantisation`, in the unit of what is read, of
 //! all quantities, or of one as in `CFG angularVelocity.noise=0.01`. A reading that is late is that of an earlier step; one that
-//! is lost leaves the one before in its place, which the log does not repeat.
+//! is lost leaves the one before in its place, which the log does not repeat. No more than 16 million numbers of a sensor are
+//! under way at once; what comes on top is lost.
 //!
 //! # Faults
 //! `FAULT` acts at the next step boundary like a command, is logged like one, so that a replay can do it again, and leaves a row

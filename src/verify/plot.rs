@@ -90,13 +90,24 @@ impl Plot {
         out
     }
 
-    /// The points of a line that can be shown.
-    fn shown<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
-        let fits = |&(x, y): &(f64, f64)| x.is_finite() && y.is_finite() && (!self.logarithmic || y > 0.0);
-        let stride = series.points.len().div_ceil(POINTS).max(1);
-        let last = series.points.len().saturating_sub(1);
-        let kept = series.points.iter().enumerate().filter(move |(index, _)| index % stride == 0 || *index == last);
-        kept.map(|(_, point)| *point).filter(fits)
+    /// The points of a line that can be shown. Of a long line, each stretch gives its lowest and its highest, so that no peak is
+    /// lost.
+    fn shown(&self, series: &Series) -> Vec<(f64, f64)> {
+        let fits = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite() && (!self.logarithmic || y > 0.0);
+        let points: Vec<(f64, f64)> = series.points.iter().filter(fits).copied().collect();
+        if points.len() <= POINTS {
+            return points;
+        }
+        let (first, last) = (points[0], points[points.len() - 1]);
+        let mut kept = vec![first];
+        for stretch in points.chunks(points.len().div_ceil(POINTS / 2)) {
+            let by_height = |a: &usize, b: &usize| stretch[*a].1.total_cmp(&stretch[*b].1);
+            let ends = (0..stretch.len()).min_by(by_height).zip((0..stretch.len()).max_by(by_height));
+            let Some((low, high)) = ends else { continue };
+            kept.extend([stretch[low.min(high)], stretch[low.max(high)]]);
+        }
+        kept.push(last);
+        kept
     }
 
     fn axes(&self) -> (Axis, Axis) {
@@ -195,7 +206,7 @@ impl Plot {
         place: impl Fn((f64, f64)) -> (f64, f64),
         out: &mut String,
     ) -> std::fmt::Result {
-        let points: Vec<(f64, f64)> = self.shown(series).map(&place).collect();
+        let points: Vec<(f64, f64)> = self.shown(series).into_iter().map(&place).collect();
         write!(out, r#"<polyline class="{}" points=""#, class(series.line))?;
         for (x, y) in &points {
             write!(out, "{x:.1},{y:.1} ")?;
@@ -317,6 +328,15 @@ mod tests {
     fn a_logarithmic_plot_leaves_zeros_out() {
         let plot =
             Plot::new("p", "x", "y").logarithmic().line("l", Line::Measured(0), [(0.0, 0.0), (1.0, 1e-3), (2.0, 1.0)]);
-        assert_eq!(plot.shown(&plot.series[0]).count(), 2);
+        assert_eq!(plot.shown(&plot.series[0]).len(), 2);
+    }
+
+    #[test]
+    fn no_peak_of_a_long_line_is_lost() {
+        let points = (0..100_000).map(|index| (f64::from(index), if index == 54_321 { 9.0 } else { 0.0 }));
+        let plot = Plot::new("p", "x", "y").line("l", Line::Measured(0), points);
+        let shown = plot.shown(&plot.series[0]);
+        assert!(shown.len() <= POINTS + 2 && shown.contains(&(54_321.0, 9.0)));
+        assert!(shown.is_sorted_by(|a, b| a.0 <= b.0));
     }
 }

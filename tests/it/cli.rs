@@ -105,16 +105,15 @@ struct Running {
 impl Running {
     /// Starts with free ports and connects to the control port.
     fn start(scratch: &Scratch, more: &[&str]) -> Self {
-        let robot = std::fs::read_to_string("robots/workpartner1.xml").unwrap();
-        let mut free = String::new();
-        for part in robot.split_inclusive("port=\"") {
-            // Behind each `port="` four digits follow; the first part has none before it.
-            let rest = if free.is_empty() { part } else { &part[4..] };
-            free.push_str(if free.is_empty() { "" } else { "0" });
-            free.push_str(rest);
+        for file in ["workpartner1.xml", "workpartner_assemblies.xml"] {
+            let text = std::fs::read_to_string(Path::new("robots").join(file)).unwrap();
+            // Behind each `port="` four digits follow.
+            let mut parts = text.split("port=\"");
+            let first = parts.next().unwrap_or_default().to_owned();
+            scratch.write(file, &parts.fold(first, |free, part| free + "port=\"0" + &part[4..]));
         }
-        scratch.write("free.xml", &free);
-        let world = "<world><surface a='0' b='1' c='0' d='0'/><robot file='free.xml' name='WorkPartner'/></world>";
+        let world =
+            "<world><surface a='0' b='1' c='0' d='0'/><robot file='workpartner1.xml' name='WorkPartner'/></world>";
         let world = scratch.write("world.xml", world);
         let database = scratch.database("run.db");
         let mut arguments = vec!["run", "--world", &world, "--database", &database, "--set", "server.control_port=0"];

@@ -12,6 +12,9 @@ use crate::{
     signal::{Fault, JointId, StepIndex, Timestep},
 };
 
+/// How many delayed commands may be under way to one actuator. What comes on top is lost.
+const MAX_UNDER_WAY: usize = 100_000;
+
 /// An actuator of a running simulation. Its state is its last command.
 pub(super) struct Actuator {
     joint: JointId,
@@ -75,6 +78,7 @@ impl Actuator {
         match self.fault {
             Fault::Off | Fault::Stuck => {}
             Fault::Intermittent(share) if self.fault_stream.happens(share) => {}
+            Fault::Delayed(_) if self.under_way.len() >= MAX_UNDER_WAY => {}
             Fault::Delayed(delay) => {
                 self.under_way.push_back((next.after(self.timestep.steps_in(delay)), values.to_vec()));
             }

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use crate::{device::random::Stream, signal::StepIndex};
 
+/// How many numbers may be under way from one sensor, 128 MB of them. What comes on top is lost.
+const MAX_UNDER_WAY: usize = 16_000_000;
+
 /// A delay line.
 #[derive(Debug, Clone)]
 pub(super) struct Delivery {
@@ -30,7 +33,8 @@ impl Delivery {
     /// Sends a reading of this step off, unless it is lost; a fault may add to the time. It overtakes those that would come
     /// later, which are then worth nothing.
     pub(super) fn send(&mut self, reading: Vec<f64>, step: StepIndex, extra_steps: u64) {
-        if self.stream.happens(self.dropout) {
+        let is_full = (self.under_way.len() + 1).saturating_mul(reading.len()) > MAX_UNDER_WAY;
+        if self.stream.happens(self.dropout) || is_full {
             self.spare.push(reading);
             return;
         }

@@ -34,6 +34,8 @@ pub(super) struct Sensor {
     fault: Fault,
     fault_stream: Stream,
     fields: Vec<Field>,
+    /// What the probe read before it was spoiled.
+    truth: Vec<f64>,
     reading: Vec<f64>,
 }
 
@@ -59,6 +61,7 @@ impl Sensor {
             fault: Fault::None,
             fault_stream: origin.stream("fault"),
             fields,
+            truth: Vec::new(),
             reading: Vec::new(),
         };
         sensor.probe.start(engine);
@@ -132,9 +135,10 @@ impl Sensor {
             return;
         }
         self.probe.read(engine, reading);
+        self.truth.clone_from(reading);
         let elapsed_s = self.timestep.seconds() * (step.0 - self.measured.0) as f64;
         self.imperfections.spoil(reading, &self.fields, elapsed_s);
-        self.probe.limit(reading);
+        self.probe.limit(&self.truth, reading);
         self.measured = step;
     }
 }

@@ -136,10 +136,13 @@ impl Probe {
         }
     }
 
-    /// Keeps distances within what it sees.
-    pub(super) fn limit(&self, reading: &mut [f64]) {
+    /// Keeps distances within what it sees. A ray that met nothing reads the range, which no noise changes.
+    pub(super) fn limit(&self, truth: &[f64], reading: &mut [f64]) {
         if let Self::Rays(rays) = self {
-            reading.iter_mut().for_each(|distance| *distance = distance.min(rays.range()));
+            let range = rays.range();
+            for (distance, &truth) in reading.iter_mut().zip(truth) {
+                *distance = if truth < range { distance.min(range) } else { range };
+            }
         }
     }
 

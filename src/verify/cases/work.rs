@@ -218,9 +218,8 @@ fn weight(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 const FEATURES: [(f64, f64); 4] = [(5.4, 13.6), (16.6, 20.4), (20.7, 27.3), (28.4, 33.6)];
 
 fn terrain(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    let mut drive = bench.drive(bench.shipped("terrain.xml")?)?;
-    let field = drive.simulation.world().heightfield.clone();
-    let field = field.ok_or_else(|| Trouble::Engine("the world has no terrain".into()))?;
+    let world = bench.shipped("terrain.xml")?;
+    let field = world.heightfield.clone().ok_or_else(|| Trouble::Engine("the world has no terrain".into()))?;
     let (start, seconds, rate) = (-25.0, 104.75, 1.5);
     // Four tyres of 50 kN/m under 275.148 kg.
     let radius = 0.235 - 275.148 * G / 4.0 / 50_000.0;
@@ -231,6 +230,7 @@ fn terrain(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         Row::new("share of slow driving there", "1", 1.0, 0.02),
     ];
     findings.measure(rows, |findings| {
+        let mut drive = bench.drive(world)?;
         let timeline = drive.play("terrain.xml")?;
         let bodies: Vec<BodyId> = drive.simulation.world().bodies().map(|(id, _)| id).collect();
         let mut loads = Loads::of(&drive);

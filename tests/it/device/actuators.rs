@@ -1,8 +1,10 @@
 //! Motors: given efforts, stiff positions, the line of torque over speed, and the watchdog. The wheel has 1 kg m².
 
+use bevy_math::DVec3;
 use simpartner::{
     model::{Axis, DeviceSpec, Law, MotorLimits, OnTimeout, Watchdog, World},
-    signal::EventKind,
+    signal::{EventKind, JointId},
+    xml,
 };
 
 use super::{H, Run, faults::wheel, is_exact, near};
@@ -133,4 +135,41 @@ fn a_watchdog_holds_lets_go_or_brakes() {
         near(&[state(&run).1], &[-1.0], 1e-6);
         assert_eq!(run.told(EventKind::Watchdog).len(), 1);
     }
+}
+
+/// The shipped assembly of a hinge with backlash. The motor turns on at 1 rad/s and takes a dial along; when it reverses, the
+/// dial, which nothing brakes, goes on until the shaft has come back by the whole play of 0.02 rad: at 2 rad/s between
+/// them, for 10 ms. Then it is taken back. Shaft and dial are never farther apart than half the play.
+#[test]
+fn a_gear_with_backlash_lets_go_for_as_long_as_its_play_lasts() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/robots/dial.xml");
+    let text = r#"<robot name="Dial">
+      <include file="gears.xml"/>
+      <body name="Hull"><mass>1e6</mass><box x="10" y="10" z="1"/></body>
+      <body name="Dial"><mass>1</mass><pose z="2"/><cylinder radius="0.2" length="0.02" axis="z"/></body>
+      <place assembly="BacklashHinge" on="Hull"><pose z="1"/><parameter name="driven" value="Dial"/></place>
+    </robot>"#;
+    let Ok(xml::Document::Robot(mut world)) = xml::read_text(path, text) else { panic!("the robot reads") };
+    world.gravity = DVec3::ZERO;
+    let (motor, play) = (JointId::new(0), JointId::new(1));
+    let mut run = Run::of(world);
+    let joint = |run: &Run, id| {
+        let values = &run.record.values[run.simulation.layout().joint(id)];
+        (values[5], values[8])
+    };
+    run.drive("MotorController", &[0.0, 0.0, 1000.0, 0.0, 0.0, 1.0]);
+    run.steps(500);
+    let dial = |run: &Run| joint(run, motor).1 + joint(run, play).1;
+    near(&[dial(&run), joint(&run, play).0], &[1.0, -0.01], 1e-3);
+    run.drive("MotorController", &[0.0, 0.0, 1000.0, 0.0, 0.0, -1.0]);
+    let mut turned = 0;
+    for step in 1..=200 {
+        run.steps(1);
+        assert!(joint(&run, play).0.abs() < 0.01 + 1e-6, "step {step}: {:?}", joint(&run, play));
+        if turned == 0 && dial(&run) < 0.0 {
+            turned = step;
+        }
+    }
+    assert!((10..=13).contains(&turned), "taken back after {turned} ms");
+    near(&[dial(&run), joint(&run, play).0], &[-1.0, 0.01], 1e-3);
 }

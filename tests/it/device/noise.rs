@@ -3,12 +3,12 @@
 
 use bevy_math::DVec3;
 use simpartner::{
-    model::{Measures, Noise, Pose, Sensor, World},
+    model::{Measures, Noise, Pose, Scanner, Sensor, World},
     signal::{BodyId, Configuration, NoiseFigure},
 };
 
 use super::{Run, cube_at, device, near};
-use crate::scene::G;
+use crate::scene::{G, with_plane};
 
 /// A body that nothing moves.
 fn still() -> World {
@@ -109,6 +109,25 @@ fn readings_are_rounded_to_the_step() {
     for _ in 0..100 {
         assert!(run.steps(1).read("sensor").iter().all(|value| (value * 4.0).fract() == 0.0));
     }
+}
+
+#[test]
+fn a_ray_that_meets_nothing_reads_the_range_whatever_its_noise() {
+    let mut world = with_plane(still(), 1.0);
+    let scanner = Scanner { rays: 1, layers: 3, vertical_half_angle: 0.9, range: 10.0, ..Scanner::default() };
+    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Scan(scanner));
+    let noise = vec![Noise { standard_deviation: 1.0, bias: 4.0, ..Noise::default() }];
+    world.devices = vec![device("scanner", Sensor { noise, ..sensor })];
+    let mut run = Run::of(world);
+    let mut longest = 0.0f64;
+    for _ in 0..200 {
+        let read = run.steps(1).read("scanner");
+        assert_eq!(read[1..], [10.0, 10.0]);
+        assert!(read[0] > 5.0 && read[0] <= 10.0, "{read:?}");
+        longest = longest.max(read[0]);
+    }
+    // 5 m down a slope of 0.9 rad are 6.4 m, four more in the mean are beyond the range now and then.
+    assert_eq!(longest, 10.0);
 }
 
 #[test]

@@ -1,0 +1,287 @@
+//! The table itself.
+
+use super::{Description, NoiseLaw, Quantity, Seat};
+
+/// Beyond this no coordinate of a world makes sense, metres.
+const WORLD: f64 = 1e9;
+/// Beyond this no speed (m/s, rad/s) does; see the engine's own bound.
+const SPEED: f64 = 1e6;
+/// Largest specific force, m/s².
+const SPECIFIC_FORCE: f64 = 1e9;
+/// Largest force, torque or effort, N or N m.
+const EFFORT: f64 = 1e9;
+/// Largest rate, coordinate or gain that a command may ask for.
+const TARGET: f64 = 1e6;
+
+const fn plain(name: &'static str, fields: &'static [&'static str], unit: &'static str, bound: f64) -> Quantity {
+    Quantity { name, fields, unit, linear_unit: None, lowest: -bound, highest: bound, noise: NoiseLaw::Additive }
+}
+
+const fn on_joint(
+    name: &'static str,
+    fields: &'static [&'static str],
+    unit: &'static str,
+    linear_unit: &'static str,
+    bound: f64,
+) -> Quantity {
+    Quantity { linear_unit: Some(linear_unit), ..plain(name, fields, unit, bound) }
+}
+
+const fn from_zero(name: &'static str, fields: &'static [&'static str], unit: &'static str, highest: f64) -> Quantity {
+    Quantity { lowest: 0.0, ..plain(name, fields, unit, highest) }
+}
+
+const POSITION: Quantity = plain("position", &["x", "y", "z"], "m", WORLD);
+const ORIENTATION: Quantity =
+    Quantity { noise: NoiseLaw::Rotation, ..plain("orientation", &["qx", "qy", "qz", "qw"], "1", 1.0) };
+const LINEAR_VELOCITY: Quantity = plain("linearVelocity", &["vx", "vy", "vz"], "m/s", SPEED);
+const ANGULAR_VELOCITY: Quantity = plain("angularVelocity", &["omega_x", "omega_y", "omega_z"], "rad/s", SPEED);
+const ACCELERATION: Quantity = plain("specificForce", &["fx", "fy", "fz"], "m/s²", SPECIFIC_FORCE);
+const FORCE: Quantity = plain("force", &["force_x", "force_y", "force_z"], "N", EFFORT);
+const TORQUE: Quantity = plain("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT);
+const DISTANCE: Quantity = from_zero("distance", &["distance"], "m", 1e6);
+const MAX_EFFORT: Quantity =
+    command("maxForce", &["max_force_1", "max_force_2", "max_force_3"], "N m", "N", 0.0, EFFORT);
+
+const fn command(
+    name: &'static str,
+    fields: &'static [&'static str],
+    unit: &'static str,
+    linear_unit: &'static str,
+    lowest: f64,
+    highest: f64,
+) -> Quantity {
+    Quantity { name, fields, unit, linear_unit: Some(linear_unit), lowest, highest, noise: NoiseLaw::None }
+}
+
+const fn gain(name: &'static str, fields: &'static [&'static str], unit: &'static str) -> Quantity {
+    Quantity { noise: NoiseLaw::None, ..plain(name, fields, unit, TARGET) }
+}
+
+/// A sensor on a body; adjust what differs.
+const fn sensor(name: &'static str, doc: &'static str, quantities: &'static [Quantity]) -> Description {
+    Description {
+        name,
+        seat: Seat::Body,
+        is_actuator: false,
+        doc,
+        quantities,
+        at_rest: "",
+        in_free_fall: "",
+        attributes: &[],
+        frames: &[],
+        command_lengths: &[],
+    }
+}
+
+const fn actuator(
+    name: &'static str,
+    doc: &'static str,
+    quantities: &'static [Quantity],
+    command_lengths: &'static [usize],
+) -> Description {
+    Description { seat: Seat::Joint, is_actuator: true, command_lengths, ..sensor(name, doc, quantities) }
+}
+
+const ALIKE: &str = "the same as at rest in that place";
+
+/// The table, in the order of the enum.
+pub(super) const DESCRIPTIONS: [Description; 19] = [
+    Description {
+        at_rest: "the last text it was sent",
+        in_free_fall: "the same",
+        ..sensor("EchoSensor", "Answers with the last text it was sent, to test a connection.", &[])
+    },
+    Description {
+        at_rest: "its place",
+        in_free_fall: ALIKE,
+        ..sensor("PositionSensor", "Position of its mount in world axes.", &[POSITION])
+    },
+    Description {
+        at_rest: "its pose",
+        in_free_fall: ALIKE,
+        ..sensor(
+            "PoseSensor",
+            "Position of its mount in world axes, and its orientation as the unit quaternion x, y, z, w that takes sensor axes \
+             to world axes.",
+            &[POSITION, ORIENTATION],
+        )
+    },
+    Description {
+        at_rest: "0",
+        in_free_fall: "g t downwards in world axes, and the spin",
+        frames: &["world", "sensor"],
+        ..sensor(
+            "VelocitySensor",
+            "Velocity of its mount, the point itself, and angular velocity; in world axes, or in the sensor's.",
+            &[LINEAR_VELOCITY, ANGULAR_VELOCITY],
+        )
+    },
+    Description {
+        at_rest: "+g along whatever axis points up",
+        in_free_fall: "0",
+        ..sensor(
+            "Accelerometer",
+            "Specific force at its mount: the acceleration of that point less gravity, the mean over the last step, in the \
+             sensor's axes as they stood in the middle of it. At step 0, before any step, it reads as if its velocity were \
+             constant.",
+            &[ACCELERATION],
+        )
+    },
+    Description {
+        at_rest: "0",
+        in_free_fall: "the spin, as anywhere",
+        ..sensor("Gyroscope", "Angular velocity in the sensor's axes.", &[ANGULAR_VELOCITY])
+    },
+    Description {
+        at_rest: "its orientation; 0; +g along whatever axis points up",
+        in_free_fall: "its orientation; the spin; 0",
+        ..sensor(
+            "ImuSensor",
+            "Orientation as a PoseSensor has it, then what a Gyroscope and an Accelerometer in its place read.",
+            &[ORIENTATION, ANGULAR_VELOCITY, ACCELERATION],
+        )
+    },
+    Description {
+        at_rest: "its place",
+        in_free_fall: ALIKE,
+        ..sensor(
+            "GnssSensor",
+            "Geographic position of its mount: the world is laid on the plane that touches the WGS84 ellipsoid at the world's \
+             `<geographicOrigin>`, metres north and east become degrees by the two radii of curvature there, and y is \
+             added to the altitude. Over 10 km the plane is 8 m above the ellipsoid. Without the element, latitude, \
+             longitude and altitude of the origin are 0.",
+            &[
+                plain("latitude", &["latitude"], "deg", 90.0),
+                plain("longitude", &["longitude"], "deg", 180.0),
+                plain("altitude", &["altitude"], "m", WORLD),
+            ],
+        )
+    },
+    Description {
+        at_rest: "its heading",
+        in_free_fall: ALIKE,
+        ..sensor(
+            "CompassSensor",
+            "Heading of the sensor's z axis, the one a scanner looks along: clockwise from north, seen from above, 0 to 2 pi. \
+             Then the unit vector that points north, in the sensor's axes. North is the world's x axis and east its z axis \
+             unless `<geographicOrigin>` says otherwise. Straight up or down the heading is 0.",
+            &[
+                Quantity { noise: NoiseLaw::Angle, ..from_zero("heading", &["heading"], "rad", std::f64::consts::TAU) },
+                plain("north", &["north_x", "north_y", "north_z"], "1", 1.0),
+            ],
+        )
+    },
+    Description {
+        at_rest: "the distance",
+        in_free_fall: ALIKE,
+        attributes: &["range"],
+        ..sensor(
+            "DistanceSensor",
+            "Distance along the sensor's z axis to the first thing in its way, at most its range, which it reads where there is \
+             nothing. The body it sits on does not stand in its way.",
+            &[DISTANCE],
+        )
+    },
+    Description {
+        at_rest: "the distances",
+        in_free_fall: ALIKE,
+        attributes: &["rays", "halfAngle", "layers", "verticalHalfAngle", "range"],
+        ..sensor(
+            "ScannerSensor",
+            "Distances along a fan of rays, each like a DistanceSensor's: from minus to plus the half angle about the sensor's z \
+             axis in its z-x plane. With several layers the fans are tilted towards y, from minus to plus the vertical half \
+             angle, and follow each other from the lowest. A ray that meets nothing reads the range, without noise.",
+            &[DISTANCE],
+        )
+    },
+    Description {
+        at_rest: "the force that carries the body",
+        in_free_fall: "0",
+        frames: &["world", "sensor"],
+        ..sensor(
+            "ContactSensor",
+            "Sum of the contact forces on its body and their torque about the body's centre of mass, means over the last step; \
+             in world axes, or in the sensor's. 0 at step 0.",
+            &[FORCE, TORQUE],
+        )
+    },
+    Description {
+        at_rest: "1 and the pressure on the body, where it touches something",
+        in_free_fall: "0, 0",
+        attributes: &["threshold"],
+        ..sensor(
+            "BumperSensor",
+            "Whether its body is pressed on, 1 or 0, and by how much: the sum of the normal forces of all its contacts, of \
+             which a body squeezed from two sides has both. It is pressed from the threshold on. 0 at step 0.",
+            &[
+                Quantity { noise: NoiseLaw::None, ..from_zero("pressed", &["pressed"], "1", 1.0) },
+                from_zero("force", &["force"], "N", EFFORT),
+            ],
+        )
+    },
+    Description {
+        seat: Seat::Joint,
+        at_rest: "the coordinates; 0",
+        in_free_fall: "as at rest, unless the joint moves",
+        ..sensor(
+            "JointEncoder",
+            "Coordinates of a joint's three local axes, 0 as the bodies are placed, and their rates. A locked axis reads 0.",
+            &[
+                on_joint("position", &["position_1", "position_2", "position_3"], "rad", "m", WORLD),
+                on_joint("rate", &["rate_1", "rate_2", "rate_3"], "rad/s", "m/s", SPEED),
+            ],
+        )
+    },
+    Description {
+        seat: Seat::Joint,
+        at_rest: "what carries the child and all that hangs on it",
+        in_free_fall: "0, unless the joint holds something that turns",
+        frames: &["child", "parent", "world"],
+        ..sensor(
+            "ForceTorqueSensor",
+            "Force that the parent exerts on the child through a joint, and its torque about the joint's anchor, motor and stops \
+             included, means over the last step; in the axes of the child's body, of the parent's, or of the world. 0 at step \
+             0. The rapier engine cannot tell and refuses it.",
+            &[FORCE, TORQUE],
+        )
+    },
+    actuator(
+        "JointController",
+        "Brings each axis of its joint to a velocity with at most the maximum force.",
+        &[
+            MAX_EFFORT,
+            command("velocity", &["velocity_1", "velocity_2", "velocity_3"], "rad/s", "m/s", -TARGET, TARGET),
+        ],
+        &[6],
+    ),
+    Description {
+        attributes: &["p", "i", "d"],
+        ..actuator(
+            "AngleController",
+            "Brings each axis of its joint to a coordinate: a PID controller with anti-windup sets the velocity of a motor of \
+             bounded force.",
+            &[
+                MAX_EFFORT,
+                command("angle", &["angle_1", "angle_2", "angle_3"], "rad", "m", -TARGET, TARGET),
+                gain("p", &["p"], "1/s"),
+                gain("i", &["i"], "1/s²"),
+                gain("d", &["d"], "1"),
+            ],
+            &[6, 9],
+        )
+    },
+    actuator(
+        "PositionController",
+        "Holds each axis of its joint at a coordinate like a stiff spring of 1e5 N m/rad (N/m) with a damper of 1e3 N m s/rad \
+         (N s/m), with at most the maximum force.",
+        &[MAX_EFFORT, command("position", &["position_1", "position_2", "position_3"], "rad", "m", -TARGET, TARGET)],
+        &[3, 6],
+    ),
+    actuator(
+        "EffortController",
+        "Exerts a torque or force about or along each axis of its joint.",
+        &[command("effort", &["effort_1", "effort_2", "effort_3"], "N m", "N", -EFFORT, EFFORT)],
+        &[3],
+    ),
+];
