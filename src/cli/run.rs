@@ -8,16 +8,17 @@ use tokio::sync::oneshot;
 
 use super::{
     CliError, ExitStatus, RunArguments,
-    properties::Properties,
+    properties::{self, Properties},
     summary::{self, Summary},
 };
 use crate::{
     model::{Timeline, World},
     physics::{self, MassProperties},
-    realtime::{self, Control, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport},
+    protocol::{self, Refusal},
+    realtime::{self, Control, Grants, Handle, LockstepSettings, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
     server::Server,
-    signal::StepIndex,
+    signal::{Layout, Member, RobotId, StepIndex},
     sim::Simulation,
     xml,
 };
@@ -36,11 +37,12 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         simulation.schedule(timeline)?;
     }
     let plan = Plan::new(&properties, timeline.as_ref());
+    let lockstep = lockstep(&properties, simulation.layout())?;
     let description = describe(&simulation, &world, &properties);
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let (thread, grants) = PhysicsThread::prepare(simulation, inbox, plan.clock(&properties))?;
+    let (thread, grants) = PhysicsThread::prepare(simulation, inbox, plan.clock(&properties, lockstep))?;
     let recorder = match &properties.log {
         Some(settings) => {
             let description = RunDescription { realtime_grants: grants.to_string(), ..description };
@@ -83,19 +85,40 @@ impl Plan {
         Self { end, serves: !(fast && end.is_some()) }
     }
 
-    fn clock(&self, properties: &Properties) -> realtime::Settings {
+    fn clock(&self, properties: &Properties, lockstep: LockstepSettings) -> realtime::Settings {
         let settings = &properties.simulation;
         realtime::Settings {
             mode: settings.mode,
             rate: settings.rate,
             max_catchup_steps: settings.max_catchup_steps,
             on_overrun: settings.on_overrun,
+            lockstep,
             end: self.end,
             start_paused: settings.start_paused && self.serves,
             unattended: !self.serves,
             scheduling: properties.realtime,
         }
     }
+}
+
+/// Whom the clock waits for in lockstep: the ports that the settings name, or else the combined ports of all robots.
+fn lockstep(properties: &Properties, layout: &Layout) -> Result<LockstepSettings, CliError> {
+    let properties::Lockstep { members, timeout, on_timeout } = &properties.lockstep;
+    let named = members.iter().map(|name| protocol::lockstep_member(layout, name));
+    let mut members = named.collect::<Result<Vec<_>, _>>().map_err(|refusal| {
+        let what = match refusal {
+            Refusal::Parameter(what) => what,
+            other => other.to_string(),
+        };
+        CliError::Setting(format!("lockstep.members: {what}"))
+    })?;
+    if members.is_empty() {
+        members = (0..layout.robots().len()).map(|index| Member::Robot(RobotId::new(index))).collect();
+    }
+    if members.is_empty() && properties.simulation.mode == Mode::Lockstep {
+        return Err(CliError::Setting("simulation.mode: the world has no robot that lockstep could wait for".into()));
+    }
+    Ok(LockstepSettings { members, timeout: *timeout, on_timeout: *on_timeout })
 }
 
 fn describe(simulation: &Simulation, world: &Arc<World>, properties: &Properties) -> RunDescription {
@@ -213,5 +236,9 @@ fn conclude(report: &RunReport, log: Option<Result<LogSummary, RecorderError>>) 
             ExitStatus::Diverged
         }
         Outcome::Overrun => ExitStatus::Overrun,
+        Outcome::LockstepTimeout(why) => {
+            eprintln!("error: {why}");
+            ExitStatus::Unanswered
+        }
     })
 }

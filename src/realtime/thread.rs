@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::{
     hand_over::{Courier, Outlet},
     handle::{Inbox, Mode},
+    lockstep::LockstepSettings,
     os::{self, Grants, Scheduling},
     report::RunReport,
     run::Loop,
@@ -39,6 +40,8 @@ pub struct Settings {
     pub max_catchup_steps: u64,
     /// What happens beyond that.
     pub on_overrun: OnOverrun,
+    /// Whom the clock waits for in lockstep.
+    pub lockstep: LockstepSettings,
     /// The step after which the run ends, if it does by itself.
     pub end: Option<StepIndex>,
     /// Whether the clock waits for PLAY.
@@ -57,6 +60,7 @@ impl Default for Settings {
             rate: 1.0,
             max_catchup_steps: 50,
             on_overrun: OnOverrun::Slip,
+            lockstep: LockstepSettings::default(),
             end: None,
             start_paused: false,
             unattended: false,
@@ -102,12 +106,12 @@ impl PhysicsThread {
         let (start, started) = mpsc::channel();
         let (tell, told) = mpsc::channel();
         let layout = Arc::clone(simulation.layout());
-        let Inbox { requests, latest } = inbox;
+        let Inbox { requests, latest, roll } = inbox;
         let thread = thread::Builder::new().name("physics".into()).spawn(move || {
             // Nobody listens any more if preparing was given up, and then `start` never comes either.
             let _ = tell.send(os::prepare_thread(settings.scheduling));
             let (outlet, log_ended) = started.recv().ok()?;
-            Some(Loop::new(simulation, requests, settings, outlet, log_ended).run())
+            Some(Loop::new(simulation, requests, roll, settings, outlet, log_ended).run())
         })?;
         let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
         Ok((Self { layout, latest, start, thread, courier: None }, grants))
