@@ -88,6 +88,9 @@ struct RunArguments {
     /// Wait for PLAY on the control port
     #[arg(long)]
     paused: bool,
+    /// Serve no viewer page
+    #[arg(long)]
+    no_viewer: bool,
 }
 
 #[derive(Debug, Args)]
@@ -232,6 +235,7 @@ impl RunArguments {
             ("--duration", "simulation.duration_s", self.duration.as_deref()),
             ("--paused", "simulation.start_paused", self.paused.then_some("true")),
             ("--database", "log.database", self.database.as_deref().filter(|_| !without_log)),
+            ("--no-viewer", "viewer.enabled", self.no_viewer.then_some("false")),
             ("--database none", "log.enabled", without_log.then_some("false")),
         ];
         let flags = given.into_iter().filter_map(|(name, key, text)| text.map(|text| Flag { name, key, text }));

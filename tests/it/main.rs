@@ -19,5 +19,6 @@ mod server;
 mod sim;
 mod tidy;
 mod verify;
+mod web;
 mod workpartner;
 mod xml;
