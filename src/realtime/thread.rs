@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use super::{
     hand_over::{Courier, Outlet},
     handle::{Inbox, Mode},
-    lockstep::LockstepSettings,
+    lockstep::{Barrier, LockstepSettings},
     os::{self, Grants, Scheduling},
     report::RunReport,
-    run::Loop,
+    run::{Inlet, Loop},
 };
 use crate::{
     signal::{Layout, StepIndex, StepRecord},
@@ -107,11 +107,14 @@ impl PhysicsThread {
         let (tell, told) = mpsc::channel();
         let layout = Arc::clone(simulation.layout());
         let Inbox { requests, latest, roll } = inbox;
+        // Whoever connects before the first step is a member already.
+        let barrier =
+            (settings.mode == Mode::Lockstep).then(|| Barrier::begin(&roll, &settings.lockstep.members, &layout));
         let thread = thread::Builder::new().name("physics".into()).spawn(move || {
             // Nobody listens any more if preparing was given up, and then `start` never comes either.
             let _ = tell.send(os::prepare_thread(settings.scheduling));
             let (outlet, log_ended) = started.recv().ok()?;
-            Some(Loop::new(simulation, requests, roll, settings, outlet, log_ended).run())
+            Some(Loop::new(simulation, Inlet { requests, roll, barrier }, settings, outlet, log_ended).run())
         })?;
         let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
         Ok((Self { layout, latest, start, thread, courier: None }, grants))
