@@ -73,7 +73,8 @@
 //! 1. The first `ACK` on a connection, with a step or without, takes the member's place. Its answer is the `S` line of the present
 //!    step, and every step that follows is sent as by `SUB 1`; after a reset that is step 0.
 //! 2. Until all members have joined, the clock runs at the pace of `realtime`. A clock that was paused before that runs not at
-//!    all, so a run that is to be repeated bit for bit starts with `PAUSE` (or `--paused`), all `ACK`s, `PLAY`.
+//!    all, so a run that is to be repeated bit for bit starts with `PAUSE` (or `--paused`), all `ACK`s and their answers, `PLAY`. Who
+//!    joins a clock that runs may answer for a step that is over; `ERR 7` says so, and the present step has been sent too.
 //! 3. To `S k` a member answers `ACK k`, or a command on the same connection that acts in step k+1: a frame, or `SET @k+1`. `ACK k` has
 //!    no answer but the next `S` line. `CFG`, `FAULT` and commands for later steps are not answers. Send what belongs to the step
 //!    first; a command on another connection has arrived when its answer has.

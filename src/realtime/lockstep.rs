@@ -119,8 +119,9 @@ struct Seat {
 }
 
 impl Barrier {
-    /// Empty seats.
-    pub(super) fn new(generation: u64, members: &[Member], layout: &Layout) -> Self {
+    /// Another lockstep, its seats empty.
+    pub(super) fn begin(roll: &Roll, members: &[Member], layout: &Layout) -> Self {
+        let generation = roll.begin(members);
         let seat = |&member: &Member| Seat { member, name: layout.member_name(member), client: None, answered: false };
         let seats = members.iter().map(seat).collect();
         Self { generation, seats, assembled: false, waiting_since_ns: 0, overdue: false }

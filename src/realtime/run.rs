@@ -67,12 +67,18 @@ pub(super) struct Loop {
     outcome: Option<Outcome>,
 }
 
+/// What comes in: requests, and in lockstep those who answer.
+pub(super) struct Inlet {
+    pub(super) requests: mpsc::Receiver<Request>,
+    pub(super) roll: Arc<Roll>,
+    pub(super) barrier: Option<Barrier>,
+}
+
 impl Loop {
     /// Ready to run; the clock starts at once unless it is to start paused.
     pub(super) fn new(
         simulation: Simulation,
-        requests: mpsc::Receiver<Request>,
-        roll: Arc<Roll>,
+        inlet: Inlet,
         settings: Settings,
         outlet: Outlet,
         log_ended: Arc<AtomicBool>,
@@ -80,11 +86,12 @@ impl Loop {
         let now = os::now_ns();
         let pace =
             Pace::new(simulation.timestep(), settings.rate, settings.max_catchup_steps, simulation.step_index(), now);
+        let Inlet { requests, roll, barrier } = inlet;
         let mut this = Self {
             simulation,
             requests,
             roll,
-            barrier: None,
+            barrier,
             outlet,
             log_ended,
             activity: Activity::Paused,
@@ -98,9 +105,6 @@ impl Loop {
             outcome: None,
             settings,
         };
-        if this.settings.mode == Mode::Lockstep {
-            this.begin_lockstep(this.settings.lockstep.members.clone());
-        }
         if this.is_at_end() {
             this.outcome = Some(Outcome::Completed);
         } else if !this.settings.start_paused {

@@ -8,10 +8,10 @@ use std::{
 use super::{
     hand_over::{Courier, Outlet, Shown},
     handle::{Inbox, Mode},
-    lockstep::LockstepSettings,
+    lockstep::{Barrier, LockstepSettings},
     os::{self, Grants, Scheduling},
     report::RunReport,
-    run::Loop,
+    run::{Inlet, Loop},
 };
 use crate::{
     signal::{Layout, StepIndex, StepRecord},
@@ -106,11 +106,14 @@ impl PhysicsThread {
         let layout = Arc::clone(simulation.layout());
         let Inbox { requests, latest, roll, teller } = inbox;
         let shown = Shown { latest, teller: Arc::new(teller) };
+        // Whoever connects before the first step is a member already.
+        let barrier =
+            (settings.mode == Mode::Lockstep).then(|| Barrier::begin(&roll, &settings.lockstep.members, &layout));
         let thread = thread::Builder::new().name("physics".into()).spawn(move || {
             // Nobody listens any more if preparing was given up, and then `start` never comes either.
             let _ = tell.send(os::prepare_thread(settings.scheduling));
             let (outlet, log_ended) = started.recv().ok()?;
-            Some(Loop::new(simulation, requests, roll, settings, outlet, log_ended).run())
+            Some(Loop::new(simulation, Inlet { requests, roll, barrier }, settings, outlet, log_ended).run())
         })?;
         let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
         Ok((Self { layout, shown, start, thread, courier: None }, grants))

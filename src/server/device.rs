@@ -33,9 +33,10 @@ pub(super) async fn talk(line: &mut Line<'_>, mut session: impl Session, heard: 
         };
         let wake = line.wait(&mut buffer, session.is_within_message(), next_record).await?;
         let record = latest.borrow_and_update().clone();
-        match wake {
-            Wake::Bytes(count) => flow = session.receive(&buffer[..count], &record, send, &mut out),
-            Wake::Other => session.sample(&record, &mut out),
+        // A record that came together with bytes is not shown a second time.
+        session.sample(&record, &mut out);
+        if let Wake::Bytes(count) = wake {
+            flow = session.receive(&buffer[..count], &record, send, &mut out);
         }
     }
 }

@@ -301,3 +301,20 @@ fn commands_of_a_combined_line_act_in_the_same_step_and_are_logged_one_by_one() 
         ("1000,1000,5,0,0,1", "<1000,1000,1000,0,0,0>")
     );
 }
+
+/// A step that is made while its member talks of something else is told all the same.
+#[test]
+fn a_member_that_talks_is_told_every_step() {
+    let rig = patient(&[POSITION]);
+    let (mut clock, mut position) = (clock(&rig), Client::connect(rig.devices[1]));
+    position.line();
+    position.ask("ACK 0");
+    clock.ask("PLAY");
+    for step in 0..500 {
+        position.write(format!("ACK {step}\n").as_bytes());
+        position.write(b"INFO\n");
+        let answers = [position.line(), position.line()];
+        assert!(answers.iter().any(|line| line.starts_with(&format!("S {} ", step + 1))), "{answers:?}");
+    }
+    rig.end();
+}

@@ -6,6 +6,7 @@
 mod cli;
 mod device;
 mod dynamics;
+mod examples;
 mod lockstep;
 mod locomotion;
 mod physics;

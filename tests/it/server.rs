@@ -101,6 +101,11 @@ impl Rig {
         }
     }
 
+    /// What stands where in a record.
+    pub(crate) fn layout(&self) -> Arc<simpartner::signal::Layout> {
+        Arc::clone(self.handle.layout())
+    }
+
     /// Ends everything in order and returns what was logged.
     pub(crate) fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
         // The run may have been ended by a client.

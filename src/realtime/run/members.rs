@@ -70,8 +70,7 @@ impl Loop {
     }
 
     pub(super) fn begin_lockstep(&mut self, members: Vec<Member>) {
-        let generation = self.roll.begin(&members);
-        self.barrier = Some(Barrier::new(generation, &members, self.simulation.layout()));
+        self.barrier = Some(Barrier::begin(&self.roll, &members, self.simulation.layout()));
         self.settings.mode = Mode::Lockstep;
     }
 
