@@ -1,7 +1,7 @@
 //! Bundles the viewer's page, where Node is there to do it, and makes the table of its files. It never writes into the sources,
 //! and whatever goes wrong with the page, the server is built: its page then says what is missing.
 //!
-//! `SIMPARTNER_VIEWER=off` leaves the page out.
+//! `SIMPARTNER_VIEWER=off` leaves the page out. Where npm fails, a page bundled by hand in `clients/viewer/dist` serves as well.
 
 use std::{
     env, fs, io,
@@ -22,30 +22,35 @@ fn main() {
     println!("cargo::rerun-if-env-changed=SIMPARTNER_VIEWER");
     let sources = Path::new(SOURCES);
     match sources.exists() {
-        true => PARTS.iter().for_each(|part| println!("cargo::rerun-if-changed={SOURCES}/{part}")),
         // A path that is not there would mean a new build every time.
+        true => PARTS
+            .iter()
+            .filter(|part| sources.join(part).exists())
+            .for_each(|part| println!("cargo::rerun-if-changed={SOURCES}/{part}")),
         false => println!("cargo::rerun-if-changed=clients"),
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let page = match bundle(sources, &out.join("viewer")) {
-        Ok(dist) => dist,
-        Err(why) => {
-            if sources.exists() && env::var("SIMPARTNER_VIEWER").as_deref() != Ok("off") {
-                println!("cargo::warning=the server comes without its viewer page: {why}");
+    let off = env::var("SIMPARTNER_VIEWER").as_deref() == Ok("off");
+    let bundled = if off { Err("SIMPARTNER_VIEWER is off".to_owned()) } else { bundle(sources, &out.join("viewer")) };
+    let page = bundled.unwrap_or_else(|why| {
+        let by_hand = Path::new(SOURCES).join("dist");
+        if !off && sources.exists() {
+            // So that the next build takes what was bundled by hand.
+            println!("cargo::rerun-if-changed={SOURCES}");
+            if by_hand.join("index.html").exists() {
+                return env::current_dir().map_or(by_hand.clone(), |root| root.join(&by_hand));
             }
-            let page = out.join("missing");
-            missing(sources, &page).expect("cargo's folder can be written to");
-            page
+            println!("cargo::warning=the server comes without its viewer page: {why}");
         }
-    };
+        let page = out.join("missing");
+        missing(sources, &page).expect("cargo's folder can be written to");
+        page
+    });
     fs::write(out.join("viewer.rs"), table(&page)).expect("cargo's folder can be written to");
 }
 
 /// Bundles the page in a copy of its sources and returns where it is, or says why not.
 fn bundle(sources: &Path, work: &Path) -> Result<PathBuf, String> {
-    if env::var("SIMPARTNER_VIEWER").as_deref() == Ok("off") {
-        return Err("SIMPARTNER_VIEWER is off".into());
-    }
     if !sources.join("package.json").exists() {
         return Err(format!("{SOURCES} is not there"));
     }

@@ -2,6 +2,7 @@
 //!
 //! Data goes to standard output, messages to standard error. Start at [`main`], then `run`.
 
+mod archive;
 mod check;
 mod devices;
 mod exit;
@@ -17,6 +18,7 @@ use std::{
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use archive::Logs;
 pub use exit::{CliError, ExitStatus};
 
 use properties::{Flag, Properties, PropertiesFile};

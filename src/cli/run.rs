@@ -7,7 +7,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use tokio::sync::oneshot;
 
 use super::{
-    CliError, ExitStatus, RunArguments,
+    CliError, ExitStatus, Logs, RunArguments,
     properties::{self, Properties},
     summary::{self, Summary},
 };
@@ -17,7 +17,7 @@ use crate::{
     protocol::{self, Refusal},
     realtime::{self, Control, Grants, Handle, LockstepSettings, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
-    server::{Server, Viewer},
+    server::{Archive, Server, Viewer},
     signal::{Layout, Member, RobotId, StepIndex},
     sim::Simulation,
     xml,
@@ -39,7 +39,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     let plan = Plan::new(&properties, timeline.as_ref());
     let lockstep = lockstep(&properties, simulation.layout())?;
     let description = describe(&simulation, &world, &properties);
-    let viewer = properties.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: None });
+    let logs = || properties.log.as_ref().map(|log| Arc::new(Logs::new(&log.database)) as Arc<dyn Archive>);
+    let viewer = properties.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: logs() });
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());

@@ -30,7 +30,7 @@ use tokio::{
 
 pub use error::ServerError;
 pub use settings::{Limits, Settings};
-pub use web::{Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel, Viewer};
+pub use web::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel, Viewer};
 
 use crate::{
     protocol::CommandBoard,

@@ -41,7 +41,7 @@ use tokio::{
     time::{Sleep, sleep, timeout},
 };
 
-pub use archive::{Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel};
+pub use archive::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel};
 
 use super::{ServerError, Shared, bind};
 use crate::{model::World, realtime::Status};
