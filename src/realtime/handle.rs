@@ -297,7 +297,7 @@ impl Handle {
 
     /// Events as they come, after the last `late` that came before.
     pub fn events(&self, late: u64) -> Told {
-        self.told.from_late(late)
+        self.told.late_first(late)
     }
 
     /// What stands where in a record.
