@@ -72,8 +72,8 @@ struct ConfigurationArguments {
 struct RunArguments {
     #[command(flatten)]
     configuration: ConfigurationArguments,
-    /// Clock: `realtime` gives every step its deadline, `fast` makes one step after the other
-    #[arg(long, value_name = "realtime|fast")]
+    /// Clock: `realtime` gives every step its deadline, `fast` makes one step after the other, `lockstep` waits for controllers
+    #[arg(long, value_name = "realtime|fast|lockstep")]
     mode: Option<String>,
     /// Simulated seconds per wall second in real time
     #[arg(long)]

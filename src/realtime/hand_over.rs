@@ -97,7 +97,12 @@ fn tell(event: &Event) {
         EventKind::Reset => tracing::info!("step {step}: {kind} {text}"),
         EventKind::Fault | EventKind::Watchdog => tracing::info!("step {step}: {kind} {subject} {text}"),
         EventKind::Substeps | EventKind::Unconverged => tracing::debug!("step {step}: {kind} {subject} {text}"),
-        EventKind::Play | EventKind::Pause | EventKind::Connect | EventKind::Disconnect => {
+        EventKind::Lockstep => tracing::info!("step {step}: {subject}: {text}"),
+        EventKind::LockstepTimeout
+        | EventKind::Play
+        | EventKind::Pause
+        | EventKind::Connect
+        | EventKind::Disconnect => {
             tracing::debug!("step {step}: {kind} {subject} {text}");
         }
         EventKind::LogLimit => tracing::warn!("step {step}: {kind} {text}"),

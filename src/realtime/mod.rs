@@ -6,6 +6,7 @@
 
 mod hand_over;
 mod handle;
+mod lockstep;
 mod os;
 mod pace;
 mod report;
@@ -14,7 +15,8 @@ mod speed;
 mod thread;
 mod told;
 
-pub use handle::{Control, ControlError, Full, Handle, Inbox, Mode, Request, RunState, Status, channel};
+pub use handle::{Acknowledged, Control, ControlError, Full, Handle, Inbox, Mode, Request, RunState, Status, channel};
+pub use lockstep::{LockstepSettings, LockstepState, OnTimeout, Place, Roll};
 pub use os::{Grants, Scheduling, now_ns};
 pub use pace::{Lateness, Pace};
 pub use report::{Outcome, Percentiles, RunReport};

@@ -8,9 +8,10 @@ use std::{
 use super::{
     hand_over::{Courier, Outlet, Shown},
     handle::{Inbox, Mode},
+    lockstep::{Barrier, LockstepSettings},
     os::{self, Grants, Scheduling},
     report::RunReport,
-    run::Loop,
+    run::{Inlet, Loop},
 };
 use crate::{
     signal::{Layout, StepIndex, StepRecord},
@@ -37,6 +38,8 @@ pub struct Settings {
     pub max_catchup_steps: u64,
     /// What happens beyond that.
     pub on_overrun: OnOverrun,
+    /// Whom the clock waits for in lockstep.
+    pub lockstep: LockstepSettings,
     /// The step after which the run ends, if it does by itself.
     pub end: Option<StepIndex>,
     /// Whether the clock waits for PLAY.
@@ -55,6 +58,7 @@ impl Default for Settings {
             rate: 1.0,
             max_catchup_steps: 50,
             on_overrun: OnOverrun::Slip,
+            lockstep: LockstepSettings::default(),
             end: None,
             start_paused: false,
             unattended: false,
@@ -100,13 +104,16 @@ impl PhysicsThread {
         let (start, started) = mpsc::channel();
         let (tell, told) = mpsc::channel();
         let layout = Arc::clone(simulation.layout());
-        let Inbox { requests, latest, teller } = inbox;
+        let Inbox { requests, latest, roll, teller } = inbox;
         let shown = Shown { latest, teller: Arc::new(teller) };
+        // Whoever connects before the first step is a member already.
+        let barrier =
+            (settings.mode == Mode::Lockstep).then(|| Barrier::begin(&roll, &settings.lockstep.members, &layout));
         let thread = thread::Builder::new().name("physics".into()).spawn(move || {
             // Nobody listens any more if preparing was given up, and then `start` never comes either.
             let _ = tell.send(os::prepare_thread(settings.scheduling));
             let (outlet, log_ended) = started.recv().ok()?;
-            Some(Loop::new(simulation, requests, settings, outlet, log_ended).run())
+            Some(Loop::new(simulation, Inlet { requests, roll, barrier }, settings, outlet, log_ended).run())
         })?;
         let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
         Ok((Self { layout, shown, start, thread, courier: None }, grants))

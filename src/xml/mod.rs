@@ -28,7 +28,10 @@ use std::{cell::RefCell, collections::HashMap, path::Path};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
 
-use crate::model::{Pose, Sequence, SourceFile, World};
+use crate::{
+    model::{Pose, Sequence, SourceFile, World},
+    signal::Port,
+};
 use files::Files;
 use reading::{Placeholders, Reading};
 use robot::Placement;
@@ -147,7 +150,13 @@ fn read_robot_alone(reading: &Reading, root: &Node) -> Option<World> {
         sources: [own].into_iter().chain(draft.sources.iter().cloned()).collect(),
         ..World::default()
     };
-    let placement = Placement { name: draft.model.clone(), pose: Pose::IDENTITY, port_offset: 0 };
+    let placement = Placement {
+        name: draft.model.clone(),
+        pose: Pose::IDENTITY,
+        port_offset: 0,
+        combined_port: Port::ANY,
+        source: reading.source(root),
+    };
     robot::place(reading, root.offset, &draft, placement, &mut world, &mut HashMap::new());
     Some(world)
 }

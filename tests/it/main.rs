@@ -6,6 +6,8 @@
 mod cli;
 mod device;
 mod dynamics;
+mod examples;
+mod lockstep;
 mod locomotion;
 mod physics;
 mod properties;

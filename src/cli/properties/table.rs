@@ -33,6 +33,8 @@ pub(super) enum Kind {
     File,
     Database,
     Address,
+    /// Names with blanks or commas between them, or none.
+    Names,
     /// A text that does not go into the log.
     Secret,
 }
@@ -91,7 +93,7 @@ impl Kind {
             Self::File => raw.text_if(|text| !text.is_empty()),
             Self::Database => raw.text_if(|text| Database::parse(text).is_ok()),
             Self::Address => raw.text_if(|text| text.parse::<IpAddr>().is_ok()),
-            Self::Secret => raw.text_if(|_| true),
+            Self::Names | Self::Secret => raw.text_if(|_| true),
         }
     }
 
@@ -106,6 +108,7 @@ impl Kind {
             Self::File => "the name of a file".into(),
             Self::Database => "a database address of the form sqlite:FILE".into(),
             Self::Address => "an IP address".into(),
+            Self::Names => "names with blanks between them".into(),
             Self::Secret => "a text".into(),
         }
     }
@@ -170,9 +173,9 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "simulation",
         "mode",
-        Kind::Word(&["realtime", "fast"]),
+        Kind::Word(&["realtime", "fast", "lockstep"]),
         "realtime",
-        "Whether every step has its deadline or follows the one before at once.",
+        "Whether every step has its deadline, follows the one before at once, or waits until controllers have answered.",
     ),
     setting("simulation", "rate", real(0.001, 1000.0), "1.0", "Simulated seconds per wall second in realtime."),
     setting("simulation", "timestep_s", Kind::Timestep, "0.001", "Length of a step."),
@@ -199,6 +202,22 @@ pub(super) const SETTINGS: &[Setting] = &[
         Kind::Word(&["slip", "stop"]),
         "slip",
         "An overrun clock gives the lost time up and logs it, or ends the run.",
+    ),
+    setting(
+        "lockstep",
+        "members",
+        Kind::Names,
+        "",
+        "The ports that the clock waits for in lockstep: robot/device, or a robot for its combined port; without any the combined \
+         ports of all robots.",
+    ),
+    setting("lockstep", "timeout_s", real(0.001, 1e6), "1.0", "How long a member may take to answer, in wall time."),
+    setting(
+        "lockstep",
+        "on_timeout",
+        Kind::Word(&["hold", "pause", "fail"]),
+        "hold",
+        "After that time there is an event; then the clock waits on, pauses, or the run ends.",
     ),
     setting(
         "physics",

@@ -264,4 +264,17 @@ impl Tree {
             *reaction = Spatial::new(force.angular - lever.cross(force.linear), force.linear);
         }
     }
+
+    /// What the joints of a tree that nothing can move transmit: its weight, and what pushes on it, which the links' `external`
+    /// forces hold.
+    pub(super) fn stand(&mut self, gravity: DVec3) {
+        let origin = self.work.origin;
+        for (joint, link) in self.topology.links.iter().zip(&mut self.work.links) {
+            let weight = gravity * joint.mass;
+            link.force = Spatial::ZERO;
+            link.external += Spatial::new((link.position - origin).cross(weight), weight);
+        }
+        self.set_reactions(1.0);
+        self.work.reactions.clone_from(&self.work.substep_reactions);
+    }
 }

@@ -7,6 +7,7 @@ use super::{
     build::{BodyPlace, JointPlace},
     closure::{Closure, Load},
     collide::{Contact, Side},
+    spatial::Spatial,
     tree::Tree,
 };
 use crate::{
@@ -74,6 +75,41 @@ impl Dynamics {
                 }
             }
         }
+    }
+
+    /// Works out what the joints of trees transmit that nothing can move, from what pushed on them in the step.
+    pub(super) fn load_frames(&mut self) {
+        let gravity = self.scheme.gravity;
+        let is_frame = |tree: &Tree| tree.topology.freedom == 0 && tree.topology.links.len() > 1;
+        if !self.trees.iter().any(is_frame) {
+            return;
+        }
+        for tree in self.trees.iter_mut().filter(|tree| is_frame(tree)) {
+            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
+        }
+        let trees = &mut self.trees;
+        let mut push = |tree: usize, link: usize, wrench: Wrench, point: DVec3, sign: f64| {
+            let tree = &mut trees[tree];
+            if is_frame(tree) {
+                let lever = point - tree.work.origin;
+                let moment = wrench.torque + lever.cross(wrench.force);
+                tree.work.links[link].external += Spatial::new(moment, wrench.force) * sign;
+            }
+        };
+        for contact in &self.contacts {
+            for (body, sign) in contact.bodies.into_iter().zip([-1.0, 1.0]) {
+                if let Some(place) = body.map(|body| &self.places[body.index()]) {
+                    push(place.tree, place.link, contact.wrench, contact.point, sign);
+                }
+            }
+        }
+        for closure in &self.closures {
+            let wrench = Wrench { force: closure.load.force, torque: closure.load.torque };
+            let anchor = closure.place.child.translation;
+            push(closure.a.tree, closure.a.link, wrench, anchor, -1.0);
+            push(closure.b.tree, closure.b.link, wrench, anchor, 1.0);
+        }
+        self.trees.iter_mut().filter(|tree| is_frame(tree)).for_each(|tree| tree.stand(gravity));
     }
 
     /// Reads what the joints transmit. Those of what sleeps go on transmitting what they did.

@@ -35,9 +35,9 @@ impl Asker {
     /// Waiters are woken when the clock's state is another; the factor changes all the time.
     fn tell(&self, new: Status) {
         self.status.send_if_modified(|known| {
-            let same = known.is_some_and(|old| {
-                let Status { state, mode, rate, slips, epoch, step: _, time_s: _, real_time_factor: _ } = old;
-                (state, mode, rate, slips, epoch) == (new.state, new.mode, new.rate, new.slips, new.epoch)
+            let same = known.as_ref().is_some_and(|old| {
+                let shown = |of: &Status| (of.state, of.mode, of.rate, of.slips, of.epoch);
+                shown(old) == shown(&new)
             });
             *known = Some(new);
             !same
@@ -51,8 +51,8 @@ pub(super) async fn ask(asker: Arc<Asker>, handle: Handle, mut pages: watch::Rec
         match timeout(PATIENCE, handle.control(Control::State)).await {
             Ok(Ok(status)) => asker.tell(status),
             Ok(Err(ControlError::Over)) => {
-                let last = *asker.status.borrow();
-                last.iter().for_each(|last| asker.tell(Status { state: RunState::Quitting, ..*last }));
+                let last = asker.status.borrow().clone();
+                last.into_iter().for_each(|last| asker.tell(Status { state: RunState::Quitting, ..last }));
                 return;
             }
             // The queue is full, or the clock is slow: the next answer will do.

@@ -20,7 +20,7 @@ use super::{
     frame::{self, Head},
 };
 use crate::{
-    protocol::{self, DeviceSession, Refusal},
+    protocol::{self, DeviceSession, Errand, Refusal, Session, Taken},
     realtime::{Mode, RunState, Status, Told},
     server::{accept::note, control, error::refusal, line::End},
     signal::{ClientId, EventKind, StepRecord},
@@ -252,20 +252,24 @@ impl Page {
         let shared = &self.web.shared;
         let handle = &shared.handle;
         if order.text.contains(['\n', '\r']) {
-            return Err(Refusal::Message("expected a single line"));
+            return Err(Refusal::Message("expected a single line".into()));
         }
-        let device = protocol::device_named(handle.layout(), &order.device)?;
+        let device = protocol::device_named(handle.layout(), &order.device, &[])?;
         let mut session = DeviceSession::new(
             Arc::clone(handle.layout()),
             Arc::clone(&shared.board),
             handle.timestep(),
             device,
             self.client,
-            shared.addresses[device.index()].port(),
+            shared.addresses.devices[device.index()].port(),
         );
         let record = self.latest.borrow().clone();
         let mut out = String::new();
-        session.take(&order.text, &record, |command| handle.command(command).map_err(refusal), &mut out);
+        let send = |errand| match errand {
+            Errand::Commands(commands) => handle.commands(commands).map(|()| Taken::Queued).map_err(refusal),
+            Errand::Acknowledge(_) => Err(Refusal::Parameter("ACK is for the device's port".into())),
+        };
+        session.take(&order.text, &record, send, &mut out);
         match session.is_subscribed() {
             true => Err(Refusal::Parameter("SUB is for the device's port; here the frames have all values".into())),
             false => Ok(out),
@@ -303,7 +307,7 @@ impl Page {
 
     /// The newest record as bytes, once the clock's status is known.
     fn frame(&mut self) -> Option<Vec<u8>> {
-        let status = (*self.status.borrow_and_update())?;
+        let status = self.status.borrow_and_update().clone()?;
         let record = self.latest.borrow_and_update().clone();
         let handle = &self.web.shared.handle;
         self.number = self.number.wrapping_add(1);
@@ -384,6 +388,7 @@ fn mode(mode: Mode) -> u8 {
     match mode {
         Mode::RealTime => 0,
         Mode::Fast => 1,
+        Mode::Lockstep => 2,
     }
 }
 

@@ -19,7 +19,7 @@ const PROTOCOL: u32 = 1;
 /// The scene of the running world, under a number that no other start of a server has.
 pub(super) fn of_running(world: &World, shared: &Shared) -> String {
     let devices = shared.handle.layout().devices();
-    let ports: Vec<u16> = shared.addresses.iter().map(std::net::SocketAddr::port).collect();
+    let ports: Vec<u16> = shared.addresses.devices.iter().map(std::net::SocketAddr::port).collect();
     let scene = describe(world, devices, &ports, shared.handle.timestep());
     let start = format!("{} {}", std::process::id(), realtime::now_ns());
     with_id(scene, &start)

@@ -139,13 +139,13 @@ impl Collider {
         let bounds = geom.bounds;
         // The ground comes before all pairs.
         let key = |ground: u64| ((index as u64) << 1) | ground;
-        if let Some(plane) = self.ground.plane {
-            if bounds.reaches(&plane) {
-                let ahead = MARGIN + 2.0 * h * geom.speed(tree);
-                self.hits.clear();
-                narrow::on_plane(plane.normal, plane.distance, &geom.placed(tree), ahead, &mut self.hits);
-                self.add(None, index, &plane.material, trees, key(0));
-            }
+        if let Some(plane) = self.ground.plane
+            && bounds.reaches(&plane)
+        {
+            let ahead = MARGIN + 2.0 * h * geom.speed(tree);
+            self.hits.clear();
+            narrow::on_plane(plane.normal, plane.distance, &geom.placed(tree), ahead, &mut self.hits);
+            self.add(None, index, &plane.material, trees, key(0));
         }
         if let Some((field, material)) = &self.ground.heightfield {
             let geom = &self.geoms[index];
