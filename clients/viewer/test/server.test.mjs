@@ -35,7 +35,7 @@ before(async () => {
   url = await new Promise((found, failed) => {
     server.stderr.on("data", (data) => {
       said += data;
-      const address = /^viewer +(http:\S+)$/m.exec(said);
+      const address = /^viewer +(http:\S+)\n/m.exec(said);
       if (address) found(address[1]);
     });
     server.on("exit", () => failed(new Error(`the server ended: ${said}`)));
