@@ -72,7 +72,9 @@ impl Simulation {
     /// When the engine cannot represent something in the world.
     pub fn seeded(world: Arc<World>, timestep: Timestep, settings: Settings, seed: u64) -> Result<Self, BuildError> {
         let infos = world.devices.iter().map(|device| device::describe(device, &world, timestep)).collect();
-        let layout = Arc::new(Layout::new(world.bodies.len(), world.joints.len(), infos));
+        let robots = world.robots.iter().map(|robot| (robot.name.clone(), robot.combined_port, robot.source.clone()));
+        let layout = Layout::new(world.bodies.len(), world.joints.len(), infos).with_robots(robots);
+        let layout = Arc::new(layout);
         let engine = physics::build(&world, timestep, &settings)?;
         refuse_deaf_sensors(&world, &*engine)?;
         let mut simulation = Self {
@@ -140,6 +142,11 @@ impl Simulation {
     /// How often it was reset.
     pub fn epoch(&self) -> u32 {
         self.epoch
+    }
+
+    /// Whether a fault has put a device off.
+    pub fn is_off(&self, device: DeviceId) -> bool {
+        self.devices[device.index()].is_off()
     }
 
     /// Which engine runs it.

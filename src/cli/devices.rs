@@ -12,7 +12,10 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
     let timestep = properties.simulation.timestep;
     let devices: Vec<DeviceInfo> = world.devices.iter().map(|spec| device::describe(spec, &world, timestep)).collect();
     if arguments.json {
-        println!("{:#}", json!({ "devices": devices.iter().map(json_of).collect::<Vec<_>>() }));
+        let robots =
+            world.robots.iter().map(|robot| json!({ "name": robot.name, "port": robot.combined_port.number() }));
+        let robots: Vec<Value> = robots.collect();
+        println!("{:#}", json!({ "devices": devices.iter().map(json_of).collect::<Vec<_>>(), "robots": robots }));
         return Ok(ExitStatus::Success);
     }
     println!("{:<6} {:<16} {:<16} {:<14} {:<14} fields", "port", "device", "kind", "robot", "on");
@@ -27,6 +30,10 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
             info.attachment.name(),
             fields.join(", ")
         );
+    }
+    for robot in &world.robots {
+        let (port, name) = (robot.combined_port.number(), &robot.name);
+        println!("{port:<6} {name:<16} {:<16} {name:<14} {:<14} all of its readings and commands", "combined port", "");
     }
     Ok(ExitStatus::Success)
 }

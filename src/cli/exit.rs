@@ -12,7 +12,8 @@ use crate::{
 /// The exit codes, for `--help` and the README.
 pub const CODES: &str = "\
 Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
-            5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had";
+            5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had;
+            9 a member of the lockstep did not answer and that was to end the run";
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum ExitStatus {
     Overrun = 7,
     /// A port could not be had.
     Ports = 8,
+    /// A member of the lockstep did not answer and the settings end the run then.
+    Unanswered = 9,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -70,6 +73,9 @@ pub enum CliError {
     /// The operating system.
     #[error("{0}")]
     System(#[from] std::io::Error),
+    /// A setting that does not fit the world.
+    #[error("{0}")]
+    Setting(String),
     /// A flag that cannot be understood.
     #[error("{0}")]
     Usage(String),
@@ -79,7 +85,9 @@ impl CliError {
     /// The exit code.
     pub fn status(&self) -> ExitStatus {
         match self {
-            Self::Files(_) | Self::Properties(_) | Self::World(_) | Self::Sequence(_) => ExitStatus::Input,
+            Self::Files(_) | Self::Properties(_) | Self::World(_) | Self::Sequence(_) | Self::Setting(_) => {
+                ExitStatus::Input
+            }
             Self::Log(_) => ExitStatus::Log,
             Self::Ports(_) => ExitStatus::Ports,
             Self::Thread(_) | Self::System(_) => ExitStatus::Internal,

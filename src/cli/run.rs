@@ -7,17 +7,18 @@ use std::sync::{Arc, atomic::AtomicBool};
 use tokio::sync::oneshot;
 
 use super::{
-    CliError, ExitStatus, RunArguments,
-    properties::Properties,
+    CliError, ExitStatus, Logs, RunArguments,
+    properties::{self, Properties},
     summary::{self, Summary},
 };
 use crate::{
     model::{Timeline, World},
     physics::{self, MassProperties},
-    realtime::{self, Control, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport},
+    protocol::{self, Refusal},
+    realtime::{self, Control, Grants, Handle, LockstepSettings, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
-    server::Server,
-    signal::StepIndex,
+    server::{Archive, Server, Viewer},
+    signal::{Layout, Member, RobotId, StepIndex},
     sim::Simulation,
     xml,
 };
@@ -36,11 +37,14 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         simulation.schedule(timeline)?;
     }
     let plan = Plan::new(&properties, timeline.as_ref());
+    let lockstep = lockstep(&properties, simulation.layout())?;
     let description = describe(&simulation, &world, &properties);
+    let logs = || properties.log.as_ref().map(|log| Arc::new(Logs::new(&log.database)) as Arc<dyn Archive>);
+    let viewer = properties.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: logs() });
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let (thread, grants) = PhysicsThread::prepare(simulation, inbox, plan.clock(&properties))?;
+    let (thread, grants) = PhysicsThread::prepare(simulation, inbox, plan.clock(&properties, lockstep))?;
     let recorder = match &properties.log {
         Some(settings) => {
             let description = RunDescription { realtime_grants: grants.to_string(), ..description };
@@ -49,7 +53,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         None => None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants));
+    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants, viewer));
     let (report, log) = match (ended, recorder) {
         (Ok(report), Some(recorder)) => {
             let log = recorder.finish(outcome_of(&report));
@@ -83,19 +87,40 @@ impl Plan {
         Self { end, serves: !(fast && end.is_some()) }
     }
 
-    fn clock(&self, properties: &Properties) -> realtime::Settings {
+    fn clock(&self, properties: &Properties, lockstep: LockstepSettings) -> realtime::Settings {
         let settings = &properties.simulation;
         realtime::Settings {
             mode: settings.mode,
             rate: settings.rate,
             max_catchup_steps: settings.max_catchup_steps,
             on_overrun: settings.on_overrun,
+            lockstep,
             end: self.end,
             start_paused: settings.start_paused && self.serves,
             unattended: !self.serves,
             scheduling: properties.realtime,
         }
     }
+}
+
+/// Whom the clock waits for in lockstep: the ports that the settings name, or else the combined ports of all robots.
+fn lockstep(properties: &Properties, layout: &Layout) -> Result<LockstepSettings, CliError> {
+    let properties::Lockstep { members, timeout, on_timeout } = &properties.lockstep;
+    let named = members.iter().map(|name| protocol::lockstep_member(layout, name));
+    let mut members = named.collect::<Result<Vec<_>, _>>().map_err(|refusal| {
+        let what = match refusal {
+            Refusal::Parameter(what) => what,
+            other => other.to_string(),
+        };
+        CliError::Setting(format!("lockstep.members: {what}"))
+    })?;
+    if members.is_empty() {
+        members = (0..layout.robots().len()).map(|index| Member::Robot(RobotId::new(index))).collect();
+    }
+    if members.is_empty() && properties.simulation.mode == Mode::Lockstep {
+        return Err(CliError::Setting("simulation.mode: the world has no robot that lockstep could wait for".into()));
+    }
+    Ok(LockstepSettings { members, timeout: *timeout, on_timeout: *on_timeout })
 }
 
 fn describe(simulation: &Simulation, world: &Arc<World>, properties: &Properties) -> RunDescription {
@@ -122,11 +147,17 @@ async fn conduct(
     mut thread: PhysicsThread,
     recorder: Option<&Recorder>,
     grants: &Grants,
+    viewer: Option<Viewer>,
 ) -> Result<RunReport, CliError> {
-    let server = match plan.serves {
-        true => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
-        false => None,
+    let server = match (plan.serves, viewer) {
+        (false, _) => None,
+        (true, None) => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
+        (true, Some(viewer)) => {
+            Some(Server::bind(properties.server.clone(), handle.clone()).await?.with_viewer(viewer).await?)
+        }
     };
+    // Whoever has read the announcement may end the run.
+    let signals = signals();
     summary::announce(properties, grants, server.as_ref(), plan.end);
     thread.start(Outputs {
         log: recorder.map(Recorder::sender),
@@ -134,7 +165,7 @@ async fn conduct(
     })?;
     let (close, closed) = oneshot::channel();
     let sessions = server.map(|server| tokio::spawn(server.run(closed)));
-    let quitter = tokio::spawn(quit_on_signal(handle));
+    let quitter = tokio::spawn(quit_on(signals, handle));
     let report = tokio::task::spawn_blocking(move || thread.join()).await;
     quitter.abort();
     // The sessions end whether or not anybody listens to the order.
@@ -146,21 +177,33 @@ async fn conduct(
     report.ok_or_else(|| realtime::ThreadError::Panicked.into())
 }
 
-/// Ctrl-C and SIGTERM end the run as QUIT does.
-async fn quit_on_signal(handle: Handle) {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        match terminate {
-            Ok(mut terminate) => {
-                tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
-            }
-            Err(_) => drop(interrupt.await),
+/// Ctrl-C and SIGTERM, from the moment this is called until one of them has come.
+#[cfg(unix)]
+fn signals() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    async fn hear(signal: Option<Signal>) {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
         }
     }
-    #[cfg(not(unix))]
-    drop(interrupt.await);
+    // Without its signal a run ends by QUIT all the same.
+    let listen = |kind| signal(kind).inspect_err(|error| tracing::warn!("a signal cannot be heard: {error}")).ok();
+    let (interrupt, terminate) = (listen(SignalKind::interrupt()), listen(SignalKind::terminate()));
+    async move {
+        tokio::select! { () = hear(interrupt) => {}, () = hear(terminate) => {} }
+    }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+fn signals() -> impl Future<Output = ()> {
+    async { drop(tokio::signal::ctrl_c().await) }
+}
+
+/// A signal ends the run as QUIT does.
+async fn quit_on(signals: impl Future<Output = ()>, handle: Handle) {
+    signals.await;
     // A full queue empties within a step, so asking again soon is enough.
     while let Err(realtime::ControlError::Full(_)) = handle.control(Control::Quit).await {
         tokio::task::yield_now().await;
@@ -199,5 +242,9 @@ fn conclude(report: &RunReport, log: Option<Result<LogSummary, RecorderError>>) 
             ExitStatus::Diverged
         }
         Outcome::Overrun => ExitStatus::Overrun,
+        Outcome::LockstepTimeout(why) => {
+            eprintln!("error: {why}");
+            ExitStatus::Unanswered
+        }
     })
 }

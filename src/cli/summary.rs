@@ -15,6 +15,7 @@ pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<
     let clock = match settings.mode {
         Mode::RealTime => format!("real time x {}", settings.rate),
         Mode::Fast => "as fast as possible".into(),
+        Mode::Lockstep => format!("lockstep, real time x {} until all members have joined", settings.rate),
     };
     let until = end.map_or("until Ctrl-C".into(), |end| format!("until {} s", settings.timestep.seconds_at(end)));
     eprintln!("clock     {} s steps, {clock}, {until} ({grants})", settings.timestep.seconds());
@@ -24,6 +25,9 @@ pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<
     }
     let Some(server) = server else { return };
     eprintln!("control   {}", server.control_address());
+    if let Some(address) = server.viewer_address() {
+        eprintln!("viewer    http://{address}/");
+    }
     for (info, address) in server.devices() {
         eprintln!(
             "{:<9} {:<16} on {} {} of {}",
@@ -33,6 +37,9 @@ pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<
             info.attachment.name(),
             info.robot
         );
+    }
+    for (info, address) in server.robots() {
+        eprintln!("{:<9} {:<16} all readings and commands in one", address.port(), info.name);
     }
     let sensor = server.devices().find(|(info, _)| !info.kind.is_actuator() && !info.fields.is_empty());
     eprintln!();
@@ -101,6 +108,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
             "stopped because the log could not keep up; nothing that was simulated is missing from it"
         }
         Outcome::Overrun => "stopped because the clock fell behind (simulation.on_overrun = \"stop\")",
+        Outcome::LockstepTimeout(_) => "stopped because a member of the lockstep did not answer",
         Outcome::Diverged(_) => "stopped because the physics diverged",
     }
 }

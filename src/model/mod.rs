@@ -26,7 +26,7 @@ pub use shape::{Placed, Shape};
 
 use bevy_math::DVec3;
 
-use crate::signal::{BodyId, DeviceId, JointId, RobotId};
+use crate::signal::{BodyId, DeviceId, JointId, Port, RobotId};
 
 /// The whole world, ready to be simulated.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +62,10 @@ pub struct Robot {
     pub model: String,
     /// True if bodies of this robot collide with each other (bodies that share a joint never do).
     pub self_collision: bool,
+    /// The port of all its readings and commands in one.
+    pub combined_port: Port,
+    /// `file:line` of its element in the world, for messages.
+    pub source: String,
 }
 
 /// A file that was read.

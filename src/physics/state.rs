@@ -96,6 +96,16 @@ impl BodyState {
         }
     }
 
+    /// Whether [`complaint`](Self::complaint) has nothing to say.
+    #[inline]
+    pub(super) fn is_sound(&self) -> bool {
+        let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());
+        let place = self.pose.translation.length_squared() + self.pose.rotation.length_squared();
+        let push = self.force.length_squared() + self.torque.length_squared();
+        let finite = (place + push).is_finite();
+        finite && speed <= RUNAWAY_SPEED * RUNAWAY_SPEED && spin <= RUNAWAY_SPIN * RUNAWAY_SPIN
+    }
+
     /// What is wrong with a state that nobody should read, and its figure.
     pub(super) fn complaint(&self) -> Option<(String, f64)> {
         let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());

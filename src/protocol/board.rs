@@ -73,25 +73,36 @@ impl CommandBoard {
         record: &StepRecord,
         send: impl FnOnce(Command) -> Result<(), Refusal>,
     ) -> Result<Vec<f64>, Refusal> {
-        if let Some(at) = order.at.filter(|at| *at <= record.step) {
+        let one = |commands: Vec<Command>| commands.into_iter().next().map_or(Ok(()), send);
+        let previous = self.accept_all(vec![order], layout, record, one)?;
+        Ok(previous.into_iter().next().unwrap_or_default())
+    }
+
+    /// The same for commands of different devices that belong together: all are sent, or none is. They are put in the order of
+    /// their devices, and so are the values returned.
+    ///
+    /// # Errors
+    /// When they are for a step already made, or `send` refuses them; the board is then unchanged.
+    pub fn accept_all(
+        &self,
+        mut orders: Vec<Order>,
+        layout: &Layout,
+        record: &StepRecord,
+        send: impl FnOnce(Vec<Command>) -> Result<(), Refusal>,
+    ) -> Result<Vec<Vec<f64>>, Refusal> {
+        if let Some(at) = orders.iter().find_map(|order| order.at.filter(|at| *at <= record.step)) {
             return Err(Refusal::State(format!("step {at} has been made already; the present one is {}", record.step)));
         }
-        let mut slot = self.slot(order.device);
-        let previous = slot.values(order.device, layout, record);
-        let sequence = slot.sequence + 1;
-        let (action, text, at) = (order.action.clone(), order.text.clone(), order.at);
-        let Order { device, client, text: sent, .. } = order;
-        send(Command { device, at, client, sequence, text: sent, action: order.action })?;
-        slot.sequence = sequence;
-        match action {
-            Action::Drive(new) if at.is_none() => {
-                let mut values = previous.clone();
-                let kept = values.len() - new.len();
-                values.splice(kept.., new);
-                slot.pending = Some(Pending { sequence, epoch: record.epoch, values });
-            }
-            Action::Hear => slot.heard = text,
-            Action::Drive(_) | Action::Configure(_) | Action::Fault(_) => {}
+        // Everybody locks in the order of the devices, and no device is here twice, so nobody waits for ever.
+        orders.sort_by_key(|order| order.device);
+        orders.dedup_by_key(|order| order.device);
+        let mut slots: Vec<_> = orders.iter().map(|order| self.slot(order.device)).collect();
+        let previous: Vec<Vec<f64>> =
+            orders.iter().zip(&slots).map(|(order, slot)| slot.values(order.device, layout, record)).collect();
+        let numbered = orders.iter().zip(&slots).map(|(order, slot)| order.clone().numbered(slot.sequence + 1));
+        send(numbered.collect())?;
+        for ((order, slot), previous) in orders.into_iter().zip(&mut slots).zip(&previous) {
+            slot.take(order, previous, record.epoch);
         }
         Ok(previous)
     }
@@ -102,7 +113,29 @@ impl CommandBoard {
     }
 }
 
+impl Order {
+    fn numbered(self, sequence: u64) -> Command {
+        let Self { device, client, at, text, action } = self;
+        Command { device, at, client, sequence, text, action }
+    }
+}
+
 impl Slot {
+    /// Remembers a command that is on its way.
+    fn take(&mut self, order: Order, previous: &[f64], epoch: u32) {
+        self.sequence += 1;
+        match order.action {
+            Action::Drive(new) if order.at.is_none() => {
+                let mut values = previous.to_vec();
+                let kept = values.len() - new.len();
+                values.splice(kept.., new);
+                self.pending = Some(Pending { sequence: self.sequence, epoch, values });
+            }
+            Action::Hear => self.heard = order.text,
+            Action::Drive(_) | Action::Configure(_) | Action::Fault(_) => {}
+        }
+    }
+
     fn values(&self, device: DeviceId, layout: &Layout, record: &StepRecord) -> Vec<f64> {
         match &self.pending {
             Some(pending) if pending.epoch == record.epoch && pending.sequence > record.applied[device.index()] => {

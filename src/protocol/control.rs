@@ -6,7 +6,7 @@ use super::{
     fault::{FAULTS, read_fault},
     number::{excerpt, read_numbers},
 };
-use crate::signal::{DeviceId, Fault, Layout};
+use crate::signal::{DeviceId, Fault, Layout, Member, RobotId};
 
 /// A message for the control port, understood. What each does is told in the room's documentation.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,10 @@ pub enum ControlRequest {
     Reset,
     /// `DEVICES`
     Devices,
+    /// `ROBOTS`
+    Robots,
+    /// `MODE lockstep [member ...]`, with the names of the members
+    Lockstep(Vec<String>),
     /// `MODE realtime|fast`; true is fast
     Mode {
         /// True for `fast`.
@@ -48,7 +52,7 @@ pub enum ControlRequest {
 }
 
 /// All verbs, for `HELP` and for errors.
-pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, MODE realtime|fast, SYNC token, FAULT robot/device \
+pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, MODE realtime|fast|lockstep [member ...], SYNC token, FAULT robot/device \
      mode, QUIT or HELP";
 
 /// Reads a message for the control port. An empty one asks for the state.
@@ -67,10 +71,16 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
         ("RUNTO", time) => ControlRequest::RunTo(positive("RUNTO", time, 1e9)?),
         ("RESET", "") => ControlRequest::Reset,
         ("DEVICES", "") => ControlRequest::Devices,
+        ("ROBOTS", "") => ControlRequest::Robots,
         ("MODE", "realtime") => ControlRequest::Mode { fast: false },
         ("MODE", "fast") => ControlRequest::Mode { fast: true },
         ("MODE", other) => {
-            return Err(Refusal::Parameter(format!("expected MODE realtime or MODE fast, got '{}'", excerpt(other))));
+            let mut words = other.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+            if words.next() == Some("lockstep") {
+                return Ok(ControlRequest::Lockstep(words.map(str::to_owned).collect()));
+            }
+            let expected = "expected MODE realtime, MODE fast or MODE lockstep [member ...]";
+            return Err(Refusal::Parameter(format!("{expected}, got '{}'", excerpt(other))));
         }
         ("SYNC", token) => ControlRequest::Sync(token.to_owned()),
         ("FAULT", rest) => {
@@ -109,18 +119,43 @@ const NAMED: usize = 20;
 /// # Errors
 /// When there is no such device, more than one, or it has no faults; the text says what there is.
 pub fn faulty_device(layout: &Layout, name: &str) -> Result<DeviceId, Refusal> {
+    let device = device_named(layout, name, &[])?;
+    let info = layout.device_info(device);
+    match info.fields.is_empty() {
+        true => Err(Refusal::Parameter(format!("a {} has no faults", info.kind))),
+        false => Ok(device),
+    }
+}
+
+/// The member of a lockstep of this name: a robot for its combined port, `robot/device`, or `device` where only one robot has
+/// it.
+///
+/// # Errors
+/// When there is none of this name, or more than one; the text says what there is.
+pub fn lockstep_member(layout: &Layout, name: &str) -> Result<Member, Refusal> {
+    let robots: Vec<&str> = layout.robots().iter().map(|robot| robot.name.as_str()).collect();
+    match robots.iter().position(|robot| *robot == name) {
+        Some(index) => Ok(Member::Robot(RobotId::new(index))),
+        None => device_named(layout, name, &robots).map(Member::Device),
+    }
+}
+
+/// The device of this name: `robot/device`, or `device` where only one robot has it. `others` would have been understood too.
+///
+/// # Errors
+/// When there is no such device, or more than one; the text says what there is.
+pub fn device_named(layout: &Layout, name: &str, others: &[&str]) -> Result<DeviceId, Refusal> {
     let full = |index: usize| format!("{}/{}", layout.devices()[index].robot, layout.devices()[index].name);
     let found: Vec<usize> = (0..layout.devices().len())
         .filter(|&index| full(index) == name || layout.devices()[index].name == name)
         .collect();
     match found[..] {
-        [index] if layout.devices()[index].fields.is_empty() => {
-            Err(Refusal::Parameter(format!("a {} has no faults", layout.devices()[index].kind)))
-        }
         [index] => Ok(DeviceId::new(index)),
         [] => {
-            let mut known: Vec<String> = (0..layout.devices().len()).take(NAMED).map(full).collect();
-            if layout.devices().len() > NAMED {
+            let others = others.iter().map(|&other| other.to_owned());
+            let mut known: Vec<String> = others.chain((0..layout.devices().len()).map(full)).collect();
+            if known.len() > NAMED {
+                known.truncate(NAMED);
                 known.push("others; DEVICES lists them".into());
             }
             Err(Refusal::Parameter(format!("expected one of {}, got '{}'", known.join(", "), excerpt(name))))

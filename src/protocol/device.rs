@@ -19,6 +19,8 @@ pub enum DeviceRequest {
     Subscribe(u64),
     /// `INFO`.
     Info,
+    /// `ACK [step]`.
+    Acknowledge(Option<StepIndex>),
     /// A command: a frame, `SET @step`, `CFG` or `FAULT`.
     Command {
         /// What it does.
@@ -51,6 +53,7 @@ pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refu
         ("GET", "") => Ok(DeviceRequest::Get),
         ("INFO", "") => Ok(DeviceRequest::Info),
         ("SUB", _) => whole_number("SUB", rest).map(DeviceRequest::Subscribe),
+        ("ACK", _) => acknowledged(rest).map(DeviceRequest::Acknowledge),
         ("SET", _) if !hears_all => set(info, rest),
         ("CFG", _) if !hears_all => {
             configure(info, rest).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
@@ -68,7 +71,8 @@ impl DeviceRequest {
     /// Whether a device that is off can do nothing with it.
     pub fn wants_power(&self) -> bool {
         match self {
-            Self::Subscribe(_) | Self::Info | Self::Command { action: Action::Fault(_), .. } => false,
+            Self::Subscribe(_) | Self::Info | Self::Acknowledge(_) => false,
+            Self::Command { action: Action::Fault(_), .. } => false,
             Self::Poll | Self::Get | Self::Command { .. } => true,
         }
     }
@@ -110,19 +114,25 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
     Ok(Action::Drive(values))
 }
 
-const SENSOR_VERBS: &str = "<>, GET, SUB n, INFO, CFG key=value or FAULT mode";
-const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n, INFO, SET @step frame or FAULT mode";
+const SENSOR_VERBS: &str = "<>, GET, SUB n, INFO, CFG key=value, FAULT mode or ACK step";
+const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n, INFO, SET @step frame, FAULT mode or ACK step";
 
 /// `SET @step v,v,...`, or `SET v,v,...` for the next step.
 fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
-    let (at, frame) = match rest.strip_prefix('@') {
-        Some(rest) => {
-            let (step, frame) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            (Some(StepIndex(whole_number("SET @", step)?)), frame)
-        }
-        None => (None, rest),
-    };
+    let (at, frame) = scheduled(rest)?;
     Ok(DeviceRequest::Command { action: command(info, frame)?, at, answer: Answer::Ok })
+}
+
+/// The step behind an `@`, if there is one, and the rest.
+pub(super) fn scheduled(text: &str) -> Result<(Option<StepIndex>, &str), Refusal> {
+    let Some(text) = text.strip_prefix('@') else { return Ok((None, text)) };
+    let (step, frame) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    Ok((Some(StepIndex(whole_number("SET @", step)?)), frame))
+}
+
+/// The step behind `ACK`, if there is one.
+pub(super) fn acknowledged(text: &str) -> Result<Option<StepIndex>, Refusal> {
+    if text.is_empty() { Ok(None) } else { whole_number("ACK", text).map(|step| Some(StepIndex(step))) }
 }
 
 pub(super) fn whole_number(what: &str, text: &str) -> Result<u64, Refusal> {
@@ -145,7 +155,7 @@ pub fn write_sample(step: StepIndex, timestep: Timestep, values: &[f64], dropped
 
 /// `OK name=.. kind=.. robot=.. body=.. port=.. rate=.. fields=name[unit],...`
 pub fn describe(info: &DeviceInfo, timestep: Timestep, port: u16) -> String {
-    let fields: Vec<String> = info.fields.iter().map(|field| format!("{}[{}]", field.name, field.unit)).collect();
+    let fields: Vec<String> = named_fields(info).collect();
     let rate = 1.0 / (info.interval_steps as f64 * timestep.seconds());
     format!(
         "OK name={} kind={} robot={} {}={} port={port} rate={rate} fields={}",
@@ -154,6 +164,11 @@ pub fn describe(info: &DeviceInfo, timestep: Timestep, port: u16) -> String {
         info.robot,
         info.attachment.noun(),
         info.attachment.name(),
-        fields.join(",").replace(' ', "."),
+        fields.join(","),
     )
+}
+
+/// `name[unit]` of each field; blanks in units are written as dots.
+pub(super) fn named_fields(info: &DeviceInfo) -> impl Iterator<Item = String> {
+    info.fields.iter().map(|field| format!("{}[{}]", field.name, field.unit.replace(' ', ".")))
 }

@@ -1,14 +1,27 @@
 //! Bytes into messages: lines that end in LF and frames in `<` and `>`, mixed and split as the network likes.
 
+use super::Refusal;
+
 /// The longest message, without its line end or brackets, in bytes.
 pub const MAX_MESSAGE: usize = 4096;
+/// The longest on a combined port: the commands of a robot of some hundred actuators.
+pub const MAX_COMBINED: usize = 65_536;
+
+/// Whether a conversation goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// It does.
+    Open,
+    /// Close the connection, after sending what has been written.
+    Close,
+}
 
 /// A message as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message<'a> {
     /// A line or a frame, without its end, its brackets and the blanks around it.
     Text(&'a str),
-    /// A message of more than [`MAX_MESSAGE`] bytes; the rest of it is passed over.
+    /// A message over the limit; the rest of it is passed over.
     TooLong,
     /// A message that is not UTF-8.
     NotText,
@@ -17,10 +30,18 @@ pub enum Message<'a> {
 }
 
 /// Cuts a stream into messages. It keeps at most one unfinished message.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
     inside: Inside,
+    limit: usize,
+}
+
+impl Default for Decoder {
+    /// With the limit [`MAX_MESSAGE`].
+    fn default() -> Self {
+        Self::with_limit(MAX_MESSAGE)
+    }
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +60,47 @@ enum Inside {
 }
 
 impl Decoder {
+    /// For messages of at most so many bytes.
+    pub fn with_limit(limit: usize) -> Self {
+        Self { buffer: Vec::new(), inside: Inside::default(), limit }
+    }
+
+    /// What is said of a message over the limit.
+    pub fn too_long(&self) -> Refusal {
+        Refusal::Message(format!("expected a message of at most {} bytes", self.limit))
+    }
+
+    /// Takes bytes from a client and lets `answer` answer each message they complete. A refusal goes into `out`.
+    pub(super) fn hear(
+        &mut self,
+        bytes: &[u8],
+        out: &mut String,
+        mut answer: impl FnMut(&str, &mut String) -> Result<(), Refusal>,
+    ) -> Flow {
+        let (mut flow, too_long) = (Flow::Open, self.too_long());
+        self.push(bytes, |message| {
+            if flow == Flow::Close {
+                return;
+            }
+            let result = match message {
+                Message::Http => {
+                    flow = Flow::Close;
+                    return;
+                }
+                Message::NotText => {
+                    flow = Flow::Close;
+                    Err(Refusal::Message("expected UTF-8 text".into()))
+                }
+                Message::TooLong => Err(too_long.clone()),
+                Message::Text(text) => answer(text, out),
+            };
+            if let Err(refusal) = result {
+                out.push_str(&format!("{refusal}\n"));
+            }
+        });
+        flow
+    }
+
     /// Takes bytes and hands over each message they complete. What is no text and what opens an HTTP request is handed over
     /// as soon as it is known, without waiting for its end.
     pub fn push(&mut self, bytes: &[u8], mut message: impl FnMut(Message<'_>)) {
@@ -73,7 +135,7 @@ impl Decoder {
         if byte < b' ' && !matches!(byte, b'\t' | b'\r' | b'\n') {
             message(Message::NotText);
         }
-        if self.buffer.len() == MAX_MESSAGE {
+        if self.buffer.len() == self.limit {
             self.buffer.clear();
             message(Message::TooLong);
             return if in_frame { Inside::LongFrame } else { Inside::LongLine };

@@ -1,8 +1,8 @@
-//! The wire, as seen by any client in any language: plain text over TCP, one port for every sensor and actuator, and one for
-//! the clock. This page is the contract.
+//! The wire, as seen by any client in any language: plain text over TCP, one port for every sensor and actuator, one for every
+//! robot as a whole, and one for the clock. This page is the contract.
 //!
 //! The room is sans-IO: bytes, records and time are arguments. It knows nothing of sockets, threads and the physics. Start at
-//! [`DeviceSession`].
+//! [`DeviceSession`], then [`RobotSession`].
 //!
 //! # Connecting
 //! The server listens, on loopback unless told otherwise. On a device port it speaks first: a sensor sends its reading, an
@@ -27,6 +27,7 @@
 //! | `SET @step v,v,...` | `OK` | a command that takes effect at exactly that step |
 //! | `CFG rate=100 range=5` | `OK` | parameters of a sensor, see below |
 //! | `FAULT mode [value]` | `OK` | makes the device fail, or mends it, see below |
+//! | `ACK [step]` | an `S` line, or nothing | joins the lockstep, or has seen this step, see below |
 //! | anything else | `ERR code text` | nothing has changed and the connection stays open |
 //!
 //! # Devices
@@ -45,6 +46,46 @@
 //!
 //! An actuator with a watchdog that has had a command and then none for so long lapses, as its model says, until the next one;
 //! its state stays the last command, and the `event` table has a row `watchdog`.
+//!
+//! # The combined port of a robot
+//! A controller that cannot hold a connection for each device has one for the whole robot. `ROBOTS` on the control port tells
+//! where; the world's `combinedPort` asks for a number. It takes the messages of a device port but `CFG` and `FAULT`, up to 65536
+//! bytes long. The server speaks first, with all readings.
+//!
+//! | client sends | server answers | meaning |
+//! |---|---|---|
+//! | `<>` or an empty line | `<v,v,...>` | the newest readings of all sensors, in the order of the model |
+//! | `GET`, `SUB n` | `S step time v,v,...` | the same with step and time; at the end ` dropped=k`, and ` off=Name,Name` if devices are off |
+//! | `INFO` | `OK name=.. kind=Robot port=.. readings=Device.field[unit],.. commands=Device.field[unit],..` | what the numbers are |
+//! | `v,v,...`, in `<>` or not | `OK` | all numbers of all actuators, in the order of `commands` |
+//! | `Name=v,v,...;Name2=v,v,...`, in `<>` or not | `OK` | commands for some actuators, of any length that each takes |
+//! | `SET @step` and either | `OK` | the same for exactly that step |
+//! | `ACK [step]` | an `S` line, or nothing | joins the lockstep, or has seen this step |
+//!
+//! A line is taken whole or not at all: when one of its commands is refused, none acts, and the refusal names the actuator. Each
+//! command is logged as its device's own. An `EchoSensor` has no readings. The last readings of a device that is off are repeated;
+//! commands for one that is off are forgotten, the others act.
+//!
+//! # Lockstep
+//! In `MODE lockstep` a step is made when every member has answered for the one before. A member is a port: a device's
+//! (`robot/device`) or a robot's combined one (`robot`).
+//!
+//! 1. The first `ACK` on a connection, with a step or without, takes the member's place. Its answer is the `S` line of the present
+//!    step, and every step that follows is sent as by `SUB 1`; after a reset that is step 0.
+//! 2. Until all members have joined, the clock runs at the pace of `realtime`. A clock that was paused before that runs not at
+//!    all, so a run that is to be repeated bit for bit starts with `PAUSE` (or `--paused`), all `ACK`s and their answers, `PLAY`. Who
+//!    joins a clock that runs may answer for a step that is over; `ERR 7` says so, and the present step has been sent too.
+//! 3. To `S k` a member answers `ACK k`, or a command on the same connection that acts in step k+1: a frame, or `SET @k+1`. `ACK k` has
+//!    no answer but the next `S` line. `CFG`, `FAULT` and commands for later steps are not answers. Send what belongs to the step
+//!    first; a command on another connection has arrived when its answer has.
+//! 4. `STEP` and `RUNTO` wait for members as `PLAY` does. A member that a fault has put off is sent nothing and not waited for.
+//! 5. One that has not answered in `lockstep.timeout_s` is named in an event `lockstepTimeout`, on the terminal and in `STATE`; then the
+//!    clock holds on, pauses or ends the run, as `lockstep.on_timeout` says. One that disconnects has that long to come back: the
+//!    `ACK` of a later connection takes its place and is asked for the present step. Who joins and leaves is in events `lockstep`.
+//! 6. The clock also waits for the log. Other clients' commands act when they come, which is not the same step every time.
+//!
+//! `STATE` ends in ` lockstep=`: `joining:` and who has yet to join, `waiting:` and who has yet to answer, `overdue:` and who has not
+//! answered in time, or `answered`.
 //!
 //! # Parameters of a sensor
 //! `CFG` takes any of these, from the next step on and until a reset: `rate` in Hz; `range` in metres of a sensor that sees, up
@@ -80,7 +121,9 @@
 //! | `RUNTO t` | `OK state=..` when it is t | from pause: play until simulated time t, then pause |
 //! | `RESET` | `OK state=..` | rebuild the world; equal to a fresh start bit for bit |
 //! | `DEVICES` | a line `DEVICE name=.. kind=.. robot=.. joint=.. port=.. bound=..` for each, then `OK n` | what there is; `port` is the model's, `bound` the one to connect to |
+//! | `ROBOTS` | a line `ROBOT name=.. port=.. bound=..` for each, then `OK n` | where the combined ports are |
 //! | `MODE realtime`, `MODE fast` | `OK state=..` | whether steps have deadlines |
+//! | `MODE lockstep [member ...]` | `OK state=.. lockstep=joining:..` | another lockstep with these members, or with those of `lockstep.members`; without either all combined ports |
 //! | `SYNC token` | `DONE step token` | all commands sent before have been taken in; they act from step + 1 on |
 //! | `FAULT robot/device mode [value]` | `OK` | what `FAULT mode` does on the device's own port; without `robot/` where one robot alone has the device |
 //! | `QUIT` | `OK state=QUITTING ..` | end the run cleanly |
@@ -92,10 +135,11 @@
 //!
 //! # What makes a run repeatable
 //! A command takes effect at a step boundary only, and the log holds step, order, client, text and answer. Simulated time is
-//! the step's number times the timestep. Clients never hold the physics up. A slow reader gets the latest value and is told how
+//! the step's number times the timestep. Clients never hold the physics up, except in lockstep. A slow reader gets the latest value and is told how
 //! many it missed.
 
 mod board;
+mod combined;
 mod configure;
 mod control;
 mod device;
@@ -103,12 +147,15 @@ mod fault;
 mod framing;
 mod number;
 mod refusal;
+mod robot;
 mod session;
+mod stream;
 
 pub use board::{CommandBoard, Order};
-pub use control::{CONTROL_VERBS, ControlRequest, faulty_device, read_control};
+pub use control::{CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, read_control};
 pub use device::{command, describe};
-pub use framing::{Decoder, MAX_MESSAGE, Message};
+pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{frame, read_numbers};
 pub use refusal::Refusal;
-pub use session::{DeviceSession, Flow, too_long};
+pub use robot::RobotSession;
+pub use session::{DeviceSession, Errand, Session, Taken};

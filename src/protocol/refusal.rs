@@ -35,8 +35,8 @@ pub enum Refusal {
         /// What came.
         got: f64,
     },
-    /// 5: a message of more than 4096 bytes, or one that is not text.
-    Message(&'static str),
+    /// 5: a message that is too long, or one that is not text.
+    Message(String),
     /// 6: too much waits already.
     Busy(String),
     /// 7: it does not fit the present state.
@@ -47,6 +47,13 @@ pub enum Refusal {
     Token,
     /// 10: a fault has put the device off.
     Off,
+    /// Something is wrong with the part of a line that is for this device.
+    Of {
+        /// Its name.
+        device: String,
+        /// What is wrong.
+        refusal: Box<Refusal>,
+    },
 }
 
 impl Refusal {
@@ -63,6 +70,7 @@ impl Refusal {
             Self::Parameter(_) => 8,
             Self::Token => 9,
             Self::Off => 10,
+            Self::Of { refusal, .. } => refusal.code(),
         }
     }
 }
@@ -70,6 +78,12 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "ERR {} ", self.code())?;
+        self.explain(formatter)
+    }
+}
+
+impl Refusal {
+    fn explain(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Verb { got, known } => write!(formatter, "expected {known}, got '{got}'"),
             Self::Count { expected, got } => write!(formatter, "expected {expected} numbers, got {got}"),
@@ -77,9 +91,14 @@ impl fmt::Display for Refusal {
                 write!(formatter, "number {place}: expected a finite decimal, got '{got}'")
             }
             Self::Range { name, expected, got } => write!(formatter, "{name}: expected {expected}, got {got}"),
-            Self::Message(what) => formatter.write_str(what),
-            Self::Busy(what) | Self::State(what) | Self::Parameter(what) => formatter.write_str(what),
+            Self::Message(what) | Self::Busy(what) | Self::State(what) | Self::Parameter(what) => {
+                formatter.write_str(what)
+            }
             Self::Off => formatter.write_str("the device is off; FAULT ok brings it back"),
+            Self::Of { device, refusal } => {
+                write!(formatter, "{device}: ")?;
+                refusal.explain(formatter)
+            }
             Self::Token => formatter.write_str("expected TOKEN and the server's token"),
         }
     }

@@ -5,18 +5,55 @@ use std::sync::Arc;
 use super::{
     CommandBoard, Order, Refusal,
     device::{self, Answer, DeviceRequest},
-    framing::{Decoder, MAX_MESSAGE, Message},
+    framing::{Decoder, Flow, MAX_MESSAGE},
     number,
+    stream::Stream,
 };
-use crate::signal::{ClientId, Command, DeviceId, DeviceKind, Layout, StepIndex, StepRecord, Timestep};
+use crate::signal::{
+    Acknowledgement, ClientId, Command, DeviceId, DeviceKind, Layout, Member, StepIndex, StepRecord, Timestep,
+};
 
-/// Whether a conversation goes on.
+/// What a session asks of the physics, in the order in which it was said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Errand {
+    /// Commands that act in the same step: all of them or none.
+    Commands(Vec<Command>),
+    /// A member of the lockstep joins, or has seen a step.
+    Acknowledge(Acknowledgement),
+}
+
+/// What came of an errand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
-    /// It does.
-    Open,
-    /// Close the connection, after sending what has been written.
-    Close,
+pub enum Taken {
+    /// It is on its way.
+    Queued,
+    /// The client is a member of the lockstep from now on, and has to be told the present step.
+    Joined,
+}
+
+/// A client of a port that has readings or a state.
+pub trait Session {
+    /// What the port says first.
+    fn greet(&self, record: &StepRecord, out: &mut String);
+
+    /// Takes what the client has sent. `send` puts an errand in the queue to the physics.
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        record: &StepRecord,
+        send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        out: &mut String,
+    ) -> Flow;
+
+    /// Takes a new record: writes the sample that is due, if one is. Only the newest record is ever seen; samples missed
+    /// in between are counted in `dropped`.
+    fn sample(&mut self, record: &StepRecord, out: &mut String);
+
+    /// True while the client is sent samples by itself.
+    fn is_subscribed(&self) -> bool;
+
+    /// True while a message has begun and not ended.
+    fn is_within_message(&self) -> bool;
 }
 
 /// A client of a device.
@@ -29,15 +66,7 @@ pub struct DeviceSession {
     client: ClientId,
     port: u16,
     decoder: Decoder,
-    subscription: Option<Subscription>,
-}
-
-/// A stream of every n-th step.
-#[derive(Debug, Clone, Copy)]
-struct Subscription {
-    interval: u64,
-    due: StepIndex,
-    epoch: u32,
+    stream: Stream,
 }
 
 impl DeviceSession {
@@ -50,74 +79,32 @@ impl DeviceSession {
         client: ClientId,
         port: u16,
     ) -> Self {
-        Self { layout, board, timestep, device, client, port, decoder: Decoder::default(), subscription: None }
+        let (decoder, stream) = (Decoder::default(), Stream::default());
+        Self { layout, board, timestep, device, client, port, decoder, stream }
     }
 
-    /// True while the client is sent samples by itself.
-    pub fn is_subscribed(&self) -> bool {
-        self.subscription.is_some()
-    }
-
-    /// True while a message has begun and not ended.
-    pub fn is_within_message(&self) -> bool {
-        self.decoder.is_within_message()
-    }
-
-    /// What the device says first.
-    pub fn greet(&self, record: &StepRecord, out: &mut String) {
-        match self.is_off(record) {
-            true => out.push_str(&format!("{}\n", Refusal::Off)),
-            false => self.write_frame(&self.values(record), out),
-        }
-    }
-
-    /// Takes what the client has sent. `send` puts a command in the queue for the next step boundary.
-    pub fn receive(
+    /// Takes one whole message that came without brackets or line end, such as one from a page.
+    pub fn take(
         &mut self,
-        bytes: &[u8],
+        text: &str,
         record: &StepRecord,
-        mut send: impl FnMut(Command) -> Result<(), Refusal>,
+        mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
         out: &mut String,
-    ) -> Flow {
-        // The decoder is lent out so that the messages may be answered by the rest of the session.
-        let mut decoder = std::mem::take(&mut self.decoder);
-        let mut flow = Flow::Open;
-        decoder.push(bytes, |message| {
-            if flow == Flow::Open {
-                flow = self.answer(message, record, &mut send, out);
-            }
-        });
-        self.decoder = decoder;
-        flow
+    ) {
+        let taken = match text.len() {
+            ..=MAX_MESSAGE => self.answer(text.trim(), record, &mut send, out),
+            _ => Err(self.decoder.too_long()),
+        };
+        if let Err(refusal) = taken {
+            out.push_str(&format!("{refusal}\n"));
+        }
     }
 
     fn answer(
         &mut self,
-        message: Message<'_>,
-        record: &StepRecord,
-        send: &mut impl FnMut(Command) -> Result<(), Refusal>,
-        out: &mut String,
-    ) -> Flow {
-        let result = match message {
-            Message::Http => return Flow::Close,
-            Message::TooLong => Err(too_long()),
-            Message::NotText => {
-                out.push_str(&format!("{}\n", Refusal::Message("expected UTF-8 text")));
-                return Flow::Close;
-            }
-            Message::Text(text) => self.answer_text(text, record, send, out),
-        };
-        if let Err(refusal) = result {
-            out.push_str(&format!("{refusal}\n"));
-        }
-        Flow::Open
-    }
-
-    fn answer_text(
-        &mut self,
         text: &str,
         record: &StepRecord,
-        send: &mut impl FnMut(Command) -> Result<(), Refusal>,
+        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
         out: &mut String,
     ) -> Result<(), Refusal> {
         let info = self.layout.device_info(self.device);
@@ -129,15 +116,17 @@ impl DeviceSession {
             DeviceRequest::Poll => self.write_frame(&self.values(record), out),
             DeviceRequest::Get => self.write_sample(record, 0, out),
             DeviceRequest::Subscribe(interval) => {
-                self.subscription = (interval > 0).then(|| Subscription::after(interval, record));
+                self.stream.subscribe(interval, record);
                 out.push_str("OK\n");
             }
             DeviceRequest::Info => {
                 out.push_str(&device::describe(info, self.timestep, self.port));
                 out.push('\n');
             }
+            DeviceRequest::Acknowledge(step) => self.acknowledge(step, record, send, out)?,
             DeviceRequest::Command { action, at, answer } => {
                 let order = Order { device: self.device, client: self.client, at, text: text.to_owned(), action };
+                let send = |command| send(Errand::Commands(vec![command])).map(drop);
                 let previous = self.board.accept(order, &self.layout, record, send)?;
                 match answer {
                     Answer::Ok => out.push_str("OK\n"),
@@ -148,22 +137,21 @@ impl DeviceSession {
         Ok(())
     }
 
-    /// Takes a new record: writes the sample that is due, if one is. Only the newest record is ever seen; samples missed
-    /// in between are counted in `dropped`.
-    pub fn sample(&mut self, record: &StepRecord, out: &mut String) {
-        let Some(subscription) = &mut self.subscription else { return };
-        if subscription.epoch != record.epoch {
-            // The world was reset: steps count from zero again.
-            *subscription =
-                Subscription { due: StepIndex(subscription.interval), epoch: record.epoch, ..*subscription };
+    /// A member that joins is sent the present step and all that follow; the answer to any other `ACK` is the next step.
+    fn acknowledge(
+        &mut self,
+        step: Option<StepIndex>,
+        record: &StepRecord,
+        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
+        out: &mut String,
+    ) -> Result<(), Refusal> {
+        let member = Member::Device(self.device);
+        let answer = Acknowledgement { member, client: self.client, step, present: record.step, epoch: record.epoch };
+        if send(Errand::Acknowledge(answer))? == Taken::Joined {
+            self.stream.follow(record);
+            self.write_sample(record, 0, out);
         }
-        // What a device that is off has not said is counted as missed when it is back.
-        if record.step < subscription.due || record.off[self.device.index()] {
-            return;
-        }
-        let dropped = (record.step.0 - subscription.due.0) / subscription.interval;
-        subscription.due = subscription.due.after((dropped + 1) * subscription.interval);
-        self.write_sample(record, dropped, out);
+        Ok(())
     }
 
     /// A sample says what was at its step: of an actuator the state that acted then, not one that is on its way.
@@ -191,14 +179,42 @@ impl DeviceSession {
     }
 }
 
-impl Subscription {
-    fn after(interval: u64, record: &StepRecord) -> Self {
-        Self { interval, due: record.step.after(interval), epoch: record.epoch }
+impl Session for DeviceSession {
+    fn greet(&self, record: &StepRecord, out: &mut String) {
+        match self.is_off(record) {
+            true => out.push_str(&format!("{}\n", Refusal::Off)),
+            false => self.write_frame(&self.values(record), out),
+        }
     }
-}
 
-/// What is said of a message over the limit.
-pub fn too_long() -> Refusal {
-    const { assert!(MAX_MESSAGE == 4096, "the text below says the limit") };
-    Refusal::Message("expected a message of at most 4096 bytes")
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        record: &StepRecord,
+        mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        out: &mut String,
+    ) -> Flow {
+        // The decoder is lent out so that the messages may be answered by the rest of the session.
+        let mut decoder = std::mem::take(&mut self.decoder);
+        let flow = decoder.hear(bytes, out, |text, out| self.answer(text, record, &mut send, out));
+        self.decoder = decoder;
+        flow
+    }
+
+    fn sample(&mut self, record: &StepRecord, out: &mut String) {
+        // What a device that is off has not said is counted as missed when it is back.
+        if !self.is_off(record)
+            && let Some(dropped) = self.stream.due(record)
+        {
+            self.write_sample(record, dropped, out);
+        }
+    }
+
+    fn is_subscribed(&self) -> bool {
+        self.stream.is_on()
+    }
+
+    fn is_within_message(&self) -> bool {
+        self.decoder.is_within_message()
+    }
 }

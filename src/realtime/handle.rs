@@ -5,7 +5,11 @@ use std::sync::{Arc, mpsc};
 use thiserror::Error;
 use tokio::sync::{oneshot, watch};
 
-use crate::signal::{Command, Event, Layout, StepIndex, StepRecord, Timestep};
+use super::{
+    lockstep::{LockstepState, Place, Roll},
+    told::{self, Teller, Told},
+};
+use crate::signal::{Acknowledgement, ClientId, Command, Event, Layout, Member, StepIndex, StepRecord, Timestep};
 
 /// How many requests may wait for the next step boundary. A client that finds the queue full is told so.
 const QUEUE: usize = 4096;
@@ -17,6 +21,8 @@ pub enum Mode {
     RealTime,
     /// One step after the other.
     Fast,
+    /// A step when all members have answered for the one before.
+    Lockstep,
 }
 
 impl Mode {
@@ -25,6 +31,7 @@ impl Mode {
         match self {
             Self::RealTime => "realtime",
             Self::Fast => "fast",
+            Self::Lockstep => "lockstep",
         }
     }
 }
@@ -52,7 +59,7 @@ impl RunState {
 }
 
 /// Where the simulation stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     /// Whether the clock runs.
     pub state: RunState,
@@ -70,10 +77,12 @@ pub struct Status {
     pub slips: u64,
     /// How often the world was reset.
     pub epoch: u32,
+    /// Whom the clock waits for, in lockstep.
+    pub lockstep: Option<LockstepState>,
 }
 
 /// A request to the clock.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Control {
     /// Tell the status.
     State,
@@ -96,8 +105,10 @@ pub enum Control {
     },
     /// Rebuild the world from the model; step 0. A playing clock plays on.
     Reset,
-    /// Change the clock mode.
+    /// Change the clock mode; lockstep begins with those members that the settings name.
     Mode(Mode),
+    /// Begin another lockstep, with these members.
+    Lockstep(Vec<Member>),
     /// Answered when every command sent before it has been taken in at a step boundary.
     Sync,
     /// End the run.
@@ -126,12 +137,38 @@ pub struct Full;
 /// What travels to the physics thread. All kinds share one queue, so that their order is kept.
 #[derive(Debug)]
 pub enum Request {
-    /// A command for a device.
-    Command(Command),
+    /// Commands that act in the same step.
+    Commands(Vec<Command>),
+    /// A client takes a member's seat.
+    Join(Place, ClientId),
+    /// A member has seen this step of this epoch.
+    Answer(ClientId, StepIndex, u32),
+    /// A client has left its seat.
+    Leave(Place, ClientId),
     /// A request to the clock, with the place for its answer.
     Control(Control, oneshot::Sender<Result<Status, ControlError>>),
     /// Something that belongs into the log.
     Note(Event),
+}
+
+/// What came of an acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledged {
+    /// The client has taken the seat; it is now sent every step.
+    Joined,
+    /// It has answered for the present step.
+    Answered,
+}
+
+/// The step that a member answers for, which is the present one.
+fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
+    let present = answer.present;
+    match answer.step {
+        Some(step) if step == present => Ok(step),
+        Some(step) if step > present => Err(format!("step {step} has not been made; the present one is {present}")),
+        Some(step) => Err(format!("step {step} is over; the present one is {present}")),
+        None => Err(format!("expected the step it answers for, as in ACK {present}")),
+    }
 }
 
 /// The outside end: for sessions, sequences and the command line.
@@ -139,8 +176,10 @@ pub enum Request {
 pub struct Handle {
     requests: mpsc::SyncSender<Request>,
     latest: watch::Receiver<Arc<StepRecord>>,
+    told: Told,
     layout: Arc<Layout>,
     timestep: Timestep,
+    roll: Arc<Roll>,
 }
 
 /// The inside end: for the physics thread.
@@ -150,13 +189,20 @@ pub struct Inbox {
     pub requests: mpsc::Receiver<Request>,
     /// Where the latest record is shown.
     pub latest: watch::Sender<Arc<StepRecord>>,
+    /// Who sits where in lockstep.
+    pub roll: Arc<Roll>,
+    /// Where events are told.
+    pub teller: Teller,
 }
 
 /// Makes both ends. `first` is the record of step 0.
 pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
     let (sender, requests) = mpsc::sync_channel(QUEUE);
     let (shown, latest) = watch::channel(Arc::new(first));
-    (Handle { requests: sender, latest, layout, timestep }, Inbox { requests, latest: shown })
+    let roll = Arc::new(Roll::default());
+    let (teller, told) = told::ring();
+    let handle = Handle { requests: sender, latest, told, layout, timestep, roll: Arc::clone(&roll) };
+    (handle, Inbox { requests, latest: shown, roll, teller })
 }
 
 impl Handle {
@@ -165,7 +211,65 @@ impl Handle {
     /// # Errors
     /// When the queue is full or the run is over.
     pub fn command(&self, command: Command) -> Result<(), ControlError> {
-        self.send(Request::Command(command))
+        self.commands(vec![command])
+    }
+
+    /// Puts commands in the queue that act in the same step: all of them or none.
+    ///
+    /// # Errors
+    /// When the queue is full or the run is over.
+    pub fn commands(&self, commands: Vec<Command>) -> Result<(), ControlError> {
+        self.send(Request::Commands(commands))
+    }
+
+    /// Takes the seat of a member of the lockstep for a client, or answers for the present step if it sits there.
+    ///
+    /// # Errors
+    /// When the clock is not in lockstep, the port is no member, a later connection sits there, or the step is not the present
+    /// one; the text says what to do.
+    pub fn acknowledge(&self, answer: Acknowledgement) -> Result<Acknowledged, ControlError> {
+        let mut seating = self.roll.lock();
+        let seats: Vec<String> = seating.seats.iter().map(|(member, _)| self.layout.member_name(*member)).collect();
+        let place = seating.seats.iter().position(|(member, _)| *member == answer.member);
+        let Some(index) = place else {
+            let name = self.layout.member_name(answer.member);
+            return Err(ControlError::WrongState(match seats.is_empty() {
+                true => format!("the clock is not in lockstep; MODE lockstep {name} on the control port begins it"),
+                false => format!(
+                    "{name} is no member of the lockstep; its members are {}, and MODE lockstep names others",
+                    seats.join(", ")
+                ),
+            }));
+        };
+        match seating.seats[index].1 {
+            Some(client) if client == answer.client => {
+                let step = answered_step(&answer).map_err(ControlError::WrongState)?;
+                self.send(Request::Answer(client, step, answer.epoch))?;
+                Ok(Acknowledged::Answered)
+            }
+            Some(client) if client > answer.client => Err(ControlError::WrongState(format!(
+                "client {} has connected later and taken the place of {}; connect again to take it back",
+                client.0, seats[index]
+            ))),
+            _ => {
+                self.send(Request::Join(Place { generation: seating.generation, index }, answer.client))?;
+                seating.seats[index].1 = Some(answer.client);
+                Ok(Acknowledged::Joined)
+            }
+        }
+    }
+
+    /// Leaves the seat that a client has in the lockstep, if it has one.
+    ///
+    /// # Errors
+    /// When the queue is full or the run is over; the seat is then still taken.
+    pub fn leave(&self, client: ClientId) -> Result<(), ControlError> {
+        let mut seating = self.roll.lock();
+        if let Some(index) = seating.seats.iter().position(|(_, seated)| *seated == Some(client)) {
+            self.send(Request::Leave(Place { generation: seating.generation, index }, client))?;
+            seating.seats[index].1 = None;
+        }
+        Ok(())
     }
 
     /// Asks something of the clock and waits for the answer.
@@ -189,6 +293,11 @@ impl Handle {
     /// The latest record, and a way to wait for the next. A slow reader finds the newest one, never a queue of old ones.
     pub fn latest(&self) -> watch::Receiver<Arc<StepRecord>> {
         self.latest.clone()
+    }
+
+    /// Events as they come, after the last `late` that came before.
+    pub fn events(&self, late: u64) -> Told {
+        self.told.late_first(late)
     }
 
     /// What stands where in a record.

@@ -17,6 +17,8 @@ pub enum Outcome {
     LogTooSlow,
     /// The clock fell behind farther than allowed, and slips were to end the run.
     Overrun,
+    /// A member of the lockstep did not answer in time, and that was to end the run; the text names it.
+    LockstepTimeout(String),
     /// A body was found in no sound state, and nobody was there to reset the world.
     Diverged(String),
 }
@@ -30,6 +32,7 @@ impl Outcome {
             Self::LogEnded => "logEnded",
             Self::LogTooSlow => "logTooSlow",
             Self::Overrun => "overrun",
+            Self::LockstepTimeout(_) => "lockstepTimeout",
             Self::Diverged(_) => "diverged",
         }
     }

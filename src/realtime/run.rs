@@ -1,5 +1,7 @@
 //! The physics loop: makes the simulation's steps on time and answers requests between them.
 
+mod members;
+
 use std::{
     sync::{
         Arc,
@@ -14,6 +16,7 @@ use tokio::sync::oneshot;
 use super::{
     hand_over::Outlet,
     handle::{Control, ControlError, Mode, Request, RunState, Status},
+    lockstep::{Barrier, Roll},
     os,
     pace::{Lateness, Pace},
     report::{Outcome, RunReport, Times},
@@ -24,6 +27,9 @@ use crate::{
     signal::{Event, EventKind, StepIndex, StepRecord},
     sim::Simulation,
 };
+
+/// How long the clock sleeps at most without looking whether the log has ended.
+const LOOK_AT_LOG: Duration = Duration::from_millis(100);
 
 /// What the clock is doing.
 enum Activity {
@@ -45,6 +51,8 @@ struct Goal {
 pub(super) struct Loop {
     simulation: Simulation,
     requests: mpsc::Receiver<Request>,
+    roll: Arc<Roll>,
+    barrier: Option<Barrier>,
     settings: Settings,
     outlet: Outlet,
     log_ended: Arc<AtomicBool>,
@@ -59,11 +67,18 @@ pub(super) struct Loop {
     outcome: Option<Outcome>,
 }
 
+/// What comes in: requests, and in lockstep those who answer.
+pub(super) struct Inlet {
+    pub(super) requests: mpsc::Receiver<Request>,
+    pub(super) roll: Arc<Roll>,
+    pub(super) barrier: Option<Barrier>,
+}
+
 impl Loop {
     /// Ready to run; the clock starts at once unless it is to start paused.
     pub(super) fn new(
         simulation: Simulation,
-        requests: mpsc::Receiver<Request>,
+        inlet: Inlet,
         settings: Settings,
         outlet: Outlet,
         log_ended: Arc<AtomicBool>,
@@ -71,9 +86,12 @@ impl Loop {
         let now = os::now_ns();
         let pace =
             Pace::new(simulation.timestep(), settings.rate, settings.max_catchup_steps, simulation.step_index(), now);
+        let Inlet { requests, roll, barrier } = inlet;
         let mut this = Self {
             simulation,
             requests,
+            roll,
+            barrier,
             outlet,
             log_ended,
             activity: Activity::Paused,
@@ -101,15 +119,20 @@ impl Loop {
             if self.log_ended.load(Ordering::Relaxed) {
                 self.outcome = Some(Outcome::LogEnded);
             } else if matches!(self.activity, Activity::Paused) {
-                // Waking now and then is for the log's sake only.
-                if let Ok(request) = self.requests.recv_timeout(Duration::from_millis(100)) {
-                    self.answer(request);
-                }
+                self.wait_for_request(LOOK_AT_LOG);
+            } else if self.holds() {
+                self.wait_for_members();
             } else {
                 self.advance();
             }
         }
         self.finish()
+    }
+
+    fn wait_for_request(&mut self, limit: Duration) {
+        if let Ok(request) = self.requests.recv_timeout(limit) {
+            self.answer(request);
+        }
     }
 
     /// Waits for the next step's deadline, takes in what has come, and makes the step.
@@ -124,7 +147,7 @@ impl Loop {
         }
         // A request may have paused, ended or reset the run, or changed its pace; then this step is not due any more.
         let due = self.simulation.step_index().after(1) == next && self.has_deadline() == has_deadline;
-        if matches!(self.activity, Activity::Paused) || self.outcome.is_some() || !due {
+        if matches!(self.activity, Activity::Paused) || self.outcome.is_some() || !due || self.holds() {
             return;
         }
         let begin_ns = os::now_ns();
@@ -136,18 +159,26 @@ impl Loop {
         record.timing.compute_ns = os::now_ns() - begin_ns;
         self.compute.record(record.timing.compute_ns);
         self.speed.step(begin_ns, self.simulation.timestep());
+        self.ask_members();
         self.outlet.send(record);
         self.after_step();
     }
 
+    /// Steps have deadlines in real time, and in lockstep until all have joined.
     fn has_deadline(&self) -> bool {
-        self.settings.mode == Mode::RealTime && matches!(self.activity, Activity::Playing { paced: true, .. })
+        let paced = match self.settings.mode {
+            Mode::RealTime => true,
+            Mode::Fast => false,
+            Mode::Lockstep => !self.barrier.as_ref().is_some_and(Barrier::is_assembled),
+        };
+        paced && matches!(self.activity, Activity::Playing { paced: true, .. })
     }
 
     /// An empty record. Without one the log is a second and its whole queue behind: in real time that ends the run, else
     /// the physics waits.
     fn take_record(&mut self) -> Option<Box<StepRecord>> {
-        let record = if self.has_deadline() { self.outlet.take_empty() } else { self.outlet.wait_for_empty() };
+        let waits = self.settings.mode != Mode::RealTime || !self.has_deadline();
+        let record = if !waits { self.outlet.take_empty() } else { self.outlet.wait_for_empty() };
         if record.is_none() {
             self.outcome = Some(Outcome::LogTooSlow);
         }
@@ -157,6 +188,8 @@ impl Loop {
     fn note_lateness(&mut self, step: StepIndex, now_ns: u64) -> u64 {
         let late_ns = match self.pace.lateness(step, now_ns) {
             Lateness::Behind(late_ns) => late_ns,
+            // Who runs freely until somebody joins has nothing to keep up with.
+            Lateness::Slipped { late_ns, .. } if self.settings.mode != Mode::RealTime => late_ns,
             Lateness::Slipped { lost_ns, late_ns } => {
                 self.slips += 1;
                 self.slipped_ns += lost_ns;
@@ -201,7 +234,10 @@ impl Loop {
 
     fn answer(&mut self, request: Request) {
         match request {
-            Request::Command(command) => self.simulation.submit(command),
+            Request::Commands(commands) => commands.into_iter().for_each(|command| self.submit(command)),
+            Request::Join(place, client) => self.join(place, client),
+            Request::Answer(client, step, epoch) => self.take_answer(client, step, epoch),
+            Request::Leave(place, client) => self.leave(place, client),
             Request::Note(event) => {
                 self.simulation.note(Event { step: self.simulation.step_index(), ..event });
             }
@@ -223,11 +259,8 @@ impl Loop {
             }
             Control::RunTo { step } => return self.pursue(Goal { step, answer }, true),
             Control::Reset => self.reset(),
-            Control::Mode(mode) => {
-                self.settings.mode = mode;
-                self.re_anchor();
-                Ok(())
-            }
+            Control::Mode(mode) => self.request_mode(mode, self.settings.lockstep.members.clone()),
+            Control::Lockstep(members) => self.request_mode(Mode::Lockstep, members),
             Control::Quit => {
                 self.outcome = Some(Outcome::Quit);
                 Ok(())
@@ -284,6 +317,7 @@ impl Loop {
         }
         self.simulation.reset().map_err(|error| ControlError::WrongState(error.to_string()))?;
         self.note(EventKind::Reset, "the world was rebuilt from the model".into(), None);
+        self.ask_members();
         let state = self.simulation.observe();
         self.outlet.show(state);
         self.re_anchor();
@@ -294,6 +328,9 @@ impl Loop {
         self.activity = Activity::Playing { goal, paced };
         self.note(EventKind::Play, String::new(), None);
         self.speed.start(os::now_ns());
+        if let Some(barrier) = &mut self.barrier {
+            barrier.wait_from(os::now_ns());
+        }
         self.re_anchor();
     }
 
@@ -319,8 +356,12 @@ impl Loop {
     }
 
     fn note(&mut self, kind: EventKind, text: String, value: Option<f64>) {
+        self.note_of(kind, "", text, value);
+    }
+
+    fn note_of(&mut self, kind: EventKind, subject: &str, text: String, value: Option<f64>) {
         let step = self.simulation.step_index();
-        self.simulation.note(Event { step, kind, subject: String::new(), text, value });
+        self.simulation.note(Event { step, kind, subject: subject.to_owned(), text, value });
     }
 
     fn status(&self) -> Status {
@@ -338,6 +379,7 @@ impl Loop {
             real_time_factor: self.speed.real_time_factor(),
             slips: self.slips,
             epoch: self.simulation.epoch(),
+            lockstep: self.barrier.as_ref().map(Barrier::state),
         }
     }
 

@@ -5,14 +5,13 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use tokio::sync::watch;
-
 use super::{
-    hand_over::{Courier, Outlet},
+    hand_over::{Courier, Outlet, Shown},
     handle::{Inbox, Mode},
+    lockstep::{Barrier, LockstepSettings},
     os::{self, Grants, Scheduling},
     report::RunReport,
-    run::Loop,
+    run::{Inlet, Loop},
 };
 use crate::{
     signal::{Layout, StepIndex, StepRecord},
@@ -39,6 +38,8 @@ pub struct Settings {
     pub max_catchup_steps: u64,
     /// What happens beyond that.
     pub on_overrun: OnOverrun,
+    /// Whom the clock waits for in lockstep.
+    pub lockstep: LockstepSettings,
     /// The step after which the run ends, if it does by itself.
     pub end: Option<StepIndex>,
     /// Whether the clock waits for PLAY.
@@ -57,6 +58,7 @@ impl Default for Settings {
             rate: 1.0,
             max_catchup_steps: 50,
             on_overrun: OnOverrun::Slip,
+            lockstep: LockstepSettings::default(),
             end: None,
             start_paused: false,
             unattended: false,
@@ -76,7 +78,7 @@ pub struct Outputs {
 /// The physics thread before and while it runs.
 pub struct PhysicsThread {
     layout: Arc<Layout>,
-    latest: watch::Sender<Arc<StepRecord>>,
+    shown: Shown,
     start: mpsc::Sender<(Outlet, Arc<AtomicBool>)>,
     thread: JoinHandle<Option<RunReport>>,
     courier: Option<Courier>,
@@ -102,15 +104,19 @@ impl PhysicsThread {
         let (start, started) = mpsc::channel();
         let (tell, told) = mpsc::channel();
         let layout = Arc::clone(simulation.layout());
-        let Inbox { requests, latest } = inbox;
+        let Inbox { requests, latest, roll, teller } = inbox;
+        let shown = Shown { latest, teller: Arc::new(teller) };
+        // Whoever connects before the first step is a member already.
+        let barrier =
+            (settings.mode == Mode::Lockstep).then(|| Barrier::begin(&roll, &settings.lockstep.members, &layout));
         let thread = thread::Builder::new().name("physics".into()).spawn(move || {
             // Nobody listens any more if preparing was given up, and then `start` never comes either.
             let _ = tell.send(os::prepare_thread(settings.scheduling));
             let (outlet, log_ended) = started.recv().ok()?;
-            Some(Loop::new(simulation, requests, settings, outlet, log_ended).run())
+            Some(Loop::new(simulation, Inlet { requests, roll, barrier }, settings, outlet, log_ended).run())
         })?;
         let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
-        Ok((Self { layout, latest, start, thread, courier: None }, grants))
+        Ok((Self { layout, shown, start, thread, courier: None }, grants))
     }
 
     /// Lets it make steps.
@@ -118,7 +124,7 @@ impl PhysicsThread {
     /// # Errors
     /// When the operating system gives no thread for the hand-over.
     pub fn start(&mut self, outputs: Outputs) -> Result<(), ThreadError> {
-        let (courier, outlet) = Courier::start(&self.layout, self.latest.clone(), outputs.log)?;
+        let (courier, outlet) = Courier::start(&self.layout, self.shown.clone(), outputs.log)?;
         self.courier = Some(courier);
         // Should the thread have died, `join` tells.
         let _ = self.start.send((outlet, outputs.log_ended));

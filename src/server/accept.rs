@@ -1,10 +1,6 @@
 //! Accepting clients: who is let in at which door, and what the log hears of it.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{
     io::AsyncWriteExt,
@@ -19,7 +15,7 @@ use super::{
     line::{End, Line},
 };
 use crate::{
-    protocol::Refusal,
+    protocol::{DeviceSession, Refusal, RobotSession},
     realtime::ControlError,
     signal::{ClientId, Event, EventKind, StepIndex},
 };
@@ -63,10 +59,11 @@ async fn admit(
     };
     let (shared, closed) = (Arc::clone(shared), closed.clone());
     talking.spawn(async move {
-        let client = ClientId(shared.clients.fetch_add(1, Ordering::Relaxed) + 1);
+        let client = shared.next_client();
         let subject = door_name(door, &shared);
         note(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
         let end = talk(stream, door, client, &shared, closed).await;
+        leave(&shared, client).await;
         let why = match end {
             End::Client => "left",
             End::Server => "was told that the run is over",
@@ -78,10 +75,19 @@ async fn admit(
 }
 
 async fn talk(stream: TcpStream, door: Door, client: ClientId, shared: &Shared, closed: watch::Receiver<bool>) -> End {
+    let (layout, board) = (Arc::clone(shared.handle.layout()), Arc::clone(&shared.board));
+    let timestep = shared.handle.timestep();
     let mut line = Line::new(stream, closed, shared);
     let result = match line.admit_by_token().await {
         Ok(rest) => match door {
-            Door::Device(id) => device::talk(&mut line, id, client, &rest).await,
+            Door::Device(id) => {
+                let port = shared.addresses.devices[id.index()].port();
+                device::talk(&mut line, DeviceSession::new(layout, board, timestep, id, client, port), &rest).await
+            }
+            Door::Robot(id) => {
+                let port = shared.addresses.robots[id.index()].port();
+                device::talk(&mut line, RobotSession::new(layout, board, timestep, id, client, port), &rest).await
+            }
             Door::Control => control::talk(&mut line, client, &rest).await,
         },
         Err(end) => Err(end),
@@ -95,11 +101,19 @@ fn door_name(door: Door, shared: &Shared) -> String {
     match door {
         Door::Control => "control".into(),
         Door::Device(id) => shared.handle.layout().device_info(id).name.clone(),
+        Door::Robot(id) => shared.handle.layout().robot_info(id).name.clone(),
+    }
+}
+
+/// Gives up the client's seat in the lockstep, if it has one, however long the queue is.
+async fn leave(shared: &Shared, client: ClientId) {
+    while let Err(ControlError::Full(_)) = shared.handle.leave(client) {
+        sleep(BACK_OFF).await;
     }
 }
 
 /// Puts an event into the log, however long its queue is.
-async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
+pub(super) async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
     let event = Event { step: StepIndex(0), kind, subject: subject.to_owned(), text, value: None };
     while let Err(ControlError::Full(_)) = shared.handle.note(event.clone()) {
         sleep(BACK_OFF).await;

@@ -14,9 +14,12 @@ const BACKLOG: u32 = 1024;
 pub(super) struct Bound {
     pub(super) control: TcpListener,
     pub(super) control_address: SocketAddr,
-    pub(super) devices: Vec<TcpListener>,
-    pub(super) addresses: Vec<SocketAddr>,
+    pub(super) devices: Listeners,
+    pub(super) robots: Listeners,
 }
+
+/// Listeners and their addresses, in the order of the ids of those they belong to.
+pub(super) type Listeners = (Vec<TcpListener>, Vec<SocketAddr>);
 
 /// Binds all ports. Dropping what was bound before an error closes it again.
 pub(super) fn bind_all(settings: &Settings, layout: &Layout) -> Result<Bound, ServerError> {
@@ -33,32 +36,53 @@ pub(super) fn bind_all(settings: &Settings, layout: &Layout) -> Result<Bound, Se
             cause,
         })
     };
-    // Free ports are handed out last, so that none of them is one that a device asks for.
+    // Free ports are handed out last, so that none of them is one that somebody asks for.
     let (asked, free): (Vec<_>, Vec<_>) =
-        layout.devices().iter().enumerate().partition(|(_, info)| info.port != Port::ANY);
+        claims(layout).into_iter().enumerate().partition(|(_, c)| c.port != Port::ANY);
     let mut bound = Vec::new();
-    for (index, info) in asked.into_iter().chain(free) {
-        let who = format!("{} '{}' of '{}'", info.kind, info.name, info.robot);
-        bound.push((index, listen(info.port.number(), &info.source, who)?));
+    for (index, Claim { port, who, place }) in asked.into_iter().chain(free) {
+        bound.push((index, listen(port.number(), place, who)?));
     }
     let (control, control_address) = listen(settings.control_port, "server.control_port", "the control port".into())?;
     bound.sort_by_key(|(index, _)| *index);
-    let (devices, addresses) = bound.into_iter().map(|(_, listener)| listener).unzip();
-    Ok(Bound { control, control_address, devices, addresses })
+    let mut bound = bound.into_iter().map(|(_, listener)| listener);
+    let devices = bound.by_ref().take(layout.devices().len()).unzip();
+    Ok(Bound { control, control_address, devices, robots: bound.unzip() })
+}
+
+/// Who wants which port.
+struct Claim<'a> {
+    port: Port,
+    who: String,
+    place: &'a str,
+}
+
+/// Those of all devices, then those of all robots.
+fn claims(layout: &Layout) -> Vec<Claim<'_>> {
+    let devices = layout.devices().iter().map(|info| Claim {
+        port: info.port,
+        who: format!("{} '{}' of '{}'", info.kind, info.name, info.robot),
+        place: &info.source,
+    });
+    let robots = layout.robots().iter().map(|info| Claim {
+        port: info.port,
+        who: format!("the combined port of '{}'", info.name),
+        place: &info.source,
+    });
+    devices.chain(robots).collect()
 }
 
 fn refuse_duplicates(settings: &Settings, layout: &Layout) -> Result<(), ServerError> {
     let mut taken = HashMap::from([(settings.control_port, "the control port (server.control_port)".to_owned())]);
-    for info in layout.devices().iter().filter(|info| info.port.number() != 0) {
-        let who = format!("'{}' of '{}'", info.name, info.robot);
-        if let Some(other) = taken.insert(info.port.number(), format!("{who} ({})", info.source)) {
-            return Err(ServerError::Twice { place: info.source.clone(), who, other, port: info.port.number() });
+    for Claim { port, who, place } in claims(layout).into_iter().filter(|claim| claim.port != Port::ANY) {
+        if let Some(other) = taken.insert(port.number(), format!("{who} ({place})")) {
+            return Err(ServerError::Twice { place: place.to_owned(), who, other, port: port.number() });
         }
     }
     Ok(())
 }
 
-fn listen(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
+pub(super) fn listen(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Elsewhere the option lets two programs share a port; on Unix it only frees those of a server that has just ended.
     #[cfg(unix)]

@@ -43,18 +43,19 @@ pub(super) async fn talk(line: &mut Line<'_>, client: ClientId, first: &[u8]) ->
 }
 
 fn hear(decoder: &mut Decoder, bytes: &[u8]) -> Vec<Heard> {
-    let mut heard = Vec::new();
+    let (mut heard, too_long) = (Vec::new(), decoder.too_long());
     decoder.push(bytes, |message| {
         heard.push(match message {
             Message::Http | Message::NotText => Heard::Close,
-            Message::TooLong => Heard::Request(Err(protocol::too_long())),
+            Message::TooLong => Heard::Request(Err(too_long.clone())),
             Message::Text(text) => Heard::Request(protocol::read_control(text)),
         });
     });
     heard
 }
 
-async fn answer(shared: &Shared, client: ClientId, request: ControlRequest, out: &mut String) {
+/// Carries out a request and writes what the clock says to it. The request is on its way once this has been polled.
+pub(super) async fn answer(shared: &Shared, client: ClientId, request: ControlRequest, out: &mut String) {
     let control = match &request {
         ControlRequest::State => Control::State,
         ControlRequest::Play(rate) => Control::Play { rate: *rate },
@@ -62,10 +63,15 @@ async fn answer(shared: &Shared, client: ClientId, request: ControlRequest, out:
         ControlRequest::Step(count) => Control::Step { count: *count },
         ControlRequest::RunTo(time) => Control::RunTo { step: StepIndex(shared.handle.timestep().steps_in(*time)) },
         ControlRequest::Reset => Control::Reset,
+        ControlRequest::Lockstep(names) => match lockstep(shared, names) {
+            Ok(control) => control,
+            Err(refusal) => return out.push_str(&format!("{refusal}\n")),
+        },
         ControlRequest::Mode { fast } => Control::Mode(if *fast { Mode::Fast } else { Mode::RealTime }),
         ControlRequest::Sync(_) => Control::Sync,
         ControlRequest::Quit => Control::Quit,
         ControlRequest::Devices => return list_devices(shared, out),
+        ControlRequest::Robots => return list_robots(shared, out),
         ControlRequest::Fault { device, fault, text } => {
             match put_fault(shared, client, device, *fault, text) {
                 Ok(()) => out.push_str("OK\n"),
@@ -85,6 +91,18 @@ async fn answer(shared: &Shared, client: ClientId, request: ControlRequest, out:
     }
 }
 
+/// Lockstep with the members named, or with those of the settings.
+fn lockstep(shared: &Shared, names: &[String]) -> Result<Control, Refusal> {
+    let mut members = Vec::new();
+    for name in names {
+        let member = protocol::lockstep_member(shared.handle.layout(), name)?;
+        if !members.contains(&member) {
+            members.push(member);
+        }
+    }
+    Ok(if members.is_empty() { Control::Mode(Mode::Lockstep) } else { Control::Lockstep(members) })
+}
+
 /// Sends a fault on its way to a device, as that device's own port would.
 fn put_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, text: &str) -> Result<(), Refusal> {
     let layout = shared.handle.layout();
@@ -97,7 +115,7 @@ fn put_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, text
 
 fn write_status(status: &Status, shared: &Shared, out: &mut String) {
     out.push_str(&format!(
-        "OK state={} step={} time={} timestep={} mode={} rate={} rtf={} slips={} epoch={}\n",
+        "OK state={} step={} time={} timestep={} mode={} rate={} rtf={} slips={} epoch={}",
         status.state.name(),
         status.step,
         status.time_s,
@@ -108,11 +126,15 @@ fn write_status(status: &Status, shared: &Shared, out: &mut String) {
         status.slips,
         status.epoch,
     ));
+    if let Some(lockstep) = &status.lockstep {
+        out.push_str(&format!(" lockstep={lockstep}"));
+    }
+    out.push('\n');
 }
 
 fn list_devices(shared: &Shared, out: &mut String) {
     let devices = shared.handle.layout().devices();
-    for (info, address) in devices.iter().zip(&shared.addresses) {
+    for (info, address) in devices.iter().zip(&shared.addresses.devices) {
         out.push_str(&format!(
             "DEVICE name={} kind={} robot={} {}={} port={} bound={}\n",
             info.name,
@@ -125,4 +147,12 @@ fn list_devices(shared: &Shared, out: &mut String) {
         ));
     }
     out.push_str(&format!("OK {}\n", devices.len()));
+}
+
+fn list_robots(shared: &Shared, out: &mut String) {
+    let robots = shared.handle.layout().robots();
+    for (info, address) in robots.iter().zip(&shared.addresses.robots) {
+        out.push_str(&format!("ROBOT name={} port={} bound={}\n", info.name, info.port, address.port()));
+    }
+    out.push_str(&format!("OK {}\n", robots.len()));
 }

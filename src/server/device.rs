@@ -1,30 +1,19 @@
-//! A client of a device.
-
-use std::sync::Arc;
+//! A client of a device, or of a whole robot.
 
 use super::{
     error::refusal,
     line::{End, Line, TURN, Wake},
 };
 use crate::{
-    protocol::{DeviceSession, Flow},
-    signal::{ClientId, DeviceId},
+    protocol::{Errand, Flow, Refusal, Session, Taken},
+    realtime::{Acknowledged, Handle},
 };
 
 /// Talks with the client until one of the two ends it. `heard` is what came with the token.
-pub(super) async fn talk(line: &mut Line<'_>, device: DeviceId, client: ClientId, heard: &[u8]) -> Result<(), End> {
-    let shared = line.shared;
-    let handle = &shared.handle;
+pub(super) async fn talk(line: &mut Line<'_>, mut session: impl Session, heard: &[u8]) -> Result<(), End> {
+    let handle = &line.shared.handle;
     let mut latest = handle.latest();
-    let mut session = DeviceSession::new(
-        Arc::clone(handle.layout()),
-        Arc::clone(&shared.board),
-        handle.timestep(),
-        device,
-        client,
-        shared.addresses[device.index()].port(),
-    );
-    let send = |command| handle.command(command).map_err(refusal);
+    let send = |errand| carry(handle, errand);
     let mut out = String::new();
     let mut buffer = [0; TURN];
     let record = latest.borrow_and_update().clone();
@@ -44,9 +33,22 @@ pub(super) async fn talk(line: &mut Line<'_>, device: DeviceId, client: ClientId
         };
         let wake = line.wait(&mut buffer, session.is_within_message(), next_record).await?;
         let record = latest.borrow_and_update().clone();
-        match wake {
-            Wake::Bytes(count) => flow = session.receive(&buffer[..count], &record, send, &mut out),
-            Wake::Other => session.sample(&record, &mut out),
+        // A record that came together with bytes is not shown a second time.
+        session.sample(&record, &mut out);
+        if let Wake::Bytes(count) = wake {
+            flow = session.receive(&buffer[..count], &record, send, &mut out);
         }
     }
+}
+
+/// Takes an errand to the physics.
+fn carry(handle: &Handle, errand: Errand) -> Result<Taken, Refusal> {
+    match errand {
+        Errand::Commands(commands) => handle.commands(commands).map(|()| Taken::Queued),
+        Errand::Acknowledge(answer) => handle.acknowledge(answer).map(|done| match done {
+            Acknowledged::Joined => Taken::Joined,
+            Acknowledged::Answered => Taken::Queued,
+        }),
+    }
+    .map_err(refusal)
 }

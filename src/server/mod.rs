@@ -1,4 +1,4 @@
-//! The ports: one for every device, one for the clock. Bytes come and go here; what they mean is told in
+//! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. Bytes come and go here; what they mean is told in
 //! [`protocol`](crate::protocol).
 //!
 //! Everything is bounded: connections, what one of them may send in a turn, how long it may leave a message unfinished or an
@@ -12,10 +12,14 @@ mod device;
 mod error;
 mod line;
 mod settings;
+mod web;
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tokio::{
@@ -26,11 +30,12 @@ use tokio::{
 
 pub use error::ServerError;
 pub use settings::{Limits, Settings};
+pub use web::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel, Viewer};
 
 use crate::{
     protocol::CommandBoard,
     realtime::Handle,
-    signal::{DeviceId, DeviceInfo},
+    signal::{ClientId, DeviceId, DeviceInfo, RobotId, RobotInfo},
 };
 
 /// All ports, bound but not yet served.
@@ -38,6 +43,8 @@ use crate::{
 pub struct Server {
     control: TcpListener,
     devices: Vec<TcpListener>,
+    robots: Vec<TcpListener>,
+    page: Option<web::Door>,
     shared: Arc<Shared>,
 }
 
@@ -48,11 +55,24 @@ struct Shared {
     board: Arc<CommandBoard>,
     settings: Settings,
     control_address: SocketAddr,
-    /// Where each device listens, in the order of their ids.
-    addresses: Vec<SocketAddr>,
+    addresses: Addresses,
     /// One permit for each connection.
     permits: Arc<Semaphore>,
     clients: AtomicU64,
+}
+
+/// Where everybody listens, each in the order of their ids.
+#[derive(Debug)]
+struct Addresses {
+    devices: Vec<SocketAddr>,
+    robots: Vec<SocketAddr>,
+}
+
+impl Shared {
+    /// A number for a client that has just come.
+    fn next_client(&self) -> ClientId {
+        ClientId(self.clients.fetch_add(1, Ordering::Relaxed) + 1)
+    }
 }
 
 /// What a port is for.
@@ -60,25 +80,46 @@ struct Shared {
 enum Door {
     Control,
     Device(DeviceId),
+    Robot(RobotId),
 }
 
 impl Server {
-    /// Binds the control port and the ports of all devices, or none.
+    /// Binds the control port, the ports of all devices and the combined ports of all robots, or none.
     ///
     /// # Errors
-    /// When a port cannot be had, two devices want the same one, or the address wants a token and there is none.
+    /// When a port cannot be had, two want the same one, or the address wants a token and there is none.
     pub async fn bind(settings: Settings, handle: Handle) -> Result<Self, ServerError> {
         let bound = bind::bind_all(&settings, handle.layout())?;
         let shared = Shared {
             board: Arc::new(CommandBoard::new(handle.layout())),
             control_address: bound.control_address,
-            addresses: bound.addresses,
+            addresses: Addresses { devices: bound.devices.1, robots: bound.robots.1 },
             permits: Arc::new(Semaphore::new(settings.limits.connections)),
             clients: AtomicU64::new(0),
             handle,
             settings,
         };
-        Ok(Self { control: bound.control, devices: bound.devices, shared: Arc::new(shared) })
+        Ok(Self {
+            control: bound.control,
+            devices: bound.devices.0,
+            robots: bound.robots.0,
+            page: None,
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Binds the port of the viewer's page as well.
+    ///
+    /// # Errors
+    /// When it cannot be had; then no port is open.
+    pub async fn with_viewer(mut self, viewer: Viewer) -> Result<Self, ServerError> {
+        self.page = Some(web::Door::bind(viewer, &self.shared)?);
+        Ok(self)
+    }
+
+    /// Where the viewer's page is, if there is one.
+    pub fn viewer_address(&self) -> Option<SocketAddr> {
+        self.page.as_ref().map(web::Door::address)
     }
 
     /// Where the control port is.
@@ -88,7 +129,12 @@ impl Server {
 
     /// All devices and where they listen.
     pub fn devices(&self) -> impl Iterator<Item = (&DeviceInfo, SocketAddr)> {
-        self.shared.handle.layout().devices().iter().zip(self.shared.addresses.iter().copied())
+        self.shared.handle.layout().devices().iter().zip(self.shared.addresses.devices.iter().copied())
+    }
+
+    /// All robots and where their combined ports are.
+    pub fn robots(&self) -> impl Iterator<Item = (&RobotInfo, SocketAddr)> {
+        self.shared.handle.layout().robots().iter().zip(self.shared.addresses.robots.iter().copied())
     }
 
     /// Serves all ports until `stop` is sent or dropped, and returns when the last connection is closed.
@@ -99,6 +145,13 @@ impl Server {
         for (index, listener) in self.devices.into_iter().enumerate() {
             let door = Door::Device(DeviceId::new(index));
             doors.spawn(accept::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
+        }
+        for (index, listener) in self.robots.into_iter().enumerate() {
+            let door = Door::Robot(RobotId::new(index));
+            doors.spawn(accept::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
+        }
+        if let Some(door) = self.page {
+            doors.spawn(web::serve(door, Arc::clone(&self.shared), closed.clone()));
         }
         // Sent or dropped, it means the same.
         let _ = stop.await;

@@ -31,6 +31,10 @@ pub enum EventKind {
     Fault,
     /// An actuator went without a command for too long; the value is how long, in seconds.
     Watchdog,
+    /// A client took the place of a member of the lockstep, or left it.
+    Lockstep,
+    /// A member of the lockstep has not answered for a step; the value is how long it was waited for, in seconds.
+    LockstepTimeout,
     /// The log came to the size it is bounded by.
     LogLimit,
 }
@@ -52,6 +56,8 @@ impl EventKind {
             Self::CommandRefused => "commandRefused",
             Self::Fault => "fault",
             Self::Watchdog => "watchdog",
+            Self::Lockstep => "lockstep",
+            Self::LockstepTimeout => "lockstepTimeout",
             Self::LogLimit => "logLimit",
         }
     }

@@ -5,11 +5,15 @@
 //! [ devices: their fields ]
 //! ```
 
-use std::{fmt, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    ops::Range,
+};
 
 use thiserror::Error;
 
-use super::{BodyId, DeviceId, DeviceKind, JointId};
+use super::{BodyId, DeviceId, DeviceKind, JointId, Member, RobotId, RobotInfo};
 
 /// A pose: position x, y, z of the body's origin in metres, then the rotation quaternion x, y, z, w (world from body).
 pub const POSE_WIDTH: usize = 7;
@@ -125,10 +129,12 @@ pub struct Layout {
     joints: usize,
     devices: Vec<DeviceInfo>,
     device_starts: Vec<usize>,
+    robots: Vec<RobotInfo>,
 }
 
 impl Layout {
-    /// Lays out `bodies` bodies, `joints` joints and the given devices, in that order.
+    /// Lays out `bodies` bodies, `joints` joints and the given devices, in that order. Its robots are those that the devices name,
+    /// with any combined port.
     pub fn new(bodies: usize, joints: usize, devices: Vec<DeviceInfo>) -> Self {
         let mut start = bodies * BODY_WIDTH + joints * JOINT_WIDTH;
         let mut device_starts = Vec::with_capacity(devices.len() + 1);
@@ -137,7 +143,29 @@ impl Layout {
             start += device.fields.len();
         }
         device_starts.push(start);
-        Self { bodies, joints, devices, device_starts }
+        let mut names: Vec<String> = devices.iter().map(|device| device.robot.clone()).collect();
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        let robots = names.into_iter().map(|name| (name, Port::ANY, String::new()));
+        Self { bodies, joints, devices, device_starts, robots: Vec::new() }.with_robots(robots)
+    }
+
+    /// Names all robots of the world, in the order of their ids: name, combined port, `file:line` of its element.
+    pub fn with_robots(mut self, robots: impl IntoIterator<Item = (String, Port, String)>) -> Self {
+        let robots = robots.into_iter();
+        let new = |(name, port, source)| RobotInfo { name, port, source, sensors: Vec::new(), actuators: Vec::new() };
+        self.robots = robots.map(new).collect();
+        let place: HashMap<String, usize> =
+            self.robots.iter().enumerate().map(|(index, robot)| (robot.name.clone(), index)).collect();
+        for (index, device) in self.devices.iter().enumerate() {
+            let Some(robot) = place.get(&device.robot).map(|&place| &mut self.robots[place]) else { continue };
+            match device.kind.is_actuator() {
+                true => robot.actuators.push(DeviceId::new(index)),
+                false if !device.fields.is_empty() => robot.sensors.push(DeviceId::new(index)),
+                false => {}
+            }
+        }
+        self
     }
 
     /// How many numbers a record holds.
@@ -168,6 +196,27 @@ impl Layout {
     /// The device of an id.
     pub fn device_info(&self, device: DeviceId) -> &DeviceInfo {
         &self.devices[device.index()]
+    }
+
+    /// The robots, in the order of their [`RobotId`]s.
+    pub fn robots(&self) -> &[RobotInfo] {
+        &self.robots
+    }
+
+    /// The robot of an id.
+    pub fn robot_info(&self, robot: RobotId) -> &RobotInfo {
+        &self.robots[robot.index()]
+    }
+
+    /// What a member of the lockstep is called: `robot/device`, or the robot for its combined port.
+    pub fn member_name(&self, member: Member) -> String {
+        match member {
+            Member::Device(device) => {
+                let info = self.device_info(device);
+                format!("{}/{}", info.robot, info.name)
+            }
+            Member::Robot(robot) => self.robot_info(robot).name.clone(),
+        }
     }
 
     /// Place of a body's pose ([`POSE_WIDTH`] numbers).

@@ -62,6 +62,8 @@ pub(super) struct Placement {
     pub(super) name: String,
     pub(super) pose: Pose,
     pub(super) port_offset: i64,
+    pub(super) combined_port: Port,
+    pub(super) source: String,
 }
 
 /// Puts a robot into the world. Ports that another robot has are problems at `offset`; `taken` remembers whose each is.
@@ -96,20 +98,32 @@ pub(super) fn place(
     for device in &draft.devices {
         let Some(port) = shift(reading, offset, device, placement.port_offset) else { continue };
         let whose = format!("'{}' of '{}'", device.name, placement.name);
-        if port != Port::ANY
-            && let Some(first) = taken.insert(port.number(), whose.clone())
-        {
-            let help = "give the robots different values of portOffset";
-            reading.problem_with_help(
-                offset,
-                format!("{whose} has port {port}, which is that of {first} already"),
-                help,
-            );
-        }
+        claim(reading, offset, port, whose, "give the robots different values of portOffset", taken);
         let spec = device.spec.clone().moved(body_id, joint_id);
         world.devices.push(Device { robot, port, spec, ..device.clone() });
     }
-    world.robots.push(Robot { name: placement.name, model: draft.model.clone(), self_collision: draft.self_collision });
+    let Placement { name, combined_port, source, .. } = placement;
+    let whose = format!("combinedPort of '{name}'");
+    claim(reading, offset, combined_port, whose, "choose another port, or 0 for a free one", taken);
+    let (model, self_collision) = (draft.model.clone(), draft.self_collision);
+    world.robots.push(Robot { name, model, self_collision, combined_port, source });
+}
+
+/// A port that two want is a problem.
+fn claim(
+    reading: &Reading,
+    offset: usize,
+    port: Port,
+    whose: String,
+    help: &'static str,
+    taken: &mut HashMap<u16, String>,
+) {
+    if port != Port::ANY
+        && let Some(first) = taken.insert(port.number(), whose.clone())
+    {
+        let message = format!("{whose} has port {port}, which is that of {first} already");
+        reading.problem_with_help(offset, message, help);
+    }
 }
 
 /// The device's port in this placement.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     model::{GeographicOrigin, Plane, SourceFile, World},
-    signal::BodyId,
+    signal::{BodyId, Port},
 };
 
 /// Earth's gravity, where the file says nothing else.
@@ -73,11 +73,17 @@ fn place_robot(
     world: &mut World,
     taken: &mut HashMap<u16, String>,
 ) {
-    let (Some(file), Some(pose), Some(port_offset)) =
-        (reading.text(node, "file"), optional_pose(reading, node), reading.whole(node, "portOffset"))
-    else {
+    let (Some(file), Some(pose), Some(port_offset), Some(combined_port)) = (
+        reading.text(node, "file"),
+        optional_pose(reading, node),
+        reading.whole(node, "portOffset"),
+        reading.whole(node, "combinedPort"),
+    ) else {
         return;
     };
+    let combined_port = Port::new(combined_port)
+        .map_err(|error| reading.problem(reading.place(node, "combinedPort"), format!("combinedPort: {error}")));
+    let Ok(combined_port) = combined_port else { return };
     let draft = drafts
         .entry(file.to_owned())
         .or_insert_with(|| read_robot_file(reading, reading.place(node, "file"), file, &mut world.sources));
@@ -87,17 +93,18 @@ fn place_robot(
         let place = reading.place(node, "name");
         reading.problem_with_help(place, format!("there is a robot '{name}' already"), "give this one another name");
     }
-    robot::place(reading, node.offset, draft, Placement { name, pose, port_offset }, world, taken);
+    let placement = Placement { name, pose, port_offset, combined_port, source: reading.source(node) };
+    robot::place(reading, node.offset, draft, placement, world, taken);
 }
 
 fn read_robot_file(reading: &Reading, place: usize, file: &str, sources: &mut Vec<SourceFile>) -> Option<Draft> {
     let candidates = files::robot_candidates(reading.path, file);
-    let Some(path) = candidates.iter().find(|path| std::path::Path::new(path).exists()) else {
+    let Some(path) = candidates.iter().find(|path| reading.files.has(path)) else {
         let message = format!("there is no robot file '{file}'");
         reading.problem_with_help(place, message, format!("looked for {}", candidates.join(" and ")));
         return None;
     };
-    let text = files::read(path, tree::MAX_FILE).map_err(|problem| reading.push(problem)).ok()?;
+    let text = reading.files.read(path, tree::MAX_FILE).map_err(|problem| reading.push(problem)).ok()?;
     let draft = {
         let robot_file = reading.in_file(path, &text);
         let mut roots = tree::parse(path, &text).map_err(|problem| reading.push(problem)).ok()?;

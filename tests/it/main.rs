@@ -6,6 +6,8 @@
 mod cli;
 mod device;
 mod dynamics;
+mod examples;
+mod lockstep;
 mod locomotion;
 mod physics;
 mod properties;
@@ -18,5 +20,6 @@ mod server;
 mod sim;
 mod tidy;
 mod verify;
+mod web;
 mod workpartner;
 mod xml;

@@ -58,7 +58,7 @@ fn all_mistakes_are_told_at_once_with_their_places() {
     let flags = [Flag { name: "--duration", key: "simulation.duration_s", text: "nan" }];
     let expected = "\
 p.toml:2: simulation.rate: expected a number from 0.001 to 1000, got `-1`
-p.toml:3: simulation.mode: expected \"realtime\" or \"fast\", got `\"slow\"`
+p.toml:3: simulation.mode: expected \"realtime\" or \"fast\" or \"lockstep\", got `\"slow\"`
 p.toml:4: simulation.world is not a setting; did you mean simulation.world_file?
 p.toml:6: [logg] is not a section of settings; did you mean log?
 p.toml:10: log.limit_mb: expected a whole number from 1 to 1000000000, got `\"many\"`

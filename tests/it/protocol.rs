@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use simpartner::{
-    protocol::{CommandBoard, DeviceSession, Flow, Refusal, command, read_control},
+    protocol::{CommandBoard, DeviceSession, Errand, Flow, RobotSession, Session, Taken, command, read_control},
     signal::{
         Action, Attachment, ClientId, Command, Configuration, DeviceId, DeviceInfo, DeviceKind, Fault, Field, Layout,
-        NoiseFigure, Port, StepIndex, StepRecord, Timestep,
+        NoiseFigure, Port, RobotId, StepIndex, StepRecord, Timestep,
     },
 };
 
@@ -52,10 +52,13 @@ fn record(layout: &Layout) -> StepRecord {
     record
 }
 
-struct Talk {
-    session: DeviceSession,
+struct Talk<S = DeviceSession> {
+    session: S,
     record: StepRecord,
     sent: Vec<Command>,
+    /// The steps it has answered for; what the clock makes of it is the clock's.
+    seen: Vec<Option<StepIndex>>,
+    joined: bool,
 }
 
 impl Talk {
@@ -64,15 +67,24 @@ impl Talk {
         let board = Arc::new(CommandBoard::new(&layout));
         let record = record(&layout);
         let session = DeviceSession::new(layout, board, Timestep::MILLISECOND, device, ClientId(7), 1027);
-        Self { session, record, sent: Vec::new() }
+        Self { session, record, sent: Vec::new(), seen: Vec::new(), joined: false }
     }
+}
 
+impl<S: Session> Talk<S> {
     fn says(&mut self, bytes: &[u8]) -> String {
         let mut out = String::new();
-        let sent = &mut self.sent;
-        let send = |command| {
-            sent.push(command);
-            Ok::<(), Refusal>(())
+        let send = |errand| {
+            match errand {
+                Errand::Commands(commands) => self.sent.extend(commands),
+                Errand::Acknowledge(answer) => {
+                    self.seen.push(answer.step);
+                    if !std::mem::replace(&mut self.joined, true) {
+                        return Ok(Taken::Joined);
+                    }
+                }
+            }
+            Ok(Taken::Queued)
         };
         let flow = self.session.receive(bytes, &self.record, send, &mut out);
         if flow == Flow::Close {
@@ -107,8 +119,8 @@ fn a_sensor_speaks_first_and_answers_polls() {
                 "INFO\n",
                 "OK name=position kind=PositionSensor robot=robot body=trunk port=1027 rate=100 fields=x[m],y[m],z[m]\n",
             ),
-            ("<1,2>", "ERR 1 expected <>, GET, SUB n, INFO, CFG key=value or FAULT mode, got '1,2'\n"),
-            ("FETCH\n", "ERR 1 expected <>, GET, SUB n, INFO, CFG key=value or FAULT mode, got 'FETCH'\n"),
+            ("<1,2>", "ERR 1 expected <>, GET, SUB n, INFO, CFG key=value, FAULT mode or ACK step, got '1,2'\n"),
+            ("FETCH\n", "ERR 1 expected <>, GET, SUB n, INFO, CFG key=value, FAULT mode or ACK step, got 'FETCH'\n"),
             ("SUB many\n", "ERR 8 expected a whole number behind SUB, got 'many'\n"),
         ],
     );
@@ -252,6 +264,90 @@ fn a_sequences_frame_is_read_like_a_clients() {
     assert!(command(joint, "GET").is_err());
 }
 
+/// A client of the whole robot: sensors `position` and `scanner`, actuators `joint` and `angle`.
+fn robot() -> Talk<RobotSession> {
+    let layout = layout();
+    let board = Arc::new(CommandBoard::new(&layout));
+    let record = record(&layout);
+    let session = RobotSession::new(layout, board, Timestep::MILLISECOND, RobotId::new(0), ClientId(7), 6501);
+    Talk { session, record, sent: Vec::new(), seen: Vec::new(), joined: false }
+}
+
+#[test]
+fn a_combined_port_tells_all_readings_in_one_line() {
+    let mut talk = robot();
+    let mut greeting = String::new();
+    talk.session.greet(&talk.record, &mut greeting);
+    assert_eq!(greeting, "<0,1,2,3,4>\n");
+    assert_eq!(talk.says(b"<>GET\nSUB 10\n"), "<0,1,2,3,4>\nS 1000 1 0,1,2,3,4\nOK\n");
+    let info = talk.says(b"INFO\n");
+    let start = "OK name=robot kind=Robot port=6501 readings=position.x[m],position.y[m],position.z[m],scanner.d1[m],scanner.d2[m] \
+                 commands=joint.f1[m],";
+    assert!(info.starts_with(start) && info.ends_with(",angle.i[m],angle.d[m]\n"), "{info}");
+    let mut out = String::new();
+    talk.record.step = StepIndex(1030);
+    talk.record.off[SCANNER.index()] = true;
+    talk.record.off[JOINT.index()] = true;
+    talk.session.sample(&talk.record, &mut out);
+    assert_eq!(out, "S 1030 1.03 0,1,2,3,4 dropped=2 off=scanner,joint\n");
+}
+
+#[test]
+fn a_combined_line_commands_some_actuators_or_all_or_none() {
+    let mut talk = robot();
+    assert_eq!(talk.says(b"angle=0,0,0.1,5,0,0; joint=1,2,3,4,5,6\n"), "OK\n");
+    let sent: Vec<_> = talk.sent.drain(..).map(|c| (c.device, c.at, c.sequence, c.text)).collect();
+    let text = |text: &str| text.to_owned();
+    assert_eq!(sent, [(JOINT, None, 1, text("1,2,3,4,5,6")), (ANGLE, None, 1, text("0,0,0.1,5,0,0"))]);
+    assert_eq!(talk.says(b"<1,2,3,4,5,6,7,8,9,10,11,12,13,14,15>SET @1500 joint=1,1,1,0,0,0;\n"), "OK\nOK\n");
+    let sent: Vec<_> = talk.sent.drain(..).map(|c| (c.device, c.at, c.sequence, c.text)).collect();
+    assert_eq!(sent[1], (ANGLE, None, 2, text("7,8,9,10,11,12,13,14,15")));
+    assert_eq!(sent[2], (JOINT, Some(StepIndex(1500)), 3, text("1,1,1,0,0,0")));
+    for (said, heard) in [
+        ("joint=1,2,3,4,5,6;angle=1,2", "ERR 2 angle: expected 6 or 9 numbers, got 2\n"),
+        ("joint=1,2,3,4,5,6;angle=0,0,x,5,0,0", "ERR 3 angle: number 3: expected a finite decimal, got 'x'\n"),
+        ("joint=1,2,3,4,5,2e6", "ERR 4 joint: v3: expected -1000000 to 1000000 m, got 2000000\n"),
+        ("joint=1,1,1,0,0,0;joint=1,1,1,0,0,0", "ERR 8 expected each actuator once, got 'joint' again\n"),
+        ("position=1,2,3", "ERR 8 expected one of joint, angle, got 'position'\n"),
+        ("joint=FAULT off", "ERR 1 expected a frame with the numbers of all actuators, "),
+        ("1,2,3,4,5,6", "ERR 2 expected 15 numbers, got 6\n"),
+        ("SET @1000 joint=1,1,1,0,0,0", "ERR 7 step 1000 has been made already; the present one is 1000\n"),
+        ("DANCE", "ERR 1 expected a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., "),
+        ("ACK often", "ERR 8 expected a whole number behind ACK, got 'often'\n"),
+    ] {
+        let answer = talk.says(format!("{said}\n").as_bytes());
+        assert!(answer.starts_with(heard), "{said}: {answer}");
+    }
+    assert!(talk.sent.is_empty(), "all are taken or none");
+    // It has room for robots of many actuators.
+    assert_eq!(
+        talk.says(&[vec![b'1'; 70_000], b"\n".to_vec()].concat()),
+        "ERR 5 expected a message of at most 65536 bytes\n"
+    );
+}
+
+#[test]
+fn a_member_of_the_lockstep_is_told_every_step_and_the_one_after_a_reset() {
+    fn check(mut talk: Talk<impl Session>, values: &str) {
+        // The first ACK joins, wherever the clock stands, and is told where that is; the others are answered by the steps.
+        assert_eq!(talk.says(b"ACK 3\n"), format!("S 1000 1 {values}\n"));
+        assert_eq!(talk.says(b"ACK 1000\n"), "");
+        assert_eq!(talk.seen, [Some(StepIndex(3)), Some(StepIndex(1000))]);
+        let mut sample = |step, epoch| {
+            let mut out = String::new();
+            (talk.record.step, talk.record.epoch) = (StepIndex(step), epoch);
+            talk.session.sample(&talk.record, &mut out);
+            out
+        };
+        assert_eq!(sample(1000, 0), "");
+        assert_eq!(sample(1001, 0), format!("S 1001 1.001 {values}\n"));
+        assert_eq!(sample(0, 1), format!("S 0 0 {values}\n"));
+        assert_eq!(sample(1, 1), format!("S 1 0.001 {values}\n"));
+    }
+    check(Talk::with(POSITION), "0,1,2");
+    check(robot(), "0,1,2,3,4");
+}
+
 /// Small and fast, and the same numbers every time.
 struct Random(u64);
 
@@ -264,32 +360,38 @@ impl Random {
     }
 }
 
+/// What the wild messages are made from.
+const WILD: [&[u8]; 18] = [
+    b"ACK 1000\n",
+    b"joint=1,2,3,4,5,6;angle=1,2,3,4,5,6\n",
+    b"MODE lockstep robot/joint\n",
+    b"<1000,1000,100,0,0,0.2>",
+    b"1,2,3,4,5,6\n",
+    b"<>",
+    b"GET\n",
+    b"SUB 10\n",
+    b"INFO\n",
+    b"SET @1200 1,2,3,4,5,6\n",
+    b"CFG rate=10 range=2\n",
+    b"FAULT delayed 0.5\n",
+    b"STEP 10\n",
+    b"RUNTO 12.5\n",
+    b"PLAY 2\n",
+    b"GET / HTTP/1.1\n",
+    b"SYNC abc\n",
+    b"\xff\xfe<\x00>\n",
+];
+
 /// A million messages, some of them nearly right, most of them not: no panic, and each is answered, closes the connection or
 /// is a command that the device can take.
 #[test]
 fn a_million_wild_messages_are_all_answered() {
-    let seeds: [&[u8]; 15] = [
-        b"<1000,1000,100,0,0,0.2>",
-        b"1,2,3,4,5,6\n",
-        b"<>",
-        b"GET\n",
-        b"SUB 10\n",
-        b"INFO\n",
-        b"SET @1200 1,2,3,4,5,6\n",
-        b"CFG rate=10 range=2\n",
-        b"FAULT delayed 0.5\n",
-        b"STEP 10\n",
-        b"RUNTO 12.5\n",
-        b"PLAY 2\n",
-        b"GET / HTTP/1.1\n",
-        b"SYNC abc\n",
-        b"\xff\xfe<\x00>\n",
-    ];
     let mut random = Random(0x2008_0811);
     let (mut messages, mut answers, mut closed) = (0u32, 0u64, 0u32);
+    let mut whole = robot();
     let mut talks: Vec<Talk> = [ECHO, POSITION, SCANNER, JOINT, ANGLE].map(Talk::with).into();
     while messages < 1_000_000 {
-        let mut message = seeds[random.below(seeds.len())].to_vec();
+        let mut message = WILD[random.below(WILD.len())].to_vec();
         for _ in 0..random.below(4) {
             let at = random.below(message.len());
             match random.below(4) {
@@ -313,7 +415,10 @@ fn a_million_wild_messages_are_all_answered() {
             closed += 1;
             talks[which] = Talk::with([ECHO, POSITION, SCANNER, JOINT, ANGLE][which]);
         }
-        for sent in talks[which].sent.drain(..) {
+        if whole.says(&message).ends_with("(closed)") {
+            whole = robot();
+        }
+        for sent in talks[which].sent.drain(..).chain(whole.sent.drain(..)) {
             if let Action::Drive(values) = &sent.action {
                 assert!(values.iter().all(|value| value.is_finite()), "{sent:?}");
             }

@@ -47,7 +47,13 @@ fn world() -> World {
     };
     World {
         name: "test".into(),
-        robots: vec![Robot { name: "r".into(), model: "m".into(), self_collision: false }],
+        robots: vec![Robot {
+            name: "r".into(),
+            model: "m".into(),
+            self_collision: false,
+            combined_port: Port::ANY,
+            source: String::new(),
+        }],
         bodies: std::iter::once(body("floor", None)).chain(names.map(|name| body(name, robot))).collect(),
         joints: vec![Joint {
             name: "Turner".into(),

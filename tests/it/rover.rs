@@ -8,7 +8,7 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner::{
     model::{Body, Inertia, Joint, JointKind, Material, Placed, Pose, Robot, Shape, World},
     physics::{Engine, Motor, Servo},
-    signal::{BodyId, JointId, RobotId},
+    signal::{BodyId, JointId, Port, RobotId},
 };
 
 use super::scene::{body, joint};
@@ -104,7 +104,13 @@ pub fn add(world: &mut World, at: DVec3, wheel: Wheel) -> Rover {
     }
     let robot = RobotId::new(world.robots.len());
     let name = format!("rover{}", robot.index());
-    world.robots.push(Robot { name: name.clone(), model: name, self_collision: false });
+    world.robots.push(Robot {
+        name: name.clone(),
+        model: name,
+        self_collision: false,
+        combined_port: Port::ANY,
+        source: String::new(),
+    });
     world.bodies[rover.first_body..].iter_mut().for_each(|body| body.robot = Some(robot));
     world.joints[rover.first_joint..].iter_mut().for_each(|joint| joint.robot = Some(robot));
     rover

@@ -4,7 +4,7 @@ use bevy_math::{DQuat, DVec3};
 use simpartner::{
     model::{Axis, Body, FreeAxis, Heightfield, Joint, JointKind, Material, Placed, Plane, Pose, Robot, Shape, World},
     physics::{EngineKind, Settings},
-    signal::{BodyId, RobotId},
+    signal::{BodyId, Port, RobotId},
 };
 
 pub const G: f64 = 9.81;
@@ -82,7 +82,13 @@ pub fn joint(name: &str, kind: JointKind, parent: usize, child: usize, anchor: D
 /// Makes everything in the world one robot.
 pub fn as_robot(mut world: World) -> World {
     let robot = Some(RobotId::new(0));
-    world.robots = vec![Robot { name: "robot".into(), model: "robot".into(), self_collision: false }];
+    world.robots = vec![Robot {
+        name: "robot".into(),
+        model: "robot".into(),
+        self_collision: false,
+        combined_port: Port::ANY,
+        source: String::new(),
+    }];
     world.bodies.iter_mut().for_each(|body| body.robot = robot);
     world.joints.iter_mut().for_each(|joint| joint.robot = robot);
     world

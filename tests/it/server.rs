@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use crate::scene::{self, as_robot, body, cube, joint};
 
 /// A robot that spins a rotor, with every kind of device that needs no terrain.
-fn robot(ports: [u16; 3]) -> World {
+pub(crate) fn robot(ports: [u16; 3]) -> World {
     let mut world = scene::world();
     world.gravity = DVec3::ZERO;
     world.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::ZERO));
@@ -47,16 +47,17 @@ fn robot(ports: [u16; 3]) -> World {
     world
 }
 
-fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings { bind: IpAddr::V4(Ipv4Addr::LOCALHOST), control_port: 0, token: None, limits: Limits::default() }
 }
 
 /// A server with its physics thread, paused at step 0.
-struct Rig {
+pub(crate) struct Rig {
     runtime: tokio::runtime::Runtime,
     handle: Handle,
-    control: SocketAddr,
-    devices: Vec<SocketAddr>,
+    pub(crate) control: SocketAddr,
+    pub(crate) devices: Vec<SocketAddr>,
+    pub(crate) robot: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     server: Option<tokio::task::JoinHandle<()>>,
     thread: Option<PhysicsThread>,
@@ -65,13 +66,18 @@ struct Rig {
 
 impl Rig {
     fn start(settings: Settings) -> Self {
-        let simulation = Simulation::new(Arc::new(robot([0; 3])), Timestep::MILLISECOND, scene::settings()).unwrap();
-        let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let clock = simpartner::realtime::Settings {
             mode: Mode::Fast,
             start_paused: true,
             ..simpartner::realtime::Settings::default()
         };
+        Self::with(robot([0; 3]), settings, clock)
+    }
+
+    /// The same with a world and a clock of one's own.
+    pub(crate) fn with(world: World, settings: Settings, clock: simpartner::realtime::Settings) -> Self {
+        let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
+        let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
         let (log, logged) = std::sync::mpsc::sync_channel(1000);
         let log_thread = std::thread::spawn(move || logged.iter().collect());
@@ -79,6 +85,7 @@ impl Rig {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let server = runtime.block_on(Server::bind(settings, handle.clone())).unwrap();
         let (control, devices) = (server.control_address(), server.devices().map(|(_, address)| address).collect());
+        let robot = server.robots().next().unwrap().1;
         let (stop, stopped) = oneshot::channel();
         let server = runtime.spawn(server.run(stopped));
         Self {
@@ -86,6 +93,7 @@ impl Rig {
             handle,
             control,
             devices,
+            robot,
             stop: Some(stop),
             server: Some(server),
             thread: Some(thread),
@@ -93,10 +101,20 @@ impl Rig {
         }
     }
 
+    /// What stands where in a record.
+    pub(crate) fn layout(&self) -> Arc<simpartner::signal::Layout> {
+        Arc::clone(self.handle.layout())
+    }
+
     /// Ends everything in order and returns what was logged.
-    fn end(mut self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub(crate) fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
         // The run may have been ended by a client.
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
+        self.wait()
+    }
+
+    /// The same for a run that ends by itself.
+    pub(crate) fn wait(mut self) -> (RunReport, Vec<Arc<StepRecord>>) {
         let report = self.thread.take().unwrap().join().unwrap().unwrap();
         drop(self.stop.take());
         self.runtime.block_on(self.server.take().unwrap()).unwrap();
@@ -104,28 +122,29 @@ impl Rig {
     }
 }
 
-struct Client {
+pub(crate) struct Client {
     reader: BufReader<TcpStream>,
 }
 
 impl Client {
-    fn connect(address: SocketAddr) -> Self {
+    pub(crate) fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Self { reader: BufReader::new(stream) }
     }
 
-    fn write(&mut self, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.reader.get_mut().write_all(bytes).unwrap();
     }
 
-    fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.reader.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     }
 
-    fn ask(&mut self, text: &str) -> String {
+    pub(crate) fn ask(&mut self, text: &str) -> String {
         self.write(format!("{text}\n").as_bytes());
         self.line()
     }
@@ -173,7 +192,11 @@ fn the_control_port_holds_the_clock() {
     assert!(control.ask("RUNTO 0.4").starts_with("ERR 7 step 400 has been made already"));
     assert!(control.ask("RESET").contains("state=PAUSED step=0 ") && control.ask("").contains("epoch=1"));
     assert!(control.ask("MODE realtime").contains(" mode=realtime "));
-    assert!(control.ask("MODE sideways").starts_with("ERR 8 expected MODE realtime or MODE fast, got 'sideways'"));
+    assert!(
+        control
+            .ask("MODE sideways")
+            .starts_with("ERR 8 expected MODE realtime, MODE fast or MODE lockstep [member ...], got 'sideways'")
+    );
     assert!(control.ask("PLAY 100").contains("state=PLAYING"));
     assert!(control.ask("STEP 1").starts_with("ERR 7 the clock is playing"));
     assert!(control.ask("PAUSE").contains("state=PAUSED"));
@@ -182,6 +205,8 @@ fn the_control_port_holds_the_clock() {
     let port = rig.devices[0].port();
     assert_eq!(first, format!("DEVICE name=Echo kind=EchoSensor robot=robot body=trunk port=0 bound={port}"));
     assert_eq!([control.line(), control.line(), control.line()][2], "OK 3");
+    let robot = format!("ROBOT name=robot port=0 bound={}", rig.robot.port());
+    assert_eq!([control.ask("ROBOTS"), control.line()], [robot, "OK 1".into()]);
     assert!(control.ask("QUIT").starts_with("OK state=QUITTING"));
     rig.end();
 }
@@ -294,7 +319,10 @@ fn all_ports_are_bound_or_none() {
     assert!(message.starts_with(&start) && message.contains("\nhelp: another program has it"), "{message}");
     TcpListener::bind((Ipv4Addr::LOCALHOST, free)).expect("what was bound before the error is free again");
     let message = bind([free, 0, free]);
-    assert!(message.starts_with("robot.xml:12: 'Motor' of 'robot' and 'Echo' of 'robot'"), "{message}");
+    assert!(
+        message.starts_with("robot.xml:12: JointController 'Motor' of 'robot' and EchoSensor 'Echo' of 'robot'"),
+        "{message}"
+    );
 }
 
 #[test]

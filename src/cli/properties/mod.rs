@@ -7,14 +7,14 @@ mod layers;
 mod table;
 mod text;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 pub use layers::{Flag, Problem, PropertiesError, PropertiesFile};
 pub use text::default_properties;
 
 use crate::{
     physics::{self, EngineKind},
-    realtime::{Mode, OnOverrun, Scheduling},
+    realtime::{Mode, OnOverrun, OnTimeout, Scheduling},
     recorder::{self, Database, WhenFull},
     server::{self, Limits},
     signal::Timestep,
@@ -27,12 +27,16 @@ use table::{SETTINGS, Value};
 pub struct Properties {
     /// The world and its clock.
     pub simulation: Simulation,
+    /// Whom the clock waits for in lockstep.
+    pub lockstep: Lockstep,
     /// The physics engine.
     pub physics: physics::Settings,
     /// The log; `None` where it is not wanted.
     pub log: Option<recorder::Settings>,
     /// The ports.
     pub server: server::Settings,
+    /// Port of the viewer's page; `None` where it is not wanted.
+    pub viewer_port: Option<u16>,
     /// What is asked of the operating system.
     pub realtime: Scheduling,
     effective: String,
@@ -59,6 +63,17 @@ pub struct Simulation {
     pub max_catchup_steps: u64,
     /// What an overrun clock does.
     pub on_overrun: OnOverrun,
+}
+
+/// The section `lockstep`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lockstep {
+    /// Names of the members, as on the control port.
+    pub members: Vec<String>,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// What happens then.
+    pub on_timeout: OnTimeout,
 }
 
 impl Properties {
@@ -94,9 +109,11 @@ impl Properties {
         let log = checked.log();
         let properties = Self {
             simulation: checked.simulation(),
+            lockstep: checked.lockstep(),
             physics: checked.physics(),
             log: logged.then_some(log),
             server: checked.server(),
+            viewer_port: checked.viewer_port(),
             realtime: checked.realtime(),
             effective,
         };
@@ -117,7 +134,11 @@ impl Checked {
     fn simulation(&mut self) -> Simulation {
         Simulation {
             world_file: self.text("simulation.world_file").into(),
-            mode: if self.text("simulation.mode") == "fast" { Mode::Fast } else { Mode::RealTime },
+            mode: match self.text("simulation.mode").as_str() {
+                "fast" => Mode::Fast,
+                "lockstep" => Mode::Lockstep,
+                _ => Mode::RealTime,
+            },
             rate: self.real("simulation.rate"),
             timestep: Timestep::from_seconds(self.real("simulation.timestep_s")).expect(ACCEPTED),
             duration_s: Some(self.real("simulation.duration_s")).filter(|&duration| duration > 0.0),
@@ -125,6 +146,20 @@ impl Checked {
             start_paused: self.boolean("simulation.start_paused"),
             max_catchup_steps: self.count("simulation.max_catchup_steps"),
             on_overrun: if self.text("simulation.on_overrun") == "stop" { OnOverrun::Stop } else { OnOverrun::Slip },
+        }
+    }
+
+    fn lockstep(&mut self) -> Lockstep {
+        let members = self.text("lockstep.members");
+        let names = members.split([' ', ',', '\t']).filter(|name| !name.is_empty());
+        Lockstep {
+            members: names.map(str::to_owned).collect(),
+            timeout: Duration::from_secs_f64(self.real("lockstep.timeout_s")),
+            on_timeout: match self.text("lockstep.on_timeout").as_str() {
+                "pause" => OnTimeout::Pause,
+                "fail" => OnTimeout::Fail,
+                _ => OnTimeout::Hold,
+            },
         }
     }
 
@@ -169,6 +204,11 @@ impl Checked {
             token: Some(self.text("server.token")).filter(|token| !token.is_empty()),
             limits: Limits::default(),
         }
+    }
+
+    fn viewer_port(&mut self) -> Option<u16> {
+        let (enabled, port) = (self.boolean("viewer.enabled"), self.count("viewer.port"));
+        enabled.then_some(port)
     }
 
     fn realtime(&mut self) -> Scheduling {

@@ -33,6 +33,8 @@ pub(super) enum Kind {
     File,
     Database,
     Address,
+    /// Names with blanks or commas between them, or none.
+    Names,
     /// A text that does not go into the log.
     Secret,
 }
@@ -69,6 +71,9 @@ impl Setting {
     }
 }
 
+/// Variables with that beginning that are for the build (`build.rs`), not for a run.
+pub(super) const BUILD_VARIABLES: &[&str] = &["SIMPARTNER_VIEWER"];
+
 /// How the names of all environment variables begin.
 pub(super) const VARIABLE_PREFIX: &str = "SIMPARTNER_";
 
@@ -88,7 +93,7 @@ impl Kind {
             Self::File => raw.text_if(|text| !text.is_empty()),
             Self::Database => raw.text_if(|text| Database::parse(text).is_ok()),
             Self::Address => raw.text_if(|text| text.parse::<IpAddr>().is_ok()),
-            Self::Secret => raw.text_if(|_| true),
+            Self::Names | Self::Secret => raw.text_if(|_| true),
         }
     }
 
@@ -103,6 +108,7 @@ impl Kind {
             Self::File => "the name of a file".into(),
             Self::Database => "a database address of the form sqlite:FILE".into(),
             Self::Address => "an IP address".into(),
+            Self::Names => "names with blanks between them".into(),
             Self::Secret => "a text".into(),
         }
     }
@@ -167,9 +173,9 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "simulation",
         "mode",
-        Kind::Word(&["realtime", "fast"]),
+        Kind::Word(&["realtime", "fast", "lockstep"]),
         "realtime",
-        "Whether every step has its deadline or follows the one before at once.",
+        "Whether every step has its deadline, follows the one before at once, or waits until controllers have answered.",
     ),
     setting("simulation", "rate", real(0.001, 1000.0), "1.0", "Simulated seconds per wall second in realtime."),
     setting("simulation", "timestep_s", Kind::Timestep, "0.001", "Length of a step."),
@@ -196,6 +202,22 @@ pub(super) const SETTINGS: &[Setting] = &[
         Kind::Word(&["slip", "stop"]),
         "slip",
         "An overrun clock gives the lost time up and logs it, or ends the run.",
+    ),
+    setting(
+        "lockstep",
+        "members",
+        Kind::Names,
+        "",
+        "The ports that the clock waits for in lockstep: robot/device, or a robot for its combined port; without any the combined \
+         ports of all robots.",
+    ),
+    setting("lockstep", "timeout_s", real(0.001, 1e6), "1.0", "How long a member may take to answer, in wall time."),
+    setting(
+        "lockstep",
+        "on_timeout",
+        Kind::Word(&["hold", "pause", "fail"]),
+        "hold",
+        "After that time there is an event; then the clock waits on, pauses, or the run ends.",
     ),
     setting(
         "physics",
@@ -328,6 +350,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         Kind::Secret,
         "",
         "What a client must say before anything else; empty asks for nothing.",
+    ),
+    setting("viewer", "enabled", Kind::Boolean, "true", "Whether the viewer's page is served."),
+    setting(
+        "viewer",
+        "port",
+        integer(0, 65_535),
+        "6580",
+        "Port of the viewer's page; 0 is any free one, which is also taken where this one is not free.",
     ),
     setting(
         "realtime",

@@ -5,159 +5,123 @@ use bevy_math::DVec3;
 
 use super::{
     spatial::{Spatial, SpatialInertia},
-    tree::{LinkJoint, Tree},
+    tree::{LANES, Link, LinkJoint, LinkWork, Topology, Tree},
 };
 
+/// Degrees of freedom of a free root.
+const ROOT: usize = 6;
+
 impl Tree {
-    /// Link inertias about the common point, and the mass matrix by the composite-rigid-body algorithm.
-    pub(super) fn set_mass_matrix(&mut self) {
-        let (topology, work) = (&self.topology, &mut self.work);
+    /// Everything of the equations of motion at the present coordinates, in one pass from the root outwards and one back:
+    /// poses, axes, link inertias, the mass matrix by the composite-rigid-body algorithm, and the bias at the velocity
+    /// `work.bias_velocity` by recursive Newton-Euler without acceleration. Leaves in `work.force` what each link's joint
+    /// transmits for the bias, and in `work.velocity` the links' velocities.
+    pub(super) fn set_motion(&mut self, gravity: DVec3) {
+        // A single body keeps its angular momentum while it drifts.
+        let single = self.is_single();
+        let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
+        let origin = state.root_position;
+        work.origin = origin;
+        let (links, axes, v) = (&mut work.links[..], &mut work.axis[..], &work.bias_velocity[..]);
         for (index, link) in topology.links.iter().enumerate() {
-            let centre = work.position[index] - work.origin;
-            work.inertia[index] = SpatialInertia::new(link.mass, link.principal, centre, &work.matrix[index]);
+            let (before, rest) = links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            own.place(link, parent, state);
+            own.set_axes(link, parent, origin, axes);
+            own.inertia = SpatialInertia::new(link.mass, link.principal, own.position - origin, &own.matrix);
+            own.composite = own.inertia;
+            own.set_bias_force(link, parent, axes, v, gravity, single);
         }
-        work.composite.copy_from_slice(&work.inertia);
-        let free = topology.links[0].joint == LinkJoint::Free;
+        let (bias, mass) = (&mut work.bias[..], &mut work.mass[..]);
         for (index, link) in topology.links.iter().enumerate().rev() {
-            let composite = work.composite[index];
+            let (before, rest) = links.split_at_mut(index);
+            let own = &rest[0];
+            project(link, own.force, axes, bias);
+            set_mass_rows(&own.composite, link, topology, axes, mass);
             if let Some(parent) = link.parent {
-                work.composite[parent] += composite;
-            }
-            for dof in link.dof..link.dof + link.joint.freedom() {
-                let force = composite.times(work.axis[dof]);
-                let (row, depth) = (topology.row[dof], topology.depth[dof]);
-                let mut first = 0;
-                if free && dof >= 6 {
-                    // The free root's axes are unit vectors.
-                    work.mass[row..row + 3].copy_from_slice(force.linear.as_ref());
-                    work.mass[row + 3..row + 6].copy_from_slice(force.angular.as_ref());
-                    first = 6;
-                }
-                for k in first..=depth {
-                    work.mass[row + k] = work.axis[topology.chain[row + k] as usize].dot(force);
-                }
-                work.mass[row + depth] += topology.laws[dof].armature;
+                before[parent].force += own.force;
+                before[parent].composite += own.composite;
             }
         }
     }
 
-    /// Recursive Newton-Euler without acceleration: the bias at the velocity `v` under gravity. Leaves in `work.force` what each
-    /// link's joint transmits for it, and in `work.velocity` the links' velocities.
-    pub(super) fn set_bias(&mut self, v: &[f64], gravity: DVec3, out: &mut [f64]) {
-        // A single body keeps its angular momentum while it drifts.
+    /// The bias alone, at another velocity than [`Tree::set_motion`] took.
+    pub(super) fn set_bias(&mut self, gravity: DVec3) {
         let single = self.is_single();
-        let (links, work) = (&self.topology.links, &mut self.work);
-        for (index, link) in links.iter().enumerate() {
-            let (velocity, acceleration) = match (link.parent, link.joint) {
-                (None, LinkJoint::Free) => {
-                    let velocity = Self::root_motion(v);
-                    // The root's rates are those of a moving point.
-                    let acceleration = -gravity - velocity.angular.cross(velocity.linear);
-                    (velocity, Spatial::new(DVec3::ZERO, acceleration))
-                }
-                (None, _) => (Spatial::ZERO, Spatial::new(DVec3::ZERO, -gravity)),
-                (Some(parent), joint) => {
-                    let mut relative = Spatial::ZERO;
-                    for dof in link.dof..link.dof + joint.freedom() {
-                        relative += work.axis[dof] * v[dof];
-                    }
-                    let base = work.velocity[parent];
-                    (base + relative, work.acceleration[parent] + base.cross_motion(relative))
-                }
-            };
-            work.velocity[index] = velocity;
-            work.acceleration[index] = acceleration;
-            let inertia = &work.inertia[index];
-            work.force[index] = if single {
-                Spatial::new(DVec3::ZERO, -gravity * link.mass)
-            } else {
-                inertia.times(acceleration) + velocity.cross_force(inertia.times(velocity))
-            };
+        let (topology, work) = (&self.topology, &mut self.work);
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = work.links.split_at_mut(index);
+            let parent = link.parent.map(|parent| &before[parent]);
+            rest[0].set_bias_force(link, parent, &work.axis, &work.bias_velocity, gravity, single);
         }
-        self.project_forces(out);
+        for (index, link) in topology.links.iter().enumerate().rev() {
+            let force = work.links[index].force;
+            project(link, force, &work.axis, &mut work.bias);
+            if let Some(parent) = link.parent {
+                work.links[parent].force += force;
+            }
+        }
     }
 
     /// Adds to `work.force`, which holds what the joints transmit for the bias, what they transmit for an acceleration, less
     /// the external forces: the equations are linear in both.
     pub(super) fn add_to_forces(&mut self, acceleration: &[f64]) {
-        let (links, work) = (&self.topology.links, &mut self.work);
-        for (index, link) in links.iter().enumerate() {
-            work.acceleration[index] = match (link.parent, link.joint) {
+        let (topology, links, axes) = (&self.topology, &mut self.work.links[..], &self.work.axis[..]);
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            own.acceleration = match (parent, link.joint) {
                 (None, LinkJoint::Free) => Self::root_motion(acceleration),
                 (None, _) => Spatial::ZERO,
-                (Some(parent), joint) => {
-                    let mut sum = work.acceleration[parent];
-                    for dof in link.dof..link.dof + joint.freedom() {
-                        sum += work.axis[dof] * acceleration[dof];
-                    }
-                    sum
-                }
+                (Some(parent), _) => parent.acceleration + relative(link, axes, acceleration),
             };
-            work.external[index] = work.inertia[index].times(work.acceleration[index]) - work.external[index];
+            own.external = own.inertia.times(own.acceleration) - own.external;
         }
-        for (index, link) in links.iter().enumerate().rev() {
-            let force = work.external[index];
-            work.force[index] += force;
+        for (index, link) in topology.links.iter().enumerate().rev() {
+            let force = links[index].external;
+            links[index].force += force;
             if let Some(parent) = link.parent {
-                work.external[parent] += force;
+                links[parent].external += force;
             }
         }
     }
 
-    /// The components of the links' forces along the degrees of freedom, each force with all those of the links beyond.
-    fn project_forces(&mut self, out: &mut [f64]) {
-        let work = &mut self.work;
-        for (index, link) in self.topology.links.iter().enumerate().rev() {
-            let force = work.force[index];
-            if link.joint == LinkJoint::Free {
-                out[..3].copy_from_slice(force.linear.as_ref());
-                out[3..6].copy_from_slice(force.angular.as_ref());
-            } else {
-                for dof in link.dof..link.dof + link.joint.freedom() {
-                    out[dof] = work.axis[dof].dot(force);
-                }
-            }
-            if let Some(parent) = link.parent {
-                work.force[parent] += force;
-            }
-        }
-    }
-
-    /// Factors M plus `diagonal` as Lᵀ D L. There is no fill-in, and each ancestor's row is updated over contiguous memory.
-    pub(super) fn factorise(&mut self, diagonal: impl Fn(usize) -> f64) {
+    /// Factors M plus a diagonal as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no fill-in. Each ancestor's row is updated
+    /// over contiguous memory, in whole groups: what lies behind its diagonal is never read.
+    pub(super) fn factorise(&mut self, diagonal: &[f64], x: &mut [f64]) {
         let (topology, work) = (&self.topology, &mut self.work);
         work.factor.copy_from_slice(&work.mass);
-        for dof in 0..topology.freedom {
-            work.factor[topology.row[dof] + topology.depth[dof]] += diagonal(dof);
-        }
+        let free = topology.links[0].joint == LinkJoint::Free;
+        let (chains, numbers) = (&topology.chain[..], &topology.rows[..]);
+        let (pivots, roots) = (&mut work.pivot[..], &mut work.root_pivot[..]);
+        let groups = work.factor.as_chunks_mut::<LANES>().0;
         for dof in (0..topology.freedom).rev() {
             let (start, depth) = (topology.row[dof], topology.depth[dof]);
             // All ancestors' rows stand before this one.
-            let (above, rest) = work.factor.split_at_mut(start);
-            let row = &mut rest[..=depth];
-            let pivot = 1.0 / row[depth];
-            work.pivot[dof] = pivot;
-            work.root_pivot[dof] = pivot.sqrt();
-            for k in (0..depth).rev() {
-                let ancestor = topology.row[topology.chain[start + k] as usize];
-                let factor = row[k] * pivot;
-                for (entry, own) in above[ancestor..=ancestor + k].iter_mut().zip(&row[..=k]) {
-                    *entry -= factor * own;
-                }
-                row[k] = factor;
-            }
-        }
-    }
-
-    /// x ← L⁻ᵀ x.
-    pub(super) fn solve_transposed(&self, x: &mut [f64]) {
-        let (topology, factor) = (&self.topology, &self.work.factor);
-        for dof in (0..topology.freedom).rev() {
+            let (above, row) = groups.split_at_mut(start / LANES);
+            let (chain, rows) = (&chains[start..start + depth], &numbers[start..start + depth]);
+            let pivot = 1.0 / (row[depth / LANES][depth % LANES] + diagonal[dof]);
+            pivots[dof] = pivot;
+            roots[dof] = pivot.sqrt();
             let value = x[dof];
-            if value != 0.0 {
-                let (start, depth) = (topology.row[dof], topology.depth[dof]);
-                for (ancestor, l) in topology.chain[start..start + depth].iter().zip(&factor[start..start + depth]) {
-                    x[*ancestor as usize] -= l * value;
+            // What hangs on a free root has all of it above, in rows that stand at known places.
+            let root = if free && dof >= ROOT { ROOT } else { 0 };
+            for (k, (&ancestor, &first)) in chain.iter().zip(rows).enumerate().skip(root).rev() {
+                let factor = row[k / LANES][k % LANES] * pivot;
+                let entries = &mut above[first as usize / LANES..];
+                match k / LANES {
+                    0 => subtract::<1>(entries, factor, row),
+                    1 => subtract::<2>(entries, factor, row),
+                    2 => subtract::<3>(entries, factor, row),
+                    last => (0..=last).for_each(|group| subtract::<1>(&mut entries[group..], factor, &row[group..])),
+                }
+                row[k / LANES][k % LANES] = factor;
+                x[ancestor as usize] -= factor * value;
+            }
+            if root == ROOT {
+                let (entries, x) = (above.first_chunk_mut(), x.first_chunk_mut());
+                if let (Some(entries), Some(own), Some(x)) = (entries, row.first_chunk_mut(), x) {
+                    eliminate_root(entries, own, pivot, value, x);
                 }
             }
         }
@@ -166,30 +130,57 @@ impl Tree {
     /// x ← L⁻¹ x.
     pub(super) fn solve_lower(&self, x: &mut [f64]) {
         let (topology, factor) = (&self.topology, &self.work.factor);
-        for dof in 0..topology.freedom {
+        let (x, mut first) = (&mut x[..topology.freedom], 0);
+        if topology.links[0].joint == LinkJoint::Free && topology.links.len() > 1 {
+            solve_root(topology, factor, x);
+            first = ROOT;
+        }
+        for dof in first..topology.freedom {
             let (start, depth) = (topology.row[dof], topology.depth[dof]);
+            let (chain, row) = (&topology.chain[start..start + depth], &factor[start..start + depth]);
             let mut sum = x[dof];
-            for (ancestor, l) in topology.chain[start..start + depth].iter().zip(&factor[start..start + depth]) {
-                sum -= l * x[*ancestor as usize];
+            let mut from = 0;
+            if let (ROOT, Some(x), Some(l)) = (first, x.first_chunk::<ROOT>(), row.first_chunk::<ROOT>()) {
+                sum -= l[0] * x[0] + l[1] * x[1] + l[2] * x[2] + l[3] * x[3] + l[4] * x[4] + l[5] * x[5];
+                from = ROOT;
+            }
+            for (&ancestor, l) in chain[from..].iter().zip(&row[from..]) {
+                sum -= l * x[ancestor as usize];
             }
             x[dof] = sum;
         }
     }
 
     /// y ← D^(-1/2) L⁻ᵀ y for columns that live on the chain that starts at `start`: they stay on it.
-    pub(super) fn whiten_chain(&self, start: usize, columns: &mut [[f64; 4]]) {
-        let (topology, work) = (&self.topology, &self.work);
-        for k in (0..columns.len()).rev() {
-            let dof = topology.chain[start + k] as usize;
-            let own = columns[k];
-            let row = topology.row[dof];
-            for (column, l) in columns[..k].iter_mut().zip(&work.factor[row..row + k]) {
-                for c in 0..4 {
-                    column[c] -= l * own[c];
+    pub(super) fn whiten_chain(&self, start: usize, columns: &mut [[f64; LANES]]) {
+        // A loop of known length is a straight run of operations on whole columns.
+        match columns.len() {
+            6 => self.whiten_columns::<6>(start, columns),
+            7 => self.whiten_columns::<7>(start, columns),
+            8 => self.whiten_columns::<8>(start, columns),
+            9 => self.whiten_columns::<9>(start, columns),
+            10 => self.whiten_columns::<10>(start, columns),
+            _ => self.whiten_columns::<0>(start, columns),
+        }
+    }
+
+    /// The same for `N` columns, or any number if `N` is 0.
+    #[inline(always)]
+    fn whiten_columns<const N: usize>(&self, start: usize, columns: &mut [[f64; LANES]]) {
+        let count = if N == 0 { columns.len() } else { N };
+        let columns = &mut columns[..count];
+        let (chain, rows) = (&self.topology.chain[start..start + count], &self.topology.rows[start..start + count]);
+        let (factor, roots) = (&self.work.factor[..], &self.work.root_pivot[..]);
+        for k in (0..count).rev() {
+            let (own, row) = (columns[k], &factor[rows[k] as usize..][..k]);
+            for j in 0..k {
+                for c in 0..LANES {
+                    columns[j][c] -= row[j] * own[c];
                 }
             }
-            for c in 0..4 {
-                columns[k][c] = own[c] * work.root_pivot[dof];
+            let root = roots[chain[k] as usize];
+            for c in 0..LANES {
+                columns[k][c] = own[c] * root;
             }
         }
     }
@@ -218,5 +209,137 @@ impl Tree {
             *out = w * root;
         }
         self.solve_lower(out);
+    }
+}
+
+/// The part of [`Tree::solve_lower`] that is a free root's.
+fn solve_root(topology: &Topology, factor: &[f64], x: &mut [f64]) {
+    for dof in 0..ROOT {
+        let row = &factor[topology.row[dof]..][..dof];
+        x[dof] -= row.iter().zip(&*x).map(|(l, x)| l * x).sum::<f64>();
+    }
+}
+
+/// Subtracts a multiple of `own` from `entries`, both of at least `N` groups.
+#[inline(always)]
+fn subtract<const N: usize>(entries: &mut [[f64; LANES]], factor: f64, own: &[[f64; LANES]]) {
+    for (entries, own) in entries[..N].iter_mut().zip(&own[..N]) {
+        for lane in 0..LANES {
+            entries[lane] -= factor * own[lane];
+        }
+    }
+}
+
+/// The rows of a free root less what a row below it takes from them; the row becomes one of L, and x one of L⁻ᵀ x.
+#[inline(always)]
+fn eliminate_root(
+    entries: &mut [[f64; LANES]; 8],
+    own: &mut [[f64; LANES]; 2],
+    pivot: f64,
+    value: f64,
+    x: &mut [f64; ROOT],
+) {
+    let [[a, b, c, d], [e, f, ..]] = *own;
+    let factors = [a, b, c, d, e, f].map(|entry| entry * pivot);
+    // Which row each group of entries belongs to, and which group of it that is.
+    const GROUPS: [(usize, usize); 8] = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1), (5, 0), (5, 1)];
+    for (entries, (row, group)) in entries.iter_mut().zip(GROUPS) {
+        for lane in 0..LANES {
+            entries[lane] -= factors[row] * own[group][lane];
+        }
+    }
+    own[0].copy_from_slice(&factors[..LANES]);
+    own[1][..2].copy_from_slice(&factors[LANES..]);
+    for (x, factor) in x.iter_mut().zip(factors) {
+        *x -= factor * value;
+    }
+}
+
+/// The motion of a link relative to its parent.
+#[inline(always)]
+fn relative(link: &Link, axes: &[Spatial], v: &[f64]) -> Spatial {
+    let along = |dof: usize| axes[dof] * v[dof];
+    match link.joint {
+        LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => along(link.dof),
+        LinkJoint::Spherical(_) => along(link.dof) + along(link.dof + 1) + along(link.dof + 2),
+        LinkJoint::Free | LinkJoint::Weld => Spatial::ZERO,
+    }
+}
+
+/// The components along a link's degrees of freedom of its force, which holds those of all links beyond.
+#[inline(always)]
+fn project(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
+    match link.joint {
+        LinkJoint::Free => {
+            out[..3].copy_from_slice(force.linear.as_ref());
+            out[3..6].copy_from_slice(force.angular.as_ref());
+        }
+        LinkJoint::Weld => {}
+        LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => out[link.dof] = axes[link.dof].dot(force),
+        LinkJoint::Spherical(_) => (link.dof..link.dof + 3).for_each(|dof| out[dof] = axes[dof].dot(force)),
+    }
+}
+
+impl LinkWork {
+    /// Its part of the bias: its velocity, its acceleration under gravity and none of its joint, and the force on it.
+    #[inline(always)]
+    fn set_bias_force(
+        &mut self,
+        link: &Link,
+        parent: Option<&Self>,
+        axes: &[Spatial],
+        v: &[f64],
+        gravity: DVec3,
+        single: bool,
+    ) {
+        let (velocity, acceleration) = match (parent, link.joint) {
+            (None, LinkJoint::Free) => {
+                let velocity = Tree::root_motion(v);
+                // The root's rates are those of a moving point.
+                let acceleration = -gravity - velocity.angular.cross(velocity.linear);
+                (velocity, Spatial::new(DVec3::ZERO, acceleration))
+            }
+            (None, _) => (Spatial::ZERO, Spatial::new(DVec3::ZERO, -gravity)),
+            (Some(parent), _) => {
+                let (base, relative) = (parent.velocity, relative(link, axes, v));
+                (base + relative, parent.acceleration + base.cross_motion(relative))
+            }
+        };
+        self.velocity = velocity;
+        self.acceleration = acceleration;
+        self.force = if single {
+            Spatial::new(DVec3::ZERO, -gravity * link.mass)
+        } else {
+            self.inertia.times(acceleration) + velocity.cross_force(self.inertia.times(velocity))
+        };
+    }
+}
+
+/// The rows of the mass matrix of a link's degrees of freedom, from the inertia of all that they move.
+#[inline(always)]
+fn set_mass_rows(composite: &SpatialInertia, link: &Link, topology: &Topology, axes: &[Spatial], mass: &mut [f64]) {
+    if link.joint == LinkJoint::Free {
+        for (dof, entries) in composite.matrix().iter().enumerate() {
+            let row = topology.row[dof];
+            mass[row..=row + dof].copy_from_slice(&entries[..=dof]);
+        }
+        return;
+    }
+    let free = topology.links[0].joint == LinkJoint::Free;
+    for dof in link.dof..link.dof + link.joint.freedom() {
+        let force = composite.times(axes[dof]);
+        let (row, depth) = (topology.row[dof], topology.depth[dof]);
+        let (entries, chain) = (&mut mass[row..=row + depth], &topology.chain[row..=row + depth]);
+        let mut first = 0;
+        if free {
+            // The free root's axes are unit vectors.
+            entries[..3].copy_from_slice(force.linear.as_ref());
+            entries[3..6].copy_from_slice(force.angular.as_ref());
+            first = 6;
+        }
+        for (entry, &ancestor) in entries[first..].iter_mut().zip(&chain[first..]) {
+            *entry = axes[ancestor as usize].dot(force);
+        }
+        entries[depth] += topology.laws[dof].armature;
     }
 }

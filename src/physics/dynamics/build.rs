@@ -32,9 +32,15 @@ pub(super) struct BodyPlace {
     pub(super) link: usize,
     /// `link_from_body`.
     pub(super) frame: Pose,
+    /// True if the body's frame is the link's.
+    pub(super) is_link: bool,
 }
 
 impl BodyPlace {
+    fn new(tree: usize, link: usize, frame: Pose) -> Self {
+        Self { tree, link, frame, is_link: frame == Pose::IDENTITY }
+    }
+
     fn side(&self) -> Side {
         Side { tree: self.tree, link: self.link }
     }
@@ -59,7 +65,7 @@ pub(super) fn build(world: &World) -> Result<Built, BuildError> {
         let refuse = |what| BuildError { place: body.source.clone(), what };
         masses.push(if body.fixed { MassProperties::ZERO } else { mass_properties(body).map_err(refuse)? });
     }
-    let nowhere = BodyPlace { tree: 0, link: 0, frame: Pose::IDENTITY };
+    let nowhere = BodyPlace::new(0, 0, Pose::IDENTITY);
     let mut builder = Builder {
         world,
         masses,
@@ -107,7 +113,7 @@ impl Builder<'_> {
         let root = self.world.body(span.root);
         let joint = if root.fixed { LinkJoint::Weld } else { LinkJoint::Free };
         let (link, pose, frame) = self.link(span.root, None, joint);
-        self.bodies[span.root.index()] = BodyPlace { tree: number, link: tree.push(link), frame };
+        self.bodies[span.root.index()] = BodyPlace::new(number, tree.push(link), frame);
         poses.push(pose);
         tree.state.root_position = pose.translation;
         tree.state.root_rotation = pose.rotation;
@@ -137,6 +143,7 @@ impl Builder<'_> {
             anchor_in_parent: DVec3::ZERO,
             anchor: DVec3::ZERO,
             turn: DQuat::IDENTITY,
+            half_turn: DQuat::IDENTITY,
             mass: mass.mass,
             principal: principal.max(DVec3::splat(least)),
             body: Some(id),
@@ -171,7 +178,7 @@ impl Builder<'_> {
             last.joint = LinkJoint::Spherical(0);
         }
         let outer = push(tree, poses, link, last, joint, pose);
-        self.bodies[edge.outer.index()] = BodyPlace { tree: number, link: outer, frame };
+        self.bodies[edge.outer.index()] = BodyPlace::new(number, outer, frame);
         let dof = tree.topology.links[outer].dof;
         self.joints[edge.joint.index()] = match tree.topology.links[outer].joint {
             LinkJoint::Spherical(ball) => {
@@ -245,10 +252,8 @@ impl Builder<'_> {
             }
         }
         geoms.sort_by_key(|geom| (geom.side.tree, geom.body));
-        let ground = Ground {
-            plane: self.world.plane,
-            heightfield: self.world.heightfield.as_ref().map(|field| (shape::heightfield(field), field.material)),
-        };
+        let terrain = self.world.heightfield.as_ref().map(|field| (shape::heightfield(field), field.material));
+        let ground = Ground::new(self.world.plane, terrain);
         let apart = self.world.joints.iter().map(|joint| {
             let (a, b) = (joint.parent, joint.child);
             (a.min(b), a.max(b))
@@ -270,6 +275,7 @@ fn massless() -> Link {
         anchor_in_parent: DVec3::ZERO,
         anchor: DVec3::ZERO,
         turn: DQuat::IDENTITY,
+        half_turn: DQuat::IDENTITY,
         mass: 0.0,
         principal: DVec3::ZERO,
         body: None,

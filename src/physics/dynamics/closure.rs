@@ -135,7 +135,7 @@ impl Closure {
     pub(super) fn set_place(&mut self, trees: &[Tree]) {
         let place = |side: Side, frame: &Pose| {
             let work = &trees[side.tree].work;
-            Pose { translation: work.position[side.link], rotation: work.rotation[side.link] }.then(frame)
+            Pose { translation: work.links[side.link].position, rotation: work.links[side.link].rotation }.then(frame)
         };
         self.place = Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) };
     }

@@ -26,7 +26,7 @@ pub(super) struct Cone {
     pub(super) a: [f64; 6],
     inverse: [f64; 6],
     /// Eigenvalues of the Schur complement A_tt - A_tn A_nt / A_nn, the larger first, and the cosine and sine of the first
-    /// eigenvector.
+    /// eigenvector; nil until it slides.
     eigenvalues: [f64; 2],
     cosine: f64,
     sine: f64,
@@ -49,6 +49,16 @@ impl Cone {
         a[3] += shift;
         a[5] += shift;
         let [nn, n1, n2, m11, m12, m22] = a;
+        let (c00, c01, c02) = (m11 * m22 - m12 * m12, n2 * m12 - n1 * m22, n1 * m12 - n2 * m11);
+        let determinant = nn * c00 + n1 * c01 + n2 * c02;
+        let i = if determinant == 0.0 { 0.0 } else { 1.0 / determinant };
+        let rest = [(nn * m22 - n2 * n2) * i, (n1 * n2 - nn * m12) * i, (nn * m11 - n1 * n1) * i];
+        Self { a, inverse: [c00 * i, c01 * i, c02 * i, rest[0], rest[1], rest[2]], friction, ..Self::default() }
+    }
+
+    /// What only a sliding solution needs.
+    fn prepare_sliding(&mut self) {
+        let [nn, n1, n2, m11, m12, m22] = self.a;
         let (s11, s12, s22) = (m11 - n1 * n1 / nn, m12 - n1 * n2 / nn, m22 - n2 * n2 / nn);
         let (mean, half) = (0.5 * (s11 + s22), 0.5 * (s11 - s22));
         let radius = (half * half + s12 * s12).sqrt();
@@ -59,21 +69,9 @@ impl Cone {
             (cosine, sine) = (x / length, y / length);
         }
         let least = 1e-13 * mean;
-        let (c00, c01, c02) = (m11 * m22 - m12 * m12, n2 * m12 - n1 * m22, n1 * m12 - n2 * m11);
-        let determinant = nn * c00 + n1 * c01 + n2 * c02;
-        let i = if determinant == 0.0 { 0.0 } else { 1.0 / determinant };
-        let rest = [(nn * m22 - n2 * n2) * i, (n1 * n2 - nn * m12) * i, (nn * m11 - n1 * n1) * i];
-        Self {
-            a,
-            inverse: [c00 * i, c01 * i, c02 * i, rest[0], rest[1], rest[2]],
-            eigenvalues: [(mean + radius).max(least), (mean - radius).max(least)],
-            cosine,
-            sine,
-            coupling: [cosine * n1 + sine * n2, -sine * n1 + cosine * n2],
-            friction,
-            mode: Mode::Open,
-            slip: 0.0,
-        }
+        self.eigenvalues = [(mean + radius).max(least), (mean - radius).max(least)];
+        (self.cosine, self.sine) = (cosine, sine);
+        self.coupling = [cosine * n1 + sine * n2, -sine * n1 + cosine * n2];
     }
 
     /// The matrix alone, for what is no contact.
@@ -123,6 +121,9 @@ impl Cone {
     /// at 0 and negative at infinity, so there is a root; phi = l_n / |l_t| - 1 is nearly linear in s, so that Newton's
     /// method, bracketed, needs two or three steps to rounding.
     fn sliding(&mut self, b: [f64; 3]) -> [f64; 3] {
+        if self.eigenvalues[0] == 0.0 {
+            self.prepare_sliding();
+        }
         let nn = self.a[0];
         let (t1, t2) = (b[1] - self.a[1] * b[0] / nn, b[2] - self.a[2] * b[0] / nn);
         let beta = [self.cosine * t1 + self.sine * t2, -self.sine * t1 + self.cosine * t2];

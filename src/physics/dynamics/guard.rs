@@ -1,13 +1,13 @@
 //! What watches over a step: it divides steps in which something turns fast, and tells what is out of the ordinary.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     closure::Closure,
     collide::{Contact, Side},
-    island::Islands,
+    island::{Island, Islands},
     tree::Tree,
 };
 use crate::{
@@ -23,6 +23,12 @@ const GAIN: f64 = 1e-4;
 const ROUNDING: f64 = 1e-9;
 /// Difference between reactions and efforts that rounding does not explain.
 const IMBALANCE: f64 = 1e-6;
+/// A contact that sinks in by more than this before it presses asks for smaller steps, metres. What comes straight at a
+/// surface is stopped at it; what turns towards it fast, or slides over an edge, may come deeper. Loose bodies alone, whose
+/// heaps would cost many times as much, ask when they come deeper than the penetration that is thought right.
+const SINKS: f64 = 1e-3;
+/// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
+const QUIET: f64 = 1.0;
 /// Substeps at most.
 const MOST_SUBSTEPS: usize = 100;
 
@@ -32,6 +38,9 @@ pub(super) struct Watch {
     substeps: usize,
     /// Alarms that have been given and still hold: which guard, and the two bodies or the joint.
     raised: BTreeSet<(u8, usize, usize)>,
+    /// Alarms that are given once an episode, and for how many seconds they stay quiet if nothing more happens: which guard,
+    /// and the tree.
+    episodes: BTreeMap<(u8, usize), f64>,
 }
 
 /// All guards.
@@ -74,10 +83,14 @@ impl Guards {
     /// which goes wrong where a joint turns far in a step.
     pub(super) fn substeps(&mut self, trees: &[Tree], timestep: f64, least: usize) -> usize {
         self.notices.clear();
+        self.watch.episodes.retain(|_, quiet| {
+            *quiet -= timestep;
+            *quiet > 0.0
+        });
         self.energy = trees.iter().map(|tree| tree.work.energy).sum();
         let (mut fastest, mut where_from) = (0.0f64, None);
         for tree in trees.iter().filter(|tree| tree.is_awake() && tree.topology.links.len() > 1) {
-            let (rate, body) = tree.fastest_turn();
+            let (rate, body) = tree.work.fastest;
             if rate > fastest {
                 (fastest, where_from) = (rate, body);
             }
@@ -99,24 +112,62 @@ impl Guards {
         count
     }
 
-    /// Whether a substep should be made again in halves: its contacts have no solution, or a linkage gained energy, or a
-    /// hit set its joints turning too fast for its length.
-    pub(super) fn object(&self, islands: &Islands, trees: &[Tree], h: f64) -> bool {
-        islands.all().iter().any(|island| {
-            if island.failed || !island.outcome.converged {
+    /// Whether a substep should be made again in halves: its contacts have no solution, or sank in before they could press,
+    /// or a linkage gained energy, or a hit set its joints turning too fast for its length.
+    pub(super) fn object(&mut self, islands: &Islands, trees: &[Tree], contacts: &[Contact], h: f64) -> bool {
+        let mut objects = false;
+        for island in islands.all() {
+            if island.is_large() {
                 // A heap of hundreds would only cost many times as much.
-                return !island.is_large();
+                if island.failed || !island.outcome.converged {
+                    continue;
+                }
+            } else if island.failed || !island.outcome.converged {
+                return true;
+            } else if island.sunk.0 > self.allowed_depth(island, trees) {
+                self.tell_sinking(trees, &contacts[island.sunk.1], island.sunk.0);
+                objects = true;
             }
-            let own = island.trees().iter().map(|&tree| &trees[tree]);
-            if own.clone().all(|tree| tree.topology.links.len() == 1) {
-                return false;
-            }
-            let kinetic: f64 = own.clone().map(|tree| tree.work.kinetic).sum();
-            let whole: f64 = own.clone().map(|tree| tree.work.energy.abs()).sum();
-            let fastest = own.map(|tree| tree.fastest_turn().0).fold(0.0, f64::max);
-            let gains = !island.pushed_out && island.gain > GAIN * kinetic + ROUNDING * whole;
-            gains || island.was_hit(trees) && fastest * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
-        })
+            objects |= self.objects_to_linkage(island, trees, h);
+        }
+        objects
+    }
+
+    fn allowed_depth(&self, island: &Island, trees: &[Tree]) -> f64 {
+        if is_loose(island, trees) { self.settings.max_penetration_m.max(SINKS) } else { SINKS }
+    }
+
+    fn objects_to_linkage(&self, island: &Island, trees: &[Tree], h: f64) -> bool {
+        if is_loose(island, trees) {
+            return false;
+        }
+        let own = island.trees().iter().map(|&tree| &trees[tree]);
+        let kinetic: f64 = own.clone().map(|tree| tree.work.kinetic).sum();
+        let whole: f64 = own.clone().map(|tree| tree.work.energy.abs()).sum();
+        let gains = !island.pushed_out && island.gain > GAIN * kinetic + ROUNDING * whole;
+        let fastest = || own.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
+        gains || island.was_hit(trees) && fastest() * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
+    }
+
+    /// Tells, once for each pair and step, that a step is made in parts because something sank in.
+    fn tell_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
+        let (bodies, names) = self.pair(trees, contact);
+        if self.notices.iter().any(|notice| notice.guard == Guard::Substeps && notice.bodies == bodies) {
+            return;
+        }
+        let [one, other] = names;
+        let text =
+            format!("'{one}' sank {depth:.4} m into '{other}' before it could be held: the step is made in parts");
+        self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: depth });
+    }
+
+    /// The bodies of a contact, the moving one first, and what they are called.
+    fn pair(&self, trees: &[Tree], contact: &Contact) -> (Vec<BodyId>, [&str; 2]) {
+        let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+        let bodies: Vec<BodyId> = [body(contact.b), contact.a.and_then(body)].into_iter().flatten().collect();
+        let name = |place: usize| bodies.get(place).map_or("the ground", |body| self.names[body.index()].as_str());
+        let names = [name(0), name(1)];
+        (bodies, names)
     }
 
     /// Tells which islands have no solution, or no finite state.
@@ -139,7 +190,11 @@ impl Guards {
             };
             self.notices.push(Notice { guard, bodies, text, value });
         }
-        for tree in trees.iter().filter(|tree| tree.is_awake() && tree.work.imbalance > IMBALANCE) {
+        let wrong = |tree: &Tree| tree.is_awake() && tree.work.imbalance > IMBALANCE;
+        for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| wrong(tree)) {
+            if !self.begins((0, index)) {
+                continue;
+            }
             let bodies: Vec<BodyId> = tree.topology.links.iter().filter_map(|link| link.body).collect();
             let value = tree.work.imbalance;
             let text = format!("reactions and efforts of {} bodies differ by a share of {value:.1e}", bodies.len());
@@ -185,10 +240,8 @@ impl Guards {
         for contact in
             contacts.iter().filter(|contact| contact.gap < deepest && contact.surface.stiffness.is_infinite())
         {
-            let body = |side: Side| trees[side.tree].topology.links[side.link].body;
-            let bodies: Vec<BodyId> = [body(contact.b), contact.a.and_then(body)].into_iter().flatten().collect();
-            let name = |place: usize| bodies.get(place).map_or("the ground", |body| self.names[body.index()].as_str());
-            let text = format!("'{}' is {:.4} m deep in '{}'", name(0), -contact.gap, name(1));
+            let (bodies, [one, other]) = self.pair(trees, contact);
+            let text = format!("'{one}' is {:.4} m deep in '{other}'", -contact.gap);
             let index = |place: usize| bodies.get(place).map_or(usize::MAX, |body| body.index());
             let key = (1, index(0), index(1));
             self.raise(Guard::Penetration, key, bodies, text, -contact.gap);
@@ -214,10 +267,15 @@ impl Guards {
         let given: f64 = trees.iter().map(|tree| tree.work.motor_work).sum();
         let driven = closures.iter().any(|closure| closure.motors.iter().any(|motor| motor.is_on()));
         let gain = energy - self.energy - given;
-        if gain > self.settings.max_energy_gain_j && !driven {
+        if gain > self.settings.max_energy_gain_j && !driven && self.begins((1, 0)) {
             let text = format!("the world gained {gain:.3} J in a step that no motor gave");
             self.notices.push(Notice { guard: Guard::Energy, bodies: Vec::new(), text, value: gain });
         }
+    }
+
+    /// Whether an alarm is the first of its episode, which lasts until it has been quiet for a while.
+    fn begins(&mut self, key: (u8, usize)) -> bool {
+        self.watch.episodes.insert(key, QUIET).is_none()
     }
 
     /// Gives an alarm, once until it no longer holds.
@@ -228,4 +286,9 @@ impl Guards {
             self.notices.push(Notice { guard, bodies, text, value });
         }
     }
+}
+
+/// Whether there are only single bodies in an island.
+fn is_loose(island: &Island, trees: &[Tree]) -> bool {
+    island.trees().iter().all(|&tree| trees[tree].topology.links.len() == 1)
 }

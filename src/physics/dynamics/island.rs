@@ -33,6 +33,8 @@ pub(super) struct Island {
     /// Energy that it gained beside what its motors gave, J; of no meaning where it was pushed out of a penetration.
     pub(super) gain: f64,
     pub(super) pushed_out: bool,
+    /// The farthest that any of its contacts sank in before it could press, metres, and its place in the list of contacts.
+    pub(super) sunk: (f64, usize),
 }
 
 /// All islands of this step.
@@ -174,7 +176,7 @@ impl Island {
                 break;
             }
         }
-        self.note_forces(&mut parts, scheme);
+        let sunk = self.note_forces(&mut parts, scheme);
         let corrections = self.problem.corrections(scheme);
         for tree in parts.trees.iter_mut() {
             if let Some(whitened) = &corrections {
@@ -182,6 +184,7 @@ impl Island {
             }
             tree.finish(scheme.h);
         }
+        self.sunk = sunk;
         self.failed = !parts.trees.iter().all(|tree| tree.is_finite());
         self.gain = 0.0;
         for tree in parts.trees.iter_mut() {
@@ -213,26 +216,34 @@ impl Island {
         settled
     }
 
-    /// Stops' and friction's impulses for the next step, and the joints' reactions for the reports.
-    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) {
+    /// Stops' and friction's impulses for the next step, and the joints' reactions for the reports. Returns how far a contact
+    /// sank in before it could press, and which.
+    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) -> (f64, usize) {
         for tree in parts.trees.iter_mut() {
             if tree.topology.has_rows {
                 tree.state.row_impulses.fill([0.0; 3]);
             }
-            tree.work.external.fill(Spatial::ZERO);
+            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
         }
         let rate = 1.0 / scheme.h;
         let mut push = |side: Side, force: Spatial, point: DVec3| {
             let Some(tree) = parts.slots.get(side.tree).and_then(|&slot| parts.trees.get_mut(slot)) else { return };
             let lever = point - tree.work.origin;
-            tree.work.external[side.link] += Spatial::new(force.angular + lever.cross(force.linear), force.linear);
+            tree.work.links[side.link].external +=
+                Spatial::new(force.angular + lever.cross(force.linear), force.linear);
         };
         let mut axes = Vec::new();
+        let mut sunk = (0.0, 0);
         for block in &self.problem.blocks {
             let l = block.impulse;
             match block.kind {
                 Kind::Contact(index) => {
                     let contact = &parts.contacts[index];
+                    // Contacts press at the middle of the step: until then it went on as it came.
+                    let depth = (-contact.gap).min(-0.5 * scheme.h * block.before[0]);
+                    if depth > sunk.0 && contact.surface.stiffness.is_infinite() {
+                        sunk = (depth, index);
+                    }
                     let force = Spatial::new(DVec3::ZERO, contact.impulse_of(l) * rate);
                     push(contact.b, force, contact.point);
                     if let Some(a) = contact.a {
@@ -264,6 +275,7 @@ impl Island {
             tree.set_reactions(scheme.h);
             tree.set_loads(scheme.h);
         }
+        sunk
     }
 
     /// Gives contacts and closures what they got.

@@ -5,7 +5,7 @@
 //!
 //! | what | equation | where | source |
 //! |---|---|---|---|
-//! | drift | q_m = q + h/2 v | `motion`, `tree` | Moreau 1988 |
+//! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, v + dv_last/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
 //! | contacts at q_m | point, normal, gap; kept impulse of the last step | `collide` | parry; Ericson 2005 |
@@ -22,14 +22,14 @@
 //! torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material.
 //! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
 //!
-//! What goes wrong in a step is made again in halves: no solution, energy from nowhere, joints that a hit sets turning too
-//! fast ([`guard`]). What never changes after that is the bits: every loop runs in an order that the model gives, threads
-//! share whole islands, sines come from `libm`.
+//! What goes wrong in a step is made again in halves: no solution, contacts that sink in before they can press, energy from
+//! nowhere, joints that a hit sets turning too fast ([`guard`]). What never changes after that is the bits: every loop runs
+//! in an order that the model gives, threads share whole islands, sines come from `libm`.
 //!
 //! **Not modelled**: deformation of bodies, waves in impacts (Newton's law is one number), static friction above the sliding
-//! one, fluid and air, and anything between two meshes, which meet other shapes and terrain but not each other. A cylinder
-//! on terrain has parry's contact points, whose number changes from step to step: its forces are noisy by some percent.
-//! What sleeps is objects only.
+//! one, fluid and air. A mesh has no inside: two of them meet where their triangles do, and one that slides over terrain trips
+//! at its inner edges. A cylinder on terrain has parry's contact points, whose number changes from step to step: its forces
+//! are noisy by some percent. What sleeps is objects only.
 
 #![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]
 #![expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is not a number goes where too large goes")]
@@ -41,6 +41,7 @@ mod collide;
 mod cone;
 mod guard;
 mod island;
+mod kinematics;
 mod motion;
 mod newton;
 mod problem;
@@ -170,6 +171,11 @@ impl Dynamics {
         self.collider.go_back();
     }
 
+    /// Whether a guard wants the substep that was just made again in halves.
+    fn objects(&mut self) -> bool {
+        self.guards.object(&self.islands, &self.trees, &self.collider.contacts, self.scheme.h)
+    }
+
     /// Makes the substep that was just made count.
     fn accept(&mut self) {
         let share = self.scheme.share;
@@ -195,7 +201,7 @@ impl Dynamics {
 
 impl Engine for Dynamics {
     fn identity(&self) -> EngineIdentity {
-        let features = "parry3d-f64 0.29 enhanced-determinism";
+        let features = "parry3d-f64 0.31 enhanced-determinism";
         EngineIdentity { name: "dynamics", version: env!("CARGO_PKG_VERSION"), features }
     }
 
@@ -208,7 +214,7 @@ impl Engine for Dynamics {
         while done < count * whole {
             self.set_substep(smallest * part as f64);
             self.advance();
-            if part > 1 && self.guards.object(&self.islands, &self.trees, self.scheme.h) {
+            if part > 1 && self.objects() {
                 self.go_back();
                 part /= 2;
                 continue;
@@ -222,6 +228,7 @@ impl Engine for Dynamics {
         }
         self.fall_asleep();
         self.read_motion();
+        self.load_frames();
         self.read_loads();
         self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.bodies);
     }

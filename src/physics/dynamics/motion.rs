@@ -12,11 +12,7 @@
 
 use bevy_math::DVec3;
 
-use super::{
-    spatial::Spatial,
-    tree::{Link, LinkJoint, Tree},
-};
-use crate::signal::BodyId;
+use super::{spatial::Spatial, tree::Tree};
 
 /// How far beyond its limit a motor's law must be to count as saturated.
 const SATURATION_MARGIN: f64 = 1e-12;
@@ -26,18 +22,10 @@ impl Tree {
     pub(super) fn predict(&mut self, h: f64, gravity: DVec3) {
         self.keep();
         self.drift(0.5 * h);
-        self.place();
-        self.work.middle.copy_from_slice(&self.work.position);
-        self.set_axes();
-        self.set_mass_matrix();
-        let mut velocity = std::mem::take(&mut self.work.bias_velocity);
-        let mut bias = std::mem::take(&mut self.work.bias);
-        for ((out, v), last) in velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
+        for ((out, v), last) in self.work.bias_velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
             *out = v + 0.5 * last;
         }
-        self.set_bias(&velocity, gravity, &mut bias);
-        self.work.bias_velocity = velocity;
-        self.work.bias = bias;
+        self.set_motion(gravity);
         self.work.impact = false;
         self.work.has_pseudo = false;
         self.work.dv_impulse.fill(0.0);
@@ -47,25 +35,21 @@ impl Tree {
     /// After an impact the bias is the mean of those at the velocities before and after: half a step each. That keeps the
     /// momentum to second order.
     pub(super) fn average_bias(&mut self, gravity: DVec3) {
-        let mut velocity = std::mem::take(&mut self.work.bias_velocity);
-        let mut bias = std::mem::take(&mut self.work.bias);
-        let mut other = std::mem::take(&mut self.work.scratch);
-        velocity.copy_from_slice(&self.state.v);
-        self.set_bias(&velocity, gravity, &mut bias);
-        let first = self.work.force.clone();
-        for (i, v) in velocity.iter_mut().enumerate() {
-            *v += self.work.dv_free[i] + self.work.dv_impulse[i];
+        self.work.bias_velocity.copy_from_slice(&self.state.v);
+        self.set_bias(gravity);
+        let first_bias = self.work.bias.clone();
+        let first_force: Vec<Spatial> = self.work.links.iter().map(|link| link.force).collect();
+        let work = &mut self.work;
+        for (i, v) in work.bias_velocity.iter_mut().enumerate() {
+            *v += work.dv_free[i] + work.dv_impulse[i];
         }
-        self.set_bias(&velocity, gravity, &mut other);
-        for (bias, other) in bias.iter_mut().zip(&other) {
-            *bias = 0.5 * (*bias + other);
+        self.set_bias(gravity);
+        for (bias, first) in self.work.bias.iter_mut().zip(&first_bias) {
+            *bias = 0.5 * (*bias + first);
         }
-        for (force, first) in self.work.force.iter_mut().zip(&first) {
-            *force = (*force + *first) * 0.5;
+        for (link, first) in self.work.links.iter_mut().zip(&first_force) {
+            link.force = (link.force + *first) * 0.5;
         }
-        self.work.bias_velocity = velocity;
-        self.work.bias = bias;
-        self.work.scratch = other;
     }
 
     /// Motors and damping go into the mass matrix, and the velocity without impulses follows.
@@ -91,8 +75,7 @@ impl Tree {
             damping[dof] = h * implicit;
             dv[dof] = h * (effort - self.work.bias[dof]);
         }
-        self.factorise(|dof| damping[dof]);
-        self.solve_transposed(&mut dv);
+        self.factorise(&damping, &mut dv);
         for (x, pivot) in dv.iter_mut().zip(&self.work.pivot) {
             *x *= pivot;
         }
@@ -153,29 +136,32 @@ impl Tree {
     /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. After
     /// [`Tree::set_reactions`] and before [`Tree::finish`].
     pub(super) fn set_loads(&mut self, h: f64) {
-        let (state, work) = (&self.state, &mut self.work);
-        (work.substep_work, work.imbalance) = (0.0, 0.0);
-        for dof in 0..self.topology.freedom {
-            let law = &self.topology.laws[dof];
-            let dv = work.dv_free[dof] + work.dv_impulse[dof];
-            let [lower, upper, friction] = state.row_impulses[dof];
-            let passive = law.stiffness * (law.spring_position - state.q[dof] - 0.25 * h * dv)
-                - law.damping * (state.v[dof] + dv)
-                + friction / h
-                - law.armature * dv / h;
-            let stop = (lower - upper) / h;
-            work.substep_loads[dof] = [work.effort[dof], stop, passive];
-            work.substep_work += h * work.effort[dof] * (state.v[dof] + 0.5 * dv);
+        let (state, work, rate) = (&self.state, &mut self.work, 1.0 / h);
+        let (loads, mut power) = (&mut work.substep_loads[..], 0.0);
+        let known = state.q.iter().zip(&state.v).zip(&state.row_impulses).zip(&self.topology.laws);
+        let found = work.dv_free.iter().zip(&work.dv_impulse).zip(&work.effort);
+        for (load, (known, found)) in loads.iter_mut().zip(known.zip(found)) {
+            let ((((q, v), [lower, upper, friction]), law), ((free, impulse), &effort)) = (known, found);
+            let dv = free + impulse;
+            let passive = law.stiffness * (law.spring_position - q - 0.25 * h * dv) - law.damping * (v + dv)
+                + (friction - law.armature * dv) * rate;
+            *load = [effort, (lower - upper) * rate, passive];
+            power += effort * (v + 0.5 * dv);
         }
+        work.substep_work = h * power;
         // The books must balance: what a joint transmits along an axis is what is exerted there.
-        for (link, joint) in self.topology.links.iter().enumerate().skip(1) {
+        let (axes, mut imbalance) = (&work.axis[..], 0.0);
+        for (joint, link) in self.topology.links.iter().zip(&work.links).skip(1) {
             for dof in joint.dof..joint.dof + joint.joint.freedom() {
-                let [motor, stop, passive] = work.substep_loads[dof];
-                let (reaction, sum) = (work.axis[dof].dot(work.force[link]), motor + stop + passive);
-                let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + work.force[link].linear.length();
-                work.imbalance = work.imbalance.max((reaction - sum).abs() / size);
+                let [motor, stop, passive] = loads[dof];
+                let (off, push) = (axes[dof].dot(link.force) - (motor + stop + passive), link.force.linear.abs());
+                let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + push.element_sum();
+                if !(off.abs() <= imbalance * size) {
+                    imbalance = off.abs() / size;
+                }
             }
         }
+        work.imbalance = imbalance;
     }
 
     /// Adds the loads of a substep that counts, a `share` of the step's means.
@@ -197,11 +183,15 @@ impl Tree {
         let (state, kept) = (&self.state, &mut self.work.kept);
         (kept.root_position, kept.root_rotation) = (state.root_position, state.root_rotation);
         kept.q.clone_from(&state.q);
-        kept.balls.clone_from(&state.balls);
         kept.v.clone_from(&state.v);
         kept.last_dv.clone_from(&state.last_dv);
         kept.saturation.clone_from(&state.saturation);
-        kept.row_impulses.clone_from(&state.row_impulses);
+        if self.topology.balls > 0 {
+            kept.balls.clone_from(&state.balls);
+        }
+        if self.topology.has_rows {
+            kept.row_impulses.clone_from(&state.row_impulses);
+        }
         self.work.kept_energy = self.work.energy;
     }
 
@@ -210,11 +200,15 @@ impl Tree {
         let (state, kept) = (&mut self.state, &self.work.kept);
         (state.root_position, state.root_rotation) = (kept.root_position, kept.root_rotation);
         state.q.clone_from(&kept.q);
-        state.balls.clone_from(&kept.balls);
         state.v.clone_from(&kept.v);
         state.last_dv.clone_from(&kept.last_dv);
         state.saturation.clone_from(&kept.saturation);
-        state.row_impulses.clone_from(&kept.row_impulses);
+        if self.topology.balls > 0 {
+            state.balls.clone_from(&kept.balls);
+        }
+        if self.topology.has_rows {
+            state.row_impulses.clone_from(&kept.row_impulses);
+        }
         self.work.energy = self.work.kept_energy;
     }
 
@@ -239,39 +233,6 @@ impl Tree {
         work.substep_work = 0.0;
     }
 
-    /// The largest rate of any of its joints that turns, and the body it moves.
-    pub(super) fn fastest_turn(&self) -> (f64, Option<BodyId>) {
-        let rate = |link: &Link| {
-            let rates = &self.state.v[link.dof..link.dof + link.joint.freedom()];
-            match link.joint {
-                LinkJoint::Revolute(_) => rates[0].abs(),
-                LinkJoint::Spherical(_) => rates.iter().map(|rate| rate * rate).sum::<f64>().sqrt(),
-                LinkJoint::Free | LinkJoint::Weld | LinkJoint::Prismatic(_) => 0.0,
-            }
-        };
-        let each = self.topology.links.iter().map(|link| (rate(link), link.body));
-        each.fold((0.0, None), |fastest, next| if next.0 > fastest.0 { next } else { fastest })
-    }
-
-    /// Kinetic and whole energy, J. After [`Tree::set_velocities`].
-    pub(super) fn set_energy(&mut self, gravity: DVec3) {
-        let (state, work) = (&self.state, &mut self.work);
-        let (mut kinetic, mut potential) = (0.0, 0.0);
-        for (index, link) in self.topology.links.iter().enumerate().filter(|(_, link)| link.mass > 0.0) {
-            let (velocity, centre) = (work.velocity[index], work.position[index]);
-            let spin = work.matrix[index].transpose() * velocity.angular;
-            let speed = velocity.at(centre - work.origin);
-            kinetic += 0.5 * (link.mass * speed.length_squared() + (link.principal * spin).dot(spin));
-            potential -= link.mass * gravity.dot(centre);
-        }
-        for (dof, law) in self.topology.laws.iter().enumerate() {
-            let stretch = law.spring_position - state.q[dof];
-            kinetic += 0.5 * law.armature * state.v[dof] * state.v[dof];
-            potential += 0.5 * law.stiffness * stretch * stretch;
-        }
-        (work.kinetic, work.energy) = (kinetic, kinetic + potential);
-    }
-
     /// Ends the step: kicks, and drifts the second half.
     pub(super) fn finish(&mut self, h: f64) {
         let (state, work) = (&mut self.state, &self.work);
@@ -287,19 +248,33 @@ impl Tree {
     }
 
     /// What each link's joint transmits, moments about the joint's anchor, from the parent on the link: Newton and Euler at the
-    /// midpoint with the step's own bias, acceleration and contact forces (`work.external`), so that the component along an
+    /// midpoint with the step's own bias, acceleration and contact forces (`external`), so that the component along an
     /// axis is what motor, stop and friction exert there to rounding. Before [`Tree::finish`].
     pub(super) fn set_reactions(&mut self, h: f64) {
         let mut acceleration = std::mem::take(&mut self.work.scratch);
-        for (i, a) in acceleration.iter_mut().enumerate() {
-            *a = (self.work.dv_free[i] + self.work.dv_impulse[i]) / h;
+        let rate = 1.0 / h;
+        for ((a, free), impulse) in acceleration.iter_mut().zip(&self.work.dv_free).zip(&self.work.dv_impulse) {
+            *a = (free + impulse) * rate;
         }
         self.add_to_forces(&acceleration);
         self.work.scratch = acceleration;
         let work = &mut self.work;
-        for (link, reaction) in work.substep_reactions.iter_mut().enumerate() {
-            let (force, lever) = (work.force[link], work.anchor[link] - work.origin);
+        for (link, reaction) in work.links.iter().zip(&mut work.substep_reactions) {
+            let (force, lever) = (link.force, link.anchor - work.origin);
             *reaction = Spatial::new(force.angular - lever.cross(force.linear), force.linear);
         }
+    }
+
+    /// What the joints of a tree that nothing can move transmit: its weight, and what pushes on it, which the links' `external`
+    /// forces hold.
+    pub(super) fn stand(&mut self, gravity: DVec3) {
+        let origin = self.work.origin;
+        for (joint, link) in self.topology.links.iter().zip(&mut self.work.links) {
+            let weight = gravity * joint.mass;
+            link.force = Spatial::ZERO;
+            link.external += Spatial::new((link.position - origin).cross(weight), weight);
+        }
+        self.set_reactions(1.0);
+        self.work.reactions.clone_from(&self.work.substep_reactions);
     }
 }

@@ -343,7 +343,7 @@ impl Problem {
         {
             return self.add_columns_within(parts, [(a, at_a), (b, at_b)], directions, angular);
         }
-        let (mut free, mut before) = ([0.0; 3], [0.0; 3]);
+        let (mut free, mut before) = ([0.0; 4], [0.0; 4]);
         for (end, sign) in ends.into_iter().zip([-1.0, 1.0]) {
             let Some((side, point)) = end else { continue };
             // A side that nothing moves belongs to no island; its columns would be empty.
@@ -353,18 +353,19 @@ impl Problem {
             let (row, length) = (tree.topology.row[leaf], tree.topology.depth[leaf] + 1);
             let start = self.columns.len();
             jacobian(tree, row..row + length, point, directions, sign, angular, &mut self.columns);
-            for k in 0..length {
-                let dof = tree.topology.chain[row + k];
-                self.index.push(to_index(tree.work.base) + dof);
-                let column = &self.columns[start + k];
-                for c in 0..3 {
-                    free[c] += column[c] * tree.work.v_free[dof as usize];
-                    before[c] += column[c] * tree.state.v[dof as usize];
+            let (chain, base) = (&tree.topology.chain[row..row + length], to_index(tree.work.base));
+            self.index.extend(chain.iter().map(|dof| base + dof));
+            let (v_free, v) = (&tree.work.v_free[..], &tree.state.v[..]);
+            for (column, &dof) in self.columns[start..].iter().zip(chain) {
+                let (after, now) = (v_free[dof as usize], v[dof as usize]);
+                for c in 0..4 {
+                    free[c] += column[c] * after;
+                    before[c] += column[c] * now;
                 }
             }
             tree.whiten_chain(row, &mut self.columns[start..]);
         }
-        (free, before)
+        ([free[0], free[1], free[2]], [before[0], before[1], before[2]])
     }
 
     /// The same for two links of one tree: columns over the whole tree.
@@ -423,14 +424,22 @@ fn jacobian(
 ) {
     let lever = point - tree.work.origin;
     let moments = if angular { directions } else { directions.map(|direction| lever.cross(direction)) };
-    for &dof in &tree.topology.chain[chain] {
-        let axis = &tree.work.axis[dof as usize];
-        let along = |k: usize| {
-            let turning = axis.angular.dot(moments[k]);
-            sign * if angular { turning } else { turning + axis.linear.dot(directions[k]) }
-        };
-        out.push([along(0), along(1), along(2), 0.0]);
+    let mut chain = &tree.topology.chain[chain];
+    let signed = |a: f64, b: f64, c: f64| [sign * a, sign * b, sign * c, 0.0];
+    if tree.is_free() {
+        // The free root's axes are unit vectors.
+        let ([a, b, c], [u, v, w]) = (if angular { [DVec3::ZERO; 3] } else { directions }, moments);
+        out.extend([signed(a.x, b.x, c.x), signed(a.y, b.y, c.y), signed(a.z, b.z, c.z)]);
+        out.extend([signed(u.x, v.x, w.x), signed(u.y, v.y, w.y), signed(u.z, v.z, w.z)]);
+        chain = &chain[6..];
     }
+    let axes = &tree.work.axis[..];
+    out.extend(chain.iter().map(|&dof| {
+        let axis = &axes[dof as usize];
+        let turning = moments.map(|moment| axis.angular.dot(moment));
+        let sliding = if angular { [0.0; 3] } else { directions.map(|direction| axis.linear.dot(direction)) };
+        signed(turning[0] + sliding[0], turning[1] + sliding[1], turning[2] + sliding[2])
+    }));
 }
 
 fn to_index(place: usize) -> u32 {

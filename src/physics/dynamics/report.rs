@@ -7,6 +7,7 @@ use super::{
     build::{BodyPlace, JointPlace},
     closure::{Closure, Load},
     collide::{Contact, Side},
+    spatial::Spatial,
     tree::Tree,
 };
 use crate::{
@@ -37,7 +38,7 @@ impl Dynamics {
             let mut body = |side: Side, sign: f64| {
                 let tree = &self.trees[side.tree];
                 let id = tree.topology.links[side.link].body?;
-                let lever = contact.point - tree.work.middle[side.link];
+                let lever = contact.point - tree.work.links[side.link].middle;
                 let state = &mut self.bodies[id.index()];
                 state.force += force * sign;
                 state.torque += (torque + lever.cross(force)) * sign;
@@ -52,14 +53,13 @@ impl Dynamics {
     /// Reads where everything is and how it moves. A body whose state is not sound keeps the last that was.
     pub(super) fn read_motion(&mut self) {
         for (index, (place, state)) in self.places.iter().zip(&mut self.bodies).enumerate() {
-            let mut new = *state;
-            read_body(&self.trees[place.tree], place, &mut new);
-            match new.complaint() {
-                None => *state = new,
-                Some(complaint) => {
-                    (state.force, state.torque) = (DVec3::ZERO, DVec3::ZERO);
-                    self.guards.complain(BodyId::new(index), complaint);
-                }
+            let (pose, linear_velocity, angular_velocity) = read_body(&self.trees[place.tree], place);
+            let new = BodyState { pose, linear_velocity, angular_velocity, ..*state };
+            if new.is_sound() {
+                *state = new;
+            } else if let Some(complaint) = new.complaint() {
+                (state.force, state.torque) = (DVec3::ZERO, DVec3::ZERO);
+                self.guards.complain(BodyId::new(index), complaint);
             }
         }
         for (place, state) in self.joint_places.iter().zip(&mut self.joints) {
@@ -75,6 +75,41 @@ impl Dynamics {
                 }
             }
         }
+    }
+
+    /// Works out what the joints of trees transmit that nothing can move, from what pushed on them in the step.
+    pub(super) fn load_frames(&mut self) {
+        let gravity = self.scheme.gravity;
+        let is_frame = |tree: &Tree| tree.topology.freedom == 0 && tree.topology.links.len() > 1;
+        if !self.trees.iter().any(is_frame) {
+            return;
+        }
+        for tree in self.trees.iter_mut().filter(|tree| is_frame(tree)) {
+            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
+        }
+        let trees = &mut self.trees;
+        let mut push = |tree: usize, link: usize, wrench: Wrench, point: DVec3, sign: f64| {
+            let tree = &mut trees[tree];
+            if is_frame(tree) {
+                let lever = point - tree.work.origin;
+                let moment = wrench.torque + lever.cross(wrench.force);
+                tree.work.links[link].external += Spatial::new(moment, wrench.force) * sign;
+            }
+        };
+        for contact in &self.contacts {
+            for (body, sign) in contact.bodies.into_iter().zip([-1.0, 1.0]) {
+                if let Some(place) = body.map(|body| &self.places[body.index()]) {
+                    push(place.tree, place.link, contact.wrench, contact.point, sign);
+                }
+            }
+        }
+        for closure in &self.closures {
+            let wrench = Wrench { force: closure.load.force, torque: closure.load.torque };
+            let anchor = closure.place.child.translation;
+            push(closure.a.tree, closure.a.link, wrench, anchor, -1.0);
+            push(closure.b.tree, closure.b.link, wrench, anchor, 1.0);
+        }
+        self.trees.iter_mut().filter(|tree| is_frame(tree)).for_each(|tree| tree.stand(gravity));
     }
 
     /// Reads what the joints transmit. Those of what sleeps go on transmitting what they did.
@@ -117,18 +152,18 @@ impl Dynamics {
     }
 }
 
-fn read_body(tree: &Tree, place: &BodyPlace, state: &mut BodyState) {
-    let work = &tree.work;
-    let world_from_link = Pose { translation: work.position[place.link], rotation: work.rotation[place.link] };
+/// Pose, velocity of the centre of mass and angular velocity of a body.
+#[inline]
+fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) {
+    let link = &tree.work.links[place.link];
+    let world_from_link = Pose { translation: link.position, rotation: link.rotation };
     // Most bodies have their origin in their centre of mass.
-    state.pose = if place.frame == Pose::IDENTITY { world_from_link } else { world_from_link.then(&place.frame) };
-    let velocity = work.velocity[place.link];
-    state.linear_velocity = velocity.at(world_from_link.translation - work.origin);
-    state.angular_velocity = velocity.angular;
+    let pose = if place.is_link { world_from_link } else { world_from_link.then(&place.frame) };
+    (pose, link.velocity.at(link.position - tree.work.origin), link.velocity.angular)
 }
 
 fn read_axes(tree: &Tree, link: usize, dofs: [Option<usize>; 3], sign: f64, state: &mut JointState) {
-    state.anchor = tree.work.anchor[link];
+    state.anchor = tree.work.links[link].anchor;
     for (axis, dof) in dofs.into_iter().enumerate() {
         let Some(dof) = dof else { continue };
         state.position[axis] = sign * tree.state.q[dof];
@@ -139,7 +174,7 @@ fn read_axes(tree: &Tree, link: usize, dofs: [Option<usize>; 3], sign: f64, stat
 /// A ball joint reads the rotation vector and the angular velocity of the child relative to the parent, along the joint's
 /// axes as the parent carries them.
 fn read_ball(tree: &Tree, link: usize, dof: usize, ball: usize, frame: DQuat, sign: f64, state: &mut JointState) {
-    state.anchor = tree.work.anchor[link];
+    state.anchor = tree.work.links[link].anchor;
     let turn = frame.inverse() * tree.state.balls[ball] * frame;
     let v = &tree.state.v[dof..dof + 3];
     let mut rate = frame.inverse() * DVec3::new(v[0], v[1], v[2]);
@@ -155,7 +190,7 @@ fn read_closure(closure: &Closure, trees: &[Tree], state: &mut JointState) {
     state.anchor = place.child.translation;
     let velocity = |side: Side| {
         let work = &trees[side.tree].work;
-        (work.velocity[side.link], work.origin)
+        (work.links[side.link].velocity, work.origin)
     };
     let ((parent, at_parent), (child, at_child)) = (velocity(closure.a), velocity(closure.b));
     let relative = if closure.linear {

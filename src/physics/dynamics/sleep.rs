@@ -17,9 +17,9 @@ impl Tree {
     fn is_at_rest(&self) -> bool {
         let work = &self.work;
         let still = |link: usize| {
-            let velocity = work.velocity[link];
+            let velocity = work.links[link].velocity;
             velocity.angular.length() < REST_SPEED
-                && velocity.at(work.position[link] - work.origin).length() < REST_SPEED
+                && velocity.at(work.links[link].position - work.origin).length() < REST_SPEED
         };
         (0..self.topology.links.len()).all(still)
     }

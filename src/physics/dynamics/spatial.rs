@@ -139,6 +139,19 @@ impl SpatialInertia {
         Self { mass, moment: centre * mass, second }
     }
 
+    /// The matrix of it, rows and columns in the order of a free root: linear, then angular.
+    pub(super) fn matrix(&self) -> [[f64; 6]; 6] {
+        let (m, c, s) = (self.mass, self.moment, &self.second);
+        [
+            [m, 0.0, 0.0, 0.0, c.z, -c.y],
+            [0.0, m, 0.0, -c.z, 0.0, c.x],
+            [0.0, 0.0, m, c.y, -c.x, 0.0],
+            [0.0, -c.z, c.y, s.xx, s.xy, s.xz],
+            [c.z, 0.0, -c.x, s.xy, s.yy, s.yz],
+            [-c.y, c.x, 0.0, s.xz, s.yz, s.zz],
+        ]
+    }
+
     /// The momentum of a motion.
     pub(super) fn times(&self, motion: Spatial) -> Spatial {
         Spatial {
@@ -175,11 +188,4 @@ pub(super) fn rotation_by(vector: DVec3) -> DQuat {
         let v = vector * (0.5 - square / 48.0);
         DQuat::from_xyzw(v.x, v.y, v.z, 1.0 - square / 8.0)
     }
-}
-
-/// The rotation by an angle in rad about a unit axis.
-pub(super) fn rotation_about(axis: DVec3, angle: f64) -> DQuat {
-    let (sine, cosine) = libm::sincos(0.5 * angle);
-    let v = axis * sine;
-    DQuat::from_xyzw(v.x, v.y, v.z, cosine)
 }

@@ -13,8 +13,11 @@
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use super::spatial::{Spatial, SpatialInertia, rotation_about, rotation_by};
+use super::spatial::{Spatial, SpatialInertia, rotation_by};
 use crate::{model::FreeAxis, physics::Servo, signal::BodyId};
+
+/// Entries of packed rows that are worked on at once.
+pub(super) const LANES: usize = 4;
 
 /// How a link may move relative to its parent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,8 +56,10 @@ pub(super) struct Link {
     /// The joint's origin in the parent's frame and in its own.
     pub(super) anchor_in_parent: DVec3,
     pub(super) anchor: DVec3,
-    /// `parent_from_link` at coordinate zero.
+    /// `parent_from_link` at coordinate zero, and that after a turn by pi about its own axis: of a hinge,
+    /// `parent_from_link` is the one times the cosine of half its angle and the other times the sine.
     pub(super) turn: DQuat,
+    pub(super) half_turn: DQuat,
     pub(super) mass: f64,
     /// Principal moments of inertia.
     pub(super) principal: DVec3,
@@ -72,8 +77,10 @@ pub(super) struct Topology {
     pub(super) depth: Vec<usize>,
     /// Where its packed row starts.
     pub(super) row: Vec<usize>,
-    /// The ancestors, root first, itself last.
+    /// The ancestors, root first, itself last, and where the packed row of each starts. Rows are filled up to whole groups of
+    /// [`LANES`].
     pub(super) chain: Vec<u32>,
+    pub(super) rows: Vec<u32>,
     /// The last degree of freedom that moves each link, if any.
     pub(super) leaf: Vec<Option<usize>>,
     /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
@@ -117,27 +124,33 @@ impl State {
     }
 }
 
+/// What a step computes of a link on the way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LinkWork {
+    /// Its pose, and the world position of its joint's origin.
+    pub(super) position: DVec3,
+    pub(super) rotation: DQuat,
+    pub(super) matrix: DMat3,
+    pub(super) anchor: DVec3,
+    /// Where it was before it was last placed: at the end of a step, at its middle.
+    pub(super) middle: DVec3,
+    pub(super) velocity: Spatial,
+    pub(super) acceleration: Spatial,
+    pub(super) force: Spatial,
+    /// Contact forces on it about the common point, for the reactions.
+    pub(super) external: Spatial,
+    pub(super) inertia: SpatialInertia,
+    pub(super) composite: SpatialInertia,
+}
+
 /// What a step computes on the way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
     /// The common point of all spatial quantities: the root at the middle of the step.
     pub(super) origin: DVec3,
-    /// Pose of each link, and the world position of its joint's origin.
-    pub(super) position: Vec<DVec3>,
-    pub(super) rotation: Vec<DQuat>,
-    pub(super) matrix: Vec<DMat3>,
-    /// Where the links were at the middle of the step.
-    pub(super) middle: Vec<DVec3>,
-    pub(super) anchor: Vec<DVec3>,
+    pub(super) links: Vec<LinkWork>,
     /// Spatial axis of each degree of freedom.
     pub(super) axis: Vec<Spatial>,
-    pub(super) inertia: Vec<SpatialInertia>,
-    pub(super) composite: Vec<SpatialInertia>,
-    pub(super) velocity: Vec<Spatial>,
-    pub(super) acceleration: Vec<Spatial>,
-    pub(super) force: Vec<Spatial>,
-    /// Contact forces on each link about the common point, for the reactions.
-    pub(super) external: Vec<Spatial>,
     /// The mass matrix and its factor, packed rows.
     pub(super) mass: Vec<f64>,
     pub(super) factor: Vec<f64>,
@@ -170,7 +183,9 @@ pub(super) struct Work {
     pub(super) motor_work: f64,
     pub(super) substep_work: f64,
     pub(super) energy: f64,
-    /// The kinetic part of it.
+    /// The largest rate of any of its joints that turns, rad/s, and the body it moves.
+    pub(super) fastest: (f64, Option<BodyId>),
+    /// The kinetic part of the energy.
     pub(super) kinetic: f64,
     /// What the last substep started from.
     pub(super) kept: State,
@@ -188,7 +203,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Adds a link, `link.dof` excepted, and returns its number.
+    /// Adds a link, `link.dof` and `link.half_turn` excepted, and returns its number.
     pub(super) fn push(&mut self, mut link: Link) -> usize {
         let topology = &mut self.topology;
         let index = topology.links.len();
@@ -196,18 +211,28 @@ impl Tree {
         let mut parent = link.parent.and_then(|parent| topology.leaf[parent]);
         for _ in 0..link.joint.freedom() {
             let dof = topology.freedom;
-            topology.row.push(topology.chain.len());
+            let row = topology.chain.len();
+            topology.row.push(row);
             topology.depth.push(parent.map_or(0, |parent| topology.depth[parent] + 1));
             if let Some(parent) = parent {
                 let start = topology.row[parent];
                 topology.chain.extend_from_within(start..=start + topology.depth[parent]);
+                topology.rows.extend_from_within(start..=start + topology.depth[parent]);
             }
-            topology.chain.push(u32::try_from(dof).expect("fewer degrees of freedom than memory could hold"));
+            let number = |number: usize| u32::try_from(number).expect("fewer entries than memory could hold");
+            topology.chain.push(number(dof));
+            topology.rows.push(number(row));
+            let filled = topology.chain.len().next_multiple_of(LANES);
+            topology.chain.resize(filled, 0);
+            topology.rows.resize(filled, 0);
             topology.laws.push(FreeAxis::default());
             topology.freedom += 1;
             parent = Some(dof);
         }
         topology.leaf.push(parent);
+        if let LinkJoint::Revolute(axis) = link.joint {
+            link.half_turn = DQuat::from_xyzw(axis.x, axis.y, axis.z, 0.0) * link.turn;
+        }
         if let LinkJoint::Spherical(_) = link.joint {
             link.joint = LinkJoint::Spherical(topology.balls);
             topology.balls += 1;
@@ -248,16 +273,7 @@ impl Tree {
         work.substep_reactions.resize(links, Spatial::ZERO);
         work.mass.resize(entries, 0.0);
         work.factor.resize(entries, 0.0);
-        work.position.resize(links, DVec3::ZERO);
-        work.anchor.resize(links, DVec3::ZERO);
-        work.middle.resize(links, DVec3::ZERO);
-        work.rotation.resize(links, DQuat::IDENTITY);
-        work.matrix.resize(links, DMat3::IDENTITY);
-        work.inertia.resize(links, SpatialInertia::default());
-        work.composite.resize(links, SpatialInertia::default());
-        for spatial in [&mut work.velocity, &mut work.acceleration, &mut work.force, &mut work.external] {
-            spatial.resize(links, Spatial::ZERO);
-        }
+        work.links.resize(links, LinkWork::default());
     }
 
     /// True if its root floats.
@@ -312,99 +328,6 @@ impl Tree {
         let after = velocity(turned);
         state.root_rotation = turned;
         state.v[3..6].copy_from_slice(after.as_ref());
-    }
-
-    /// Forward kinematics: the pose of every link.
-    pub(super) fn place(&mut self) {
-        let (links, state, work) = (&self.topology.links, &self.state, &mut self.work);
-        for (index, link) in links.iter().enumerate() {
-            let Some(parent) = link.parent else {
-                (work.anchor[index], work.position[index]) = (state.root_position, state.root_position);
-                work.rotation[index] = state.root_rotation;
-                work.matrix[index] = DMat3::from_quat(state.root_rotation);
-                continue;
-            };
-            let (base, turn) = (&work.matrix[parent], work.rotation[parent]);
-            let mut anchor = work.position[parent] + *base * link.anchor_in_parent;
-            let mut rotation = match link.joint {
-                LinkJoint::Free | LinkJoint::Weld => turn,
-                LinkJoint::Revolute(axis) => turn * rotation_about(axis, state.q[link.dof]),
-                LinkJoint::Spherical(ball) => turn * state.balls[ball],
-                LinkJoint::Prismatic(axis) => {
-                    anchor += *base * (axis * state.q[link.dof]);
-                    turn
-                }
-            };
-            if link.turn != DQuat::IDENTITY {
-                rotation *= link.turn;
-            }
-            let matrix = DMat3::from_quat(rotation);
-            work.anchor[index] = anchor;
-            work.position[index] = anchor - matrix * link.anchor;
-            work.rotation[index] = rotation;
-            work.matrix[index] = matrix;
-        }
-    }
-
-    /// The spatial axes about the common point, at the present pose.
-    pub(super) fn set_axes(&mut self) {
-        let (links, work) = (&self.topology.links, &mut self.work);
-        work.origin = self.state.root_position;
-        for (index, link) in links.iter().enumerate() {
-            let dof = link.dof;
-            let lever = work.anchor[index] - work.origin;
-            match (link.joint, link.parent) {
-                (LinkJoint::Free, _) => {
-                    for (k, unit) in DVec3::AXES.into_iter().enumerate() {
-                        work.axis[k] = Spatial::new(DVec3::ZERO, unit);
-                        work.axis[3 + k] = Spatial::new(unit, DVec3::ZERO);
-                    }
-                }
-                (LinkJoint::Revolute(axis), Some(parent)) => {
-                    let axis = work.matrix[parent] * axis;
-                    work.axis[dof] = Spatial::new(axis, lever.cross(axis));
-                }
-                (LinkJoint::Prismatic(axis), Some(parent)) => {
-                    work.axis[dof] = Spatial::new(DVec3::ZERO, work.matrix[parent] * axis);
-                }
-                (LinkJoint::Spherical(_), Some(parent)) => {
-                    for k in 0..3 {
-                        let axis = work.matrix[parent].col(k);
-                        work.axis[dof + k] = Spatial::new(axis, lever.cross(axis));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Everything that is read of the present state.
-    pub(super) fn settle(&mut self, gravity: DVec3) {
-        self.place();
-        self.set_velocities();
-        self.set_energy(gravity);
-    }
-
-    /// The spatial velocity of every link about the root, for the velocities of the state. After [`Tree::place`].
-    pub(super) fn set_velocities(&mut self) {
-        let (links, v, work) = (&self.topology.links, &self.state.v, &mut self.work);
-        work.origin = self.state.root_position;
-        for (index, link) in links.iter().enumerate() {
-            let Some(parent) = link.parent else {
-                let free = link.joint == LinkJoint::Free;
-                work.velocity[index] = if free { Self::root_motion(v) } else { Spatial::ZERO };
-                continue;
-            };
-            let base = &work.matrix[parent];
-            let turn = |rate: DVec3| Spatial::new(rate, (work.anchor[index] - work.origin).cross(rate));
-            let relative = match link.joint {
-                LinkJoint::Revolute(axis) => turn(*base * (axis * v[link.dof])),
-                LinkJoint::Prismatic(axis) => Spatial::new(DVec3::ZERO, *base * (axis * v[link.dof])),
-                LinkJoint::Spherical(_) => turn(*base * DVec3::new(v[link.dof], v[link.dof + 1], v[link.dof + 2])),
-                LinkJoint::Free | LinkJoint::Weld => Spatial::ZERO,
-            };
-            work.velocity[index] = work.velocity[parent] + relative;
-        }
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) const CASES: &[Case] = &[
         physics: "The same cantilever welded to the wall: nothing in it can move, and its joints carry all the same.",
         source: "Statics, as before",
         tolerance: "1e-9 of the force and the moment, rounding",
-        quick: false,
+        quick: true,
         run: welded,
     },
 ];
@@ -139,8 +139,7 @@ fn reactions(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 fn welded(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let text = cantilever("fixed", "fixed");
     findings.world("The world", &text);
-    let reason = "it does not work out what joints carry where nothing can move";
-    let [force, moment, ..] = reaction_rows(1e-9).map(|row| row.if_missed_by(EngineKind::Dynamics, reason));
+    let [force, moment, ..] = reaction_rows(1e-9);
     findings.measure([force, moment], |_| {
         let [force, moment, ..] = carried(bench, &text)?;
         Ok([force, moment])

@@ -131,7 +131,7 @@ pub(super) const MOTOR: Element = element(
     "What an actuator's motor and gear are able to, on each free axis of the joint. Pushing the way the joint goes it exerts at \
      most gearRatio x efficiency x stallTorque x (1 - |rate| x gearRatio / noLoadSpeed), at the rate before the step; pushing \
      against it, gearRatio x stallTorque / efficiency. Rotor and friction belong to the joint from then on: its armature grows by \
-     gearRatio² x rotorInertia, its dry friction by gearRatio x friction. Backlash of the gear is not modelled.",
+     gearRatio² x rotorInertia, its dry friction by gearRatio x friction. A hinge with backlash is an assembly in gears.xml.",
     &[
         required("stallTorque", Positive(1e9), "N m or N", "what the motor exerts at rest"),
         required("noLoadSpeed", Positive(1e6), "rad/s or m/s", "how fast the motor turns without load"),

@@ -182,6 +182,13 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             required("file", Text, "", "path of the robot file, from this file's folder or from ../robots"),
             optional("name", Name, "", "its name in this world; without one, that in its file"),
             default("portOffset", Whole(0, 65_535), "", "0", "added to the port of every device, unless that is 0"),
+            default(
+                "combinedPort",
+                Whole(0, 65_535),
+                "",
+                "0",
+                "the port of all readings and all commands of the robot, above 1024; 0 is any free one",
+            ),
         ],
         content: Children(&[maybe("pose")]),
     },

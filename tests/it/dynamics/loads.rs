@@ -7,9 +7,9 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner::{
-    model::{Axis, FreeAxis, Inertia, JointKind, World},
-    physics::{Engine, Guard, Motor},
-    signal::{BodyId, JointId},
+    model::{Axis, FreeAxis, Inertia, JointKind, Shape, World},
+    physics::{self, Engine, Guard, Motor, Settings},
+    signal::{BodyId, JointId, Timestep},
 };
 
 use super::{G, build, on_plane, run, steps};
@@ -203,4 +203,26 @@ fn the_pins_of_a_loop_carry_its_weight() {
         assert!((force.y - wanted).abs() < 1e-6 && force.x.abs() < 1e-6, "pin {index}: {force}, {wanted}");
     }
     assert!(engine.body(BodyId::new(2)).linear_velocity.length() < 1e-9);
+}
+
+/// A shelf welded to a wall has nothing that can move, and its joint carries all the same: its own 3 kg at 0.5 m, and a cube of
+/// 5 kg that has come to rest on it at 0.8 m, awake or asleep.
+#[test]
+fn a_welded_shelf_tells_what_stands_on_it() {
+    let mut world = scene::world();
+    world.bodies.push(body("wall", 1.0, None, DVec3::ZERO));
+    world.bodies[0].fixed = true;
+    let plank = Some(Shape::Box { size: DVec3::new(1.0, 0.1, 1.0) });
+    world.bodies.push(body("shelf", 3.0, plank, DVec3::new(0.5, 0.0, 0.0)));
+    world.bodies.push(body("cube", 5.0, scene::cube(0.2), DVec3::new(0.8, 0.15, 0.0)));
+    world.joints.push(joint("weld", JointKind::Fixed, 0, 1, DVec3::ZERO));
+    for auto_disable in [false, true] {
+        let settings = Settings { auto_disable, ..scene::settings() };
+        let mut engine = physics::build(&world, Timestep::MILLISECOND, &settings).unwrap();
+        run(&mut *engine, 0.001, 5.0);
+        let load = engine.joint(JointId::new(0)).load.unwrap().reaction;
+        println!("shelf: {} N, {} N m, auto-disable {auto_disable}", load.force.y, load.torque.z);
+        assert!((load.force.y - 8.0 * G).abs() < 1e-9 && load.force.x.abs() < 1e-9);
+        assert!((load.torque.z - (3.0 * 0.5 + 5.0 * 0.8) * G).abs() < 1e-9, "{}", load.torque);
+    }
 }

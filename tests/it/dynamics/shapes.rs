@@ -80,6 +80,29 @@ fn every_shape_lands_on_every_other() {
     }
 }
 
+/// Meshes meet triangle by triangle, and terrain likewise: a cube of triangles comes to rest on either where its faces touch,
+/// and is carried with its weight.
+#[test]
+fn a_mesh_rests_on_a_mesh_and_on_terrain() {
+    let mesh = || shapes().into_iter().find(|(name, _)| *name == "mesh").map(|(_, shape)| shape);
+    let mut on_mesh = scene::world();
+    on_mesh.bodies.push(body("lower", 1.0, mesh(), DVec3::ZERO));
+    on_mesh.bodies[0].fixed = true;
+    on_mesh.bodies[0].material = scene::GRIP;
+    for (mut world, height) in [(on_mesh, 0.6), (scene::terrain(|_, _| 0.0), 0.3)] {
+        let index = world.bodies.len();
+        world.bodies.push(body("upper", 3.0, mesh(), DVec3::new(0.011, height + 0.05, 0.007)));
+        world.bodies[index].material = Material { friction: 0.9, ..Material::default() };
+        let mut engine = build(&world, 0.001);
+        (0..2000).for_each(|_| engine.step());
+        let (at, state) = (position(&*engine, index), engine.body(BodyId::new(index)));
+        println!("mesh at {at}, {:?}", engine.contacts().iter().map(|contact| contact.gap).collect::<Vec<_>>());
+        assert!((at - DVec3::new(0.011, height, 0.007)).length() < 1e-5, "{at}");
+        assert!(state.linear_velocity.length() < 1e-6 && state.angular_velocity.length() < 1e-6, "{state:?}");
+        assert!((state.force.y - 3.0 * G).abs() < 1e-6, "{}", state.force);
+    }
+}
+
 /// Every pair presses with opposite forces: what one body gets, the other gives.
 #[test]
 fn contacts_are_listed_with_both_bodies() {

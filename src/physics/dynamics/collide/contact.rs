@@ -68,7 +68,7 @@ impl Contact {
         let normal = self.impulse.dot(self.normal).max(0.0);
         let along = |k: usize| self.impulse.dot(self.tangents[k]) / self.surface.friction[k].max(1e-300);
         let (first, second) = (along(0), along(1));
-        let length = first.hypot(second);
+        let length = (first * first + second * second).sqrt();
         let scale = if length > normal { normal / length } else { 1.0 };
         if scale.is_finite() { [normal, first * scale, second * scale] } else { [normal, 0.0, 0.0] }
     }

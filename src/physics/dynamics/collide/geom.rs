@@ -56,6 +56,10 @@ pub(in crate::physics::dynamics) struct Geom {
     reach: f64,
     /// True if a ball of that radius is much more than the shape.
     long: bool,
+    /// True until its box is as small as it can be.
+    loose: bool,
+    /// True if its middle is its link's.
+    is_centred: bool,
     pub(super) centre: DVec3,
     pub(super) bounds: Bounds,
 }
@@ -74,16 +78,38 @@ impl Bounds {
         self.low.cmple(other.high).all() && other.low.cmple(self.high).all()
     }
 
+    /// Whether any of it is in the ground below a plane.
+    pub(super) fn reaches(&self, plane: &Plane) -> bool {
+        // The corner that is deepest along the normal.
+        let low = DVec3::select(plane.normal.cmpge(DVec3::ZERO), self.low, self.high);
+        plane.normal.dot(low) < plane.distance
+    }
+
     pub(super) fn with(self, other: &Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 }
 
 /// What the world stands on.
-#[derive(Default)]
 pub(in crate::physics::dynamics) struct Ground {
-    pub(in crate::physics::dynamics) plane: Option<Plane>,
-    pub(in crate::physics::dynamics) heightfield: Option<(SharedShape, Material)>,
+    pub(super) plane: Option<Plane>,
+    pub(super) heightfield: Option<(SharedShape, Material)>,
+    /// Height of the terrain's highest point, metres.
+    pub(super) top: f64,
+}
+
+impl Ground {
+    pub(in crate::physics::dynamics) fn new(plane: Option<Plane>, terrain: Option<(SharedShape, Material)>) -> Self {
+        let highest =
+            |shape: &SharedShape| shape.as_heightfield().map_or(f64::INFINITY, |field| field.root_aabb().maxs.y);
+        let top = terrain.as_ref().map_or(f64::NEG_INFINITY, |(shape, _)| highest(shape));
+        Self { plane, heightfield: terrain, top }
+    }
+
+    /// Whether a box reaches any of it.
+    pub(super) fn meets(&self, bounds: &Bounds) -> bool {
+        bounds.low.y < self.top || self.plane.as_ref().is_some_and(|plane| bounds.reaches(plane))
+    }
 }
 
 impl Geom {
@@ -98,6 +124,10 @@ impl Geom {
     ) -> Self {
         let bounds = shape.compute_local_aabb();
         let half = bounds.half_extents();
+        let reach = match outline {
+            Outline::Ball(radius) => radius,
+            _ => half.length() + bounds.center().length(),
+        };
         Self {
             side,
             body,
@@ -110,32 +140,40 @@ impl Geom {
             half,
             material,
             moves: true,
-            reach: half.length() + bounds.center().length(),
+            reach,
             long: half.max_element() > 4.0 * half.min_element(),
+            loose: false,
+            is_centred: at.0 == DVec3::ZERO,
             centre: DVec3::ZERO,
             bounds: Bounds::NOTHING,
         }
     }
 
-    /// Moves with its link; its box holds all places that it could come to in two steps.
+    /// Moves with its link; its box holds all places that it could come to in two steps. It is that of a ball around the shape
+    /// until [`Geom::tighten`] is called.
     pub(super) fn place(&mut self, tree: &Tree, h: f64) {
         let work = &tree.work;
-        let (position, matrix) = (work.position[self.side.link], &work.matrix[self.side.link]);
-        let velocity = work.velocity[self.side.link];
-        self.centre = position + *matrix * self.offset;
+        let link = &work.links[self.side.link];
+        let velocity = link.velocity;
+        self.centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
         // Sums of sizes instead of lengths are a little more than enough.
         let spin = velocity.angular.abs().element_sum() * self.reach;
         let motion = velocity.at(self.centre - work.origin).abs() + DVec3::splat(spin);
-        let around = DVec3::splat(0.5 * MARGIN) + motion * (2.0 * h);
-        let (middle, half) = if self.long {
-            let axes = *matrix * DMat3::from_quat(self.turn);
+        let around = motion * (2.0 * h) + (0.5 * MARGIN + self.reach);
+        self.bounds = Bounds { low: self.centre - around, high: self.centre + around };
+        self.loose = self.long;
+    }
+
+    /// Shrinks the box around a long shape.
+    pub(super) fn tighten(&mut self, tree: &Tree) {
+        if self.loose {
+            let axes = tree.work.links[self.side.link].matrix * DMat3::from_quat(self.turn);
             let half =
                 axes.x_axis.abs() * self.half.x + axes.y_axis.abs() * self.half.y + axes.z_axis.abs() * self.half.z;
-            (self.centre + axes * self.middle, half)
-        } else {
-            (self.centre, DVec3::splat(self.reach))
-        };
-        self.bounds = Bounds { low: middle - half - around, high: middle + half + around };
+            let (shift, less) = (axes * self.middle, DVec3::splat(self.reach) - half);
+            self.bounds = Bounds { low: self.bounds.low + shift + less, high: self.bounds.high + shift - less };
+            self.loose = false;
+        }
     }
 
     /// The largest speed of any of its points, or more.
@@ -145,17 +183,17 @@ impl Geom {
 
     /// How far from its centre its points are, at most, times its angular speed.
     pub(super) fn spin(&self, tree: &Tree) -> f64 {
-        tree.work.velocity[self.side.link].angular.length() * self.reach
+        tree.work.links[self.side.link].velocity.angular.length() * self.reach
     }
 
     /// The velocity of its centre.
     pub(super) fn velocity(&self, tree: &Tree) -> DVec3 {
-        tree.work.velocity[self.side.link].at(self.centre - tree.work.origin)
+        tree.work.links[self.side.link].velocity.at(self.centre - tree.work.origin)
     }
 
     /// The shape where it is now.
     pub(super) fn placed(&self, tree: &Tree) -> Placed<'_> {
-        let rotation = tree.work.rotation[self.side.link] * self.turn;
+        let rotation = tree.work.links[self.side.link].rotation * self.turn;
         Placed { outline: &self.outline, shape: &self.shape, centre: self.centre, rotation }
     }
 

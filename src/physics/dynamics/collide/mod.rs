@@ -130,24 +130,26 @@ impl Collider {
     }
 
     fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
+        if !self.ground.meets(&self.geoms[index].bounds) {
+            return;
+        }
+        let tree = &trees[self.geoms[index].side.tree];
+        self.geoms[index].tighten(tree);
         let geom = &self.geoms[index];
-        let (bounds, tree) = (geom.bounds, &trees[geom.side.tree]);
+        let bounds = geom.bounds;
         // The ground comes before all pairs.
         let key = |ground: u64| ((index as u64) << 1) | ground;
-        if let Some(plane) = self.ground.plane {
-            // The corner of the box that is deepest along the normal.
-            let low = DVec3::select(plane.normal.cmpge(DVec3::ZERO), bounds.low, bounds.high);
-            if plane.normal.dot(low) < plane.distance {
-                let ahead = MARGIN + 2.0 * h * geom.speed(tree);
-                self.hits.clear();
-                narrow::on_plane(plane.normal, plane.distance, &geom.placed(tree), ahead, &mut self.hits);
-                self.add(None, index, &plane.material, trees, key(0));
-            }
+        if let Some(plane) = self.ground.plane
+            && bounds.reaches(&plane)
+        {
+            let ahead = MARGIN + 2.0 * h * geom.speed(tree);
+            self.hits.clear();
+            narrow::on_plane(plane.normal, plane.distance, &geom.placed(tree), ahead, &mut self.hits);
+            self.add(None, index, &plane.material, trees, key(0));
         }
         if let Some((field, material)) = &self.ground.heightfield {
             let geom = &self.geoms[index];
-            let top = field.as_heightfield().map_or(f64::INFINITY, |field| field.root_aabb().maxs.y);
-            if bounds.low.y < top {
+            if bounds.low.y < self.ground.top {
                 let ahead = MARGIN + 2.0 * h * geom.speed(tree);
                 let material = *material;
                 self.hits.clear();
@@ -193,7 +195,7 @@ impl Collider {
         narrow::reduce(&mut self.hits);
         let half = |geom: &'_ Geom| {
             let work = &trees[geom.side.tree].work;
-            (work.rotation[geom.side.link] * geom.frame, geom.rolling_radius())
+            (work.links[geom.side.link].rotation * geom.frame, geom.rolling_radius())
         };
         let (geom, other) = (&self.geoms[b], a.map(|a| &self.geoms[a]));
         let (rotation, radius) = other.map_or((DQuat::IDENTITY, None), half);
@@ -214,31 +216,37 @@ impl Collider {
         let boxes = &self.boxes;
         self.order.sort_by(|&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
         let mut found = Vec::new();
-        for (place, &first) in self.order.iter().enumerate() {
+        let order = std::mem::take(&mut self.order);
+        for (place, &first) in order.iter().enumerate() {
             let awake = trees[first].is_awake();
             if self.self_colliding[first] && awake {
-                self.pairs_of(first, first, &mut found);
+                self.pairs_of(first, first, trees, &mut found);
             }
-            for &second in &self.order[place + 1..] {
+            for &second in &order[place + 1..] {
                 if self.boxes[second].low.x > self.boxes[first].high.x {
                     break;
                 }
                 if (awake || trees[second].is_awake()) && self.boxes[first].meets(&self.boxes[second]) {
-                    self.pairs_of(first.min(second), first.max(second), &mut found);
+                    self.pairs_of(first.min(second), first.max(second), trees, &mut found);
                 }
             }
         }
+        self.order = order;
         found.sort_unstable();
         found
     }
 
-    fn pairs_of(&self, first: usize, second: usize, found: &mut Vec<(usize, usize)>) {
+    fn pairs_of(&mut self, first: usize, second: usize, trees: &[Tree], found: &mut Vec<(usize, usize)>) {
         for a in self.starts[first]..self.starts[first + 1] {
             let from = if first == second { a + 1 } else { self.starts[second] };
             for b in from..self.starts[second + 1] {
                 let (one, two) = (&self.geoms[a], &self.geoms[b]);
                 if (one.moves || two.moves) && one.bounds.meets(&two.bounds) && self.may_meet(one.body, two.body) {
-                    found.push((a, b));
+                    self.geoms[a].tighten(&trees[first]);
+                    self.geoms[b].tighten(&trees[second]);
+                    if self.geoms[a].bounds.meets(&self.geoms[b].bounds) {
+                        found.push((a, b));
+                    }
                 }
             }
         }

@@ -3,7 +3,10 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use rapier3d_f64::parry::{
-    query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, ShapeCastOptions, cast_shapes},
+    query::{
+        ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, ShapeCastOptions, cast_shapes,
+        details::contact_manifolds_heightfield_composite_shape,
+    },
     shape::SharedShape,
 };
 
@@ -110,9 +113,26 @@ pub(super) fn on_heightfield(
     manifolds: &mut Manifolds,
     hits: &mut Vec<Hit>,
 ) {
-    match (body.outline, field.as_heightfield()) {
-        (Outline::Ball(radius), Some(field)) => {
+    match (body.outline, field.as_heightfield(), body.shape.as_trimesh()) {
+        (Outline::Ball(radius), Some(field), _) => {
             triangles::ball_on_heightfield(field, body.centre, *radius, ahead, hits)
+        }
+        (_, Some(terrain), Some(mesh)) => {
+            let (relative, manifolds) = (pose(body), &mut manifolds.0);
+            manifolds.clear();
+            // Parry's own choice takes a mesh on terrain for a mesh on a single shape and finds nothing.
+            contact_manifolds_heightfield_composite_shape(
+                &DefaultQueryDispatcher,
+                &relative,
+                &relative.inverse(),
+                terrain,
+                mesh,
+                ahead,
+                manifolds,
+                &mut None,
+                false,
+            );
+            take(manifolds, &ground(field), ahead, hits);
         }
         _ => by_parry(&ground(field), body, ahead, manifolds, hits),
     }
@@ -161,13 +181,19 @@ fn by_parry(a: &Placed, b: &Placed, ahead: f64, manifolds: &mut Manifolds, hits:
     manifolds.clear();
     let mut workspace = None;
     let relative = first.inverse() * second;
-    // Parry knows all pairs of the format's shapes except two meshes, which have no inside.
+    // Parry knows all pairs of the format's shapes; two meshes meet triangle by triangle.
     if DefaultQueryDispatcher
         .contact_manifolds(&relative, &*a.shape.0, &*b.shape.0, ahead, manifolds, &mut workspace)
         .is_err()
     {
         return;
     }
+    take(manifolds, a, ahead, hits);
+}
+
+/// The points of parry's manifolds of `a` with another shape.
+fn take(manifolds: &[ContactManifold<(), ()>], a: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
+    let first = pose(a);
     for manifold in manifolds.iter().filter(|manifold| !manifold.points.is_empty()) {
         let normal = a.rotation * manifold.local_n1;
         for point in manifold.points.iter().filter(|point| point.dist < ahead) {

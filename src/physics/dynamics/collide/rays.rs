@@ -28,12 +28,12 @@ impl Collider {
         }
         for geom in self.geoms.iter().filter(|geom| ray.ignore != Some(geom.body)) {
             let work = &trees[geom.side.tree].work;
-            let centre = work.position[geom.side.link] + work.matrix[geom.side.link] * geom.offset;
-            let middle = centre + (work.rotation[geom.side.link] * geom.turn) * geom.middle;
+            let centre = work.links[geom.side.link].position + work.links[geom.side.link].matrix * geom.offset;
+            let middle = centre + (work.links[geom.side.link].rotation * geom.turn) * geom.middle;
             if misses(ray, middle, geom.half.length()) {
                 continue;
             }
-            let pose = Pose { translation: centre, rotation: work.rotation[geom.side.link] * geom.turn };
+            let pose = Pose { translation: centre, rotation: work.links[geom.side.link].rotation * geom.turn };
             see(geom.shape.cast_ray(&shape::pose(&pose), &line, ray.range, true));
         }
         nearest

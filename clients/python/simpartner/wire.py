@@ -1,0 +1,200 @@
+"""Lines over TCP, with deadlines. It knows the shape of messages, nothing of what they mean. Start at `Line`."""
+
+from __future__ import annotations
+
+import math
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from .errors import (
+    ConnectionLostError,
+    NoAnswerError,
+    TokenError,
+    UnknownVerbError,
+    WireError,
+    read_refusal,
+)
+
+MAX_LINE: Final = 1 << 20
+"""The longest line that is read, in bytes: far above a scanner's reading, and a bound on what a stranger can make us store."""
+
+_PAIR: Final = re.compile(r"(?:^| )([A-Za-z_][A-Za-z0-9_]*)=")
+
+
+class Connection:
+    """A connection to one port. It is for one thread at a time."""
+
+    def __init__(self, host: str, port: int, who: str, token: str | None, timeout: float | None) -> None:
+        self.who = f"{who} at {host}:{port}"
+        self._waiting = bytearray()
+        try:
+            self._socket = socket.create_connection((host, port), timeout)
+        except TimeoutError as error:
+            raise NoAnswerError(f"{self.who} did not take the connection within {timeout} s") from error
+        except OSError as error:
+            raise ConnectionLostError(f"cannot connect to {self.who}: {error}") from error
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if token is not None:
+            self.tell(f"TOKEN {token}")
+
+    def tell(self, text: str) -> None:
+        """Sends a line."""
+        if "\n" in text:
+            raise ValueError("a message is one line")
+        try:
+            self._socket.sendall(text.encode() + b"\n")
+        except OSError as error:
+            raise ConnectionLostError(f"{self.who} has closed the connection: {error}") from error
+
+    def hear(self, timeout: float | None) -> str:
+        """The next line. A frame whose text holds line ends counts as one line."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        searched = 0
+        while True:
+            end = self._waiting.find(b"\n", searched)
+            framed = self._waiting.startswith(b"<")
+            if end >= 0 and (not framed or self._waiting[:end].rstrip().endswith(b">")):
+                line = bytes(self._waiting[:end])
+                del self._waiting[: end + 1]
+                return line.decode(errors="replace").strip("\r\n")
+            searched = end + 1 if end >= 0 else len(self._waiting)
+            if end < 0:
+                self._receive(deadline, timeout)
+
+    def _receive(self, deadline: float | None, timeout: float | None) -> None:
+        left = None if deadline is None else deadline - time.monotonic()
+        try:
+            if left is not None and left <= 0:
+                raise TimeoutError
+            self._socket.settimeout(left)
+            piece = self._socket.recv(65536)
+        except TimeoutError as error:
+            raise NoAnswerError(f"{self.who} said nothing for {timeout} s") from error
+        except OSError as error:
+            raise ConnectionLostError(f"{self.who} has closed the connection: {error}") from error
+        if not piece:
+            raise ConnectionLostError(f"{self.who} has closed the connection")
+        self._waiting += piece
+        if len(self._waiting) > MAX_LINE:
+            raise WireError(f"{self.who} sends a line of more than {MAX_LINE} bytes")
+
+    def close(self) -> None:
+        """Closes it; once is enough and twice does no harm. A thread that waits for a line is woken."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # The other end was quicker.
+        self._socket.close()
+
+
+class Line:
+    """A port that is asked, one request after the other, by any number of threads.
+
+    It connects at the first request. After a failure the connection is dropped, since an answer may still be under way, and
+    the next request opens another. No request is ever sent twice.
+    """
+
+    def __init__(self, host: str, port: int, who: str, token: str | None, timeout: float | None) -> None:
+        self.host, self.port, self.who, self.token = host, port, who, token
+        self.timeout = timeout
+        self.lock = threading.RLock()
+        self._connection: Connection | None = None
+        self._closed = False
+
+    def ask(self, text: str, timeout: float | None) -> str:
+        """Sends a line and returns its answer; a refusal is raised."""
+        return self.ask_lines(text, timeout, lambda _: True)[-1]
+
+    def ask_lines(self, text: str, timeout: float | None, is_last: Callable[[str], bool]) -> list[str]:
+        """Sends a line and returns the lines of its answer up to the last one; a refusal is raised."""
+        with self.lock:
+            connection = self._open()
+            try:
+                connection.tell(text)
+                lines = [connection.hear(timeout)]
+                while (refusal := read_refusal(lines[-1], text, self.who)) is None and not is_last(lines[-1]):
+                    lines.append(connection.hear(timeout))
+            except BaseException as error:
+                # Also Ctrl-C leaves an answer under way. A text that was never sent does not.
+                if not isinstance(error, ValueError):
+                    self._drop()
+                raise
+            if refusal is not None:
+                raise refusal
+            return lines
+
+    def open(self) -> Connection:
+        """A fresh connection, greeted, for whoever wants one of their own."""
+        connection = Connection(self.host, self.port, self.who, self.token, self.timeout)
+        try:
+            self.greet(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def greet(self, connection: Connection) -> None:
+        """Takes what the server says first. The control port says nothing, but is asked whether it took the token."""
+        if self.token is None:
+            return
+        connection.tell("STATE")
+        refusal = read_refusal(connection.hear(self.timeout), "TOKEN ...", self.who)
+        if isinstance(refusal, UnknownVerbError):
+            raise UnknownVerbError(refusal.code, "the server wants no token; leave it out", "TOKEN ...", self.who)
+        if refusal is not None:
+            raise refusal
+
+    def close(self) -> None:
+        """Closes the connection for good, without waiting for a request that another thread has under way."""
+        self._closed = True
+        self._drop()
+
+    def _open(self) -> Connection:
+        if self._closed:
+            raise ConnectionLostError(f"the connection to {self.who} was closed here")
+        if self._connection is None:
+            self._connection = self.open()
+        return self._connection
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+class DeviceLine(Line):
+    """A device's port, which speaks first."""
+
+    def greet(self, connection: Connection) -> None:
+        """Hears the greeting. A device that is off greets with its refusal and still understands some requests."""
+        refusal = read_refusal(connection.hear(self.timeout), "", self.who)
+        if isinstance(refusal, TokenError) or (refusal is not None and refusal.code == 6):
+            raise refusal
+
+
+def read_pairs(text: str) -> dict[str, str]:
+    """`key=value key=value` as a mapping. Values may hold blanks, keys may not."""
+    places = list(_PAIR.finditer(text))
+    ends = [*(place.start() for place in places), len(text)][1:]
+    return {place[1]: text[place.end() : end].strip() for place, end in zip(places, ends, strict=False)}
+
+
+def read_numbers(text: str) -> tuple[float, ...]:
+    """Numbers with commas between them; none in an empty text."""
+    try:
+        return tuple(float(part) for part in text.split(",")) if text.strip() else ()
+    except ValueError as error:
+        raise WireError(f"expected numbers, got '{text[:80]}'") from error
+
+
+def write_numbers(values: Iterable[float]) -> str:
+    """Numbers with commas between them, each in digits that read back as the same number."""
+    numbers = [float(value) for value in values]
+    for place, number in enumerate(numbers, 1):
+        if not math.isfinite(number):
+            raise ValueError(f"number {place}: expected a finite one, got {number}")
+    return ",".join(map(repr, numbers))

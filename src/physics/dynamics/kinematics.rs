@@ -1,0 +1,138 @@
+//! Where the links of a tree are and how they move: forward kinematics, root outwards.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+
+use super::{
+    spatial::Spatial,
+    tree::{Link, LinkJoint, LinkWork, State, Tree},
+};
+
+impl LinkJoint {
+    /// How fast it turns at the rates `v`, of which its own come first, rad/s.
+    #[inline(always)]
+    fn turning_rate(self, v: &[f64]) -> f64 {
+        match self {
+            Self::Revolute(_) => v[0].abs(),
+            Self::Spherical(_) => (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt(),
+            Self::Free | Self::Weld | Self::Prismatic(_) => 0.0,
+        }
+    }
+}
+
+impl LinkWork {
+    /// The pose, from that of the parent.
+    #[inline(always)]
+    pub(super) fn place(&mut self, link: &Link, parent: Option<&Self>, state: &State) {
+        let Some(parent) = parent else {
+            (self.anchor, self.position) = (state.root_position, state.root_position);
+            self.rotation = state.root_rotation;
+            self.matrix = DMat3::from_quat(state.root_rotation);
+            return;
+        };
+        let mut anchor = parent.position + parent.matrix * link.anchor_in_parent;
+        let relative = match link.joint {
+            LinkJoint::Free | LinkJoint::Weld => link.turn,
+            LinkJoint::Revolute(_) => {
+                let (sine, cosine) = libm::sincos(0.5 * state.q[link.dof]);
+                link.turn * cosine + link.half_turn * sine
+            }
+            LinkJoint::Spherical(ball) => state.balls[ball] * link.turn,
+            LinkJoint::Prismatic(axis) => {
+                anchor += parent.matrix * (axis * state.q[link.dof]);
+                link.turn
+            }
+        };
+        let rotation: DQuat = parent.rotation * relative;
+        let matrix = DMat3::from_quat(rotation);
+        self.anchor = anchor;
+        self.position = anchor - matrix * link.anchor;
+        self.rotation = rotation;
+        self.matrix = matrix;
+    }
+
+    /// The spatial axes of its joint about `origin`, at the present pose.
+    #[inline(always)]
+    pub(super) fn set_axes(&self, link: &Link, parent: Option<&Self>, origin: DVec3, axes: &mut [Spatial]) {
+        let (dof, lever) = (link.dof, self.anchor - origin);
+        match (link.joint, parent) {
+            (LinkJoint::Free, _) => {
+                for (k, unit) in DVec3::AXES.into_iter().enumerate() {
+                    axes[k] = Spatial::new(DVec3::ZERO, unit);
+                    axes[3 + k] = Spatial::new(unit, DVec3::ZERO);
+                }
+            }
+            (LinkJoint::Revolute(axis), Some(parent)) => {
+                let axis = parent.matrix * axis;
+                axes[dof] = Spatial::new(axis, lever.cross(axis));
+            }
+            (LinkJoint::Prismatic(axis), Some(parent)) => {
+                axes[dof] = Spatial::new(DVec3::ZERO, parent.matrix * axis);
+            }
+            (LinkJoint::Spherical(_), Some(parent)) => {
+                for k in 0..3 {
+                    let axis = parent.matrix.col(k);
+                    axes[dof + k] = Spatial::new(axis, lever.cross(axis));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The spatial velocity about `origin`, for the rates `v`.
+    #[inline(always)]
+    fn set_velocity(&mut self, link: &Link, parent: Option<&Self>, origin: DVec3, v: &[f64]) {
+        let Some(parent) = parent else {
+            let free = link.joint == LinkJoint::Free;
+            self.velocity = if free { Tree::root_motion(v) } else { Spatial::ZERO };
+            return;
+        };
+        let turn = |rate: DVec3| {
+            let rate = parent.matrix * rate;
+            Spatial::new(rate, (self.anchor - origin).cross(rate))
+        };
+        self.velocity = match link.joint {
+            LinkJoint::Revolute(axis) => parent.velocity + turn(axis * v[link.dof]),
+            LinkJoint::Prismatic(axis) => {
+                parent.velocity + Spatial::new(DVec3::ZERO, parent.matrix * (axis * v[link.dof]))
+            }
+            LinkJoint::Spherical(_) => {
+                parent.velocity + turn(DVec3::new(v[link.dof], v[link.dof + 1], v[link.dof + 2]))
+            }
+            LinkJoint::Free | LinkJoint::Weld => parent.velocity,
+        };
+    }
+}
+
+impl Tree {
+    /// Everything that is read of the present state: poses, velocities about the root, kinetic and whole energy, J.
+    pub(super) fn settle(&mut self, gravity: DVec3) {
+        let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
+        let origin = state.root_position;
+        work.origin = origin;
+        let (mut kinetic, mut weight) = (0.0, DVec3::ZERO);
+        let (links, mut fastest) = (&mut work.links[..], (0.0, None));
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            own.middle = own.position;
+            own.place(link, parent, state);
+            own.set_velocity(link, parent, origin, &state.v);
+            let spin = own.matrix.transpose() * own.velocity.angular;
+            let speed = own.velocity.at(own.position - origin);
+            kinetic += link.mass * speed.length_squared() + (link.principal * spin).dot(spin);
+            weight += own.position * link.mass;
+            let rate = link.joint.turning_rate(&state.v[link.dof..]);
+            if rate > fastest.0 {
+                fastest = (rate, link.body);
+            }
+        }
+        work.fastest = fastest;
+        let mut stored = 0.0;
+        for (dof, law) in topology.laws.iter().enumerate() {
+            let stretch = law.spring_position - state.q[dof];
+            kinetic += law.armature * state.v[dof] * state.v[dof];
+            stored += law.stiffness * stretch * stretch;
+        }
+        (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * (kinetic + stored) - gravity.dot(weight));
+    }
+}

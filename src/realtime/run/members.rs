@@ -1,0 +1,117 @@
+//! The loop's side of lockstep: whom it waits for, what it takes for an answer, and what it does without one.
+
+use std::time::Duration;
+
+use super::{LOOK_AT_LOG, Loop};
+use crate::{
+    realtime::{
+        handle::{ControlError, Mode},
+        lockstep::{Barrier, OnTimeout, Place},
+        os,
+        report::Outcome,
+    },
+    signal::{Action, ClientId, Command, EventKind, Member, StepIndex},
+};
+
+impl Loop {
+    /// Whether members of the lockstep have yet to answer for the present step.
+    pub(super) fn holds(&self) -> bool {
+        self.barrier.as_ref().is_some_and(Barrier::holds)
+    }
+
+    /// Waits for an answer, and acts on it if none comes in time.
+    pub(super) fn wait_for_members(&mut self) {
+        let Some(barrier) = &self.barrier else { return };
+        match barrier.remaining(self.settings.lockstep.timeout, os::now_ns()) {
+            Some(Duration::ZERO) => self.miss_members(),
+            remaining => self.wait_for_request(remaining.map_or(LOOK_AT_LOG, |time| time.min(LOOK_AT_LOG))),
+        }
+    }
+
+    fn miss_members(&mut self) {
+        let Some(barrier) = &mut self.barrier else { return };
+        let missing = barrier.give_up();
+        let (step, timeout_s) = (self.simulation.step_index(), self.settings.lockstep.timeout.as_secs_f64());
+        let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
+        let why = format!("no answer for step {step} in {timeout_s} s from {}", names.join(", "));
+        // The event waits for the next step, which may never be made.
+        tracing::warn!("lockstep: {why}");
+        for (name, client) in &missing {
+            let text = format!("no answer for step {step} in {timeout_s} s ({client})");
+            self.note_of(EventKind::LockstepTimeout, name, text, Some(timeout_s));
+        }
+        match self.settings.lockstep.on_timeout {
+            OnTimeout::Hold => {}
+            OnTimeout::Pause => self.pause(Err(ControlError::WrongState(why))),
+            OnTimeout::Fail => self.outcome = Some(Outcome::LockstepTimeout(why)),
+        }
+    }
+
+    /// Hands a command to the simulation. If it drives an actuator in the next step, a member has answered with it.
+    pub(super) fn submit(&mut self, command: Command) {
+        let next = self.simulation.step_index().after(1);
+        if let Some(barrier) = &mut self.barrier
+            && matches!(command.action, Action::Drive(_))
+            && command.at.is_none_or(|at| at == next)
+        {
+            barrier.answer(command.client);
+        }
+        self.simulation.submit(command);
+    }
+
+    pub(super) fn ask_members(&mut self) {
+        if let Some(barrier) = &mut self.barrier {
+            let simulation = &self.simulation;
+            barrier.ask(os::now_ns(), |member| match member {
+                Member::Device(device) => simulation.is_off(device),
+                Member::Robot(_) => false,
+            });
+        }
+    }
+
+    pub(super) fn begin_lockstep(&mut self, members: Vec<Member>) {
+        self.barrier = Some(Barrier::begin(&self.roll, &members, self.simulation.layout()));
+        self.settings.mode = Mode::Lockstep;
+    }
+
+    /// A client takes a seat.
+    pub(super) fn join(&mut self, place: Place, client: ClientId) {
+        let name = self.barrier.as_mut().and_then(|barrier| barrier.join(place, client, os::now_ns()));
+        if let Some(name) = name.map(str::to_owned) {
+            self.note_of(EventKind::Lockstep, &name, format!("client {} has joined", client.0), None);
+        }
+    }
+
+    /// A client leaves its seat. It is still waited for, or for another one in its place.
+    pub(super) fn leave(&mut self, place: Place, client: ClientId) {
+        let name = self.barrier.as_mut().and_then(|barrier| barrier.leave(place, client));
+        if let Some(name) = name.map(str::to_owned) {
+            self.note_of(EventKind::Lockstep, &name, format!("client {} has left", client.0), None);
+        }
+    }
+
+    /// A member has seen a step. Only the present one is waited for.
+    pub(super) fn take_answer(&mut self, client: ClientId, step: StepIndex, epoch: u32) {
+        let present = (self.simulation.step_index(), self.simulation.epoch());
+        if let Some(barrier) = self.barrier.as_mut().filter(|_| (step, epoch) == present) {
+            barrier.answer(client);
+        }
+    }
+
+    pub(super) fn request_mode(&mut self, mode: Mode, members: Vec<Member>) -> Result<(), ControlError> {
+        match (mode, members.is_empty()) {
+            (Mode::Lockstep, true) => {
+                let why = "lockstep has no members; name some, as in MODE lockstep robot/device";
+                return Err(ControlError::WrongState(why.into()));
+            }
+            (Mode::Lockstep, false) => self.begin_lockstep(members),
+            (Mode::RealTime | Mode::Fast, _) => {
+                self.roll.begin(&[]);
+                self.barrier = None;
+                self.settings.mode = mode;
+            }
+        }
+        self.re_anchor();
+        Ok(())
+    }
+}

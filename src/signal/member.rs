@@ -1,0 +1,42 @@
+//! Who may hold the clock in lockstep: a device's port, or the combined port of a robot.
+
+use super::{ClientId, DeviceId, Port, RobotId, StepIndex};
+
+/// A robot as one thing to talk to: all readings of its sensors, all commands of its actuators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RobotInfo {
+    /// Name, unique in its world.
+    pub name: String,
+    /// Its combined port, as asked for in the world.
+    pub port: Port,
+    /// `file:line` of its element, for messages.
+    pub source: String,
+    /// Its sensors that read numbers, in the order of their ids.
+    pub sensors: Vec<DeviceId>,
+    /// Its actuators, in the order of their ids.
+    pub actuators: Vec<DeviceId>,
+}
+
+/// A port whose client the clock waits for in lockstep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Member {
+    /// That of a sensor or an actuator.
+    Device(DeviceId),
+    /// The combined port of a robot.
+    Robot(RobotId),
+}
+
+/// `ACK`, as a client of a member's port has sent it: it joins the lockstep, or has seen a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// The port it came through.
+    pub member: Member,
+    /// From whom.
+    pub client: ClientId,
+    /// The step that it names.
+    pub step: Option<StepIndex>,
+    /// The newest step that this client can have seen.
+    pub present: StepIndex,
+    /// How often the world had been reset then.
+    pub epoch: u32,
+}

@@ -1,0 +1,77 @@
+//! The example controllers drive WorkPartner through the maze, unattended: to the goal, and twice to the same bits.
+
+use std::process::{Command, Stdio};
+
+use simpartner::{
+    realtime::{Mode, Settings},
+    signal::{BodyId, Port},
+    xml,
+};
+
+use crate::server::{Rig, settings};
+
+/// Where the last waypoint of both examples is, x and z in metres, and how near they have to come.
+const GOAL: [f64; 2] = [3.4, -3.0];
+const NEAR: f64 = 0.6;
+
+/// Lets a controller drive and returns the state's hash and the number of steps.
+fn drive(controller: impl Fn(&Rig) -> Command) -> (String, u64) {
+    let mut world = xml::read_world("worlds/maze.xml".as_ref()).unwrap();
+    world.devices.iter_mut().for_each(|device| device.port = Port::ANY);
+    let front = world.bodies.iter().position(|body| body.name == "FrontChassis").map(BodyId::new).unwrap();
+    let rig = Rig::with(world, settings(), Settings { mode: Mode::Fast, start_paused: true, ..Settings::default() });
+    let output = controller(&rig).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{said}");
+    let layout = rig.layout();
+    let (report, log) = rig.end();
+    let last = log.last().unwrap();
+    let pose = &last.values[layout.pose(front)];
+    let distance = f64::hypot(pose[0] - GOAL[0], pose[2] - GOAL[1]);
+    assert!(distance < NEAR, "{distance} m from the goal: {said}");
+    // It has climbed no wall: the chassis is as high as at the start.
+    assert!((pose[1] - 0.5885).abs() < 0.01, "{pose:?}");
+    (report.state_hash, report.step.0)
+}
+
+/// Whether a program can be run here; a test without it says so.
+fn is_here(program: &str) -> bool {
+    let here = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !here {
+        eprintln!("skipped: {program} is not installed");
+    }
+    here
+}
+
+#[test]
+fn a_controller_in_python_finds_its_way_twice_alike() {
+    if !is_here("python3") {
+        return;
+    }
+    let follow = |rig: &Rig| {
+        let mut command = Command::new("python3");
+        command.args(["-B", "clients/examples/follow.py", &rig.control.to_string()]);
+        command
+    };
+    assert_eq!(drive(follow), drive(follow));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_controller_in_c_finds_its_way_twice_alike() {
+    if !is_here("cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("follow");
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).args(["clients/examples/follow.c", "-lm"]);
+    let output = cc.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let follow = |rig: &Rig| {
+        let mut command = Command::new(&program);
+        command.args([rig.control.ip().to_string(), rig.control.port().to_string()]);
+        command
+    };
+    assert_eq!(drive(follow), drive(follow));
+}
