@@ -1,6 +1,6 @@
 //! Pads that are plugged in, by way of gilrs.
 
-use std::{path::Path, time::Duration};
+use std::{env, path::Path, time::Duration};
 
 use anyhow::{Result, anyhow, bail};
 use gilrs::{Error, EventType, Filter, GamepadId, Gilrs, GilrsBuilder, MappingSource, ev::filter::axis_dpad_to_button};
@@ -20,16 +20,21 @@ impl RealPad {
     /// # Errors
     /// When this system has no pads, or there is none and none is waited for; the message says what to do.
     pub fn open(wait: bool) -> Result<Self> {
+        if cfg!(target_os = "linux") && !Path::new("/dev/input").exists() {
+            bail!("this system has no input devices: there is no /dev/input, as in many containers\n{HELP}");
+        }
         let built = GilrsBuilder::new().with_default_filters(false).set_update_state(false).build();
         let gilrs = built.map_err(|error| match error {
             Error::NotImplemented(_) => anyhow!("there is no way to reach gamepads on this system\n{HELP}"),
             error => anyhow!("cannot reach this system's input devices: {error}\n{HELP}"),
         })?;
-        if cfg!(target_os = "linux") && !Path::new("/dev/input").exists() {
-            bail!("this system has no input devices: there is no /dev/input, as in many containers\n{HELP}");
-        }
         if gilrs.gamepads().next().is_none() && !wait {
-            bail!("no gamepad is connected\nhelp: plug one in, or wait for it with --wait\n{HELP}");
+            let looks_by_udev = cfg!(target_os = "linux") && env::var_os("GILRS_DISABLE_UDEV").is_none();
+            let udev = match looks_by_udev && !Path::new("/run/udev/control").exists() {
+                true => "\nhelp: no udev runs here to tell of pads; GILRS_DISABLE_UDEV=1 looks without it",
+                false => "",
+            };
+            bail!("no gamepad is connected\nhelp: plug one in, or wait for it with --wait{udev}\n{HELP}");
         }
         Ok(Self { gilrs, pad: None })
     }

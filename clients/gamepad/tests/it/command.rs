@@ -39,6 +39,28 @@ fn a_script_drives_without_a_pad_and_is_recorded() {
     rig.end();
 }
 
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_the_robot_and_ends_the_recording() {
+    use crate::{values, wait_for};
+    use std::process::Stdio;
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(file("script"), "0.1 axis LeftStickY 1\n1000 end\n").unwrap();
+    let rig = Rig::start("flat.xml", 1.0);
+    let (script, record) = (file("script"), file("drive.xml"));
+    let mut client = Command::new(env!("CARGO_BIN_EXE_simpartner-gamepad"));
+    let client = client.args(["--server", &rig.control, "--script", &script, "--record", &record]);
+    let mut client = client.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for(&rig, "it drives", |record| values(&rig, record, "WheelMotor1")[5] == 4.0);
+    assert!(Command::new("kill").args(["-INT", &client.id().to_string()]).status().unwrap().success());
+    assert!(client.wait().unwrap().success());
+    assert_eq!(values(&rig, &rig.latest(), "WheelMotor1")[5], 0.0);
+    assert_eq!(xml::read_sequence(Path::new(&record)).unwrap().unrolled_len(), 8 + 3);
+    rig.end();
+}
+
 #[test]
 fn a_server_that_is_not_there_is_told_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
