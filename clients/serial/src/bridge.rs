@@ -1,0 +1,182 @@
+//! The bridge: lines from the robot to the controller, lines from the controller to the robot, for as long as it is wanted.
+//!
+//! Either side may go away and come back; what the other says meanwhile is lost. Nothing is kept: a command that is late steers
+//! wrong.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt, split},
+    net::TcpStream,
+    sync::mpsc::Receiver,
+    time::{sleep, timeout},
+};
+use tokio_serial::{ClearBuffer, SerialPort};
+
+use crate::{
+    line::{Lines, Serial, Wire},
+    server::{Failure, Robot},
+    times::{Summary, Times},
+};
+
+/// The first pause before another try; each is twice as long as the one before, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long a line may take to be written. A controller that reads nothing is not waited for.
+const WRITING: Duration = Duration::from_secs(2);
+
+/// What a running bridge is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Tell the times so far.
+    Times,
+    /// End.
+    Stop,
+}
+
+/// What a running bridge tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// The serial line is open; of a pseudo-terminal this is what the controller opens.
+    Serial(Option<String>),
+    /// The robot is connected.
+    Robot,
+    /// A side is not there, and why. Another try follows.
+    Away(String),
+    /// The times so far.
+    Times(Summary),
+}
+
+/// Why a connection ended.
+enum End {
+    Serial(String),
+    Robot(String),
+    Stopped,
+}
+
+/// Runs a bridge until it is told to stop, or nobody is left to tell it so. Returns its times.
+///
+/// # Errors
+/// When the serial line cannot be opened at the start, or the server refuses us or has no such robot.
+pub async fn run(wire: &Wire, robot: &Robot, orders: Receiver<Order>, tell: impl FnMut(News)) -> Result<Summary> {
+    let mut bridge = Bridge { orders, tell, times: Times::default() };
+    let mut serial = Some(bridge.open(wire)?);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let end = match serial.as_mut() {
+            Some(line) => match bridge.unless_stopped(robot.connect()).await {
+                None => End::Stopped,
+                Some(Ok(stream)) => {
+                    pause = FIRST_PAUSE;
+                    bridge.pump(line, stream).await
+                }
+                Some(Err(Failure::Away(why))) => End::Robot(format!("{why:#}")),
+                Some(Err(Failure::Hopeless(why))) => return Err(why),
+            },
+            None => match bridge.open(wire) {
+                Ok(line) => {
+                    serial = Some(line);
+                    continue;
+                }
+                Err(why) => End::Serial(format!("{why:#}")),
+            },
+        };
+        let why = match end {
+            End::Stopped => return Ok(bridge.times.summary()),
+            End::Robot(why) => format!("robot: {why}"),
+            End::Serial(why) => {
+                // A pseudo-terminal is known by its name and stays.
+                serial = serial.filter(|_| *wire == Wire::Pseudo);
+                format!("serial line: {why}")
+            }
+        };
+        bridge.times.lost();
+        (bridge.tell)(News::Away(why));
+        if bridge.unless_stopped(sleep(pause)).await.is_none() {
+            return Ok(bridge.times.summary());
+        }
+        pause = (2 * pause).min(LONGEST_PAUSE);
+    }
+}
+
+struct Bridge<T> {
+    orders: Receiver<Order>,
+    tell: T,
+    times: Times,
+}
+
+impl<T: FnMut(News)> Bridge<T> {
+    fn open(&mut self, wire: &Wire) -> Result<Serial> {
+        let serial = wire.open()?;
+        (self.tell)(News::Serial(serial.other_side.clone()));
+        Ok(serial)
+    }
+
+    /// Waits for a future and carries out orders meanwhile; `None` when the order is to stop.
+    async fn unless_stopped<F: Future>(&mut self, future: F) -> Option<F::Output> {
+        tokio::pin!(future);
+        loop {
+            tokio::select! {
+                output = &mut future => return Some(output),
+                order = self.orders.recv() => if self.stops(order) { return None },
+            }
+        }
+    }
+
+    fn stops(&mut self, order: Option<Order>) -> bool {
+        if order == Some(Order::Times) {
+            (self.tell)(News::Times(self.times.summary()));
+        }
+        order != Some(Order::Times)
+    }
+
+    /// Passes lines on until one side ends.
+    async fn pump(&mut self, serial: &mut Serial, mut stream: TcpStream) -> End {
+        // What waits in the line is of an earlier connection.
+        if let Err(error) = serial.stream.clear(ClearBuffer::All) {
+            return End::Serial(error.to_string());
+        }
+        (self.tell)(News::Robot);
+        let (from_serial, mut to_serial) = split(&mut serial.stream);
+        let (from_robot, mut to_robot) = stream.split();
+        let (mut from_serial, mut from_robot) = (Lines::new(from_serial), Lines::new(from_robot));
+        loop {
+            tokio::select! {
+                line = from_robot.next() => {
+                    let line = match line.context("the connection broke") {
+                        Ok(Some(line)) => line,
+                        Ok(None) => return End::Robot("the server has closed the connection".into()),
+                        Err(error) => return End::Robot(format!("{error:#}")),
+                    };
+                    if let Err(error) = write(&mut to_serial, &line).await {
+                        return End::Serial(format!("{error:#}"));
+                    }
+                    if line.starts_with(b"S ") {
+                        self.times.sent();
+                    }
+                }
+                line = from_serial.next() => {
+                    let line = match line.context("it cannot be read") {
+                        Ok(Some(line)) => line,
+                        Ok(None) => return End::Serial("it was closed".into()),
+                        Err(error) => return End::Serial(format!("{error:#}")),
+                    };
+                    self.times.heard();
+                    if let Err(error) = write(&mut to_robot, &line).await {
+                        return End::Robot(format!("{error:#}"));
+                    }
+                }
+                order = self.orders.recv() => if self.stops(order) { return End::Stopped },
+            }
+        }
+    }
+}
+
+async fn write(to: &mut (impl AsyncWrite + Unpin), line: &[u8]) -> Result<()> {
+    timeout(WRITING, to.write_all(line))
+        .await
+        .context("nobody reads at the other side")?
+        .context("it cannot be written")
+}

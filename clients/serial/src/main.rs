@@ -1,0 +1,117 @@
+//! The `simpartner-serial` command: arguments and signals in, news to standard error, the times at the end.
+
+use std::{process::ExitCode, time::Duration};
+
+use anyhow::Result;
+use clap::{ArgGroup, Parser};
+use simpartner_serial::{
+    bridge::{News, Order, run},
+    line::Wire,
+    server::Robot,
+    times::Summary,
+};
+use tokio::{
+    sync::mpsc::{Sender, channel},
+    time::sleep,
+};
+
+/// Bridges the combined port of a robot in a running SimPartner server to a serial line, for a microcontroller that steers it.
+///
+/// Lines are passed on both ways as they are; the wire is told in the documentation of `simpartner::protocol`. A side that goes
+/// away is tried again. Round-trip times are told at the end, on SIGUSR1, and every so often where asked for.
+#[derive(Debug, Parser)]
+#[command(version, after_help = "Exit codes: 0 ended by Ctrl-C, 1 no such line or robot, 2 wrong arguments")]
+#[command(group(ArgGroup::new("wire").required(true)))]
+struct Arguments {
+    /// Control port of the server
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6500")]
+    server: String,
+    /// The server's token, where it wants one
+    #[arg(long)]
+    token: Option<String>,
+    /// The robot
+    #[arg(long, value_name = "NAME")]
+    robot: String,
+    /// The serial line, such as /dev/ttyUSB0 or COM3
+    #[arg(long, value_name = "LINE", group = "wire")]
+    device: Option<String>,
+    /// Bits per second of the serial line
+    #[arg(long, default_value_t = 115_200, conflicts_with = "pty", value_parser = clap::value_parser!(u32).range(50..))]
+    baud: u32,
+    /// Make a pseudo-terminal instead, and print its name
+    #[arg(long, group = "wire")]
+    pty: bool,
+    /// Tell the times every so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    every: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(bridge(arguments))) {
+        Ok(times) => {
+            println!("{times}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn bridge(arguments: Arguments) -> Result<Summary> {
+    let Arguments { server, token, robot, device, baud, every, .. } = arguments;
+    let wire = device.map_or(Wire::Pseudo, |path| Wire::Device { path, baud });
+    let (orders, ordered) = channel(1);
+    tokio::spawn(on_request(orders.clone()));
+    if let Some(seconds) = every {
+        tokio::spawn(every_so_often(orders.clone(), Duration::from_secs(seconds)));
+    }
+    tokio::spawn(on_end(orders));
+    run(&wire, &Robot { server, token, name: robot }, ordered, tell).await
+}
+
+fn tell(news: News) {
+    match news {
+        // A program that starts the controller reads this.
+        News::Serial(Some(name)) => println!("serial {name}"),
+        News::Serial(None) => eprintln!("the serial line is open"),
+        News::Robot => eprintln!("the robot is connected"),
+        News::Away(why) => eprintln!("{why}; trying again"),
+        News::Times(times) => eprintln!("{times}"),
+    }
+}
+
+async fn every_so_often(orders: Sender<Order>, period: Duration) {
+    loop {
+        sleep(period).await;
+        if orders.send(Order::Times).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn on_request(orders: Sender<Order>) {
+    let Ok(mut signal) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::user_defined1()) else { return };
+    while signal.recv().await.is_some() && orders.send(Order::Times).await.is_ok() {}
+}
+
+#[cfg(not(unix))]
+async fn on_request(_orders: Sender<Order>) {}
+
+/// Ctrl-C and SIGTERM end the bridge.
+async fn on_end(orders: Sender<Order>) {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} },
+        Err(_) => drop(interrupt.await),
+    }
+    #[cfg(not(unix))]
+    drop(interrupt.await);
+    // The bridge may have ended by itself.
+    let _ = orders.send(Order::Stop).await;
+}

@@ -1,0 +1,112 @@
+//! The way to a robot's combined port: asked for at the control port, then connected to.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
+
+use crate::line::Lines;
+
+/// How long the server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where the robot is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Robot {
+    /// `host:port` of the control port.
+    pub server: String,
+    /// What the server wants to be told first, where it does.
+    pub token: Option<String>,
+    /// The robot's name.
+    pub name: String,
+}
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub enum Failure {
+    /// Trying again may help.
+    Away(anyhow::Error),
+    /// It will not.
+    Hopeless(anyhow::Error),
+}
+
+impl Robot {
+    /// Finds the robot's port and connects to it.
+    ///
+    /// # Errors
+    /// When nobody answers, or the server has no such robot or refuses us.
+    pub async fn connect(&self) -> Result<TcpStream, Failure> {
+        let told = async {
+            let stream = self.open(&self.server).await?;
+            let host = stream.peer_addr()?.ip();
+            let mut lines = Lines::new(stream);
+            let mut told = Vec::new();
+            loop {
+                let line = lines.next().await?.context("the server has closed the connection")?;
+                let line = String::from_utf8_lossy(&line).trim().to_owned();
+                let ends = line.starts_with("OK ") || line.starts_with("ERR ");
+                told.push(line);
+                if ends {
+                    return anyhow::Ok((host, told));
+                }
+            }
+        };
+        let told = timeout(PATIENCE, told).await.context("the server does not answer").flatten();
+        let (host, told) = told.with_context(|| format!("at {}", self.server)).map_err(Failure::Away)?;
+        let port = find(&told, &self.name).map_err(Failure::Hopeless)?;
+        let address = std::net::SocketAddr::new(host, port);
+        let stream = TcpStream::connect(address).await.with_context(|| format!("at {address}"));
+        let mut stream = stream.map_err(Failure::Away)?;
+        self.introduce(&mut stream).await.map_err(Failure::Away)?;
+        Ok(stream)
+    }
+
+    /// A connection to the control port that has asked for the robots.
+    async fn open(&self, address: &str) -> Result<TcpStream> {
+        let mut stream = TcpStream::connect(address).await.context("nobody answers")?;
+        self.introduce(&mut stream).await?;
+        stream.write_all(b"ROBOTS\n").await?;
+        Ok(stream)
+    }
+
+    async fn introduce(&self, stream: &mut TcpStream) -> Result<()> {
+        stream.set_nodelay(true)?;
+        if let Some(token) = &self.token {
+            stream.write_all(format!("TOKEN {token}\n").as_bytes()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The port behind a robot's name in the answer to `ROBOTS`.
+fn find(told: &[String], name: &str) -> Result<u16> {
+    if let Some(refusal) = told.last().filter(|line| line.starts_with("ERR ")) {
+        bail!("the server refuses: {refusal}");
+    }
+    let word = |line: &str, key: &str| {
+        line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('=').map(str::to_owned))
+    };
+    let robots: Vec<&String> = told.iter().filter(|line| line.starts_with("ROBOT ")).collect();
+    let names: Vec<String> = robots.iter().filter_map(|line| word(line, "name")).collect();
+    ensure!(!names.is_empty(), "the server has no robot");
+    let line = robots.iter().find(|line| word(line, "name").as_deref() == Some(name));
+    let line = line.with_context(|| format!("the server has no robot '{name}'; it has {}", names.join(", ")))?;
+    let port = word(line, "bound").and_then(|port| port.parse().ok());
+    port.with_context(|| format!("expected bound=PORT in '{line}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_robot_is_found_by_its_name() {
+        let told = ["ROBOT name=A port=0 bound=40001", "ROBOT name=B port=7000 bound=7000", "OK 2"].map(String::from);
+        assert_eq!(find(&told, "A").unwrap(), 40_001);
+        assert_eq!(find(&told, "C").unwrap_err().to_string(), "the server has no robot 'C'; it has A, B");
+        let refused = ["ERR 9 expected TOKEN and the server's token".to_owned()];
+        let what = find(&refused, "A").unwrap_err().to_string();
+        assert_eq!(what, "the server refuses: ERR 9 expected TOKEN and the server's token");
+        assert_eq!(find(&["OK 0".to_owned()], "A").unwrap_err().to_string(), "the server has no robot");
+    }
+}
