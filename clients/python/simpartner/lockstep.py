@@ -64,14 +64,17 @@ class Lockstep:
         self._timeout = timeout
         self._former_mode = simulation.state.mode
         self._turn: Turn | None = None
+        self._first: dict[str, Reading] = {}
         self._members: dict[str, _Member] = {}
         # Before any connection is open: a server without lockstep says so here.
         simulation.mode("lockstep " + " ".join(device.full_name for device in devices))
         try:
+            # All join in the same step: until the last has, the clock would run without them.
+            simulation.pause()
             for device in devices:
                 self._members[device.full_name] = _Member(device)
-            if not simulation.state.playing:
-                simulation.play()
+            self._first = self._readings()
+            simulation.play()
         except BaseException:
             self.close()
             raise
@@ -84,9 +87,8 @@ class Lockstep:
         if self._turn is not None:
             for member in self._members.values():
                 member.acknowledge(self._turn.step)
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
         try:
-            readings = {name: member.reading(deadline) for name, member in self._members.items()}
+            readings, self._first = self._first or self._readings(), {}
         except ConnectionLostError:
             self._turn = None
             raise StopIteration from None
@@ -95,6 +97,10 @@ class Lockstep:
             raise SimPartnerError(f"the members are not in the same step: {steps}")
         self._turn = Turn(self._members, readings)
         return self._turn
+
+    def _readings(self) -> dict[str, Reading]:
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        return {name: member.reading(deadline) for name, member in self._members.items()}
 
     def close(self) -> None:
         """Ends the lockstep."""
@@ -125,6 +131,8 @@ class _Member:
         self._make: Callable[[Iterable[float]], Values] = values_type(device.name, device.fields)
         self._answered = True
         self.connection: Connection = device.connection()
+        # This takes the member's place; the answer is the present step.
+        self.connection.tell("ACK")
 
     def reading(self, deadline: float | None) -> Reading:
         """The next sample. Answers to commands come on the same connection and are passed over, refusals are raised."""
