@@ -107,14 +107,13 @@ class Server(unittest.TestCase):
             return step % 5 - 2.0
 
         members = ["One/Position", "One/LeftMotor"]
-        with launch(mode="fast") as sim:
-            with sim.lockstep(members, timeout=10) as steps:
-                held = {}
-                for turn in steps:
-                    held[turn.step] = turn["One/Position"].values
-                    if turn.step >= 50:
-                        break
-                    turn.command("One/LeftMotor", velocity_3=law(turn.step))
+        with launch(mode="fast") as sim, sim.lockstep(members, timeout=10) as steps:
+            held = {}
+            for turn in steps:
+                held[turn.step] = turn["One/Position"].values
+                if turn.step >= 50:
+                    break
+                turn.command("One/LeftMotor", velocity_3=law(turn.step))
         with launch(mode="fast") as sim:
             first = min(held)
             sim.step(first)
