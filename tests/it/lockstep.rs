@@ -96,7 +96,8 @@ fn a_step_waits_for_every_member() {
     let rig = patient(&[POSITION, MOTOR]);
     let mut clock = clock(&rig);
     let (mut position, mut motor) = (Client::connect(rig.devices[1]), Client::connect(rig.devices[2]));
-    (position.line(), motor.line());
+    position.line();
+    motor.line();
     assert!(
         clock
             .ask("STATE")
