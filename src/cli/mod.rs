@@ -2,6 +2,7 @@
 //!
 //! Data goes to standard output, messages to standard error. Start at [`main`], then `run`.
 
+mod archive;
 mod check;
 mod devices;
 mod exit;
@@ -17,6 +18,7 @@ use std::{
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use archive::Logs;
 pub use exit::{CliError, ExitStatus};
 
 use properties::{Flag, Properties, PropertiesFile};
@@ -88,6 +90,9 @@ struct RunArguments {
     /// Wait for PLAY on the control port
     #[arg(long)]
     paused: bool,
+    /// Serve no viewer page
+    #[arg(long)]
+    no_viewer: bool,
 }
 
 #[derive(Debug, Args)]
@@ -232,6 +237,7 @@ impl RunArguments {
             ("--duration", "simulation.duration_s", self.duration.as_deref()),
             ("--paused", "simulation.start_paused", self.paused.then_some("true")),
             ("--database", "log.database", self.database.as_deref().filter(|_| !without_log)),
+            ("--no-viewer", "viewer.enabled", self.no_viewer.then_some("false")),
             ("--database none", "log.enabled", without_log.then_some("false")),
         ];
         let flags = given.into_iter().filter_map(|(name, key, text)| text.map(|text| Flag { name, key, text }));

@@ -7,7 +7,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use tokio::sync::oneshot;
 
 use super::{
-    CliError, ExitStatus, RunArguments,
+    CliError, ExitStatus, Logs, RunArguments,
     properties::{self, Properties},
     summary::{self, Summary},
 };
@@ -17,7 +17,7 @@ use crate::{
     protocol::{self, Refusal},
     realtime::{self, Control, Grants, Handle, LockstepSettings, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
-    server::Server,
+    server::{Archive, Server, Viewer},
     signal::{Layout, Member, RobotId, StepIndex},
     sim::Simulation,
     xml,
@@ -39,6 +39,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     let plan = Plan::new(&properties, timeline.as_ref());
     let lockstep = lockstep(&properties, simulation.layout())?;
     let description = describe(&simulation, &world, &properties);
+    let logs = || properties.log.as_ref().map(|log| Arc::new(Logs::new(&log.database)) as Arc<dyn Archive>);
+    let viewer = properties.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: logs() });
 
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
@@ -51,7 +53,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         None => None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants));
+    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants, viewer));
     let (report, log) = match (ended, recorder) {
         (Ok(report), Some(recorder)) => {
             let log = recorder.finish(outcome_of(&report));
@@ -145,10 +147,14 @@ async fn conduct(
     mut thread: PhysicsThread,
     recorder: Option<&Recorder>,
     grants: &Grants,
+    viewer: Option<Viewer>,
 ) -> Result<RunReport, CliError> {
-    let server = match plan.serves {
-        true => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
-        false => None,
+    let server = match (plan.serves, viewer) {
+        (false, _) => None,
+        (true, None) => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
+        (true, Some(viewer)) => {
+            Some(Server::bind(properties.server.clone(), handle.clone()).await?.with_viewer(viewer).await?)
+        }
     };
     // Whoever has read the announcement may end the run.
     let signals = signals();

@@ -25,6 +25,9 @@ pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<
     }
     let Some(server) = server else { return };
     eprintln!("control   {}", server.control_address());
+    if let Some(address) = server.viewer_address() {
+        eprintln!("viewer    http://{address}/");
+    }
     for (info, address) in server.devices() {
         eprintln!(
             "{:<9} {:<16} on {} {} of {}",

@@ -10,6 +10,7 @@ mod random;
 mod sensor;
 
 pub use describe::describe;
+pub use sensor::{RayBundle, rays};
 
 use self::{actuator::Actuator, random::Origin, sensor::Sensor};
 use crate::{

@@ -140,8 +140,11 @@ pub fn lockstep_member(layout: &Layout, name: &str) -> Result<Member, Refusal> {
     }
 }
 
-/// The device of a name. `others` would have been understood too.
-fn device_named(layout: &Layout, name: &str, others: &[&str]) -> Result<DeviceId, Refusal> {
+/// The device of this name: `robot/device`, or `device` where only one robot has it. `others` would have been understood too.
+///
+/// # Errors
+/// When there is no such device, or more than one; the text says what there is.
+pub fn device_named(layout: &Layout, name: &str, others: &[&str]) -> Result<DeviceId, Refusal> {
     let full = |index: usize| format!("{}/{}", layout.devices()[index].robot, layout.devices()[index].name);
     let found: Vec<usize> = (0..layout.devices().len())
         .filter(|&index| full(index) == name || layout.devices()[index].name == name)

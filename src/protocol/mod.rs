@@ -9,7 +9,8 @@
 //! actuator its present state, as one frame. Any number of clients may use a device; of commands the latest wins, and every
 //! one is logged. A server bound to another address wants `TOKEN xxxx` as the first line of every connection, and says nothing
 //! before. A line that opens an HTTP
-//! request closes the connection without a word, so that no web page drives a robot.
+//! request closes the connection without a word, so that no web page drives a robot. The viewer's page has a port of its own,
+//! where the same messages travel in JSON (`clients/viewer/PROTOCOL.md`).
 //!
 //! # Messages
 //! A message is a line ending in LF (a CR before it is ignored) or a frame `<...>` with or without a line end. It is UTF-8 and
@@ -152,7 +153,7 @@ mod session;
 mod stream;
 
 pub use board::{CommandBoard, Order};
-pub use control::{CONTROL_VERBS, ControlRequest, faulty_device, lockstep_member, read_control};
+pub use control::{CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, read_control};
 pub use device::{command, describe};
 pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{frame, read_numbers};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     CommandBoard, Order, Refusal,
     device::{self, Answer, DeviceRequest},
-    framing::{Decoder, Flow},
+    framing::{Decoder, Flow, MAX_MESSAGE},
     number,
     stream::Stream,
 };
@@ -81,6 +81,23 @@ impl DeviceSession {
     ) -> Self {
         let (decoder, stream) = (Decoder::default(), Stream::default());
         Self { layout, board, timestep, device, client, port, decoder, stream }
+    }
+
+    /// Takes one whole message that came without brackets or line end, such as one from a page.
+    pub fn take(
+        &mut self,
+        text: &str,
+        record: &StepRecord,
+        mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        out: &mut String,
+    ) {
+        let taken = match text.len() {
+            ..=MAX_MESSAGE => self.answer(text.trim(), record, &mut send, out),
+            _ => Err(self.decoder.too_long()),
+        };
+        if let Err(refusal) = taken {
+            out.push_str(&format!("{refusal}\n"));
+        }
     }
 
     fn answer(

@@ -12,6 +12,7 @@ use std::{
 
 use tokio::sync::watch;
 
+use super::told::Teller;
 use crate::signal::{Event, EventKind, Layout, StepRecord};
 
 /// How many records go round: a second of steps at 1 kHz, which is longer than a database holds its breath.
@@ -19,6 +20,15 @@ const RECORDS: usize = 1024;
 
 /// How long the courier sleeps when nobody wakes it; it bounds how late it notices the end.
 const IDLE: Duration = Duration::from_millis(10);
+
+/// Where everybody sees what comes out.
+#[derive(Clone)]
+pub struct Shown {
+    /// The newest record.
+    pub latest: watch::Sender<Arc<StepRecord>>,
+    /// The events of all records.
+    pub teller: Arc<Teller>,
+}
 
 /// The physics thread's end.
 pub struct Outlet {
@@ -34,10 +44,10 @@ pub struct Courier {
 }
 
 impl Courier {
-    /// Starts the thread. Records are shown in `latest` and sent to `log`; a log whose queue is full is waited for.
+    /// Starts the thread. Records are shown, their events told, and both sent to `log`; a log whose queue is full is waited for.
     pub fn start(
         layout: &Layout,
-        latest: watch::Sender<Arc<StepRecord>>,
+        shown: Shown,
         log: Option<SyncSender<Arc<StepRecord>>>,
     ) -> std::io::Result<(Self, Outlet)> {
         let (mut give, empty) = rtrb::RingBuffer::new(RECORDS);
@@ -45,14 +55,15 @@ impl Courier {
         for _ in 0..RECORDS {
             give.push(Box::new(StepRecord::new(layout))).expect("the ring has room for all records");
         }
-        let shown = latest.clone();
+        let latest = shown.latest.clone();
         let thread = thread::Builder::new().name("hand-over".into()).spawn(move || {
             loop {
                 match take.pop() {
                     Ok(mut record) => {
                         let shared = Arc::new(carry_off(&mut record));
                         shared.events.iter().for_each(tell);
-                        shown.send_replace(Arc::clone(&shared));
+                        shown.teller.tell(shared.epoch, &shared.events);
+                        shown.latest.send_replace(Arc::clone(&shared));
                         if let Some(log) = &log {
                             // An error means that the log has ended; it says so itself.
                             let _ = log.send(shared);

@@ -5,7 +5,10 @@ use std::sync::{Arc, mpsc};
 use thiserror::Error;
 use tokio::sync::{oneshot, watch};
 
-use super::lockstep::{LockstepState, Place, Roll};
+use super::{
+    lockstep::{LockstepState, Place, Roll},
+    told::{self, Teller, Told},
+};
 use crate::signal::{Acknowledgement, ClientId, Command, Event, Layout, Member, StepIndex, StepRecord, Timestep};
 
 /// How many requests may wait for the next step boundary. A client that finds the queue full is told so.
@@ -173,6 +176,7 @@ fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
 pub struct Handle {
     requests: mpsc::SyncSender<Request>,
     latest: watch::Receiver<Arc<StepRecord>>,
+    told: Told,
     layout: Arc<Layout>,
     timestep: Timestep,
     roll: Arc<Roll>,
@@ -187,6 +191,8 @@ pub struct Inbox {
     pub latest: watch::Sender<Arc<StepRecord>>,
     /// Who sits where in lockstep.
     pub roll: Arc<Roll>,
+    /// Where events are told.
+    pub teller: Teller,
 }
 
 /// Makes both ends. `first` is the record of step 0.
@@ -194,8 +200,9 @@ pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (H
     let (sender, requests) = mpsc::sync_channel(QUEUE);
     let (shown, latest) = watch::channel(Arc::new(first));
     let roll = Arc::new(Roll::default());
-    let handle = Handle { requests: sender, latest, layout, timestep, roll: Arc::clone(&roll) };
-    (handle, Inbox { requests, latest: shown, roll })
+    let (teller, told) = told::ring();
+    let handle = Handle { requests: sender, latest, told, layout, timestep, roll: Arc::clone(&roll) };
+    (handle, Inbox { requests, latest: shown, roll, teller })
 }
 
 impl Handle {
@@ -286,6 +293,11 @@ impl Handle {
     /// The latest record, and a way to wait for the next. A slow reader finds the newest one, never a queue of old ones.
     pub fn latest(&self) -> watch::Receiver<Arc<StepRecord>> {
         self.latest.clone()
+    }
+
+    /// Events as they come, after the last `late` that came before.
+    pub fn events(&self, late: u64) -> Told {
+        self.told.late_first(late)
     }
 
     /// What stands where in a record.

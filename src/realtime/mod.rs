@@ -1,8 +1,8 @@
 //! The clock: a thread of its own makes the steps, on time or as fast as it can, and hands out their records.
 //!
 //! It knows nothing of sockets and SQL. The rooms above talk to it through a [`Handle`]: commands and control requests go
-//! in through one bounded queue and so keep their order, the latest record comes out through a watch channel. Start at
-//! [`Handle`], then [`PhysicsThread`].
+//! in through one bounded queue and so keep their order, the latest record comes out through a watch channel and events
+//! through a ring. Start at [`Handle`], then [`PhysicsThread`].
 
 mod hand_over;
 mod handle;
@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod speed;
 mod thread;
+mod told;
 
 pub use handle::{Acknowledged, Control, ControlError, Full, Handle, Inbox, Mode, Request, RunState, Status, channel};
 pub use lockstep::{LockstepSettings, LockstepState, OnTimeout, Place, Roll};
@@ -20,3 +21,4 @@ pub use os::{Grants, Scheduling, now_ns};
 pub use pace::{Lateness, Pace};
 pub use report::{Outcome, Percentiles, RunReport};
 pub use thread::{OnOverrun, Outputs, PhysicsThread, Settings, ThreadError};
+pub use told::{Told, ToldEvent};

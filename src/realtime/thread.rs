@@ -5,10 +5,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use tokio::sync::watch;
-
 use super::{
-    hand_over::{Courier, Outlet},
+    hand_over::{Courier, Outlet, Shown},
     handle::{Inbox, Mode},
     lockstep::{Barrier, LockstepSettings},
     os::{self, Grants, Scheduling},
@@ -80,7 +78,7 @@ pub struct Outputs {
 /// The physics thread before and while it runs.
 pub struct PhysicsThread {
     layout: Arc<Layout>,
-    latest: watch::Sender<Arc<StepRecord>>,
+    shown: Shown,
     start: mpsc::Sender<(Outlet, Arc<AtomicBool>)>,
     thread: JoinHandle<Option<RunReport>>,
     courier: Option<Courier>,
@@ -106,7 +104,8 @@ impl PhysicsThread {
         let (start, started) = mpsc::channel();
         let (tell, told) = mpsc::channel();
         let layout = Arc::clone(simulation.layout());
-        let Inbox { requests, latest, roll } = inbox;
+        let Inbox { requests, latest, roll, teller } = inbox;
+        let shown = Shown { latest, teller: Arc::new(teller) };
         // Whoever connects before the first step is a member already.
         let barrier =
             (settings.mode == Mode::Lockstep).then(|| Barrier::begin(&roll, &settings.lockstep.members, &layout));
@@ -117,7 +116,7 @@ impl PhysicsThread {
             Some(Loop::new(simulation, Inlet { requests, roll, barrier }, settings, outlet, log_ended).run())
         })?;
         let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
-        Ok((Self { layout, latest, start, thread, courier: None }, grants))
+        Ok((Self { layout, shown, start, thread, courier: None }, grants))
     }
 
     /// Lets it make steps.
@@ -125,7 +124,7 @@ impl PhysicsThread {
     /// # Errors
     /// When the operating system gives no thread for the hand-over.
     pub fn start(&mut self, outputs: Outputs) -> Result<(), ThreadError> {
-        let (courier, outlet) = Courier::start(&self.layout, self.latest.clone(), outputs.log)?;
+        let (courier, outlet) = Courier::start(&self.layout, self.shown.clone(), outputs.log)?;
         self.courier = Some(courier);
         // Should the thread have died, `join` tells.
         let _ = self.start.send((outlet, outputs.log_ended));

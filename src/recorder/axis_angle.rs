@@ -28,6 +28,13 @@ impl AxisAngle {
         let axis = [x / scale + 0.0, y / scale + 0.0, z / scale + 0.0];
         Self { axis, angle: 2.0 * libm::atan2(sine, w.abs()) }
     }
+
+    /// The unit quaternion x, y, z, w of the rotation.
+    pub(super) fn to_quaternion(self) -> [f64; 4] {
+        let (sine, cosine) = libm::sincos(self.angle / 2.0);
+        let [x, y, z] = self.axis.map(|component| component * sine);
+        [x, y, z, cosine]
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +64,14 @@ mod tests {
                 assert!((found.angle - equation_4).abs() < 1e-12, "{axis} {angle}");
                 assert!((DVec3::from_array(found.axis) - skew.normalize()).length() < 1e-12, "{axis} {angle}");
             }
+        }
+    }
+
+    #[test]
+    fn the_quaternion_comes_back() {
+        for quaternion in [[0.0, 0.0, 0.0, 1.0], [0.5, -0.5, 0.5, 0.5], [1.0, 0.0, 0.0, 0.0], [0.6, 0.0, 0.0, 0.8]] {
+            let back = AxisAngle::from_quaternion(quaternion).to_quaternion();
+            assert!(back.iter().zip(quaternion).all(|(a, b)| (a - b).abs() < 1e-15), "{quaternion:?}: {back:?}");
         }
     }
 

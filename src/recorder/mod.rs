@@ -10,11 +10,12 @@
 //! bound ends with an event.
 //!
 //! This room knows nothing of engines, XML and sockets. Start at [`Recorder`], then `rows` (which row a record becomes), then
-//! `writer`; `migrations/sqlite` describes the tables.
+//! `writer`; [`Reader`] reads logs back; `migrations/sqlite` describes the tables.
 
 mod axis_angle;
 mod description;
 mod error;
+mod reader;
 mod rows;
 mod settings;
 mod space;
@@ -32,6 +33,7 @@ use std::{
 
 pub use description::{LogSummary, RunDescription, RunOutcome, SimulationSummary};
 pub use error::RecorderError;
+pub use reader::{Reader, RecordedEvent, RecordedRun};
 pub use settings::{Database, Settings, WhenFull};
 pub use status::RecorderStatus;
 

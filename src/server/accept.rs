@@ -1,10 +1,6 @@
 //! Accepting clients: who is let in at which door, and what the log hears of it.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{
     io::AsyncWriteExt,
@@ -63,7 +59,7 @@ async fn admit(
     };
     let (shared, closed) = (Arc::clone(shared), closed.clone());
     talking.spawn(async move {
-        let client = ClientId(shared.clients.fetch_add(1, Ordering::Relaxed) + 1);
+        let client = shared.next_client();
         let subject = door_name(door, &shared);
         note(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
         let end = talk(stream, door, client, &shared, closed).await;
@@ -117,7 +113,7 @@ async fn leave(shared: &Shared, client: ClientId) {
 }
 
 /// Puts an event into the log, however long its queue is.
-async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
+pub(super) async fn note(shared: &Shared, kind: EventKind, subject: &str, text: String) {
     let event = Event { step: StepIndex(0), kind, subject: subject.to_owned(), text, value: None };
     while let Err(ControlError::Full(_)) = shared.handle.note(event.clone()) {
         sleep(BACK_OFF).await;

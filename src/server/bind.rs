@@ -82,7 +82,7 @@ fn refuse_duplicates(settings: &Settings, layout: &Layout) -> Result<(), ServerE
     Ok(())
 }
 
-fn listen(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
+pub(super) fn listen(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Elsewhere the option lets two programs share a port; on Unix it only frees those of a server that has just ended.
     #[cfg(unix)]

@@ -54,7 +54,8 @@ fn hear(decoder: &mut Decoder, bytes: &[u8]) -> Vec<Heard> {
     heard
 }
 
-async fn answer(shared: &Shared, client: ClientId, request: ControlRequest, out: &mut String) {
+/// Carries out a request and writes what the clock says to it. The request is on its way once this has been polled.
+pub(super) async fn answer(shared: &Shared, client: ClientId, request: ControlRequest, out: &mut String) {
     let control = match &request {
         ControlRequest::State => Control::State,
         ControlRequest::Play(rate) => Control::Play { rate: *rate },

@@ -1,4 +1,4 @@
-//! The ports: one for every device, one for every robot, one for the clock. Bytes come and go here; what they mean is told in
+//! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. Bytes come and go here; what they mean is told in
 //! [`protocol`](crate::protocol).
 //!
 //! Everything is bounded: connections, what one of them may send in a turn, how long it may leave a message unfinished or an
@@ -12,10 +12,14 @@ mod device;
 mod error;
 mod line;
 mod settings;
+mod web;
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tokio::{
@@ -26,11 +30,12 @@ use tokio::{
 
 pub use error::ServerError;
 pub use settings::{Limits, Settings};
+pub use web::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel, Viewer};
 
 use crate::{
     protocol::CommandBoard,
     realtime::Handle,
-    signal::{DeviceId, DeviceInfo, RobotId, RobotInfo},
+    signal::{ClientId, DeviceId, DeviceInfo, RobotId, RobotInfo},
 };
 
 /// All ports, bound but not yet served.
@@ -39,6 +44,7 @@ pub struct Server {
     control: TcpListener,
     devices: Vec<TcpListener>,
     robots: Vec<TcpListener>,
+    page: Option<web::Door>,
     shared: Arc<Shared>,
 }
 
@@ -60,6 +66,13 @@ struct Shared {
 struct Addresses {
     devices: Vec<SocketAddr>,
     robots: Vec<SocketAddr>,
+}
+
+impl Shared {
+    /// A number for a client that has just come.
+    fn next_client(&self) -> ClientId {
+        ClientId(self.clients.fetch_add(1, Ordering::Relaxed) + 1)
+    }
 }
 
 /// What a port is for.
@@ -86,7 +99,27 @@ impl Server {
             handle,
             settings,
         };
-        Ok(Self { control: bound.control, devices: bound.devices.0, robots: bound.robots.0, shared: Arc::new(shared) })
+        Ok(Self {
+            control: bound.control,
+            devices: bound.devices.0,
+            robots: bound.robots.0,
+            page: None,
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Binds the port of the viewer's page as well.
+    ///
+    /// # Errors
+    /// When it cannot be had; then no port is open.
+    pub async fn with_viewer(mut self, viewer: Viewer) -> Result<Self, ServerError> {
+        self.page = Some(web::Door::bind(viewer, &self.shared)?);
+        Ok(self)
+    }
+
+    /// Where the viewer's page is, if there is one.
+    pub fn viewer_address(&self) -> Option<SocketAddr> {
+        self.page.as_ref().map(web::Door::address)
     }
 
     /// Where the control port is.
@@ -116,6 +149,9 @@ impl Server {
         for (index, listener) in self.robots.into_iter().enumerate() {
             let door = Door::Robot(RobotId::new(index));
             doors.spawn(accept::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
+        }
+        if let Some(door) = self.page {
+            doors.spawn(web::serve(door, Arc::clone(&self.shared), closed.clone()));
         }
         // Sent or dropped, it means the same.
         let _ = stop.await;

@@ -110,7 +110,7 @@ impl<'r, 'a> Library<'r, 'a> {
         if self.sources.contains_key(&path) {
             return;
         }
-        let text = match files::read(&path, tree::MAX_FILE) {
+        let text = match self.reading.files.read(&path, tree::MAX_FILE) {
             Ok(text) => text,
             Err(problem) => return self.reading.problem(self.reading.place(node, "file"), problem.message),
         };

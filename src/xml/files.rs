@@ -3,9 +3,39 @@
 use std::path::{Path, PathBuf};
 
 use super::Diagnostic;
+use crate::model::SourceFile;
 
-/// Reads a file as text of at most `limit` bytes.
-pub(super) fn read(path: &str, limit: usize) -> Result<String, Diagnostic> {
+/// Where files are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Files<'a> {
+    /// In the file system.
+    Disk,
+    /// Here, under the paths they once had.
+    Kept(&'a [SourceFile]),
+}
+
+impl Files<'_> {
+    /// Reads a file as text of at most `limit` bytes.
+    pub(super) fn read(self, path: &str, limit: usize) -> Result<String, Diagnostic> {
+        match self {
+            Self::Disk => read(path, limit),
+            Self::Kept(files) => match files.iter().find(|file| file.path == path) {
+                Some(file) => Ok(file.text.clone()),
+                None => Err(Diagnostic::at(path, "", 0, format!("'{path}' was not kept"))),
+            },
+        }
+    }
+
+    /// Whether there is a file of this path.
+    pub(super) fn has(self, path: &str) -> bool {
+        match self {
+            Self::Disk => Path::new(path).exists(),
+            Self::Kept(files) => files.iter().any(|file| file.path == path),
+        }
+    }
+}
+
+fn read(path: &str, limit: usize) -> Result<String, Diagnostic> {
     let refuse = |message: String| Diagnostic::at(path, "", 0, message);
     let metadata = std::fs::metadata(path).map_err(|error| refuse(format!("cannot open '{path}': {error}")))?;
     if metadata.is_dir() {

@@ -62,7 +62,7 @@ fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<Sourc
         return None;
     }
     let path = files::beside(reading.path, file);
-    let text = match files::read(&path, MAX_POINTS * 24) {
+    let text = match reading.files.read(&path, MAX_POINTS * 24) {
         Ok(text) => text,
         Err(problem) => {
             reading.problem(place, format!("the data file cannot be used: {}", problem.message));

@@ -32,6 +32,7 @@ use crate::{
     model::{Pose, Sequence, SourceFile, World},
     signal::Port,
 };
+use files::Files;
 use reading::{Placeholders, Reading};
 use robot::Placement;
 use schema::{ASSEMBLIES, Element, ROBOT, SEQUENCE, WORLD};
@@ -85,18 +86,35 @@ pub fn read_any(path: &Path) -> Result<Document, Diagnostics> {
 /// # Errors
 /// All problems of the text and of the files it names.
 pub fn read_text(path: &str, text: &str) -> Result<Document, Diagnostics> {
-    read_root(path, text, None)
+    read_root(path, text, Files::Disk, None)
+}
+
+/// Reads a world anew from the texts it was once read from, such as those of [`World::sources`]; the first is the world's own.
+/// No file is opened.
+///
+/// # Errors
+/// All problems of these texts, one that names a text which is not among them included.
+pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
+    let Some(own) = sources.first() else {
+        return Err(Diagnostic::at("", "", 0, "expected the text of a world").into());
+    };
+    match read_root(&own.path, &own.text, Files::Kept(sources), None)? {
+        Document::World(world) | Document::Robot(world) => Ok(world),
+        Document::Sequence(_) | Document::Assemblies(_) => {
+            Err(Diagnostic::at(&own.path, &own.text, 0, "expected a world").into())
+        }
+    }
 }
 
 fn read_as(path: &Path, wanted: Option<&str>) -> Result<Document, Diagnostics> {
     let path = path.to_string_lossy();
-    let text = files::read(&path, tree::MAX_FILE).map_err(Diagnostics::from)?;
-    read_root(&path, &text, wanted)
+    let text = Files::Disk.read(&path, tree::MAX_FILE).map_err(Diagnostics::from)?;
+    read_root(&path, &text, Files::Disk, wanted)
 }
 
-fn read_root(path: &str, text: &str, wanted: Option<&str>) -> Result<Document, Diagnostics> {
+fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> Result<Document, Diagnostics> {
     let problems = RefCell::default();
-    let reading = Reading::new(path, text, &problems);
+    let reading = Reading::new(path, text, files, &problems);
     let mut root = single_root(&reading, tree::parse(path, text).map_err(Diagnostics::from)?)?;
     let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, ASSEMBLIES, SEQUENCE], |wanted| vec![wanted]);
     if !expected.contains(&root.name.as_str()) {

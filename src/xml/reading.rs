@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::{
     Diagnostic, Diagnostics,
+    files::Files,
     origin::{Origins, Place},
     schema::{Content, Element, Kind, Occurs, Presence, read_real},
     tree::Node,
@@ -16,6 +17,8 @@ pub(super) struct Reading<'a> {
     pub(super) text: &'a str,
     /// The texts that offsets mean: the file, then what assemblies bring in.
     pub(super) origins: Origins<'a>,
+    /// Where the files are that it names.
+    pub(super) files: Files<'a>,
     problems: &'a RefCell<Diagnostics>,
 }
 
@@ -29,13 +32,13 @@ pub(super) enum Placeholders {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(path: &'a str, text: &'a str, problems: &'a RefCell<Diagnostics>) -> Self {
-        Self { path, text, origins: Origins::new(path, text), problems }
+    pub(super) fn new(path: &'a str, text: &'a str, files: Files<'a>, problems: &'a RefCell<Diagnostics>) -> Self {
+        Self { path, text, origins: Origins::new(path, text), files, problems }
     }
 
     /// Another file whose problems go into the same list.
     pub(super) fn in_file<'b>(&'b self, path: &'b str, text: &'b str) -> Reading<'b> {
-        Reading::new(path, text, self.problems)
+        Reading::new(path, text, self.files, self.problems)
     }
 
     /// Notes a problem.

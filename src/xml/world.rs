@@ -99,12 +99,12 @@ fn place_robot(
 
 fn read_robot_file(reading: &Reading, place: usize, file: &str, sources: &mut Vec<SourceFile>) -> Option<Draft> {
     let candidates = files::robot_candidates(reading.path, file);
-    let Some(path) = candidates.iter().find(|path| std::path::Path::new(path).exists()) else {
+    let Some(path) = candidates.iter().find(|path| reading.files.has(path)) else {
         let message = format!("there is no robot file '{file}'");
         reading.problem_with_help(place, message, format!("looked for {}", candidates.join(" and ")));
         return None;
     };
-    let text = files::read(path, tree::MAX_FILE).map_err(|problem| reading.push(problem)).ok()?;
+    let text = reading.files.read(path, tree::MAX_FILE).map_err(|problem| reading.push(problem)).ok()?;
     let draft = {
         let robot_file = reading.in_file(path, &text);
         let mut roots = tree::parse(path, &text).map_err(|problem| reading.push(problem)).ok()?;

@@ -20,5 +20,6 @@ mod server;
 mod sim;
 mod tidy;
 mod verify;
+mod web;
 mod workpartner;
 mod xml;

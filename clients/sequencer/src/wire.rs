@@ -1,4 +1,4 @@
-//! A connection that asks in lines and is answered in lines, and the two answers of the control port that a player reads.
+//! A connection that asks in lines and is answered in lines, and the two answers of the control port that clients read.
 //!
 //! It knows nothing of sequences. What the lines mean is told in [`simpartner::protocol`].
 
@@ -11,9 +11,9 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use simpartner::signal::{StepIndex, Timestep};
 
-/// How long a server may take to accept a connection.
+/// How long a server may take to accept a connection, unless the asker has less patience.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long an answer may take that waits for no step.
+/// How long an answer may take that waits for no step, unless the asker has less patience.
 const ANSWER: Duration = Duration::from_secs(60);
 /// The longest line that is read, in bytes: far above a scanner's reading, and a bound on what a stranger can make us store.
 const MAX_LINE: u64 = 1 << 20;
@@ -24,6 +24,8 @@ pub struct Connection {
     reader: BufReader<TcpStream>,
     /// Whom it talks to, in words.
     peer: String,
+    /// How long an answer may take that waits for no step.
+    patience: Duration,
 }
 
 impl Connection {
@@ -32,13 +34,27 @@ impl Connection {
     /// # Errors
     /// When nobody listens there.
     pub fn open(address: &str, who: &str, token: Option<&str>) -> Result<Self> {
+        Self::open_within(address, who, token, CONNECT, ANSWER)
+    }
+
+    /// The same for someone who waits no longer than this to be accepted, and than `patience` for an answer.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub fn open_within(
+        address: &str,
+        who: &str,
+        token: Option<&str>,
+        connecting: Duration,
+        patience: Duration,
+    ) -> Result<Self> {
         let peer = format!("{who} at {address}");
         let found = address.to_socket_addrs().with_context(|| format!("cannot find {peer}"))?;
-        let stream = connect(found).map_err(|error| anyhow!("cannot connect to {peer}: {error}"))?;
+        let stream = connect(found, connecting).map_err(|error| anyhow!("cannot connect to {peer}: {error}"))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(ANSWER))?;
-        stream.set_write_timeout(Some(ANSWER))?;
-        let mut connection = Self { reader: BufReader::new(stream), peer };
+        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(patience))?;
+        let mut connection = Self { reader: BufReader::new(stream), peer, patience };
         if let Some(token) = token {
             connection.tell(&format!("TOKEN {token}"))?;
         }
@@ -93,14 +109,14 @@ impl Connection {
     pub fn ask_patiently(&mut self, line: &str) -> Result<String> {
         self.reader.get_ref().set_read_timeout(None)?;
         let answer = self.ask(line);
-        self.reader.get_ref().set_read_timeout(Some(ANSWER))?;
+        self.reader.get_ref().set_read_timeout(Some(self.patience))?;
         answer
     }
 
     fn lost(&self, error: &io::Error) -> anyhow::Error {
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                anyhow!("{} has not answered for {} s", self.peer, ANSWER.as_secs())
+                anyhow!("{} has not answered for {} s", self.peer, self.patience.as_secs_f64())
             }
             ErrorKind::InvalidData => anyhow!("{} does not speak SimPartner's protocol", self.peer),
             _ => anyhow!("the connection to {} is lost: {error}", self.peer),
@@ -109,10 +125,10 @@ impl Connection {
 }
 
 /// Connects to the first address that answers.
-fn connect(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
+fn connect(addresses: impl Iterator<Item = SocketAddr>, patience: Duration) -> io::Result<TcpStream> {
     let mut refusal = io::Error::new(ErrorKind::NotFound, "the name has no address");
     for address in addresses {
-        match TcpStream::connect_timeout(&address, CONNECT) {
+        match TcpStream::connect_timeout(&address, patience) {
             Ok(stream) => return Ok(stream),
             Err(error) => refusal = error,
         }
@@ -130,7 +146,7 @@ pub enum Clock {
 }
 
 /// What a player needs of `OK state=.. step=.. ..`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct State {
     /// Whether the clock runs.
     pub clock: Clock,
@@ -140,6 +156,8 @@ pub struct State {
     pub timestep: Timestep,
     /// How often the world was reset.
     pub epoch: u32,
+    /// Simulated seconds a wall second: those it is set to in realtime, those it made in fast mode.
+    pub speed: f64,
 }
 
 impl State {
@@ -156,7 +174,8 @@ impl State {
             _ => bail!("expected 'OK state=..', got '{line}'"),
         };
         let timestep = Timestep::from_seconds(number(line, "timestep")?)?;
-        Ok(Self { clock, step: StepIndex(number(line, "step")?), timestep, epoch: number(line, "epoch")? })
+        let speed = number(line, if word(line, "mode") == Some("fast") { "rtf" } else { "rate" })?;
+        Ok(Self { clock, step: StepIndex(number(line, "step")?), timestep, epoch: number(line, "epoch")?, speed })
     }
 }
 
@@ -165,6 +184,10 @@ impl State {
 pub struct Device {
     /// Its name in the model.
     pub name: String,
+    /// What it is, such as `JointController`.
+    pub kind: String,
+    /// The robot it belongs to.
+    pub robot: String,
     /// The port in the model, which sequences name.
     pub port: u16,
     /// The port it listens on.
@@ -181,12 +204,15 @@ impl Device {
             return Ok(None);
         }
         ensure!(line.starts_with("DEVICE "), "the server answers: {line}");
-        let name = word(line, "name").with_context(|| format!("expected name=.. in '{line}'"))?.to_owned();
-        Ok(Some(Self { name, port: number(line, "port")?, bound: number(line, "bound")? }))
+        let text =
+            |key: &str| word(line, key).map(str::to_owned).with_context(|| format!("expected {key}=.. in '{line}'"));
+        let (name, kind, robot) = (text("name")?, text("kind")?, text("robot")?);
+        Ok(Some(Self { name, kind, robot, port: number(line, "port")?, bound: number(line, "bound")? }))
     }
 }
 
-fn word<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+/// The value behind `key=` in a line of such words.
+pub fn word<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
@@ -202,9 +228,9 @@ mod tests {
 
     #[test]
     fn a_state_is_read_from_the_line_that_the_server_sends() {
-        let line = "OK state=PLAYING step=12 time=0.0036 timestep=0.0003 mode=fast rate=1 rtf=0 slips=0 epoch=2";
+        let line = "OK state=PLAYING step=12 time=0.0036 timestep=0.0003 mode=fast rate=1 rtf=8.5 slips=0 epoch=2";
         let state = State::read(line).unwrap();
-        assert_eq!((state.clock, state.step, state.epoch), (Clock::Playing, StepIndex(12), 2));
+        assert_eq!((state.clock, state.step, state.epoch, state.speed), (Clock::Playing, StepIndex(12), 2, 8.5));
         assert_eq!(state.timestep.nanoseconds(), 300_000);
         let refused = State::read("ERR 7 the run is over").unwrap_err().to_string();
         assert_eq!(refused, "the server answers: ERR 7 the run is over");
@@ -215,8 +241,12 @@ mod tests {
     #[test]
     fn a_device_has_a_port_in_the_model_and_one_to_connect_to() {
         let line = "DEVICE name=Motor kind=JointController robot=r joint=axle port=1027 bound=40001";
-        let device = Device { name: "Motor".into(), port: 1027, bound: 40_001 };
-        assert_eq!(Device::read(line).unwrap(), Some(device));
+        let device = Device::read(line).unwrap().unwrap();
+        assert_eq!(
+            (device.name.as_str(), device.robot.as_str(), device.port, device.bound),
+            ("Motor", "r", 1027, 40_001)
+        );
+        assert_eq!(device.kind, "JointController");
         assert_eq!(Device::read("OK 1").unwrap(), None);
         assert!(Device::read("DEVICE name=Motor port=1027").is_err());
     }

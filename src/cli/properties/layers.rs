@@ -8,7 +8,7 @@ use toml::{
     de::{DeString, DeTable, DeValue},
 };
 
-use super::table::{Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
+use super::table::{BUILD_VARIABLES, Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
 
 /// A properties file that has been read.
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +91,9 @@ impl Layers {
     }
 
     pub(super) fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
-        let ours = variables.into_iter().filter(|(name, _)| name.starts_with(VARIABLE_PREFIX));
+        let ours = variables
+            .into_iter()
+            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && !BUILD_VARIABLES.contains(&name.as_str()));
         for (name, text) in ours {
             match SETTINGS.iter().find(|setting| setting.variable() == name) {
                 Some(setting) => self.set(&name, &setting.path(), &Raw::Plain(&text), &text),

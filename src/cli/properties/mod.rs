@@ -35,6 +35,8 @@ pub struct Properties {
     pub log: Option<recorder::Settings>,
     /// The ports.
     pub server: server::Settings,
+    /// Port of the viewer's page; `None` where it is not wanted.
+    pub viewer_port: Option<u16>,
     /// What is asked of the operating system.
     pub realtime: Scheduling,
     effective: String,
@@ -111,6 +113,7 @@ impl Properties {
             physics: checked.physics(),
             log: logged.then_some(log),
             server: checked.server(),
+            viewer_port: checked.viewer_port(),
             realtime: checked.realtime(),
             effective,
         };
@@ -201,6 +204,11 @@ impl Checked {
             token: Some(self.text("server.token")).filter(|token| !token.is_empty()),
             limits: Limits::default(),
         }
+    }
+
+    fn viewer_port(&mut self) -> Option<u16> {
+        let (enabled, port) = (self.boolean("viewer.enabled"), self.count("viewer.port"));
+        enabled.then_some(port)
     }
 
     fn realtime(&mut self) -> Scheduling {

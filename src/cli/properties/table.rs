@@ -71,6 +71,9 @@ impl Setting {
     }
 }
 
+/// Variables with that beginning that are for the build (`build.rs`), not for a run.
+pub(super) const BUILD_VARIABLES: &[&str] = &["SIMPARTNER_VIEWER"];
+
 /// How the names of all environment variables begin.
 pub(super) const VARIABLE_PREFIX: &str = "SIMPARTNER_";
 
@@ -347,6 +350,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         Kind::Secret,
         "",
         "What a client must say before anything else; empty asks for nothing.",
+    ),
+    setting("viewer", "enabled", Kind::Boolean, "true", "Whether the viewer's page is served."),
+    setting(
+        "viewer",
+        "port",
+        integer(0, 65_535),
+        "6580",
+        "Port of the viewer's page; 0 is any free one, which is also taken where this one is not free.",
     ),
     setting(
         "realtime",

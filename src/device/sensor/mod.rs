@@ -10,6 +10,8 @@ mod probe;
 mod rays;
 mod seat;
 
+pub use rays::{RayBundle, rays};
+
 use self::{delivery::Delivery, noise::Imperfections, probe::Probe};
 use super::{
     describe::fields,

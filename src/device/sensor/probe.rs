@@ -6,11 +6,11 @@ use super::{
     geographic::TangentPlane,
     inertial::Accelerometer,
     joint::{self, LoadCell},
-    rays::Rays,
+    rays::{self, Rays},
     seat::Seat,
 };
 use crate::{
-    model::{Frame, Measures, Mount, Scanner, Sensor, World},
+    model::{Frame, Measures, Mount, Sensor, World},
     physics::Engine,
     signal::{BodyId, JointId, Timestep},
 };
@@ -58,9 +58,7 @@ impl Probe {
             Measures::Inertial => Self::Inertial(accelerometer()),
             Measures::Geographic => Self::Geographic(seat, plane),
             Measures::Heading => Self::Heading(seat, plane),
-            Measures::Distance { range } => {
-                Self::Rays(Rays::new(seat, Scanner { rays: 1, range, ..Scanner::default() }))
-            }
+            Measures::Distance { range } => Self::Rays(Rays::new(seat, rays::single(range))),
             Measures::Scan(scanner) => Self::Rays(Rays::new(seat, scanner)),
             Measures::Contact(frame) => Self::Contact(seat, frame),
             Measures::Bump { threshold } => Self::Bump(body, threshold),

@@ -4,9 +4,39 @@ use bevy_math::DVec3;
 
 use super::seat::Seat;
 use crate::{
-    model::Scanner,
+    model::{Measures, Mount, Pose, Scanner, Sensor},
     physics::{Engine, Ray},
+    signal::BodyId,
 };
+
+/// The rays of a sensor as they leave its body, in the order of its fields.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RayBundle {
+    /// The body they leave.
+    pub body: BodyId,
+    /// Where they leave it, body frame, metres.
+    pub origin: DVec3,
+    /// Unit directions, body frame.
+    pub directions: Vec<DVec3>,
+    /// What a ray that meets nothing reads, metres, until the sensor is told another range.
+    pub range: f64,
+}
+
+/// The rays of a sensor that measures along some.
+pub fn rays(sensor: &Sensor) -> Option<RayBundle> {
+    let Mount::Body { body, pose } = sensor.mount else { return None };
+    let scanner = match sensor.measures {
+        Measures::Distance { range } => single(range),
+        Measures::Scan(scanner) => scanner,
+        _ => return None,
+    };
+    Some(RayBundle { body, origin: pose.translation, directions: directions(&pose, scanner), range: scanner.range })
+}
+
+/// The one ray of a distance sensor.
+pub(super) fn single(range: f64) -> Scanner {
+    Scanner { rays: 1, range, ..Scanner::default() }
+}
 
 /// A bundle of rays from one point. What is not met within the range reads the range; the body the sensor sits on does not
 /// stand in the way.
@@ -20,15 +50,7 @@ pub(super) struct Rays {
 
 impl Rays {
     pub(super) fn new(seat: Seat, scanner: Scanner) -> Self {
-        let rays =
-            |elevation| (0..scanner.rays).map(move |ray| (elevation, spread(scanner.half_angle, ray, scanner.rays)));
-        let fans = (0..scanner.layers).map(|layer| spread(scanner.vertical_half_angle, layer, scanner.layers));
-        let direction = |(elevation, azimuth)| {
-            let (sine, cosine) = libm::sincos(azimuth);
-            let (rise, reach) = libm::sincos(elevation);
-            seat.mount.direction(DVec3::new(sine * reach, rise, cosine * reach))
-        };
-        Self { seat, directions: fans.flat_map(rays).map(direction).collect(), range: scanner.range }
+        Self { seat, directions: directions(&seat.mount, scanner), range: scanner.range }
     }
 
     pub(super) fn range(&self) -> f64 {
@@ -48,6 +70,18 @@ impl Rays {
             engine.cast_ray(&ray).unwrap_or(self.range)
         }));
     }
+}
+
+/// Ray directions in the body's frame: fan by fan, ray by ray. `mount` is `body_from_sensor`.
+fn directions(mount: &Pose, scanner: Scanner) -> Vec<DVec3> {
+    let rays = |elevation| (0..scanner.rays).map(move |ray| (elevation, spread(scanner.half_angle, ray, scanner.rays)));
+    let fans = (0..scanner.layers).map(|layer| spread(scanner.vertical_half_angle, layer, scanner.layers));
+    let direction = |(elevation, azimuth)| {
+        let (sine, cosine) = libm::sincos(azimuth);
+        let (rise, reach) = libm::sincos(elevation);
+        mount.direction(DVec3::new(sine * reach, rise, cosine * reach))
+    };
+    fans.flat_map(rays).map(direction).collect()
 }
 
 /// The angle of one of several evenly spread about 0. A single one stands at 0.

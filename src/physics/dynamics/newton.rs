@@ -92,31 +92,34 @@ impl Newton {
         solved.then(|| self.share(problem, count))
     }
 
-    /// A over all active rows.
+    /// A over all active rows, which is symmetric.
     fn fill(&mut self, problem: &Problem, count: usize) {
         let width = count + 1;
         self.dense.clear();
         self.dense.resize(problem.w.len(), [0.0; 4]);
-        for from in &self.rows {
+        for (place, from) in self.rows.iter().enumerate() {
             let source = &problem.blocks[from.block];
             let range = source.start..source.start + source.length;
             for (column, &index) in problem.columns[range.clone()].iter().zip(&problem.index[range.clone()]) {
                 self.dense[index as usize] = *column;
             }
-            for to in &self.rows {
+            for to in &self.rows[place..] {
                 let target = &problem.blocks[to.block];
-                let mut a = [[0.0f64; 3]; 3];
+                let mut a = [[0.0f64; 4]; 3];
                 let own = target.start..target.start + target.length;
                 for (y, &index) in problem.columns[own.clone()].iter().zip(&problem.index[own]) {
                     let x = &self.dense[index as usize];
                     for r in 0..3 {
-                        for c in 0..3 {
+                        for c in 0..4 {
                             a[r][c] += y[r] * x[c];
                         }
                     }
                 }
                 for r in 0..to.count {
-                    self.matrix[(to.row + r) * width + from.row..][..from.count].copy_from_slice(&a[r][..from.count]);
+                    for c in 0..from.count {
+                        self.matrix[(to.row + r) * width + from.row + c] = a[r][c];
+                        self.matrix[(from.row + c) * width + to.row + r] = a[r][c];
+                    }
                 }
             }
             for &index in &problem.index[range] {

@@ -6,6 +6,7 @@
 
 mod bulk;
 mod failure;
+pub(super) mod read;
 mod register;
 
 use std::{path::PathBuf, time::Duration};

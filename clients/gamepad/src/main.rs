@@ -1,0 +1,118 @@
+//! The `simpartner-gamepad` command: arguments in, notices and a summary out.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use simpartner_gamepad::{
+    drive::{Driven, drive},
+    link::Server,
+    mapping::{Mapping, WORKPARTNER},
+    pad::Backend,
+    script::Script,
+};
+
+/// Drives a robot of a running SimPartner server by gamepad.
+///
+/// Without a mapping it drives WorkPartner: the left stick drives and steers, the cross raises the legs and turns the torso,
+/// buttons move the manipulators, triggers the claws. Ctrl-C stops the robot and ends it.
+#[derive(Debug, Parser)]
+#[command(version, after_help = "Exit codes: 0 driven, 1 not driven or not to the end, 2 wrong arguments")]
+struct Arguments {
+    /// Control port of the server
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6500")]
+    server: String,
+    /// The server's token, where it wants one
+    #[arg(long)]
+    token: Option<String>,
+    /// The robot to drive, where several have the mapping's devices
+    #[arg(long, value_name = "NAME")]
+    robot: Option<String>,
+    /// Mapping file, instead of the one for WorkPartner
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+    /// Write what was driven as a sequence; the file must not be there yet
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Drive by a file of timed events instead of a pad
+    #[arg(long, value_name = "FILE", conflicts_with = "wait")]
+    script: Option<PathBuf>,
+    /// Wait for a pad if none is there
+    #[arg(long)]
+    wait: bool,
+    /// How far ahead of a playing clock commands are sent, in seconds; it grows where that is too little
+    #[arg(long, value_name = "SECONDS", default_value = "0.02", value_parser = read_lead)]
+    lead: f64,
+    /// Print the mapping for WorkPartner and end
+    #[arg(long)]
+    print_mapping: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if arguments.print_mapping {
+        print!("{WORKPARTNER}");
+        return ExitCode::SUCCESS;
+    }
+    match run(arguments) {
+        Ok(driven) => {
+            println!("commands {}", driven.commands);
+            println!("late {}", driven.late);
+            println!("step {}", driven.step);
+            for recording in driven.recordings {
+                println!("recorded {}", recording.display());
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {}", format!("{error:#}").trim_end());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Driven> {
+    let Arguments { server, token, robot, mapping, record, script, wait, lead: lead_s, .. } = arguments;
+    let mapping = match mapping {
+        Some(file) => Mapping::read(&file.display().to_string(), &read(&file)?)?,
+        None => Mapping::read("the mapping for WorkPartner", WORKPARTNER)?,
+    };
+    let mut backend: Box<dyn Backend> = match script {
+        Some(file) => Box::new(Script::read(&file.display().to_string(), &read(&file)?)?),
+        None => real_pad(wait)?,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopping = Arc::clone(&stop);
+    ctrlc::set_handler(move || stopping.store(true, Ordering::Relaxed)).context("cannot listen for Ctrl-C")?;
+    let server = Server { address: server, token, robot, lead_s };
+    drive(&server, mapping, &mut *backend, record.as_deref(), &stop, &mut |notice| eprintln!("{notice}"))
+}
+
+fn read(file: &Path) -> Result<String> {
+    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+#[cfg(feature = "pad")]
+fn real_pad(wait: bool) -> Result<Box<dyn Backend>> {
+    Ok(Box::new(simpartner_gamepad::real::RealPad::open(wait)?))
+}
+
+#[cfg(not(feature = "pad"))]
+fn real_pad(_wait: bool) -> Result<Box<dyn Backend>> {
+    anyhow::bail!(
+        "this program was built without its feature 'pad' and knows no gamepads\nhelp: --script FILE drives without one"
+    )
+}
+
+fn read_lead(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    if (0.0..=0.5).contains(&seconds) { Ok(seconds) } else { Err("expected 0 to 0.5 s".to_owned()) }
+}

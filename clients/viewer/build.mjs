@@ -1,0 +1,17 @@
+// Bundles the page into dist/: index.html, viewer.js and viewer.css, which need nothing else.
+import { build } from "esbuild";
+import { copyFile, mkdir, rm } from "node:fs/promises";
+
+await rm("dist", { recursive: true, force: true });
+await mkdir("dist");
+await build({
+  entryPoints: { viewer: "src/main.ts" },
+  outdir: "dist",
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  legalComments: "inline",
+  logLevel: "warning",
+});
+await copyFile("src/index.html", "dist/index.html");

@@ -1,0 +1,143 @@
+// What the server says of a scene, a run and an event. PROTOCOL.md tells it all.
+
+export type Vector = [number, number, number];
+export type Quaternion = [number, number, number, number];
+
+export type Shape =
+  | { kind: "box"; size: Vector }
+  | { kind: "sphere"; radius: number }
+  | { kind: "cylinder" | "cone" | "capsule"; radius: number; length: number }
+  | { kind: "convexHull"; points: Vector[] }
+  | { kind: "triangleMesh"; vertices: Vector[]; triangles: Vector[] }
+  | { kind: "compound"; parts: Placed[] };
+export type Placed = { position: Vector; rotation: Quaternion } & Shape;
+
+export interface Body {
+  name: string;
+  robot: string | null;
+  fixed: boolean;
+  mass: number;
+  centre_of_mass: Vector;
+  friction: number;
+  shape: Placed | null;
+  collision: Placed | null;
+}
+
+export interface Axis {
+  axis: 1 | 2 | 3;
+  direction: Vector;
+  lower: number | null;
+  upper: number | null;
+}
+
+export interface Joint {
+  name: string;
+  kind: string;
+  parent: number;
+  child: number;
+  axes: Axis[];
+}
+
+export interface Field {
+  name: string;
+  unit: string;
+  lowest: number | null;
+  highest: number | null;
+}
+
+export interface Rays {
+  body: number;
+  origin: Vector;
+  directions: Vector[];
+  range: number;
+}
+
+export interface Device {
+  name: string;
+  robot: string;
+  kind: string;
+  actuator: boolean;
+  port: number;
+  body: number | null;
+  joint: number | null;
+  fields: Field[];
+  command_lengths: number[];
+  rays: Rays | null;
+}
+
+export interface Plane {
+  normal: Vector;
+  distance: number;
+  friction: number;
+}
+
+export interface Heightfield {
+  points_x: number;
+  points_z: number;
+  width: number;
+  depth: number;
+  friction: number;
+  heights: number[];
+}
+
+export interface Scene {
+  protocol: number;
+  id: string;
+  name: string;
+  timestep: number;
+  gravity: Vector;
+  plane: Plane | null;
+  heightfield: Heightfield | null;
+  bodies: Body[];
+  joints: Joint[];
+  devices: Device[];
+}
+
+export interface Run {
+  id: number;
+  world: string;
+  started: string;
+  status: string;
+  timestep: number;
+  first: number;
+  last: number | null;
+  every: number;
+  real_time_factor: number | null;
+}
+
+export interface Event {
+  step: number;
+  epoch: number;
+  kind: string;
+  subject: string;
+  text: string;
+  value: number | null;
+}
+
+/** A command for a device, as the server takes it. */
+export interface Command {
+  device: string;
+  text: string;
+}
+
+/** The protocol this page speaks. */
+export const PROTOCOL = 1;
+
+/** The name of a device among those of all robots. */
+export const fullName = (device: Device): string => `${device.robot}/${device.name}`;
+
+/** Where each device's fields stand among the device values of a frame. */
+export function deviceStarts(scene: Scene): number[] {
+  let starts = known.get(scene);
+  if (!starts) {
+    let start = 0;
+    starts = scene.devices.map((device) => {
+      start += device.fields.length;
+      return start - device.fields.length;
+    });
+    known.set(scene, starts);
+  }
+  return starts;
+}
+
+const known = new WeakMap<Scene, number[]>();

@@ -1,0 +1,204 @@
+// The picture: renderer, light, camera, and the scene that is shown. It draws only when something has changed.
+
+import * as THREE from "three";
+import type { Frame } from "../frame";
+import type { Scene } from "../protocol";
+import { Bodies } from "./bodies";
+import { Cameras } from "./cameras";
+import { Ground } from "./ground";
+import { Overlays, type Overlay } from "./overlays";
+import { Quality } from "./quality";
+import { rollingRadius } from "./shapes";
+import { LIGHT, type Theme } from "./theme";
+
+/** Half the width of the square in which shadows are cast, metres. */
+const SHADOW_REACH = 9;
+const SUN = new THREE.Vector3(-0.45, 1, 0.35).normalize();
+
+export class Stage {
+  readonly element: HTMLCanvasElement;
+  readonly cameras: Cameras;
+  /** Called with the body that a click met, or -1. */
+  onPick: (body: number) => void = () => undefined;
+  readonly shown = { frames: false, axes: false, forces: true, rays: true, wireframe: false };
+  private readonly renderer: THREE.WebGLRenderer;
+  private readonly scene = new THREE.Scene();
+  private readonly light = new THREE.HemisphereLight();
+  private readonly sun = new THREE.DirectionalLight(0xfff4e2);
+  private bodies: Bodies | null = null;
+  private ground: Ground | null = null;
+  private overlays: Overlays | null = null;
+  private description: Scene | null = null;
+  private theme: Theme = LIGHT;
+  private frame: Frame | null = null;
+  private followed = -1;
+  private rolls = false;
+  private framed = false;
+  private dirty = true;
+  private before = 0;
+  private drew = false;
+  private readonly quality = new Quality((share) => this.setResolution(share));
+
+  constructor(holder: HTMLElement) {
+    this.renderer = new THREE.WebGLRenderer({ antialias: true, powerPreference: "high-performance" });
+    this.setResolution(1);
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
+    this.element = this.renderer.domElement;
+    holder.append(this.element);
+    this.cameras = new Cameras(this.element, () => (this.dirty = true));
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.normalBias = 0.02;
+    this.sun.shadow.radius = 3;
+    const extent = this.sun.shadow.camera;
+    [extent.left, extent.right, extent.bottom, extent.top] = [-SHADOW_REACH, SHADOW_REACH, -SHADOW_REACH, SHADOW_REACH];
+    [extent.near, extent.far] = [1, 80];
+    this.scene.add(this.light, this.sun, this.sun.target);
+    this.scene.fog = new THREE.Fog(0, 30, 220);
+    new ResizeObserver(() => this.resize(holder)).observe(holder);
+    this.watchClicks();
+    requestAnimationFrame((now) => this.draw(now));
+  }
+
+  /** Shows another scene. */
+  setScene(description: Scene): void {
+    for (const part of [this.bodies, this.ground, this.overlays]) {
+      if (part) this.scene.remove(part.group);
+      part?.dispose();
+    }
+    this.description = description;
+    this.bodies = new Bodies(description);
+    this.ground = new Ground(description.plane, description.heightfield);
+    this.overlays = new Overlays(description);
+    this.scene.add(this.ground.group, this.bodies.group, this.overlays.group);
+    this.frame = null;
+    this.framed = false;
+    for (const overlay of ["frames", "axes", "forces", "rays"] as Overlay[]) this.overlays.show(overlay, this.shown[overlay]);
+    this.setWireframe(this.shown.wireframe);
+    this.setTheme(this.theme);
+  }
+
+  setFrame(frame: Frame): void {
+    if (!this.bodies) return;
+    this.frame = frame;
+    this.bodies.update(frame);
+    if (!this.framed) {
+      this.framed = true;
+      this.frameAll();
+    }
+    const node = this.bodies.nodes[this.followed];
+    if (node) this.cameras.track(node.position, this.rolls ? 0 : heading(node));
+    this.dirty = true;
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    this.scene.background = new THREE.Color(theme.sky);
+    (this.scene.fog as THREE.Fog).color.set(theme.sky);
+    this.light.color.set(theme.hemisphere[0]);
+    this.light.groundColor.set(theme.hemisphere[1]);
+    this.light.intensity = theme.hemisphere[2];
+    this.sun.intensity = theme.sun;
+    this.bodies?.setTheme(theme);
+    this.ground?.setTheme(theme);
+    this.overlays?.setTheme(theme);
+    this.dirty = true;
+  }
+
+  show(overlay: Overlay, on: boolean): void {
+    this.shown[overlay] = on;
+    this.overlays?.show(overlay, on);
+    this.dirty = true;
+  }
+
+  setWireframe(on: boolean): void {
+    this.shown.wireframe = on;
+    this.bodies?.setWireframe(on);
+    this.ground?.setWireframe(on);
+    this.dirty = true;
+  }
+
+  /** Makes force arrows longer or shorter by a factor. */
+  scaleForces(factor: number): void {
+    if (this.overlays) this.overlays.scale *= factor;
+    this.dirty = true;
+  }
+
+  select(body: number): void {
+    this.bodies?.select(body);
+    this.dirty = true;
+  }
+
+  /** The body that follow and chase go after. */
+  follow(body: number): void {
+    this.followed = body;
+    const followed = this.description?.bodies[body];
+    this.rolls = followed !== undefined && rollingRadius(followed) !== null;
+    this.cameras.setMode(this.cameras.mode);
+  }
+
+  /** Puts all robots into the picture, or all that moves where there is none. */
+  frameAll(): void {
+    const bodies = this.description?.bodies ?? [];
+    const robots = bodies.some((body) => body.robot !== null);
+    const box = this.bodies?.bounds((id) => (robots ? bodies[id].robot !== null : !bodies[id].fixed)) ?? new THREE.Box3();
+    this.cameras.frame(box.isEmpty() ? (this.bodies?.bounds(() => true) ?? box) : box);
+    this.dirty = true;
+  }
+
+  /** Draws with a share of the screen's pixels along each side. */
+  setResolution(share: number): void {
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2) * share);
+    this.dirty = true;
+  }
+
+  private draw(now: number): void {
+    requestAnimationFrame((next) => this.draw(next));
+    const passed = now - this.before;
+    const moving = this.cameras.update(passed / 1000);
+    this.before = now;
+    const draws = this.dirty || moving;
+    if (draws && this.drew && !document.hidden) this.quality.note(passed);
+    this.drew = draws;
+    if (!draws) return;
+    this.dirty = false;
+    const focus = this.cameras.focus();
+    this.ground?.follow(focus);
+    // Shadows move by whole texels, so that their edges do not swim.
+    const texel = (2 * SHADOW_REACH) / this.sun.shadow.mapSize.x;
+    this.sun.target.position.copy(focus).divideScalar(texel).round().multiplyScalar(texel);
+    this.sun.position.copy(this.sun.target.position).addScaledVector(SUN, 40);
+    if (this.frame && this.bodies) this.overlays?.update(this.frame, this.bodies);
+    this.renderer.render(this.scene, this.cameras.camera);
+  }
+
+  private resize(holder: HTMLElement): void {
+    const { clientWidth: width, clientHeight: height } = holder;
+    if (width === 0 || height === 0) return;
+    this.renderer.setSize(width, height);
+    this.cameras.camera.aspect = width / height;
+    this.cameras.camera.updateProjectionMatrix();
+    this.dirty = true;
+  }
+
+  /** A press and a release in the same place is a click; anything else turns the camera. */
+  private watchClicks(): void {
+    let pressed: [number, number] | null = null;
+    this.element.addEventListener("pointerdown", (event) => (pressed = event.button === 0 ? [event.clientX, event.clientY] : null));
+    this.element.addEventListener("pointerup", (event) => {
+      if (!pressed || !this.bodies || Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) > 4) return;
+      const { left, top, width, height } = this.element.getBoundingClientRect();
+      const ray = new THREE.Raycaster();
+      const place = new THREE.Vector2(((event.clientX - left) / width) * 2 - 1, 1 - ((event.clientY - top) / height) * 2);
+      ray.setFromCamera(place, this.cameras.camera);
+      this.onPick(this.bodies.pick(ray));
+    });
+  }
+}
+
+/** The angle of a body's x axis about the vertical. */
+function heading(node: THREE.Object3D): number {
+  const ahead = new THREE.Vector3(1, 0, 0).applyQuaternion(node.quaternion);
+  return Math.atan2(-ahead.z, ahead.x);
+}

@@ -1,0 +1,65 @@
+// Without a browser: what drives what is found from names and geometry, for any robot; frames are read as PROTOCOL.md tells.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { build } from "esbuild";
+import { World } from "./mock/world.mjs";
+
+async function load(path) {
+  const { outputFiles } = await build({ entryPoints: [new URL(`../src/${path}.ts`, import.meta.url).pathname], bundle: true, write: false, format: "esm" });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+}
+
+const { defaultMapping, command } = await load("drive/mapping");
+const { Frame, frames } = await load("frame");
+
+test("WorkPartner's four wheels go forward and Turner steers to the left", () => {
+  const world = new World("flat", "1");
+  const { rows } = defaultMapping(world.scene, "WorkPartner", new Frame(world.frame()));
+  const wheels = rows.filter((row) => row.field === "velocity_3");
+  assert.deepEqual(wheels.map((row) => row.device).sort(), [1, 2, 3, 4].map((wheel) => `WorkPartner/WheelMotor${wheel}`));
+  assert.ok(wheels.every((row) => row.forward === 2.98 && row.turn === 0));
+  assert.deepEqual(rows.at(-1), { device: "WorkPartner/TurnerController", field: "angle_3", forward: 0, turn: 0.3 });
+});
+
+test("without a steering joint the wheels of both sides turn against each other", () => {
+  const world = new World("flat", "1");
+  const plain = { ...world.scene, devices: world.devices.filter((device) => device.name !== "TurnerController") };
+  const turns = new Map(defaultMapping(plain, "WorkPartner", new Frame(world.frame())).rows.map((row) => [row.device.at(-1), Math.sign(row.turn)]));
+  assert.deepEqual([...turns.entries()].sort(), [["1", 1], ["2", -1], ["3", -1], ["4", 1]]);
+});
+
+test("an axle that points to the right is turned the other way", () => {
+  const world = new World("flat", "1");
+  for (const joint of world.scene.joints) if (joint.name.includes("Axle")) joint.axes[0].direction = joint.axes[0].direction.map((value) => -value);
+  const { rows } = defaultMapping(world.scene, "WorkPartner", new Frame(world.frame()));
+  assert.ok(rows.filter((row) => row.field === "velocity_3").every((row) => row.forward === -2.98));
+});
+
+test("a command keeps what it does not change", () => {
+  const world = new World("flat", "1");
+  world.command("WorkPartner/WheelMotor2", "7,8,9,0,0,1");
+  const made = command(world.scene, new Frame(world.frame()), "WorkPartner/WheelMotor2", new Map([["velocity_3", -2]]));
+  assert.deepEqual(made, { device: "WorkPartner/WheelMotor2", text: "7,8,9,0,0,-2" });
+});
+
+test("frames follow each other and carry contacts", () => {
+  const bytes = new ArrayBuffer(96 + 80 + 16 + 32);
+  const view = new DataView(bytes);
+  [..."SPV1"].forEach((letter, index) => view.setUint8(index, letter.charCodeAt(0)));
+  view.setUint32(4, bytes.byteLength, true);
+  view.setBigUint64(8, 2n ** 40n, true);
+  view.setUint8(68, 1);
+  [1, 0, 2, 1].forEach((count, index) => view.setUint32(72 + index * 4, count, true));
+  view.setFloat32(96 + 13 * 4, 9.5, true);
+  view.setFloat64(96 + 80 + 8, -3.25, true);
+  view.setUint32(96 + 96, 7, true);
+  view.setFloat32(96 + 96 + 4, 0.5, true);
+  view.setFloat32(96 + 96 + 20, 12.5, true);
+  const twice = new Uint8Array(2 * bytes.byteLength);
+  [0, bytes.byteLength].forEach((at) => twice.set(new Uint8Array(bytes), at));
+  const [frame, other] = frames(twice.buffer);
+  assert.deepEqual([frame.step, frame.state, frame.numbers[frame.body(0, 13)], frame.devices[1]], [2 ** 40, "PLAYING", 9.5, -3.25]);
+  assert.deepEqual([other.contacts[0].body, other.contacts[0].point[0], other.contacts[0].force[1]], [7, 0.5, 12.5]);
+  assert.throws(() => new Frame(new ArrayBuffer(200)), /not a frame/);
+});

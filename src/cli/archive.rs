@@ -1,0 +1,111 @@
+//! The recorder's logs as the server's archive: two neighbours that do not know each other, and the reader of models between
+//! them.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{
+    device,
+    recorder::{Database, Reader},
+    server::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel},
+    signal::{Layout, StepRecord},
+    xml,
+};
+
+/// How many models are kept read. A model does not change, but reading one takes as long as a whole request may.
+const MODELS: usize = 4;
+
+/// The runs of a database.
+pub struct Logs {
+    reader: Reader,
+    models: Mutex<VecDeque<(i64, Arc<RunModel>)>>,
+}
+
+impl Logs {
+    /// Of this database, which need not be there yet.
+    pub fn new(database: &Database) -> Self {
+        Self { reader: Reader::new(database), models: Mutex::default() }
+    }
+
+    async fn read_model(&self, id: i64) -> Result<Option<Arc<RunModel>>, ArchiveError> {
+        let Some(run) = self.reader.run(id).await.map_err(told)? else { return Ok(None) };
+        let sources = self.reader.sources(id).await.map_err(told)?;
+        let world = xml::read_kept(&sources).map_err(told)?;
+        let describe = |spec| device::describe(spec, &world, run.timestep);
+        let devices = world.devices.iter().map(describe).collect();
+        let layout = Layout::new(world.bodies.len(), world.joints.len(), devices);
+        Ok(Some(Arc::new(RunModel { world, layout, timestep: run.timestep, every: run.every_n_steps })))
+    }
+
+    /// The models that are kept; the list is whole between any two statements, so a panic elsewhere does not spoil it.
+    fn kept(&self) -> std::sync::MutexGuard<'_, VecDeque<(i64, Arc<RunModel>)>> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Archive for Logs {
+    fn runs(&self) -> Answer<'_, Vec<LoggedRun>> {
+        Box::pin(async {
+            let runs = self.reader.runs().await.map_err(told)?;
+            let logged = runs.into_iter().map(|run| LoggedRun {
+                id: run.simulation_id,
+                world: run.world,
+                started: run.started,
+                status: run.status,
+                timestep: run.timestep,
+                steps: run.steps,
+                every: run.every_n_steps,
+                real_time_factor: run.real_time_factor,
+            });
+            Ok(logged.collect())
+        })
+    }
+
+    fn model(&self, run: i64) -> Answer<'_, Option<Arc<RunModel>>> {
+        Box::pin(async move {
+            let found = self.kept().iter().find(|(id, _)| *id == run).map(|(_, model)| Arc::clone(model));
+            if found.is_some() {
+                return Ok(found);
+            }
+            let model = self.read_model(run).await?;
+            if let Some(model) = &model {
+                let mut kept = self.kept();
+                kept.truncate(MODELS - 1);
+                kept.push_front((run, Arc::clone(model)));
+            }
+            Ok(model)
+        })
+    }
+
+    fn steps<'a>(
+        &'a self,
+        run: i64,
+        model: &'a RunModel,
+        from: u64,
+        every: u64,
+        count: u64,
+    ) -> Answer<'a, Vec<StepRecord>> {
+        Box::pin(async move { self.reader.steps(run, &model.layout, from, every, count).await.map_err(told) })
+    }
+
+    fn events(&self, run: i64, most: u64) -> Answer<'_, Vec<LoggedEvent>> {
+        Box::pin(async move {
+            let events = self.reader.events(run, most).await.map_err(told)?;
+            let logged = events.into_iter().map(|event| LoggedEvent {
+                step: event.step,
+                epoch: event.resets,
+                kind: event.kind,
+                subject: event.subject,
+                text: event.text,
+                value: event.value,
+            });
+            Ok(logged.collect())
+        })
+    }
+}
+
+fn told(error: impl std::fmt::Display) -> ArchiveError {
+    ArchiveError(error.to_string())
+}

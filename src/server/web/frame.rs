@@ -1,0 +1,90 @@
+//! A step as bytes for the page.
+
+use crate::signal::{BodyId, JointId, Layout};
+
+/// What stands at the head of a frame.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Head {
+    pub(super) step: u64,
+    pub(super) time_s: f64,
+    pub(super) wall_s: f64,
+    pub(super) late_s: f64,
+    pub(super) real_time_factor: f64,
+    pub(super) rate: f64,
+    pub(super) number: u32,
+    pub(super) epoch: u32,
+    pub(super) slips: u32,
+    pub(super) state: u8,
+    pub(super) mode: u8,
+    pub(super) pages: u32,
+}
+
+/// The state of a step that was recorded.
+pub(super) const RECORDED: u8 = 3;
+
+/// Length of the head, bytes.
+const HEAD: usize = 96;
+
+/// Length of a frame without contacts, bytes.
+pub(super) fn length(layout: &Layout) -> usize {
+    let floats = floats(layout) * 4;
+    HEAD + floats.next_multiple_of(8) + (layout.len() - floats / 4) * 8
+}
+
+/// How many numbers of a record are of bodies and joints, which go as singles.
+fn floats(layout: &Layout) -> usize {
+    let bodies = layout.bodies().checked_sub(1).map_or(0, |last| layout.wrench(BodyId::new(last)).end);
+    layout.joints().checked_sub(1).map_or(bodies, |last| layout.joint(JointId::new(last)).end)
+}
+
+/// Appends the frame of a record's `values`.
+pub(super) fn write(head: &Head, layout: &Layout, values: &[f64], out: &mut Vec<u8>) {
+    let start = out.len();
+    let length = length(layout);
+    out.reserve(length);
+    let floats = floats(layout);
+    let counts = [layout.bodies(), layout.joints(), layout.len() - floats, 0];
+    out.extend_from_slice(b"SPV1");
+    out.extend_from_slice(&(length as u32).to_le_bytes());
+    out.extend_from_slice(&head.step.to_le_bytes());
+    for number in [head.time_s, head.wall_s, head.late_s, head.real_time_factor, head.rate] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [head.number, head.epoch, head.slips] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    out.extend_from_slice(&[head.state, head.mode, 0, 0]);
+    counts.iter().for_each(|&count| out.extend_from_slice(&(count as u32).to_le_bytes()));
+    out.extend_from_slice(&head.pages.to_le_bytes());
+    out.extend_from_slice(&0u32.to_le_bytes());
+    values[..floats].iter().for_each(|&value| out.extend_from_slice(&(value as f32).to_le_bytes()));
+    out.resize(start + HEAD + (floats * 4).next_multiple_of(8), 0);
+    values[floats..].iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    debug_assert_eq!(out.len(), start + length);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_odd_number_of_singles_is_filled_up_before_the_doubles() {
+        let layout = Layout::new(1, 0, Vec::new());
+        let values: Vec<f64> = (0..layout.len()).map(|index| index as f64).collect();
+        let mut out = vec![7];
+        write(&Head { step: 5, number: 9, ..Head::default() }, &layout, &values, &mut out);
+        let frame = &out[1..];
+        assert_eq!((frame.len(), length(&layout)), (96 + 80, 96 + 80));
+        assert_eq!(&frame[..16], [b"SPV1".as_slice(), &176u32.to_le_bytes(), &5u64.to_le_bytes()].concat());
+        assert_eq!(frame[56], 9);
+        assert_eq!(frame[96 + 18 * 4..], [18f32.to_le_bytes(), [0; 4]].concat());
+    }
+
+    #[test]
+    fn an_empty_world_is_only_a_head() {
+        let layout = Layout::new(0, 0, Vec::new());
+        let mut out = Vec::new();
+        write(&Head::default(), &layout, &[], &mut out);
+        assert_eq!(out.len(), HEAD);
+    }
+}

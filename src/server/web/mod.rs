@@ -1,0 +1,289 @@
+//! The viewer's page and its data, over HTTP and a WebSocket. What is said is told in `clients/viewer/PROTOCOL.md`.
+//!
+//! A page is a client like any other: its commands go the way of a device port's, its words for the clock that of the control
+//! port's, and it is sent the newest record only, when it has taken up those before. Connections are bounded, and none of them
+//! is waited for. Start at [`serve`]; `guard` says who may ask, `live` is the conversation with an open page.
+
+mod archive;
+mod clock;
+mod files;
+mod frame;
+mod guard;
+mod live;
+mod runs;
+mod scene;
+
+use std::{
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    extract::{
+        State, WebSocketUpgrade,
+        connect_info::{ConnectInfo, Connected},
+    },
+    http::{StatusCode, header},
+    middleware,
+    response::{IntoResponse, Response},
+    routing::get,
+    serve::{IncomingStream, Listener},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::{Sleep, sleep, timeout},
+};
+
+pub use archive::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel};
+
+use super::{ServerError, Shared, bind};
+use crate::{model::World, realtime::Status};
+
+/// Connections that pages may have open together; a browser takes up to seven for one.
+const CONNECTIONS: usize = 256;
+
+/// Requests to the log that are answered at a time.
+const LOOKUPS: usize = 2;
+
+/// The longest message a page may send, bytes.
+const LONGEST: usize = 64 * 1024;
+
+/// How long to wait when the system has no more sockets.
+const BACK_OFF: Duration = Duration::from_millis(50);
+
+/// What the page is to show.
+#[derive(Clone)]
+pub struct Viewer {
+    /// Its port; 0 asks for a free one, and so does one that is taken.
+    pub port: u16,
+    /// The world that is simulated.
+    pub world: Arc<World>,
+    /// The runs of the log, where there is one.
+    pub archive: Option<Arc<dyn Archive>>,
+}
+
+/// The page's port, bound but not yet served.
+pub(super) struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+    viewer: Viewer,
+}
+
+impl std::fmt::Debug for Door {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Door").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Door {
+    pub(super) fn bind(viewer: Viewer, shared: &Shared) -> Result<Self, ServerError> {
+        let settings = &shared.settings;
+        let listen = |port| {
+            let address = SocketAddr::new(settings.bind, port);
+            bind::listen(address, settings.limits.send_buffer)
+        };
+        let bound = listen(viewer.port).or_else(|cause| match cause.kind() {
+            // Nothing but a bookmark depends on this port, so a second server takes another.
+            io::ErrorKind::AddrInUse => {
+                tracing::warn!("viewer.port: {} is taken; the page is on another port", viewer.port);
+                listen(0)
+            }
+            _ => Err(cause),
+        });
+        let (listener, address) = bound.map_err(|cause| ServerError::Bind {
+            place: "viewer.port".into(),
+            who: "the viewer's page".into(),
+            address: SocketAddr::new(settings.bind, viewer.port),
+            cause,
+        })?;
+        Ok(Self { listener, address, viewer })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// What all requests have in common.
+struct Web {
+    shared: Arc<Shared>,
+    /// The scene of the running world as JSON.
+    scene: String,
+    archive: Option<Arc<dyn Archive>>,
+    lookups: Semaphore,
+    guard: guard::Guard,
+    /// The clock's status as of late; `None` before it was first asked.
+    status: watch::Receiver<Option<Status>>,
+    /// Told when somebody has changed the clock.
+    asker: Arc<clock::Asker>,
+    /// How many pages are open.
+    pages: watch::Sender<u32>,
+    closed: watch::Receiver<bool>,
+}
+
+/// Serves the page until the server closes, and returns when the last page has been told.
+pub(super) async fn serve(door: Door, shared: Arc<Shared>, closed: watch::Receiver<bool>) {
+    let Door { listener, viewer, .. } = door;
+    let (patience, idle) = (shared.settings.limits.unread, shared.settings.limits.unfinished);
+    let (pages, watched) = watch::channel(0);
+    let (asker, status) = clock::Asker::new();
+    let asking = tokio::spawn(clock::ask(Arc::clone(&asker), shared.handle.clone(), watched.clone()));
+    let web = Arc::new(Web {
+        scene: scene::of_running(&viewer.world, &shared),
+        archive: viewer.archive,
+        lookups: Semaphore::new(LOOKUPS),
+        guard: guard::Guard::new(&shared.settings),
+        status,
+        asker,
+        pages,
+        closed: closed.clone(),
+        shared,
+    });
+    let listener = Limited { listener, permits: Arc::new(Semaphore::new(CONNECTIONS)), idle };
+    let mut closing = closed.clone();
+    let stop = async move {
+        // An error means that the server is gone altogether.
+        let _ = closing.wait_for(|closed| *closed).await;
+    };
+    let app = routes(web).into_make_service_with_connect_info::<Peer>();
+    let serving = tokio::spawn(axum::serve(listener, app).with_graceful_shutdown(stop).into_future());
+    let mut closing = closed;
+    let _ = closing.wait_for(|closed| *closed).await;
+    // Answers under way have as long as any client has to take one.
+    let mut watched = watched;
+    let _ = timeout(patience, async {
+        let _ = watched.wait_for(|pages| *pages == 0).await;
+        let _ = serving.await;
+    })
+    .await;
+    asking.abort();
+}
+
+fn routes(web: Arc<Web>) -> Router {
+    Router::new()
+        .route("/scene.json", get(async |State(web): State<Arc<Web>>| json(web.scene.clone())))
+        .route("/runs.json", get(runs::list))
+        .route("/runs/{id}/scene.json", get(runs::scene))
+        .route("/runs/{id}/frames", get(runs::frames))
+        .route("/runs/{id}/events.json", get(runs::events))
+        .route("/live", get(open_live))
+        .fallback(get(files::answer))
+        .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::watch_over))
+        .with_state(web)
+}
+
+async fn open_live(
+    State(web): State<Arc<Web>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let upgrade = upgrade.max_message_size(LONGEST).max_frame_size(LONGEST).protocols([guard::SUBPROTOCOL]);
+    if upgrade.selected_protocol().is_none() {
+        let text = format!("expected the subprotocol {}\n", guard::SUBPROTOCOL);
+        return (StatusCode::BAD_REQUEST, text).into_response();
+    }
+    upgrade.on_upgrade(move |socket| live::talk(socket, web, peer.0))
+}
+
+fn json(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+/// Where a connection comes from, for the log.
+#[derive(Debug, Clone, Copy)]
+struct Peer(SocketAddr);
+
+impl Connected<IncomingStream<'_, Limited>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Limited>) -> Self {
+        Self(*stream.remote_addr())
+    }
+}
+
+/// A listener that lets in a bounded number; others are closed at once.
+struct Limited {
+    listener: TcpListener,
+    permits: Arc<Semaphore>,
+    /// How long nothing may move on a connection.
+    idle: Duration,
+}
+
+impl Listener for Limited {
+    type Io = Permitted;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Permitted, SocketAddr) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, address)) => {
+                    if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+                        // Frames are to leave at once; without it they only leave later.
+                        let _ = stream.set_nodelay(true);
+                        let idle = Box::pin(sleep(self.idle));
+                        return (Permitted { stream, idle, limit: self.idle, _permit: permit }, address);
+                    }
+                }
+                // Out of descriptors, most likely; those in use go on.
+                Err(_) => sleep(BACK_OFF).await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A connection with its permit, which it gives back when it ends. It ends when nothing moves on it for too long; an open page
+/// is kept by the pings it answers.
+struct Permitted {
+    stream: TcpStream,
+    idle: Pin<Box<Sleep>>,
+    limit: Duration,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Permitted {
+    /// Passes on what came of reading or writing, and counts how long nothing has.
+    fn moved<T>(&mut self, context: &mut Context<'_>, came: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        match came {
+            Poll::Ready(result) => {
+                self.idle.set(sleep(self.limit));
+                Poll::Ready(result)
+            }
+            Poll::Pending => self.idle.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into())),
+        }
+    }
+}
+
+impl AsyncRead for Permitted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let came = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.moved(context, came)
+    }
+}
+
+impl AsyncWrite for Permitted {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let came = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.moved(context, came)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

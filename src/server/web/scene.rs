@@ -1,0 +1,178 @@
+//! The world as the page draws it: said once, as JSON.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use serde_json::{Value, json};
+
+use super::RunModel;
+use crate::{
+    device,
+    model::{Body, DeviceSpec, Heightfield, Joint, Mount, Placed, Plane, Shape, World},
+    physics::{MassProperties, mass_properties},
+    realtime,
+    server::Shared,
+    signal::{DeviceInfo, JointId, RobotId, Timestep},
+};
+
+/// The version of what page and server say to each other.
+const PROTOCOL: u32 = 1;
+
+/// The scene of the running world, under a number that no other start of a server has.
+pub(super) fn of_running(world: &World, shared: &Shared) -> String {
+    let devices = shared.handle.layout().devices();
+    let ports: Vec<u16> = shared.addresses.devices.iter().map(std::net::SocketAddr::port).collect();
+    let scene = describe(world, devices, &ports, shared.handle.timestep());
+    let start = format!("{} {}", std::process::id(), realtime::now_ns());
+    with_id(scene, &start)
+}
+
+/// The scene of a recorded run. Its ports are those that the model asks for.
+pub(super) fn of_run(run: i64, model: &RunModel) -> String {
+    let devices = model.layout.devices();
+    let ports: Vec<u16> = devices.iter().map(|info| info.port.number()).collect();
+    with_id(describe(&model.world, devices, &ports, model.timestep), &format!("run {run}"))
+}
+
+fn with_id(mut scene: Value, salt: &str) -> String {
+    let hash = blake3::hash(format!("{salt} {scene}").as_bytes()).to_hex();
+    scene["id"] = json!(hash[..16]);
+    scene.to_string()
+}
+
+fn describe(world: &World, infos: &[DeviceInfo], ports: &[u16], timestep: Timestep) -> Value {
+    let bodies = world.bodies.iter().map(|body| json_of_body(body, world));
+    let joints = world.joints.iter().map(|joint| json_of_joint(joint, world));
+    let devices = world.devices.iter().zip(infos).zip(ports);
+    let devices = devices.map(|((device, info), &port)| json_of_device(&device.spec, info, port));
+    json!({
+        "protocol": PROTOCOL,
+        "name": world.name,
+        "timestep": timestep.seconds(),
+        "gravity": vector(world.gravity),
+        "plane": world.plane.as_ref().map(json_of_plane),
+        "heightfield": world.heightfield.as_ref().map(json_of_heightfield),
+        "bodies": bodies.collect::<Vec<_>>(),
+        "joints": joints.collect::<Vec<_>>(),
+        "devices": devices.collect::<Vec<_>>(),
+    })
+}
+
+fn vector(vector: DVec3) -> [f64; 3] {
+    vector.to_array()
+}
+
+fn quaternion(rotation: DQuat) -> [f64; 4] {
+    rotation.to_array()
+}
+
+/// A name as the page shows it, and the robot it belongs to.
+fn named(name: &str, robot: Option<RobotId>, world: &World) -> (String, Option<String>) {
+    match robot.map(|robot| world.robot(robot).name.clone()) {
+        Some(robot) => (format!("{robot}/{name}"), Some(robot)),
+        None => (name.to_owned(), None),
+    }
+}
+
+fn json_of_plane(plane: &Plane) -> Value {
+    json!({ "normal": vector(plane.normal), "distance": plane.distance, "friction": plane.material.friction })
+}
+
+fn json_of_heightfield(field: &Heightfield) -> Value {
+    json!({
+        "points_x": field.points_x,
+        "points_z": field.points_z,
+        "width": field.width,
+        "depth": field.depth,
+        "friction": field.material.friction,
+        "heights": field.heights,
+    })
+}
+
+fn json_of_body(body: &Body, world: &World) -> Value {
+    let (name, robot) = named(&body.name, body.robot, world);
+    // The engine was built with these masses, so they can be had; those of fixed bodies mean nothing.
+    let mass = mass_properties(body).ok().filter(|_| !body.fixed).unwrap_or(MassProperties::ZERO);
+    json!({
+        "name": name,
+        "robot": robot,
+        "fixed": body.fixed,
+        "mass": mass.mass,
+        "centre_of_mass": vector(mass.centre_of_mass),
+        "friction": body.material.friction,
+        "shape": body.shape.as_ref().map(json_of_placed),
+        "collision": body.collision.as_ref().map(json_of_placed),
+    })
+}
+
+fn json_of_placed(placed: &Placed) -> Value {
+    let vectors = |list: &[DVec3]| list.iter().copied().map(vector).collect::<Vec<_>>();
+    let mut json = match &placed.shape {
+        Shape::Box { size } => json!({ "size": vector(*size) }),
+        Shape::Sphere { radius } => json!({ "radius": radius }),
+        Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length } => {
+            json!({ "radius": radius, "length": length })
+        }
+        Shape::ConvexHull { points } => json!({ "points": vectors(points) }),
+        Shape::TriangleMesh { vertices, triangles } => json!({ "vertices": vectors(vertices), "triangles": triangles }),
+        Shape::Compound { parts } => json!({ "parts": parts.iter().map(json_of_placed).collect::<Vec<_>>() }),
+    };
+    json["kind"] = json!(placed.shape.name());
+    json["position"] = json!(vector(placed.pose.translation));
+    json["rotation"] = json!(quaternion(placed.pose.rotation));
+    json
+}
+
+fn json_of_joint(joint: &Joint, world: &World) -> Value {
+    let (name, _) = named(&joint.name, joint.robot, world);
+    let parent_from_world = world.body(joint.parent).pose.rotation.inverse();
+    let directions = DMat3::from_quat(parent_from_world * joint.frame);
+    let axes = joint.axes.iter().enumerate().filter_map(|(index, axis)| {
+        let motion = axis.free()?;
+        Some(json!({
+            "axis": index + 1,
+            "direction": vector(directions.col(index)),
+            "lower": motion.lower,
+            "upper": motion.upper,
+        }))
+    });
+    json!({
+        "name": name,
+        "kind": joint.kind.name(),
+        "parent": joint.parent.index(),
+        "child": joint.child.index(),
+        "axes": axes.collect::<Vec<_>>(),
+    })
+}
+
+fn json_of_device(spec: &DeviceSpec, info: &DeviceInfo, port: u16) -> Value {
+    let (body, joint) = match spec {
+        DeviceSpec::Sensor(sensor) => match sensor.mount {
+            Mount::Body { body, .. } => (Some(body.index()), None),
+            Mount::Joint(joint) => (None, Some(joint)),
+        },
+        DeviceSpec::Actuator(actuator) => (None, Some(actuator.joint)),
+    };
+    let rays = match spec {
+        DeviceSpec::Sensor(sensor) => device::rays(sensor),
+        DeviceSpec::Actuator(_) => None,
+    };
+    let fields = info.fields.iter().map(
+        |field| json!({ "name": field.name, "unit": field.unit, "lowest": field.lowest, "highest": field.highest }),
+    );
+    json!({
+        "name": info.name,
+        "robot": info.robot,
+        "kind": info.kind.name(),
+        "actuator": info.kind.is_actuator(),
+        "port": port,
+        "body": body,
+        "joint": joint.map(JointId::index),
+        "fields": fields.collect::<Vec<_>>(),
+        "command_lengths": info.kind.command_lengths(),
+        "rays": rays.map(|rays| json!({
+            "body": rays.body.index(),
+            "origin": vector(rays.origin),
+            "directions": rays.directions.iter().copied().map(vector).collect::<Vec<_>>(),
+            "range": rays.range,
+        })),
+    })
+}

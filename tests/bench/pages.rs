@@ -1,0 +1,139 @@
+//! What open viewer pages cost the physics: its lateness in real time without and with them. `cargo bench --bench pages`.
+//!
+//! Each crowd has ten seconds of WorkPartner 3 standing in real time, one crowd after the other, the empty one first and last. A
+//! page takes up every frame as soon as it has it, sixty a second; one that is stalled never reads a byte.
+
+use std::{
+    io::ErrorKind,
+    net::{SocketAddr, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use simpartner::{
+    model::World,
+    physics,
+    realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
+    server::{Limits, Server, Settings, Viewer},
+    signal::{StepIndex, Timestep},
+    sim::Simulation,
+    xml::{self, Document},
+};
+use tokio::sync::oneshot;
+use tungstenite::{Error, Message, WebSocket, handshake::client::Request};
+
+const WORLD: &str = "<world><surface/><robot file='robots/workpartner3.xml' portOffset='20000'/></world>";
+const SECONDS: f64 = 10.0;
+
+fn main() {
+    let seconds = if std::env::args().any(|argument| argument == "--bench") { SECONDS } else { 0.2 };
+    println!("lateness of a step in microseconds, {seconds} s each");
+    println!("{:<30} {:>8} {:>8} {:>8} {:>8} {:>6} {:>10}", "", "p50", "p99", "p99.9", "max", "slips", "frames/s");
+    for (name, pages, stalled) in [
+        ("no page", 0, 0),
+        ("1 page", 1, 0),
+        ("20 pages", 20, 0),
+        ("20 pages, one of them stalled", 20, 1),
+        ("20 pages, all stalled", 20, 20),
+        ("no page", 0, 0),
+    ] {
+        let (report, frames) = run(pages, stalled, seconds);
+        let late = report.lateness.expect("it ran in real time");
+        let rate = frames as f64 / seconds;
+        println!(
+            "{name:<30} {:>8.1} {:>8.1} {:>8.1} {:>8.1} {:>6} {rate:>10.0}",
+            late.p50_us, late.p99_us, late.p99_9_us, late.max_us, report.slips
+        );
+    }
+}
+
+fn world() -> World {
+    match xml::read_text("bench.xml", WORLD) {
+        Ok(Document::World(world)) => world,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A run with so many pages, some of them stalled, and how many frames they took up.
+fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
+    let world = Arc::new(world());
+    let simulation = Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, physics::Settings::default())
+        .expect("the robot can be built");
+    let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
+    let clock = realtime::Settings {
+        end: Some(StepIndex(simulation.timestep().steps_in(seconds))),
+        unattended: true,
+        scheduling: Scheduling { priority: 80, lock_memory: true },
+        ..realtime::Settings::default()
+    };
+    let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");
+    let settings = Settings { bind: [127, 0, 0, 1].into(), control_port: 0, token: None, limits: Limits::default() };
+    let server = runtime.block_on(async {
+        let server = Server::bind(settings, handle).await?;
+        server.with_viewer(Viewer { port: 0, world, archive: None }).await
+    });
+    let server = server.unwrap_or_else(|error| panic!("{error}"));
+    let address = server.viewer_address().expect("it was asked for");
+    let (stop, stopped) = oneshot::channel();
+    let serving = runtime.spawn(server.run(stopped));
+    let (over, frames) = (AtomicBool::new(false), AtomicU64::new(0));
+    let report = thread::scope(|scope| {
+        let open: Vec<WebSocket<TcpStream>> = (0..pages).map(|_| page(address)).collect();
+        for (index, socket) in open.into_iter().enumerate() {
+            let (over, frames) = (&over, &frames);
+            scope.spawn(move || match index < stalled {
+                true => {
+                    while !over.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(20));
+                    }
+                }
+                false => take_up(socket, over, frames),
+            });
+        }
+        physics.start(Outputs { log: None, log_ended: Arc::default() }).expect("a thread can be had");
+        let report = physics.join().expect("it does not panic").expect("it was started");
+        over.store(true, Ordering::Relaxed);
+        report
+    });
+    drop(stop);
+    runtime.block_on(serving).expect("the server does not panic");
+    (report, frames.into_inner())
+}
+
+fn page(address: SocketAddr) -> WebSocket<TcpStream> {
+    let stream = TcpStream::connect(address).expect("the page's port is open");
+    stream.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout can be set");
+    let request = Request::builder()
+        .uri(format!("ws://{address}/live"))
+        .header("Host", address.to_string())
+        .header("Origin", format!("http://{address}"))
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .header("Sec-WebSocket-Version", "13")
+        .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .header("Sec-WebSocket-Protocol", "simpartner.1")
+        .body(())
+        .expect("the request is whole");
+    tungstenite::client(request, stream).expect("the server lets its page in").0
+}
+
+fn take_up(mut socket: WebSocket<TcpStream>, over: &AtomicBool, frames: &AtomicU64) {
+    while !over.load(Ordering::Relaxed) {
+        match socket.read() {
+            Ok(Message::Binary(frame)) => {
+                frames.fetch_add(1, Ordering::Relaxed);
+                let number = u32::from_le_bytes(frame[56..60].try_into().expect("a frame has a head"));
+                // The server may be closing already.
+                let _ = socket.send(Message::text(format!("{{\"seen\":{number}}}")));
+            }
+            Ok(_) => {}
+            Err(Error::Io(error)) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => return,
+        }
+    }
+}
