@@ -134,6 +134,10 @@ impl Running {
 
     fn ask(&mut self, request: &str) -> String {
         self.control.get_mut().write_all(format!("{request}\n").as_bytes()).unwrap();
+        self.heard()
+    }
+
+    fn heard(&mut self) -> String {
         let mut answer = String::new();
         self.control.read_line(&mut answer).unwrap();
         answer.trim_end().to_owned()
@@ -270,6 +274,37 @@ fn the_graph_and_the_devices_are_told_to_machines_too() {
     let dot = text(&output(&["check", "--dot", "robots/workpartner1.xml"]).stdout);
     assert!(dot.starts_with("graph \"WorkPartner1\" {"), "{dot}");
     assert_eq!(dot.matches(" -- ").count(), 13);
+}
+
+/// A controller that dies in lockstep ends the run where the settings say so, and the log tells who it was.
+#[test]
+fn a_member_that_dies_ends_the_run_with_its_name_in_the_log() {
+    let scratch = Scratch::new();
+    let policy = ["--set", "lockstep.timeout_s=0.05", "--set", "lockstep.on_timeout=fail"];
+    let mut server = Running::start(&scratch, &[&["--mode", "lockstep", "--paused"], &policy[..]].concat());
+    let robot = server.ask("ROBOTS");
+    assert_eq!(server.heard(), "OK 1");
+    assert_eq!(server.ask("STATE").split(' ').next_back(), Some("lockstep=joining:WorkPartner"));
+    let port: u16 =
+        robot.split_once("bound=").and_then(|(_, port)| port.parse().ok()).unwrap_or_else(|| panic!("{robot}"));
+    let mut controller = BufReader::new(TcpStream::connect(("127.0.0.1", port)).unwrap());
+    controller.get_mut().write_all(b"ACK\n").unwrap();
+    let mut lines = controller.lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().starts_with('<') && lines.next().unwrap().starts_with("S 0 0 "));
+    server.ask("PLAY");
+    drop(lines);
+    assert_eq!(server.child.wait().unwrap().code(), Some(9));
+    let database = scratch.path("run.db");
+    for query in [
+        "SELECT count(*) FROM event WHERE kind = 'lockstepTimeout' AND subject = 'WorkPartner' AND step = 0 AND value = 0.05",
+        "SELECT count(*) FROM simulation WHERE status = 'lockstepTimeout'",
+    ] {
+        assert_eq!(number(&database, query), 1, "{query}");
+    }
+    let bad = output(&["run", "--set", "lockstep.members=WorkPartner/Wheel", "--database", "none"]);
+    assert_eq!(bad.status.code(), Some(3));
+    let what = text(&bad.stderr);
+    assert!(what.starts_with("lockstep.members: expected one of WorkPartner, WorkPartner/Echo, "), "{what}");
 }
 
 /// A fault put into a running server by TCP is in the `event` table and, to be played again, in the `command` table.
