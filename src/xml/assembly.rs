@@ -54,8 +54,9 @@ pub(super) fn expand(reading: &Reading, root: &Node) -> Expanded {
     let mut expansion = Expansion { reading, library: &library, open: Vec::new(), elements: 0 };
     let mut members = expansion.members(&root.children, &values, Frame::default());
     for node in &mut members {
-        let element = Element::by_id(&node.name);
-        reading.check(node, element, Placeholders::Allowed);
+        // What is still not filled has been told, unless nothing has been.
+        let placeholders = if reading.is_sound() { Placeholders::Unknown } else { Placeholders::Allowed };
+        reading.check(node, Element::by_id(&node.name), placeholders);
     }
     Expanded { members, sources: library.sources.into_values().map(|file| (*file).clone()).collect() }
 }
@@ -307,9 +308,17 @@ fn shift_ports(members: &mut [Node], offset: i64) {
     }
 }
 
-/// Tells of placeholders whose parameter is not declared. Assemblies within are checked by themselves.
+/// Tells of placeholders that are not closed, or whose parameter is not declared; in the value of a declaration none is.
+/// Assemblies within are checked by themselves.
 fn check_placeholders(reading: &Reading, nodes: &[Node], declared: &BTreeSet<&str>) {
+    let none = BTreeSet::new();
     for node in nodes.iter().filter(|node| node.name != "assembly") {
+        let declared = if node.name == "parameter" { &none } else { declared };
+        for (offset, text) in values_below(node) {
+            if text.rfind("${").is_some_and(|start| !text[start..].contains('}')) {
+                reading.problem_with_help(offset, "'${' is never closed", "write ${name}");
+            }
+        }
         for (offset, name) in placeholders_below(node) {
             if declared.contains(name) {
                 continue;
@@ -317,22 +326,29 @@ fn check_placeholders(reading: &Reading, nodes: &[Node], declared: &BTreeSet<&st
             let message = format!("there is no parameter '{name}' here");
             match nearest(name, declared.iter().copied()) {
                 Some(near) => reading.problem_with_help(offset, message, format!("did you mean '${{{near}}}'?")),
+                None if node.name == "parameter" => {
+                    reading.problem_with_help(offset, message, "the value of a declaration is written out");
+                }
                 None => reading.problem_with_help(offset, message, "declare it: <parameter name=\"..\"/>"),
             }
         }
     }
 }
 
-/// All placeholders in a node, with the place of the value that each stands in.
-fn placeholders_below(node: &Node) -> impl Iterator<Item = (usize, &str)> {
+/// All values in a node, each with its place.
+fn values_below(node: &Node) -> impl Iterator<Item = (usize, &str)> {
     let mut found = Vec::new();
     node.walk(&mut |node| {
-        let values = node.attributes.iter().map(|attribute| (attribute.offset, attribute.value.as_str()));
-        for (offset, text) in values.chain([(node.text_offset, node.text.as_str())]) {
-            found.extend(placeholders(text).map(|range| (offset, &text[range.start + 2..range.end - 1])));
-        }
+        found.extend(node.attributes.iter().map(|attribute| (attribute.offset, attribute.value.as_str())));
+        found.push((node.text_offset, node.text.as_str()));
     });
     found.into_iter()
+}
+
+/// The names in all placeholders in a node, with the place of the value that each stands in.
+fn placeholders_below(node: &Node) -> impl Iterator<Item = (usize, &str)> {
+    values_below(node)
+        .flat_map(|(offset, text)| placeholders(text).map(move |range| (offset, &text[range.start + 2..range.end - 1])))
 }
 
 /// Where `${name}` stands in a text.

@@ -55,6 +55,11 @@ impl<'a> Reading<'a> {
         self.problems.borrow_mut().push(problem);
     }
 
+    /// True if nothing has been found wrong so far.
+    pub(super) fn is_sound(&self) -> bool {
+        self.problems.borrow().is_empty()
+    }
+
     /// `path:line` of a node.
     pub(super) fn source(&self, node: &Node) -> String {
         self.origins.place(node.offset).to_string()
