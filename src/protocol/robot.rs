@@ -57,11 +57,8 @@ impl RobotSession {
                 out.push('\n');
             }
             RobotRequest::Acknowledge(step) => {
-                let member = Member::Robot(self.robot);
-                let (client, present, epoch) = (self.client, record.step, record.epoch);
-                let answer = Acknowledgement { member, client, step, present, epoch };
-                if send(Errand::Acknowledge(answer))? == Taken::Joined {
-                    self.stream.follow(record);
+                let (member, client) = (Member::Robot(self.robot), self.client);
+                if self.stream.acknowledge(Acknowledgement::of(member, client, step, record), record, send)? {
                     self.write_sample(record, 0, out);
                 }
             }

@@ -9,9 +9,7 @@ use super::{
     number,
     stream::Stream,
 };
-use crate::signal::{
-    Acknowledgement, ClientId, Command, DeviceId, DeviceKind, Layout, Member, StepIndex, StepRecord, Timestep,
-};
+use crate::signal::{Acknowledgement, ClientId, Command, DeviceId, DeviceKind, Layout, Member, StepRecord, Timestep};
 
 /// What a session asks of the physics, in the order in which it was said.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,7 +121,12 @@ impl DeviceSession {
                 out.push_str(&device::describe(info, self.timestep, self.port));
                 out.push('\n');
             }
-            DeviceRequest::Acknowledge(step) => self.acknowledge(step, record, send, out)?,
+            DeviceRequest::Acknowledge(step) => {
+                let (member, client) = (Member::Device(self.device), self.client);
+                if self.stream.acknowledge(Acknowledgement::of(member, client, step, record), record, send)? {
+                    self.write_sample(record, 0, out);
+                }
+            }
             DeviceRequest::Command { action, at, answer } => {
                 let order = Order { device: self.device, client: self.client, at, text: text.to_owned(), action };
                 let send = |command| send(Errand::Commands(vec![command])).map(drop);
@@ -133,23 +136,6 @@ impl DeviceSession {
                     Answer::PreviousState => self.write_frame(&previous, out),
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// A member that joins is sent the present step and all that follow; the answer to any other `ACK` is the next step.
-    fn acknowledge(
-        &mut self,
-        step: Option<StepIndex>,
-        record: &StepRecord,
-        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
-        out: &mut String,
-    ) -> Result<(), Refusal> {
-        let member = Member::Device(self.device);
-        let answer = Acknowledgement { member, client: self.client, step, present: record.step, epoch: record.epoch };
-        if send(Errand::Acknowledge(answer))? == Taken::Joined {
-            self.stream.follow(record);
-            self.write_sample(record, 0, out);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Which steps a client is sent by itself.
 
-use crate::signal::{StepIndex, StepRecord};
+use super::{Errand, Refusal, Taken};
+use crate::signal::{Acknowledgement, StepIndex, StepRecord};
 
 /// A stream of every n-th step, if the client has asked for one.
 #[derive(Debug, Default)]
@@ -22,8 +23,23 @@ impl Stream {
         self.0 = (interval > 0).then_some(Subscription { interval, due, epoch: record.epoch, from_zero: false });
     }
 
+    /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true, and it is
+    /// to be told that one at once. The answer to any other `ACK` is the next step.
+    pub(super) fn acknowledge(
+        &mut self,
+        answer: Acknowledgement,
+        record: &StepRecord,
+        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
+    ) -> Result<bool, Refusal> {
+        let joined = send(Errand::Acknowledge(answer))? == Taken::Joined;
+        if joined {
+            self.follow(record);
+        }
+        Ok(joined)
+    }
+
     /// Every step, and the state after a reset.
-    pub(super) fn follow(&mut self, record: &StepRecord) {
+    fn follow(&mut self, record: &StepRecord) {
         let due = record.step.after(1);
         self.0 = Some(Subscription { interval: 1, due, epoch: record.epoch, from_zero: true });
     }

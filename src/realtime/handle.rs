@@ -297,7 +297,7 @@ impl Handle {
 
     /// Events as they come, after the last `late` that came before.
     pub fn events(&self, late: u64) -> Told {
-        self.told.late_first(late)
+        self.told.with_last(late)
     }
 
     /// What stands where in a record.

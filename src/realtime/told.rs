@@ -65,10 +65,10 @@ impl Teller {
 }
 
 impl Told {
-    /// A reader that begins with the last `late` events there have been.
-    pub(super) fn late_first(&self, late: u64) -> Self {
+    /// A reader that begins with the last `count` events there have been.
+    pub(super) fn with_last(&self, count: u64) -> Self {
         let mut reader = self.clone();
-        reader.next = self.count.borrow().saturating_sub(late);
+        reader.next = self.count.borrow().saturating_sub(count);
         reader
     }
 
@@ -120,7 +120,7 @@ mod tests {
     fn each_reader_sees_every_event_once_from_where_it_began() {
         let (teller, told) = ring();
         teller.tell(0, &events(0..5));
-        let (mut all, mut late) = (told.late_first(200), told.late_first(2));
+        let (mut all, mut late) = (told.with_last(200), told.with_last(2));
         assert_eq!(steps(all.take()), [0, 1, 2, 3, 4]);
         assert_eq!(steps(late.take()), [3, 4]);
         teller.tell(1, &events(5..6));
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn who_is_too_slow_misses_the_oldest() {
         let (teller, told) = ring();
-        let mut slow = told.late_first(0);
+        let mut slow = told.with_last(0);
         teller.tell(0, &events(0..KEPT as u64 + 10));
         assert_eq!(steps(slow.take()), (10..KEPT as u64 + 10).collect::<Vec<_>>());
     }

@@ -1,6 +1,6 @@
 //! Who may hold the clock in lockstep: a device's port, or the combined port of a robot.
 
-use super::{ClientId, DeviceId, Port, RobotId, StepIndex};
+use super::{ClientId, DeviceId, Port, RobotId, StepIndex, StepRecord};
 
 /// A robot as one thing to talk to: all readings of its sensors, all commands of its actuators.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,4 +39,11 @@ pub struct Acknowledgement {
     pub present: StepIndex,
     /// How often the world had been reset then.
     pub epoch: u32,
+}
+
+impl Acknowledgement {
+    /// What a client has said that has seen this record at most.
+    pub fn of(member: Member, client: ClientId, step: Option<StepIndex>, record: &StepRecord) -> Self {
+        Self { member, client, step, present: record.step, epoch: record.epoch }
+    }
 }
