@@ -36,7 +36,23 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     if let Some(timeline) = &timeline {
         simulation.schedule(timeline)?;
     }
-    let plan = Plan::new(&properties, timeline.as_ref());
+    let end = end_of(&properties, timeline.as_ref());
+    launch(Job { simulation, properties, end })
+}
+
+/// A simulation that is ready to run.
+pub(super) struct Job {
+    pub(super) simulation: Simulation,
+    pub(super) properties: Properties,
+    /// The last step, if there is one.
+    pub(super) end: Option<StepIndex>,
+}
+
+/// Runs it to its end.
+pub(super) fn launch(job: Job) -> Result<ExitStatus, CliError> {
+    let Job { simulation, properties, end } = job;
+    let plan = Plan::new(&properties, end);
+    let world = Arc::clone(simulation.world());
     let lockstep = lockstep(&properties, simulation.layout())?;
     let description = describe(&simulation, &world, &properties);
     let logs = || properties.log.as_ref().map(|log| Arc::new(Logs::new(&log.database)) as Arc<dyn Archive>);
@@ -71,20 +87,24 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     conclude(&report, log)
 }
 
-/// What this call is to do, made out from settings and sequence.
+/// What this call is to do.
 struct Plan {
     end: Option<StepIndex>,
     /// A fast run that ends by itself is a computation: it opens no port and waits for nobody.
     serves: bool,
 }
 
+/// The step that ends the run: the settings say it, or in `fast` mode the sequence.
+fn end_of(properties: &Properties, timeline: Option<&Timeline>) -> Option<StepIndex> {
+    let settings = &properties.simulation;
+    let duration = settings.duration_s.map(|duration| settings.timestep.steps_in(duration));
+    let sequence = timeline.filter(|_| settings.mode == Mode::Fast).map(|timeline| timeline.steps);
+    duration.or(sequence).map(StepIndex)
+}
+
 impl Plan {
-    fn new(properties: &Properties, timeline: Option<&Timeline>) -> Self {
-        let settings = &properties.simulation;
-        let fast = settings.mode == Mode::Fast;
-        let duration = settings.duration_s.map(|duration| settings.timestep.steps_in(duration));
-        let end = duration.or(timeline.filter(|_| fast).map(|timeline| timeline.steps)).map(StepIndex);
-        Self { end, serves: !(fast && end.is_some()) }
+    fn new(properties: &Properties, end: Option<StepIndex>) -> Self {
+        Self { end, serves: !(properties.simulation.mode == Mode::Fast && end.is_some()) }
     }
 
     fn clock(&self, properties: &Properties, lockstep: LockstepSettings) -> realtime::Settings {
