@@ -12,11 +12,13 @@ mod sensor;
 pub use describe::describe;
 pub use sensor::{RayBundle, rays};
 
+use serde::{Deserialize, Serialize};
+
 use self::{actuator::Actuator, random::Origin, sensor::Sensor};
 use crate::{
     model::{self, DeviceSpec, Watchdog, World},
     physics::Engine,
-    signal::{Action, Fault, StepIndex, Timestep},
+    signal::{Action, StepIndex, Timestep},
 };
 
 /// A device of a running simulation.
@@ -27,6 +29,16 @@ pub struct Device {
 enum Instance {
     Sensor(Box<Sensor>),
     Actuator(Box<Actuator>),
+}
+
+/// What a device carries from step to step: for snapshots, and to be hashed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Memory(Carried);
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Carried {
+    Sensor(sensor::Memory),
+    Actuator(actuator::Memory),
 }
 
 impl Device {
@@ -59,14 +71,32 @@ impl Device {
         }
     }
 
-    /// What it carries from step to step beside its values, for a hash.
-    pub fn memory(&self) -> Vec<u64> {
-        let mut memory = Vec::new();
+    /// All that it carries from step to step.
+    pub fn memory(&self) -> Memory {
         match &self.instance {
-            Instance::Sensor(sensor) => sensor.memory(&mut memory),
-            Instance::Actuator(actuator) => actuator.memory(&mut memory),
+            Instance::Sensor(sensor) => Memory(Carried::Sensor(sensor.memory())),
+            Instance::Actuator(actuator) => Memory(Carried::Actuator(actuator.memory())),
         }
-        memory
+    }
+
+    /// Goes on from there, as it was after a step. False if the memory is of another device; this one is then of no use any
+    /// more.
+    #[must_use]
+    pub fn recall(&mut self, memory: Memory, step: StepIndex) -> bool {
+        match (&mut self.instance, memory.0) {
+            (Instance::Sensor(sensor), Carried::Sensor(memory)) => sensor.recall(memory, step),
+            (Instance::Actuator(actuator), Carried::Actuator(memory)) => actuator.recall(memory, step),
+            (Instance::Sensor(_), Carried::Actuator(_)) | (Instance::Actuator(_), Carried::Sensor(_)) => false,
+        }
+    }
+
+    /// From now on what it does by chance follows from this seed, as in [`Device::new`].
+    pub fn reseed(&mut self, spec: &model::Device, world: &World, seed: u64) {
+        let origin = Origin { seed, robot: &world.robot(spec.robot).name, device: &spec.name };
+        match &mut self.instance {
+            Instance::Sensor(sensor) => sensor.reseed(origin),
+            Instance::Actuator(actuator) => actuator.reseed(origin),
+        }
     }
 
     /// Takes a command at a step boundary. It has been checked against the device's fields at the door; what does not fit
@@ -104,17 +134,4 @@ impl Device {
 /// Steps from one reading to the next: the whole number nearest to the rate asked for, at least one.
 fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
     rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))
-}
-
-/// A fault as numbers, for a hash.
-fn fault_memory(fault: Fault) -> [u64; 2] {
-    let number = match fault {
-        Fault::None => 0,
-        Fault::Off => 1,
-        Fault::Stuck => 2,
-        Fault::Garbage => 3,
-        Fault::Delayed(_) => 4,
-        Fault::Intermittent(_) => 5,
-    };
-    [number, fault.value().unwrap_or(0.0).to_bits()]
 }

@@ -1,5 +1,7 @@
 //! Sensors and actuators as the model describes them.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Pose, World};
 use crate::signal::{BodyId, DeviceKind, JointId, Port, RobotId};
 
@@ -46,7 +48,7 @@ pub struct Sensor {
 
 /// How far a quantity's readings are off. Figures are in the quantity's unit; those of a quaternion in radians about the
 /// sensor's axes.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Noise {
     /// Standard deviation of Gaussian noise, fresh in each reading, at least 0.
     pub standard_deviation: f64,
@@ -176,7 +178,7 @@ pub struct Watchdog {
 }
 
 /// What a watchdog makes an actuator do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnTimeout {
     /// Stay where it is.
     Hold,

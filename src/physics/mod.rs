@@ -1,7 +1,6 @@
 //! The physics seam: what a simulation asks of an engine, in the model's words. [`build`] is the only door in.
 //!
-//! A room behind it holds one engine ([`rapier`](https://rapier.rs) for now; articulated dynamics of our own is to stand
-//! beside it). Nothing above this room names an engine or knows its quirks, and no engine knows of devices, XML, clocks,
+//! A room behind it holds one engine: `dynamics`, articulated dynamics of our own, or [`rapier`](https://rapier.rs). Nothing above this room names an engine or knows its quirks, and no engine knows of devices, XML, clocks,
 //! threads or sockets. Frames: world axes, right-handed, y up. Units: SI, radians.
 
 mod dynamics;
@@ -16,7 +15,10 @@ pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, RapierSettings, Settings};
 pub use state::{BodyState, ContactPoint, JointLoad, JointState, Wrench};
 
+use std::fmt;
+
 use bevy_math::DVec3;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
@@ -98,6 +100,12 @@ pub struct Ray {
     pub ignore: Option<BodyId>,
 }
 
+impl fmt::Display for EngineIdentity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {} ({})", self.name, self.version, self.features)
+    }
+}
+
 /// Something out of the ordinary in a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
@@ -135,7 +143,7 @@ pub enum Guard {
 }
 
 /// The bytes of a whole engine state. Only the engine that made it reads it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot(Vec<u8>);
 
 impl Snapshot {

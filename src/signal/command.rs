@@ -1,5 +1,7 @@
 //! What a client, a sequence or a replay asks of a device.
 
+use serde::{Deserialize, Serialize};
+
 use super::{DeviceId, StepIndex};
 
 /// Who sent a command: a connection's number, or 0 for a sequence played inside the process.
@@ -42,7 +44,7 @@ pub enum NoiseFigure {
 }
 
 /// What is wrong with a device.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Fault {
     /// Nothing.
     None,

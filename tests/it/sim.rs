@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
-    model::{Actuator, Device, JointKind, Law, Measures, PidGains, Pose, Scanner, Sensor, World},
+    model::{
+        Actuator, Device, DeviceSpec, JointKind, Law, Measures, Noise, OnTimeout, PidGains, Pose, Scanner, Sensor,
+        Watchdog, World,
+    },
     signal::{
-        Action, ClientId, Command, Configuration, DeviceId, EventKind, JointId, Port, RobotId, StepIndex, StepRecord,
-        Timestep,
+        Action, ClientId, Command, Configuration, DeviceId, EventKind, Fault, JointId, Port, RobotId, StepIndex,
+        StepRecord, Timestep,
     },
     sim::Simulation,
 };
@@ -188,4 +191,109 @@ fn equal_commands_give_equal_bits_and_a_reset_is_a_fresh_start() {
     assert_eq!((first.epoch(), first.step_index()), (1, StepIndex(0)));
     assert_eq!(first.state_hash(), simulation().state_hash());
     assert_eq!(drive(&mut first), expected);
+}
+
+/// The robot with everything that a device can carry from step to step: integrals, a watchdog, commands and readings under
+/// way, noise that drifts, losses, faults that draw lots.
+fn burdened(seed: u64) -> Simulation {
+    let mut world = robot();
+    let trunk = simpartner::signal::BodyId::new(0);
+    let noise = Noise { standard_deviation: 0.1, bias: 0.0, drift: 0.1, quantisation: 0.0 };
+    for device in &mut world.devices {
+        match &mut device.spec {
+            DeviceSpec::Sensor(sensor) => {
+                (sensor.latency_s, sensor.dropout, sensor.noise) = (0.007, 0.2, vec![noise]);
+            }
+            DeviceSpec::Actuator(actuator) => {
+                actuator.watchdog = Some(Watchdog { timeout_s: 0.15, action: OnTimeout::Hold });
+            }
+        }
+    }
+    let inertial = Sensor::on(trunk, Pose::IDENTITY, Measures::Inertial);
+    world.devices.push(Device { name: "imu".into(), spec: inertial.into(), ..world.devices[0].clone() });
+    let mut simulation = Simulation::seeded(Arc::new(world), Timestep::MILLISECOND, scene::settings(), seed)
+        .expect("the robot can be built");
+    let act = |device, action| Command { action, ..command(device, None, &[]) };
+    simulation.submit(command(MOTOR, None, &[50.0, 50.0, 50.0, 0.0, 0.0, 4.0]));
+    simulation.submit(command(ANGLE, None, &[50.0, 50.0, 50.0, 0.0, 0.0, 0.3, 5.0, 1.0, 0.1]));
+    simulation.submit(act(ANGLE, Action::Fault(Fault::Delayed(0.05))));
+    simulation.submit(act(MOTOR, Action::Fault(Fault::Intermittent(0.5))));
+    simulation.submit(act(POSITION, Action::Fault(Fault::Intermittent(0.3))));
+    simulation.submit(act(SCANNER, Action::Configure(vec![Configuration::RangeM(2.2)])));
+    simulation
+}
+
+/// Steps on, with commands at every seventh, and returns all that can be read of it.
+fn go_on(simulation: &mut Simulation, count: u64) -> Vec<(Vec<u64>, Box<[bool]>)> {
+    let mut read = Vec::new();
+    for _ in 0..count {
+        let step = simulation.step_index().0;
+        if step.is_multiple_of(7) {
+            let target = (step % 11) as f64 * 0.1;
+            simulation.submit(command(MOTOR, None, &[50.0, 50.0, 50.0, 0.0, 0.0, target]));
+            simulation.submit(command(ANGLE, None, &[0.0, 0.0, target, 5.0, 1.0, 0.1]));
+        }
+        let record = steps(simulation, 1);
+        read.push((record.values.iter().map(|value| value.to_bits()).collect(), record.fresh));
+    }
+    read
+}
+
+#[test]
+fn a_snapshot_goes_on_bit_for_bit() {
+    for before in [0, 1, 60, 333] {
+        let mut first = burdened(5);
+        go_on(&mut first, before);
+        let snapshot = first.snapshot();
+        let mut second = burdened(5);
+        // Whatever it has been through before counts for nothing.
+        go_on(&mut second, 40);
+        second.restore(&snapshot).expect("a snapshot of the same model");
+        assert_eq!((second.step_index(), second.state_hash()), (first.step_index(), first.state_hash()));
+        assert!(go_on(&mut second, 400) == go_on(&mut first, 400), "after {before} steps");
+        assert_eq!(second.state_hash(), first.state_hash());
+    }
+}
+
+#[test]
+fn a_snapshot_under_another_seed_goes_on_with_other_noise() {
+    let mut first = burdened(5);
+    go_on(&mut first, 60);
+    let (mut same, mut other) = (burdened(5), burdened(6));
+    same.restore(&first.snapshot()).expect("a snapshot of the same model");
+    other.restore(&first.snapshot()).expect("a snapshot of the same model");
+    assert_ne!(other.state_hash(), same.state_hash());
+    let (same, other) = (go_on(&mut same, 100), go_on(&mut other, 100));
+    assert!(same != other);
+}
+
+#[test]
+fn what_is_no_snapshot_of_this_model_is_refused_and_changes_nothing() {
+    let mut simulation = simulation();
+    steps(&mut simulation, 10);
+    let (hash, snapshot) = (simulation.state_hash(), simulation.snapshot());
+    let mut damaged = snapshot.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    let fewer = {
+        let mut world = robot();
+        world.devices.pop();
+        Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).expect("the robot can be built")
+    };
+    let others = {
+        let mut world = robot();
+        world.devices.swap(0, 2);
+        Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).expect("the robot can be built")
+    };
+    let refused = [
+        (Vec::new(), "the snapshot is damaged: its bytes do not give the hash that was written with them"),
+        (damaged, "the snapshot is damaged: its bytes do not give the hash that was written with them"),
+        (fewer.snapshot(), "the snapshot is of another model: it has 3 devices, and this one 4"),
+        (others.snapshot(), "the snapshot is of another model: its 'motor' is another device"),
+    ];
+    for (snapshot, message) in refused {
+        assert_eq!(simulation.restore(&snapshot).expect_err("it is no such snapshot").to_string(), message);
+        assert_eq!(simulation.state_hash(), hash);
+    }
+    simulation.restore(&snapshot).expect("its own");
 }

@@ -1,5 +1,7 @@
 //! The laws by which an actuator drives its joint.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     model::{self, Law, MotorLimits, PidGains},
     physics::{JointState, Motor},
@@ -16,6 +18,14 @@ pub(super) struct Driver {
     /// Of all but an effort controller, three maximum efforts come first.
     state: Vec<f64>,
     /// The integrals of an angle controller's errors.
+    integral: [f64; 3],
+    holding: bool,
+}
+
+/// What it carries from step to step.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Memory {
+    state: Vec<f64>,
     integral: [f64; 3],
     holding: bool,
 }
@@ -37,10 +47,17 @@ impl Driver {
         &self.state
     }
 
-    /// The integrals, and whether it holds.
-    pub(super) fn memory(&self, memory: &mut Vec<u64>) {
-        memory.extend(self.integral.map(f64::to_bits));
-        memory.push(u64::from(self.holding));
+    pub(super) fn memory(&self) -> Memory {
+        Memory { state: self.state.clone(), integral: self.integral, holding: self.holding }
+    }
+
+    /// Takes that up again. False if it is of another kind of actuator.
+    pub(super) fn recall(&mut self, memory: Memory) -> bool {
+        let fits = memory.state.len() == self.state.len();
+        if fits {
+            (self.state, self.integral, self.holding) = (memory.state, memory.integral, memory.holding);
+        }
+        fits
     }
 
     /// Takes all numbers, or the last of them, which leave the maximum efforts as they are.

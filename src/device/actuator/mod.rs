@@ -4,6 +4,8 @@ mod law;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use self::law::Driver;
 use super::random::{Origin, Stream};
 use crate::{
@@ -33,6 +35,17 @@ pub(super) struct Actuator {
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
 }
 
+/// What an actuator carries from step to step.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Memory {
+    driver: law::Memory,
+    commanded: Option<StepIndex>,
+    lapsed: Option<(OnTimeout, [f64; 3])>,
+    fault: Fault,
+    fault_stream: Stream,
+    under_way: VecDeque<(StepIndex, Vec<f64>)>,
+}
+
 impl Actuator {
     pub(super) fn new(spec: &model::Actuator, timestep: Timestep, origin: Origin<'_>) -> Self {
         Self {
@@ -57,19 +70,28 @@ impl Actuator {
         self.fault == Fault::Off
     }
 
-    pub(super) fn memory(&self, memory: &mut Vec<u64>) {
-        self.driver.memory(memory);
-        memory.push(self.commanded.map_or(0, |step| step.0));
-        if let Some((action, place)) = self.lapsed {
-            memory.push(action as u64 + 1);
-            memory.extend(place.map(f64::to_bits));
+    pub(super) fn memory(&self) -> Memory {
+        Memory {
+            driver: self.driver.memory(),
+            commanded: self.commanded,
+            lapsed: self.lapsed,
+            fault: self.fault,
+            fault_stream: self.fault_stream.clone(),
+            under_way: self.under_way.clone(),
         }
-        for (step, values) in &self.under_way {
-            memory.push(step.0);
-            memory.extend(values.iter().map(|value| value.to_bits()));
-        }
-        memory.extend(super::fault_memory(self.fault));
-        memory.extend(self.fault_stream.fingerprint());
+    }
+
+    /// Takes that up again, as it was after a step. False if it is of another actuator, and then what was taken up of it is
+    /// worth nothing.
+    pub(super) fn recall(&mut self, memory: Memory, step: StepIndex) -> bool {
+        let Memory { driver, commanded, lapsed, fault, fault_stream, under_way } = memory;
+        (self.step, self.commanded, self.lapsed) = (step, commanded, lapsed);
+        (self.fault, self.fault_stream, self.under_way) = (fault, fault_stream, under_way);
+        commanded.is_none_or(|commanded| commanded <= step.after(1)) && self.driver.recall(driver)
+    }
+
+    pub(super) fn reseed(&mut self, origin: Origin<'_>) {
+        self.fault_stream = origin.stream("fault");
     }
 
     /// Takes a command before the next step, unless a fault keeps it from doing so.

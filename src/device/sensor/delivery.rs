@@ -2,19 +2,22 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{device::random::Stream, signal::StepIndex};
 
 /// How many numbers may be under way from one sensor, 128 MB of them. What comes on top is lost.
 const MAX_UNDER_WAY: usize = 16_000_000;
 
 /// A delay line.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Delivery {
     pub(super) latency_steps: u64,
     pub(super) dropout: f64,
-    stream: Stream,
+    pub(super) stream: Stream,
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
     /// Lists that have been emptied, to be filled again.
+    #[serde(skip)]
     spare: Vec<Vec<f64>>,
 }
 
@@ -60,12 +63,8 @@ impl Delivery {
         self.spare.extend(self.under_way.drain(..).map(|(_, reading)| reading));
     }
 
-    pub(super) fn memory(&self, memory: &mut Vec<u64>) {
-        memory.extend([self.latency_steps, self.dropout.to_bits()]);
-        for (due, reading) in &self.under_way {
-            memory.push(due.0);
-            memory.extend(reading.iter().map(|value| value.to_bits()));
-        }
-        memory.extend(self.stream.fingerprint());
+    /// Whether all readings under way have so many numbers.
+    pub(super) fn fits(&self, width: usize) -> bool {
+        self.under_way.iter().all(|(_, reading)| reading.len() == width)
     }
 }

@@ -54,9 +54,16 @@ impl Accelerometer {
         (self.velocity, self.rotation, self.reading) = (velocity, rotation, middle.inverse() * force);
     }
 
-    /// What it carries from step to step beside its reading.
-    pub(super) fn memory(&self) -> [f64; 7] {
-        let (v, q) = (self.velocity, self.rotation);
-        [v.x, v.y, v.z, q.x, q.y, q.z, q.w]
+    /// What it carries from step to step: velocity, rotation and reading.
+    pub(super) fn memory(&self) -> [f64; 10] {
+        let (v, q, f) = (self.velocity, self.rotation, self.reading);
+        [v.x, v.y, v.z, q.x, q.y, q.z, q.w, f.x, f.y, f.z]
+    }
+
+    /// Takes that up again.
+    pub(super) fn recall(&mut self, memory: [f64; 10]) {
+        let [vx, vy, vz, qx, qy, qz, qw, fx, fy, fz] = memory;
+        (self.velocity, self.reading) = (DVec3::new(vx, vy, vz), DVec3::new(fx, fy, fz));
+        self.rotation = DQuat::from_xyzw(qx, qy, qz, qw);
     }
 }

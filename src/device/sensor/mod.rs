@@ -12,6 +12,8 @@ mod seat;
 
 pub use rays::{RayBundle, rays};
 
+use serde::{Deserialize, Serialize};
+
 use self::{delivery::Delivery, noise::Imperfections, probe::Probe};
 use super::{
     describe::fields,
@@ -39,6 +41,19 @@ pub(super) struct Sensor {
     /// What the probe read before it was spoiled.
     truth: Vec<f64>,
     reading: Vec<f64>,
+}
+
+/// What a sensor carries from step to step.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Memory {
+    interval_steps: u64,
+    measured: StepIndex,
+    fault: Fault,
+    fault_stream: Stream,
+    reading: Vec<f64>,
+    probe: probe::Memory,
+    imperfections: noise::Memory,
+    delivery: Delivery,
 }
 
 impl Sensor {
@@ -81,13 +96,39 @@ impl Sensor {
         self.fault == Fault::Off
     }
 
-    pub(super) fn memory(&self, memory: &mut Vec<u64>) {
-        memory.extend([self.interval_steps, self.measured.0]);
-        self.probe.memory(memory);
-        self.imperfections.memory(memory);
-        self.delivery.memory(memory);
-        memory.extend(super::fault_memory(self.fault));
-        memory.extend(self.fault_stream.fingerprint());
+    pub(super) fn memory(&self) -> Memory {
+        Memory {
+            interval_steps: self.interval_steps,
+            measured: self.measured,
+            fault: self.fault,
+            fault_stream: self.fault_stream.clone(),
+            reading: self.reading.clone(),
+            probe: self.probe.memory(),
+            imperfections: self.imperfections.memory(),
+            delivery: self.delivery.clone(),
+        }
+    }
+
+    /// Takes that up again, as it was after a step. False if it is of another sensor, and then what was taken up of it is
+    /// worth nothing.
+    pub(super) fn recall(&mut self, memory: Memory, step: StepIndex) -> bool {
+        let width = self.fields.len();
+        let fits = memory.reading.len() == width
+            && memory.interval_steps > 0
+            && memory.measured <= step
+            && memory.delivery.fits(width)
+            && self.probe.recall(&memory.probe)
+            && self.imperfections.recall(memory.imperfections);
+        (self.interval_steps, self.measured) = (memory.interval_steps, memory.measured);
+        (self.fault, self.fault_stream) = (memory.fault, memory.fault_stream);
+        (self.reading, self.delivery) = (memory.reading, memory.delivery);
+        fits
+    }
+
+    pub(super) fn reseed(&mut self, origin: Origin<'_>) {
+        self.fault_stream = origin.stream("fault");
+        self.imperfections.stream = origin.stream("noise");
+        self.delivery.stream = origin.stream("delivery");
     }
 
     pub(super) fn configure(&mut self, parameter: Configuration) {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use bevy_math::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     device::random::Stream,
@@ -19,6 +20,13 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct Imperfections {
     parts: Vec<Part>,
+    pub(super) stream: Stream,
+}
+
+/// What it carries from reading to reading: for each quantity its figures and how far it has drifted.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Memory {
+    parts: Vec<(Noise, Vec<f64>)>,
     stream: Stream,
 }
 
@@ -70,13 +78,23 @@ impl Imperfections {
         }
     }
 
-    pub(super) fn memory(&self, memory: &mut Vec<u64>) {
-        for part in &self.parts {
-            let Noise { standard_deviation, bias, drift, quantisation } = part.noise;
-            memory.extend([standard_deviation, bias, drift, quantisation].map(f64::to_bits));
-            memory.extend(part.drifted.iter().map(|drift| drift.to_bits()));
+    pub(super) fn memory(&self) -> Memory {
+        let parts = self.parts.iter().map(|part| (part.noise, part.drifted.clone()));
+        Memory { parts: parts.collect(), stream: self.stream.clone() }
+    }
+
+    /// Takes that up again. False if it is of another kind of sensor.
+    pub(super) fn recall(&mut self, memory: Memory) -> bool {
+        let mut pairs = self.parts.iter().zip(&memory.parts);
+        let fits = self.parts.len() == memory.parts.len()
+            && pairs.all(|(part, (_, drifted))| part.drifted.len() == drifted.len());
+        if fits {
+            for (part, (noise, drifted)) in self.parts.iter_mut().zip(memory.parts) {
+                (part.noise, part.drifted) = (noise, drifted);
+            }
+            self.stream = memory.stream;
         }
-        memory.extend(self.stream.fingerprint());
+        fits
     }
 }
 

@@ -1,6 +1,7 @@
 //! What each kind of sensor reads, without any imperfection.
 
 use bevy_math::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::{
     geographic::TangentPlane,
@@ -14,6 +15,16 @@ use crate::{
     physics::Engine,
     signal::{BodyId, JointId, Timestep},
 };
+
+/// What a probe carries from step to step.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Memory {
+    None,
+    /// What an accelerometer saw last.
+    Motion([f64; 10]),
+    /// How far rays reach.
+    Range(f64),
+}
 
 /// The measuring part of a sensor.
 #[derive(Debug, Clone)]
@@ -124,13 +135,27 @@ impl Probe {
     }
 
     /// What it carries from step to step.
-    pub(super) fn memory(&self, memory: &mut Vec<u64>) {
+    pub(super) fn memory(&self) -> Memory {
         match self {
-            Self::Acceleration(accelerometer) | Self::Inertial(accelerometer) => {
-                memory.extend(accelerometer.memory().map(f64::to_bits));
+            Self::Acceleration(accelerometer) | Self::Inertial(accelerometer) => Memory::Motion(accelerometer.memory()),
+            Self::Rays(rays) => Memory::Range(rays.range()),
+            _ => Memory::None,
+        }
+    }
+
+    /// Takes that up again. False if it is of another kind of sensor.
+    pub(super) fn recall(&mut self, memory: &Memory) -> bool {
+        match (self, memory) {
+            (Self::Acceleration(accelerometer) | Self::Inertial(accelerometer), &Memory::Motion(motion)) => {
+                accelerometer.recall(motion);
+                true
             }
-            Self::Rays(rays) => memory.push(rays.range().to_bits()),
-            _ => {}
+            (Self::Rays(rays), &Memory::Range(range)) => {
+                rays.set_range(range);
+                true
+            }
+            (Self::Acceleration(_) | Self::Inertial(_) | Self::Rays(_), _) => false,
+            (_, memory) => *memory == Memory::None,
         }
     }
 

@@ -3,9 +3,13 @@
 //! It knows no clock, thread, socket or file, and so the same model, settings and commands give the same bits wherever and
 //! however fast they run. Start at [`Simulation::step`].
 
+mod snapshot;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use thiserror::Error;
+
+pub use snapshot::SnapshotError;
 
 use crate::{
     device::{self, Device},
@@ -94,7 +98,7 @@ impl Simulation {
             events: Vec::new(),
             diverged: false,
         };
-        simulation.start_devices();
+        simulation.devices = simulation.new_devices();
         Ok(simulation)
     }
 
@@ -106,17 +110,22 @@ impl Simulation {
         self.engine = physics::build(&self.world, self.timestep, &self.settings)?;
         self.step = StepIndex(0);
         self.epoch += 1;
-        self.scheduled.clear();
-        self.scheduled_count = 0;
-        self.applied.clear();
         self.diverged = false;
-        self.start_devices();
+        self.forget_commands();
+        self.devices = self.new_devices();
         Ok(())
     }
 
-    fn start_devices(&mut self) {
+    fn forget_commands(&mut self) {
+        self.scheduled.clear();
+        self.scheduled_count = 0;
+        self.applied.clear();
+    }
+
+    /// The devices as they are before the first step.
+    fn new_devices(&self) -> Vec<Device> {
         let new = |spec| Device::new(spec, &self.world, self.timestep, self.seed, &*self.engine);
-        self.devices = self.world.devices.iter().map(new).collect();
+        self.world.devices.iter().map(new).collect()
     }
 
     /// What stands where in a record.
@@ -335,20 +344,6 @@ impl Simulation {
             values[self.layout.device(DeviceId::new(index))].copy_from_slice(device.values());
             record.off[index] = device.is_off();
         }
-    }
-
-    /// A hash of the whole state: the step, everything that can be read, and all that devices and engine carry from step to
-    /// step. Two runs with equal hashes go on equally.
-    pub fn state_hash(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.step.0.to_le_bytes());
-        let record = self.observe();
-        let memory = self.devices.iter().flat_map(Device::memory);
-        for bits in record.values.iter().map(|value| value.to_bits()).chain(memory) {
-            hasher.update(&bits.to_le_bytes());
-        }
-        hasher.update(self.engine.snapshot().bytes());
-        hasher.finalize().to_hex().to_string()
     }
 }
 
