@@ -20,6 +20,8 @@ const BARE: &str = "<!doctype html><title>SimPartner</title><p>The sources of th
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=SIMPARTNER_VIEWER");
+    // The tables of the log are built in, and a new file of theirs is no change of any source.
+    println!("cargo::rerun-if-changed=migrations");
     let sources = Path::new(SOURCES);
     match sources.exists() {
         // A path that is not there would mean a new build every time.

@@ -20,7 +20,7 @@ pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<
     let until = end.map_or("until Ctrl-C".into(), |end| format!("until {} s", settings.timestep.seconds_at(end)));
     eprintln!("clock     {} s steps, {clock}, {until} ({grants})", settings.timestep.seconds());
     match &properties.log {
-        Some(log) => eprintln!("log       {}, at most {} MB in this run", log.database.path().display(), log.limit_mb),
+        Some(log) => eprintln!("log       {}, at most {} MB in this run", log.database, log.limit_mb),
         None => eprintln!("log       none"),
     }
     let Some(server) = server else { return };
@@ -85,10 +85,7 @@ impl Summary<'_> {
             for run in &log.simulations {
                 println!(
                     "log               simulation {}: {} steps, {} rows in {}",
-                    run.simulation_id,
-                    run.steps_logged,
-                    run.rows,
-                    log.path.display()
+                    run.simulation_id, run.steps_logged, run.rows, log.database
                 );
             }
             println!("log size          {:.1} MB", log.bytes as f64 / 1e6);

@@ -1,7 +1,8 @@
 //! What the log tells of a run as a whole, at its start and at its end.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
+use super::Database;
 use crate::{
     model::World,
     physics::{EngineIdentity, MassProperties},
@@ -54,11 +55,11 @@ pub struct RunOutcome {
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSummary {
-    /// The database file.
-    pub path: PathBuf,
+    /// The database.
+    pub database: Database,
     /// The runs: one, and one more for each reset.
     pub simulations: Vec<SimulationSummary>,
-    /// How much the file grew, in bytes.
+    /// How much the file grew, or was sent to the server, in bytes.
     pub bytes: u64,
     /// Why and after which step the log ended before the run did, if it did.
     pub ended_early: Option<String>,

@@ -1,92 +1,152 @@
-//! What can keep the log from being written, each with the path, the cause and the way out.
+//! What can keep the log from being written, each with the database, the cause and the way out.
 
-use std::{io, path::PathBuf};
+use std::io;
 
 use sqlx::migrate::MigrateError;
 use thiserror::Error;
+
+use super::{Database, database::ADDRESSES};
 
 /// Why the log could not be opened, written or closed.
 #[derive(Debug, Error)]
 pub enum RecorderError {
     /// The address is of no database this program writes to.
-    #[error("expected a database address of the form sqlite:FILE, got `{url}`")]
+    #[error("expected a database address of the form {ADDRESSES}, got `{url}`")]
     Address {
-        /// What came.
+        /// What came, without a password.
         url: String,
     },
     /// The folder of the database file does not exist.
-    #[error("the folder of the database {} does not exist; create it, or name another file", path.display())]
+    #[error("the folder of the database {database} does not exist; create it, or name another file")]
     FolderMissing {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        database: Database,
     },
-    /// Something else holds the file's write lock.
+    /// The server cannot be reached, or went away.
     #[error(
-        "the database {} is locked by another process, for longer than {seconds} s; close the program that writes to it, \
-         or name another file", path.display()
+        "the database {database} cannot be reached; start it, check host and port, or log into a file with --database \
+         sqlite:FILE"
     )]
-    Locked {
-        /// The database file.
-        path: PathBuf,
+    Unreachable {
+        /// The database.
+        database: Database,
+        /// Cause.
+        source: sqlx::Error,
+    },
+    /// The server took longer than it may.
+    #[error("the database {database} did not answer within {seconds} s; every step committed before is kept")]
+    Silent {
+        /// The database.
+        database: Database,
         /// How long it was waited for.
         seconds: u64,
     },
-    /// The file may be read but not written.
+    /// The server broke off what it was doing: a deadlock of which somebody had to be the victim, an operator's order.
+    #[error("the database {database} broke off what it was doing; every step committed before is kept")]
+    Interrupted {
+        /// The database.
+        database: Database,
+        /// Cause.
+        source: sqlx::Error,
+    },
+    /// Something else holds a lock.
     #[error(
-        "the database {} is read-only; allow writing to the file and its folder, or name another file", path.display()
+        "the database {database} is locked by another process, for longer than {seconds} s; close the program that writes to \
+         it, or name another file"
     )]
+    Locked {
+        /// The database.
+        database: Database,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// It may be read but not written.
+    #[error("the database {database} is read-only; allow writing to the file and its folder, or name another file")]
     ReadOnly {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        database: Database,
+    },
+    /// The server does not let this user do that.
+    #[error("the database {database} does not let this user in, or not write; check user, password and rights (GRANT)")]
+    Denied {
+        /// The database.
+        database: Database,
+        /// Cause.
+        source: sqlx::Error,
+    },
+    /// The server has no database of that name.
+    #[error("the database {database} does not exist on its server; create it with CREATE DATABASE, or name another")]
+    Missing {
+        /// The database.
+        database: Database,
+        /// Cause.
+        source: sqlx::Error,
     },
     /// The file could not be opened.
     #[error(
-        "the database {} cannot be opened or created; check that it is a file and the permissions of its folder",
-        path.display()
+        "the database {database} cannot be opened or created; check that it is a file and the permissions of its folder"
     )]
     CannotOpen {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        database: Database,
     },
     /// The file is something else.
-    #[error("{} is not an SQLite database, or is a damaged one; name another file", path.display())]
+    #[error("{database} is not an SQLite database, or is a damaged one; name another file")]
     NotADatabase {
         /// The file.
-        path: PathBuf,
+        database: Database,
     },
     /// The disk is full.
     #[error(
-        "the disk of the database {} is full; every step committed before is kept; free some space, or log to another disk",
-        path.display()
+        "the disk of the database {database} is full; every step committed before is kept; free some space, or log to \
+         another disk"
     )]
     DiskFull {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        database: Database,
     },
-    /// The file was written by a later version of this program.
+    /// The tables were made by a later version of this program.
     #[error(
-        "the database {} has schema version {version}, which this program does not know: a newer version wrote it; \
-         use that version, or name another file", path.display()
+        "the database {database} has schema version {version}, which this program does not know: a newer version wrote it; \
+         use that version, or name another file"
     )]
     NewerSchema {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        database: Database,
         /// Version of the first unknown migration.
         version: i64,
     },
     /// The tables could not be brought up to date.
-    #[error("the tables of the database {} cannot be created or updated; name another file", path.display())]
+    #[error("the tables of the database {database} cannot be created or updated; name another database")]
     Migration {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        database: Database,
         /// Cause.
         source: MigrateError,
     },
+    /// A portion of a run that the database has never heard of.
+    #[error("the database {database} has no run of the key {run_key}; name the database that the run was begun in")]
+    RunUnknown {
+        /// The database.
+        database: Database,
+        /// The run's key.
+        run_key: String,
+    },
+    /// A portion that does not follow on those in the database.
+    #[error("the database {database} wants portion {next} of the run next, and got {got}: what is between is missing")]
+    PortionMissing {
+        /// The database.
+        database: Database,
+        /// What it wants.
+        next: u64,
+        /// What it got.
+        got: u64,
+    },
     /// Any other answer of the database.
-    #[error("the database {} failed; every step committed before is kept", path.display())]
+    #[error("the database {database} failed; every step committed before is kept")]
     Database {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        database: Database,
         /// Cause.
         source: sqlx::Error,
     },
@@ -96,4 +156,36 @@ pub enum RecorderError {
     /// The writer's thread panicked.
     #[error("the log writer ended without an answer")]
     WriterLost,
+}
+
+/// What an answer of a database means, made out by each backend from its codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    Unreachable,
+    Interrupted,
+    Locked { seconds: u64 },
+    ReadOnly,
+    Denied,
+    Missing,
+    CannotOpen,
+    NotADatabase,
+    DiskFull,
+    Other,
+}
+
+impl RecorderError {
+    pub(super) fn new(database: Database, failure: Failure, source: sqlx::Error) -> Self {
+        match failure {
+            Failure::Unreachable => Self::Unreachable { database, source },
+            Failure::Interrupted => Self::Interrupted { database, source },
+            Failure::Locked { seconds } => Self::Locked { database, seconds },
+            Failure::ReadOnly => Self::ReadOnly { database },
+            Failure::Denied => Self::Denied { database, source },
+            Failure::Missing => Self::Missing { database, source },
+            Failure::CannotOpen => Self::CannotOpen { database },
+            Failure::NotADatabase => Self::NotADatabase { database },
+            Failure::DiskFull => Self::DiskFull { database },
+            Failure::Other => Self::Database { database, source },
+        }
+    }
 }

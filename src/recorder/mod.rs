@@ -13,14 +13,21 @@
 //! `writer`; [`Reader`] reads logs back; `migrations/sqlite` describes the tables.
 
 mod axis_angle;
+mod calendar;
+mod cell;
+mod database;
 mod description;
 mod error;
+mod model;
+mod portion;
+mod read;
 mod reader;
 mod rows;
 mod settings;
 mod space;
-mod sqlite;
 mod status;
+mod store;
+mod table;
 mod writer;
 
 use std::{
@@ -31,10 +38,11 @@ use std::{
     thread::JoinHandle,
 };
 
+pub use database::{ADDRESSES, Database, without_password};
 pub use description::{LogSummary, RunDescription, RunOutcome, SimulationSummary};
 pub use error::RecorderError;
 pub use reader::{Reader, RecordedEvent, RecordedRun};
-pub use settings::{Database, Settings, WhenFull};
+pub use settings::{Settings, WhenFull};
 pub use status::RecorderStatus;
 
 use crate::signal::{Layout, StepRecord, Timestep};

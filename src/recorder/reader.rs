@@ -1,8 +1,8 @@
 //! Reading logs back: through connections of its own that cannot write, beside a run that does.
 
-use std::path::PathBuf;
+use tokio::runtime::Handle;
 
-use super::{Database, RecorderError, sqlite};
+use super::{Database, RecorderError, read};
 use crate::{
     model::SourceFile,
     signal::{Layout, StepRecord, Timestep},
@@ -11,7 +11,7 @@ use crate::{
 /// A database of logs.
 #[derive(Debug, Clone)]
 pub struct Reader {
-    path: PathBuf,
+    database: Database,
 }
 
 /// A run as the log has it.
@@ -55,7 +55,7 @@ pub struct RecordedEvent {
 impl Reader {
     /// Reads from this database, which need not be there yet.
     pub fn new(database: &Database) -> Self {
-        Self { path: database.path().to_owned() }
+        Self { database: database.clone() }
     }
 
     /// All runs, the newest first.
@@ -63,7 +63,7 @@ impl Reader {
     /// # Errors
     /// When the database cannot be read.
     pub async fn runs(&self) -> Result<Vec<RecordedRun>, RecorderError> {
-        sqlite::read::runs(&self.path, None).await
+        self.ask(|runtime, database| runtime.block_on(read::runs(database, None))).await
     }
 
     /// A run, if there is one of this number.
@@ -71,7 +71,8 @@ impl Reader {
     /// # Errors
     /// When the database cannot be read.
     pub async fn run(&self, simulation: i64) -> Result<Option<RecordedRun>, RecorderError> {
-        Ok(sqlite::read::runs(&self.path, Some(simulation)).await?.pop())
+        let runs = self.ask(move |runtime, database| runtime.block_on(read::runs(database, Some(simulation)))).await?;
+        Ok(runs.into_iter().next())
     }
 
     /// The model files of a run, its world first.
@@ -79,7 +80,7 @@ impl Reader {
     /// # Errors
     /// When the database cannot be read.
     pub async fn sources(&self, simulation: i64) -> Result<Vec<SourceFile>, RecorderError> {
-        sqlite::read::sources(&self.path, simulation).await
+        self.ask(move |runtime, database| runtime.block_on(read::sources(database, simulation))).await
     }
 
     /// At most `count` of the logged steps `from`, `from + every` and so on, laid out as the run was. What the log does not
@@ -95,8 +96,9 @@ impl Reader {
         every: u64,
         count: u64,
     ) -> Result<Vec<StepRecord>, RecorderError> {
-        let wanted = sqlite::read::Wanted { simulation, from, every, count };
-        sqlite::read::steps(&self.path, layout, wanted).await
+        let wanted = read::Wanted { simulation, from, every, count };
+        let layout = layout.clone();
+        self.ask(move |runtime, database| runtime.block_on(read::steps(database, &layout, wanted))).await
     }
 
     /// The first events of a run, at most so many.
@@ -104,6 +106,16 @@ impl Reader {
     /// # Errors
     /// When the database cannot be read.
     pub async fn events(&self, simulation: i64, most: u64) -> Result<Vec<RecordedEvent>, RecorderError> {
-        sqlite::read::events(&self.path, simulation, most).await
+        self.ask(move |runtime, database| runtime.block_on(read::events(database, simulation, most))).await
+    }
+
+    /// Asks on a thread that may wait: the drivers' futures stay on the thread they began on.
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Handle, &Database) -> Result<T, RecorderError> + Send + 'static,
+    ) -> Result<T, RecorderError> {
+        let (runtime, database) = (Handle::current(), self.database.clone());
+        let answer = tokio::task::spawn_blocking(move || question(&runtime, &database)).await;
+        answer.unwrap_or(Err(RecorderError::WriterLost))
     }
 }

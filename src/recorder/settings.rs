@@ -1,8 +1,6 @@
 //! Where the log goes and how much of it.
 
-use std::path::{Path, PathBuf};
-
-use super::RecorderError;
+use super::Database;
 
 /// What happens when the log comes to its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,49 +24,9 @@ pub struct Settings {
     pub when_full: WhenFull,
 }
 
-/// The address of a database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Database {
-    /// An SQLite file, created if missing.
-    Sqlite(PathBuf),
-}
-
-impl Database {
-    /// Reads an address: `sqlite:FILE` or `sqlite://FILE`.
-    ///
-    /// # Errors
-    /// When the scheme is another or there is no file name.
-    pub fn parse(url: &str) -> Result<Self, RecorderError> {
-        let bad = || RecorderError::Address { url: url.to_owned() };
-        let rest = url.strip_prefix("sqlite:").ok_or_else(bad)?;
-        let rest = rest.strip_prefix("//").unwrap_or(rest);
-        // An in-memory database would be gone before anybody could read it.
-        if rest.is_empty() || rest == ":memory:" || rest.contains('?') {
-            return Err(bad());
-        }
-        Ok(Self::Sqlite(PathBuf::from(rest)))
-    }
-
-    /// The file it is in.
-    pub fn path(&self) -> &Path {
-        let Self::Sqlite(path) = self;
-        path
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_names_a_file() {
-        for url in ["sqlite:logs/a.db", "sqlite://logs/a.db"] {
-            assert_eq!(Database::parse(url).unwrap(), Database::Sqlite("logs/a.db".into()));
-        }
-        assert_eq!(Database::parse("sqlite:///var/a.db").unwrap().path(), Path::new("/var/a.db"));
-        for bad in ["", "a.db", "sqlite:", "sqlite::memory:", "sqlite:a.db?mode=ro", "oracle:x"] {
-            let message = Database::parse(bad).unwrap_err().to_string();
-            assert_eq!(message, format!("expected a database address of the form sqlite:FILE, got `{bad}`"));
-        }
+impl Settings {
+    /// Everything of every step, into this database.
+    pub fn new(database: Database) -> Self {
+        Self { database, every_n_steps: 1, limit_mb: 10_240, when_full: WhenFull::EndLog }
     }
 }

@@ -2,29 +2,44 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Database;
+
 /// Free disk space that the log leaves to others, bytes.
 const RESERVE: u64 = 512 * 1024 * 1024;
 
-/// Watches the growth of a database file and its write-ahead log.
+/// Watches the growth of a database: of a file and its write-ahead log, or of what a server is sent.
 #[derive(Debug)]
 pub(super) struct SpaceWatch {
-    files: [PathBuf; 2],
+    /// The files of a database that is one; else there are none.
+    files: Vec<PathBuf>,
     size_at_start: u64,
+    sent: u64,
     limit: u64,
 }
 
 impl SpaceWatch {
-    pub(super) fn new(database: &Path, limit_mb: u64) -> Self {
-        let mut write_ahead_log = database.as_os_str().to_owned();
-        write_ahead_log.push("-wal");
-        let files = [database.to_owned(), write_ahead_log.into()];
-        let mut watch = Self { files, size_at_start: 0, limit: limit_mb.saturating_mul(1_000_000) };
+    pub(super) fn new(database: &Database, limit_mb: u64) -> Self {
+        let with_log = |file: &Path| {
+            let mut write_ahead_log = file.as_os_str().to_owned();
+            write_ahead_log.push("-wal");
+            vec![file.to_owned(), write_ahead_log.into()]
+        };
+        let files = database.file().map_or_else(Vec::new, with_log);
+        let mut watch = Self { files, size_at_start: 0, sent: 0, limit: limit_mb.saturating_mul(1_000_000) };
         watch.size_at_start = watch.size();
         watch
     }
 
-    /// How much the files have grown since the start, bytes.
+    /// Adds what was sent to the database, bytes.
+    pub(super) fn sent(&mut self, bytes: u64) {
+        self.sent += bytes;
+    }
+
+    /// How much the database has grown since the start, bytes.
     pub(super) fn growth(&self) -> u64 {
+        if self.files.is_empty() {
+            return self.sent;
+        }
         self.size().saturating_sub(self.size_at_start)
     }
 
@@ -34,7 +49,7 @@ impl SpaceWatch {
         if growth >= self.limit {
             return Some(format!("the log has grown to its limit of {} MB", self.limit / 1_000_000));
         }
-        let free = free_space(&self.files[0])?;
+        let free = free_space(self.files.first()?)?;
         (free < RESERVE).then(|| format!("less than {} MB of disk space are left", RESERVE / 1_000_000))
     }
 

@@ -10,11 +10,15 @@ use std::{
 
 use super::{
     LogSummary, RecorderError, RecorderStatus, RunDescription, RunOutcome, Settings, SimulationSummary, WhenFull,
-    rows::{Batch, Format, Keys},
+    calendar,
+    model::{self, Beginning, Written},
+    portion::{Content, Portion},
+    rows::{self, Format},
     space::SpaceWatch,
-    sqlite::Store,
+    store::{Access, Store},
+    table::Batch,
 };
-use crate::signal::{Event, EventKind, StepIndex, StepRecord};
+use crate::signal::{Event, EventKind, StateChain, StepIndex, StepRecord};
 
 /// How long records are gathered for a batch, and so what a killed process loses at most besides the batch being committed.
 const BATCH_TIME: Duration = Duration::from_millis(100);
@@ -33,8 +37,12 @@ pub(super) struct Writer {
     store: Store,
     space: SpaceWatch,
     format: Format,
-    keys: Keys,
+    process_key: String,
+    run_key: String,
+    position: u64,
     batch: Batch,
+    steps_in_batch: u64,
+    chain: StateChain,
     epoch: u32,
     last_step: StepIndex,
     simulations: Vec<SimulationSummary>,
@@ -47,24 +55,29 @@ impl Writer {
         run: RunDescription,
         status: Arc<RecorderStatus>,
     ) -> Result<Self, RecorderError> {
-        let mut store = Store::open(&settings.database).await?;
-        let space = SpaceWatch::new(settings.database.path(), settings.limit_mb);
-        let keys = store.register(&run, settings.every_n_steps, 0).await?;
+        let store = Store::open(&settings.database, Access::Write).await?;
+        let space = SpaceWatch::new(&settings.database, settings.limit_mb);
         let format = Format::new(Arc::clone(&run.layout), run.timestep, settings.every_n_steps);
-        Ok(Self {
+        let mut writer = Self {
             settings,
             run,
             status,
             store,
             space,
             format,
-            keys,
+            process_key: calendar::run_key(),
+            run_key: String::new(),
+            position: 0,
             batch: Batch::default(),
+            steps_in_batch: 0,
+            chain: StateChain::default(),
             epoch: 0,
             last_step: StepIndex(0),
-            simulations: vec![summary_of(keys)],
+            simulations: Vec::new(),
             ended_early: None,
-        })
+        };
+        writer.begin(0).await?;
+        Ok(writer)
     }
 
     /// Writes until every sender is gone.
@@ -84,16 +97,15 @@ impl Writer {
         Ok(())
     }
 
-    /// Closes the run and the file.
+    /// Closes the run and the database.
     pub(super) async fn close(mut self, outcome: &RunOutcome) -> Result<LogSummary, RecorderError> {
         for event in &outcome.events {
-            self.batch.push_event(self.keys, event, None);
+            rows::push_event(&mut self.batch, event, None);
         }
-        self.flush().await?;
-        self.store.close_simulation(self.current(), outcome).await?;
+        self.end(outcome).await?;
         self.store.close().await?;
         Ok(LogSummary {
-            path: self.settings.database.path().to_owned(),
+            database: self.settings.database,
             simulations: self.simulations,
             bytes: self.space.growth(),
             ended_early: self.ended_early,
@@ -111,29 +123,49 @@ impl Writer {
             return self.end_log(format!("step {LAST_STEP} is the last that a run's rows can be numbered by")).await;
         }
         for command in &record.commands {
-            self.batch.push_command(&self.format, self.keys, record.step, command);
+            self.format.push_command(&mut self.batch, record.step, command);
         }
         for event in &record.events {
-            self.batch.push_event(self.keys, event, Some(record.timing.wall_ns));
+            rows::push_event(&mut self.batch, event, Some(record.timing.wall_ns));
         }
         // While the clock stands still a record may come again with new events. Step 0 is the model itself, not a step.
         if record.step > self.last_step {
             self.last_step = record.step;
-            self.batch.push_step(&self.format, self.keys, record);
+            let chain = self.chain.advance(record);
+            self.steps_in_batch += u64::from(self.format.push_step(&mut self.batch, record, chain));
         }
         Ok(())
     }
 
     /// A reset ends the run's row, and another begins.
     async fn begin_epoch(&mut self, epoch: u32) -> Result<(), RecorderError> {
-        self.flush().await?;
         let outcome = RunOutcome { status: "reset".into(), steps: self.last_step.0, ..RunOutcome::default() };
-        self.store.close_simulation(self.current(), &outcome).await?;
-        self.keys = self.store.register(&self.run, self.settings.every_n_steps, u64::from(epoch)).await?;
-        self.epoch = epoch;
-        self.last_step = StepIndex(0);
-        self.simulations.push(summary_of(self.keys));
+        self.end(&outcome).await?;
+        self.begin(epoch).await
+    }
+
+    async fn begin(&mut self, epoch: u32) -> Result<(), RecorderError> {
+        (self.epoch, self.last_step, self.chain, self.position) = (epoch, StepIndex(0), StateChain::default(), 0);
+        self.run_key = format!("{}-{epoch}", self.process_key);
+        let beginning = Beginning {
+            run_key: self.run_key.clone(),
+            started: calendar::now(),
+            resets: epoch.into(),
+            every_n_steps: self.settings.every_n_steps,
+            on_change: false,
+            bodies_logged: self.run.layout.bodies() as u64,
+            joints_logged: self.run.layout.joints() as u64,
+        };
+        let simulation_id = self.put(Content::Begin(model::begin(&self.run, &beginning))).await?;
+        self.simulations.push(SimulationSummary { simulation_id, steps_logged: 0, rows: 0 });
         Ok(())
+    }
+
+    async fn end(&mut self, outcome: &RunOutcome) -> Result<(), RecorderError> {
+        self.flush().await?;
+        let SimulationSummary { rows, steps_logged: steps, .. } = *self.current();
+        let written = Written { rows, steps, gaps: 0, chain_head: self.chain.head() };
+        self.put(Content::End(model::end(outcome, written, &calendar::now()))).await.map(drop)
     }
 
     async fn commit(&mut self) -> Result<(), RecorderError> {
@@ -145,17 +177,25 @@ impl Writer {
     }
 
     async fn flush(&mut self) -> Result<(), RecorderError> {
-        let rows = self.batch.rows();
+        let (batch, steps) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.steps_in_batch));
+        let rows = batch.rows();
         if rows == 0 {
             return Ok(());
         }
-        self.store.write(&self.batch).await?;
-        let current = self.simulations.last_mut().expect("a run is registered when the log is opened");
+        self.space.sent(batch.bytes());
+        self.put(Content::Rows(batch)).await?;
+        let current = self.current();
         current.rows += rows;
-        current.steps_logged += self.batch.steps_logged;
-        self.batch.clear();
+        current.steps_logged += steps;
         self.status.committed(rows, self.space.growth());
         Ok(())
+    }
+
+    /// Commits the run's next portion, and tells the run's number.
+    async fn put(&mut self, content: Content) -> Result<i64, RecorderError> {
+        self.position += 1;
+        let portion = Portion { run_key: self.run_key.clone(), number: self.position, content };
+        Ok(portion.commit(&mut self.store).await?.simulation)
     }
 
     /// Ends the log with an event; the records that still come are only drained.
@@ -168,7 +208,7 @@ impl Writer {
             text: text.clone(),
             value: Some(self.space.growth() as f64),
         };
-        self.batch.push_event(self.keys, &event, None);
+        rows::push_event(&mut self.batch, &event, None);
         self.flush().await?;
         tracing::warn!("the log ends here: {text}");
         self.ended_early = Some(text);
@@ -176,11 +216,7 @@ impl Writer {
         Ok(())
     }
 
-    fn current(&self) -> SimulationSummary {
-        *self.simulations.last().expect("a run is registered when the log is opened")
+    fn current(&mut self) -> &mut SimulationSummary {
+        self.simulations.last_mut().expect("a run is entered when the log is opened")
     }
-}
-
-fn summary_of(keys: Keys) -> SimulationSummary {
-    SimulationSummary { simulation_id: keys.simulation, steps_logged: 0, rows: 0 }
 }

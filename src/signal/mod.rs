@@ -4,6 +4,7 @@
 //! It knows nothing of physics, XML, sockets, SQL or any clock. Start at [`StepRecord`]: one flat record a step is what
 //! the wire, the database and later the viewer all read, and [`Layout`] says what stands where in it.
 
+mod chain;
 mod command;
 mod event;
 mod id;
@@ -13,6 +14,7 @@ mod member;
 mod record;
 mod time;
 
+pub use chain::StateChain;
 pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Fault, NoiseFigure};
 pub use event::{Event, EventKind};
 pub use id::{BodyId, DeviceId, JointId, RobotId};

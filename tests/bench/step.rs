@@ -14,7 +14,7 @@ use simpartner::{
     physics::{self, MassProperties, Motor, Settings},
     protocol,
     realtime::{self, Mode, Outputs, PhysicsThread, channel},
-    recorder::{Database, Recorder, RunDescription, RunOutcome, WhenFull},
+    recorder::{Database, Recorder, RunDescription, RunOutcome},
     signal::{ClientId, Command, DeviceId, JointId, StepIndex, Timestep},
     sim::Simulation,
     xml,
@@ -107,12 +107,7 @@ fn command_wheels(simulation: &mut Simulation) {
 }
 
 fn start_log(simulation: &Simulation, world: &Arc<World>, path: &Path) -> Recorder {
-    let settings = simpartner::recorder::Settings {
-        database: Database::Sqlite(path.to_owned()),
-        every_n_steps: 1,
-        limit_mb: 10_000,
-        when_full: WhenFull::EndRun,
-    };
+    let settings = simpartner::recorder::Settings::new(Database::Sqlite(path.to_owned()));
     let mass = |body| physics::mass_properties(body).unwrap_or(MassProperties::ZERO);
     let description = RunDescription {
         world: Arc::clone(world),

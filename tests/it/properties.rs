@@ -62,7 +62,8 @@ p.toml:3: simulation.mode: expected \"realtime\" or \"fast\" or \"lockstep\", go
 p.toml:4: simulation.world is not a setting; did you mean simulation.world_file?
 p.toml:6: [logg] is not a section of settings; did you mean log?
 p.toml:10: log.limit_mb: expected a whole number from 1 to 1000000000, got `\"many\"`
-p.toml:11: log.database: expected a database address of the form sqlite:FILE, got `\"oracle:x\"`
+p.toml:11: log.database: expected a database address of the form sqlite:FILE, postgres://USER@HOST/DATABASE or \
+mysql://USER@HOST/DATABASE, got `\"oracle:x\"`
 p.toml:12: log.every_n_step is not a setting; did you mean log.every_n_steps?
 p.toml:14: physics.substeps: expected a whole number from 1 to 1000, got `1.5`
 SIMPARTNER_SIMULATION_TIMESTEP_S: simulation.timestep_s: expected a number from 0.000001 to 0.1 that is a whole number \

@@ -26,7 +26,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("rapier3d_f64", &["src/physics/"], "only the physics room knows an engine"),
     ("parry", &["src/physics/"], "only the physics room knows collision shapes"),
     ("quick_xml", &["src/xml/"], "only the reader knows XML"),
-    ("sqlx", &["src/recorder/", "tests/it/recorder.rs", "tests/it/cli.rs"], "only the recorder knows SQL"),
+    ("sqlx", &["src/recorder/", "tests/it/recorder/", "tests/it/cli.rs"], "only the recorder knows SQL"),
     ("axum", &["src/server/web/"], "only the page's door speaks HTTP"),
     ("tokio::net", &["src/server/"], "only the server knows sockets"),
     ("std::net::Tcp", &["clients/", "tests/"], "only the server knows sockets"),

@@ -123,7 +123,10 @@ impl Layers {
         let kind = SETTINGS[index].kind;
         match kind.accept(raw) {
             Some(value) => self.values[index] = value,
-            None => self.problem(place.to_owned(), format!("{path}: expected {}, got `{shown}`", kind.expected())),
+            None => self.problem(
+                place.to_owned(),
+                format!("{path}: expected {}, got `{}`", kind.expected(), kind.shown(shown)),
+            ),
         }
     }
 

@@ -3,7 +3,10 @@
 
 use std::net::IpAddr;
 
-use crate::{recorder::Database, signal::Timestep};
+use crate::{
+    recorder::{self, Database},
+    signal::Timestep,
+};
 
 /// A setting.
 #[derive(Debug)]
@@ -97,6 +100,14 @@ impl Kind {
         }
     }
 
+    /// What came, as it may be shown.
+    pub(super) fn shown(self, text: &str) -> String {
+        match self {
+            Self::Database => recorder::without_password(text),
+            _ => text.to_owned(),
+        }
+    }
+
     /// What it takes, for people.
     pub(super) fn expected(self) -> String {
         match self {
@@ -106,7 +117,7 @@ impl Kind {
             Self::Timestep => "a number from 0.000001 to 0.1 that is a whole number of nanoseconds".into(),
             Self::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
             Self::File => "the name of a file".into(),
-            Self::Database => "a database address of the form sqlite:FILE".into(),
+            Self::Database => format!("a database address of the form {}", recorder::ADDRESSES),
             Self::Address => "an IP address".into(),
             Self::Names => "names with blanks between them".into(),
             Self::Secret => "a text".into(),
@@ -320,7 +331,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         "Depth to which bodies may sink into each other without being pushed apart.",
     ),
     setting("log", "enabled", Kind::Boolean, "true", "Whether the run is logged."),
-    setting("log", "database", Kind::Database, "sqlite:simpartner.db", "The database, created if missing."),
+    setting(
+        "log",
+        "database",
+        Kind::Database,
+        "sqlite:simpartner.db",
+        "The database: sqlite:FILE, created if missing, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE (MySQL or \
+         MariaDB).",
+    ),
     setting(
         "log",
         "every_n_steps",

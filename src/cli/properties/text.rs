@@ -1,6 +1,7 @@
 //! Settings as text: the file in the repository, and what goes into the log.
 
 use super::table::{Kind, SETTINGS, Setting, Value};
+use crate::recorder;
 
 const HEADER: &str = "\
 # Settings of simpartner, each with its default. Lengths, times and speeds carry their unit in the name.
@@ -40,7 +41,7 @@ pub fn default_properties() -> String {
     text
 }
 
-/// All values as a properties file, without comments. A token is not shown, since logs are passed on.
+/// All values as a properties file, without comments. A token or a password is not shown, since logs are passed on.
 pub(super) fn effective(values: &[Value]) -> String {
     let mut text = String::new();
     for (index, (setting, value)) in SETTINGS.iter().zip(values).enumerate() {
@@ -48,6 +49,10 @@ pub(super) fn effective(values: &[Value]) -> String {
         text += &match setting {
             Setting { kind: Kind::Secret, key, .. } if *value != Value::Text(String::new()) => {
                 format!("# {key} is set, and is not shown\n")
+            }
+            Setting { kind: Kind::Database, key, .. } => {
+                let Value::Text(address) = value else { unreachable!("an address is a text, but this is {value:?}") };
+                format!("{key} = {}\n", toml_text(&Value::Text(recorder::without_password(address))))
             }
             Setting { key, .. } => format!("{key} = {}\n", toml_text(value)),
         };

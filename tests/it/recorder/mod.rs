@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
+mod backends;
+mod place;
+
 use std::{path::Path, sync::Arc};
 
 use bevy_math::{DMat3, DQuat, DVec3};
@@ -122,8 +125,7 @@ fn record(layout: &Layout, step: u64) -> StepRecord {
 }
 
 fn settings(file: &Path) -> Settings {
-    let database = Database::parse(&format!("sqlite:{}", file.display())).unwrap();
-    Settings { database, every_n_steps: 1, limit_mb: 10_240, when_full: WhenFull::EndLog }
+    Settings::new(Database::parse(&format!("sqlite:{}", file.display())).unwrap())
 }
 
 fn log(settings: Settings, records: impl IntoIterator<Item = StepRecord>, outcome: RunOutcome) -> LogSummary {
@@ -206,18 +208,18 @@ fn the_queries_of_appendix_5_run_as_printed() {
     let id = log(settings(&file), steps(1..=10), finished(10)).simulations[0].simulation_id;
 
     let legs =
-        rows::<(f64, i64, f64, f64)>(&file, &include_str!("appendix5/legs.sql").replace("4045", &id.to_string()));
+        rows::<(f64, i64, f64, f64)>(&file, &include_str!("../appendix5/legs.sql").replace("4045", &id.to_string()));
     assert_eq!(legs.len(), 2 * 10);
     assert!(legs.iter().all(|&(time, _, x, _)| (time - x * 0.001).abs() < 1e-12), "{legs:?}");
 
     let turner =
-        rows::<(f64, f64, f64, f64)>(&file, &include_str!("appendix5/turner.sql").replace("4282", &id.to_string()));
+        rows::<(f64, f64, f64, f64)>(&file, &include_str!("../appendix5/turner.sql").replace("4282", &id.to_string()));
     assert_eq!(turner.iter().map(|row| row.1).collect::<Vec<_>>(), (1..=10).map(f64::from).collect::<Vec<_>>());
 
-    let wheels = rows::<(f64, f64)>(&file, &include_str!("appendix5/wheels.sql").replace("4939", &id.to_string()));
+    let wheels = rows::<(f64, f64)>(&file, &include_str!("../appendix5/wheels.sql").replace("4939", &id.to_string()));
     assert_eq!(wheels, (1..=10).map(|step| (f64::from(step) / 1000.0, 20.0)).collect::<Vec<_>>());
 
-    let centre = rows::<(f64, f64, f64)>(&file, include_str!("appendix5/centre.sql"));
+    let centre = rows::<(f64, f64, f64)>(&file, include_str!("../appendix5/centre.sql"));
     let expected = (1..=5).chain(1..=10).map(|step| (f64::from(step) / 1000.0, f64::from(step), 2.0));
     assert_eq!(centre, expected.collect::<Vec<_>>());
 }

@@ -1,0 +1,166 @@
+//! Which database: its address, as people write it and as it may be shown.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use sqlx::{mysql::MySqlConnectOptions, postgres::PgConnectOptions};
+
+use super::RecorderError;
+
+/// The forms that an address may have, for messages.
+pub const ADDRESSES: &str = "sqlite:FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE";
+
+/// The address of a database. Shown to people, it has no password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Database {
+    /// An SQLite file, created if missing.
+    Sqlite(PathBuf),
+    /// A database of a PostgreSQL server.
+    Postgres(Address),
+    /// A database of a MySQL or MariaDB server.
+    MySql(Address),
+}
+
+/// The URL of a database of a server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Address(String);
+
+impl Address {
+    /// With the password, for the driver alone.
+    pub(super) fn url(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&without_password(&self.0))
+    }
+}
+
+impl fmt::Display for Database {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => path.display().fmt(formatter),
+            Self::Postgres(address) | Self::MySql(address) => address.fmt(formatter),
+        }
+    }
+}
+
+impl Database {
+    /// Reads an address: `sqlite:FILE` or `sqlite://FILE`, or the URL of a server's database, with `postgres`, `postgresql`,
+    /// `mysql` or `mariadb` for its scheme.
+    ///
+    /// # Errors
+    /// When the scheme is another, or there is no name of a file or a database.
+    pub fn parse(url: &str) -> Result<Self, RecorderError> {
+        let bad = || RecorderError::Address { url: without_password(url) };
+        let (scheme, rest) = url.split_once(':').ok_or_else(bad)?;
+        match scheme {
+            _ if scheme != "sqlite" && !rest.starts_with("//") => Err(bad()),
+            "sqlite" => {
+                let file = rest.strip_prefix("//").unwrap_or(rest);
+                // An in-memory database would be gone before anybody could read it.
+                let named = !file.is_empty() && file != ":memory:" && !file.contains('?');
+                named.then(|| Self::Sqlite(file.into())).ok_or_else(bad)
+            }
+            "postgres" | "postgresql" => {
+                let options = PgConnectOptions::from_str(url).map_err(|_| bad())?;
+                options.get_database().filter(|name| !name.is_empty()).ok_or_else(bad)?;
+                Ok(Self::Postgres(Address(url.to_owned())))
+            }
+            "mysql" | "mariadb" => {
+                let options = MySqlConnectOptions::from_str(url).map_err(|_| bad())?;
+                options.get_database().filter(|name| !name.is_empty()).ok_or_else(bad)?;
+                Ok(Self::MySql(Address(url.to_owned())))
+            }
+            _ => Err(bad()),
+        }
+    }
+
+    /// The file it is in, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Sqlite(path) => Some(path),
+            Self::Postgres(_) | Self::MySql(_) => None,
+        }
+    }
+
+    /// The address as [`Database::parse`] reads it, without its password.
+    pub fn shown_url(&self) -> String {
+        match self {
+            Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+            server => server.to_string(),
+        }
+    }
+}
+
+/// A URL with three stars where its password stands, whether or not it can be understood otherwise.
+pub fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let mut shown = match rest.rsplit_once('@') {
+        Some((user, host)) => match user.split_once(':') {
+            Some((name, _)) => format!("{scheme}://{name}:***@{host}"),
+            None => url.to_owned(),
+        },
+        None => url.to_owned(),
+    };
+    // PostgreSQL takes it among the parameters as well.
+    if let Some(start) = shown.find("password=").map(|at| at + "password=".len()) {
+        let end = shown[start..].find('&').map_or(shown.len(), |length| start + length);
+        shown.replace_range(start..end, "***");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_a_file_or_a_database_of_a_server() {
+        for url in ["sqlite:logs/a.db", "sqlite://logs/a.db"] {
+            assert_eq!(Database::parse(url).unwrap(), Database::Sqlite("logs/a.db".into()));
+        }
+        assert_eq!(Database::parse("sqlite:///var/a.db").unwrap().file(), Some(Path::new("/var/a.db")));
+        for url in ["postgres://u@h/d", "postgresql://u:p@h:5433/d?sslmode=disable"] {
+            assert!(matches!(Database::parse(url), Ok(Database::Postgres(_))), "{url}");
+        }
+        for url in ["mysql://u@h/d", "mariadb://h:3307/d"] {
+            assert!(matches!(Database::parse(url), Ok(Database::MySql(_))), "{url}");
+        }
+        let bad =
+            ["", "a.db", "sqlite:", "sqlite::memory:", "sqlite:a.db?mode=ro", "oracle:x", "postgres:x", "mysql://h"];
+        for bad in bad {
+            let message = Database::parse(bad).unwrap_err().to_string();
+            assert_eq!(message, format!("expected a database address of the form {ADDRESSES}, got `{bad}`"));
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for (url, shown) in [
+            ("postgres://me:geheim@h/d", "postgres://me:***@h/d"),
+            (
+                "postgres://h/d?user=me&password=geheim&sslmode=require",
+                "postgres://h/d?user=me&password=***&sslmode=require",
+            ),
+            ("mysql://me:ge/he@im@h:3306/d", "mysql://me:***@h:3306/d"),
+            ("mysql://me@h/d", "mysql://me@h/d"),
+            ("oracle://me:geheim@h", "oracle://me:***@h"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+        let database = Database::parse("mysql://me:geheim@h/d").unwrap();
+        assert_eq!(format!("{database} {database:?} {}", database.shown_url()).matches("geheim").count(), 0);
+    }
+}

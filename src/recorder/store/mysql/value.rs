@@ -1,0 +1,35 @@
+//! How values go into MySQL's statements and come out of its rows.
+
+use std::sync::Arc;
+
+use sqlx::{Column, MySql, Row as _, TypeInfo, ValueRef, mysql::MySqlRow, query::Query};
+
+use crate::recorder::cell::{Cell, Row, Value};
+
+/// A statement on its way.
+pub(super) type Statement<'q> = Query<'q, MySql, <MySql as sqlx::Database>::Arguments>;
+
+pub(super) fn bind<'q>(query: Statement<'q>, value: Value<'_>) -> Statement<'q> {
+    match value {
+        Value::Null => query.bind(None::<i64>),
+        Value::Integer(integer) => query.bind(integer),
+        Value::Real(real) => query.bind(real),
+        Value::Text(text) => query.bind(text.to_owned()),
+    }
+}
+
+pub(super) fn row(row: &MySqlRow) -> Result<Row, sqlx::Error> {
+    let cell = |column: usize| {
+        let value = row.try_get_raw(column)?;
+        if value.is_null() {
+            return Ok(Cell::Null);
+        }
+        match value.type_info().name() {
+            "BOOLEAN" => row.try_get_unchecked(column).map(Cell::Integer),
+            name if name.contains("INT") => row.try_get_unchecked(column).map(Cell::Integer),
+            "DOUBLE" => row.try_get(column).map(Cell::Real),
+            _ => row.try_get_unchecked::<String, _>(column).map(|text| Cell::Text(Arc::from(text))),
+        }
+    };
+    row.columns().iter().map(|column| cell(column.ordinal())).collect::<Result<_, _>>().map(Row)
+}

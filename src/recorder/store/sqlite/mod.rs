@@ -1,0 +1,78 @@
+//! SQLite: a file in write-ahead mode with full synchronisation. A committed batch survives a crash of the process and a loss
+//! of power, and programs may read while a run writes.
+
+mod bulk;
+pub(super) mod failure;
+mod value;
+
+use std::path::Path;
+
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection,
+    migrate::{MigrateError, Migrator},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+
+use self::bulk::BulkInsert;
+use super::{Access, LOCK_TIMEOUT, STATEMENTS};
+use crate::recorder::{
+    cell::{Cell, Keys, Row, Value},
+    table::Table,
+};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+/// A connection to a file.
+#[derive(Debug)]
+pub(super) struct Link {
+    connection: SqliteConnection,
+    inserts: Vec<BulkInsert>,
+}
+
+impl Link {
+    pub(super) async fn open(path: &Path, access: Access) -> Result<Self, sqlx::Error> {
+        let options = SqliteConnectOptions::new().filename(path).busy_timeout(LOCK_TIMEOUT).disable_statement_logging();
+        let options = match access {
+            Access::Write => options
+                .create_if_missing(true)
+                .journal_mode(SqliteJournalMode::Wal)
+                .synchronous(SqliteSynchronous::Full)
+                .statement_cache_capacity(STATEMENTS),
+            Access::Read => options.read_only(true),
+        };
+        let connection = options.connect().await?;
+        Ok(Self { connection, inserts: Table::ALL.map(BulkInsert::new).into() })
+    }
+
+    pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
+        MIGRATIONS.run(&mut self.connection).await
+    }
+
+    /// It takes the write lock at once, so that no commit has to wait for it.
+    pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut self.connection).await.map(drop)
+    }
+
+    pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql("COMMIT").execute(&mut self.connection).await.map(drop)
+    }
+
+    pub(super) async fn insert(&mut self, table: Table, cells: &[Cell], keys: Keys) -> Result<(), sqlx::Error> {
+        self.inserts[table as usize].execute(&mut self.connection, cells, keys).await
+    }
+
+    pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {
+        let query = values.iter().fold(sqlx::query(sql), |query, &value| value::bind(query, value));
+        Ok(query.execute(&mut self.connection).await?.rows_affected())
+    }
+
+    pub(super) async fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, sqlx::Error> {
+        let query = values.iter().fold(sqlx::query(sql), |query, &value| value::bind(query, value));
+        query.fetch_all(&mut self.connection).await?.iter().map(value::row).collect()
+    }
+
+    /// It folds the write-ahead log into the file.
+    pub(super) async fn close(self) -> Result<(), sqlx::Error> {
+        self.connection.close().await
+    }
+}
