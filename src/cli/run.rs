@@ -16,7 +16,7 @@ use crate::{
     physics::{self, MassProperties},
     protocol::{self, Refusal},
     realtime::{self, Control, Grants, Handle, LockstepSettings, Mode, Outcome, Outputs, PhysicsThread, RunReport},
-    recorder::{LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
+    recorder::{LogSummary, Origin, Recorder, RecorderError, RunDescription, RunOutcome},
     server::{Archive, Server, Viewer},
     signal::{Layout, Member, RobotId, StepIndex},
     sim::Simulation,
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         simulation.schedule(timeline)?;
     }
     let end = end_of(&properties, timeline.as_ref());
-    launch(Job { simulation, properties, end })
+    launch(Job { simulation, properties, end, origin: None })
 }
 
 /// A simulation that is ready to run.
@@ -46,15 +46,17 @@ pub(super) struct Job {
     pub(super) properties: Properties,
     /// The last step, if there is one.
     pub(super) end: Option<StepIndex>,
+    /// The run that it goes on from, if it does not begin with the model.
+    pub(super) origin: Option<Origin>,
 }
 
 /// Runs it to its end.
 pub(super) fn launch(job: Job) -> Result<ExitStatus, CliError> {
-    let Job { simulation, properties, end } = job;
+    let Job { simulation, properties, end, origin } = job;
     let plan = Plan::new(&properties, end);
     let world = Arc::clone(simulation.world());
     let lockstep = lockstep(&properties, simulation.layout())?;
-    let description = describe(&simulation, &world, &properties);
+    let description = RunDescription { origin, ..describe(&simulation, &world, &properties) };
     let logs = || properties.log.as_ref().map(|log| Arc::new(Logs::new(&log.database)) as Arc<dyn Archive>);
     let viewer = properties.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: logs() });
 
@@ -118,6 +120,11 @@ impl Plan {
             end: self.end,
             start_paused: settings.start_paused && self.serves,
             unattended: !self.serves,
+            snapshot_interval_steps: properties
+                .log
+                .as_ref()
+                .and_then(|log| log.snapshot_interval_s)
+                .map_or(0, |interval| settings.timestep.steps_in(interval).max(1)),
             scheduling: properties.realtime,
         }
     }
@@ -153,10 +160,16 @@ fn describe(simulation: &Simulation, world: &Arc<World>, properties: &Properties
         timestep: simulation.timestep(),
         properties: properties.effective_text().to_owned(),
         engine: simulation.engine_identity(),
-        target: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
+        target: target(),
         mode: properties.simulation.mode,
         realtime_grants: String::new(),
+        origin: None,
     }
+}
+
+/// What the program was built for.
+pub(super) fn target() -> String {
+    format!("{} {}", std::env::consts::ARCH, std::env::consts::OS)
 }
 
 /// Opens the ports, lets the clock run and waits for its end.

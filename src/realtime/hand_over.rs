@@ -121,6 +121,7 @@ fn carry_off(record: &mut StepRecord) -> StepRecord {
         applied: record.applied.clone(),
         commands: std::mem::take(&mut record.commands),
         events: std::mem::take(&mut record.events),
+        snapshot: record.snapshot.take(),
     }
 }
 

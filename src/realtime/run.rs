@@ -156,6 +156,9 @@ impl Loop {
         record.timing.wall_ns = begin_ns - self.start_ns;
         record.timing.late_ns = late_ns;
         self.simulation.step(&mut record);
+        if next.0.checked_rem(self.settings.snapshot_interval_steps) == Some(0) {
+            record.snapshot = Some(self.simulation.snapshot().into());
+        }
         record.timing.compute_ns = os::now_ns() - begin_ns;
         self.compute.record(record.timing.compute_ns);
         self.speed.step(begin_ns, self.simulation.timestep());

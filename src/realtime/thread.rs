@@ -46,6 +46,8 @@ pub struct Settings {
     pub start_paused: bool,
     /// True if nobody can reset a diverged world, so that the run ends instead of pausing.
     pub unattended: bool,
+    /// Every so many steps the whole state goes with the record, for the log; 0 is never.
+    pub snapshot_interval_steps: u64,
     /// What is asked of the operating system.
     pub scheduling: Scheduling,
 }
@@ -62,6 +64,7 @@ impl Default for Settings {
             end: None,
             start_paused: false,
             unattended: false,
+            snapshot_interval_steps: 0,
             scheduling: Scheduling { priority: 0, lock_memory: false },
         }
     }

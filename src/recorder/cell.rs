@@ -22,6 +22,7 @@ pub(super) enum Cell {
     Integer(i64),
     Real(f64),
     Text(Arc<str>),
+    Bytes(Arc<[u8]>),
     /// The simulationID of the run.
     Run,
     /// The simulationRowID of a step.
@@ -39,6 +40,7 @@ pub(super) enum Value<'a> {
     Integer(i64),
     Real(f64),
     Text(&'a str),
+    Bytes(&'a [u8]),
 }
 
 impl From<&str> for Cell {
@@ -94,6 +96,7 @@ impl Keys {
             Cell::Real(real) if real.is_finite() => Value::Real(*real),
             Cell::Real(_) => Value::Null,
             Cell::Text(text) => Value::Text(text),
+            Cell::Bytes(bytes) => Value::Bytes(bytes),
             Cell::Run => Value::Integer(self.simulation),
             Cell::Step(step) => Value::Integer(self.row(StepIndex(*step))),
             Cell::Robot(robot) => Value::Integer((self.simulation << PART_BITS) + i64::from(*robot)),

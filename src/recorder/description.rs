@@ -7,7 +7,7 @@ use crate::{
     model::World,
     physics::{EngineIdentity, MassProperties},
     realtime::{Mode, Percentiles},
-    signal::{Event, Layout, Timestep},
+    signal::{Event, Layout, StepIndex, Timestep},
 };
 
 /// A run before its first step.
@@ -31,6 +31,21 @@ pub struct RunDescription {
     pub mode: Mode,
     /// What the operating system granted the physics thread, for people.
     pub realtime_grants: String,
+    /// The run that it goes on from, if it does not begin with the model.
+    pub origin: Option<Origin>,
+}
+
+/// Where a run goes on from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The number of the run.
+    pub parent: i64,
+    /// The step after which its state was taken.
+    pub step: StepIndex,
+    /// The head of its chain there.
+    pub chain_head: u64,
+    /// The state.
+    pub state: Arc<[u8]>,
 }
 
 /// A run after its last step. With resets it describes the part after the last one.

@@ -39,7 +39,7 @@ use std::{
 };
 
 pub use database::{ADDRESSES, Database, without_password};
-pub use description::{LogSummary, RunDescription, RunOutcome, SimulationSummary};
+pub use description::{LogSummary, Origin, RunDescription, RunOutcome, SimulationSummary};
 pub use error::RecorderError;
 pub use reader::{Reader, RecordedEvent, RecordedRun};
 pub use settings::{Settings, WhenFull};

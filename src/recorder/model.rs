@@ -1,14 +1,16 @@
 //! The rows of a run's beginning and end: its own row, its files, and the model with everything that rows of state refer to.
 
+use std::sync::Arc;
+
 use super::{
-    RunDescription, RunOutcome,
+    Origin, RunDescription, RunOutcome,
     cell::{self, Cell},
     table::{Batch, Table},
 };
 use crate::{
     model::{Axis, Body, Shape},
     physics::MassProperties,
-    signal::{Attachment, DeviceId, JointId, RobotId},
+    signal::{Attachment, DeviceId, JointId, RobotId, StepIndex},
 };
 
 /// What a run's row says of its selection, besides what the description knows.
@@ -27,6 +29,8 @@ pub(super) struct Beginning {
 pub(super) fn begin(run: &RunDescription, beginning: &Beginning) -> Batch {
     let mut batch = Batch::default();
     let text = |text: &str| Cell::from(text);
+    // A reset goes back to the model, wherever the run came from.
+    let origin = run.origin.as_ref().filter(|_| beginning.resets == 0);
     let row = [
         text(&beginning.run_key),
         text("running"),
@@ -45,8 +49,13 @@ pub(super) fn begin(run: &RunDescription, beginning: &Beginning) -> Batch {
         u64::from(beginning.on_change).into(),
         beginning.bodies_logged.into(),
         beginning.joints_logged.into(),
+        origin.map_or(Cell::Null, |origin| Cell::Integer(origin.parent)),
+        origin.map_or(Cell::Null, |origin| origin.step.0.into()),
     ];
     batch.push(Table::Simulation, row);
+    if let Some(Origin { step, chain_head, state, .. }) = origin {
+        push_snapshot(&mut batch, *step, *chain_head, state);
+    }
     files(&mut batch, run);
     for (index, robot) in run.world.robots.iter().enumerate() {
         let row = [robot_cell(Some(RobotId::new(index))), Cell::Run, text(&robot.name), text(&robot.model)];
@@ -56,6 +65,11 @@ pub(super) fn begin(run: &RunDescription, beginning: &Beginning) -> Batch {
     joints(&mut batch, run);
     devices(&mut batch, run);
     batch
+}
+
+/// Adds a state that was kept.
+pub(super) fn push_snapshot(batch: &mut Batch, step: StepIndex, chain_head: u64, state: &Arc<[u8]>) {
+    batch.push(Table::Snapshot, [Cell::Run, step.0.into(), chain_head.into(), Cell::Bytes(Arc::clone(state))]);
 }
 
 /// Writes the outcome into a run's row; the values are [`end`]'s.

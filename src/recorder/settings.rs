@@ -12,7 +12,7 @@ pub enum WhenFull {
 }
 
 /// Settings of the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The database.
     pub database: Database,
@@ -22,11 +22,13 @@ pub struct Settings {
     pub limit_mb: u64,
     /// What happens then.
     pub when_full: WhenFull,
+    /// Simulated seconds from one state that is kept to the next; `None` keeps none.
+    pub snapshot_interval_s: Option<f64>,
 }
 
 impl Settings {
     /// Everything of every step, into this database.
     pub fn new(database: Database) -> Self {
-        Self { database, every_n_steps: 1, limit_mb: 10_240, when_full: WhenFull::EndLog }
+        Self { database, every_n_steps: 1, limit_mb: 10_240, when_full: WhenFull::EndLog, snapshot_interval_s: None }
     }
 }

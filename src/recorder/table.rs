@@ -23,10 +23,11 @@ pub(super) enum Table {
     SensorReading,
     Command,
     Event,
+    Snapshot,
 }
 
 /// How many tables there are.
-pub(super) const TABLES: usize = Table::Event as usize + 1;
+pub(super) const TABLES: usize = Table::Snapshot as usize + 1;
 
 impl Table {
     pub(super) const ALL: [Self; TABLES] = [
@@ -46,6 +47,7 @@ impl Table {
         Self::SensorReading,
         Self::Command,
         Self::Event,
+        Self::Snapshot,
     ];
 
     /// Its name, spelt as it was created.
@@ -67,6 +69,7 @@ impl Table {
             Self::SensorReading => "sensorReading",
             Self::Command => "command",
             Self::Event => "event",
+            Self::Snapshot => "snapshot",
         }
     }
 
@@ -89,6 +92,7 @@ impl Table {
             Self::SensorReading => "simulationRowID, componentID, field, value",
             Self::Command => "simulationID, step, ordinal, port, componentID, client, text, reply",
             Self::Event => "simulationID, step, kind, subject, text, value, wall_ns",
+            Self::Snapshot => "simulationID, step, chain_head, state",
         }
     }
 
@@ -106,7 +110,8 @@ impl Table {
 
 const SIMULATION: &str = "\
     runKey, status, started, world, resets, timestep_ns, every_n_steps, clock_mode, program_version, engine, \
-    engine_version, engine_features, target, realtime_grants, on_change, bodies_logged, joints_logged";
+    engine_version, engine_features, target, realtime_grants, on_change, bodies_logged, joints_logged, \
+    parent_simulationID, parent_step";
 const BODY: &str = "\
     bodyID, simulationID, robotID, name, fixed, shape, size_x, size_y, size_z, radius, length, mass, com_x, \
     com_y, com_z, I_xx, I_yy, I_zz, I_xy, I_xz, I_yz, friction, restitution, rolling_friction";

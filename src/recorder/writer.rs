@@ -133,6 +133,9 @@ impl Writer {
             self.last_step = record.step;
             let chain = self.chain.advance(record);
             self.steps_in_batch += u64::from(self.format.push_step(&mut self.batch, record, chain));
+            if let Some(state) = &record.snapshot {
+                model::push_snapshot(&mut self.batch, record.step, chain, state);
+            }
         }
         Ok(())
     }
@@ -145,7 +148,10 @@ impl Writer {
     }
 
     async fn begin(&mut self, epoch: u32) -> Result<(), RecorderError> {
-        (self.epoch, self.last_step, self.chain, self.position) = (epoch, StepIndex(0), StateChain::default(), 0);
+        let origin = self.run.origin.as_ref().filter(|_| epoch == 0);
+        self.last_step = origin.map_or(StepIndex(0), |origin| origin.step);
+        self.chain = StateChain::from_head(origin.map_or(0, |origin| origin.chain_head));
+        (self.epoch, self.position) = (epoch, 0);
         self.run_key = format!("{}-{epoch}", self.process_key);
         let beginning = Beginning {
             run_key: self.run_key.clone(),

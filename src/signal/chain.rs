@@ -14,6 +14,11 @@ pub struct StateChain {
 }
 
 impl StateChain {
+    /// A chain that goes on from a head.
+    pub fn from_head(head: u64) -> Self {
+        Self { head, bytes: Vec::new() }
+    }
+
     /// Takes the next step's record into the chain and tells its new head. What the wall clock, commands and events say is left
     /// out: commands and events show in the steps' numbers, and the same run is the same at another time of day.
     pub fn advance(&mut self, record: &StepRecord) -> u64 {

@@ -1,5 +1,7 @@
 //! The record of a step.
 
+use std::sync::Arc;
+
 use super::{AppliedCommand, Event, Layout, StepIndex};
 
 /// When a step ran on the wall clock. The physics never reads it.
@@ -34,6 +36,8 @@ pub struct StepRecord {
     pub commands: Vec<AppliedCommand>,
     /// What happened beside the plan.
     pub events: Vec<Event>,
+    /// The whole state after this step, in steps that the log keeps one of.
+    pub snapshot: Option<Arc<[u8]>>,
 }
 
 impl StepRecord {
@@ -50,6 +54,7 @@ impl StepRecord {
             applied: vec![0; devices].into(),
             commands: Vec::new(),
             events: Vec::new(),
+            snapshot: None,
         }
     }
 }

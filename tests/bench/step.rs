@@ -119,6 +119,7 @@ fn start_log(simulation: &Simulation, world: &Arc<World>, path: &Path) -> Record
         target: String::new(),
         mode: Mode::Fast,
         realtime_grants: String::new(),
+        origin: None,
     };
     Recorder::start(settings, description).expect("the log can be opened")
 }

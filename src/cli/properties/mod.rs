@@ -194,6 +194,7 @@ impl Checked {
             every_n_steps: self.count("log.every_n_steps"),
             limit_mb: self.count("log.limit_mb"),
             when_full: if self.text("log.when_full") == "end_run" { WhenFull::EndRun } else { WhenFull::EndLog },
+            snapshot_interval_s: Some(self.real("log.snapshot_interval_s")).filter(|&interval| interval > 0.0),
         }
     }
 

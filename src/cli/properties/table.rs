@@ -360,6 +360,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         "end_log",
         "At that limit the log ends and the simulation goes on, or both end.",
     ),
+    setting(
+        "log",
+        "snapshot_interval_s",
+        real(0.0, 1e9),
+        "10.0",
+        "Simulated seconds from one whole state that is kept to the next, so that a fork need not make the run again from its \
+         beginning; 0 keeps none.",
+    ),
     setting("server", "bind", Kind::Address, "127.0.0.1", "Address of all ports; 0.0.0.0 opens them to the network."),
     setting("server", "control_port", integer(0, 65_535), "6500", "Port of the control protocol; 0 is any free one."),
     setting(

@@ -106,6 +106,7 @@ fn run() -> RunDescription {
         target: "test".into(),
         mode: Mode::Fast,
         realtime_grants: String::new(),
+        origin: None,
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) fn bind<'q>(query: Statement<'q>, value: Value<'_>) -> Statement<'q> 
         Value::Integer(integer) => query.bind(integer),
         Value::Real(real) => query.bind(real),
         Value::Text(text) => query.bind(text.to_owned()),
+        Value::Bytes(bytes) => query.bind(bytes.to_owned()),
     }
 }
 
@@ -28,6 +29,9 @@ pub(super) fn row(row: &MySqlRow) -> Result<Row, sqlx::Error> {
             "BOOLEAN" => row.try_get_unchecked(column).map(Cell::Integer),
             name if name.contains("INT") => row.try_get_unchecked(column).map(Cell::Integer),
             "DOUBLE" => row.try_get(column).map(Cell::Real),
+            name if name.contains("BLOB") => {
+                row.try_get_unchecked::<Vec<u8>, _>(column).map(|bytes| Cell::Bytes(Arc::from(bytes)))
+            }
             _ => row.try_get_unchecked::<String, _>(column).map(|text| Cell::Text(Arc::from(text))),
         }
     };

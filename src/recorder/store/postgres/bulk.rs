@@ -57,11 +57,15 @@ fn push(bytes: &mut Vec<u8>, value: Value<'_>) -> Result<(), sqlx::Error> {
             bytes.extend(8_i32.to_be_bytes());
             bytes.extend(real.to_be_bytes());
         }
-        Value::Text(text) => {
-            let length = i32::try_from(text.len()).map_err(|error| sqlx::Error::Encode(error.into()))?;
-            bytes.extend(length.to_be_bytes());
-            bytes.extend(text.as_bytes());
-        }
+        Value::Text(text) => push_bytes(bytes, text.as_bytes())?,
+        Value::Bytes(value) => push_bytes(bytes, value)?,
     }
+    Ok(())
+}
+
+fn push_bytes(bytes: &mut Vec<u8>, value: &[u8]) -> Result<(), sqlx::Error> {
+    let length = i32::try_from(value.len()).map_err(|error| sqlx::Error::Encode(error.into()))?;
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(value);
     Ok(())
 }

@@ -15,6 +15,7 @@ pub(super) fn bind<'q>(query: Statement<'q>, value: Value<'_>) -> Statement<'q> 
         Value::Integer(integer) => query.bind(integer),
         Value::Real(real) => query.bind(real),
         Value::Text(text) => query.bind(text.to_owned()),
+        Value::Bytes(bytes) => query.bind(bytes.to_owned()),
     }
 }
 
@@ -38,6 +39,7 @@ pub(super) fn row(row: &PgRow) -> Result<Row, sqlx::Error> {
             "INT8" => row.try_get(column).map(Cell::Integer),
             "INT4" => row.try_get::<i32, _>(column).map(|integer| Cell::Integer(integer.into())),
             "FLOAT8" => row.try_get(column).map(Cell::Real),
+            "BYTEA" => row.try_get::<Vec<u8>, _>(column).map(|bytes| Cell::Bytes(Arc::from(bytes))),
             _ => row.try_get::<String, _>(column).map(|text| Cell::Text(Arc::from(text))),
         }
     };
