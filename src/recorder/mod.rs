@@ -17,6 +17,7 @@ mod description;
 mod error;
 mod reader;
 mod rows;
+mod setting;
 mod settings;
 mod space;
 mod sqlite;

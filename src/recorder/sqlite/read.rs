@@ -21,6 +21,15 @@ pub(in crate::recorder) struct Wanted {
     pub(in crate::recorder) count: u64,
 }
 
+/// A command as the log has it.
+#[derive(Debug)]
+pub(in crate::recorder) struct LoggedCommand {
+    pub(in crate::recorder) step: StepIndex,
+    pub(in crate::recorder) device: DeviceId,
+    pub(in crate::recorder) text: String,
+    pub(in crate::recorder) reply: String,
+}
+
 async fn open(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
     let options = SqliteConnectOptions::new().filename(path).read_only(true).busy_timeout(BUSY_TIMEOUT);
     options.disable_statement_logging().connect().await
@@ -102,6 +111,44 @@ pub(in crate::recorder) async fn events(
     read.await.map_err(|error| failure::of_database(path, error))
 }
 
+/// The commands of a run up to `end`, in their order. Of those before `begin` there are all faults, and the last other command
+/// of each device.
+pub(in crate::recorder) async fn commands(
+    path: &Path,
+    layout: &Layout,
+    simulation: i64,
+    begin: StepIndex,
+    end: StepIndex,
+) -> Result<Vec<LoggedCommand>, RecorderError> {
+    let read = async {
+        let mut connection = open(path).await?;
+        let first = first_component(&mut connection, simulation).await? + (layout.bodies() + layout.joints()) as i64;
+        // Beside max(), SQLite takes the other columns from the row that has the maximum.
+        let statement = "SELECT step, ordinal, componentID, text, reply, 0 FROM command
+                WHERE simulationID = ?1 AND step <= ?3 AND (step >= ?2 OR text LIKE 'FAULT%')
+            UNION ALL SELECT step, ordinal, componentID, text, reply, max(step * 1048576 + ordinal) FROM command
+                WHERE simulationID = ?1 AND step < ?2 AND text NOT LIKE 'FAULT%' GROUP BY componentID
+            ORDER BY 1, 2";
+        let query = sqlx::query(statement).bind(simulation).bind(begin.0 as i64).bind(end.0 as i64);
+        let mut commands = Vec::new();
+        for row in query.fetch_all(&mut connection).await? {
+            let index = row.try_get::<i64, _>("componentID")? - first;
+            let Some(device) = place(index, layout.devices().len()).map(DeviceId::new) else { continue };
+            let step = StepIndex(row.try_get::<i64, _>("step")? as u64);
+            commands.push(LoggedCommand { step, device, text: row.try_get("text")?, reply: row.try_get("reply")? });
+        }
+        Ok(commands)
+    };
+    read.await.map_err(|error| failure::of_database(path, error))
+}
+
+/// The component that the first body of a run is; a world without bodies has nothing that refers to one.
+async fn first_component(connection: &mut SqliteConnection, simulation: i64) -> Result<i64, sqlx::Error> {
+    let statement = "SELECT min(bodyID) FROM body WHERE simulationID = ?";
+    let row = sqlx::query(statement).bind(simulation).fetch_one(connection).await?;
+    Ok(row.try_get::<Option<i64>, _>(0)?.unwrap_or(0))
+}
+
 /// Logged steps, as far as there are such.
 pub(in crate::recorder) async fn steps(
     path: &Path,
@@ -110,12 +157,10 @@ pub(in crate::recorder) async fn steps(
 ) -> Result<Vec<StepRecord>, RecorderError> {
     let read = async {
         let mut connection = open(path).await?;
-        let statement = "SELECT min(bodyID), (SELECT resets FROM simulation WHERE simulationID = ?1) FROM body
-            WHERE simulationID = ?1";
-        let row = sqlx::query(statement).bind(wanted.simulation).fetch_one(&mut connection).await?;
-        // A world without bodies has nothing that refers to a component.
-        let first_component = row.try_get::<Option<i64>, _>(0)?.unwrap_or(0);
-        let epoch = row.try_get::<Option<i64>, _>(1)?.unwrap_or(0) as u32;
+        let first_component = first_component(&mut connection, wanted.simulation).await?;
+        let statement = "SELECT resets FROM simulation WHERE simulationID = ?";
+        let row = sqlx::query(statement).bind(wanted.simulation).fetch_optional(&mut connection).await?;
+        let epoch = row.map_or(Ok(0), |row| row.try_get::<i64, _>(0))? as u32;
         let keys = Keys { simulation: wanted.simulation, first_component };
         let mut records = Vec::new();
         for index in 0..wanted.count {
