@@ -5,6 +5,7 @@
 //! the wire, the database and later the viewer all read, and [`Layout`] says what stands where in it.
 
 mod command;
+mod contact;
 mod event;
 mod id;
 mod kind;
@@ -14,6 +15,7 @@ mod record;
 mod time;
 
 pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Fault, NoiseFigure};
+pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};
 pub use id::{BodyId, DeviceId, JointId, RobotId};
 pub use kind::{Description, DeviceKind, NoiseLaw, Quantity, Seat};

@@ -1,6 +1,7 @@
-//! What a step costs: the physics alone, with devices and hand-over, with full logging. `cargo bench --bench step`.
+//! What a step costs: the physics alone, with its contacts listed for the page, with devices and hand-over, with full logging.
+//! `cargo bench --bench step`.
 //!
-//! The three are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
+//! The four are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
 //! drifts. The robot is WorkPartner 1, driving straight on the flat world.
 
 use std::{
@@ -15,7 +16,7 @@ use simpartner::{
     protocol,
     realtime::{self, Mode, Outputs, PhysicsThread, channel},
     recorder::{Database, Recorder, RunDescription, RunOutcome, WhenFull},
-    signal::{ClientId, Command, DeviceId, JointId, StepIndex, Timestep},
+    signal::{ClientId, Command, Contacts, DeviceId, JointId, StepIndex, Timestep},
     sim::Simulation,
     xml,
 };
@@ -28,12 +29,17 @@ fn main() {
     let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
     let world = Arc::new(xml::read_world(Path::new("worlds/flat.xml")).unwrap_or_else(|problems| panic!("{problems}")));
     let folder = tempfile::tempdir().expect("a folder for the log");
-    let mut rows: [(&str, Vec<f64>); 3] =
-        [("physics alone", vec![]), ("with devices and hand-over", vec![]), ("with full logging", vec![])];
+    let names = ["physics alone", "with its contacts listed", "with devices and hand-over", "with full logging"];
+    let mut rows = names.map(|name| (name, Vec::new()));
     for round in 0..rounds {
-        rows[0].1.push(physics_alone(&world));
-        rows[1].1.push(whole_step(&world, None));
-        rows[2].1.push(whole_step(&world, Some(&folder.path().join(format!("{round}.db")))));
+        rows[0].1.push(physics_alone(&world, |_| {}));
+        let mut contacts = Contacts::new();
+        rows[1].1.push(physics_alone(&world, |engine| {
+            let moves = |body| !world.body(body).fixed;
+            contacts.refill(engine.contacts().iter().filter_map(|contact| contact.acting(moves)));
+        }));
+        rows[2].1.push(whole_step(&world, None));
+        rows[3].1.push(whole_step(&world, Some(&folder.path().join(format!("{round}.db")))));
     }
     println!("WorkPartner 1, flat world, {STEPS} steps of 1 ms, {rounds} rounds in turn: microseconds a step");
     println!("{:<28} {:>8} {:>8} {:>8}   ratio of medians", "", "least", "median", "most");
@@ -50,8 +56,8 @@ fn median(times: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// The wheels' velocity motors, as the joint controllers set them.
-fn physics_alone(world: &World) -> f64 {
+/// The wheels' velocity motors, as the joint controllers set them, and something to do `after` each step.
+fn physics_alone(world: &World, mut after: impl FnMut(&dyn physics::Engine)) -> f64 {
     let mut engine = physics::build(world, Timestep::MILLISECOND, &Settings::default()).expect("it can be built");
     for (joint, definition) in world.joints() {
         let motor = if definition.name.starts_with("Axle") {
@@ -62,7 +68,10 @@ fn physics_alone(world: &World) -> f64 {
         drive(&mut *engine, joint, motor);
     }
     let start = Instant::now();
-    (0..STEPS).for_each(|_| engine.step());
+    for _ in 0..STEPS {
+        engine.step();
+        after(&*engine);
+    }
     start.elapsed().as_secs_f64() * 1e6 / STEPS as f64
 }
 
