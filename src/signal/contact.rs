@@ -50,10 +50,15 @@ impl Contacts {
     pub fn refill(&mut self, contacts: impl Iterator<Item = Contact>) {
         self.largest.clear();
         self.total = 0;
+        // What is not above the smallest of those kept so far need not be looked at again.
+        let mut bar = f32::NEG_INFINITY;
         for contact in contacts {
             self.total += 1;
+            if size(&contact) <= bar {
+                continue;
+            }
             if self.largest.len() == 2 * MOST_CONTACTS {
-                self.drop_smaller();
+                bar = self.drop_smaller();
             }
             self.largest.push(contact);
         }
@@ -62,11 +67,19 @@ impl Contacts {
         }
     }
 
-    fn drop_smaller(&mut self) {
-        let size = |contact: &Contact| contact.force.iter().map(|force| force * force).sum::<f32>();
-        self.largest.select_nth_unstable_by(MOST_CONTACTS - 1, |a, b| size(b).total_cmp(&size(a)));
+    /// Keeps the largest, and returns the size of the smallest of them.
+    fn drop_smaller(&mut self) -> f32 {
+        let (_, smallest, _) =
+            self.largest.select_nth_unstable_by(MOST_CONTACTS - 1, |a, b| size(b).total_cmp(&size(a)));
+        let bar = size(smallest);
         self.largest.truncate(MOST_CONTACTS);
+        bar
     }
+}
+
+/// The square of its force.
+fn size(contact: &Contact) -> f32 {
+    contact.force.iter().map(|force| force * force).sum()
 }
 
 impl Default for Contacts {
