@@ -12,7 +12,8 @@ use std::{
 const SOURCES: &str = "clients/viewer";
 
 /// What the bundle is made from.
-const PARTS: [&str; 6] = ["package.json", "package-lock.json", "build.mjs", "tsconfig.json", "missing.html", "src"];
+const PARTS: [&str; 7] =
+    ["package.json", "package-lock.json", "build.mjs", "tsconfig.json", "missing.html", "missing.css", "src"];
 
 /// Said where not even the page that says what is missing is there.
 const BARE: &str = "<!doctype html><title>SimPartner</title><p>The sources of this server came without clients/viewer.";
@@ -45,7 +46,7 @@ fn main() {
             println!("cargo::warning=the server comes without its viewer page: {why}");
         }
         let page = out.join("missing");
-        missing(sources, &page).expect("cargo's folder can be written to");
+        missing(sources, &page, &why).expect("cargo's folder can be written to");
         page
     });
     fs::write(out.join("viewer.rs"), table(&page)).expect("cargo's folder can be written to");
@@ -105,11 +106,13 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A page that says what is missing.
-fn missing(sources: &Path, page: &Path) -> io::Result<()> {
+/// A page that says what is missing, and why.
+fn missing(sources: &Path, page: &Path, why: &str) -> io::Result<()> {
     fs::create_dir_all(page)?;
     let text = fs::read_to_string(sources.join("missing.html")).unwrap_or_else(|_| BARE.to_owned());
-    fs::write(page.join("index.html"), text)
+    let why = why.replace('&', "&amp;").replace('<', "&lt;");
+    fs::write(page.join("index.html"), text.replace("{why}", &why))?;
+    fs::write(page.join("missing.css"), fs::read(sources.join("missing.css")).unwrap_or_default())
 }
 
 /// The files of a folder as a table in Rust; `index.html` stands at the root.

@@ -87,7 +87,12 @@ impl Archive for Logs {
         every: u64,
         count: u64,
     ) -> Answer<'a, Vec<StepRecord>> {
-        Box::pin(async move { self.reader.steps(run, &model.layout, from, every, count).await.map_err(told) })
+        Box::pin(async move {
+            let mut records = self.reader.steps(run, &model.layout, from, every, count).await.map_err(told)?;
+            let first: Vec<_> = model.world.devices.iter().map(|device| device::first_setting(&device.spec)).collect();
+            self.reader.settings(run, &model.layout, &first, &mut records).await.map_err(told)?;
+            Ok(records)
+        })
     }
 
     fn events(&self, run: i64, most: u64) -> Answer<'_, Vec<LoggedEvent>> {

@@ -131,6 +131,14 @@ impl Device {
     }
 }
 
+/// What stands in the record for an actuator before its first command; nothing for a sensor.
+pub fn first_setting(spec: &DeviceSpec) -> Vec<f64> {
+    match spec {
+        DeviceSpec::Sensor(_) => Vec::new(),
+        DeviceSpec::Actuator(actuator) => actuator::first_state(actuator),
+    }
+}
+
 /// Steps from one reading to the next: the whole number nearest to the rate asked for, at least one.
 fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
     rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))

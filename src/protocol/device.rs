@@ -78,6 +78,14 @@ impl DeviceRequest {
     }
 }
 
+/// What a message has this device do, if it is a command.
+pub fn action(info: &DeviceInfo, text: &str) -> Option<Action> {
+    match read_request(info, text) {
+        Ok(DeviceRequest::Command { action, .. }) => Some(action),
+        Ok(_) | Err(_) => None,
+    }
+}
+
 /// Reads a command frame for this device, with or without its brackets, or `FAULT mode`.
 ///
 /// # Errors

@@ -154,7 +154,7 @@ mod stream;
 
 pub use board::{CommandBoard, Order};
 pub use control::{CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, read_control};
-pub use device::{command, describe};
+pub use device::{action, command, describe};
 pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{frame, read_numbers};
 pub use refusal::Refusal;

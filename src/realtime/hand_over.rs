@@ -119,6 +119,7 @@ fn carry_off(record: &mut StepRecord) -> StepRecord {
         fresh: record.fresh.clone(),
         off: record.off.clone(),
         applied: record.applied.clone(),
+        contacts: record.contacts.clone(),
         commands: std::mem::take(&mut record.commands),
         events: std::mem::take(&mut record.events),
         snapshot: record.snapshot.take(),

@@ -23,6 +23,7 @@ mod portion;
 mod read;
 mod reader;
 mod rows;
+mod setting;
 mod settings;
 mod space;
 mod status;

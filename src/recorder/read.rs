@@ -21,6 +21,15 @@ pub(super) struct Wanted {
     pub(super) count: u64,
 }
 
+/// A command as the log has it.
+#[derive(Debug)]
+pub(super) struct LoggedCommand {
+    pub(super) step: StepIndex,
+    pub(super) device: DeviceId,
+    pub(super) text: String,
+    pub(super) reply: String,
+}
+
 /// All runs, the newest first, or the one of a number.
 pub(super) async fn runs(database: &Database, only: Option<i64>) -> Result<Vec<RecordedRun>, RecorderError> {
     // The rows of a run are numbered from simulationID * 2^32 on, so the first and the last are found without a scan.
@@ -83,6 +92,40 @@ pub(super) async fn events(
     Ok(rows.iter().map(event).collect())
 }
 
+/// The commands of a run up to the second of these steps, in their order. Of those before the first there are all faults, and
+/// the last other command of each device.
+pub(super) async fn commands(
+    database: &Database,
+    layout: &Layout,
+    simulation: i64,
+    (begin, end): (StepIndex, StepIndex),
+) -> Result<Vec<LoggedCommand>, RecorderError> {
+    let mut store = Store::open(database, Access::Read).await?;
+    let statement = "SELECT c.step, c.componentID, c.text, c.reply FROM command c LEFT JOIN
+        (SELECT componentID, max(step * 1048576 + ordinal) AS newest FROM command
+            WHERE simulationID = ? AND step < ? AND text NOT LIKE 'FAULT%' GROUP BY componentID) l
+        ON l.componentID = c.componentID AND l.newest = c.step * 1048576 + c.ordinal
+        WHERE c.simulationID = ? AND c.step <= ? AND (c.step >= ? OR c.text LIKE 'FAULT%' OR l.newest IS NOT NULL)
+        ORDER BY c.step, c.ordinal";
+    let (begin, end) = (Value::Integer(begin.0 as i64), Value::Integer(end.0 as i64));
+    let run = Value::Integer(simulation);
+    let rows = store.rows(statement, &[run, begin, run, end, begin]).await?;
+    let first = first_part(&mut store, simulation).await? + (layout.bodies() + layout.joints()) as i64;
+    let command = |row: &Row| {
+        let device = usize::try_from(row.integer(1)? - first).ok().filter(|&index| index < layout.devices().len())?;
+        let (text, reply) = (row.text(2).to_owned(), row.text(3).to_owned());
+        Some(LoggedCommand { step: StepIndex(row.count(0)), device: DeviceId::new(device), text, reply })
+    };
+    Ok(rows.iter().filter_map(command).collect())
+}
+
+/// The number of the first body of a run; a world without bodies has nothing that refers to a part.
+async fn first_part(store: &mut Store, simulation: i64) -> Result<i64, RecorderError> {
+    let statement = "SELECT min(bodyID) FROM body WHERE simulationID = ?";
+    let row = store.row(statement, &[Value::Integer(simulation)]).await?;
+    Ok(row.and_then(|row| row.integer(0)).unwrap_or(0))
+}
+
 /// Logged steps, as far as there are such.
 pub(super) async fn steps(
     database: &Database,
@@ -90,13 +133,10 @@ pub(super) async fn steps(
     wanted: Wanted,
 ) -> Result<Vec<StepRecord>, RecorderError> {
     let mut store = Store::open(database, Access::Read).await?;
-    let statement =
-        "SELECT resets, (SELECT min(bodyID) FROM body WHERE simulationID = s.simulationID) FROM simulation s
-        WHERE simulationID = ?";
+    let statement = "SELECT resets FROM simulation WHERE simulationID = ?";
     let row = store.row(statement, &[Value::Integer(wanted.simulation)]).await?;
-    let epoch = row.as_ref().map_or(0, |row| row.count(0) as u32);
-    // A world without bodies has nothing that refers to a part.
-    let first_part = row.and_then(|row| row.integer(1)).unwrap_or(0);
+    let epoch = row.map_or(0, |row| row.count(0) as u32);
+    let first_part = first_part(&mut store, wanted.simulation).await?;
     let keys = Keys { simulation: wanted.simulation, first_part };
     let mut records = Vec::new();
     for index in 0..wanted.count {

@@ -2,10 +2,10 @@
 
 use tokio::runtime::Handle;
 
-use super::{Database, RecorderError, read};
+use super::{Database, RecorderError, read, setting::Setting};
 use crate::{
     model::SourceFile,
-    signal::{Layout, StepRecord, Timestep},
+    signal::{DeviceId, Layout, StepRecord, Timestep},
 };
 
 /// A database of logs.
@@ -84,7 +84,8 @@ impl Reader {
     }
 
     /// At most `count` of the logged steps `from`, `from + every` and so on, laid out as the run was. What the log does not
-    /// have is not a number: the settings of actuators, which follow from the commands, and readings that are not fresh.
+    /// have is not a number: readings that are not fresh, and what actuators were set to, for which see
+    /// [`settings`](Self::settings).
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -99,6 +100,43 @@ impl Reader {
         let wanted = read::Wanted { simulation, from, every, count };
         let layout = layout.clone();
         self.ask(move |runtime, database| runtime.block_on(read::steps(database, &layout, wanted))).await
+    }
+
+    /// Fills in what actuators were set to in these steps, which follow each other: it follows from the commands of the run.
+    /// `first` is what each device was set to before the first command. Where a fault may have kept a command from taking
+    /// effect, it stays unknown.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn settings(
+        &self,
+        simulation: i64,
+        layout: &Layout,
+        first: &[Vec<f64>],
+        records: &mut [StepRecord],
+    ) -> Result<(), RecorderError> {
+        let (Some(begin), Some(end)) = (records.first(), records.last()) else { return Ok(()) };
+        let (kept, steps) = (layout.clone(), (begin.step, end.step));
+        let commands =
+            self.ask(move |runtime, database| runtime.block_on(read::commands(database, &kept, simulation, steps)));
+        let commands = commands.await?;
+        let mut commands = commands.into_iter().peekable();
+        let mut settings: Vec<Setting> = first.iter().map(|values| Setting::new(values)).collect();
+        for record in records {
+            while let Some(command) = commands.next_if(|command| command.step <= record.step) {
+                let info = layout.device_info(command.device);
+                if let Some(setting) = settings.get_mut(command.device.index()) {
+                    setting.follow(info, &command.text, &command.reply);
+                }
+            }
+            for (index, setting) in settings.iter().enumerate() {
+                let place = &mut record.values[layout.device(DeviceId::new(index))];
+                if layout.devices()[index].kind.is_actuator() && place.len() == setting.values().len() {
+                    place.copy_from_slice(setting.values());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The first events of a run, at most so many.

@@ -6,6 +6,7 @@
 
 mod chain;
 mod command;
+mod contact;
 mod event;
 mod id;
 mod kind;
@@ -16,6 +17,7 @@ mod time;
 
 pub use chain::StateChain;
 pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Fault, NoiseFigure};
+pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};
 pub use id::{BodyId, DeviceId, JointId, RobotId};
 pub use kind::{Description, DeviceKind, NoiseLaw, Quantity, Seat};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AppliedCommand, Event, Layout, StepIndex};
+use super::{AppliedCommand, Contacts, Event, Layout, StepIndex};
 
 /// When a step ran on the wall clock. The physics never reads it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct StepRecord {
     pub off: Box<[bool]>,
     /// For each device, the `sequence` of the newest command that has taken effect.
     pub applied: Box<[u64]>,
+    /// Where bodies touched.
+    pub contacts: Contacts,
     /// The commands that took effect at the start of this step.
     pub commands: Vec<AppliedCommand>,
     /// What happened beside the plan.
@@ -52,6 +54,7 @@ impl StepRecord {
             fresh: vec![false; devices].into(),
             off: vec![false; devices].into(),
             applied: vec![0; devices].into(),
+            contacts: Contacts::new(),
             commands: Vec::new(),
             events: Vec::new(),
             snapshot: None,

@@ -344,6 +344,8 @@ impl Simulation {
             values[self.layout.device(DeviceId::new(index))].copy_from_slice(device.values());
             record.off[index] = device.is_off();
         }
+        let moves = |body| !self.world.body(body).fixed;
+        record.contacts.refill(self.engine.contacts().iter().filter_map(|contact| contact.acting(moves)));
     }
 }
 

@@ -1,12 +1,13 @@
-//! What a step costs: the physics alone, with devices and hand-over, with full logging. `cargo bench --bench step`.
+//! What a step costs: the physics alone, beside it the list of its contacts for the page, with devices and hand-over, with full
+//! logging. `cargo bench --bench step`.
 //!
-//! The three are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
+//! The four are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
 //! drifts. The robot is WorkPartner 1, driving straight on the flat world.
 
 use std::{
     path::Path,
     sync::{Arc, atomic::AtomicBool},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use simpartner::{
@@ -15,12 +16,13 @@ use simpartner::{
     protocol,
     realtime::{self, Mode, Outputs, PhysicsThread, channel},
     recorder::{Database, Recorder, RunDescription, RunOutcome},
-    signal::{ClientId, Command, DeviceId, JointId, StepIndex, Timestep},
+    signal::{ClientId, Command, Contacts, DeviceId, JointId, StepIndex, Timestep},
     sim::Simulation,
     xml,
 };
 
 const STEPS: u64 = 5000;
+const BLOCK: u64 = 50;
 const ROUNDS: usize = 7;
 
 fn main() {
@@ -28,19 +30,21 @@ fn main() {
     let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
     let world = Arc::new(xml::read_world(Path::new("worlds/flat.xml")).unwrap_or_else(|problems| panic!("{problems}")));
     let folder = tempfile::tempdir().expect("a folder for the log");
-    let mut rows: [(&str, Vec<f64>); 3] =
-        [("physics alone", vec![]), ("with devices and hand-over", vec![]), ("with full logging", vec![])];
+    let names = ["physics alone", "listing its contacts", "with devices and hand-over", "with full logging"];
+    let mut rows = names.map(|name| (name, Vec::new()));
     for round in 0..rounds {
-        rows[0].1.push(physics_alone(&world));
-        rows[1].1.push(whole_step(&world, None));
-        rows[2].1.push(whole_step(&world, Some(&folder.path().join(format!("{round}.db")))));
+        let (physics, contacts) = physics_alone(&world);
+        rows[0].1.push(physics);
+        rows[1].1.push(contacts);
+        rows[2].1.push(whole_step(&world, None));
+        rows[3].1.push(whole_step(&world, Some(&folder.path().join(format!("{round}.db")))));
     }
     println!("WorkPartner 1, flat world, {STEPS} steps of 1 ms, {rounds} rounds in turn: microseconds a step");
     println!("{:<28} {:>8} {:>8} {:>8}   ratio of medians", "", "least", "median", "most");
     let base = median(&rows[0].1);
     for (name, times) in &rows {
         let (least, most) = times.iter().fold((f64::MAX, 0.0f64), |(l, m), &t| (l.min(t), m.max(t)));
-        println!("{name:<28} {least:>8.1} {:>8.1} {most:>8.1}   {:.3}", median(times), median(times) / base);
+        println!("{name:<28} {least:>8.2} {:>8.2} {most:>8.2}   {:.4}", median(times), median(times) / base);
     }
 }
 
@@ -50,8 +54,8 @@ fn median(times: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// The wheels' velocity motors, as the joint controllers set them.
-fn physics_alone(world: &World) -> f64 {
+/// The wheels' velocity motors, as the joint controllers set them: a step, and beside it the list of its contacts.
+fn physics_alone(world: &World) -> (f64, f64) {
     let mut engine = physics::build(world, Timestep::MILLISECOND, &Settings::default()).expect("it can be built");
     for (joint, definition) in world.joints() {
         let motor = if definition.name.starts_with("Axle") {
@@ -61,9 +65,23 @@ fn physics_alone(world: &World) -> f64 {
         };
         drive(&mut *engine, joint, motor);
     }
-    let start = Instant::now();
-    (0..STEPS).for_each(|_| engine.step());
-    start.elapsed().as_secs_f64() * 1e6 / STEPS as f64
+    let (mut steps, mut lists) = (Duration::ZERO, Duration::ZERO);
+    let mut contacts = Contacts::new();
+    // In turn, so that both meet the same machine, and so many at once that reading the clock does not count.
+    for _ in 0..STEPS / BLOCK {
+        let start = Instant::now();
+        (0..BLOCK).for_each(|_| engine.step());
+        let between = Instant::now();
+        for _ in 0..BLOCK {
+            let moves = |body| !world.body(body).fixed;
+            contacts.refill(engine.contacts().iter().filter_map(|contact| contact.acting(moves)));
+            std::hint::black_box(&contacts);
+        }
+        lists += between.elapsed();
+        steps += between - start;
+    }
+    let micros = |time: Duration| time.as_secs_f64() * 1e6 / STEPS as f64;
+    (micros(steps), micros(lists))
 }
 
 fn drive(engine: &mut dyn physics::Engine, joint: JointId, motor: Motor) {

@@ -68,7 +68,11 @@ struct Rig {
 
 impl Rig {
     fn start(settings: Settings, archive: Option<Arc<dyn Archive>>) -> Self {
-        let world = Arc::new(robot());
+        Self::of(robot(), settings, archive)
+    }
+
+    fn of(world: World, settings: Settings, archive: Option<Arc<dyn Archive>>) -> Self {
+        let world = Arc::new(world);
         let simulation = Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let clock = realtime::Settings { mode: Mode::Fast, start_paused: true, ..realtime::Settings::default() };

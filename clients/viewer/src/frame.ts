@@ -7,7 +7,8 @@ export const BODY_WIDTH = 19;
 export const JOINT_WIDTH = 18;
 
 const HEADER = 96;
-const CONTACT = 32;
+const CONTACT = 48;
+const GROUND = 0xffffffff;
 const MAGIC = 0x31565053; // "SPV1"
 
 export type State = "PAUSED" | "PLAYING" | "QUITTING" | "RECORDED";
@@ -15,9 +16,15 @@ const STATES: State[] = ["PAUSED", "PLAYING", "QUITTING", "RECORDED"];
 const MODES = ["realtime", "fast", "lockstep"];
 
 export interface Contact {
+  /** The body that the force acts on. */
   body: number;
+  /** The one it comes from; -1 is the ground. */
+  other: number;
   point: Float32Array;
+  /** Towards the body. */
+  normal: Float32Array;
   force: Float32Array;
+  gap: number;
 }
 
 /** The simulation after one step. It looks into the buffer it was read from. */
@@ -41,7 +48,10 @@ export class Frame {
   readonly numbers: Float32Array;
   /** The devices' fields. */
   readonly devices: Float64Array;
+  /** Those with the largest forces. */
   readonly contacts: Contact[] = [];
+  /** How many there are, shown or not. */
+  readonly touching: number;
 
   /** Reads the frame at `offset`, a multiple of 8. */
   constructor(buffer: ArrayBuffer, offset = 0) {
@@ -64,16 +74,22 @@ export class Frame {
     this.bodies = whole(72);
     this.joints = whole(76);
     this.watchers = whole(88);
+    this.touching = whole(92);
     const count = this.bodies * BODY_WIDTH + this.joints * JOINT_WIDTH;
     this.numbers = new Float32Array(buffer, offset + HEADER, count);
     const devices = HEADER + Math.ceil((count * 4) / 8) * 8;
     this.devices = new Float64Array(buffer, offset + devices, whole(80));
     let at = offset + devices + this.devices.byteLength;
     for (let contact = 0; contact < whole(84); contact += 1, at += CONTACT) {
+      const numbers = new DataView(buffer, at, CONTACT);
+      const other = numbers.getUint32(4, true);
       this.contacts.push({
-        body: new DataView(buffer, at).getUint32(0, true),
-        point: new Float32Array(buffer, at + 4, 3),
-        force: new Float32Array(buffer, at + 16, 3),
+        body: numbers.getUint32(0, true),
+        other: other === GROUND ? -1 : other,
+        point: new Float32Array(buffer, at + 8, 3),
+        normal: new Float32Array(buffer, at + 20, 3),
+        force: new Float32Array(buffer, at + 32, 3),
+        gap: numbers.getFloat32(44, true),
       });
     }
   }

@@ -46,6 +46,7 @@ class Viewer implements Transport {
   private readonly events = new Events((event) => this.player?.seek(event.step));
   private readonly timeline = new Timeline();
   private readonly notice = make("div", { className: "notice", hidden: true });
+  private readonly forceNote = make("div", { className: "force-note", id: "force-note" });
   private readonly token: TokenForm;
   private readonly devices: Rows;
   private readonly bodies: Rows;
@@ -76,7 +77,7 @@ class Viewer implements Transport {
     this.token = new TokenForm((token) => this.link.useToken(token));
     const plot = this.plots.add.bind(this.plots);
     this.devices = new Rows("a device", { plot, brief: (source) => this.briefDevice(source), extra: (_, index) => this.deviceExtra(index) });
-    this.bodies = new Rows("a body", { plot, brief: (source) => source.signals.slice(0, 3), onOpen: (index) => this.stage.select(index) });
+    this.bodies = new Rows("a body", { plot, brief: (source) => source.signals.slice(0, 3), onToggle: (index, open) => (open ? this.stage.select(index) : this.stage.deselect(index)) });
     this.joints = new Rows("a joint", { plot, brief: (source) => source.signals.slice(0, 1) });
     this.runs = new Runs(() => this.link.runs(), (run) => void this.openRun(run), () => this.backToLive());
     this.panel = new Panel({
@@ -88,7 +89,7 @@ class Viewer implements Transport {
       Runs: this.runs.element,
     });
     this.panel.onOpen = (name) => name === "Runs" && void this.runs.refresh();
-    this.view.append(this.toolbar.element, this.notice);
+    this.view.append(this.toolbar.element, this.notice, this.forceNote);
     const main = make("main", {}, this.view, this.plots.element, this.timeline.element);
     document.body.append(this.header.element, main, this.panel.element, this.token.element);
     this.stage.onPick = (body) => this.picked(body);
@@ -250,11 +251,12 @@ class Viewer implements Transport {
       this.header.setPlaying(this.player.playing);
       this.timeline.update();
     }
-    this.plots.update(this.player ? (this.frame?.time ?? 0) : null);
+    this.plots.update(this.player ? this.frame : null);
     if (now - this.tablesAt < TABLES_MS || !this.frame) return;
     this.tablesAt = now;
     for (const rows of [this.devices, this.bodies, this.joints]) rows.update(this.frame);
     this.drive.update();
+    write(this.forceNote, this.stage.forceNote());
   }
 
   /** What stands beside a device's name: a scanner's nearest distance, an actuator's targets, a sensor's first numbers. */

@@ -2,7 +2,7 @@
 
 import { Frame, frames } from "./frame";
 import type { Link } from "./link";
-import type { Event, Run, Scene } from "./protocol";
+import { deviceStarts, type Event, type Run, type Scene } from "./protocol";
 
 /** Frames of the whole run for the plots, and to show at once while scrubbing. */
 const OVERVIEW = 600;
@@ -20,9 +20,13 @@ export class Player {
   private readonly chunks = new Map<string, Promise<Frame[]>>();
   private readonly loaded = new Map<string, Frame[]>();
   private shown: Frame | null = null;
+  /** Places of the sensors' fields among the device values. */
+  private readonly sensed: number[];
 
   private constructor(private readonly link: Link, readonly run: Run, readonly scene: Scene, readonly events: Event[]) {
     this.step = run.first;
+    const starts = deviceStarts(scene);
+    this.sensed = scene.devices.flatMap((device, id) => (device.actuator ? [] : device.fields.map((_, field) => starts[id] + field)));
   }
 
   /** Opens a run and reads its overview. */
@@ -34,7 +38,7 @@ export class Player {
     ]);
     const player = new Player(link, run, scene, events.events);
     const every = Math.max(1, Math.ceil(player.count / OVERVIEW)) * run.every;
-    player.overview = held(frames(await link.bytes(`${path}/frames?from=${run.first}&count=${OVERVIEW}&every=${every}`)));
+    player.overview = player.held(frames(await link.bytes(`${path}/frames?from=${run.first}&count=${OVERVIEW}&every=${every}`)), null);
     return player;
   }
 
@@ -107,7 +111,7 @@ export class Player {
     if (from >= this.count) return null;
     if (!this.chunks.has(key)) {
       const path = `runs/${this.run.id}/frames?from=${this.run.first + from * this.run.every}&count=${CHUNK}&every=${stride * this.run.every}`;
-      const request = this.link.bytes(path).then((bytes) => held(frames(bytes), this.nearest(this.run.first + from * this.run.every)));
+      const request = this.link.bytes(path).then((bytes) => this.held(frames(bytes), this.nearest(this.run.first + from * this.run.every)));
       this.chunks.set(key, request);
       request.then(
         (read) => this.loaded.set(key, read),
@@ -120,16 +124,16 @@ export class Player {
     }
     return this.loaded.get(key) ?? null;
   }
-}
 
-/** A sensor's field that a step does not have keeps its last value; `before` has those from before the first frame. */
-function held(read: Frame[], before: Frame | null = null): Frame[] {
-  let last = before?.devices;
-  for (const { devices } of read) {
-    for (let index = 0; last && index < devices.length; index += 1) {
-      if (Number.isNaN(devices[index])) devices[index] = last[index];
+  /** A sensor's field that a step does not have keeps its last value; `before` has those from before the first frame. */
+  private held(read: Frame[], before: Frame | null): Frame[] {
+    let last = before?.devices;
+    for (const { devices } of read) {
+      for (const index of this.sensed) {
+        if (last && Number.isNaN(devices[index])) devices[index] = last[index];
+      }
+      last = devices;
     }
-    last = devices;
+    return read;
   }
-  return read;
 }

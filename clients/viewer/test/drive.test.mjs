@@ -44,7 +44,7 @@ test("a command keeps what it does not change", () => {
 });
 
 test("frames follow each other and carry contacts", () => {
-  const bytes = new ArrayBuffer(96 + 80 + 16 + 32);
+  const bytes = new ArrayBuffer(96 + 80 + 16 + 48);
   const view = new DataView(bytes);
   [..."SPV1"].forEach((letter, index) => view.setUint8(index, letter.charCodeAt(0)));
   view.setUint32(4, bytes.byteLength, true);
@@ -53,13 +53,15 @@ test("frames follow each other and carry contacts", () => {
   [1, 0, 2, 1].forEach((count, index) => view.setUint32(72 + index * 4, count, true));
   view.setFloat32(96 + 13 * 4, 9.5, true);
   view.setFloat64(96 + 80 + 8, -3.25, true);
+  view.setUint32(92, 9, true);
   view.setUint32(96 + 96, 7, true);
-  view.setFloat32(96 + 96 + 4, 0.5, true);
-  view.setFloat32(96 + 96 + 20, 12.5, true);
+  view.setUint32(96 + 96 + 4, 0xffffffff, true);
+  [8, 24, 36, 44].forEach((at, index) => view.setFloat32(96 + 96 + at, [0.5, 1, 12.5, -0.25][index], true));
   const twice = new Uint8Array(2 * bytes.byteLength);
   [0, bytes.byteLength].forEach((at) => twice.set(new Uint8Array(bytes), at));
   const [frame, other] = frames(twice.buffer);
   assert.deepEqual([frame.step, frame.state, frame.numbers[frame.body(0, 13)], frame.devices[1]], [2 ** 40, "PLAYING", 9.5, -3.25]);
-  assert.deepEqual([other.contacts[0].body, other.contacts[0].point[0], other.contacts[0].force[1]], [7, 0.5, 12.5]);
+  const [{ body, other: ground, point, normal, force, gap }] = other.contacts;
+  assert.deepEqual([body, ground, point[0], normal[1], force[1], gap, other.touching], [7, -1, 0.5, 1, 12.5, -0.25, 9]);
   assert.throws(() => new Frame(new ArrayBuffer(200)), /not a frame/);
 });

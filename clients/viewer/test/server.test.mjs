@@ -68,12 +68,35 @@ const ask = (port, words) =>
     });
   });
 const port = (name) => browser.value(`viewer.scene.devices.find((device) => device.name === "${name}").port`);
+/** What stands in the frame for a device's field. */
+const field = (device, name) => `(() => {
+  let start = 0;
+  for (const { name, fields } of viewer.scene.devices) {
+    const place = fields.findIndex((field) => field.name === "${name}");
+    if (name === "${device}") return viewer.frame.devices[start + place];
+    start += fields.length;
+  }
+})()`;
 const x = () => browser.value("viewer.frame.numbers[viewer.frame.body(0, 0)]");
 
 test("shows the running world", { skip }, async () => {
   assert.equal(await browser.value(text("world")), "flat");
   const first = await browser.value("viewer.frame?.step");
   await browser.until(`viewer.frame?.step > ${first} + 200`);
+});
+
+test("contacts arrive, and their forces bear the weight", { skip }, async (context) => {
+  const { contacts, touching, borne, weight } = await browser.value(`(() => {
+    const { frame, scene } = viewer;
+    const moving = scene.bodies.filter((body) => !body.fixed).reduce((sum, body) => sum + body.mass, 0);
+    const borne = frame.contacts.reduce((sum, contact) => sum + contact.force[1], 0);
+    return { contacts: frame.contacts.map(({ body, other }) => [scene.bodies[body].name, other]), touching: frame.touching, borne, weight: moving * 9.81 };
+  })()`);
+  context.diagnostic(`${touching} contacts carry ${borne.toFixed(2)} N of ${weight.toFixed(2)} N`);
+  assert.deepEqual(contacts.sort(), [1, 2, 3, 4].map((wheel) => [`WorkPartner/Wheel${wheel}`, -1]));
+  assert.equal(touching, 4);
+  assert.ok(Math.abs(borne / weight - 1) < 0.02);
+  await browser.until(`${text("force-note")}.startsWith("4 contacts")`);
 });
 
 test("keys drive the robot, and letting go stops it", { skip }, async () => {
@@ -87,6 +110,32 @@ test("keys drive the robot, and letting go stops it", { skip }, async () => {
     assert.ok(tries < 100, "the stop");
     await pause(0.1);
   }
+});
+
+test("a gamepad drives the robot, and letting go of the stick stops it", { skip }, async () => {
+  const begin = await x();
+  await browser.value("(window.pad = { id: 'Test pad', connected: true, axes: [0, 1, 0, 0], buttons: [] }, navigator.getGamepads = () => [window.pad], 0)");
+  await browser.until(`viewer.frame.numbers[viewer.frame.body(0, 0)] < ${begin} - 0.1`);
+  await browser.value("(window.pad.axes = [0, 0, 0, 0], 0)");
+  await browser.until(field("WheelMotor1", "velocity_3") + " === 0");
+  await browser.value("(window.pad.connected = false, 0)");
+});
+
+test("a command line shows what the port answers", { skip }, async () => {
+  await browser.click("[data-tab=Devices]");
+  await browser.click('[data-key="device:WorkPartner/TurnerController"] summary');
+  const line = '[data-device="WorkPartner/TurnerController"]';
+  await browser.click(`${line} input`);
+  await browser.value(`document.querySelector('${line} input').select()`);
+  await browser.type("0,0,0.1,5,0,0");
+  await browser.press("Enter");
+  await browser.until(`/^<1000,1000,1000,0,0,/.test(document.querySelector('${line} output').textContent)`);
+  await browser.until(`Math.abs(${field("TurnerController", "angle_3")} - 0.1) < 1e-9`);
+  await browser.value(`document.querySelector('${line} input').select()`);
+  await browser.type("1,2");
+  await browser.press("Enter");
+  await browser.until(`document.querySelector('${line} output').textContent.startsWith("ERR 2")`);
+  await browser.value("document.activeElement.blur()");
 });
 
 test("pauses, steps, plays at a rate and resets", { skip }, async () => {
@@ -111,6 +160,8 @@ test("opens a recorded run and scrubs in it", { skip }, async () => {
   await browser.until(`${text("badge")} === "run 1"`);
   await browser.value(`(() => { const slider = document.getElementById("scrub"); slider.value = "1234"; slider.dispatchEvent(new Event("input")); })()`);
   await browser.until("viewer.frame?.step === 1234");
+  // The commands of the log tell what the actuators were set to.
+  assert.deepEqual([await browser.value(field("TurnerController", "angle_3")), await browser.value(field("WheelMotor1", "velocity_3"))], [0.2, 0]);
   await browser.click("#live");
   await browser.until(`${text("badge")} === "live" && viewer.frame?.epoch === 1`);
 });

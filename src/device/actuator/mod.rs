@@ -46,6 +46,11 @@ pub(super) struct Memory {
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
 }
 
+/// The state before the first command.
+pub(super) fn first_state(spec: &model::Actuator) -> Vec<f64> {
+    Driver::new(spec).state().to_vec()
+}
+
 impl Actuator {
     pub(super) fn new(spec: &model::Actuator, timestep: Timestep, origin: Origin<'_>) -> Self {
         Self {

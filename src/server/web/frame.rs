@@ -1,6 +1,6 @@
 //! A step as bytes for the page.
 
-use crate::signal::{BodyId, JointId, Layout};
+use crate::signal::{BodyId, Contact, JointId, Layout, StepRecord};
 
 /// What stands at the head of a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -25,6 +25,12 @@ pub(super) const RECORDED: u8 = 3;
 /// Length of the head, bytes.
 const HEAD: usize = 96;
 
+/// Length of a contact, bytes.
+const CONTACT: usize = 48;
+
+/// What stands for the ground where a body could stand.
+const GROUND: u32 = u32::MAX;
+
 /// Length of a frame without contacts, bytes.
 pub(super) fn length(layout: &Layout) -> usize {
     let floats = floats(layout) * 4;
@@ -37,13 +43,13 @@ fn floats(layout: &Layout) -> usize {
     layout.joints().checked_sub(1).map_or(bodies, |last| layout.joint(JointId::new(last)).end)
 }
 
-/// Appends the frame of a record's `values`.
-pub(super) fn write(head: &Head, layout: &Layout, values: &[f64], out: &mut Vec<u8>) {
-    let start = out.len();
-    let length = length(layout);
+/// Appends the frame of a record.
+pub(super) fn write(head: &Head, layout: &Layout, record: &StepRecord, out: &mut Vec<u8>) {
+    let (start, values, contacts) = (out.len(), &record.values, &record.contacts);
+    let length = length(layout) + contacts.largest().len() * CONTACT;
     out.reserve(length);
     let floats = floats(layout);
-    let counts = [layout.bodies(), layout.joints(), layout.len() - floats, 0];
+    let counts = [layout.bodies(), layout.joints(), layout.len() - floats, contacts.largest().len()];
     out.extend_from_slice(b"SPV1");
     out.extend_from_slice(&(length as u32).to_le_bytes());
     out.extend_from_slice(&head.step.to_le_bytes());
@@ -56,11 +62,21 @@ pub(super) fn write(head: &Head, layout: &Layout, values: &[f64], out: &mut Vec<
     out.extend_from_slice(&[head.state, head.mode, 0, 0]);
     counts.iter().for_each(|&count| out.extend_from_slice(&(count as u32).to_le_bytes()));
     out.extend_from_slice(&head.pages.to_le_bytes());
-    out.extend_from_slice(&0u32.to_le_bytes());
+    out.extend_from_slice(&(contacts.total() as u32).to_le_bytes());
     values[..floats].iter().for_each(|&value| out.extend_from_slice(&(value as f32).to_le_bytes()));
     out.resize(start + HEAD + (floats * 4).next_multiple_of(8), 0);
     values[floats..].iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    contacts.largest().iter().for_each(|contact| write_contact(contact, out));
     debug_assert_eq!(out.len(), start + length);
+}
+
+fn write_contact(contact: &Contact, out: &mut Vec<u8>) {
+    let Contact { body, other, point, normal, force, gap } = contact;
+    for body in [Some(body), other.as_ref()] {
+        out.extend_from_slice(&body.map_or(GROUND, |body| body.index() as u32).to_le_bytes());
+    }
+    let numbers = point.iter().chain(normal).chain(force).chain([gap]);
+    numbers.for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
 }
 
 #[cfg(test)]
@@ -70,9 +86,10 @@ mod tests {
     #[test]
     fn an_odd_number_of_singles_is_filled_up_before_the_doubles() {
         let layout = Layout::new(1, 0, Vec::new());
-        let values: Vec<f64> = (0..layout.len()).map(|index| index as f64).collect();
+        let mut record = StepRecord::new(&layout);
+        record.values = (0..layout.len()).map(|index| index as f64).collect();
         let mut out = vec![7];
-        write(&Head { step: 5, number: 9, ..Head::default() }, &layout, &values, &mut out);
+        write(&Head { step: 5, number: 9, ..Head::default() }, &layout, &record, &mut out);
         let frame = &out[1..];
         assert_eq!((frame.len(), length(&layout)), (96 + 80, 96 + 80));
         assert_eq!(&frame[..16], [b"SPV1".as_slice(), &176u32.to_le_bytes(), &5u64.to_le_bytes()].concat());
@@ -84,7 +101,24 @@ mod tests {
     fn an_empty_world_is_only_a_head() {
         let layout = Layout::new(0, 0, Vec::new());
         let mut out = Vec::new();
-        write(&Head::default(), &layout, &[], &mut out);
+        write(&Head::default(), &layout, &StepRecord::new(&layout), &mut out);
         assert_eq!(out.len(), HEAD);
+    }
+
+    #[test]
+    fn contacts_stand_behind_all_other_numbers() {
+        let layout = Layout::new(1, 0, Vec::new());
+        let mut record = StepRecord::new(&layout);
+        let (point, normal, force) = ([1.0, 2.0, 3.0], [0.0, 1.0, 0.0], [4.0, 5.0, 6.0]);
+        let contact = Contact { body: BodyId::new(0), other: None, point, normal, force, gap: -7.0 };
+        record.contacts.refill([contact; 2].into_iter());
+        let mut out = Vec::new();
+        write(&Head::default(), &layout, &record, &mut out);
+        assert_eq!((out.len(), out[84], out[92]), (length(&layout) + 96, 2, 2));
+        let last = &out[out.len() - CONTACT..];
+        assert_eq!(last[..8], [0, 0, 0, 0, 255, 255, 255, 255]);
+        let numbers: Vec<f32> =
+            last[8..].chunks(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect();
+        assert_eq!(numbers, [1.0, 2.0, 3.0, 0.0, 1.0, 0.0, 4.0, 5.0, 6.0, -7.0]);
     }
 }

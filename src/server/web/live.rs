@@ -326,7 +326,7 @@ impl Page {
             pages: *self.web.pages.borrow(),
         };
         let mut bytes = Vec::new();
-        frame::write(&head, handle.layout(), &record.values, &mut bytes);
+        frame::write(&head, handle.layout(), &record, &mut bytes);
         Some(bytes)
     }
 

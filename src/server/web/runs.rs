@@ -141,7 +141,7 @@ pub(super) async fn frames(State(web): State<Arc<Web>>, Path(run): Path<i64>, Qu
             state: RECORDED,
             ..Head::default()
         };
-        frame::write(&head, &model.layout, &record.values, &mut bytes);
+        frame::write(&head, &model.layout, &record, &mut bytes);
     }
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
 }

@@ -90,6 +90,17 @@ pub struct Frame {
     pub bodies: Vec<[f32; 19]>,
     pub joints: Vec<[f32; 18]>,
     pub devices: Vec<f64>,
+    pub contacts: Vec<Contact>,
+    pub touching: u32,
+}
+
+/// A contact of a frame.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contact {
+    pub body: u32,
+    pub other: u32,
+    /// Point, normal, force and gap.
+    pub numbers: [f32; 10],
 }
 
 impl Frame {
@@ -102,8 +113,13 @@ impl Frame {
         let length = u32_at(4) as usize;
         let [bodies, joints, devices, contacts] = [72, 76, 80, 84].map(|at| u32_at(at) as usize);
         let doubles = 96 + ((19 * bodies + 18 * joints) * 4).next_multiple_of(8);
-        assert_eq!(length, doubles + 8 * devices + 32 * contacts);
+        assert_eq!(length, doubles + 8 * devices + 48 * contacts);
         let joints_at = 96 + bodies * 76;
+        let contact = |at: usize| Contact {
+            body: u32_at(at),
+            other: u32_at(at + 4),
+            numbers: std::array::from_fn(|i| f32_at(at + 8 + i * 4)),
+        };
         let frame = Self {
             step: u64::from_le_bytes(bytes[8..16].try_into().unwrap()),
             time_s: f64_at(16),
@@ -117,6 +133,8 @@ impl Frame {
             bodies: (0..bodies).map(|body| std::array::from_fn(|i| f32_at(96 + body * 76 + i * 4))).collect(),
             joints: (0..joints).map(|joint| std::array::from_fn(|i| f32_at(joints_at + joint * 72 + i * 4))).collect(),
             devices: (0..devices).map(|device| f64_at(doubles + device * 8)).collect(),
+            contacts: (0..contacts).map(|index| contact(doubles + 8 * devices + 48 * index)).collect(),
+            touching: u32_at(92),
         };
         *bytes = &bytes[length..];
         frame

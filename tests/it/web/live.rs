@@ -1,10 +1,16 @@
 //! An open page: it sees the world move, drives it, holds its clock, and costs nothing while it stands still.
 
+use std::path::Path;
+
 use serde_json::json;
-use simpartner::realtime::Control;
+use simpartner::{realtime::Control, xml};
 use tungstenite::Message;
 
-use super::{Rig, client::Page, settings};
+use super::{
+    Rig,
+    client::{Contact, Page},
+    settings,
+};
 
 const SPIN: &str = "1000,1000,5,0,0,1";
 
@@ -25,6 +31,32 @@ fn frames_show_the_world_as_it_moves() {
     assert!((speed + 9.81 * 0.1).abs() < 1e-6, "{speed}");
     // The position sensor on the body's origin reads what its pose says.
     assert_eq!(later.devices[1] as f32, later.bodies[0][1]);
+    rig.end();
+}
+
+#[test]
+fn contacts_carry_the_weight_of_a_standing_robot() {
+    let world = xml::read_world(&Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds/flat.xml")).unwrap();
+    let weight = 9.81 * world.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum::<f64>();
+    let rig = Rig::of(world, settings(), None);
+    let mut page = Page::open(rig.page);
+    let first = page.frame();
+    assert_eq!((first.contacts.len(), first.touching), (0, 0));
+    rig.step(1000);
+    let frame = page.frame_that(|frame| frame.step == 1000);
+    // Four wheels, each a ball on the plane.
+    assert_eq!((frame.contacts.len(), frame.touching), (4, 4));
+    let mut borne = 0.0;
+    for Contact { body, other, numbers } in &frame.contacts {
+        let [_, height, _, normal @ .., gap] = numbers;
+        assert_eq!((*other, &normal[..3]), (u32::MAX, &[0.0, 1.0, 0.0][..]));
+        assert!(height.abs() < 1e-3 && gap.abs() < 1e-3, "{numbers:?}");
+        // A wheel has one contact, so that is the force on it.
+        assert_eq!(normal[3..], frame.bodies[*body as usize][13..16], "{body}");
+        borne += f64::from(normal[4]);
+    }
+    println!("contacts carry {borne} N of {weight} N");
+    assert!((borne / weight - 1.0).abs() < 1e-3);
     rig.end();
 }
 

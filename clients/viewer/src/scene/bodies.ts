@@ -68,6 +68,11 @@ export class Bodies {
     if (material) material.emissiveIntensity = 0.35;
   }
 
+  /** Takes the mark off a body if it has it. */
+  deselect(body: number): void {
+    if (this.selected === body) this.select(-1);
+  }
+
   /** The body that a ray meets first, or -1. */
   pick(ray: THREE.Raycaster): number {
     const [first] = ray.intersectObjects(this.meshes, false);

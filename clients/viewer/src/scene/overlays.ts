@@ -7,14 +7,18 @@ import type { Bodies } from "./bodies";
 import { rollingRadius } from "./shapes";
 import { AXES, type Theme } from "./theme";
 
-const FRAME_LENGTH = 0.18;
-const AXIS_LENGTH = 0.2;
-/** A force as large as the weight of the heaviest robot has an arrow this long, metres. */
-const WEIGHT_LENGTH = 1.8;
-const SHAFT = 0.012;
-const HEAD = 0.04;
+// Lengths for a robot that fits into a ball of one metre's radius.
+const FRAME_LENGTH = 0.14;
+const AXIS_LENGTH = 0.16;
+/** A force as large as the weight of the heaviest robot has an arrow this long. */
+const WEIGHT_LENGTH = 1.4;
+const SHAFT = 0.01;
+const HEAD = 0.034;
+const HEAD_LENGTH = 0.1;
+const SPOT = 0.03;
 /** Forces below this part of the weight are not drawn. */
 const FAINT = 2e-4;
+const UP = new THREE.Vector3(0, 1, 0);
 
 export type Overlay = "frames" | "axes" | "forces" | "rays";
 
@@ -59,20 +63,24 @@ class Lines {
 
 export class Overlays {
   readonly group = new THREE.Group();
-  /** Metres of arrow for each newton. */
-  scale: number;
+  /** How much longer than usual the arrows of forces are. */
+  longer = 1;
+  /** The radius of what is looked at, metres. */
+  size = 1;
   private readonly frames: Lines;
   private readonly axes: Lines;
   private readonly rays: Lines;
   private readonly hits: THREE.Points<THREE.BufferGeometry, THREE.PointsMaterial>;
   private readonly shafts: THREE.InstancedMesh;
   private readonly heads: THREE.InstancedMesh;
+  /** A flat disc at each contact, in the plane of the surfaces. */
+  private readonly spots: THREE.InstancedMesh;
   private readonly arrowMaterial = new THREE.MeshBasicMaterial({ depthTest: false, transparent: true });
   private readonly shown: Record<Overlay, boolean> = { frames: false, axes: false, forces: false, rays: false };
   private readonly axisColours = AXES.map((colour) => new THREE.Color(colour));
   private readonly rayColour = new THREE.Color();
   private readonly scanners: { rays: Rays; start: number }[] = [];
-  private readonly faint: number;
+  private readonly weight: number;
 
   constructor(private readonly scene: Scene) {
     const starts = deviceStarts(scene);
@@ -92,18 +100,17 @@ export class Overlays {
       if (!body.fixed) masses.set(body.robot ?? "", (masses.get(body.robot ?? "") ?? 0) + body.mass);
     }
     const gravity = Math.hypot(...scene.gravity) || 9.81;
-    const weight = gravity * Math.max(1, ...masses.values());
-    this.scale = WEIGHT_LENGTH / weight;
-    this.faint = FAINT * weight;
+    this.weight = gravity * Math.max(1e-3, ...masses.values());
     const arrows = scene.bodies.length + 256;
     this.shafts = new THREE.InstancedMesh(new THREE.CylinderGeometry(SHAFT, SHAFT, 1, 10).translate(0, 0.5, 0), this.arrowMaterial, arrows);
     this.heads = new THREE.InstancedMesh(new THREE.ConeGeometry(HEAD, 1, 14).translate(0, 0.5, 0), this.arrowMaterial, arrows);
-    for (const part of [this.shafts, this.heads]) {
+    this.spots = new THREE.InstancedMesh(new THREE.CylinderGeometry(SPOT, SPOT, SPOT / 8, 20), this.arrowMaterial, arrows);
+    for (const part of [this.shafts, this.heads, this.spots]) {
       part.frustumCulled = false;
       part.renderOrder = 11;
-      part.visible = false;
+      part.count = 0;
     }
-    this.group.add(this.frames.lines, this.axes.lines, this.rays.lines, this.hits, this.shafts, this.heads);
+    this.group.add(this.frames.lines, this.axes.lines, this.rays.lines, this.hits, this.shafts, this.heads, this.spots);
     for (const overlay of Object.keys(this.shown) as Overlay[]) this.show(overlay, false);
   }
 
@@ -112,13 +119,18 @@ export class Overlays {
     if (overlay === "frames") this.frames.lines.visible = on;
     if (overlay === "axes") this.axes.lines.visible = on;
     if (overlay === "rays") this.rays.lines.visible = this.hits.visible = on;
-    if (overlay === "forces") this.shafts.visible = this.heads.visible = on;
+    if (overlay === "forces") this.shafts.visible = this.heads.visible = this.spots.visible = on;
   }
 
   setTheme(theme: Theme): void {
     this.rayColour.set(theme.rays);
     this.hits.material.color.set(theme.rays);
     this.arrowMaterial.color.set(theme.force);
+  }
+
+  /** Metres of arrow for each newton. */
+  get scale(): number {
+    return (this.longer * this.size * WEIGHT_LENGTH) / this.weight;
   }
 
   update(frame: Frame, bodies: Bodies): void {
@@ -141,7 +153,7 @@ export class Overlays {
     this.frames.begin();
     for (const node of nodes) {
       for (let axis = 0; axis < 3; axis += 1) {
-        tip.set(0, 0, 0).setComponent(axis, FRAME_LENGTH).applyQuaternion(node.quaternion).add(node.position);
+        tip.set(0, 0, 0).setComponent(axis, FRAME_LENGTH * this.size).applyQuaternion(node.quaternion).add(node.position);
         this.frames.add(node.position, tip, this.axisColours[axis]);
       }
     }
@@ -159,8 +171,8 @@ export class Overlays {
       if (!Number.isFinite(anchor.x)) return;
       for (const axis of joint.axes) {
         direction.set(...axis.direction).applyQuaternion(nodes[joint.parent].quaternion);
-        from.copy(anchor).addScaledVector(direction, -AXIS_LENGTH / 2);
-        to.copy(anchor).addScaledVector(direction, AXIS_LENGTH);
+        from.copy(anchor).addScaledVector(direction, (-AXIS_LENGTH * this.size) / 2);
+        to.copy(anchor).addScaledVector(direction, AXIS_LENGTH * this.size);
         this.axes.add(from, to, this.axisColours[axis.axis - 1]);
       }
     });
@@ -189,26 +201,29 @@ export class Overlays {
     this.hits.geometry.setDrawRange(0, hits);
   }
 
+  /** Each contact where it is; where only sums are known, those of the bodies. */
   private drawForces(frame: Frame, bodies: Bodies): void {
     let count = 0;
+    let spots = 0;
     const point = new THREE.Vector3();
     const force = new THREE.Vector3();
     if (frame.contacts.length > 0) {
       for (const contact of frame.contacts) {
-        if (this.arrow(count, point.fromArray(contact.point), force.fromArray(contact.force))) count += 1;
+        point.fromArray(contact.point);
+        if (this.arrow(count, point, force.fromArray(contact.force))) count += 1;
+        if (this.spot(spots, point, force.fromArray(contact.normal))) spots += 1;
       }
     } else {
       for (let body = 0; body < frame.bodies; body += 1) {
         force.fromArray(frame.numbers, frame.body(body, WRENCH));
-        if (!(force.length() > this.faint)) continue;
+        if (!(force.length() > FAINT * this.weight)) continue;
         this.pointOfAction(frame, body, force, bodies.box(body), point);
         if (this.arrow(count, point, force)) count += 1;
       }
     }
-    for (const part of [this.shafts, this.heads]) {
-      part.count = count;
-      part.instanceMatrix.needsUpdate = true;
-    }
+    this.shafts.count = this.heads.count = count;
+    this.spots.count = spots;
+    for (const part of [this.shafts, this.heads, this.spots]) part.instanceMatrix.needsUpdate = true;
   }
 
   /** Where a body's contact force meets its surface: on the line of action that force and torque have together. */
@@ -245,14 +260,21 @@ export class Overlays {
 
   private arrow(index: number, from: THREE.Vector3, force: THREE.Vector3): boolean {
     const length = force.length() * this.scale;
-    if (!(length > 1e-3) || index >= this.shafts.instanceMatrix.count) return false;
-    const head = Math.min(0.12, length / 2);
+    if (!(length > 1e-3 * this.size) || index >= this.shafts.instanceMatrix.count) return false;
+    const head = Math.min(HEAD_LENGTH * this.size, length / 2);
     const direction = force.clone().normalize();
-    const rotation = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 1, 0), direction);
-    const matrix = new THREE.Matrix4().compose(from, rotation, new THREE.Vector3(1, length - head, 1));
+    const rotation = new THREE.Quaternion().setFromUnitVectors(UP, direction);
+    const matrix = new THREE.Matrix4().compose(from, rotation, new THREE.Vector3(this.size, length - head, this.size));
     this.shafts.setMatrixAt(index, matrix);
     const tip = from.clone().addScaledVector(direction, length - head);
-    this.heads.setMatrixAt(index, matrix.compose(tip, rotation, new THREE.Vector3(1, head, 1)));
+    this.heads.setMatrixAt(index, matrix.compose(tip, rotation, new THREE.Vector3(this.size, head, this.size)));
+    return true;
+  }
+
+  private spot(index: number, at: THREE.Vector3, normal: THREE.Vector3): boolean {
+    if (!(normal.lengthSq() > 0.5) || index >= this.spots.instanceMatrix.count) return false;
+    const rotation = new THREE.Quaternion().setFromUnitVectors(UP, normal);
+    this.spots.setMatrixAt(index, new THREE.Matrix4().compose(at, rotation, new THREE.Vector3(this.size, this.size, this.size)));
     return true;
   }
 }

@@ -11,8 +11,8 @@ import { Quality } from "./quality";
 import { rollingRadius } from "./shapes";
 import { LIGHT, type Theme } from "./theme";
 
-/** Half the width of the square in which shadows are cast, metres. */
-const SHADOW_REACH = 9;
+/** Half the width of the square in which shadows are cast, for a robot that fits into a ball of one metre's radius. */
+const SHADOW_REACH = 5;
 const SUN = new THREE.Vector3(-0.45, 1, 0.35).normalize();
 
 export class Stage {
@@ -34,6 +34,8 @@ export class Stage {
   private followed = -1;
   private rolls = false;
   private framed = false;
+  /** Half the width of the square in which shadows are cast, metres. */
+  private reach = SHADOW_REACH;
   private dirty = true;
   private before = 0;
   private drew = false;
@@ -49,11 +51,8 @@ export class Stage {
     this.cameras = new Cameras(this.element, () => (this.dirty = true));
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
-    this.sun.shadow.normalBias = 0.02;
     this.sun.shadow.radius = 3;
-    const extent = this.sun.shadow.camera;
-    [extent.left, extent.right, extent.bottom, extent.top] = [-SHADOW_REACH, SHADOW_REACH, -SHADOW_REACH, SHADOW_REACH];
-    [extent.near, extent.far] = [1, 80];
+    this.setSize(1);
     this.scene.add(this.light, this.sun, this.sun.target);
     this.scene.fog = new THREE.Fog(0, 30, 220);
     new ResizeObserver(() => this.resize(holder)).observe(holder);
@@ -86,6 +85,7 @@ export class Stage {
     if (!this.framed) {
       this.framed = true;
       this.frameAll();
+      this.setSize(this.size());
     }
     const node = this.bodies.nodes[this.followed];
     if (node) this.cameras.track(node.position, this.rolls ? 0 : heading(node));
@@ -121,12 +121,27 @@ export class Stage {
 
   /** Makes force arrows longer or shorter by a factor. */
   scaleForces(factor: number): void {
-    if (this.overlays) this.overlays.scale *= factor;
+    if (this.overlays) this.overlays.longer *= factor;
     this.dirty = true;
+  }
+
+  /** What is drawn of forces, in words. */
+  forceNote(): string {
+    if (!this.overlays || !this.frame || !this.shown.forces) return "";
+    const { contacts, touching, state } = this.frame;
+    const newtons = Number((1 / this.overlays.scale).toPrecision(3));
+    const what = state === "RECORDED" ? "sums of each body" : `${touching} ${touching === 1 ? "contact" : "contacts"}`;
+    const rest = touching > contacts.length ? `, the ${contacts.length} with the largest forces shown` : "";
+    return `${what}${rest} · 1 m of arrow is ${newtons} N`;
   }
 
   select(body: number): void {
     this.bodies?.select(body);
+    this.dirty = true;
+  }
+
+  deselect(body: number): void {
+    this.bodies?.deselect(body);
     this.dirty = true;
   }
 
@@ -145,6 +160,32 @@ export class Stage {
     const box = this.bodies?.bounds((id) => (robots ? bodies[id].robot !== null : !bodies[id].fixed)) ?? new THREE.Box3();
     this.cameras.frame(box.isEmpty() ? (this.bodies?.bounds(() => true) ?? box) : box);
     this.dirty = true;
+  }
+
+  /** Shadows and arrows are as large as what is looked at makes them. */
+  private setSize(size: number): void {
+    if (this.overlays) this.overlays.size = size;
+    this.reach = SHADOW_REACH * size;
+    const extent = this.sun.shadow.camera;
+    [extent.left, extent.right, extent.bottom, extent.top] = [-this.reach, this.reach, -this.reach, this.reach];
+    [extent.near, extent.far] = [0.1 * this.reach, 16 * this.reach];
+    extent.updateProjectionMatrix();
+    this.sun.shadow.normalBias = 0.004 * this.reach;
+  }
+
+  /** The radius of the largest robot, or of the largest thing that moves where there is none, metres. */
+  private size(): number {
+    const bodies = this.description?.bodies ?? [];
+    const groups = new Map<string, number[]>();
+    bodies.forEach((body, id) => {
+      if (!body.fixed || body.robot !== null) groups.set(body.robot ?? `object ${id}`, [...(groups.get(body.robot ?? `object ${id}`) ?? []), id]);
+    });
+    const robots = [...groups].filter(([name]) => bodies.some((body) => body.robot === name));
+    const radii = (robots.length > 0 ? robots : [...groups]).map(([, ids]) => {
+      const wanted = new Set(ids);
+      return this.bodies!.bounds((id) => wanted.has(id)).getBoundingSphere(new THREE.Sphere()).radius;
+    });
+    return Math.max(...radii.filter(Number.isFinite), 0) || 1;
   }
 
   /** Draws with a share of the screen's pixels along each side. */
@@ -166,9 +207,9 @@ export class Stage {
     const focus = this.cameras.focus();
     this.ground?.follow(focus);
     // Shadows move by whole texels, so that their edges do not swim.
-    const texel = (2 * SHADOW_REACH) / this.sun.shadow.mapSize.x;
+    const texel = (2 * this.reach) / this.sun.shadow.mapSize.x;
     this.sun.target.position.copy(focus).divideScalar(texel).round().multiplyScalar(texel);
-    this.sun.position.copy(this.sun.target.position).addScaledVector(SUN, 40);
+    this.sun.position.copy(this.sun.target.position).addScaledVector(SUN, 8 * this.reach);
     if (this.frame && this.bodies) this.overlays?.update(this.frame, this.bodies);
     this.renderer.render(this.scene, this.cameras.camera);
   }

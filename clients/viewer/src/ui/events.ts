@@ -5,7 +5,7 @@ import { make, write } from "./dom";
 import { show } from "../signals";
 
 const MOST = 300;
-const GRAVE = new Set(["divergence", "clockSlip", "commandRefused", "physicsLimit", "logLimit", "unconverged"]);
+const GRAVE = new Set(["divergence", "clockSlip", "commandRefused", "physicsLimit", "logLimit", "unconverged", "lockstepTimeout"]);
 
 export class Events {
   readonly element: HTMLElement;

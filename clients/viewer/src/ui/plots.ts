@@ -1,6 +1,7 @@
 // Plots of signals over simulated time, side by side under the picture.
 
 import uPlot from "uplot";
+import type { Frame } from "../frame";
 import type { History } from "../history";
 import { show, type Signal } from "../signals";
 import { iconButton, make, recall, remember, write } from "./dom";
@@ -28,7 +29,7 @@ export class Plots {
   private sceneName = "";
   private drawn = 0;
   private generation = -1;
-  private cursor: number | null = null;
+  private shown: Frame | null = null;
 
   constructor(private history: History) {
     for (const seconds of WINDOWS) this.window.append(make("option", { value: String(seconds), textContent: `${seconds} s`, selected: seconds === 10 }));
@@ -72,12 +73,12 @@ export class Plots {
     this.lay();
   }
 
-  /** Draws, unless it has just done so. `cursor` marks a time in a recorded run, null is live. */
-  update(cursor: number | null): void {
-    const jumped = cursor !== this.cursor || this.generation !== this.history.generation;
-    this.cursor = cursor;
-    this.window.hidden = cursor !== null;
-    if (this.plots.length > 0 && (jumped || cursor === null)) this.draw(false);
+  /** Draws, unless it has just done so. `shown` is the place in a recorded run, null is live. */
+  update(shown: Frame | null): void {
+    const jumped = shown !== this.shown || this.generation !== this.history.generation;
+    this.shown = shown;
+    this.window.hidden = shown !== null;
+    if (this.plots.length > 0 && (jumped || shown === null)) this.draw(false);
   }
 
   /** Draws in other colours. */
@@ -96,7 +97,7 @@ export class Plots {
     this.generation = this.history.generation;
     let { frames } = this.history;
     const end = frames[frames.length - 1]?.time ?? 0;
-    const begin = this.cursor === null ? end - Number(this.window.value) : (frames[0]?.time ?? 0);
+    const begin = this.shown === null ? end - Number(this.window.value) : (frames[0]?.time ?? 0);
     const first = frames.findIndex((frame) => frame.time >= begin);
     frames = frames.slice(Math.max(0, first - 1));
     const times = frames.map((frame) => frame.time);
@@ -162,7 +163,7 @@ export class Plots {
       padding: [8, 10, 0, 0],
       scales: { x: { time: false, auto: false }, y: { range: span } },
       axes: [
-        { ...axis, size: 22, gap: 3, values: (_, splits) => splits.map((split) => `${Number(split.toFixed(3))}`) },
+        { ...axis, size: 22, gap: 3, values: (_, splits) => splits.map((split, index) => `${Number(split.toFixed(3))}${index === splits.length - 1 ? " s" : ""}`) },
         { ...axis, size: 54, gap: 4, values: (_, splits) => splits.map(short) },
       ],
       series: [
@@ -175,33 +176,36 @@ export class Plots {
     };
     plot.values = plot.signals.map(() => make("span", { className: "legend-value" }));
     const [first] = plot.signals;
-    const sameName = plot.signals.length > 1 && plot.signals.every((signal) => signal.name === first.name);
+    const several = plot.signals.length > 1;
+    const sameName = several && plot.signals.every((signal) => signal.name === first.name);
+    const sameThing = several && plot.signals.every((signal) => signal.of === first.of);
+    const common = sameName ? first.name : sameThing ? first.of : "";
     plot.legend.replaceChildren(
+      make("span", { className: "legend-unit", textContent: `${common} ${unit && `[${unit}]`}`.trim() }),
       ...plot.signals.map((signal, index) => {
         const chip = make("span", { className: "chip" });
         chip.style.background = colours[index % colours.length];
-        const label = sameName ? signal.of : `${signal.of} ${signal.name}`;
+        const label = sameName ? signal.of : sameThing ? signal.name : `${signal.of} ${signal.name}`;
         return make("span", { className: "legend-item", title: `${signal.of} ${signal.name}` }, chip, label, plot.values[index]);
       }),
-      make("span", { className: "legend-unit", textContent: sameName ? `${first.name} ${unit && `[${unit}]`}` : unit }),
     );
     plot.holder.replaceChildren();
     return new uPlot(options, [[], ...plot.signals.map(() => [])], plot.holder);
   }
 
-  /** Writes the values under the mouse, or at the mark of a recorded run, or the last ones. */
-  private tell({ chart, values }: Plot): void {
+  /** Writes the values under the mouse, or of the place in a recorded run, which lies between those drawn, or the last ones. */
+  private tell({ chart, values, signals }: Plot): void {
     if (!chart) return;
-    const last = chart.data[0].length - 1;
-    const marked = this.cursor === null ? last : chart.valToIdx(this.cursor);
-    const index = chart.cursor.idx ?? marked;
-    values.forEach((value, series) => write(value, show(chart.data[series + 1][index] ?? NaN)));
+    const { idx } = chart.cursor;
+    const index = idx ?? chart.data[0].length - 1;
+    const at = idx == null ? this.shown : null;
+    values.forEach((value, series) => write(value, show((at ? signals[series].read(at) : chart.data[series + 1][index]) ?? NaN)));
   }
 
   /** A line at the present place of a recorded run. */
   private mark(chart: uPlot, colour: string): void {
-    if (this.cursor === null) return;
-    const x = Math.round(chart.valToPos(this.cursor, "x", true));
+    if (this.shown === null) return;
+    const x = Math.round(chart.valToPos(this.shown.time, "x", true));
     const { left, top, width, height } = chart.bbox;
     if (x < left || x > left + width) return;
     chart.ctx.save();

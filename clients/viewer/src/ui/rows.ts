@@ -14,7 +14,7 @@ export interface RowOptions {
   extra?: (source: Source, index: number) => HTMLElement | null;
   /** The numbers that the summary shows. */
   brief?: (source: Source) => Signal[];
-  onOpen?: (index: number) => void;
+  onToggle?: (index: number, open: boolean) => void;
   plot: (signal: Signal) => void;
 }
 
@@ -62,7 +62,7 @@ export class Rows {
     if (this.element.offsetParent === null) return;
     for (const row of this.rows) {
       const unit = row.brief[0]?.unit ?? "";
-      write(row.summary, `${row.brief.map((signal) => show(signal.read(frame))).join("  ")}${unit && ` ${unit}`}`);
+      write(row.summary, `${row.brief.map((signal) => brief(signal.read(frame))).join("  ")}${unit && ` ${unit}`}`);
       if (row.details.open) row.cells?.forEach((cell, index) => write(cell, show(row.source.signals[index].read(frame))));
     }
   }
@@ -97,9 +97,8 @@ export class Rows {
     const brief = this.options.brief?.(source) ?? source.signals.slice(0, SUMMARY);
     const row: Row = { source, index, details, summary, brief, cells: null };
     details.ontoggle = () => {
-      if (!details.open) return;
-      this.unfold(row);
-      this.options.onOpen?.(index);
+      if (details.open) this.unfold(row);
+      this.options.onToggle?.(index, details.open);
     };
     return row;
   }
@@ -119,3 +118,6 @@ export class Rows {
     row.details.append(make("div", { className: "unfolded" }, extra, make("div", { className: "numbers" }, make("table", {}, body))));
   }
 }
+
+/** What rounds to nothing is written so: a summary is for a glance. */
+const brief = (value: number): string => show(Math.abs(value) < 1e-4 ? 0 : value);

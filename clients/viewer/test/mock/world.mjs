@@ -5,6 +5,9 @@ import { described, objects, offset, workPartner } from "./robot.mjs";
 
 export const TIMESTEP = 0.001;
 const HEADER = 96;
+const CONTACT = 48;
+const GROUND = 0xffffffff;
+const RECORDED = 3;
 const RADIUS = 0.235;
 const HALF_BASE = 0.6;
 const LAG = 0.08;
@@ -130,7 +133,9 @@ export class World {
     this.read(poses);
     const count = this.bodies.length * 19 + this.joints.length * 18;
     const devices = HEADER + Math.ceil(count / 2) * 8;
-    const bytes = new ArrayBuffer(devices + this.values.length * 8);
+    const touching = (status.state ?? 0) === RECORDED ? [] : this.contacts(poses);
+    const behind = devices + this.values.length * 8;
+    const bytes = new ArrayBuffer(behind + touching.length * CONTACT);
     const view = new DataView(bytes);
     const { wall = 0, late = 0, factor = 0, rate = 1, sequence = 0, state = 0, watchers = 0 } = status;
     view.setUint32(0, 0x31565053, true);
@@ -139,7 +144,7 @@ export class World {
     [this.step * TIMESTEP, wall, late, factor, rate].forEach((value, index) => view.setFloat64(16 + index * 8, value, true));
     [sequence, this.epoch, 0].forEach((value, index) => view.setUint32(56 + index * 4, value, true));
     view.setUint8(68, state);
-    [this.bodies.length, this.joints.length, this.values.length, 0, watchers].forEach((value, index) => view.setUint32(72 + index * 4, value, true));
+    [this.bodies.length, this.joints.length, this.values.length, touching.length, watchers, touching.length].forEach((value, index) => view.setUint32(72 + index * 4, value, true));
     const numbers = new Float32Array(bytes, HEADER, count);
     poses.forEach((pose, id) => numbers.set([...pose.position, ...pose.rotation, ...this.twist(id), ...this.wrench(id)], id * 19));
     this.joints.forEach((joint, id) => {
@@ -148,8 +153,21 @@ export class World {
       const rest = [0, 0, this.positions[id], 0, 0, this.rates[id], 0, 0, this.rates[id] * 3];
       numbers.set([...anchor, ...rest, NaN, NaN, NaN, NaN, NaN, NaN], this.bodies.length * 19 + id * 18);
     });
-    new Float64Array(bytes, devices).set(this.values);
+    new Float64Array(bytes, devices, this.values.length).set(this.values);
+    touching.forEach(({ body, point, force }, index) => {
+      new Uint32Array(bytes, behind + index * CONTACT, 2).set([body, GROUND]);
+      new Float32Array(bytes, behind + index * CONTACT + 8, 10).set([...point, ...UP, ...force, 0]);
+    });
     return bytes;
+  }
+
+  /** Where wheels and loose objects stand on the ground. */
+  contacts(poses) {
+    return this.bodies.flatMap(({ name, robot, fixed }, body) => {
+      if (fixed || (robot !== null && !name.includes("Wheel"))) return [];
+      const { position } = poses[body];
+      return [{ body, point: [position[0], this.ground(position[0], position[2]), position[2]], force: this.wrench(body).slice(0, 3) }];
+    });
   }
 
   roll() {

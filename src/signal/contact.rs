@@ -1,0 +1,113 @@
+//! Where bodies touched in a step, for those who look on.
+
+use super::BodyId;
+
+/// How many contact points of a step are kept.
+pub const MOST_CONTACTS: usize = 128;
+
+/// A point where a body was touched. Single precision, since it is only looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contact {
+    /// The body that the force acts on: of the two the one that can move.
+    pub body: BodyId,
+    /// What touches it; `None` is the ground.
+    pub other: Option<BodyId>,
+    /// Where, world frame, metres.
+    pub point: [f32; 3],
+    /// Unit normal of the contact, towards the body, world axes.
+    pub normal: [f32; 3],
+    /// Force on the body, mean over the step, world axes, N.
+    pub force: [f32; 3],
+    /// Distance of the two surfaces, metres, negative for penetration.
+    pub gap: f32,
+}
+
+/// The contacts of a step with the largest forces. They follow from the state and are no part of it: neither the log nor the
+/// state's hash has them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contacts {
+    largest: Vec<Contact>,
+    total: usize,
+}
+
+impl Contacts {
+    /// None, with room for as many as are ever held.
+    pub fn new() -> Self {
+        Self { largest: Vec::with_capacity(2 * MOST_CONTACTS), total: 0 }
+    }
+
+    /// Those kept, in an order that repeats.
+    pub fn largest(&self) -> &[Contact] {
+        &self.largest
+    }
+
+    /// How many there were, kept or not.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Takes the contacts of another step, in a time that grows with their number and without memory of its own.
+    pub fn refill(&mut self, contacts: impl Iterator<Item = Contact>) {
+        self.largest.clear();
+        self.total = 0;
+        // What is not above the smallest of those kept so far need not be looked at again.
+        let mut bar = f32::NEG_INFINITY;
+        for contact in contacts {
+            self.total += 1;
+            if size(&contact) <= bar {
+                continue;
+            }
+            if self.largest.len() == 2 * MOST_CONTACTS {
+                bar = self.drop_smaller();
+            }
+            self.largest.push(contact);
+        }
+        if self.largest.len() > MOST_CONTACTS {
+            self.drop_smaller();
+        }
+    }
+
+    /// Keeps the largest, and returns the size of the smallest of them.
+    fn drop_smaller(&mut self) -> f32 {
+        let (_, smallest, _) =
+            self.largest.select_nth_unstable_by(MOST_CONTACTS - 1, |a, b| size(b).total_cmp(&size(a)));
+        let bar = size(smallest);
+        self.largest.truncate(MOST_CONTACTS);
+        bar
+    }
+}
+
+/// The square of its force.
+fn size(contact: &Contact) -> f32 {
+    contact.force.iter().map(|force| force * force).sum()
+}
+
+impl Default for Contacts {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pushing(force: f32) -> Contact {
+        let (body, other) = (BodyId::new(0), None);
+        Contact { body, other, point: [0.0; 3], normal: [0.0, 1.0, 0.0], force: [0.0, force, 0.0], gap: 0.0 }
+    }
+
+    #[test]
+    fn the_largest_forces_are_kept_whatever_order_they_come_in() {
+        // Each number from 0 to 1008 once, in an order far from sorted.
+        let mut contacts = Contacts::new();
+        contacts.refill((0..1009).map(|index| pushing((index * 379 % 1009) as f32)));
+        let mut kept: Vec<f32> = contacts.largest().iter().map(|contact| contact.force[1]).collect();
+        kept.sort_by(f32::total_cmp);
+        assert_eq!(kept, (1009 - MOST_CONTACTS..1009).map(|force| force as f32).collect::<Vec<_>>());
+        assert_eq!(contacts.total(), 1009);
+        contacts.refill((0..3).map(|force| pushing(force as f32)));
+        assert_eq!((contacts.largest().len(), contacts.total(), contacts.largest()[2]), (3, 3, pushing(2.0)));
+        assert_eq!(contacts.largest.capacity(), 2 * MOST_CONTACTS);
+    }
+}
