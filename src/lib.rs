@@ -9,6 +9,7 @@ pub mod cli;
 pub mod device;
 pub mod model;
 pub mod physics;
+pub mod plot;
 pub mod protocol;
 pub mod realtime;
 pub mod recorder;
