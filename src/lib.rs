@@ -5,6 +5,7 @@
 //! step into SQL. Each room may use only the rooms below it (ARCHITECTURE.md draws the ladder, `tests/it/tidy.rs` holds
 //! it). Start reading at [`signal`], then [`sim`].
 
+pub mod analysis;
 pub mod cli;
 pub mod device;
 pub mod model;

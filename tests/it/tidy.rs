@@ -19,7 +19,8 @@ const LADDER: &[(&str, u8)] = &[
     ("verify", 6),
     ("server", 7),
     ("recorder", 7),
-    ("cli", 8),
+    ("analysis", 8),
+    ("cli", 9),
 ];
 
 /// Names that may stand only in some places, and why.
