@@ -5,10 +5,12 @@
 //! step into SQL. Each room may use only the rooms below it (ARCHITECTURE.md draws the ladder, `tests/it/tidy.rs` holds
 //! it). Start reading at [`signal`], then [`sim`].
 
+pub mod analysis;
 pub mod cli;
 pub mod device;
 pub mod model;
 pub mod physics;
+pub mod plot;
 pub mod protocol;
 pub mod realtime;
 pub mod recorder;

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 use crate::{
-    physics::BuildError, realtime::ThreadError, recorder::RecorderError, server::ServerError, sim::ScheduleError,
-    xml::Diagnostics,
+    analysis::AnalysisError, physics::BuildError, realtime::ThreadError, recorder::RecorderError, server::ServerError,
+    sim::ScheduleError, xml::Diagnostics,
 };
 
 /// The exit codes, for `--help` and the README.
 pub const CODES: &str = "\
 Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
             5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had;
-            9 a member of the lockstep did not answer and that was to end the run";
+            9 a member of the lockstep did not answer and that was to end the run; 10 two runs differ";
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub enum ExitStatus {
     Ports = 8,
     /// A member of the lockstep did not answer and the settings end the run then.
     Unanswered = 9,
+    /// Two runs that were compared differ.
+    Differ = 10,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -64,6 +66,9 @@ pub enum CliError {
     /// The log.
     #[error("{0}")]
     Log(#[from] RecorderError),
+    /// Looking into a log.
+    #[error("{0}")]
+    Analysis(#[from] AnalysisError),
     /// The ports.
     #[error("{0}")]
     Ports(#[from] ServerError),
@@ -88,7 +93,15 @@ impl CliError {
             Self::Files(_) | Self::Properties(_) | Self::World(_) | Self::Sequence(_) | Self::Setting(_) => {
                 ExitStatus::Input
             }
-            Self::Log(_) => ExitStatus::Log,
+            Self::Log(RecorderError::Query { .. })
+            | Self::Analysis(
+                AnalysisError::Log(RecorderError::Query { .. })
+                | AnalysisError::Question(_)
+                | AnalysisError::Write { .. }
+                | AnalysisError::Model(_),
+            ) => ExitStatus::Input,
+            Self::Log(_) | Self::Analysis(AnalysisError::Log(_)) => ExitStatus::Log,
+            Self::Analysis(_) => ExitStatus::Internal,
             Self::Ports(_) => ExitStatus::Ports,
             Self::Thread(_) | Self::System(_) => ExitStatus::Internal,
             Self::Usage(_) => ExitStatus::Usage,

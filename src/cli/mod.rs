@@ -4,10 +4,16 @@
 
 mod archive;
 mod check;
+mod db;
 mod devices;
 mod exit;
+mod export;
+mod logged;
+mod plot;
 pub mod properties;
+mod query;
 mod run;
+mod runs;
 mod summary;
 mod verify;
 
@@ -46,6 +52,17 @@ enum Verb {
     Devices(DevicesArguments),
     /// Run experiments of known outcome and set what comes of them beside theory and the thesis.
     Verify(VerifyArguments),
+    /// Ask the log of a run by SQL.
+    Query(query::QueryArguments),
+    /// List the runs of a database, or compare two.
+    Runs(runs::RunsArguments),
+    /// Write a run into files for other programs.
+    Export(export::ExportArguments),
+    /// Plot numbers of a run over time.
+    Plot(plot::PlotArguments),
+    /// Copy runs into another database, or take runs out.
+    #[command(subcommand)]
+    Db(db::DbVerb),
     /// Print a generated file: the DTDs, the format's reference, the default properties.
     Schema {
         /// Which.
@@ -172,6 +189,11 @@ pub fn main() -> ExitCode {
         Some(Verb::Check(arguments)) => check::check(&arguments),
         Some(Verb::Devices(arguments)) => devices::devices(&arguments),
         Some(Verb::Verify(arguments)) => verify::verify(&arguments),
+        Some(Verb::Query(arguments)) => query::query(&arguments),
+        Some(Verb::Runs(arguments)) => runs::runs(&arguments),
+        Some(Verb::Export(arguments)) => export::export(&arguments),
+        Some(Verb::Plot(arguments)) => plot::plot(&arguments),
+        Some(Verb::Db(verb)) => db::db(&verb),
         Some(Verb::Schema { what }) => schema(what),
     };
     match result {

@@ -2,13 +2,19 @@
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// Now, UTC, ISO 8601 with milliseconds.
 pub(super) fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     iso(since.as_millis() as u64)
+}
+
+/// The time so long ago, in the same form.
+pub(super) fn before_now(ago: Duration) -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    iso(since.saturating_sub(ago).as_millis() as u64)
 }
 
 /// A key that no other run has: the standard library's seeds are random.

@@ -5,7 +5,7 @@ use std::io;
 use sqlx::migrate::MigrateError;
 use thiserror::Error;
 
-use super::{Database, database::ADDRESSES};
+use super::{Database, database::ADDRESSES, inquiry::Place};
 
 /// Why the log could not be opened, written or closed.
 #[derive(Debug, Error)]
@@ -15,6 +15,28 @@ pub enum RecorderError {
     Address {
         /// What came, without a password.
         url: String,
+    },
+    /// There is no such file to read.
+    #[error("there is no database {database}; name another by --database, or make one by a run")]
+    NoDatabase {
+        /// The file.
+        database: Database,
+    },
+    /// A run that was copied has not all of its rows.
+    #[error("the copy in {database} is not whole and was undone: {text}")]
+    Incomplete {
+        /// The database.
+        database: Database,
+        /// What is missing.
+        text: String,
+    },
+    /// The database does not understand a query, or will not do what it says.
+    #[error("the query failed{}: {message}{}", place.as_ref().map(Place::told).unwrap_or_default(), place.as_ref().map(Place::shown).unwrap_or_default())]
+    Query {
+        /// The database's own words.
+        message: String,
+        /// Where in the query.
+        place: Option<Place>,
     },
     /// The folder of the database file does not exist.
     #[error("the folder of the database {database} does not exist; create it, or name another file")]

@@ -18,8 +18,10 @@ mod cell;
 mod database;
 mod description;
 mod error;
+pub mod inquiry;
 mod model;
 mod portion;
+mod prune;
 mod read;
 mod reader;
 mod rows;
@@ -29,6 +31,7 @@ mod space;
 mod status;
 mod store;
 mod table;
+mod transfer;
 mod writer;
 
 use std::{
@@ -42,9 +45,12 @@ use std::{
 pub use database::{ADDRESSES, Database, without_password};
 pub use description::{LogSummary, Origin, RunDescription, RunOutcome, SimulationSummary};
 pub use error::RecorderError;
+pub use inquiry::Inquiry;
+pub use prune::{Prune, days_ago};
 pub use reader::{Reader, RecordedEvent, RecordedRun};
 pub use settings::{Settings, WhenFull};
 pub use status::RecorderStatus;
+pub use transfer::{Merge, Merged};
 
 use crate::signal::{Layout, StepRecord, Timestep};
 use writer::Writer;

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use super::{Bench, plot::Plot};
-use crate::{physics::EngineKind, xml::Diagnostics};
+use super::Bench;
+use crate::{physics::EngineKind, plot::Plot, xml::Diagnostics};
 
 /// An experiment with a known outcome.
 #[derive(Debug)]

@@ -11,7 +11,6 @@ mod cases;
 pub mod json;
 pub mod math;
 pub mod page;
-pub mod plot;
 pub mod table;
 
 use thiserror::Error;

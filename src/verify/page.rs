@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::{
     Report, Row, Verification,
-    plot::escape,
     table::{figure, tolerance},
 };
+use crate::plot::escape;
 
 /// The style of the page and of the plots in it; dark where the reader's system is.
 const STYLE: &str = include_str!("page.css");

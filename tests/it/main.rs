@@ -3,6 +3,7 @@
 // A test that cannot go on is to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 
+mod analysis;
 mod cli;
 mod device;
 mod dynamics;

@@ -8,6 +8,7 @@ use std::{
 /// The ladder: a room may use only rooms on lower rungs, and never its neighbour on the same one.
 const LADDER: &[(&str, u8)] = &[
     ("signal", 1),
+    ("plot", 1),
     ("model", 2),
     ("protocol", 2),
     ("xml", 3),
@@ -18,7 +19,8 @@ const LADDER: &[(&str, u8)] = &[
     ("verify", 6),
     ("server", 7),
     ("recorder", 7),
-    ("cli", 8),
+    ("analysis", 8),
+    ("cli", 9),
 ];
 
 /// Names that may stand only in some places, and why.
@@ -26,7 +28,13 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("rapier3d_f64", &["src/physics/"], "only the physics room knows an engine"),
     ("parry", &["src/physics/"], "only the physics room knows collision shapes"),
     ("quick_xml", &["src/xml/"], "only the reader knows XML"),
-    ("sqlx", &["src/recorder/", "tests/it/recorder/", "tests/it/cli.rs"], "only the recorder knows SQL"),
+    (
+        "sqlx",
+        &["src/recorder/", "tests/it/recorder/", "tests/it/cli.rs", "tests/it/analysis/"],
+        "only the recorder knows SQL",
+    ),
+    ("parquet::", &["src/analysis/", "tests/it/analysis/"], "only the analysis writes files for other programs"),
+    ("resvg", &["src/plot/"], "only the plots become pictures"),
     ("axum", &["src/server/web/"], "only the page's door speaks HTTP"),
     ("tokio::net", &["src/server/"], "only the server knows sockets"),
     ("std::net::Tcp", &["clients/", "tests/"], "only the server knows sockets"),

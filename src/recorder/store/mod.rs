@@ -5,11 +5,16 @@
 //! come out), `failure` (what its codes mean). Every call has a time it must not exceed; after a failure a link is of no more
 //! use, and what it had not committed is undone by the database.
 
+mod asking;
 mod mysql;
 mod postgres;
 mod sqlite;
 
 use std::time::Duration;
+
+use sqlx::{SqlSafeStr, SqlStr};
+
+pub(super) use asking::Asking;
 
 use super::{
     Database, RecorderError,
@@ -158,18 +163,34 @@ impl Store {
     }
 
     /// Carries out a statement, with a question mark for each value, and tells how many rows it has changed.
-    pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, RecorderError> {
+    pub(super) async fn execute(&mut self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<u64, RecorderError> {
+        let sql: SqlStr = sql.into_sql_str();
         on_link!(self, link => link.execute(sql, values))
     }
 
     /// The rows of an answer.
-    pub(super) async fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, RecorderError> {
+    pub(super) async fn rows(&mut self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<Vec<Row>, RecorderError> {
+        let sql: SqlStr = sql.into_sql_str();
         on_link!(self, link => link.rows(sql, values))
     }
 
     /// The first row of an answer, if it has any.
-    pub(super) async fn row(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Option<Row>, RecorderError> {
+    pub(super) async fn row(
+        &mut self,
+        sql: impl SqlSafeStr,
+        values: &[Value<'_>],
+    ) -> Result<Option<Row>, RecorderError> {
         Ok(self.rows(sql, values).await?.into_iter().next())
+    }
+
+    /// Gives free room back to the disk, however long that takes.
+    pub(super) async fn vacuum(&mut self) -> Result<(), RecorderError> {
+        let vacuumed = match &mut self.link {
+            Link::Sqlite(link) => link.vacuum().await,
+            Link::Postgres(link) => link.vacuum().await,
+            Link::MySql(link) => link.vacuum().await,
+        };
+        vacuumed.map_err(|source| Trouble::Said(source).of(&self.database))
     }
 
     /// Closes the link; an SQLite file then holds everything itself.

@@ -5,7 +5,7 @@ use bevy_math::DVec3;
 use super::{Bench, Case, Findings, G, LAYER, Row, SOLVED, Trouble};
 use crate::{
     physics::{EngineKind, Motor},
-    verify::plot::{Line, Plot},
+    plot::{Line, Plot},
 };
 
 pub(super) const CASES: &[Case] = &[

@@ -4,11 +4,8 @@ use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
     model::{CrossFriction, FrictionDirection, World},
     physics::EngineKind,
-    verify::{
-        bench::Drive,
-        math::fit_circle,
-        plot::{Line, Plot},
-    },
+    plot::{Line, Plot},
+    verify::{bench::Drive, math::fit_circle},
 };
 use bevy_math::DVec3;
 

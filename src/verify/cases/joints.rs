@@ -3,8 +3,8 @@
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
     physics::{EngineKind, Motor},
+    plot::{Line, Plot},
     signal::JointId,
-    verify::plot::{Line, Plot},
 };
 
 pub(super) const CASES: &[Case] = &[

@@ -3,7 +3,7 @@
 use super::{Bench, Case, Findings, G, Row, SOLVED, Trouble};
 use crate::{
     physics::EngineKind,
-    verify::plot::{Line, Plot},
+    plot::{Line, Plot},
 };
 
 pub(super) const CASES: &[Case] = &[Case {

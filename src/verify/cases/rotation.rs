@@ -3,10 +3,10 @@
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
     physics::EngineKind,
+    plot::{Line, Plot},
     verify::{
         bench::Scene,
         math::{crossing, elliptic_k, runge_kutta},
-        plot::{Line, Plot},
     },
 };
 

@@ -1,7 +1,7 @@
 //! WorkPartner 1 on ground of friction 0.025 (thesis 4.3): wheels that skid, a caterpillar, rolling walking.
 
 use super::{Bench, Case, Findings, G, Row, Trouble};
-use crate::verify::plot::{Line, Plot};
+use crate::plot::{Line, Plot};
 
 const FRICTION: f64 = 0.025;
 const RADIUS: f64 = 0.235;

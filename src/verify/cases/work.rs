@@ -6,11 +6,9 @@ use bevy_math::DVec3;
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
     model::{DeviceSpec, Heightfield, Measures, Mount, Pose, Scanner, Sensor},
+    plot::{Line, Plot},
     signal::{BodyId, DeviceId},
-    verify::{
-        bench::Drive,
-        plot::{Line, Plot},
-    },
+    verify::bench::Drive,
 };
 
 pub(super) const CASES: &[Case] = &[

@@ -1,6 +1,7 @@
 //! MySQL and MariaDB: rows go in many a statement. Any number of servers may write to one database: runs are numbered by it, and
 //! nothing locks a table.
 
+pub(super) mod asking;
 mod bulk;
 pub(super) mod failure;
 mod value;
@@ -8,7 +9,7 @@ mod value;
 use std::str::FromStr;
 
 use sqlx::{
-    ConnectOptions, Connection, MySqlConnection,
+    ConnectOptions, Connection, MySqlConnection, SqlStr,
     migrate::{MigrateError, Migrator},
     mysql::MySqlConnectOptions,
 };
@@ -67,14 +68,22 @@ impl Link {
         self.inserts[table as usize].execute(&mut self.connection, cells, keys).await
     }
 
-    pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {
+    pub(super) async fn execute(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {
         let query = values.iter().fold(sqlx::query(sql), |query, &value| value::bind(query, value));
         Ok(query.execute(&mut self.connection).await?.rows_affected())
     }
 
-    pub(super) async fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, sqlx::Error> {
+    pub(super) async fn rows(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<Vec<Row>, sqlx::Error> {
         let query = values.iter().fold(sqlx::query(sql), |query, &value| value::bind(query, value));
         query.fetch_all(&mut self.connection).await?.iter().map(value::row).collect()
+    }
+
+    /// Writes every table anew without what is free in it.
+    pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
+        let tables = Table::ALL.map(Table::name).join(", ");
+        // Made of constants of this room.
+        let sql = sqlx::AssertSqlSafe(format!("OPTIMIZE TABLE {tables}"));
+        sqlx::raw_sql(sql).fetch_all(&mut self.connection).await.map(drop)
     }
 
     pub(super) async fn close(self) -> Result<(), sqlx::Error> {

@@ -1,6 +1,7 @@
 //! PostgreSQL: rows go in by binary COPY, and a commit waits until they are on the disk. Any number of servers may write to one
 //! database: runs are numbered by it, and nothing locks a table.
 
+pub(super) mod asking;
 mod bulk;
 pub(super) mod failure;
 mod value;
@@ -8,7 +9,7 @@ mod value;
 use std::str::FromStr;
 
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, PgConnection,
+    AssertSqlSafe, ConnectOptions, Connection, PgConnection, SqlStr,
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
@@ -60,16 +61,27 @@ impl Link {
         bulk::copy(&mut self.connection, table, cells, keys).await
     }
 
-    pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {
-        let query = sqlx::query(AssertSqlSafe(value::numbered(sql)));
+    pub(super) async fn execute(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {
+        let query = sqlx::query(AssertSqlSafe(value::numbered(sql.as_str())));
         let query = values.iter().fold(query, |query, &value| value::bind(query, value));
         Ok(query.execute(&mut self.connection).await?.rows_affected())
     }
 
-    pub(super) async fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, sqlx::Error> {
-        let query = sqlx::query(AssertSqlSafe(value::numbered(sql)));
+    pub(super) async fn rows(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<Vec<Row>, sqlx::Error> {
+        let query = sqlx::query(AssertSqlSafe(value::numbered(sql.as_str())));
         let query = values.iter().fold(query, |query, &value| value::bind(query, value));
         query.fetch_all(&mut self.connection).await?.iter().map(value::row).collect()
+    }
+
+    /// Writes every table anew without what is free in it.
+    pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql("SET statement_timeout = 0").execute(&mut self.connection).await?;
+        for table in Table::ALL {
+            // Made of constants of this room.
+            let sql = AssertSqlSafe(format!("VACUUM (FULL, ANALYZE) {}", table.name()));
+            sqlx::raw_sql(sql).execute(&mut self.connection).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn close(self) -> Result<(), sqlx::Error> {

@@ -1,6 +1,7 @@
 //! SQLite: a file in write-ahead mode with full synchronisation. A committed batch survives a crash of the process and a loss
 //! of power, and programs may read while a run writes.
 
+pub(super) mod asking;
 mod bulk;
 pub(super) mod failure;
 mod value;
@@ -8,7 +9,7 @@ mod value;
 use std::path::Path;
 
 use sqlx::{
-    ConnectOptions, Connection, SqliteConnection,
+    ConnectOptions, Connection, SqlStr, SqliteConnection,
     migrate::{MigrateError, Migrator},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
@@ -61,14 +62,20 @@ impl Link {
         self.inserts[table as usize].execute(&mut self.connection, cells, keys).await
     }
 
-    pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {
+    pub(super) async fn execute(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {
         let query = values.iter().fold(sqlx::query(sql), |query, &value| value::bind(query, value));
         Ok(query.execute(&mut self.connection).await?.rows_affected())
     }
 
-    pub(super) async fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, sqlx::Error> {
+    pub(super) async fn rows(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<Vec<Row>, sqlx::Error> {
         let query = values.iter().fold(sqlx::query(sql), |query, &value| value::bind(query, value));
         query.fetch_all(&mut self.connection).await?.iter().map(value::row).collect()
+    }
+
+    /// Writes the file anew without what is free in it.
+    pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
+        let sql = "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)";
+        sqlx::raw_sql(sql).execute(&mut self.connection).await.map(drop)
     }
 
     /// It folds the write-ahead log into the file.

@@ -1,6 +1,13 @@
-//! Line plots as SVG that takes its colours from the page around it, so that it is legible in light and dark.
+//! Line plots as SVG: one that takes its colours from the page around it, so that it is legible in light and dark, and several in
+//! a file of their own, which can also be a picture of points.
+
+mod document;
+mod picture;
 
 use std::fmt::Write;
+
+pub use document::{Document, LINES};
+pub use picture::PictureError;
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 310.0;
@@ -83,11 +90,28 @@ impl Plot {
 
     /// The plot as an `svg` element. Colours and fonts come from classes of the page's style.
     pub fn svg(&self) -> String {
+        let title = escape(&self.title);
+        let head =
+            format!(r#"<svg class="plot" viewBox="0 0 {WIDTH} {}" role="img" aria-label="{title}">"#, self.height());
+        head + &self.drawn() + "</svg>"
+    }
+
+    /// What stands within the `svg` element.
+    fn drawn(&self) -> String {
         let (across, up) = self.axes();
         let mut out = String::new();
         // Writing to a string cannot fail.
         let _ = self.write(&across, &up, &mut out);
         out
+    }
+
+    /// The legend takes as many lines as it needs, and the plot moves down by them.
+    fn lowered(&self) -> f64 {
+        LEGEND * self.legend().last().map_or(0.0, |(_, line)| *line as f64)
+    }
+
+    fn height(&self) -> f64 {
+        HEIGHT + self.lowered()
     }
 
     /// The points of a line that can be shown. Of a long line, each stretch gives its lowest and its highest, so that no peak is
@@ -134,13 +158,11 @@ impl Plot {
 
     fn write(&self, across: &Axis, up: &Axis, out: &mut String) -> std::fmt::Result {
         let legend = self.legend();
-        // The legend takes as many lines as it needs, and the plot moves down by them.
-        let more = LEGEND * legend.last().map_or(0.0, |(_, line)| *line as f64);
+        let more = self.lowered();
         let (right, top, bottom) = (WIDTH - RIGHT, TOP + more, HEIGHT + more - BOTTOM);
         let place =
             |(x, y): (f64, f64)| (LEFT + across.share(x) * (right - LEFT), bottom - up.share(y) * (bottom - top));
         let title = escape(&self.title);
-        write!(out, r#"<svg class="plot" viewBox="0 0 {WIDTH} {}" role="img" aria-label="{title}">"#, HEIGHT + more)?;
         write!(out, r#"<text class="title" x="{LEFT}" y="15">{title}</text>"#)?;
         for tick in up.ticks(6) {
             let y = place((across.low, tick)).1;
@@ -181,7 +203,7 @@ impl Plot {
             write!(out, r#"<line class="{class}" x1="{x}" x2="{}" y1="{y}" y2="{y}"/>"#, x + 24.0)?;
             write!(out, r#"<text class="legend" x="{}" y="{}">{name}</text>"#, x + 30.0, y + 4.0)?;
         }
-        write!(out, "</svg>")
+        Ok(())
     }
 
     /// Where in the legend each line stands: its distance from the left, and the line of text.
@@ -225,7 +247,7 @@ fn class(line: Line) -> String {
     match line {
         Line::Reference => "reference".into(),
         Line::Thesis => "thesis".into(),
-        Line::Measured(colour) | Line::Marked(colour) => format!("measured m{}", colour % 4),
+        Line::Measured(colour) | Line::Marked(colour) => format!("measured m{}", colour % LINES),
     }
 }
 
@@ -248,7 +270,11 @@ impl Axis {
             return Self { low: 0.0, high: 1.0, logarithmic: false };
         }
         // A constant is shown in the middle, on a scale on which its rounding is no mountain range.
-        let margin = if high - low > 1e-12 * high.abs() { 0.06 * (high - low) } else { 0.5 * high.abs().max(1e-12) };
+        let margin = match high.abs() {
+            0.0 if low == 0.0 => 1.0,
+            size if high - low > 1e-12 * size => 0.06 * (high - low),
+            size => 0.5 * size.max(1e-12),
+        };
         Self { low: low - margin, high: high + margin, logarithmic: false }
     }
 

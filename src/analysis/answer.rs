@@ -1,0 +1,212 @@
+//! The rows of an answer as a table, as CSV and as JSON. Numbers are written so that they read back to the same bits.
+
+use std::io::{self, Write};
+
+use super::AnalysisError;
+use crate::recorder::{
+    Inquiry,
+    inquiry::{Column, Listener, Scope, Value},
+};
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Columns under their names, for people.
+    Table,
+    /// As in RFC 4180; no value is an empty field.
+    Csv,
+    /// An array of objects.
+    Json,
+}
+
+/// A table's widths are those of its first rows, so that it need not wait for the last.
+const LOOKED_AT: u64 = 200;
+
+/// Asks the log, writes what it answers, and tells how many rows that were.
+///
+/// # Errors
+/// When the database does not understand, or nobody reads on.
+pub fn answer(
+    inquiry: &mut Inquiry,
+    sql: &str,
+    scope: Scope,
+    form: Form,
+    out: &mut impl Write,
+) -> Result<u64, AnalysisError> {
+    let mut answer = Answer { form, out, columns: Vec::new(), waiting: Vec::new(), widths: Vec::new(), rows: 0 };
+    inquiry.ask(sql, scope, &mut answer)?;
+    match form {
+        Form::Json if answer.rows == 0 => writeln!(answer.out, "]")?,
+        Form::Json => writeln!(answer.out, "\n]")?,
+        Form::Table => answer.begin_table()?,
+        Form::Csv => {}
+    }
+    answer.out.flush()?;
+    Ok(answer.rows)
+}
+
+/// An answer on its way out.
+struct Answer<'a, W> {
+    form: Form,
+    out: &'a mut W,
+    columns: Vec<String>,
+    /// Rows of a table that wait until its widths are known.
+    waiting: Vec<Vec<String>>,
+    /// The widths, once they are known.
+    widths: Vec<usize>,
+    rows: u64,
+}
+
+impl<W: Write> Listener for Answer<'_, W> {
+    type Error = AnalysisError;
+
+    fn columns(&mut self, columns: &[Column]) -> Result<(), AnalysisError> {
+        self.columns = names(columns);
+        match self.form {
+            Form::Csv => line(self.out, self.columns.iter().map(|name| quoted(name)))?,
+            Form::Json => self.out.write_all(b"[")?,
+            Form::Table => {}
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError> {
+        self.rows += 1;
+        match self.form {
+            Form::Csv => line(self.out, row.iter().map(csv))?,
+            Form::Json => object(self.out, &self.columns, row, self.rows == 1)?,
+            Form::Table if self.rows <= LOOKED_AT => self.waiting.push(row.iter().map(shown).collect()),
+            Form::Table => {
+                self.begin_table()?;
+                aligned(self.out, row.iter().map(shown), &self.widths)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Answer<'_, W> {
+    /// Writes the head of the table and the rows that waited for it, once.
+    fn begin_table(&mut self) -> io::Result<()> {
+        if !self.widths.is_empty() {
+            return Ok(());
+        }
+        let width = |text: &String| text.chars().count();
+        let widest = |index: usize| self.waiting.iter().map(|row| width(&row[index])).max().unwrap_or(0);
+        let widths = self.columns.iter().enumerate().map(|(index, name)| widest(index).max(width(name)));
+        self.widths = widths.collect();
+        aligned(self.out, self.columns.iter().cloned(), &self.widths)?;
+        aligned(self.out, self.widths.iter().map(|width| "-".repeat(*width)), &self.widths)?;
+        for row in self.waiting.drain(..) {
+            aligned(self.out, row.into_iter(), &self.widths)?;
+        }
+        Ok(())
+    }
+}
+
+/// Names of the columns; of a name that comes again, the later ones get a number, since an object has each name once.
+fn names(columns: &[Column]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for column in columns {
+        let mut name = column.name.clone();
+        let mut again = 2;
+        while names.contains(&name) {
+            name = format!("{}_{again}", column.name);
+            again += 1;
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// The shortest text that reads back to the same number.
+pub(super) fn real(number: f64) -> String {
+    format!("{number:?}")
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Integer(integer) => integer.to_string(),
+        Value::Real(number) => real(*number),
+        // A table has one line to a row.
+        Value::Text(text) => text.replace(['\n', '\r', '\t'], " "),
+        Value::Bytes(bytes) => hexadecimal(bytes),
+    }
+}
+
+/// A field of CSV.
+pub(super) fn csv(value: &Value) -> String {
+    match value {
+        Value::Text(text) => quoted(text),
+        other => shown(other),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    // An empty text is not the same as no value.
+    if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
+}
+
+/// A line of CSV.
+pub(super) fn line(out: &mut impl Write, fields: impl Iterator<Item = String>) -> io::Result<()> {
+    for (index, field) in fields.enumerate() {
+        if index > 0 {
+            out.write_all(b",")?;
+        }
+        out.write_all(field.as_bytes())?;
+    }
+    out.write_all(b"\n")
+}
+
+fn object(out: &mut impl Write, columns: &[String], row: &[Value], first: bool) -> io::Result<()> {
+    out.write_all(if first { b"\n  {" } else { b",\n  {" })?;
+    for (index, (name, value)) in columns.iter().zip(row).enumerate() {
+        if index > 0 {
+            out.write_all(b", ")?;
+        }
+        serde_json::to_writer(&mut *out, name)?;
+        out.write_all(b": ")?;
+        match value {
+            Value::Integer(integer) => write!(out, "{integer}")?,
+            Value::Real(number) if number.is_finite() => out.write_all(real(*number).as_bytes())?,
+            Value::Null | Value::Real(_) => out.write_all(b"null")?,
+            Value::Text(text) => serde_json::to_writer(&mut *out, text)?,
+            Value::Bytes(bytes) => serde_json::to_writer(&mut *out, &hexadecimal(bytes))?,
+        }
+    }
+    out.write_all(b"}")
+}
+
+fn aligned(out: &mut impl Write, cells: impl Iterator<Item = String>, widths: &[usize]) -> io::Result<()> {
+    let mut line = String::new();
+    for (cell, width) in cells.zip(widths) {
+        line += &format!("{cell:<width$}  ");
+    }
+    writeln!(out, "{}", line.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back_to_the_same_bits() {
+        for number in [0.1, 1e-310, -0.0, 1.0 / 3.0, 9_007_199_254_740_993.0, f64::MAX] {
+            assert_eq!(real(number).parse::<f64>().unwrap().to_bits(), number.to_bits());
+        }
+    }
+
+    #[test]
+    fn a_name_that_comes_again_gets_a_number() {
+        let column = |name: &str| Column { name: name.into(), kind: None };
+        assert_eq!(names(&[column("x"), column("y"), column("x"), column("x")]), ["x", "y", "x_2", "x_3"]);
+    }
+}

@@ -1,0 +1,325 @@
+//! Two runs side by side, step by step: where they begin to differ, to the bit, and how far apart each body comes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{AnalysisError, Progress, orientation};
+use crate::recorder::{
+    Inquiry, RecordedRun,
+    inquiry::{Part, Selection, Table, Value},
+};
+
+/// Steps that are read at a time.
+const STRETCH: u64 = 256;
+
+/// What is compared of a step, in the order in which it comes about.
+const COMPARED: [Compared; 4] = [
+    Compared { table: "command", number: "componentID", labels: 2, columns: &["ordinal", "text"] },
+    Compared {
+        table: "body_state",
+        number: "bodyID",
+        labels: 0,
+        columns: &[
+            "x", "y", "z", "axis_x", "axis_y", "axis_z", "angle", "v_x", "v_y", "v_z", "omega_x", "omega_y", "omega_z",
+            "F_x", "F_y", "F_z", "T_x", "T_y", "T_z",
+        ],
+    },
+    Compared {
+        table: "jointPose",
+        number: "jointID",
+        labels: 0,
+        columns: &[
+            "anchorx",
+            "anchory",
+            "anchorz",
+            "position_1",
+            "position_2",
+            "position_3",
+            "rate_1",
+            "rate_2",
+            "rate_3",
+            "effort_1",
+            "effort_2",
+            "effort_3",
+            "F_x",
+            "F_y",
+            "F_z",
+            "T_x",
+            "T_y",
+            "T_z",
+        ],
+    },
+    Compared { table: "sensorReading", number: "componentID", labels: 1, columns: &["field", "value"] },
+];
+
+/// A table, the column that tells whose a row is, and the columns that are compared. Of some tables a step has several rows of
+/// the same component; the first columns tell those apart.
+struct Compared {
+    table: &'static str,
+    number: &'static str,
+    labels: usize,
+    columns: &'static [&'static str],
+}
+
+/// Where two runs differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The step.
+    pub step: u64,
+    /// Body, joint or device.
+    pub component: String,
+    /// The number that differs.
+    pub field: String,
+    /// The values; none is a row that the run does not have.
+    pub values: [Option<Value>; 2],
+}
+
+/// A largest deviation.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Largest {
+    /// How far apart.
+    pub value: f64,
+    /// At which step first.
+    pub step: u64,
+}
+
+impl Largest {
+    fn see(&mut self, value: f64, step: u64) {
+        if value > self.value {
+            *self = Self { value, step };
+        }
+    }
+}
+
+/// How far apart a body comes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Deviation {
+    /// Which body.
+    pub body: String,
+    /// Between the origins, metres.
+    pub position: Largest,
+    /// Between the orientations, radians.
+    pub angle: Largest,
+    /// Between the forces of contact, newtons.
+    pub force: Largest,
+}
+
+/// What comparing two runs has found.
+#[derive(Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Steps that both have.
+    pub common_steps: u64,
+    /// Steps that only the one or the other has, and the first of them.
+    pub alone: [Option<(u64, u64)>; 2],
+    /// Bodies, joints and devices that only the one or the other has.
+    pub strangers: [Vec<String>; 2],
+    /// Lengths of a step in nanoseconds, if they are two.
+    pub timesteps_ns: Option<[u64; 2]>,
+    /// The first difference within the steps that both have.
+    pub first: Option<Difference>,
+    /// The bodies that both have.
+    pub deviations: Vec<Deviation>,
+}
+
+impl Comparison {
+    /// Whether nothing differs.
+    pub fn equal(&self) -> bool {
+        self.first.is_none()
+            && self.timesteps_ns.is_none()
+            && self.alone.iter().all(Option::is_none)
+            && self.strangers.iter().all(Vec::is_empty)
+    }
+}
+
+/// A run of a database.
+pub struct Side<'a> {
+    /// The database.
+    pub inquiry: &'a mut Inquiry,
+    /// The run.
+    pub run: RecordedRun,
+}
+
+/// Compares two runs.
+///
+/// # Errors
+/// When a database cannot be read.
+pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result<Comparison, AnalysisError> {
+    let mut found = Comparison::default();
+    let lengths = [0, 1].map(|side| sides[side].run.timestep.nanoseconds());
+    found.timesteps_ns = (lengths[0] != lengths[1]).then_some(lengths);
+    let roster = Roster::of(sides)?;
+    found.strangers = [0, 1].map(|side| roster.only_in(side));
+    let bounds: Vec<(u64, u64)> = sides.iter().filter_map(|side| side.run.steps).collect();
+    // Commands act in steps that a thinned log has no state of, and so does nothing before the first step.
+    let last = bounds.iter().map(|bounds| bounds.1).max().unwrap_or(0);
+    progress.begin("comparing steps", last + 1);
+    let mut bodies: BTreeMap<usize, Deviation> = BTreeMap::new();
+    for from in (0..=last).step_by(STRETCH as usize) {
+        progress.reach(from);
+        let stretch = (from, (from + STRETCH - 1).min(last));
+        let steps = [steps(&mut sides[0], stretch)?, steps(&mut sides[1], stretch)?];
+        let common = found.count_steps(&steps);
+        let mut earliest: Option<Difference> = None;
+        for compared in &COMPARED {
+            let [one, two] = [0, 1].map(|side| rows(&mut sides[side], compared, stretch, &roster.numbers[side]));
+            let pairs = pairs(one?, two?);
+            let relevant =
+                pairs.iter().filter(|(key, _)| compared.table == "command" || common.binary_search(&key.0).is_ok());
+            for (key, values) in relevant {
+                if compared.table == "body_state" {
+                    deviate(&mut bodies, key, values);
+                }
+                if found.first.is_none() && earliest.as_ref().is_none_or(|earliest| key.0 < earliest.step) {
+                    earliest = difference(compared, &roster, key, values).or(earliest);
+                }
+            }
+        }
+        found.first = found.first.take().or(earliest);
+    }
+    let named = |(index, deviation): (usize, Deviation)| Deviation { body: roster.names[index].1.clone(), ..deviation };
+    found.deviations = bodies.into_iter().map(named).collect();
+    progress.reach(last + 1);
+    Ok(found)
+}
+
+impl Comparison {
+    /// Counts the steps of a stretch and returns those that both have.
+    fn count_steps(&mut self, steps: &[Vec<u64>; 2]) -> Vec<u64> {
+        for side in [0, 1] {
+            for step in steps[side].iter().filter(|step| steps[1 - side].binary_search(step).is_err()) {
+                let (count, _) = self.alone[side].get_or_insert((0, *step));
+                *count += 1;
+            }
+        }
+        let common: Vec<u64> = steps[0].iter().filter(|step| steps[1].binary_search(step).is_ok()).copied().collect();
+        self.common_steps += common.len() as u64;
+        common
+    }
+}
+
+/// The components of both runs under one number each.
+#[derive(Default)]
+struct Roster {
+    /// Bodies, joints and devices may have the same name.
+    names: Vec<(Part, String)>,
+    /// For each side, the places in `names` by the numbers in its log.
+    numbers: [HashMap<i64, usize>; 2],
+}
+
+impl Roster {
+    fn of(sides: &mut [Side<'_>; 2]) -> Result<Self, AnalysisError> {
+        let mut roster = Self::default();
+        for (side, numbers) in sides.iter_mut().zip(&mut roster.numbers) {
+            for component in side.inquiry.components(side.run.simulation_id)? {
+                let name = (component.part, component.name);
+                let known = roster.names.iter().position(|known| *known == name);
+                numbers.insert(component.number, known.unwrap_or(roster.names.len()));
+                if known.is_none() {
+                    roster.names.push(name);
+                }
+            }
+        }
+        Ok(roster)
+    }
+
+    fn only_in(&self, side: usize) -> Vec<String> {
+        let others: Vec<&usize> = self.numbers[1 - side].values().collect();
+        let mut strangers: Vec<usize> =
+            self.numbers[side].values().filter(|place| !others.contains(place)).copied().collect();
+        strangers.sort_unstable();
+        strangers.into_iter().map(|place| self.names[place].1.clone()).collect()
+    }
+}
+
+/// A row's step, the place of its component in the roster, and what else tells it apart.
+type Key = (u64, usize, String);
+
+/// A row's values.
+type Row = (Key, Vec<Value>);
+
+fn steps(side: &mut Side<'_>, stretch: (u64, u64)) -> Result<Vec<u64>, AnalysisError> {
+    let mut found = Vec::new();
+    let selection = selection(side, "simulationRow", stretch)?;
+    side.inquiry.rows(&selection, &["step"], |row| {
+        found.push(row[0].integer().unwrap_or(0) as u64);
+        Ok::<_, AnalysisError>(())
+    })?;
+    Ok(found)
+}
+
+fn selection(side: &Side<'_>, table: &str, stretch: (u64, u64)) -> Result<Selection, AnalysisError> {
+    let table = Table::named(table).ok_or_else(|| AnalysisError::Question(format!("the log has no table {table}")))?;
+    Ok(Selection { steps: Some(stretch), ..Selection::all(table, side.run.simulation_id) })
+}
+
+/// The rows of a stretch, sorted by what they are of.
+fn rows(
+    side: &mut Side<'_>,
+    compared: &Compared,
+    stretch: (u64, u64),
+    numbers: &HashMap<i64, usize>,
+) -> Result<Vec<Row>, AnalysisError> {
+    let selection = selection(side, compared.table, stretch)?;
+    let columns: Vec<&str> = ["step", compared.number].into_iter().chain(compared.columns.iter().copied()).collect();
+    let mut found = Vec::new();
+    side.inquiry.rows(&selection, &columns, |row| {
+        let step = row[0].integer().unwrap_or(0) as u64;
+        // Every row is of a component that the run has entered before its first step.
+        let Some(&component) = row[1].integer().and_then(|number| numbers.get(&number)) else { return Ok(()) };
+        let label = match &row[2..2 + compared.labels.min(1)] {
+            [Value::Text(text)] => text.clone(),
+            // Commands in their order.
+            [other] => format!("{:>10}", other.integer().unwrap_or(0)),
+            _ => String::new(),
+        };
+        found.push(((step, component, label), row[2..].to_vec()));
+        Ok::<_, AnalysisError>(())
+    })?;
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+/// The rows of both sides by what they are of; what one does not have is `None` there.
+fn pairs(one: Vec<Row>, two: Vec<Row>) -> Vec<(Key, [Option<Vec<Value>>; 2])> {
+    let mut all: BTreeMap<Key, [Option<Vec<Value>>; 2]> = BTreeMap::new();
+    for (key, values) in one {
+        all.entry(key).or_default()[0] = Some(values);
+    }
+    for (key, values) in two {
+        all.entry(key).or_default()[1] = Some(values);
+    }
+    all.into_iter().collect()
+}
+
+fn difference(compared: &Compared, roster: &Roster, key: &Key, values: &[Option<Vec<Value>>; 2]) -> Option<Difference> {
+    let component = roster.names[key.1].1.clone();
+    let found = |field: &str, values| Difference { step: key.0, component, field: field.into(), values };
+    let (Some(one), Some(two)) = (&values[0], &values[1]) else {
+        let what = if compared.labels > 0 { key.2.trim() } else { compared.table };
+        return Some(found(what, values.clone().map(|values| values.and_then(|values| values.last().cloned()))));
+    };
+    let index = one.iter().zip(two).position(|(one, two)| !same(one, two))?;
+    let field = if compared.table == "sensorReading" { key.2.as_str() } else { compared.columns[index] };
+    Some(found(field, [Some(one[index].clone()), Some(two[index].clone())]))
+}
+
+/// Whether two values are the same to the bit.
+fn same(one: &Value, two: &Value) -> bool {
+    match (one, two) {
+        (Value::Real(one), Value::Real(two)) => one.to_bits() == two.to_bits(),
+        (one, two) => one == two,
+    }
+}
+
+fn deviate(bodies: &mut BTreeMap<usize, Deviation>, key: &Key, values: &[Option<Vec<Value>>; 2]) {
+    let (Some(one), Some(two)) = (&values[0], &values[1]) else { return };
+    let number = |row: &[Value], index: usize| row[index].number().unwrap_or(f64::NAN);
+    let distance = |at: usize| {
+        let square = |index: usize| (number(one, at + index) - number(two, at + index)).powi(2);
+        (square(0) + square(1) + square(2)).sqrt()
+    };
+    let turn = |row: &[Value]| [3, 4, 5, 6].map(|index| number(row, index));
+    let body = bodies.entry(key.1).or_default();
+    body.position.see(distance(0), key.0);
+    body.angle.see(orientation::between(turn(one), turn(two)), key.0);
+    body.force.see(distance(13), key.0);
+}

@@ -1,0 +1,127 @@
+//! The shapes of a world as Foxglove draws them: one entity for each body, fixed to the body's frame.
+
+use bevy_math::{DQuat, DVec3};
+use serde_json::{Value, json};
+
+use crate::model::{Heightfield, Placed, Plane, Pose, Shape, World};
+
+/// Half the width of what is shown of a plane, which has no end; metres.
+const REACH: f64 = 25.0;
+
+const ROBOT: [f64; 4] = [0.20, 0.44, 0.66, 1.0];
+const OBJECT: [f64; 4] = [0.62, 0.52, 0.38, 1.0];
+const GROUND: [f64; 4] = [0.80, 0.80, 0.77, 1.0];
+
+/// The whole scene.
+pub(super) fn update(world: &World, timestamp: Value) -> Value {
+    let robots = world.bodies.iter().map(|body| body.robot.map(|robot| &world.robots[robot.index()].name));
+    let bodies = world.bodies.iter().zip(robots).filter_map(|(body, robot)| {
+        let color = if robot.is_some() { ROBOT } else { OBJECT };
+        let name = robot.map_or(body.name.clone(), |robot| format!("{robot}/{}", body.name));
+        let mut drawn = Drawn::default();
+        drawn.add(body.shape.as_ref()?, &Pose::IDENTITY, color);
+        Some(drawn.entity(&name, &name, &timestamp))
+    });
+    let mut ground = Drawn::default();
+    ground.triangles.extend(world.plane.as_ref().map(plane));
+    ground.triangles.extend(world.heightfield.as_ref().map(terrain));
+    let entities: Vec<Value> = bodies.chain([ground.entity("world", "ground", &timestamp)]).collect();
+    json!({ "deletions": [], "entities": entities })
+}
+
+/// What an entity is drawn of.
+#[derive(Default)]
+struct Drawn {
+    cubes: Vec<Value>,
+    spheres: Vec<Value>,
+    cylinders: Vec<Value>,
+    triangles: Vec<Value>,
+}
+
+impl Drawn {
+    fn entity(self, frame: &str, id: &str, timestamp: &Value) -> Value {
+        json!({ "timestamp": timestamp, "frame_id": frame, "id": id, "lifetime": { "sec": 0, "nsec": 0 },
+            "frame_locked": true, "metadata": [], "arrows": [], "cubes": self.cubes, "spheres": self.spheres,
+            "cylinders": self.cylinders, "lines": [], "triangles": self.triangles, "texts": [], "models": [] })
+    }
+
+    fn add(&mut self, placed: &Placed, outer: &Pose, color: [f64; 4]) {
+        let inner = Pose {
+            translation: outer.translation + outer.rotation * placed.pose.translation,
+            rotation: outer.rotation * placed.pose.rotation,
+        };
+        let solid = |size: DVec3| json!({ "pose": pose(&inner), "size": vector(size), "color": rgba(color) });
+        match &placed.shape {
+            Shape::Box { size } => self.cubes.push(solid(*size)),
+            Shape::Sphere { radius } => self.spheres.push(solid(DVec3::splat(2.0 * radius))),
+            Shape::Cylinder { radius, length } => self.cylinders.push(cylinder(&inner, *radius, *length, 1.0, color)),
+            Shape::Cone { radius, length } => self.cylinders.push(cylinder(&inner, *radius, *length, 0.0, color)),
+            Shape::Capsule { radius, length } => {
+                self.cylinders.push(cylinder(&inner, *radius, *length, 1.0, color));
+                for end in [-0.5, 0.5] {
+                    let place = Pose { translation: DVec3::Y * end * *length, rotation: DQuat::IDENTITY };
+                    self.add(&Placed { pose: place, shape: Shape::Sphere { radius: *radius } }, &inner, color);
+                }
+            }
+            // Foxglove draws no hulls; the box around the points tells where they are.
+            Shape::ConvexHull { points } => {
+                let low = points.iter().fold(DVec3::INFINITY, |low, point| low.min(*point));
+                let high = points.iter().fold(DVec3::NEG_INFINITY, |high, point| high.max(*point));
+                let place = Pose { translation: (low + high) / 2.0, rotation: DQuat::IDENTITY };
+                self.add(&Placed { pose: place, shape: Shape::Box { size: high - low } }, &inner, color);
+            }
+            Shape::TriangleMesh { vertices, triangles } => {
+                let indices = triangles.iter().flatten().copied();
+                self.triangles.push(mesh(&inner, vertices, indices.collect(), color));
+            }
+            Shape::Compound { parts } => parts.iter().for_each(|part| self.add(part, &inner, color)),
+        }
+    }
+}
+
+/// Foxglove's cylinders stand along z, ours along y.
+fn cylinder(place: &Pose, radius: f64, length: f64, top: f64, color: [f64; 4]) -> Value {
+    let upright = DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+    let turned = Pose { rotation: place.rotation * upright, ..*place };
+    let size = DVec3::new(2.0 * radius, 2.0 * radius, length);
+    json!({ "pose": pose(&turned), "size": vector(size), "bottom_scale": 1.0, "top_scale": top, "color": rgba(color) })
+}
+
+fn mesh(place: &Pose, points: &[DVec3], indices: Vec<u32>, color: [f64; 4]) -> Value {
+    let points: Vec<Value> = points.iter().copied().map(vector).collect();
+    json!({ "pose": pose(place), "points": points, "color": rgba(color), "colors": [], "indices": indices })
+}
+
+fn plane(plane: &Plane) -> Value {
+    let (one, two) = plane.normal.any_orthonormal_pair();
+    let middle = plane.normal * plane.distance;
+    let corner = |a: f64, b: f64| middle + (one * a + two * b) * REACH;
+    let corners = [corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
+    mesh(&Pose::IDENTITY, &corners, vec![0, 1, 2, 0, 2, 3], GROUND)
+}
+
+fn terrain(field: &Heightfield) -> Value {
+    let grid = (0..field.points_x).flat_map(|i| (0..field.points_z).map(move |j| (i, j)));
+    let point = |(i, j): (usize, usize)| {
+        let (x, z) = field.position(i, j);
+        DVec3::new(x, field.height(i, j), z)
+    };
+    let points: Vec<DVec3> = grid.map(point).collect();
+    let row = field.points_z as u32;
+    let cells = (0..field.points_x as u32 - 1).flat_map(|i| (0..row - 1).map(move |j| i * row + j));
+    let indices = cells.flat_map(|at| [at, at + 1, at + row, at + 1, at + row + 1, at + row]);
+    mesh(&Pose::IDENTITY, &points, indices.collect(), GROUND)
+}
+
+fn vector(v: DVec3) -> Value {
+    json!({ "x": v.x, "y": v.y, "z": v.z })
+}
+
+fn pose(pose: &Pose) -> Value {
+    let q = pose.rotation;
+    json!({ "position": vector(pose.translation), "orientation": { "x": q.x, "y": q.y, "z": q.z, "w": q.w } })
+}
+
+fn rgba([r, g, b, a]: [f64; 4]) -> Value {
+    json!({ "r": r, "g": g, "b": b, "a": a })
+}

@@ -1,0 +1,112 @@
+//! A run as files for other programs: the log's tables as CSV or Parquet, or all of it as one MCAP file.
+
+mod csv;
+mod mcap;
+mod parquet;
+
+use std::path::{Path, PathBuf};
+
+use super::{AnalysisError, Progress, unfinished::Unfinished};
+use crate::recorder::{
+    Inquiry, RecordedRun,
+    inquiry::{Column, Selection, TABLES, Table, Value},
+};
+
+/// What a run becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A folder of tables as text.
+    Csv,
+    /// A folder of tables in columns, compressed.
+    Parquet,
+    /// One file of messages over time.
+    Mcap,
+}
+
+/// What of a run, and where to.
+#[derive(Debug, Clone)]
+pub struct Order<'a> {
+    /// The run.
+    pub run: &'a RecordedRun,
+    /// As what.
+    pub format: Format,
+    /// The file or folder to make.
+    pub output: &'a Path,
+    /// Whether what stands there may be replaced.
+    pub force: bool,
+    /// Which tables; none is all. MCAP has its own channels and takes all.
+    pub tables: Vec<&'static Table>,
+    /// The first and the last step.
+    pub steps: (u64, u64),
+    /// Only steps that are divided by this.
+    pub every: u64,
+}
+
+/// What has been made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// The file or folder.
+    pub place: PathBuf,
+    /// Each table or channel, and its rows or messages.
+    pub counts: Vec<(String, u64)>,
+}
+
+/// Writes a run into files, all of them or none.
+///
+/// # Errors
+/// When the log cannot be read or the files cannot be written; then there are none.
+pub fn export(
+    inquiry: &mut Inquiry,
+    order: &Order<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Exported, AnalysisError> {
+    match order.format {
+        Format::Csv => tables(inquiry, order, "csv", progress, csv::Sheet::create),
+        Format::Parquet => tables(inquiry, order, "parquet", progress, parquet::Sheet::create),
+        Format::Mcap => mcap::export(inquiry, order, progress),
+    }
+}
+
+/// A table on its way into a file.
+trait Sheet {
+    fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError>;
+    fn finish(self) -> Result<(), AnalysisError>;
+}
+
+fn tables<S: Sheet>(
+    inquiry: &mut Inquiry,
+    order: &Order<'_>,
+    extension: &str,
+    progress: &mut dyn Progress,
+    create: impl Fn(&Path, &[Column]) -> Result<S, AnalysisError>,
+) -> Result<Exported, AnalysisError> {
+    let folder = Unfinished::new(order.output, Some(extension), order.force)?;
+    let mut counts = Vec::new();
+    // The views have all that body_state has, under the names of the thesis.
+    let all = || TABLES.iter().filter(|table| table.name != "body_state").collect();
+    let wanted: Vec<&'static Table> = if order.tables.is_empty() { all() } else { order.tables.clone() };
+    for table in wanted {
+        let columns = inquiry.columns(table)?;
+        if columns.is_empty() {
+            continue;
+        }
+        let selection = Selection {
+            steps: Some(order.steps),
+            every: order.every,
+            ..Selection::all(table, order.run.simulation_id)
+        };
+        progress.begin(table.name, inquiry.count(&selection)?);
+        let path = folder.path().join(format!("{}.{extension}", table.name));
+        let mut sheet = create(&path, &columns)?;
+        let mut rows = 0;
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        inquiry.rows(&selection, &names, |row| {
+            rows += 1;
+            progress.reach(rows);
+            sheet.row(row)
+        })?;
+        sheet.finish()?;
+        counts.push((table.name.to_owned(), rows));
+    }
+    Ok(Exported { place: folder.finish()?, counts })
+}

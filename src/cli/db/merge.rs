@@ -1,0 +1,52 @@
+//! `simpartner db merge`: runs of one database in another.
+
+use clap::Args;
+
+use crate::{
+    analysis::Progress,
+    cli::{
+        CliError, ExitStatus,
+        logged::{Bar, print},
+    },
+    recorder::{Database, Merge},
+};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct MergeArguments {
+    /// Database whose runs are copied
+    from: String,
+    /// Database that they are copied into; a file is made if there is none
+    into: String,
+    /// Only these runs, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS")]
+    runs: Vec<i64>,
+}
+
+/// Copies the runs, each whole or not at all, and tells their new numbers.
+pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> {
+    let (from, into) = (Database::parse(&arguments.from)?, Database::parse(&arguments.into)?);
+    if from == into {
+        return Err(CliError::Usage("db merge: a database cannot be merged into itself".into()));
+    }
+    let mut merge = Merge::new(&from, &into)?;
+    let runs = merge.runs()?;
+    if let Some(missing) = arguments.runs.iter().find(|run| !runs.contains(run)) {
+        return Err(CliError::Setting(format!(
+            "{from} has no run {missing}; `simpartner runs --database URL` lists them"
+        )));
+    }
+    let wanted: Vec<i64> =
+        runs.into_iter().filter(|run| arguments.runs.is_empty() || arguments.runs.contains(run)).collect();
+    for run in wanted {
+        let mut bar = Bar::new();
+        bar.begin(&format!("run {run}"), merge.rows(run)?);
+        let merged = merge.copy(run, &mut |rows| bar.reach(rows))?;
+        drop(bar);
+        print(&match merged.rows {
+            Some(rows) => format!("run {run} is run {} there, {rows} rows\n", merged.into),
+            None => format!("run {run} is there already, as run {}\n", merged.into),
+        })?;
+    }
+    merge.close()?;
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,118 @@
+//! `simpartner db prune`: runs taken out of a database.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use clap::{ArgGroup, Args};
+
+use crate::{
+    analysis::Progress,
+    cli::{
+        CliError, ExitStatus,
+        logged::{Bar, LogArguments, print},
+    },
+    recorder::{Database, Inquiry, Prune, RecordedRun, days_ago},
+};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("which").required(true))]
+pub(in crate::cli) struct PruneArguments {
+    /// The runs to take out, by their numbers
+    #[arg(group = "which", value_name = "RUN")]
+    runs: Vec<i64>,
+    /// All but so many of the newest
+    #[arg(long, group = "which", value_name = "N")]
+    keep: Option<usize>,
+    /// All that began more than so many days ago
+    #[arg(long, group = "which", value_name = "DAYS")]
+    older_than: Option<f64>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Give the room that becomes free back to the disk, which takes as long as writing the rest anew
+    #[arg(long)]
+    vacuum: bool,
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+/// Says what would go, asks, and takes it out.
+pub(super) fn prune(arguments: &PruneArguments) -> Result<ExitStatus, CliError> {
+    let database = arguments.log.database()?;
+    let mut inquiry = Inquiry::open(&database)?;
+    let runs = inquiry.runs()?;
+    let wanted = chosen(arguments, &runs, &database)?;
+    drop(inquiry);
+    if wanted.is_empty() {
+        print("no run to take out\n")?;
+        return Ok(ExitStatus::Success);
+    }
+    for run in &wanted {
+        eprintln!("run {:>5}  {}  {}  {}", run.simulation_id, run.started, run.status, run.world);
+    }
+    if !arguments.yes && !agreed(wanted.len(), &database)? {
+        return Err(CliError::Usage("nothing was taken out".into()));
+    }
+    take_out(arguments, &database, &wanted)
+}
+
+fn chosen(arguments: &PruneArguments, runs: &[RecordedRun], database: &Database) -> Result<Vec<RecordedRun>, CliError> {
+    if let Some(keep) = arguments.keep {
+        return Ok(runs.iter().skip(keep).cloned().collect());
+    }
+    if let Some(days) = arguments.older_than {
+        if !(0.0..36_500.0).contains(&days) {
+            return Err(CliError::Usage(format!("--older-than: expected days from 0 to 36500, got {days}")));
+        }
+        // Times of this form are in the order of their letters.
+        let before = days_ago(days);
+        return Ok(runs.iter().filter(|run| run.started < before).cloned().collect());
+    }
+    let find = |number: &i64| runs.iter().find(|run| run.simulation_id == *number).cloned().ok_or(*number);
+    arguments
+        .runs
+        .iter()
+        .map(find)
+        .collect::<Result<_, i64>>()
+        .map_err(|number| CliError::Setting(format!("{database} has no run {number}; `simpartner runs` lists them")))
+}
+
+/// Whether the person at the terminal agrees; without a terminal nobody can.
+fn agreed(runs: usize, database: &Database) -> Result<bool, CliError> {
+    if !std::io::stdin().is_terminal() {
+        return Err(CliError::Usage(
+            "db prune: there is no terminal to ask at; add --yes to take these runs out".into(),
+        ));
+    }
+    eprint!("Take {runs} out of {database} for ever? [y/N] ");
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn take_out(arguments: &PruneArguments, database: &Database, wanted: &[RecordedRun]) -> Result<ExitStatus, CliError> {
+    let mut prune = Prune::new(database)?;
+    let before = prune.bytes()?;
+    for run in wanted {
+        let mut bar = Bar::new();
+        let last = run.steps.map_or(0, |steps| steps.1);
+        bar.begin(&format!("run {}", run.simulation_id), Prune::statements(last));
+        let rows = prune.remove(run.simulation_id, last, &mut |done| bar.reach(done))?;
+        drop(bar);
+        print(&format!("run {} taken out, {rows} rows\n", run.simulation_id))?;
+    }
+    if arguments.vacuum {
+        prune.vacuum()?;
+    }
+    let after = prune.bytes()?;
+    let freed = before.saturating_sub(after) as f64 / 1e6;
+    prune.close()?;
+    print(&match (arguments.vacuum, database) {
+        (true, _) => format!("{freed:.1} MB given back\n"),
+        (false, Database::Sqlite(_)) => {
+            format!("{freed:.1} MB are free within the file for further runs; --vacuum gives them back to the disk\n")
+        }
+        (false, _) => "the server uses the room for further runs; --vacuum gives it back to the disk\n".into(),
+    })?;
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,140 @@
+//! Which database and which run of it a verb is about.
+
+use std::{io::Write, path::PathBuf};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{CliError, ConfigurationArguments};
+use crate::{
+    analysis::Progress,
+    recorder::{Database, Inquiry, RecordedRun},
+};
+
+/// The database of a verb that looks into logs.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct LogArguments {
+    /// Database of the logs [default: that of the settings]
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Properties file [default: properties.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    properties: Option<PathBuf>,
+}
+
+/// A run as a user names it: a number, `last`, or either behind the address of a database and `#`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RunName {
+    database: Option<String>,
+    /// None is the last.
+    number: Option<i64>,
+}
+
+impl std::str::FromStr for RunName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (database, run) = match text.rsplit_once('#') {
+            Some((database, run)) => (Some(database.to_owned()), run),
+            None => (None, text),
+        };
+        let number =
+            match run {
+                "last" => None,
+                number => Some(number.parse().map_err(|_| {
+                    format!("expected a run's number, `last`, or one of them behind URL#, got `{text}`")
+                })?),
+            };
+        Ok(Self { database, number })
+    }
+}
+
+impl LogArguments {
+    /// The database that is meant where a run does not name its own.
+    pub(super) fn database(&self) -> Result<Database, CliError> {
+        if let Some(url) = &self.database {
+            return Ok(Database::parse(url)?);
+        }
+        let arguments = ConfigurationArguments { properties: self.properties.clone(), ..Default::default() };
+        let log = arguments.properties(&[])?.log;
+        log.map(|log| log.database).ok_or_else(|| {
+            CliError::Usage("the settings keep no log (log.enabled = false); name a database by --database".into())
+        })
+    }
+
+    /// Opens the database of a run, and finds the run.
+    pub(super) fn open(&self, name: &RunName) -> Result<(Inquiry, RecordedRun), CliError> {
+        let database = match &name.database {
+            Some(url) => Database::parse(url)?,
+            None => self.database()?,
+        };
+        let mut inquiry = Inquiry::open(&database)?;
+        let runs = inquiry.runs()?;
+        let wanted = |run: &&RecordedRun| name.number.is_none_or(|number| run.simulation_id == number);
+        match runs.iter().find(wanted) {
+            Some(run) => Ok((inquiry, run.clone())),
+            None => {
+                let wanted = name.number.map_or("the last run".into(), |number| format!("run {number}"));
+                let has = match runs.first() {
+                    Some(last) => format!("its last one is {}; `simpartner runs` lists all", last.simulation_id),
+                    None => "it holds none".into(),
+                };
+                Err(CliError::Setting(format!("{database} has not {wanted}: {has}")))
+            }
+        }
+    }
+}
+
+/// A bar on standard error for whoever waits at a terminal; nothing where there is none.
+pub(super) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        // The form is a constant; without it the bar has its own.
+        if let Ok(style) = ProgressStyle::with_template("{msg:16} {bar:30} {percent:>3} %, {eta} to go") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+}
+
+impl Progress for Bar {
+    fn begin(&mut self, what: &str, amount: u64) {
+        self.0.reset();
+        self.0.set_length(amount);
+        self.0.set_message(what.to_owned());
+    }
+
+    fn reach(&mut self, amount: u64) {
+        self.0.set_position(amount);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Writes data to standard output; a reader that has had enough, as `head` has, is no failure.
+pub(super) fn print(text: &str) -> Result<(), CliError> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_a_number_or_the_last_of_a_database() {
+        let name = |database: Option<&str>, number| RunName { database: database.map(Into::into), number };
+        assert_eq!("7".parse(), Ok(name(None, Some(7))));
+        assert_eq!("last".parse(), Ok(name(None, None)));
+        assert_eq!("sqlite:a#b.db#3".parse(), Ok(name(Some("sqlite:a#b.db"), Some(3))));
+        assert!("first".parse::<RunName>().is_err());
+    }
+}

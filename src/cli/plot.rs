@@ -1,0 +1,58 @@
+//! `simpartner plot`: numbers of a run over time as lines.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    CliError, ExitStatus,
+    export::steps,
+    logged::{Bar, LogArguments, RunName},
+};
+use crate::analysis::curves::curves;
+
+#[derive(Debug, Args)]
+pub(super) struct PlotArguments {
+    /// The run: a number, `last`, or URL#NUMBER
+    run: RunName,
+    /// What to plot, separated by commas: `Position.x` of a device, `body:Wheel*.F_y` of every such body,
+    /// `joint:Turner.position_1`, `clock:late_ns`; a robot's name and a slash may stand before a name
+    #[arg(long)]
+    fields: String,
+    /// The file, as .svg or .png [default: run-NUMBER.svg]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// From this simulated time on
+    #[arg(long, value_name = "SECONDS")]
+    from: Option<f64>,
+    /// Up to this simulated time
+    #[arg(long, value_name = "SECONDS")]
+    to: Option<f64>,
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+/// Draws and says where.
+pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
+    let (mut inquiry, run) = arguments.log.open(&arguments.run)?;
+    let output = arguments.output.clone().unwrap_or_else(|| format!("run-{}.svg", run.simulation_id).into());
+    let extension = output.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
+    let is_picture = match extension.as_deref() {
+        Some("svg") => false,
+        Some("png") => true,
+        _ => {
+            return Err(CliError::Usage(format!("--output: expected a file .svg or .png, got '{}'", output.display())));
+        }
+    };
+    let steps = steps(&run, arguments.from, arguments.to)?;
+    let document = curves(&mut inquiry, &run, &arguments.fields, steps, &mut Bar::new())?;
+    let bytes = if is_picture {
+        document.png().map_err(|error| CliError::Setting(error.to_string()))?
+    } else {
+        document.svg().into_bytes()
+    };
+    std::fs::write(&output, bytes)
+        .map_err(|error| CliError::Usage(format!("--output: cannot write '{}': {error}", output.display())))?;
+    println!("{}", output.display());
+    Ok(ExitStatus::Success)
+}

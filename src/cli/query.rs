@@ -1,0 +1,77 @@
+//! `simpartner query`: SQL to the log, which cannot be harmed by it.
+
+use std::io::{BufWriter, ErrorKind, IsTerminal, Read};
+
+use clap::{Args, ValueEnum};
+
+use super::{
+    CliError, ExitStatus,
+    logged::{LogArguments, RunName},
+};
+use crate::{
+    analysis::{
+        AnalysisError,
+        answer::{Form, answer},
+    },
+    recorder::inquiry::Scope,
+};
+
+const AFTER: &str = "\
+In the SQL, `:run` stands for the run's number, and every table and view of the log shows that run's rows alone; a name that
+is qualified (main.pose in SQLite), or --all-runs, shows those of all runs. A query printed for another run, such as those of the
+thesis's appendix 5, runs as it is printed with `--as NUMBER`: wherever that number stands, the run's is meant. The connection
+is read-only and sees one state of the database.";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(super) struct QueryArguments {
+    /// The run: a number, `last`, or URL#NUMBER
+    run: RunName,
+    /// The query, or `-` for standard input
+    sql: String,
+    /// How to print
+    #[arg(long, value_enum, default_value = "table")]
+    format: AnswerFormat,
+    /// A number in the query that stands for the run
+    #[arg(long = "as", value_name = "NUMBER")]
+    alias: Option<u64>,
+    /// Show the rows of all runs
+    #[arg(long)]
+    all_runs: bool,
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum AnswerFormat {
+    Table,
+    Csv,
+    Json,
+}
+
+/// Asks and prints.
+pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> {
+    let (mut inquiry, run) = arguments.log.open(&arguments.run)?;
+    let mut sql = arguments.sql.clone();
+    if sql == "-" {
+        sql.clear();
+        std::io::stdin().read_to_string(&mut sql)?;
+    }
+    let form = match arguments.format {
+        AnswerFormat::Table => Form::Table,
+        AnswerFormat::Csv => Form::Csv,
+        AnswerFormat::Json => Form::Json,
+    };
+    let scope = Scope { run: run.simulation_id, alias: arguments.alias, all_runs: arguments.all_runs };
+    match answer(&mut inquiry, &sql, scope, form, &mut BufWriter::new(std::io::stdout().lock())) {
+        Ok(rows) => {
+            if form == Form::Table && std::io::stderr().is_terminal() {
+                eprintln!("{rows} rows of run {}", run.simulation_id);
+            }
+            Ok(ExitStatus::Success)
+        }
+        // A reader that has had enough, as `head` has, is no failure.
+        Err(AnalysisError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitStatus::Success),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,224 @@
+//! `simpartner runs`: what runs a database has, and how two of them compare.
+
+use std::fmt::Write;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value as Json, json};
+
+use super::{
+    CliError, ExitStatus,
+    logged::{Bar, LogArguments, RunName, print},
+};
+use crate::{
+    analysis::compare::{Comparison, Difference, Largest, Side, compare},
+    recorder::{
+        Inquiry, RecordedRun, RecorderError,
+        inquiry::{Selection, TABLES, Value},
+    },
+};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct RunsArguments {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    log: LogArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Set two runs side by side: where they first differ, to the bit, and how far apart each body comes. Exit code 10 if they differ
+    Compare(CompareArguments),
+}
+
+#[derive(Debug, Args)]
+struct CompareArguments {
+    /// A run: a number, `last`, or URL#NUMBER
+    one: RunName,
+    /// Another
+    two: RunName,
+    #[command(flatten)]
+    log: LogArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists or compares.
+pub(super) fn runs(arguments: &RunsArguments) -> Result<ExitStatus, CliError> {
+    if let Some(What::Compare(arguments)) = &arguments.what {
+        return comparison(arguments);
+    }
+    let mut inquiry = Inquiry::open(&arguments.log.database()?)?;
+    let runs = inquiry.runs()?;
+    let mut listed = Vec::new();
+    for run in runs {
+        listed.push((counts(&mut inquiry, &run)?, run));
+    }
+    let text = if arguments.json {
+        let runs: Vec<Json> = listed.iter().map(|(counts, run)| json_of(counts, run)).collect();
+        format!("{:#}\n", json!(runs))
+    } else {
+        table(&listed)
+    };
+    print(&text)?;
+    Ok(ExitStatus::Success)
+}
+
+/// Steps made and rows written, as the run's row says once it is closed.
+struct Counts {
+    steps: Option<i64>,
+    rows: Option<i64>,
+}
+
+fn counts(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Counts, RecorderError> {
+    let mut counts = Counts { steps: None, rows: None };
+    let selection = Selection::all(&TABLES[0], run.simulation_id);
+    inquiry.rows(&selection, &["steps", "rows_written"], |row| {
+        counts = Counts { steps: row[0].integer(), rows: row[1].integer() };
+        Ok::<_, RecorderError>(())
+    })?;
+    // A run that is not over, or was killed, has the steps that are logged.
+    counts.steps = counts.steps.or(run.steps.map(|(_, last)| last as i64));
+    Ok(counts)
+}
+
+fn table(listed: &[(Counts, RecordedRun)]) -> String {
+    let mut out = String::new();
+    let number = |number: Option<i64>| number.map_or("-".into(), |number| number.to_string());
+    let head = ("run", "started", "status", "steps", "rows", "rtf");
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {:>8}  world",
+        head.0, head.1, head.2, head.3, head.4, head.5
+    );
+    for (counts, run) in listed {
+        let factor = run.real_time_factor.map_or("-".into(), |factor| format!("{factor:.3}"));
+        let _ = writeln!(
+            out,
+            "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {factor:>8}  {}",
+            run.simulation_id,
+            run.started,
+            run.status,
+            number(counts.steps),
+            number(counts.rows),
+            run.world
+        );
+    }
+    out
+}
+
+fn json_of(counts: &Counts, run: &RecordedRun) -> Json {
+    json!({
+        "run": run.simulation_id,
+        "world": run.world,
+        "started": run.started,
+        "status": run.status,
+        "timestep_s": run.timestep.seconds(),
+        "every_n_steps": run.every_n_steps,
+        "steps": counts.steps,
+        "first_logged_step": run.steps.map(|steps| steps.0),
+        "last_logged_step": run.steps.map(|steps| steps.1),
+        "rows": counts.rows,
+        "real_time_factor": run.real_time_factor,
+    })
+}
+
+fn comparison(arguments: &CompareArguments) -> Result<ExitStatus, CliError> {
+    let (mut one, run_one) = arguments.log.open(&arguments.one)?;
+    let (mut two, run_two) = arguments.log.open(&arguments.two)?;
+    let mut sides = [Side { inquiry: &mut one, run: run_one }, Side { inquiry: &mut two, run: run_two }];
+    let mut bar = Bar::new();
+    let found = compare(&mut sides, &mut bar)?;
+    drop(bar);
+    print(&if arguments.json { format!("{:#}\n", compared_json(&found)) } else { told(&found) })?;
+    Ok(if found.equal() { ExitStatus::Success } else { ExitStatus::Differ })
+}
+
+fn value(value: &Option<Value>) -> String {
+    match value {
+        None => "no row".into(),
+        Some(Value::Null) => "no number".into(),
+        Some(Value::Integer(integer)) => integer.to_string(),
+        Some(Value::Real(real)) => format!("{real:?}"),
+        Some(Value::Text(text)) => format!("`{text}`"),
+        Some(Value::Bytes(_)) => "bytes".into(),
+    }
+}
+
+fn told(found: &Comparison) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "steps in both     {}", found.common_steps);
+    if let Some([one, two]) = found.timesteps_ns {
+        let _ = writeln!(out, "timestep          {one} ns and {two} ns; steps are compared by their numbers");
+    }
+    for (name, (alone, strangers)) in ["first", "second"].iter().zip(found.alone.iter().zip(&found.strangers)) {
+        if let Some((count, first)) = alone {
+            let _ = writeln!(out, "only in the {name:<6}{count} steps, the first of them {first}");
+        }
+        if !strangers.is_empty() {
+            let _ = writeln!(out, "only in the {name:<6}{}", strangers.join(", "));
+        }
+    }
+    match &found.first {
+        Some(Difference { step, component, field, values: [one, two] }) => {
+            let (one, two) = (value(one), value(two));
+            let _ = writeln!(out, "first difference  step {step}, {component} {field}: {one} and {two}");
+        }
+        None => {
+            let _ = writeln!(out, "first difference  none");
+        }
+    }
+    if found.first.is_some() {
+        let _ = writeln!(
+            out,
+            "\n{:<30} {:>28} {:>28} {:>28}",
+            "largest deviation", "position in m", "angle in rad", "force in N"
+        );
+        for body in &found.deviations {
+            let at = |largest: &Largest| match largest.value {
+                0.0 => "0".into(),
+                value => format!("{value:.6e} at {}", largest.step),
+            };
+            let (position, angle, force) = (at(&body.position), at(&body.angle), at(&body.force));
+            let _ = writeln!(out, "{:<30} {position:>28} {angle:>28} {force:>28}", body.body);
+        }
+    }
+    out
+}
+
+fn compared_json(found: &Comparison) -> Json {
+    let plain = |value: &Option<Value>| match value {
+        Some(Value::Integer(integer)) => json!(integer),
+        Some(Value::Real(real)) => json!(real),
+        Some(Value::Text(text)) => json!(text),
+        None | Some(Value::Null | Value::Bytes(_)) => Json::Null,
+    };
+    let largest = |largest: &Largest| json!({ "value": largest.value, "step": largest.step });
+    let alone = |index: usize| found.alone[index].map(|(steps, first)| json!({ "steps": steps, "first": first }));
+    json!({
+        "equal": found.equal(),
+        "common_steps": found.common_steps,
+        "timesteps_ns": found.timesteps_ns,
+        "only_in_first": { "steps": alone(0), "components": found.strangers[0] },
+        "only_in_second": { "steps": alone(1), "components": found.strangers[1] },
+        "first_difference": found.first.as_ref().map(|first| json!({
+            "step": first.step,
+            "component": first.component,
+            "field": first.field,
+            "values": first.values.iter().map(plain).collect::<Vec<_>>(),
+        })),
+        "deviations": found.deviations.iter().map(|body| json!({
+            "body": body.body,
+            "position_m": largest(&body.position),
+            "angle_rad": largest(&body.angle),
+            "force_N": largest(&body.force),
+        })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,56 @@
+//! The file of plots as a picture in PNG. Letters come from the system's fonts: none are built in, which would make the program
+//! larger by more than all the rest of drawing.
+
+use std::sync::Arc;
+
+use resvg::{tiny_skia, usvg};
+use thiserror::Error;
+
+use super::Document;
+
+/// Families without serifs, in the order in which they are looked for.
+const FAMILIES: [&str; 7] =
+    ["Segoe UI", "Roboto", "Helvetica Neue", "DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial"];
+
+/// Why there is no picture.
+#[derive(Debug, Error)]
+pub enum PictureError {
+    /// Nothing to write letters with.
+    #[error("no font was found on this system to letter a PNG with; install one (such as DejaVu Sans), or write SVG")]
+    NoFont,
+    /// The drawing is not one.
+    #[error("the plot cannot be drawn: {0}")]
+    Drawing(#[from] usvg::Error),
+    /// It is too large, or of no size.
+    #[error("the plot has a size that no picture can have")]
+    Size,
+    /// The picture could not be put into its form.
+    #[error("the picture cannot be encoded: {0}")]
+    Encoding(String),
+}
+
+impl Document {
+    /// The picture, in PNG.
+    ///
+    /// # Errors
+    /// When the system has no font.
+    pub fn png(&self) -> Result<Vec<u8>, PictureError> {
+        let mut fonts = usvg::fontdb::Database::new();
+        fonts.load_system_fonts();
+        let has = |family: &str| fonts.faces().any(|face| face.families.iter().any(|(name, _)| name == family));
+        let family = match FAMILIES.into_iter().find(|family| has(family)) {
+            Some(family) => family.to_owned(),
+            None => {
+                let any = fonts.faces().find(|face| !face.monospaced).or(fonts.faces().next());
+                any.and_then(|face| Some(face.families.first()?.0.clone())).ok_or(PictureError::NoFont)?
+            }
+        };
+        fonts.set_sans_serif_family(family);
+        let options = usvg::Options { fontdb: Arc::new(fonts), ..usvg::Options::default() };
+        let tree = usvg::Tree::from_str(&self.svg(), &options)?;
+        let size = tree.size().to_int_size();
+        let mut picture = tiny_skia::Pixmap::new(size.width(), size.height()).ok_or(PictureError::Size)?;
+        resvg::render(&tree, tiny_skia::Transform::default(), &mut picture.as_mut());
+        picture.encode_png().map_err(|error| PictureError::Encoding(error.to_string()))
+    }
+}

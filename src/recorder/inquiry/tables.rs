@@ -1,0 +1,157 @@
+//! The tables of the log as readers and movers of runs need them: which rows belong to a run, and in which order they stand.
+//!
+//! Columns are asked from the database itself, so that a log of another version is read with the columns it has.
+
+/// By which column a table's rows belong to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::recorder) enum Key {
+    /// `simulationID`.
+    Simulation,
+    /// `simulationRowID`, which holds the run and the step.
+    Row,
+    /// `robotID`, through the run's robots.
+    Robot,
+    /// `jointID`, through the run's joints.
+    Joint,
+    /// `componentID`, through the components of the run's robots.
+    Component,
+}
+
+/// A table or view of the log.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// Its name as it is spelt in the thesis, or in the schema.
+    pub name: &'static str,
+    /// True if its rows are of steps, so that ranges of steps and every so many of them can be asked for.
+    pub of_steps: bool,
+    /// True if it holds nothing of its own.
+    pub view: bool,
+    pub(in crate::recorder) key: Key,
+    pub(in crate::recorder) order: &'static str,
+}
+
+const fn table(name: &'static str, key: Key, order: &'static str) -> Table {
+    Table { name, of_steps: matches!(key, Key::Row), view: false, key, order }
+}
+
+const fn view(name: &'static str, key: Key, order: &'static str) -> Table {
+    Table { view: true, ..table(name, key, order) }
+}
+
+/// Every table and view of the log; what others refer to stands before them.
+pub const TABLES: &[Table] = &[
+    table("simulation", Key::Simulation, "simulationID"),
+    table("simulationFile", Key::Simulation, "ordinal"),
+    table("robot", Key::Simulation, "robotID"),
+    table("robotComponent", Key::Robot, "componentID"),
+    table("body", Key::Simulation, "bodyID"),
+    table("joint", Key::Simulation, "jointID"),
+    table("jointAxis", Key::Joint, "jointID, axis"),
+    table("device", Key::Component, "componentID"),
+    table("deviceField", Key::Component, "componentID, ordinal"),
+    table("simulationRow", Key::Row, "simulationRowID"),
+    table("body_state", Key::Row, "simulationRowID, bodyID"),
+    view("pose", Key::Row, "simulationRowID, bodyID"),
+    view("velocity", Key::Row, "simulationRowID, bodyID"),
+    view("forceAndTorque", Key::Row, "simulationRowID, bodyID"),
+    table("jointPose", Key::Row, "simulationRowID, jointID"),
+    table("forceAndTorqueInterval", Key::Row, "simulationRowID, bodyID"),
+    table("sensorReading", Key::Row, "simulationRowID, componentID, field"),
+    table("command", Key::Simulation, "step, ordinal"),
+    table("event", Key::Simulation, "eventID"),
+];
+
+/// Names with capitals: a database that folds case gives them back without.
+const SPELLINGS: &[&str] = &[
+    "simulationID",
+    "simulationRowID",
+    "simulationTime",
+    "robotID",
+    "componentID",
+    "bodyID",
+    "jointID",
+    "eventID",
+    "parent_bodyID",
+    "child_bodyID",
+    "stateHash",
+    "runKey",
+    "mean_F_x",
+    "mean_F_y",
+    "mean_F_z",
+    "mean_T_x",
+    "mean_T_y",
+    "mean_T_z",
+    "max_F_x",
+    "max_F_y",
+    "max_F_z",
+    "max_T_x",
+    "max_T_y",
+    "max_T_z",
+    "max_F",
+    "max_T",
+    "F_x",
+    "F_y",
+    "F_z",
+    "T_x",
+    "T_y",
+    "T_z",
+    "I_xx",
+    "I_yy",
+    "I_zz",
+    "I_xy",
+    "I_xz",
+    "I_yz",
+];
+
+/// A column's name as it is spelt in the schema, from whatever case the database gave it.
+pub(in crate::recorder) fn spelt(name: &str) -> String {
+    let known = SPELLINGS.iter().find(|known| known.eq_ignore_ascii_case(name));
+    known.copied().unwrap_or(name).to_owned()
+}
+
+/// A step beyond which no run has any.
+const LAST_STEP: u64 = u32::MAX as u64;
+
+/// The first of a run's row numbers, and the first of the next run's.
+pub(in crate::recorder) fn rows_of(run: i64) -> (i64, i64) {
+    (run.saturating_mul(1 << 32), run.saturating_add(1).saturating_mul(1 << 32))
+}
+
+impl Table {
+    /// The table of a name, in whatever case.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TABLES.iter().find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+
+    /// True if it has a column `step` of its own.
+    pub(in crate::recorder) fn has_steps(&self) -> bool {
+        self.order.starts_with("step") || self.name == "event"
+    }
+
+    /// Its rows in portions by their steps, of which `last` is the last that is known; one portion if they have none.
+    pub(in crate::recorder) fn stretches(&self, last: u64, stretch: u64) -> Vec<Option<(u64, u64)>> {
+        if !self.of_steps && !self.has_steps() {
+            return vec![None];
+        }
+        // What happened after the last logged step belongs to the last portion.
+        let end = |from: u64| if from + stretch > last { LAST_STEP } else { from + stretch - 1 };
+        (0..=last).step_by(stretch as usize).map(|from| Some((from, end(from)))).collect()
+    }
+
+    /// What is true of a run's rows and of no others; tables of the condition are qualified by `schema`, if there is one.
+    pub(in crate::recorder) fn belongs_to(&self, run: i64, schema: &str) -> String {
+        let of_robots = format!("robotID IN (SELECT robotID FROM {schema}robot WHERE simulationID = {run})");
+        match self.key {
+            Key::Simulation => format!("simulationID = {run}"),
+            Key::Row => {
+                let (first, next) = rows_of(run);
+                format!("simulationRowID >= {first} AND simulationRowID < {next}")
+            }
+            Key::Robot => of_robots,
+            Key::Joint => format!("jointID IN (SELECT jointID FROM {schema}joint WHERE simulationID = {run})"),
+            Key::Component => {
+                format!("componentID IN (SELECT componentID FROM {schema}robotComponent WHERE {of_robots})")
+            }
+        }
+    }
+}
