@@ -7,11 +7,11 @@ use std::{
 
 /// Now, UTC, ISO 8601 with milliseconds.
 pub(super) fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    iso(since.as_millis() as u64)
+    before_now(Duration::ZERO)
 }
 
 /// The time so long ago, in the same form.
+#[allow(clippy::disallowed_methods, reason = "this is where calendar time is stamped")]
 pub(super) fn before_now(ago: Duration) -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     iso(since.saturating_sub(ago).as_millis() as u64)

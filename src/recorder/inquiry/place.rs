@@ -66,7 +66,8 @@ fn the_only(sql: &str, word: &str) -> Option<usize> {
     let whole = |at: &usize| {
         let (before, behind) = (&sql[..*at], &sql[at + word.len()..]);
         let goes_on = word.ends_with(letter) && behind.starts_with(letter);
-        !goes_on && !(word.starts_with(letter) && before.ends_with(letter))
+        let comes_from = word.starts_with(letter) && before.ends_with(letter);
+        !(goes_on || comes_from)
     };
     let mut places = sql.match_indices(word).map(|(at, _)| at).filter(whole);
     let first = places.next()?;
