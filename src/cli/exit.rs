@@ -13,7 +13,7 @@ use crate::{
 pub const CODES: &str = "\
 Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
             5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had;
-            9 a member of the lockstep did not answer and that was to end the run; 10 two runs differ";
+            9 a member of the lockstep did not answer and that was to end the run; 10 two runs differ, or a run and its replay";
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum ExitStatus {
     Ports = 8,
     /// A member of the lockstep did not answer and the settings end the run then.
     Unanswered = 9,
-    /// Two runs that were compared differ.
+    /// Two runs that were compared differ, or a run that was made again came out otherwise.
     Differ = 10,
 }
 

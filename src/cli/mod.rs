@@ -2,16 +2,19 @@
 //!
 //! Data goes to standard output, messages to standard error. Start at [`main`], then `run`.
 
+mod again;
 mod archive;
 mod check;
 mod db;
 mod devices;
 mod exit;
 mod export;
+mod fork;
 mod logged;
 mod plot;
 pub mod properties;
 mod query;
+mod replay;
 mod run;
 mod runs;
 mod summary;
@@ -52,6 +55,10 @@ enum Verb {
     Devices(DevicesArguments),
     /// Run experiments of known outcome and set what comes of them beside theory and the thesis.
     Verify(VerifyArguments),
+    /// Make a logged run again from its log alone, and hold every step against it. Exit code 10 if one comes out otherwise.
+    Replay(replay::ReplayArguments),
+    /// Go on from a step of a logged run with something changed, as a run of its own.
+    Fork(fork::ForkArguments),
     /// Ask the log of a run by SQL.
     Query(query::QueryArguments),
     /// List the runs of a database, or compare two.
@@ -189,6 +196,8 @@ pub fn main() -> ExitCode {
         Some(Verb::Check(arguments)) => check::check(&arguments),
         Some(Verb::Devices(arguments)) => devices::devices(&arguments),
         Some(Verb::Verify(arguments)) => verify::verify(&arguments),
+        Some(Verb::Replay(arguments)) => replay::replay(&arguments),
+        Some(Verb::Fork(arguments)) => fork::fork(&arguments),
         Some(Verb::Query(arguments)) => query::query(&arguments),
         Some(Verb::Runs(arguments)) => runs::runs(&arguments),
         Some(Verb::Export(arguments)) => export::export(&arguments),

@@ -15,11 +15,11 @@ fn simpartner(arguments: &[&str]) -> Command {
     command
 }
 
-fn output(arguments: &[&str]) -> Output {
+pub(super) fn output(arguments: &[&str]) -> Output {
     simpartner(arguments).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -30,29 +30,29 @@ fn summary(output: &Output, name: &str) -> String {
     line[name.len()..].trim().to_owned()
 }
 
-struct Scratch(tempfile::TempDir);
+pub(super) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn database(&self, name: &str) -> String {
+    pub(super) fn database(&self, name: &str) -> String {
         format!("sqlite:{}", self.path(name).display())
     }
 
-    fn write(&self, name: &str, text: &str) -> String {
+    pub(super) fn write(&self, name: &str, text: &str) -> String {
         std::fs::write(self.path(name), text).unwrap();
         self.path(name).display().to_string()
     }
 }
 
 /// One number from a database.
-fn number(database: &Path, query: &'static str) -> i64 {
+pub(super) fn number(database: &Path, query: &'static str) -> i64 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut connection = SqliteConnection::connect(&format!("sqlite:{}", database.display())).await.unwrap();
@@ -97,14 +97,14 @@ fn a_fast_run_ends_with_its_sequence_and_logs_every_step() {
 }
 
 /// A running server, killed when the test is over.
-struct Running {
+pub(super) struct Running {
     child: Child,
     control: BufReader<TcpStream>,
 }
 
 impl Running {
     /// Starts with free ports and connects to the control port.
-    fn start(scratch: &Scratch, more: &[&str]) -> Self {
+    pub(super) fn start(scratch: &Scratch, more: &[&str]) -> Self {
         for file in ["workpartner1.xml", "workpartner_assemblies.xml"] {
             let text = std::fs::read_to_string(Path::new("robots").join(file)).unwrap();
             // Behind each `port="` four digits follow.
@@ -132,7 +132,7 @@ impl Running {
         Self { child, control: BufReader::new(TcpStream::connect(address).unwrap()) }
     }
 
-    fn ask(&mut self, request: &str) -> String {
+    pub(super) fn ask(&mut self, request: &str) -> String {
         self.control.get_mut().write_all(format!("{request}\n").as_bytes()).unwrap();
         self.heard()
     }
@@ -143,14 +143,32 @@ impl Running {
         answer.trim_end().to_owned()
     }
 
+    /// The port that the first device of a kind got.
+    pub(super) fn port_of(&mut self, kind: &str) -> u16 {
+        let mut line = self.ask("DEVICES");
+        let mut found = None;
+        while line.starts_with("DEVICE ") {
+            if found.is_none() && line.contains(&format!(" kind={kind} ")) {
+                found = line.split_once("bound=").and_then(|(_, port)| port.parse().ok());
+            }
+            line = self.heard();
+        }
+        found.unwrap_or_else(|| panic!("no {kind} before {line}"))
+    }
+
+    /// Waits until it has ended by itself.
+    pub(super) fn end(&mut self) {
+        assert!(self.child.wait().unwrap().success());
+    }
+
     /// Waits until so many steps have been made.
-    fn reach(&mut self, step: u64) {
+    pub(super) fn reach(&mut self, step: u64) {
         while self.step() < step {
             std::thread::yield_now();
         }
     }
 
-    fn step(&mut self) -> u64 {
+    pub(super) fn step(&mut self) -> u64 {
         let state = self.ask("STATE");
         let step = state.split_once("step=").unwrap_or_else(|| panic!("{state}")).1;
         step.split(' ').next().unwrap().parse().unwrap()

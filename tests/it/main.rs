@@ -15,6 +15,7 @@ mod properties;
 mod protocol;
 mod realtime;
 mod recorder;
+mod replay;
 mod rover;
 mod scene;
 mod server;

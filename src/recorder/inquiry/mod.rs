@@ -4,6 +4,7 @@
 //! a whole run once. It blocks, since what calls it has nothing else to do.
 
 mod components;
+mod deviation;
 mod place;
 mod scope;
 mod tables;
@@ -13,6 +14,7 @@ use tokio::runtime::Runtime;
 use super::{Database, RecordedRun, RecorderError, store::Asking};
 
 pub use components::{Component, Part};
+pub use deviation::Deviation;
 pub use place::Place;
 pub use scope::Scope;
 pub use tables::{TABLES, Table};

@@ -59,11 +59,13 @@ pub const TABLES: &[Table] = &[
     table("sensorReading", Key::Row, "simulationRowID, componentID, field"),
     table("command", Key::Simulation, "step, ordinal"),
     table("event", Key::Simulation, "eventID"),
+    table("snapshot", Key::Simulation, "step"),
 ];
 
 /// Names with capitals: a database that folds case gives them back without.
 const SPELLINGS: &[&str] = &[
     "simulationID",
+    "parent_simulationID",
     "simulationRowID",
     "simulationTime",
     "robotID",

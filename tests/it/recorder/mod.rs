@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
 mod backends;
-mod place;
+pub(super) mod place;
 
 use std::{path::Path, sync::Arc};
 

@@ -12,9 +12,9 @@ use sqlx::{
 };
 
 /// A database of its own for one test, gone with it.
-pub(super) struct Place {
+pub(crate) struct Place {
     pub(super) database: Database,
-    pub(super) url: String,
+    pub(crate) url: String,
     admin: Admin,
 }
 
@@ -53,7 +53,7 @@ impl Place {
     }
 
     /// `None` where there is no such server, which is said.
-    pub(super) fn on(scheme: &str) -> Option<Self> {
+    pub(crate) fn on(scheme: &str) -> Option<Self> {
         let admin = server(scheme);
         let name = format!("simpartner_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let made = wait(async {
@@ -87,7 +87,7 @@ impl Place {
     }
 
     /// One number.
-    pub(super) fn number(&self, sql: &str) -> i64 {
+    pub(crate) fn number(&self, sql: &str) -> i64 {
         match self.rows(sql).first().and_then(|row| row.first()) {
             Some(Value::Number(number)) => *number as i64,
             other => panic!("{}: {sql}: {other:?}", self.name()),
