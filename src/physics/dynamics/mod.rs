@@ -12,6 +12,7 @@
 //! | islands | what touches or closes loops is solved together | `island` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
 //! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton steps (`newton`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
+//! | where these are stuck | v = P(v - u - \|u_t\| n), smoothed, along its path of solutions (`smooth`) | `path` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
 //!
@@ -44,9 +45,11 @@ mod island;
 mod kinematics;
 mod motion;
 mod newton;
+mod path;
 mod problem;
 mod report;
 mod sleep;
+mod smooth;
 mod snapshot;
 mod solve;
 mod spatial;

@@ -193,33 +193,12 @@ impl Newton {
         let count = self.count;
         for active in &self.rows {
             let change = self.change(active, count);
-            let normal = match problem.blocks[active.block].kind {
-                Kind::Rolling { block, .. } | Kind::Torsion { block, .. } => problem.blocks[block].impulse[0],
-                _ => 0.0,
-            };
+            let normal = problem.normal_impulse(active.block);
             let block = &mut problem.blocks[active.block];
             for c in 0..3 {
                 block.impulse[c] += share * change[c];
             }
-            let l = &mut block.impulse;
-            match block.kind {
-                Kind::Axis { .. } | Kind::Closure(_) => l[0] = l[0].clamp(block.low, block.high),
-                Kind::Contact(_) => {
-                    l[0] = l[0].max(0.0);
-                    let length = l[1].hypot(l[2]);
-                    if length > l[0] {
-                        let scale = l[0] / length;
-                        (l[1], l[2]) = (l[1] * scale, l[2] * scale);
-                    }
-                }
-                Kind::Rolling { .. } | Kind::Torsion { .. } => {
-                    let (length, bound) = (l[0].hypot(l[1]), block.high * normal);
-                    if length > bound {
-                        let scale = bound / length;
-                        (l[0], l[1]) = (l[0] * scale, l[1] * scale);
-                    }
-                }
-            }
+            block.bring_into_bounds(normal);
         }
         problem.sum_up();
     }
@@ -267,7 +246,7 @@ fn share_to_cone(l: [f64; 3], d: [f64; 3]) -> f64 {
 
 /// Gaussian elimination with partial pivoting; the solution replaces the last column. False if it is singular or
 /// not finite.
-fn eliminate(matrix: &mut [f64], count: usize) -> bool {
+pub(super) fn eliminate(matrix: &mut [f64], count: usize) -> bool {
     let width = count + 1;
     for c in 0..count {
         let mut pivot = c;

@@ -159,6 +159,14 @@ impl Problem {
         }
     }
 
+    /// The normal impulse of the contact that a block which resists rolling or turning belongs to.
+    pub(super) fn normal_impulse(&self, place: usize) -> f64 {
+        match self.blocks[place].kind {
+            Kind::Rolling { block, .. } | Kind::Torsion { block, .. } => self.blocks[block].impulse[0],
+            _ => 0.0,
+        }
+    }
+
     /// The velocity of a block with all impulses, its bias included.
     pub(super) fn velocity(&self, block: &Block) -> [f64; 3] {
         let mut u = [block.bias[0], block.bias[1], block.bias[2], 0.0];
@@ -454,6 +462,28 @@ impl Block {
             (Kind::Contact(_), _) if self.cone.friction => 3,
             (Kind::Rolling { .. }, _) => 2,
             _ => 1,
+        }
+    }
+    /// Takes an impulse that is out of its bounds back to them.
+    pub(super) fn bring_into_bounds(&mut self, normal: f64) {
+        let l = &mut self.impulse;
+        match self.kind {
+            Kind::Axis { .. } | Kind::Closure(_) => l[0] = l[0].clamp(self.low, self.high),
+            Kind::Contact(_) => {
+                l[0] = l[0].max(0.0);
+                let length = l[1].hypot(l[2]);
+                if length > l[0] {
+                    let scale = l[0] / length;
+                    (l[1], l[2]) = (l[1] * scale, l[2] * scale);
+                }
+            }
+            Kind::Rolling { .. } | Kind::Torsion { .. } => {
+                let (length, bound) = (l[0].hypot(l[1]), self.high * normal);
+                if length > bound {
+                    let scale = bound / length;
+                    (l[0], l[1]) = (l[0] * scale, l[1] * scale);
+                }
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Block Gauss-Seidel with exact local solutions (nonsmooth contact dynamics, Jean and Moreau 1992), finished by semismooth
-//! Newton steps, and what belongs to an impact and to penetration.
+//! Newton steps, and what belongs to an impact and to penetration. What that does not solve within its sweeps is solved along
+//! a path ([`super::path`]): sweeps have no proof of convergence, and go from one mode to another for ever where three
+//! solutions of nearly the same problem are close.
 
 use super::{
     cone::Mode,
@@ -70,6 +72,11 @@ impl Problem {
                 }
                 next = sweeps + if better { 2 } else { (sweeps / 2).clamp(4, 20) };
             }
+        }
+        if residual >= ACCEPTED && !self.is_large() {
+            let (steps, reached) = self.follow_path(most, ACCEPTED);
+            sweeps += steps;
+            residual = residual.min(reached);
         }
         // The largest change does not show what is not a number.
         let finite = self.w.iter().all(|w| w.is_finite());
