@@ -13,7 +13,8 @@ use crate::{
 pub const CODES: &str = "\
 Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
             5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had;
-            9 a member of the lockstep did not answer and that was to end the run; 10 two runs differ, or a run and its replay";
+            9 a member of the lockstep did not answer and that was to end the run; 10 two runs differ, or a run and its replay;
+            11 the end of the log waits in a spill file";
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub enum ExitStatus {
     Unanswered = 9,
     /// Two runs that were compared differ, or a run that was made again came out otherwise.
     Differ = 10,
+    /// The end of the log did not come into the database, and waits in a spill file.
+    Undelivered = 11,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -100,6 +103,7 @@ impl CliError {
                 | AnalysisError::Write { .. }
                 | AnalysisError::Model(_),
             ) => ExitStatus::Input,
+            Self::Log(RecorderError::Undelivered { .. }) => ExitStatus::Undelivered,
             Self::Log(_) | Self::Analysis(AnalysisError::Log(_)) => ExitStatus::Log,
             Self::Analysis(_) => ExitStatus::Internal,
             Self::Ports(_) => ExitStatus::Ports,

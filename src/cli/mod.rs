@@ -67,7 +67,7 @@ enum Verb {
     Export(export::ExportArguments),
     /// Plot numbers of a run over time.
     Plot(plot::PlotArguments),
-    /// Copy runs into another database, or take runs out.
+    /// Prove logged runs complete, bring home what waits in a spill file, copy runs, or take runs out.
     #[command(subcommand)]
     Db(db::DbVerb),
     /// Print a generated file: the DTDs, the format's reference, the default properties.

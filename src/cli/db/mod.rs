@@ -1,7 +1,9 @@
 //! `simpartner db`: what concerns a database as a whole, a verb to a file.
 
+mod import;
 mod merge;
 mod prune;
+mod verify;
 
 use clap::Subcommand;
 
@@ -9,6 +11,10 @@ use super::{CliError, ExitStatus};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DbVerb {
+    /// Prove runs complete: every step, all rows of each, and the chain up to its head. Exit code 4 if something is missing
+    Verify(verify::VerifyArguments),
+    /// Bring home what waits in a spill file
+    Import(import::ImportArguments),
     /// Copy runs of one database into another, with new numbers
     Merge(merge::MergeArguments),
     /// Take runs out of a database
@@ -18,6 +24,8 @@ pub(super) enum DbVerb {
 /// Does it.
 pub(super) fn db(verb: &DbVerb) -> Result<ExitStatus, CliError> {
     match verb {
+        DbVerb::Verify(arguments) => verify::verify(arguments),
+        DbVerb::Import(arguments) => import::import(arguments),
         DbVerb::Merge(arguments) => merge::merge(arguments),
         DbVerb::Prune(arguments) => prune::prune(arguments),
     }

@@ -348,6 +348,36 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "log",
+        "bodies",
+        Kind::Names,
+        "*",
+        "Bodies whose state is logged: robot/body, or an object's name; * stands for any part of a name.",
+    ),
+    setting("log", "joints", Kind::Names, "*", "Joints whose state is logged, in the same way."),
+    setting(
+        "log",
+        "devices",
+        Kind::Names,
+        "*",
+        "Sensors whose readings are logged, in the same way; commands always are.",
+    ),
+    setting(
+        "log",
+        "on_change",
+        Kind::Boolean,
+        "false",
+        "Whether rows of bodies, joints and sensors are written only where they differ from those before; of every 1000th \
+         logged step all are.",
+    ),
+    setting(
+        "log",
+        "change_tolerance",
+        real(0.0, 1e9),
+        "0.0",
+        "By how much one of a row's numbers must differ for that, in its own unit.",
+    ),
+    setting(
+        "log",
         "limit_mb",
         integer(1, 1_000_000_000),
         "10240",
@@ -367,6 +397,35 @@ pub(super) const SETTINGS: &[Setting] = &[
         "10.0",
         "Simulated seconds from one whole state that is kept to the next, so that a fork need not make the run again from its \
          beginning; 0 keeps none.",
+    ),
+    setting(
+        "log",
+        "start_without_database",
+        Kind::Boolean,
+        "false",
+        "Whether a run may begin while its database cannot be reached; its log then waits in the spill file.",
+    ),
+    setting(
+        "log",
+        "spill_folder",
+        Kind::File,
+        ".",
+        "Folder of the spill file, which takes what the database does not in time; on another disk than the database's it helps \
+         when that is full.",
+    ),
+    setting(
+        "log",
+        "spill_limit_mb",
+        integer(1, 1_000_000_000),
+        "10240",
+        "How large the spill file may become; then the run ends.",
+    ),
+    setting(
+        "log",
+        "drain_s",
+        real(0.0, 1e6),
+        "30.0",
+        "How long a database that takes nothing is waited for at the end, and in fast and lockstep before anything is spilled.",
     ),
     setting("server", "bind", Kind::Address, "127.0.0.1", "Address of all ports; 0.0.0.0 opens them to the network."),
     setting("server", "control_port", integer(0, 65_535), "6500", "Port of the control protocol; 0 is any free one."),

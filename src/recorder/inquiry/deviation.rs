@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use super::{Inquiry, Selection, Value};
+use super::{Inquiry, Value};
 use crate::{
     recorder::{
-        RecorderError,
+        RecorderError, Settings,
         cell::{self, Keys},
         rows::Format,
+        selection::Selection,
         table::{Batch, Table},
     },
     signal::{Layout, StepRecord, Timestep},
@@ -60,7 +61,9 @@ impl Inquiry {
         let first_part = components.iter().map(|component| component.number).min().unwrap_or(0);
         let keys = Keys { simulation: run, first_part };
         let mut batch = Batch::default();
-        Format::new(Arc::clone(layout), timestep, 1).push_step(&mut batch, record, 0);
+        let all = Arc::new(Selection::all(layout));
+        let settings = Settings::new(self.database().clone());
+        Format::new(&settings, all, Arc::clone(layout), timestep).push_step(&mut batch, record, 0);
         for (table, labelled) in [(Table::BodyState, false), (Table::JointPose, false), (Table::SensorReading, true)] {
             let columns: Vec<&str> = table.columns().split(", ").skip(1).collect();
             let made = made(batch.of(table), table, keys, labelled);
@@ -92,7 +95,7 @@ impl Inquiry {
         labelled: bool,
     ) -> Result<Vec<(Key, Vec<Value>)>, RecorderError> {
         let table = super::Table::named(table.name()).expect("what is written can be read");
-        let selection = Selection { steps: Some((step, step)), ..Selection::all(table, run) };
+        let selection = super::Selection { steps: Some((step, step)), ..super::Selection::all(table, run) };
         let mut rows = Vec::new();
         self.rows(&selection, columns, |row| {
             let label = if labelled { row[1].text().to_owned() } else { String::new() };

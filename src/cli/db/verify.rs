@@ -1,0 +1,34 @@
+//! `simpartner db verify`: whether logged runs are all there.
+
+use clap::Args;
+
+use super::super::{CliError, ExitStatus, logged::LogArguments};
+use crate::recorder::{Completeness, Reader};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct VerifyArguments {
+    /// Number of a run [default: all]
+    run: Option<i64>,
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+/// Proves runs complete, or says what is missing.
+pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
+    let database = arguments.log.database()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let found = runtime.block_on(Reader::new(&database).verify(arguments.run))?;
+    if found.is_empty() {
+        let what = arguments.run.map_or_else(|| "no run".to_owned(), |run| format!("no run {run}"));
+        return Err(CliError::Setting(format!("{database} has {what}")));
+    }
+    for Completeness { simulation_id, steps, rows, chain_head, findings } in &found {
+        let verdict = if findings.is_empty() { "complete" } else { "incomplete" };
+        println!("run {simulation_id:<6} {verdict:<10}  {steps} steps, {rows} rows, chain {chain_head:016x}");
+        for finding in findings {
+            println!("           {finding}");
+        }
+    }
+    let whole = found.iter().all(|run| run.findings.is_empty());
+    Ok(if whole { ExitStatus::Success } else { ExitStatus::Log })
+}
