@@ -9,7 +9,7 @@ use super::{
     export::steps,
     logged::{Bar, LogArguments, RunName},
 };
-use crate::analysis::curves::curves;
+use crate::{analysis::curves::curves, plot::Document};
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArguments {
@@ -47,7 +47,7 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
     let steps = steps(&run, arguments.from, arguments.to)?;
     let document = curves(&mut inquiry, &run, &arguments.fields, steps, &mut Bar::new())?;
     let bytes = if is_picture {
-        document.png().map_err(|error| CliError::Setting(error.to_string()))?
+        picture(&document)?
     } else {
         document.svg().into_bytes()
     };
@@ -55,4 +55,15 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
         .map_err(|error| CliError::Usage(format!("--output: cannot write '{}': {error}", output.display())))?;
     println!("{}", output.display());
     Ok(ExitStatus::Success)
+}
+
+#[cfg(feature = "png")]
+fn picture(document: &Document) -> Result<Vec<u8>, CliError> {
+    document.png().map_err(|error| CliError::Setting(error.to_string()))
+}
+
+#[cfg(not(feature = "png"))]
+fn picture(_: &Document) -> Result<Vec<u8>, CliError> {
+    let what = "this build draws no PNG: build it with `cargo build --release --features png`, or write .svg";
+    Err(CliError::Setting(what.into()))
 }

@@ -2,11 +2,13 @@
 //! a file of their own, which can also be a picture of points.
 
 mod document;
+#[cfg(feature = "png")]
 mod picture;
 
 use std::fmt::Write;
 
 pub use document::{Document, LINES};
+#[cfg(feature = "png")]
 pub use picture::PictureError;
 
 const WIDTH: f64 = 560.0;

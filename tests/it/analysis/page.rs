@@ -80,5 +80,5 @@ fn every_block_of_the_page_runs_and_the_tools_agree() {
     assert!(radii.windows(2).all(|pair| (pair[0] - pair[1]).abs() < 1e-6), "{radii:?}");
     assert!(weights.iter().all(|weight| (weight - 18.0 * 9.81).abs() < 0.5), "{weights:?}");
     assert!(weights.windows(2).all(|pair| (pair[0] - pair[1]).abs() < 1e-6), "{weights:?}");
-    assert!(folder.path().join("wheels.png").exists());
+    assert!(folder.path().join("wheels.svg").exists());
 }

@@ -152,6 +152,15 @@ fn a_plot_has_a_panel_for_each_unit_and_a_line_for_each_field() {
     assert!(failed("Position").ends_with("is no NAME.FIELD\n"));
 }
 
+#[cfg(not(feature = "png"))]
+#[test]
+fn a_build_without_pictures_says_how_to_have_them() {
+    let output = Logs::shared().call(&["plot", "3", "--fields", "Position.x", "--output", "nowhere.png"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("--features png"), "{}", text(&output.stderr));
+}
+
+#[cfg(feature = "png")]
 #[test]
 fn a_plot_is_a_picture_where_there_is_a_font() {
     let logs = Logs::shared();
