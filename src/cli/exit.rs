@@ -13,7 +13,7 @@ use crate::{
 pub const CODES: &str = "\
 Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
             5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had;
-            9 a member of the lockstep did not answer and that was to end the run";
+            9 a member of the lockstep did not answer and that was to end the run; 10 the end of the log waits in a spill file";
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub enum ExitStatus {
     Ports = 8,
     /// A member of the lockstep did not answer and the settings end the run then.
     Unanswered = 9,
+    /// The end of the log did not come into the database, and waits in a spill file.
+    Undelivered = 10,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -88,6 +90,7 @@ impl CliError {
             Self::Files(_) | Self::Properties(_) | Self::World(_) | Self::Sequence(_) | Self::Setting(_) => {
                 ExitStatus::Input
             }
+            Self::Log(RecorderError::Undelivered { .. }) => ExitStatus::Undelivered,
             Self::Log(_) => ExitStatus::Log,
             Self::Ports(_) => ExitStatus::Ports,
             Self::Thread(_) | Self::System(_) => ExitStatus::Internal,

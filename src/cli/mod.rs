@@ -4,6 +4,7 @@
 
 mod archive;
 mod check;
+mod db;
 mod devices;
 mod exit;
 pub mod properties;
@@ -46,6 +47,8 @@ enum Verb {
     Devices(DevicesArguments),
     /// Run experiments of known outcome and set what comes of them beside theory and the thesis.
     Verify(VerifyArguments),
+    /// Prove logged runs complete, and bring home what waits in a spill file.
+    Db(DbArguments),
     /// Print a generated file: the DTDs, the format's reference, the default properties.
     Schema {
         /// Which.
@@ -139,6 +142,36 @@ struct VerifyArguments {
     html: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+struct DbArguments {
+    #[command(subcommand)]
+    verb: DbVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum DbVerb {
+    /// Whether runs are complete: every step, all rows of each, the chain up to its head. Names what is missing, and exits with 4
+    Verify {
+        #[command(flatten)]
+        configuration: ConfigurationArguments,
+        /// Database [default: that of the settings]
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
+        /// Number of the run [default: all]
+        run: Option<i64>,
+    },
+    /// Commit what a run has left in a spill file; as often as wanted, to the same end
+    Import {
+        #[command(flatten)]
+        configuration: ConfigurationArguments,
+        /// Database that the run was begun in [default: that of the settings]
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
+        /// The spill file
+        file: PathBuf,
+    },
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Text,
@@ -172,6 +205,7 @@ pub fn main() -> ExitCode {
         Some(Verb::Check(arguments)) => check::check(&arguments),
         Some(Verb::Devices(arguments)) => devices::devices(&arguments),
         Some(Verb::Verify(arguments)) => verify::verify(&arguments),
+        Some(Verb::Db(arguments)) => db::db(&arguments),
         Some(Verb::Schema { what }) => schema(what),
     };
     match result {

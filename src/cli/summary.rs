@@ -88,7 +88,11 @@ impl Summary<'_> {
                     run.simulation_id, run.steps_logged, run.rows, log.database
                 );
             }
-            println!("log size          {:.1} MB", log.bytes as f64 / 1e6);
+            println!(
+                "log size          {:.1} MB, at most {} records in its queue",
+                log.bytes as f64 / 1e6,
+                log.longest_queue
+            );
             if let Some(why) = &log.ended_early {
                 println!("log ended early   {why}");
             }

@@ -105,7 +105,7 @@ fn tell(event: &Event) {
         | EventKind::Disconnect => {
             tracing::debug!("step {step}: {kind} {subject} {text}");
         }
-        EventKind::LogLimit => tracing::warn!("step {step}: {kind} {text}"),
+        EventKind::LogLimit | EventKind::LogOutage => tracing::warn!("step {step}: {kind} {text}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    net::IpAddr,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -95,6 +96,24 @@ impl Database {
         }
     }
 
+    /// True if what is logged does not leave this machine.
+    pub fn is_local(&self) -> bool {
+        let host = match self {
+            Self::Sqlite(_) => return true,
+            Self::Postgres(address) => {
+                PgConnectOptions::from_str(&address.0).map(|options| options.get_host().to_owned())
+            }
+            Self::MySql(address) => {
+                MySqlConnectOptions::from_str(&address.0).map(|options| options.get_host().to_owned())
+            }
+        };
+        // A path is that of a socket.
+        host.is_ok_and(|host| {
+            let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+            host.starts_with('/') || host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        })
+    }
+
     /// The address as [`Database::parse`] reads it, without its password.
     pub fn shown_url(&self) -> String {
         match self {
@@ -143,6 +162,21 @@ mod tests {
         for bad in bad {
             let message = Database::parse(bad).unwrap_err().to_string();
             assert_eq!(message, format!("expected a database address of the form {ADDRESSES}, got `{bad}`"));
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_machine_is_known() {
+        for (url, is_local) in [
+            ("sqlite:a.db", true),
+            ("postgres://u@localhost/d", true),
+            ("postgres://u@[::1]/d", true),
+            ("postgres:///d?host=/var/run/postgresql", true),
+            ("mysql://u@127.0.0.2:3307/d", true),
+            ("mysql://u@192.168.0.2/d", false),
+            ("postgres://u@base.example/d", false),
+        ] {
+            assert_eq!(Database::parse(url).unwrap().is_local(), is_local, "{url}");
         }
     }
 

@@ -61,6 +61,8 @@ pub struct LogSummary {
     pub simulations: Vec<SimulationSummary>,
     /// How much the file grew, or was sent to the server, in bytes.
     pub bytes: u64,
+    /// The most records that had to wait, half of the queue at most.
+    pub longest_queue: u64,
     /// Why and after which step the log ended before the run did, if it did.
     pub ended_early: Option<String>,
 }

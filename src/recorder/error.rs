@@ -1,6 +1,6 @@
 //! What can keep the log from being written, each with the database, the cause and the way out.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use sqlx::migrate::MigrateError;
 use thiserror::Error;
@@ -16,6 +16,18 @@ pub enum RecorderError {
         /// What came, without a password.
         url: String,
     },
+    /// A pattern that picks nothing.
+    #[error("{setting}: no {what} of this world fits `{pattern}`; names are such as `{example}`")]
+    FitsNothing {
+        /// The setting.
+        setting: &'static str,
+        /// What it picks.
+        what: &'static str,
+        /// The pattern.
+        pattern: String,
+        /// A name that there is.
+        example: String,
+    },
     /// The folder of the database file does not exist.
     #[error("the folder of the database {database} does not exist; create it, or name another file")]
     FolderMissing {
@@ -24,8 +36,8 @@ pub enum RecorderError {
     },
     /// The server cannot be reached, or went away.
     #[error(
-        "the database {database} cannot be reached; start it, check host and port, or log into a file with --database \
-         sqlite:FILE"
+        "the database {database} cannot be reached; start it, check host and port, log into a file with --database \
+         sqlite:FILE, or begin without it with log.start_without_database = true"
     )]
     Unreachable {
         /// The database.
@@ -105,6 +117,56 @@ pub enum RecorderError {
         /// The database.
         database: Database,
     },
+    /// There is too little room to begin.
+    #[error("the log in {database} is not begun: {why}; free some space, or log to another disk")]
+    NoRoom {
+        /// The database.
+        database: Database,
+        /// How little.
+        why: String,
+    },
+    /// A spill file cannot be read.
+    #[error("the spill file {} cannot be read", path.display())]
+    Spill {
+        /// The file.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// Part of the log has not come to the database, and waits in the spill file.
+    #[error(
+        "the end of the log did not come into the database {database}: {why}\nnothing is lost, it waits in {path}; once the \
+         database is there: simpartner db import {path} --database {url}", path = path.display(), url = database.shown_url()
+    )]
+    Undelivered {
+        /// The database.
+        database: Database,
+        /// The spill file.
+        path: PathBuf,
+        /// What the database said last.
+        why: String,
+        /// What it failed with, if it was not only away.
+        source: Option<Box<RecorderError>>,
+    },
+    /// Steps that are neither in the database nor in the spill file.
+    #[error(
+        "steps {first} to {last} are not in the log: the database {database} did not take them ({why}), nor did the spill file \
+         {} ({broken})", path.display()
+    )]
+    Lost {
+        /// The database.
+        database: Database,
+        /// The first such step.
+        first: u64,
+        /// The last.
+        last: u64,
+        /// The spill file.
+        path: PathBuf,
+        /// Why it took nothing.
+        broken: String,
+        /// What the database said last.
+        why: String,
+    },
     /// The tables were made by a later version of this program.
     #[error(
         "the database {database} has schema version {version}, which this program does not know: a newer version wrote it; \
@@ -174,6 +236,18 @@ pub(super) enum Failure {
 }
 
 impl RecorderError {
+    /// True where another try may do: the database is away, busy, or its disk is full.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Silent { .. }
+                | Self::Interrupted { .. }
+                | Self::Locked { .. }
+                | Self::DiskFull { .. }
+        )
+    }
+
     pub(super) fn new(database: Database, failure: Failure, source: sqlx::Error) -> Self {
         match failure {
             Failure::Unreachable => Self::Unreachable { database, source },

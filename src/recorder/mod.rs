@@ -1,30 +1,40 @@
 //! The log: every step of every run in SQL.
 //!
-//! A thread of its own takes the records from a bounded queue, turns them into rows and commits them about ten times a
-//! second, each batch whole or not at all: half a step is never seen. A process killed with no chance to close the log loses
-//! at most the batch in flight and what waited in the queue, about the last 0.2 s in real time; what was committed reads
-//! back whole, and the run's row says `running` for ever.
+//! A thread of its own takes the records from a bounded queue, turns them into rows, and about ten times a second makes a
+//! portion of them; another commits portion after portion, each whole or not at all: half a step is never seen. A process killed
+//! with no chance to close the log loses at most what was not committed, about the last 0.5 s in real time; what was committed
+//! reads back whole, and the run's row says `running` for ever.
 //!
-//! Nothing is lost silently. A full queue makes the sender wait (`fast`) or find out (`realtime`); a writer that fails
-//! raises [`RecorderStatus::stop_flag`] and goes on draining, so that nobody waits for it in vain; a log that comes to its
-//! bound ends with an event.
+//! Nothing is lost silently. What the database does not take in time waits in a spill file and is brought home in order; without
+//! deadlines the physics waits first. A database that has failed for good, or a spill file that can take no more, raises
+//! [`RecorderStatus::stop_flag`], and whatever is left is named at the end; a log that comes to its bound ends with an event.
 //!
-//! This room knows nothing of engines, XML and sockets. Start at [`Recorder`], then `rows` (which row a record becomes), then
-//! `writer`; [`Reader`] reads logs back; `migrations/sqlite` describes the tables.
+//! This room knows nothing of engines, XML and sockets. Start at [`Recorder`], then `scribe` and `rows` (what becomes of a record),
+//! `portion` and `outbox` (where it goes), `store` (the three databases); [`Reader`] reads logs back and proves them complete;
+//! `migrations/sqlite` describes the tables.
 
 mod axis_angle;
 mod calendar;
 mod cell;
+mod change;
+mod complete;
 mod database;
+mod deliver;
 mod description;
 mod error;
+mod import;
+mod interval;
 mod model;
+mod outbox;
 mod portion;
 mod read;
 mod reader;
 mod rows;
+mod scribe;
+mod selection;
 mod settings;
 mod space;
+mod spill;
 mod status;
 mod store;
 mod table;
@@ -33,20 +43,23 @@ mod writer;
 use std::{
     sync::{
         Arc,
-        mpsc::{self, Receiver, SyncSender},
+        mpsc::{self, SyncSender},
     },
     thread::JoinHandle,
 };
 
+pub use complete::Completeness;
 pub use database::{ADDRESSES, Database, without_password};
 pub use description::{LogSummary, RunDescription, RunOutcome, SimulationSummary};
 pub use error::RecorderError;
+pub use import::{Imported, import};
 pub use reader::{Reader, RecordedEvent, RecordedRun};
+pub use selection::Patterns;
 pub use settings::{Settings, WhenFull};
 pub use status::RecorderStatus;
 
 use crate::signal::{Layout, StepRecord, Timestep};
-use writer::Writer;
+use writer::{Queue, Writer};
 
 /// Simulated time that the queue holds, in seconds, as far as memory allows.
 const QUEUE_S: f64 = 10.0;
@@ -67,28 +80,29 @@ impl Recorder {
     /// Opens or creates the database, brings its tables up to date, enters the run and starts the writer.
     ///
     /// # Errors
-    /// When any of this fails: then there is no log, and nothing has been written but perhaps empty tables.
+    /// When any of this fails: then there is no log, and nothing has been written but perhaps empty tables. A database that is
+    /// away is no failure where the settings say so.
     pub fn start(settings: Settings, run: RunDescription) -> Result<Self, RecorderError> {
-        let (records, queue) = mpsc::sync_channel(capacity(&run.layout, run.timestep));
-        let (outcome, outcomes) = mpsc::channel();
+        // The other half is with the writer.
+        let half = (capacity(&run.layout, run.timestep) / 2).max(1);
+        let (records, queue) = mpsc::sync_channel(half);
+        let (outcome, outcomes) = mpsc::channel::<RunOutcome>();
         let (opened, answer) = mpsc::sync_channel(1);
         let status = Arc::new(RecorderStatus::default());
         let shared = Arc::clone(&status);
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
+        let queue = Queue::new(queue, half, run.layout.len());
         let body = move || {
-            runtime.block_on(async {
-                match Writer::open(settings, run, Arc::clone(&shared)).await {
-                    Ok(writer) => {
-                        let _ = opened.send(Ok(()));
-                        write(writer, &queue, &outcomes, &shared).await
-                    }
-                    Err(error) => {
-                        let _ = opened.send(Err(error));
-                        Err(RecorderError::WriterLost)
-                    }
+            let mut writer = match Writer::open(settings, run, queue, shared) {
+                Ok(writer) => writer,
+                Err(error) => {
+                    let _ = opened.send(Err(error));
+                    return Err(RecorderError::WriterLost);
                 }
-            })
+            };
+            let _ = opened.send(Ok(()));
+            writer.write_all();
+            let abandoned = || RunOutcome { status: "abandoned".into(), ..RunOutcome::default() };
+            writer.finish(&outcomes.try_recv().unwrap_or_else(|_| abandoned()))
         };
         let writer = std::thread::Builder::new().name("log".into()).spawn(body).map_err(RecorderError::Start)?;
         let answer = answer.recv().map_err(|_| RecorderError::WriterLost)?;
@@ -116,23 +130,6 @@ impl Recorder {
         drop(self.records);
         self.writer.join().unwrap_or(Err(RecorderError::WriterLost))
     }
-}
-
-async fn write(
-    mut writer: Writer,
-    queue: &Receiver<Arc<StepRecord>>,
-    outcomes: &Receiver<RunOutcome>,
-    status: &RecorderStatus,
-) -> Result<LogSummary, RecorderError> {
-    if let Err(error) = writer.write_all(queue).await {
-        tracing::error!("the log has failed and ends the run: {error}");
-        status.fail();
-        queue.iter().for_each(drop);
-        return Err(error);
-    }
-    let abandoned = || RunOutcome { status: "abandoned".into(), ..RunOutcome::default() };
-    let closed = writer.close(&outcomes.try_recv().unwrap_or_else(|_| abandoned())).await;
-    closed.inspect_err(|_| status.fail())
 }
 
 /// How many records the queue holds.

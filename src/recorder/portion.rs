@@ -18,8 +18,13 @@ use super::{
 pub(super) struct Portion {
     /// Names the run.
     pub(super) run_key: String,
+    /// How often the process had reset the world before that run.
+    pub(super) epoch: u32,
     /// Its place in the run, from 1.
     pub(super) number: u64,
+    /// The first step it tells of, and how many steps.
+    pub(super) first_step: u64,
+    pub(super) steps: u64,
     pub(super) content: Content,
 }
 
@@ -34,21 +39,44 @@ pub(super) enum Content {
     End(Vec<Cell>),
 }
 
+/// Whether portions before one may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gaps {
+    Refused,
+    Allowed,
+}
+
 impl Portion {
+    /// How large it is on its way, about.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.content {
+            Content::Begin(batch) | Content::Rows(batch) => batch.bytes(),
+            Content::End(cells) => cells.len() as u64 * 8,
+        }
+    }
+
+    /// Rows of steps, commands and events.
+    pub(super) fn rows(&self) -> u64 {
+        match &self.content {
+            Content::Rows(batch) => batch.rows(),
+            Content::Begin(_) | Content::End(_) => 0,
+        }
+    }
+
     /// Commits it, unless it was committed before. Tells the run's keys.
-    pub(super) async fn commit(&self, store: &mut Store) -> Result<Keys, RecorderError> {
+    pub(super) async fn commit(&self, store: &mut Store, gaps: Gaps) -> Result<Keys, RecorderError> {
         store.begin().await?;
         let keys = match &self.content {
             Content::Begin(batch) => self.begin_run(store, batch).await?,
             Content::Rows(batch) => {
-                let (keys, is_new) = self.claim(store).await?;
+                let (keys, is_new) = self.claim(store, gaps).await?;
                 if is_new {
                     store.insert(batch, keys).await?;
                 }
                 keys
             }
             Content::End(cells) => {
-                let (keys, is_new) = self.claim(store).await?;
+                let (keys, is_new) = self.claim(store, gaps).await?;
                 if is_new {
                     let values: Vec<Value<'_>> = cells.iter().map(|cell| keys.value(cell)).collect();
                     store.execute(model::END, &values).await?;
@@ -69,17 +97,17 @@ impl Portion {
         store.insert_into(Table::Simulation, batch, Keys::new(0)).await?;
         let Some((keys, _)) = self.run(store).await? else { return Err(self.unknown(store)) };
         store.insert(batch, keys).await?;
-        self.claim(store).await?;
+        self.claim(store, Gaps::Refused).await?;
         Ok(keys)
     }
 
     /// The run's keys, and whether this portion is the next that it wants; if so, it has been moved on.
-    async fn claim(&self, store: &mut Store) -> Result<(Keys, bool), RecorderError> {
+    async fn claim(&self, store: &mut Store, gaps: Gaps) -> Result<(Keys, bool), RecorderError> {
         let Some((keys, position)) = self.run(store).await? else { return Err(self.unknown(store)) };
         if self.number <= position {
             return Ok((keys, false));
         }
-        if self.number > position + 1 {
+        if self.number > position + 1 && gaps == Gaps::Refused {
             let (database, next) = (store.database().clone(), position + 1);
             return Err(RecorderError::PortionMissing { database, next, got: self.number });
         }

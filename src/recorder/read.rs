@@ -5,6 +5,7 @@ use super::{
     Database, RecordedEvent, RecordedRun, RecorderError,
     axis_angle::AxisAngle,
     cell::{Keys, Row, Value},
+    change::STEPS_OF_ALL,
     store::{Access, Store},
 };
 use crate::{
@@ -90,11 +91,12 @@ pub(super) async fn steps(
     wanted: Wanted,
 ) -> Result<Vec<StepRecord>, RecorderError> {
     let mut store = Store::open(database, Access::Read).await?;
-    let statement =
-        "SELECT resets, (SELECT min(bodyID) FROM body WHERE simulationID = s.simulationID) FROM simulation s
-        WHERE simulationID = ?";
+    let statement = "SELECT resets, (SELECT min(bodyID) FROM body WHERE simulationID = s.simulationID),
+        on_change, every_n_steps FROM simulation s WHERE simulationID = ?";
     let row = store.row(statement, &[Value::Integer(wanted.simulation)]).await?;
     let epoch = row.as_ref().map_or(0, |row| row.count(0) as u32);
+    // Where only changes are logged, what a step has is as far back as the last in which all was.
+    let reach = row.as_ref().map_or(0, |row| row.count(2) * (STEPS_OF_ALL * row.count(3).max(1) - 1));
     // A world without bodies has nothing that refers to a part.
     let first_part = row.and_then(|row| row.integer(1)).unwrap_or(0);
     let keys = Keys { simulation: wanted.simulation, first_part };
@@ -105,7 +107,7 @@ pub(super) async fn steps(
         if step > u64::from(u32::MAX) {
             break;
         }
-        match step_of(&mut store, layout, keys, StepIndex(step)).await? {
+        match step_of(&mut store, layout, keys, StepIndex(step), reach).await? {
             Some(record) => records.push(StepRecord { epoch, ..record }),
             None if records.is_empty() => {}
             None => break,
@@ -120,14 +122,16 @@ async fn step_of(
     layout: &Layout,
     keys: Keys,
     step: StepIndex,
+    reach: u64,
 ) -> Result<Option<StepRecord>, RecorderError> {
     let statement = "SELECT wall_ns, late_ns, compute_ns FROM simulationRow WHERE simulationRowID = ?";
     let Some(row) = store.row(statement, &[Value::Integer(keys.row(step))]).await? else { return Ok(None) };
     let timing = StepTiming { wall_ns: row.count(0), late_ns: row.count(1), compute_ns: row.count(2) };
     let mut record = StepRecord { step, timing, ..StepRecord::new(layout) };
     record.values.fill(f64::NAN);
-    bodies(store, layout, keys, &mut record).await?;
-    joints(store, layout, keys, &mut record).await?;
+    let since = keys.row(StepIndex(step.0.saturating_sub(reach)));
+    bodies(store, layout, keys, since, &mut record).await?;
+    joints(store, layout, keys, since, &mut record).await?;
     readings(store, layout, keys, &mut record).await?;
     Ok(Some(record))
 }
@@ -137,10 +141,17 @@ fn real(row: &Row, column: usize) -> f64 {
     row.real(column).unwrap_or(f64::NAN)
 }
 
-async fn bodies(store: &mut Store, layout: &Layout, keys: Keys, record: &mut StepRecord) -> Result<(), RecorderError> {
+async fn bodies(
+    store: &mut Store,
+    layout: &Layout,
+    keys: Keys,
+    since: i64,
+    record: &mut StepRecord,
+) -> Result<(), RecorderError> {
     let statement = "SELECT bodyID, x, y, z, axis_x, axis_y, axis_z, angle, v_x, v_y, v_z, omega_x, omega_y, omega_z,
-        F_x, F_y, F_z, T_x, T_y, T_z FROM body_state WHERE simulationRowID = ?";
-    for row in store.rows(statement, &[Value::Integer(keys.row(record.step))]).await? {
+        F_x, F_y, F_z, T_x, T_y, T_z FROM body_state WHERE simulationRowID BETWEEN ? AND ? ORDER BY simulationRowID";
+    // The newest row of a body comes last, and stays.
+    for row in store.rows(statement, &[Value::Integer(since), Value::Integer(keys.row(record.step))]).await? {
         let Some(body) = place(&row, keys.first_part, layout.bodies()).map(BodyId::new) else { continue };
         let pose = layout.pose(body).start;
         for offset in 0..3 {
@@ -158,11 +169,18 @@ async fn bodies(store: &mut Store, layout: &Layout, keys: Keys, record: &mut Ste
     Ok(())
 }
 
-async fn joints(store: &mut Store, layout: &Layout, keys: Keys, record: &mut StepRecord) -> Result<(), RecorderError> {
+async fn joints(
+    store: &mut Store,
+    layout: &Layout,
+    keys: Keys,
+    since: i64,
+    record: &mut StepRecord,
+) -> Result<(), RecorderError> {
     let statement = "SELECT jointID, anchorx, anchory, anchorz, position_1, position_2, position_3, rate_1, rate_2,
-        rate_3, effort_1, effort_2, effort_3, F_x, F_y, F_z, T_x, T_y, T_z FROM jointPose WHERE simulationRowID = ?";
+        rate_3, effort_1, effort_2, effort_3, F_x, F_y, F_z, T_x, T_y, T_z FROM jointPose
+        WHERE simulationRowID BETWEEN ? AND ? ORDER BY simulationRowID";
     let first = keys.first_part + layout.bodies() as i64;
-    for row in store.rows(statement, &[Value::Integer(keys.row(record.step))]).await? {
+    for row in store.rows(statement, &[Value::Integer(since), Value::Integer(keys.row(record.step))]).await? {
         let Some(joint) = place(&row, first, layout.joints()).map(JointId::new) else { continue };
         for (offset, value) in record.values[layout.joint(joint)].iter_mut().enumerate() {
             *value = real(&row, 1 + offset);

@@ -2,7 +2,7 @@
 
 use tokio::runtime::Handle;
 
-use super::{Database, RecorderError, read};
+use super::{Completeness, Database, RecorderError, complete, read};
 use crate::{
     model::SourceFile,
     signal::{Layout, StepRecord, Timestep},
@@ -107,6 +107,14 @@ impl Reader {
     /// When the database cannot be read.
     pub async fn events(&self, simulation: i64, most: u64) -> Result<Vec<RecordedEvent>, RecorderError> {
         self.ask(move |runtime, database| runtime.block_on(read::events(database, simulation, most))).await
+    }
+
+    /// Whether runs are complete: the one of this number, or all.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn verify(&self, only: Option<i64>) -> Result<Vec<Completeness>, RecorderError> {
+        self.ask(move |runtime, database| runtime.block_on(complete::check(database, only))).await
     }
 
     /// Asks on a thread that may wait: the drivers' futures stay on the thread they began on.

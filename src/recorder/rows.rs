@@ -3,25 +3,34 @@
 use std::sync::Arc;
 
 use super::{
+    Settings,
     axis_angle::AxisAngle,
     cell::{self, Cell},
+    change::{Changes, STEPS_OF_ALL},
+    interval::Interval,
+    selection::Selection,
     table::{Batch, Table},
 };
-use crate::signal::{AppliedCommand, BodyId, DeviceId, Event, JointId, Layout, StepIndex, StepRecord, Timestep};
+use crate::signal::{AppliedCommand, BodyId, Event, Layout, StepIndex, StepRecord, Timestep};
 
-/// What rows need to know of a run besides its records.
+/// What is made of the records of a run.
 #[derive(Debug)]
 pub(super) struct Format {
     layout: Arc<Layout>,
     timestep: Timestep,
     every_n_steps: u64,
-    /// The field names of each sensor; empty for actuators, whose settings are in the commands.
-    sensor_fields: Vec<Vec<Arc<str>>>,
+    selection: Arc<Selection>,
+    /// The field names of each device; empty for actuators, whose settings are in the commands.
+    fields: Vec<Vec<Arc<str>>>,
+    /// Present where steps are thinned out.
+    interval: Option<Interval>,
+    /// Present where only changes are logged: of bodies, joints, devices.
+    changes: Option<[Changes; 3]>,
 }
 
 impl Format {
-    pub(super) fn new(layout: Arc<Layout>, timestep: Timestep, every_n_steps: u64) -> Self {
-        let sensor_fields = layout
+    pub(super) fn new(settings: &Settings, selection: Arc<Selection>, layout: Arc<Layout>, timestep: Timestep) -> Self {
+        let fields = layout
             .devices()
             .iter()
             .map(|device| match device.kind.is_actuator() {
@@ -29,57 +38,98 @@ impl Format {
                 false => device.fields.iter().map(|field| Arc::from(field.name.as_str())).collect(),
             })
             .collect();
-        Self { layout, timestep, every_n_steps: every_n_steps.max(1), sensor_fields }
+        let every_n_steps = settings.every_n_steps.max(1);
+        let counts = [layout.bodies(), layout.joints(), layout.devices().len()];
+        Self {
+            timestep,
+            every_n_steps,
+            fields,
+            interval: (every_n_steps > 1).then(|| Interval::new(&selection.bodies)),
+            changes: settings.on_change.then(|| counts.map(|count| Changes::new(count, settings.change_tolerance))),
+            selection,
+            layout,
+        }
     }
 
     /// Adds what the record says of its step, and tells whether that step is one to be logged. `chain` is the head of the
     /// chain after it.
-    pub(super) fn push_step(&self, batch: &mut Batch, record: &StepRecord, chain: u64) -> bool {
-        if !record.step.0.is_multiple_of(self.every_n_steps) {
+    pub(super) fn push_step(&mut self, batch: &mut Batch, record: &StepRecord, chain: u64) -> bool {
+        let step = record.step.0;
+        if let Some(interval) = &mut self.interval {
+            interval.add(&self.layout, &record.values);
+        }
+        if !step.is_multiple_of(self.every_n_steps) {
             return false;
         }
-        let layout = &self.layout;
-        let row = Cell::Step(record.step.0);
-        let bodies = batch.of(Table::BodyState);
-        for body in (0..layout.bodies()).map(BodyId::new) {
-            bodies.extend([row.clone(), cell::body(body)]);
-            push_body(bodies, layout, body, &record.values);
+        if let Some(interval) = &mut self.interval {
+            interval.push(batch, step);
         }
-        let joints = batch.of(Table::JointPose);
-        for joint in (0..layout.joints()).map(JointId::new) {
-            joints.extend([row.clone(), cell::joint(layout, joint)]);
-            joints.extend(record.values[layout.joint(joint)].iter().copied().map(Cell::Real));
+        if let Some(changes) =
+            self.changes.as_mut().filter(|_| (step / self.every_n_steps).is_multiple_of(STEPS_OF_ALL))
+        {
+            changes.iter_mut().for_each(Changes::forget);
         }
+        let bodies = self.push_bodies(batch.of(Table::BodyState), record);
+        let joints = self.push_joints(batch.of(Table::JointPose), record);
         let readings = self.push_readings(batch.of(Table::SensorReading), record);
         let timing = record.timing;
-        batch.push(
-            Table::SimulationRow,
-            [
-                row,
-                Cell::Run,
-                record.step.0.into(),
-                Cell::Real(self.timestep.seconds_at(record.step)),
-                timing.wall_ns.into(),
-                timing.late_ns.into(),
-                timing.compute_ns.into(),
-                chain.into(),
-                (layout.bodies() as u64).into(),
-                (layout.joints() as u64).into(),
-                readings.into(),
-            ],
-        );
+        let row = [
+            Cell::Step(step),
+            Cell::Run,
+            step.into(),
+            Cell::Real(self.timestep.seconds_at(record.step)),
+            timing.wall_ns.into(),
+            timing.late_ns.into(),
+            timing.compute_ns.into(),
+            chain.into(),
+            bodies.into(),
+            joints.into(),
+            readings.into(),
+        ];
+        batch.push(Table::SimulationRow, row);
         true
     }
 
-    /// Adds the readings that are fresh, and tells how many rows they are.
-    fn push_readings(&self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
-        let mut rows = 0;
-        for (index, fields) in self.sensor_fields.iter().enumerate().filter(|(index, _)| record.fresh[*index]) {
-            let device = DeviceId::new(index);
-            for (field, &value) in fields.iter().zip(&record.values[self.layout.device(device)]) {
-                let part = cell::device(&self.layout, device);
-                cells.extend([Cell::Step(record.step.0), part, Cell::Text(Arc::clone(field)), Cell::Real(value)]);
+    /// Each of these adds rows and tells how many.
+    fn push_bodies(&mut self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
+        let (layout, mut rows) = (&self.layout, 0);
+        for &body in &self.selection.bodies {
+            let all = layout.pose(body).start..layout.wrench(body).end;
+            let changes = self.changes.as_mut().map(|[bodies, ..]| bodies);
+            if changes.is_none_or(|changes| changes.differs(body.index(), &record.values[all])) {
+                cells.extend([Cell::Step(record.step.0), cell::body(body)]);
+                push_body(cells, layout, body, &record.values);
                 rows += 1;
+            }
+        }
+        rows
+    }
+
+    fn push_joints(&mut self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
+        let (layout, mut rows) = (&self.layout, 0);
+        for &joint in &self.selection.joints {
+            let values = &record.values[layout.joint(joint)];
+            let changes = self.changes.as_mut().map(|[_, joints, _]| joints);
+            if changes.is_none_or(|changes| changes.differs(joint.index(), values)) {
+                cells.extend([Cell::Step(record.step.0), cell::joint(layout, joint)]);
+                cells.extend(values.iter().copied().map(Cell::Real));
+                rows += 1;
+            }
+        }
+        rows
+    }
+
+    fn push_readings(&mut self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
+        let (layout, mut rows) = (&self.layout, 0);
+        for &device in self.selection.devices.iter().filter(|device| record.fresh[device.index()]) {
+            let (fields, values) = (&self.fields[device.index()], &record.values[layout.device(device)]);
+            let changes = self.changes.as_mut().map(|[.., devices]| devices);
+            if changes.is_none_or(|changes| changes.differs(device.index(), values)) {
+                for (field, &value) in fields.iter().zip(values) {
+                    let (step, part) = (Cell::Step(record.step.0), cell::device(layout, device));
+                    cells.extend([step, part, Cell::Text(Arc::clone(field)), Cell::Real(value)]);
+                }
+                rows += fields.len() as u64;
             }
         }
         rows

@@ -1,6 +1,8 @@
 //! Where the log goes and how much of it.
 
-use super::Database;
+use std::{path::PathBuf, time::Duration};
+
+use super::{Database, Patterns};
 
 /// What happens when the log comes to its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,21 +14,53 @@ pub enum WhenFull {
 }
 
 /// Settings of the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The database.
     pub database: Database,
     /// One step in so many gets rows of state; commands and events are always logged. At least 1.
     pub every_n_steps: u64,
+    /// The bodies whose state is logged; without a robot an object is called by its name alone.
+    pub bodies: Patterns,
+    /// The joints whose state is logged.
+    pub joints: Patterns,
+    /// The sensors whose readings are logged.
+    pub devices: Patterns,
+    /// Whether a row of a body, joint or sensor is written only where it differs from the one before.
+    pub on_change: bool,
+    /// By how much numbers must differ for that, in their own unit.
+    pub change_tolerance: f64,
     /// How much the database may grow in this run, in megabytes of 10^6 bytes.
     pub limit_mb: u64,
     /// What happens then.
     pub when_full: WhenFull,
+    /// Whether a run may begin while its database is away.
+    pub start_without_database: bool,
+    /// Where the spill file goes if there has to be one.
+    pub spill_folder: PathBuf,
+    /// How large it may become, in megabytes of 10^6 bytes.
+    pub spill_limit_mb: u64,
+    /// How long a database that commits nothing is waited for: at the end, and where there are no deadlines also before.
+    pub drain: Duration,
 }
 
 impl Settings {
     /// Everything of every step, into this database.
     pub fn new(database: Database) -> Self {
-        Self { database, every_n_steps: 1, limit_mb: 10_240, when_full: WhenFull::EndLog }
+        Self {
+            database,
+            every_n_steps: 1,
+            bodies: Patterns::everything(),
+            joints: Patterns::everything(),
+            devices: Patterns::everything(),
+            on_change: false,
+            change_tolerance: 0.0,
+            limit_mb: 10_240,
+            when_full: WhenFull::EndLog,
+            start_without_database: false,
+            spill_folder: ".".into(),
+            spill_limit_mb: 10_240,
+            drain: Duration::from_secs(30),
+        }
     }
 }

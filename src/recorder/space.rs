@@ -49,13 +49,19 @@ impl SpaceWatch {
         if growth >= self.limit {
             return Some(format!("the log has grown to its limit of {} MB", self.limit / 1_000_000));
         }
-        let free = free_space(self.files.first()?)?;
-        (free < RESERVE).then(|| format!("less than {} MB of disk space are left", RESERVE / 1_000_000))
+        scarce(self.files.first()?)
     }
 
     fn size(&self) -> u64 {
         self.files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|metadata| metadata.len()).sum()
     }
+}
+
+/// A sentence on there being too little room on the disk that holds `file`, or will, if it is so.
+pub(super) fn scarce(file: &Path) -> Option<String> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let free = free_space(folder)?;
+    (free < RESERVE).then(|| format!("less than {} MB of disk space are left", RESERVE / 1_000_000))
 }
 
 /// Bytes free to this user on the disk that holds `file`; `None` where the system does not tell.

@@ -54,8 +54,11 @@ impl RecorderStatus {
         }
     }
 
-    pub(super) fn committed(&self, rows: u64, bytes: u64) {
+    pub(super) fn committed(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    pub(super) fn grown(&self, bytes: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 }

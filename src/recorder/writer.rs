@@ -1,8 +1,11 @@
-//! The writer's thread: takes records from the queue and commits them in batches.
+//! The log's thread: takes records from the queue, has them made into portions about ten times a second, and sees that they go
+//! out.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc,
+        atomic::Ordering,
         mpsc::{Receiver, RecvTimeoutError},
     },
     time::{Duration, Instant},
@@ -10,213 +13,226 @@ use std::{
 
 use super::{
     LogSummary, RecorderError, RecorderStatus, RunDescription, RunOutcome, Settings, SimulationSummary, WhenFull,
-    calendar,
-    model::{self, Beginning, Written},
-    portion::{Content, Portion},
-    rows::{self, Format},
-    space::SpaceWatch,
-    store::{Access, Store},
-    table::Batch,
+    calendar, deliver,
+    outbox::Outbox,
+    portion::Portion,
+    scribe::Scribe,
+    space::{self, SpaceWatch},
 };
-use crate::signal::{Event, EventKind, StateChain, StepIndex, StepRecord};
+use crate::{
+    realtime::Mode,
+    signal::{Event, EventKind, StepRecord},
+};
 
-/// How long records are gathered for a batch, and so what a killed process loses at most besides the batch being committed.
-const BATCH_TIME: Duration = Duration::from_millis(100);
+/// How long records are gathered for a portion, and so what a killed process loses at most besides the portions under way.
+const GATHERING: Duration = Duration::from_millis(100);
 
-/// The most that is gathered for a batch, in numbers of the records.
-const BATCH_NUMBERS: usize = 1 << 20;
+/// The most that is gathered for a portion, in numbers of the records, and in records.
+const GATHERED_NUMBERS: usize = 1 << 20;
+const GATHERED_RECORDS: usize = 512;
+
+/// How long the thread looks away while a portion has to wait.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// The last step that fits into a simulationRowID.
 const LAST_STEP: u64 = u32::MAX as u64;
 
-/// An open log and the run it is writing.
+/// An open log.
 pub(super) struct Writer {
     settings: Settings,
-    run: RunDescription,
     status: Arc<RecorderStatus>,
-    store: Store,
+    scribe: Scribe,
+    outbox: Outbox,
     space: SpaceWatch,
-    format: Format,
-    process_key: String,
-    run_key: String,
-    position: u64,
-    batch: Batch,
-    steps_in_batch: u64,
-    chain: StateChain,
-    epoch: u32,
-    last_step: StepIndex,
-    simulations: Vec<SimulationSummary>,
+    queue: Queue,
     ended_early: Option<String>,
+    away_since: Option<Instant>,
+}
+
+/// The queue's second half: records taken out of the channel while a portion has to wait.
+pub(super) struct Queue {
+    records: Receiver<Arc<StepRecord>>,
+    backlog: VecDeque<Arc<StepRecord>>,
+    half: usize,
+    longest: usize,
+    portion: usize,
+}
+
+impl Queue {
+    /// `half` is how many records the channel holds, and as many the backlog; `numbers` how many numbers a record has.
+    pub(super) fn new(records: Receiver<Arc<StepRecord>>, half: usize, numbers: usize) -> Self {
+        let portion = (GATHERED_NUMBERS / numbers.max(1)).clamp(1, GATHERED_RECORDS);
+        Self { records, backlog: VecDeque::new(), half, longest: 0, portion }
+    }
+
+    /// The next record by a time, or without one whenever it comes; `None` if none comes.
+    fn next(&mut self, deadline: Option<Instant>) -> Option<Arc<StepRecord>> {
+        if let Some(record) = self.backlog.pop_front() {
+            return Some(record);
+        }
+        match deadline {
+            None => self.records.recv().ok(),
+            Some(deadline) => self.records.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok(),
+        }
+    }
+
+    /// Moves what has come over from the channel, as far as there is room, and else waits a moment.
+    fn wait(&mut self) {
+        if self.is_half_full() {
+            return std::thread::sleep(LOOK_AGAIN);
+        }
+        match self.records.recv_timeout(LOOK_AGAIN) {
+            Ok(record) => self.backlog.push_back(record),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_AGAIN),
+        }
+        self.longest = self.longest.max(self.backlog.len());
+    }
+
+    fn is_half_full(&self) -> bool {
+        self.backlog.len() >= self.half
+    }
 }
 
 impl Writer {
-    pub(super) async fn open(
+    /// Opens the database and enters the run.
+    pub(super) fn open(
         settings: Settings,
         run: RunDescription,
+        queue: Queue,
         status: Arc<RecorderStatus>,
     ) -> Result<Self, RecorderError> {
-        let store = Store::open(&settings.database, Access::Write).await?;
+        if let Some(why) = settings.database.file().and_then(space::scarce) {
+            return Err(RecorderError::NoRoom { database: settings.database, why });
+        }
+        if !cfg!(feature = "tls") && !settings.database.is_local() {
+            tracing::warn!(
+                "what goes to {} is not encrypted: this server was built without the feature tls",
+                settings.database
+            );
+        }
+        let (process_key, has_deadlines) = (calendar::run_key(), run.mode == Mode::RealTime);
+        let mut scribe = Scribe::new(settings.clone(), run, process_key.clone())?;
+        let first = scribe.portions();
+        let opened = deliver::open(&settings.database, &first[0], settings.start_without_database)?;
         let space = SpaceWatch::new(&settings.database, settings.limit_mb);
-        let format = Format::new(Arc::clone(&run.layout), run.timestep, settings.every_n_steps);
-        let mut writer = Self {
-            settings,
-            run,
-            status,
-            store,
-            space,
-            format,
-            process_key: calendar::run_key(),
-            run_key: String::new(),
-            position: 0,
-            batch: Batch::default(),
-            steps_in_batch: 0,
-            chain: StateChain::default(),
-            epoch: 0,
-            last_step: StepIndex(0),
-            simulations: Vec::new(),
-            ended_early: None,
-        };
-        writer.begin(0).await?;
+        let is_entered = opened.trouble.is_none();
+        let outbox = Outbox::start(settings.clone(), has_deadlines, &process_key, opened, Arc::clone(&status))?;
+        let mut writer = Self { settings, status, scribe, outbox, space, queue, ended_early: None, away_since: None };
+        if !is_entered {
+            writer.send(first);
+        }
         Ok(writer)
     }
 
     /// Writes until every sender is gone.
-    pub(super) async fn write_all(&mut self, records: &Receiver<Arc<StepRecord>>) -> Result<(), RecorderError> {
-        let most = (BATCH_NUMBERS / self.run.layout.len().max(1)).clamp(1, 512);
-        while let Ok(first) = records.recv() {
-            let deadline = Instant::now() + BATCH_TIME;
-            self.take(&first).await?;
-            for _ in 1..most {
-                match records.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                    Ok(record) => self.take(&record).await?,
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+    pub(super) fn write_all(&mut self) {
+        while let Some(first) = self.queue.next(None) {
+            let deadline = Instant::now() + GATHERING;
+            self.take(&first);
+            for _ in 1..self.queue.portion {
+                match self.queue.next(Some(deadline)) {
+                    Some(record) => self.take(&record),
+                    None => break,
                 }
             }
-            self.commit().await?;
+            self.send_gathered();
+            self.watch_space();
+            self.watch_database();
         }
-        Ok(())
     }
 
-    /// Closes the run and the database.
-    pub(super) async fn close(mut self, outcome: &RunOutcome) -> Result<LogSummary, RecorderError> {
-        for event in &outcome.events {
-            rows::push_event(&mut self.batch, event, None);
-        }
-        self.end(outcome).await?;
-        self.store.close().await?;
+    /// Ends the run, waits until all is delivered, and tells what was written.
+    pub(super) fn finish(mut self, outcome: &RunOutcome) -> Result<LogSummary, RecorderError> {
+        self.watch_database();
+        self.scribe.end(outcome, self.ended_early.is_some());
+        self.send_gathered();
+        let delivered = self.outbox.finish().inspect_err(|_| self.status.fail())?;
+        let summary = |run: super::scribe::RunSoFar| SimulationSummary {
+            simulation_id: delivered.runs.get(&run.key).copied().unwrap_or_default(),
+            steps_logged: run.steps_logged,
+            rows: run.rows,
+        };
         Ok(LogSummary {
             database: self.settings.database,
-            simulations: self.simulations,
+            simulations: self.scribe.runs().into_iter().map(summary).collect(),
             bytes: self.space.growth(),
+            longest_queue: self.queue.longest as u64,
             ended_early: self.ended_early,
         })
     }
 
-    async fn take(&mut self, record: &StepRecord) -> Result<(), RecorderError> {
+    fn take(&mut self, record: &StepRecord) {
         if self.ended_early.is_some() {
-            return Ok(());
-        }
-        if record.epoch != self.epoch {
-            self.begin_epoch(record.epoch).await?;
+            return;
         }
         if record.step.0 > LAST_STEP {
-            return self.end_log(format!("step {LAST_STEP} is the last that a run's rows can be numbered by")).await;
+            return self.end_log(&format!("step {LAST_STEP} is the last that a run's rows can be numbered by"));
         }
-        for command in &record.commands {
-            self.format.push_command(&mut self.batch, record.step, command);
-        }
-        for event in &record.events {
-            rows::push_event(&mut self.batch, event, Some(record.timing.wall_ns));
-        }
-        // While the clock stands still a record may come again with new events. Step 0 is the model itself, not a step.
-        if record.step > self.last_step {
-            self.last_step = record.step;
-            let chain = self.chain.advance(record);
-            self.steps_in_batch += u64::from(self.format.push_step(&mut self.batch, record, chain));
-        }
-        Ok(())
+        self.scribe.take(record);
     }
 
-    /// A reset ends the run's row, and another begins.
-    async fn begin_epoch(&mut self, epoch: u32) -> Result<(), RecorderError> {
-        let outcome = RunOutcome { status: "reset".into(), steps: self.last_step.0, ..RunOutcome::default() };
-        self.end(&outcome).await?;
-        self.begin(epoch).await
+    /// Sends out what has been gathered.
+    fn send_gathered(&mut self) {
+        let portions = self.scribe.portions();
+        self.send(portions);
     }
 
-    async fn begin(&mut self, epoch: u32) -> Result<(), RecorderError> {
-        (self.epoch, self.last_step, self.chain, self.position) = (epoch, StepIndex(0), StateChain::default(), 0);
-        self.run_key = format!("{}-{epoch}", self.process_key);
-        let beginning = Beginning {
-            run_key: self.run_key.clone(),
-            started: calendar::now(),
-            resets: epoch.into(),
-            every_n_steps: self.settings.every_n_steps,
-            on_change: false,
-            bodies_logged: self.run.layout.bodies() as u64,
-            joints_logged: self.run.layout.joints() as u64,
+    /// Returns when everything is on its way, or on the disk.
+    fn send(&mut self, portions: Vec<Portion>) {
+        for portion in portions {
+            self.space.sent(portion.bytes());
+            let mut waiting: Option<Portion> = Some(portion);
+            while let Some(portion) = waiting.take() {
+                waiting = self.outbox.offer(portion, self.queue.is_half_full());
+                if self.outbox.is_at_end() && !self.status.failed() {
+                    self.status.fail();
+                }
+                if waiting.is_some() {
+                    self.queue.wait();
+                }
+            }
+        }
+        self.status.grown(self.space.growth());
+    }
+
+    fn watch_space(&mut self) {
+        if let Some(reason) = self.space.exhausted().filter(|_| self.ended_early.is_none()) {
+            self.end_log(&reason);
+        }
+    }
+
+    /// Notes when the database goes away and when it is back.
+    fn watch_database(&mut self) {
+        let is_away = self.outbox.progress().is_away.load(Ordering::Acquire);
+        let (text, value) = match (is_away, self.away_since) {
+            (true, None) => {
+                self.away_since = Some(Instant::now());
+                let (trouble, path) = (self.outbox.progress().trouble(), self.outbox.spill_path().display());
+                (format!("{trouble}; steps wait in {path} until it is back"), None)
+            }
+            (false, Some(since)) => {
+                self.away_since = None;
+                let seconds = since.elapsed().as_secs_f64();
+                (format!("the database is back after {seconds:.1} s"), Some(seconds))
+            }
+            _ => return,
         };
-        let simulation_id = self.put(Content::Begin(model::begin(&self.run, &beginning))).await?;
-        self.simulations.push(SimulationSummary { simulation_id, steps_logged: 0, rows: 0 });
-        Ok(())
-    }
-
-    async fn end(&mut self, outcome: &RunOutcome) -> Result<(), RecorderError> {
-        self.flush().await?;
-        let SimulationSummary { rows, steps_logged: steps, .. } = *self.current();
-        let written = Written { rows, steps, gaps: 0, chain_head: self.chain.head() };
-        self.put(Content::End(model::end(outcome, written, &calendar::now()))).await.map(drop)
-    }
-
-    async fn commit(&mut self) -> Result<(), RecorderError> {
-        self.flush().await?;
-        match self.space.exhausted() {
-            Some(reason) if self.ended_early.is_none() => self.end_log(reason).await,
-            _ => Ok(()),
-        }
-    }
-
-    async fn flush(&mut self) -> Result<(), RecorderError> {
-        let (batch, steps) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.steps_in_batch));
-        let rows = batch.rows();
-        if rows == 0 {
-            return Ok(());
-        }
-        self.space.sent(batch.bytes());
-        self.put(Content::Rows(batch)).await?;
-        let current = self.current();
-        current.rows += rows;
-        current.steps_logged += steps;
-        self.status.committed(rows, self.space.growth());
-        Ok(())
-    }
-
-    /// Commits the run's next portion, and tells the run's number.
-    async fn put(&mut self, content: Content) -> Result<i64, RecorderError> {
-        self.position += 1;
-        let portion = Portion { run_key: self.run_key.clone(), number: self.position, content };
-        Ok(portion.commit(&mut self.store).await?.simulation)
+        self.note(EventKind::LogOutage, text, value);
     }
 
     /// Ends the log with an event; the records that still come are only drained.
-    async fn end_log(&mut self, reason: String) -> Result<(), RecorderError> {
-        let text = format!("{reason}; the log is complete up to step {}", self.last_step);
-        let event = Event {
-            step: self.last_step,
-            kind: EventKind::LogLimit,
-            subject: "log".into(),
-            text: text.clone(),
-            value: Some(self.space.growth() as f64),
-        };
-        rows::push_event(&mut self.batch, &event, None);
-        self.flush().await?;
+    fn end_log(&mut self, reason: &str) {
+        let text = format!("{reason}; the log is complete up to step {}", self.scribe.last_step());
+        self.note(EventKind::LogLimit, text.clone(), Some(self.space.growth() as f64));
+        self.send_gathered();
         tracing::warn!("the log ends here: {text}");
         self.ended_early = Some(text);
         self.status.fill(self.settings.when_full == WhenFull::EndRun);
-        Ok(())
     }
 
-    fn current(&mut self) -> &mut SimulationSummary {
-        self.simulations.last_mut().expect("a run is entered when the log is opened")
+    fn note(&mut self, kind: EventKind, text: String, value: Option<f64>) {
+        let step = self.scribe.last_step();
+        self.scribe.note(&Event { step, kind, subject: "log".into(), text, value });
     }
 }

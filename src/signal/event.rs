@@ -37,6 +37,8 @@ pub enum EventKind {
     LockstepTimeout,
     /// The log came to the size it is bounded by.
     LogLimit,
+    /// The log's database went away, or is back; then the value is for how long it was away, in seconds.
+    LogOutage,
 }
 
 impl EventKind {
@@ -59,6 +61,7 @@ impl EventKind {
             Self::Lockstep => "lockstep",
             Self::LockstepTimeout => "lockstepTimeout",
             Self::LogLimit => "logLimit",
+            Self::LogOutage => "logOutage",
         }
     }
 }

@@ -15,7 +15,7 @@ pub use text::default_properties;
 use crate::{
     physics::{self, EngineKind},
     realtime::{Mode, OnOverrun, OnTimeout, Scheduling},
-    recorder::{self, Database, WhenFull},
+    recorder::{self, Database, Patterns, WhenFull},
     server::{self, Limits},
     signal::Timestep,
 };
@@ -150,10 +150,8 @@ impl Checked {
     }
 
     fn lockstep(&mut self) -> Lockstep {
-        let members = self.text("lockstep.members");
-        let names = members.split([' ', ',', '\t']).filter(|name| !name.is_empty());
         Lockstep {
-            members: names.map(str::to_owned).collect(),
+            members: self.names("lockstep.members"),
             timeout: Duration::from_secs_f64(self.real("lockstep.timeout_s")),
             on_timeout: match self.text("lockstep.on_timeout").as_str() {
                 "pause" => OnTimeout::Pause,
@@ -192,8 +190,17 @@ impl Checked {
         recorder::Settings {
             database: Database::parse(&self.text("log.database")).expect(ACCEPTED),
             every_n_steps: self.count("log.every_n_steps"),
+            bodies: Patterns::new(self.names("log.bodies")),
+            joints: Patterns::new(self.names("log.joints")),
+            devices: Patterns::new(self.names("log.devices")),
+            on_change: self.boolean("log.on_change"),
+            change_tolerance: self.real("log.change_tolerance"),
             limit_mb: self.count("log.limit_mb"),
             when_full: if self.text("log.when_full") == "end_run" { WhenFull::EndRun } else { WhenFull::EndLog },
+            start_without_database: self.boolean("log.start_without_database"),
+            spill_folder: self.text("log.spill_folder").into(),
+            spill_limit_mb: self.count("log.spill_limit_mb"),
+            drain: Duration::from_secs_f64(self.real("log.drain_s")),
         }
     }
 
@@ -241,6 +248,11 @@ impl Checked {
             Value::Real(value) => *value,
             other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
         }
+    }
+
+    fn names(&mut self, path: &str) -> Vec<String> {
+        let text = self.text(path);
+        text.split([' ', ',', '\t']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
     fn text(&mut self, path: &str) -> String {

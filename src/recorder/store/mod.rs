@@ -9,7 +9,7 @@ mod mysql;
 mod postgres;
 mod sqlite;
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 use super::{
     Database, RecorderError,
@@ -65,15 +65,18 @@ impl From<sqlx::Error> for Trouble {
     }
 }
 
+/// A call under way, whichever driver's: boxed, since three drivers' futures in every caller would be much to compile.
+type Call<'a, T> = Pin<Box<dyn Future<Output = Result<T, sqlx::Error>> + 'a>>;
+
 /// The same call on whichever link it is, within the time of a statement.
 macro_rules! on_link {
     ($store:expr, $link:ident => $call:expr) => {{
-        let answer = match &mut $store.link {
-            Link::Sqlite($link) => within(STATEMENT_TIMEOUT, $call).await,
-            Link::Postgres($link) => within(STATEMENT_TIMEOUT, $call).await,
-            Link::MySql($link) => within(STATEMENT_TIMEOUT, $call).await,
+        let call: Call<'_, _> = match &mut $store.link {
+            Link::Sqlite($link) => Box::pin($call),
+            Link::Postgres($link) => Box::pin($call),
+            Link::MySql($link) => Box::pin($call),
         };
-        answer.map_err(|trouble| trouble.of(&$store.database))
+        within(STATEMENT_TIMEOUT, call).await.map_err(|trouble| trouble.of(&$store.database))
     }};
 }
 
@@ -87,13 +90,13 @@ impl Store {
                     return Err(RecorderError::FolderMissing { database: database.clone() });
                 }
                 // It may have to wait for a lock.
-                within(STATEMENT_TIMEOUT, sqlite::Link::open(path, access)).await.map(Link::Sqlite)
+                within(STATEMENT_TIMEOUT, Box::pin(sqlite::Link::open(path, access))).await.map(Link::Sqlite)
             }
             Database::Postgres(address) => {
-                within(CONNECT_TIMEOUT, postgres::Link::open(address.url(), access)).await.map(Link::Postgres)
+                within(CONNECT_TIMEOUT, Box::pin(postgres::Link::open(address.url(), access))).await.map(Link::Postgres)
             }
             Database::MySql(address) => {
-                within(CONNECT_TIMEOUT, mysql::Link::open(address.url(), access)).await.map(Link::MySql)
+                within(CONNECT_TIMEOUT, Box::pin(mysql::Link::open(address.url(), access))).await.map(Link::MySql)
             }
         };
         let link = link.map_err(|trouble| trouble.of(database))?;
@@ -106,11 +109,12 @@ impl Store {
 
     async fn migrate(&mut self) -> Result<(), RecorderError> {
         use sqlx::migrate::MigrateError;
-        let migrated = match &mut self.link {
-            Link::Sqlite(link) => tokio::time::timeout(STATEMENT_TIMEOUT, link.migrate()).await,
-            Link::Postgres(link) => tokio::time::timeout(STATEMENT_TIMEOUT, link.migrate()).await,
-            Link::MySql(link) => tokio::time::timeout(STATEMENT_TIMEOUT, link.migrate()).await,
+        let call: Pin<Box<dyn Future<Output = Result<(), MigrateError>> + '_>> = match &mut self.link {
+            Link::Sqlite(link) => Box::pin(link.migrate()),
+            Link::Postgres(link) => Box::pin(link.migrate()),
+            Link::MySql(link) => Box::pin(link.migrate()),
         };
+        let migrated = tokio::time::timeout(STATEMENT_TIMEOUT, call).await;
         let database = || self.database.clone();
         match migrated {
             Ok(Ok(())) => Ok(()),
@@ -175,15 +179,15 @@ impl Store {
     /// Closes the link; an SQLite file then holds everything itself.
     pub(super) async fn close(self) -> Result<(), RecorderError> {
         let closed = match self.link {
-            Link::Sqlite(link) => within(STATEMENT_TIMEOUT, link.close()).await,
-            Link::Postgres(link) => within(CONNECT_TIMEOUT, link.close()).await,
-            Link::MySql(link) => within(CONNECT_TIMEOUT, link.close()).await,
+            Link::Sqlite(link) => within(STATEMENT_TIMEOUT, Box::pin(link.close())).await,
+            Link::Postgres(link) => within(CONNECT_TIMEOUT, Box::pin(link.close())).await,
+            Link::MySql(link) => within(CONNECT_TIMEOUT, Box::pin(link.close())).await,
         };
         closed.map_err(|trouble| trouble.of(&self.database))
     }
 }
 
-async fn within<T>(limit: Duration, call: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Trouble> {
+async fn within<T>(limit: Duration, call: Call<'_, T>) -> Result<T, Trouble> {
     match tokio::time::timeout(limit, call).await {
         Ok(answer) => Ok(answer?),
         Err(_) => Err(Trouble::Silent(limit)),

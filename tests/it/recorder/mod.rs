@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
 mod backends;
+mod killed;
+mod outage;
 mod place;
+mod selection;
 
 use std::{path::Path, sync::Arc};
 
@@ -325,7 +328,8 @@ fn a_log_ends_at_its_limit_with_an_event_and_is_complete_up_to_there() {
 fn a_failed_writer_asks_the_run_to_end_and_lets_nobody_wait() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db");
-    let recorder = Recorder::start(settings(&file), run()).unwrap();
+    let settings = Settings { spill_folder: folder.path().to_owned(), ..settings(&file) };
+    let recorder = Recorder::start(settings, run()).unwrap();
     execute(&file, "DROP TABLE body_state");
     let (sender, status) = (recorder.sender(), recorder.status());
     // Twice what the queue holds.
@@ -334,7 +338,8 @@ fn a_failed_writer_asks_the_run_to_end_and_lets_nobody_wait() {
     }
     drop(sender);
     let error = recorder.finish(finished(20_000)).unwrap_err();
-    assert!(matches!(error, RecorderError::Database { .. }), "{error}");
+    let RecorderError::Undelivered { source: Some(cause), .. } = error else { panic!("{error}") };
+    assert!(matches!(*cause, RecorderError::Database { .. }), "{cause}");
     assert!(status.failed() && status.stop_flag().load(std::sync::atomic::Ordering::Acquire));
     check_number(&file, "SELECT count(*) FROM simulationRow", 0);
     assert_eq!(rows::<(String,)>(&file, "SELECT status FROM simulation"), [("running".to_owned(),)]);

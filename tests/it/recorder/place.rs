@@ -93,6 +93,10 @@ impl Place {
             other => panic!("{}: {sql}: {other:?}", self.name()),
         }
     }
+
+    pub(super) fn execute(&self, sql: &str) {
+        wait(execute(&self.url, sql.to_owned())).unwrap_or_else(|error| panic!("{}: {sql}: {error}", self.name()));
+    }
 }
 
 impl Drop for Place {

@@ -1,0 +1,88 @@
+//! The process is killed at any moment: what was committed stays, whole, and what is missing is named.
+
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use simpartner::recorder::Reader;
+
+use super::place::{Place, wait};
+
+fn simpartner(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simpartner"));
+    command.args(arguments).env_remove("SIMPARTNER_LONG_TESTS").env_remove("RUST_LOG").stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The last step that somebody who looks from outside can see.
+fn last_step(place: &Place) -> u64 {
+    // As long as there is no run there is no step either.
+    let runs = wait(Reader::new(&place.database).runs()).unwrap_or_default();
+    runs.first().and_then(|run| run.steps).map_or(0, |(_, last)| last)
+}
+
+/// Runs a simulation into the place, kills it after a while of so many milliseconds at most, and looks at what is there.
+fn kill(place: &Place, most: u64) {
+    let arguments = ["run", "--mode", "fast", "--duration", "100000", "--no-viewer", "--database", &place.url];
+    let mut run = simpartner(&arguments).spawn().unwrap();
+    while last_step(place) == 0 {
+        assert!(run.try_wait().unwrap().is_none(), "{}: it ended by itself", place.name());
+        thread::yield_now();
+    }
+    thread::sleep(Duration::from_micros(RandomState::new().build_hasher().finish() % (most * 1000)));
+    let committed = last_step(place);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let found = wait(Reader::new(&place.database).verify(None)).unwrap().pop().unwrap();
+    assert!(found.steps >= committed, "{}: of {committed} committed steps {} are there", place.name(), found.steps);
+    let closed = "the run was not closed (its status is running): it runs still, or was killed".to_owned();
+    assert_eq!(found.findings, [closed], "{}", place.name());
+}
+
+/// A few times on each database; `SIMPARTNER_LONG_TESTS=1` two hundred times on a file and forty on each server.
+#[test]
+fn a_killed_run_keeps_every_step_that_was_committed() {
+    let is_long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
+    let mut killed = Vec::new();
+    for (scheme, often) in [("sqlite", 200), ("postgres", 40), ("mysql", 40)] {
+        let often = if is_long { often } else { 2 };
+        for _ in 0..often {
+            let place = if scheme == "sqlite" { Some(Place::file()) } else { Place::on(scheme) };
+            let Some(place) = place else { break };
+            kill(&place, 300);
+            killed.push(scheme);
+        }
+    }
+    let count = |scheme| killed.iter().filter(|&&other| other == scheme).count();
+    println!("killed: file {}, PostgreSQL {}, MariaDB {}", count("sqlite"), count("postgres"), count("mysql"));
+}
+
+#[test]
+fn a_database_with_a_killed_run_takes_the_next_and_the_verb_tells_them_apart() {
+    let place = Place::file();
+    kill(&place, 50);
+    let arguments = ["run", "--mode", "fast", "--duration", "0.1", "--database", &place.url];
+    let next = simpartner(&arguments).output().unwrap();
+    assert!(next.status.success(), "{next:?}");
+    let verified = simpartner(&["db", "verify", "--database", &place.url]).output().unwrap();
+    let text = String::from_utf8(verified.stdout).unwrap();
+    assert_eq!(verified.status.code(), Some(4), "{text}");
+    assert!(text.starts_with("run 1      incomplete"), "{text}");
+    assert!(text.contains("\nrun 2      complete    100 steps, "), "{text}");
+    let verified = simpartner(&["db", "verify", "--database", &place.url, "2"]).output().unwrap();
+    assert_eq!(verified.status.code(), Some(0));
+    // Something is taken out, and it is said what.
+    place.execute("DELETE FROM body_state WHERE simulationRowID = 2 * 4294967296 + 50 AND bodyID = (SELECT max(bodyID) FROM body)");
+    place.execute("DELETE FROM simulationRow WHERE simulationID = 2 AND step BETWEEN 71 AND 80");
+    let verified = simpartner(&["db", "verify", "--database", &place.url, "2"]).output().unwrap();
+    let text = String::from_utf8(verified.stdout).unwrap();
+    assert_eq!(verified.status.code(), Some(4), "{text}");
+    assert!(text.contains("step 50 has ") && text.contains("steps 71 to 80 are missing"), "{text}");
+    assert!(text.contains(" rows are there, ") && text.contains("step 71 is not logged, but has "), "{text}");
+    let unknown = simpartner(&["db", "verify", "--database", &place.url, "3"]).output().unwrap();
+    assert_eq!(unknown.status.code(), Some(3));
+}

@@ -1,0 +1,304 @@
+//! The database goes away, and comes back or does not: nothing is lost, and nobody waits who must not.
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use simpartner::recorder::{Completeness, Reader, RecorderStatus, import};
+
+use super::{
+    place::{Place, wait},
+    *,
+};
+
+/// A way to a server that can be cut, closed and stopped.
+struct Proxy {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+struct State {
+    target: String,
+    refuses: AtomicBool,
+    stalls: AtomicBool,
+    connections: Mutex<Vec<TcpStream>>,
+}
+
+impl Proxy {
+    fn to(target: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let state = Arc::new(State {
+            target: target.to_owned(),
+            refuses: AtomicBool::new(false),
+            stalls: AtomicBool::new(false),
+            connections: Mutex::default(),
+        });
+        let (address, shared) = (listener.local_addr().unwrap(), Arc::clone(&state));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if !shared.refuses.load(Ordering::Acquire) {
+                    let server = TcpStream::connect(&shared.target).unwrap();
+                    shared.carry(&client, &server);
+                    shared.carry(&server, &client);
+                }
+            }
+        });
+        Self { address, state }
+    }
+
+    /// Ends all connections and accepts no more.
+    fn cut(&self) {
+        self.state.refuses.store(true, Ordering::Release);
+        for connection in self.state.connections.lock().unwrap().drain(..) {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn mend(&self) {
+        self.state.refuses.store(false, Ordering::Release);
+    }
+
+    /// What comes is kept back, as by a server that is stopped.
+    fn stall(&self, stalls: bool) {
+        self.state.stalls.store(stalls, Ordering::Release);
+    }
+}
+
+impl State {
+    fn carry(self: &Arc<Self>, from: &TcpStream, to: &TcpStream) {
+        let (mut from, mut to, state) = (from.try_clone().unwrap(), to.try_clone().unwrap(), Arc::clone(self));
+        self.connections.lock().unwrap().push(from.try_clone().unwrap());
+        thread::spawn(move || {
+            let mut bytes = [0; 1 << 16];
+            while let Ok(count @ 1..) = from.read(&mut bytes) {
+                while state.stalls.load(Ordering::Acquire) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                if to.write_all(&bytes[..count]).is_err() {
+                    break;
+                }
+            }
+            let _ = to.shutdown(Shutdown::Both);
+        });
+    }
+}
+
+/// A log through a proxy.
+struct Line {
+    place: Place,
+    proxy: Proxy,
+    settings: Settings,
+    folder: tempfile::TempDir,
+}
+
+impl Line {
+    fn to_all() -> impl Iterator<Item = Self> {
+        ["postgres", "mysql"].into_iter().filter_map(|scheme| {
+            let place = Place::on(scheme)?;
+            let (before, rest) = place.url.split_once('@').unwrap();
+            let (host, name) = rest.split_once('/').unwrap();
+            let proxy = Proxy::to(host);
+            let database = Database::parse(&format!("{before}@{}/{name}", proxy.address)).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let settings = Settings { spill_folder: folder.path().to_owned(), ..Settings::new(database) };
+            Some(Self { place, proxy, settings, folder })
+        })
+    }
+
+    fn start(&self, mode: Mode) -> Recorder {
+        Recorder::start(self.settings.clone(), RunDescription { mode, ..run() }).unwrap()
+    }
+
+    fn spilled(&self) -> Vec<std::path::PathBuf> {
+        std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// All runs there are, complete or not.
+    fn verify(&self) -> Vec<Completeness> {
+        wait(Reader::new(&self.place.database).verify(None)).unwrap()
+    }
+
+    #[track_caller]
+    fn check_complete(&self, steps: u64) {
+        let found = self.verify();
+        assert_eq!(found.len(), 1, "{}", self.place.name());
+        assert_eq!((found[0].steps, &found[0].findings), (steps, &Vec::new()), "{}", self.place.name());
+    }
+}
+
+fn send(sender: &std::sync::mpsc::SyncSender<Arc<StepRecord>>, range: std::ops::RangeInclusive<u64>) {
+    for record in steps(range) {
+        sender.send(Arc::new(record)).unwrap();
+    }
+}
+
+/// Until the writer has committed some rows.
+fn wait_for_rows(status: &RecorderStatus) {
+    while status.rows() == 0 {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_database_that_goes_away_and_comes_back_misses_nothing() {
+    for line in Line::to_all() {
+        let recorder = line.start(Mode::RealTime);
+        let (sender, status) = (recorder.sender(), recorder.status());
+        send(&sender, 1..=500);
+        wait_for_rows(&status);
+        line.proxy.cut();
+        send(&sender, 501..=3000);
+        while line.spilled().is_empty() {
+            thread::yield_now();
+        }
+        line.proxy.mend();
+        send(&sender, 3001..=4000);
+        drop(sender);
+        let summary = recorder.finish(finished(4000)).unwrap();
+        assert_eq!(summary.simulations[0].steps_logged, 4000, "{}", line.place.name());
+        line.check_complete(4000);
+        assert_eq!(line.spilled(), Vec::<std::path::PathBuf>::new(), "an empty spill file is gone");
+        assert!(line.place.number("SELECT count(*) FROM event WHERE kind = 'logOutage'") >= 1, "{}", line.place.name());
+        assert!(!status.failed());
+    }
+}
+
+#[test]
+fn a_database_that_answers_nothing_for_a_while_makes_nobody_wait() {
+    for line in Line::to_all() {
+        let recorder = line.start(Mode::RealTime);
+        let (sender, status) = (recorder.sender(), recorder.status());
+        send(&sender, 1..=500);
+        wait_for_rows(&status);
+        line.proxy.stall(true);
+        // More than the queue's half and what is under way: who sends it all has not waited for the database.
+        send(&sender, 501..=14_000);
+        while line.spilled().is_empty() {
+            thread::yield_now();
+        }
+        line.proxy.stall(false);
+        drop(sender);
+        recorder.finish(finished(14_000)).unwrap();
+        line.check_complete(14_000);
+    }
+}
+
+#[test]
+fn without_deadlines_the_physics_waits_and_nothing_is_spilled() {
+    for line in Line::to_all() {
+        let recorder = line.start(Mode::Fast);
+        let (sender, status) = (recorder.sender(), recorder.status());
+        send(&sender, 1..=500);
+        wait_for_rows(&status);
+        line.proxy.cut();
+        let sent = thread::spawn(move || send(&sender, 501..=14_000));
+        // More than all queues hold: it cannot come to its end before the database is back.
+        thread::sleep(Duration::from_millis(300));
+        assert!(!sent.is_finished() && line.spilled().is_empty(), "{}", line.place.name());
+        line.proxy.mend();
+        sent.join().unwrap();
+        recorder.finish(finished(14_000)).unwrap();
+        line.check_complete(14_000);
+    }
+}
+
+#[test]
+fn what_has_not_come_in_at_the_end_waits_in_a_file_and_is_brought_home_once() {
+    for mut line in Line::to_all() {
+        line.settings.drain = Duration::from_millis(200);
+        let recorder = line.start(Mode::RealTime);
+        let (sender, status) = (recorder.sender(), recorder.status());
+        send(&sender, 1..=500);
+        wait_for_rows(&status);
+        line.proxy.cut();
+        send(&sender, 501..=2000);
+        drop(sender);
+        let error = recorder.finish(finished(2000)).unwrap_err();
+        let RecorderError::Undelivered { path, .. } = &error else { panic!("{error}") };
+        let command =
+            format!("simpartner db import {} --database {}", path.display(), line.settings.database.shown_url());
+        assert!(error.to_string().ends_with(&command), "{error}");
+        assert!(!line.verify()[0].findings.is_empty());
+        let imported = import(path, &line.place.database).unwrap();
+        assert_eq!((imported.torn_bytes, imported.runs.len()), (0, 1));
+        line.check_complete(2000);
+        // Again, with the end torn off: all of it is there already.
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::write(path, &bytes[..bytes.len() - 5]).unwrap();
+        let again = import(path, &line.place.database).unwrap();
+        assert!(again.torn_bytes > 0 && again.portions == imported.portions - 1);
+        line.check_complete(2000);
+    }
+}
+
+#[test]
+fn a_run_may_begin_without_its_database_where_that_is_asked_for() {
+    for mut line in Line::to_all() {
+        line.proxy.cut();
+        let error = Recorder::start(line.settings.clone(), run()).expect_err("nobody is there");
+        assert!(error.to_string().contains("log.start_without_database = true"), "{error}");
+        line.settings.start_without_database = true;
+        line.settings.drain = Duration::from_millis(100);
+        let recorder = line.start(Mode::RealTime);
+        let sender = recorder.sender();
+        send(&sender, 1..=300);
+        drop(sender);
+        let error = recorder.finish(finished(300)).unwrap_err();
+        let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
+        let schema = if line.place.name() == "mysql" { line.place.url.rsplit('/').next().unwrap() } else { "public" };
+        let tables = format!("SELECT 1 FROM information_schema.tables WHERE table_schema = '{schema}'");
+        assert_eq!(line.place.rows(&tables).len(), 0, "{}", line.place.name());
+        import(&path, &line.place.database).unwrap();
+        line.check_complete(300);
+    }
+}
+
+#[test]
+fn where_neither_database_nor_spill_file_takes_them_the_steps_are_named() {
+    for mut line in Line::to_all() {
+        line.settings.drain = Duration::from_millis(100);
+        line.settings.spill_folder = line.folder.path().join("not there");
+        let recorder = line.start(Mode::RealTime);
+        let (sender, status) = (recorder.sender(), recorder.status());
+        send(&sender, 1..=500);
+        wait_for_rows(&status);
+        line.proxy.cut();
+        // The run is to end, and who still sends does not wait for ever.
+        send(&sender, 501..=14_000);
+        assert!(status.failed() && status.stop_flag().load(Ordering::Acquire));
+        drop(sender);
+        let error = recorder.finish(finished(14_000)).unwrap_err();
+        let RecorderError::Lost { first, last: 14_000, .. } = error else { panic!("{error}") };
+        let there = line.place.number("SELECT max(step) FROM simulationRow") as u64;
+        assert_eq!(first, there + 1, "{}", line.place.name());
+        assert_eq!(line.place.number("SELECT count(*) FROM body_state"), there as i64 * BODIES);
+    }
+}
+
+#[test]
+fn a_table_that_is_gone_ends_the_run_and_what_is_left_waits_until_it_is_back() {
+    for place in Place::all() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings { spill_folder: folder.path().to_owned(), ..Settings::new(place.database.clone()) };
+        let recorder = Recorder::start(settings, run()).unwrap();
+        place.execute("ALTER TABLE jointPose RENAME TO elsewhere");
+        let (sender, status) = (recorder.sender(), recorder.status());
+        send(&sender, 1..=3_000);
+        drop(sender);
+        let error = recorder.finish(finished(3_000)).unwrap_err();
+        let RecorderError::Undelivered { path, source, .. } = error else { panic!("{error}") };
+        assert!(matches!(source.as_deref(), Some(RecorderError::Database { .. })), "{source:?}");
+        assert!(status.failed() && status.stop_flag().load(Ordering::Acquire));
+        place.execute("ALTER TABLE elsewhere RENAME TO jointPose");
+        import(&path, &place.database).unwrap();
+        let found = wait(Reader::new(&place.database).verify(None)).unwrap();
+        assert_eq!((found[0].steps, &found[0].findings), (3_000, &Vec::new()), "{}", place.name());
+    }
+}
