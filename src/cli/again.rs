@@ -161,7 +161,7 @@ impl Again {
             let action = action.ok_or_else(|| unreadable("the device does not understand it"))?;
             let client = ClientId(number(2) as u64);
             found.push((step, Command { device, at: None, client, sequence: 0, text: text.to_owned(), action }));
-            Ok(())
+            Ok::<_, CliError>(())
         })?;
         Ok(found)
     }

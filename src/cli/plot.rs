@@ -46,11 +46,7 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
     };
     let steps = steps(&run, arguments.from, arguments.to)?;
     let document = curves(&mut inquiry, &run, &arguments.fields, steps, &mut Bar::new())?;
-    let bytes = if is_picture {
-        picture(&document)?
-    } else {
-        document.svg().into_bytes()
-    };
+    let bytes = if is_picture { picture(&document)? } else { document.svg().into_bytes() };
     std::fs::write(&output, bytes)
         .map_err(|error| CliError::Usage(format!("--output: cannot write '{}': {error}", output.display())))?;
     println!("{}", output.display());

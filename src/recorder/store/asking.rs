@@ -29,13 +29,15 @@ impl Asking {
                 return Err(RecorderError::NoDatabase { database: database.clone() });
             }
             Database::Sqlite(path) => {
-                within(CONNECT_TIMEOUT, sqlite::asking::Asking::open(path)).await.map(Link::Sqlite)
+                within(CONNECT_TIMEOUT, Box::pin(sqlite::asking::Asking::open(path))).await.map(Link::Sqlite)
             }
             Database::Postgres(address) => {
-                within(CONNECT_TIMEOUT, postgres::asking::Asking::open(address.url())).await.map(Link::Postgres)
+                within(CONNECT_TIMEOUT, Box::pin(postgres::asking::Asking::open(address.url())))
+                    .await
+                    .map(Link::Postgres)
             }
             Database::MySql(address) => {
-                within(CONNECT_TIMEOUT, mysql::asking::Asking::open(address.url())).await.map(Link::MySql)
+                within(CONNECT_TIMEOUT, Box::pin(mysql::asking::Asking::open(address.url()))).await.map(Link::MySql)
             }
         };
         let link = link.map_err(|trouble| trouble.of(database))?;
