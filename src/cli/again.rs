@@ -13,7 +13,7 @@ use crate::{
     protocol,
     recorder::{
         Database, Inquiry, RecordedRun, RecorderError,
-        inquiry::{Deviation, Part, Selection, Table, Value},
+        inquiry::{Deviation, Part, Selection, Table},
     },
     signal::{ClientId, Command, DeviceId, StateChain, StepIndex, StepRecord},
     sim::Simulation,
@@ -101,7 +101,7 @@ impl Again {
         let kept = stretch("snapshot", &self.run, step as u64, step as u64);
         let (simulation, chain) = (&mut self.simulation, &mut self.chain);
         self.inquiry.rows(&kept, &["chain_head", "state"], |row| {
-            let (Some(head), Value::Bytes(state)) = (row[0].integer(), &row[1]) else { return Ok(()) };
+            let (Some(head), state) = (row[0].integer(), row[1].bytes()) else { return Ok(()) };
             let restored = simulation.restore(state);
             restored.map_err(|error| CliError::Setting(format!("step {step} of run {number}: {error}")))?;
             *chain = StateChain::from_head(head as u64);

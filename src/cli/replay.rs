@@ -1,7 +1,5 @@
 //! `simpartner replay`: a logged run made again, step by step, and held against its log.
 
-use std::time::Instant;
-
 use clap::Args;
 
 use super::{
@@ -34,14 +32,12 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError
         let run = again.run.simulation_id;
         return Err(CliError::Usage(format!("--until {until}: run {run} has the steps {first} to {last}")));
     }
-    let started = Instant::now();
     let mut bar = Bar::new();
     let otherwise = again.make(until, &mut bar)?;
     drop(bar);
     let made = again.simulation.step_index().0 - first.0;
-    let speed = again.run.timestep.seconds() * made as f64 / started.elapsed().as_secs_f64();
     let mut text = format!(
-        "run               {}, {}\nengine            {}\nsteps made        {made}, {speed:.1} times as fast as real time\n",
+        "run               {}, {}\nengine            {}\nsteps made        {made}\n",
         again.run.simulation_id,
         again.run.world,
         again.simulation.engine_identity(),

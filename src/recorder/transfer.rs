@@ -290,6 +290,7 @@ fn plain(value: &Value) -> Cell {
         Value::Integer(integer) => Cell::Integer(*integer),
         Value::Real(real) => Cell::Real(*real),
         Value::Text(text) => text.as_str().into(),
-        Value::Null | Value::Bytes(_) => Cell::Null,
+        Value::Bytes(bytes) => Cell::Bytes(bytes.as_slice().into()),
+        Value::Null => Cell::Null,
     }
 }

@@ -56,6 +56,15 @@ impl Value {
         }
     }
 
+    /// The bytes of bytes or of a text, which some databases do not tell apart; none of anything else.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Text(text) => text.as_bytes(),
+            Self::Null | Self::Integer(_) | Self::Real(_) => &[],
+        }
+    }
+
     /// The text; nothing of anything else.
     pub fn text(&self) -> &str {
         match self {

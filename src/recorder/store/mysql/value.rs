@@ -29,10 +29,11 @@ pub(super) fn row(row: &MySqlRow) -> Result<Row, sqlx::Error> {
             "BOOLEAN" => row.try_get_unchecked(column).map(Cell::Integer),
             name if name.contains("INT") => row.try_get_unchecked(column).map(Cell::Integer),
             "DOUBLE" => row.try_get(column).map(Cell::Real),
-            name if name.contains("BLOB") => {
-                row.try_get_unchecked::<Vec<u8>, _>(column).map(|bytes| Cell::Bytes(Arc::from(bytes)))
-            }
-            _ => row.try_get_unchecked::<String, _>(column).map(|text| Cell::Text(Arc::from(text))),
+            // A text that is compared by its bytes is told as bytes.
+            _ => row.try_get_unchecked::<Vec<u8>, _>(column).map(|bytes| match String::from_utf8(bytes) {
+                Ok(text) => Cell::Text(Arc::from(text)),
+                Err(error) => Cell::Bytes(Arc::from(error.into_bytes())),
+            }),
         }
     };
     row.columns().iter().map(|column| cell(column.ordinal())).collect::<Result<_, _>>().map(Row)

@@ -108,9 +108,17 @@ fn column(column: &sqlx::postgres::PgColumn) -> Column {
         "BOOL" | "INT2" | "INT4" | "INT8" => Some(Kind::Integer),
         "FLOAT4" | "FLOAT8" | "NUMERIC" => Some(Kind::Real),
         "TEXT" | "VARCHAR" | "CHAR" | "NAME" => Some(Kind::Text),
+        "BYTEA" => Some(Kind::Bytes),
         _ => None,
     };
     Column { name: column.name().to_owned(), kind }
+}
+
+/// Bytes as PostgreSQL tells them: two digits each behind a backslash and an x.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("\\x")?.as_bytes();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.chunks(2).map(byte).collect()
 }
 
 /// A value in the form that a cursor gives it, which is text for every type there is.
@@ -127,6 +135,7 @@ fn value(row: &PgRow, index: usize) -> Result<Value, sqlx::Error> {
         "INT2" | "INT4" | "INT8" => integer(),
         "FLOAT4" | "FLOAT8" => real(),
         "NUMERIC" => integer().or_else(real),
+        "BYTEA" => bytes(text).map(Value::Bytes),
         _ => None,
     };
     Ok(value.unwrap_or_else(|| Value::Text(text.to_owned())))
