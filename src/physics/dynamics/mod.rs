@@ -20,7 +20,8 @@
 //! rounding. An impact is an event within a step and of first order in time. **Law of contact.** Signorini and Coulomb at the
 //! velocities of the end of the step, without approximation of the cone, with one coefficient or two
 //! (maximum dissipation); Newton's restitution, blended with the plastic solution where it would create energy. Rolling and
-//! torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material.
+//! torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material;
+//! what has slip yields to its load by a hundredth of it too, so that contacts share a load in one way only.
 //! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
 //!
 //! What goes wrong in a step is made again in halves: no solution, contacts that sink in before they can press, energy from

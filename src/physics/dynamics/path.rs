@@ -199,6 +199,7 @@ mod tests {
             low: -high,
             high,
             gap: 0.0,
+            soft: false,
             sign: 1.0,
         });
     }
@@ -292,6 +293,7 @@ mod tests {
                 low: 0.0,
                 high: f64::INFINITY,
                 gap: 0.0,
+                soft: false,
                 sign: 1.0,
             });
         }

@@ -20,6 +20,8 @@ const BOUNCE_SPEED: f64 = 0.05;
 /// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
 /// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
 const SKIN: f64 = 1e-6;
+/// Part of its slip by which a surface yields to what presses on it: how contacts share that then has one answer.
+const YIELD: f64 = 0.01;
 /// A row that is smaller than this share of what it is the difference of is nothing but rounding.
 const ROUNDING: f64 = 1e-10;
 /// A stop is looked at when its axis could come nearer than this, rad or m.
@@ -63,6 +65,8 @@ pub(super) struct Block {
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) gap: f64,
+    /// Whether its surface has a stiffness, against which nothing takes penetration out.
+    pub(super) soft: bool,
     /// -1 for an upper stop.
     pub(super) sign: f64,
 }
@@ -191,8 +195,8 @@ impl Problem {
         // A soft surface presses with -k g' - d u, taken at the end of the step where the gap is g' = g + h u.
         let soft = surface.stiffness.is_finite();
         let rigidity = h * surface.stiffness + surface.damping;
-        let give = if soft { 1.0 / (h * rigidity) } else { 0.0 };
         let creep = surface.slip / h;
+        let give = if soft { 1.0 / (h * rigidity) } else { YIELD * creep };
         let mut block = self.block(
             Kind::Contact(index),
             start,
@@ -200,7 +204,7 @@ impl Problem {
             free,
             before,
         );
-        block.gap = contact.gap;
+        (block.gap, block.soft) = (contact.gap, soft);
         let room = (contact.gap - SKIN).max(0.0);
         let closing = contact.gap + h * free[0] < 0.0;
         let impact = BOUNCE_SPEED + 2.0 * scheme.gravity.length() * h;
@@ -220,6 +224,10 @@ impl Problem {
             block.bias[0] += surface.stiffness * contact.gap / rigidity;
         } else {
             block.bias[0] += room / h;
+            if give > 0.0 {
+                // What yields is brought back as far as nothing else takes a penetration out.
+                block.bias[0] += scheme.correction * contact.gap.clamp(-scheme.surface_layer, 0.0) / h;
+            }
         }
         block.impulse = contact.start();
         block.cone.slip = contact.slip;
@@ -334,6 +342,7 @@ impl Problem {
             low: f64::NEG_INFINITY,
             high: f64::INFINITY,
             gap: 0.0,
+            soft: false,
             sign: 1.0,
         }
     }

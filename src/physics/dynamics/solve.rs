@@ -209,7 +209,7 @@ impl Problem {
     /// penetrates.
     pub(super) fn corrections(&self, scheme: &Scheme) -> Option<Vec<f64>> {
         let counts = |block: &Block| match block.kind {
-            Kind::Contact(_) => block.compliance[0] == 0.0,
+            Kind::Contact(_) => !block.soft,
             Kind::Rolling { .. } | Kind::Torsion { .. } => false,
             Kind::Axis { .. } | Kind::Closure(_) => block.low == 0.0,
         };
