@@ -72,6 +72,10 @@ impl Spill {
     /// Adds a portion, and returns once it is on the disk.
     pub(super) fn append(&mut self, portion: &Portion) -> io::Result<Frame> {
         let payload = postcard::to_stdvec(portion).map_err(io::Error::other)?;
+        // Once all that it holds is committed, it begins anew.
+        if self.waiting.load(Ordering::Acquire) == 0 {
+            self.length = 0;
+        }
         let frame = Frame {
             offset: self.length,
             length: (HEADER + payload.len()) as u64,
@@ -96,11 +100,8 @@ impl Spill {
         Ok(frame)
     }
 
-    /// The file at its end, or at its beginning once all that it holds is committed.
+    /// The file at the end of what is in it.
     fn open(&mut self) -> io::Result<&mut File> {
-        if self.waiting.load(Ordering::Acquire) == 0 && self.length > 0 {
-            self.length = 0;
-        }
         let file = match self.file.take() {
             Some(file) => file,
             None => OpenOptions::new().create(true).truncate(false).write(true).open(&self.path)?,

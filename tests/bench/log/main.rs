@@ -40,6 +40,7 @@ fn description(simulation: &Simulation, mode: Mode) -> RunDescription {
         target: String::new(),
         mode,
         realtime_grants: String::new(),
+        origin: None,
     }
 }
 
@@ -161,7 +162,9 @@ fn chain() {
     };
     let step = time(Box::new(|| simulation.step(&mut record)));
     let (mut chain, mut next) = (StateChain::default(), records.iter());
-    let hash = time(Box::new(|| drop(chain.advance(next.next().expect("there are as many")))));
+    let hash = time(Box::new(|| {
+        let _ = chain.advance(next.next().expect("there are as many"));
+    }));
     let micros = |time: Duration| time.as_nanos() as f64 * 1e-3;
     println!("\nstep {:.1} us, its hash {:.2} us ({} numbers)", micros(step), micros(hash), record.values.len());
 }
