@@ -1,6 +1,9 @@
 //! Asking any of the three databases: links that cannot write and hold one state still, and what each has of its own about
 //! a query.
 
+use futures_util::{Stream, TryStreamExt};
+use sqlx::Row;
+
 use super::{CONNECT_TIMEOUT, Trouble, mysql, postgres, sqlite, within};
 use crate::recorder::{
     Database, RecorderError,
@@ -97,4 +100,23 @@ impl Asking {
     pub(in crate::recorder) fn failed(&self, error: sqlx::Error) -> RecorderError {
         Trouble::Said(error).of(&self.database)
     }
+}
+
+/// Hands on the rows of a stream, value by value, until `take` has enough.
+pub(super) async fn hear<R: Row>(
+    mut rows: impl Stream<Item = Result<R, sqlx::Error>> + Unpin,
+    value: impl Fn(&R, usize) -> Result<Value, sqlx::Error>,
+    take: &mut dyn FnMut(&[Value]) -> bool,
+) -> Result<(), sqlx::Error> {
+    let mut values = Vec::new();
+    while let Some(row) = rows.try_next().await? {
+        values.clear();
+        for index in 0..row.len() {
+            values.push(value(&row, index)?);
+        }
+        if !take(&values) {
+            break;
+        }
+    }
+    Ok(())
 }

@@ -1,11 +1,13 @@
 //! The seam to the databases: a link to one of the three, with the few things that each does in its own way. Statements, tables
 //! and rows are the same for all of them and stand outside of this room.
 //!
-//! Each has a folder with the same files: the link itself, `bulk` (how rows are written fast), `value` (how values go in and
-//! come out), `failure` (what its codes mean). Every call has a time it must not exceed; after a failure a link is of no more
-//! use, and what it had not committed is undone by the database.
+//! Each has a folder with the same files: the link itself, `value` (how values go in and come out), `failure` (what its
+//! codes mean), `asking` (questions of users). Rows are written fast by `inserts`, on PostgreSQL by `postgres/copy`. Every
+//! call has a time it must not exceed; after a failure a link is of no more use, and what it had not committed is undone by
+//! the database.
 
 mod asking;
+mod inserts;
 mod mysql;
 mod postgres;
 mod sqlite;

@@ -2,13 +2,12 @@
 
 use std::str::FromStr;
 
-use futures_util::TryStreamExt;
 use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions, Executor, MySqlConnection, Row, SqlSafeStr, Statement, TypeInfo,
     ValueRef, mysql::MySqlConnectOptions, mysql::MySqlRow,
 };
 
-use super::super::LOCK_TIMEOUT;
+use super::super::{LOCK_TIMEOUT, asking::hear};
 use crate::recorder::inquiry::{Column, Dialect, Kind, Told, Value};
 
 /// A connection that cannot write.
@@ -53,18 +52,8 @@ impl Asking {
         sql: &str,
         take: &mut dyn FnMut(&[Value]) -> bool,
     ) -> Result<(), sqlx::Error> {
-        let mut rows = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
-        let mut values = Vec::new();
-        while let Some(row) = rows.try_next().await? {
-            values.clear();
-            for index in 0..row.len() {
-                values.push(value(&row, index)?);
-            }
-            if !take(&values) {
-                break;
-            }
-        }
-        Ok(())
+        let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
+        hear(rows, value, take).await
     }
 }
 

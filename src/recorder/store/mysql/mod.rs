@@ -2,7 +2,6 @@
 //! nothing locks a table.
 
 pub(super) mod asking;
-mod bulk;
 pub(super) mod failure;
 mod value;
 
@@ -14,12 +13,14 @@ use sqlx::{
     mysql::MySqlConnectOptions,
 };
 
-use self::bulk::BulkInsert;
-use super::{Access, LOCK_TIMEOUT, STATEMENTS};
+use super::{Access, LOCK_TIMEOUT, STATEMENTS, inserts::Inserts};
 use crate::recorder::{
     cell::{Cell, Keys, Row, Value},
     table::Table,
 };
+
+/// Rows of the statements that insert.
+const ROWS: [usize; 4] = [512, 64, 8, 1];
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
 
@@ -27,7 +28,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
 #[derive(Debug)]
 pub(super) struct Link {
     connection: MySqlConnection,
-    inserts: Vec<BulkInsert>,
+    inserts: Vec<Inserts>,
 }
 
 impl Link {
@@ -43,7 +44,7 @@ impl Link {
             if access == Access::Read { "READ ONLY" } else { "READ WRITE" }
         );
         sqlx::raw_sql(sqlx::AssertSqlSafe(session)).execute(&mut connection).await?;
-        Ok(Self { connection, inserts: Table::ALL.map(BulkInsert::new).into() })
+        Ok(Self { connection, inserts: Table::ALL.map(|table| Inserts::new(table, &ROWS)).into() })
     }
 
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
@@ -65,7 +66,12 @@ impl Link {
     }
 
     pub(super) async fn insert(&mut self, table: Table, cells: &[Cell], keys: Keys) -> Result<(), sqlx::Error> {
-        self.inserts[table as usize].execute(&mut self.connection, cells, keys).await
+        for (statement, cells) in self.inserts[table as usize].of(cells) {
+            let query = sqlx::query(statement);
+            let query = cells.iter().fold(query, |query, cell| value::bind(query, keys.value(cell)));
+            query.execute(&mut self.connection).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn execute(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {

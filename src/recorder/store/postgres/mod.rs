@@ -2,7 +2,7 @@
 //! database: runs are numbered by it, and nothing locks a table.
 
 pub(super) mod asking;
-mod bulk;
+mod copy;
 pub(super) mod failure;
 mod value;
 
@@ -58,7 +58,7 @@ impl Link {
     }
 
     pub(super) async fn insert(&mut self, table: Table, cells: &[Cell], keys: Keys) -> Result<(), sqlx::Error> {
-        bulk::copy(&mut self.connection, table, cells, keys).await
+        copy::copy(&mut self.connection, table, cells, keys).await
     }
 
     pub(super) async fn execute(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {

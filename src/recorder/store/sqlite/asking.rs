@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use futures_util::TryStreamExt;
 use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions, Executor, Row, SqlSafeStr, SqliteConnection, Statement, TypeInfo,
     ValueRef, sqlite::SqliteConnectOptions, sqlite::SqliteRow,
 };
 
-use super::super::LOCK_TIMEOUT;
+use super::super::{LOCK_TIMEOUT, asking::hear};
 use crate::recorder::inquiry::{Column, Kind, Told, Value};
 
 /// A connection that cannot write.
@@ -52,18 +51,8 @@ impl Asking {
         take: &mut dyn FnMut(&[Value]) -> bool,
     ) -> Result<(), sqlx::Error> {
         // Whatever it says, this connection writes nothing.
-        let mut rows = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
-        let mut values = Vec::new();
-        while let Some(row) = rows.try_next().await? {
-            values.clear();
-            for index in 0..row.len() {
-                values.push(value(&row, index)?);
-            }
-            if !take(&values) {
-                break;
-            }
-        }
-        Ok(())
+        let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
+        hear(rows, value, take).await
     }
 }
 
