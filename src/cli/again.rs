@@ -31,6 +31,8 @@ pub(super) struct Again {
     pub(super) simulation: Simulation,
     /// The chain of the steps so far.
     pub(super) chain: StateChain,
+    /// How many steps had a hash in the log, and came out as it says.
+    pub(super) held: u64,
     inquiry: Inquiry,
     devices: HashMap<i64, DeviceId>,
     record: StepRecord,
@@ -76,7 +78,7 @@ impl Again {
         let record = StepRecord::new(simulation.layout());
         let devices = devices(&mut inquiry, run.simulation_id)?;
         let chain = StateChain::default();
-        let mut again = Self { run, made, texts, simulation, chain, inquiry, devices, record };
+        let mut again = Self { run, made, texts, simulation, chain, held: 0, inquiry, devices, record };
         if let Some((_, step)) = again.made.parent {
             again.leap(step)?;
             if again.simulation.step_index() != step {
@@ -139,6 +141,7 @@ impl Again {
                     let deviation = self.inquiry.deviation(run, layout, timestep, &self.record)?;
                     return Ok(Some(Otherwise { step, deviation }));
                 }
+                self.held += u64::from(logged.is_some());
             }
             progress.reach(to - first);
         }

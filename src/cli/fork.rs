@@ -14,7 +14,7 @@ use super::{
 use crate::{
     recorder::Origin,
     signal::{Command, StepIndex},
-    sim::MAX_SCHEDULED,
+    sim::{MAX_SCHEDULED, Simulation},
     xml,
 };
 
@@ -58,6 +58,18 @@ pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
     if at < first || at > last {
         return Err(CliError::Usage(format!("--at {at}: run {number} has the steps {first} to {last}")));
     }
+    let mut properties = again.changed(&flags(arguments)?)?;
+    // In the text of the log an address has no password.
+    if let Some(log) = properties.log.as_mut().filter(|_| !sets(arguments, "log.database")) {
+        log.database = again.database().clone();
+    }
+    let timeline = match &arguments.sequence {
+        Some(file) => Some(xml::read_sequence(file)?.timeline(properties.simulation.timestep)),
+        None => None,
+    };
+    if let Some(duration) = arguments.duration.filter(|duration| !(duration.is_finite() && *duration > 0.0)) {
+        return Err(CliError::Usage(format!("--duration {duration}: expected seconds above 0")));
+    }
     again.leap(at)?;
     let mut bar = Bar::new();
     let otherwise = again.make(at, &mut bar)?;
@@ -69,39 +81,37 @@ pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
         );
         return Err(CliError::Setting(what));
     }
-    let mut properties = again.changed(&flags(arguments)?)?;
-    // In the text of the log an address has no password.
-    if let Some(log) = properties.log.as_mut().filter(|_| !sets(arguments, "log.database")) {
-        log.database = again.database().clone();
-    }
     let mut simulation = again::build(again.simulation.world(), &properties)?;
     let state = again.simulation.snapshot();
     let restored = simulation.restore(&state);
     restored.map_err(|error| CliError::Setting(format!("the settings do not fit the state of step {at}: {error}")))?;
+    // Before any command: what is submitted for the very next step acts on the devices at once.
+    let origin =
+        Origin { parent: number, step: at, chain_head: again.chain.head(), state: simulation.snapshot().into() };
     let mut end = last;
-    if let Some(file) = &arguments.sequence {
-        let timeline = xml::read_sequence(file)?.timeline(properties.simulation.timestep);
+    if let Some(timeline) = &timeline {
         end = at.after(timeline.steps);
-        simulation.schedule(&timeline)?;
+        simulation.schedule(timeline)?;
     } else if !arguments.without_commands {
-        let commands = again.commands(at.0 + 1, last.0)?;
-        if commands.len() > MAX_SCHEDULED {
-            let what = format!(
-                "run {number} has {} commands behind step {at}; a fork takes {MAX_SCHEDULED} at most",
-                commands.len()
-            );
-            return Err(CliError::Setting(what));
-        }
-        commands.into_iter().for_each(|(step, command)| simulation.submit(Command { at: Some(step), ..command }));
+        hand_down(&mut again, &mut simulation, at)?;
     }
     if let Some(duration) = arguments.duration {
         end = at.after(properties.simulation.timestep.steps_in(duration));
     }
-    // Their state is that of the new settings and their seed, whatever the old ones were.
-    let origin =
-        Origin { parent: number, step: at, chain_head: again.chain.head(), state: simulation.snapshot().into() };
     drop(again);
     run::launch(Job { simulation, properties, end: Some(end), origin: Some(origin) })
+}
+
+/// Gives the fork the commands that the run had from there on.
+fn hand_down(again: &mut Again, simulation: &mut Simulation, at: StepIndex) -> Result<(), CliError> {
+    let commands = again.commands(at.0 + 1, again.made.last.0)?;
+    if commands.len() > MAX_SCHEDULED {
+        let (number, count) = (again.run.simulation_id, commands.len());
+        let what = format!("run {number} has {count} commands behind step {at}; a fork takes {MAX_SCHEDULED} at most");
+        return Err(CliError::Setting(what));
+    }
+    commands.into_iter().for_each(|(step, command)| simulation.submit(Command { at: Some(step), ..command }));
+    Ok(())
 }
 
 fn sets(arguments: &ForkArguments, key: &str) -> bool {

@@ -35,9 +35,14 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError
     let mut bar = Bar::new();
     let otherwise = again.make(until, &mut bar)?;
     drop(bar);
-    let made = again.simulation.step_index().0 - first.0;
+    let (made, held) = (again.simulation.step_index().0 - first.0, again.held);
+    if made > 0 && held == 0 && otherwise.is_none() {
+        let run = again.run.simulation_id;
+        let what = format!("run {run} was made again, but its log has no hash of those steps to hold it against");
+        return Err(CliError::Setting(what));
+    }
     let mut text = format!(
-        "run               {}, {}\nengine            {}\nsteps made        {made}\n",
+        "run               {}, {}\nengine            {}\nsteps made        {made}, {held} of them held against the log\n",
         again.run.simulation_id,
         again.run.world,
         again.simulation.engine_identity(),

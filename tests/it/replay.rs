@@ -117,6 +117,7 @@ fn a_command_that_was_tampered_with_is_named_with_the_step_and_the_number_that_i
         first.starts_with("first difference  step 401, WorkPartner/") && first.contains(": the log has "),
         "{first}"
     );
+    assert!(out.contains("steps made        401, 400 of them held against the log\n"), "{out}");
     // Up to the step before, all is well.
     is_the_same(&output(&["replay", "1", "--until", "400", "--database", &database]));
 }
@@ -136,6 +137,28 @@ fn a_fork_with_nothing_changed_has_the_chain_of_its_parent() {
     let origin = "SELECT parent_simulationID * 1000 + parent_step FROM simulation WHERE simulationID = 4";
     assert_eq!(number(&scratch.path("run.db"), origin), 1600);
     assert_eq!(number(&scratch.path("run.db"), "SELECT count(*) FROM snapshot WHERE simulationID = 1"), 6);
+}
+
+/// Whether a command is lost is drawn by lot, so one that is given twice shows.
+#[test]
+fn a_fork_right_before_a_command_gives_it_once() {
+    let scratch = Scratch::new();
+    let database = scratch.database("run.db");
+    let command = |speed: u32| {
+        format!(
+            "<command><commandString>1000,1000,100,0,0,{speed}</commandString><port>1027</port></command>
+            <command><commandString>0.01</commandString><port>0</port></command>"
+        )
+    };
+    let fault = "<command><commandString>FAULT intermittent 0.5</commandString><port>1027</port></command>";
+    let commands: String = (0..30).map(command).collect();
+    let sequence = scratch.write("lots.xml", &format!("<sequence version='1'>{fault}{commands}</sequence>"));
+    let made = output(&["run", "--mode", "fast", "--sequence", &sequence, "--database", &database]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert_eq!(number(&scratch.path("run.db"), "SELECT count(*) FROM command WHERE step = 101"), 1);
+    assert!(fork(&database, &["--at", "100"]).status.success());
+    is_the_same(&replay(&database, "2"));
+    assert_eq!(number(&scratch.path("run.db"), "SELECT count(DISTINCT chain_head) FROM simulation"), 1);
 }
 
 #[test]
@@ -187,6 +210,8 @@ fn what_cannot_be_forked_or_replayed_is_told() {
         assert_eq!(made.status.code(), Some(code), "{error}");
         assert!(error.contains(message), "{error}");
     }
+    let late = fork(&database, &["--at", "5", "--duration=-1"]);
+    assert!(text(&late.stderr).contains("--duration -1: expected seconds above 0"), "{}", text(&late.stderr));
     // A state that is damaged is not gone on from.
     execute(&scratch, "UPDATE snapshot SET state = X'00' WHERE step = 300");
     let made = fork(&database, &["--at", "350"]);
@@ -206,4 +231,16 @@ fn runs_are_made_again_from_any_database() {
         is_the_same(&replay(&place.url, "last"));
         assert_eq!(place.number("SELECT count(DISTINCT chain_head) FROM simulation"), 1, "{scheme}");
     }
+}
+
+/// A log that was kept by a version without a chain, or has lost it, proves nothing.
+#[test]
+fn a_run_without_hashes_is_not_called_the_same() {
+    let scratch = Scratch::new();
+    let database = scratch.database("run.db");
+    drive(&scratch, &database);
+    assert_eq!(execute(&scratch, "UPDATE simulationRow SET state_hash = NULL"), 600);
+    let made = replay(&database, "1");
+    assert_eq!((made.status.code(), text(&made.stdout)), (Some(3), String::new()));
+    assert!(text(&made.stderr).contains("its log has no hash of those steps"), "{}", text(&made.stderr));
 }
