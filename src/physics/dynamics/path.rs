@@ -147,6 +147,8 @@ impl Equations {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
     use crate::physics::dynamics::{
         cone::Cone,
@@ -184,11 +186,16 @@ mod tests {
         let cone = if let Kind::Contact(_) = kind { Cone::new(a) } else { Cone::bare(a) };
         let mut bias = [next() - 0.5, rough * next(), rough * next()];
         bias[rows..].fill(0.0);
+        problem.blocks.push(Block { low: -high, ..block(kind, start..start + UNKNOWNS, cone, bias, high) });
+    }
+
+    /// A block at rest over these columns, that may not pull.
+    fn block(kind: Kind, columns: Range<usize>, cone: Cone, bias: [f64; 3], high: f64) -> Block {
         let zero = [0.0; 3];
-        problem.blocks.push(Block {
+        Block {
             kind,
-            start,
-            length: UNKNOWNS,
+            start: columns.start,
+            length: columns.len(),
             cone,
             bias,
             impulse: zero,
@@ -196,12 +203,12 @@ mod tests {
             free: bias,
             before: bias,
             without_bounce: 0.0,
-            low: -high,
+            low: 0.0,
             high,
             gap: 0.0,
             soft: false,
             sign: 1.0,
-        });
+        }
     }
 
     /// The law of a block, from its impulse and the velocity that all impulses give it.
@@ -278,24 +285,8 @@ mod tests {
             cone.friction = false;
             problem.columns.push([along, 0.0, 0.0, 0.0]);
             problem.index.push(0);
-            let (bias, zero) = ([-1.0, 0.0, 0.0], [0.0; 3]);
-            problem.blocks.push(Block {
-                kind: Kind::Contact(place),
-                start: place,
-                length: 1,
-                cone,
-                bias,
-                impulse: zero,
-                compliance: zero,
-                free: bias,
-                before: bias,
-                without_bounce: 0.0,
-                low: 0.0,
-                high: f64::INFINITY,
-                gap: 0.0,
-                soft: false,
-                sign: 1.0,
-            });
+            let (kind, bias) = (Kind::Contact(place), [-1.0, 0.0, 0.0]);
+            problem.blocks.push(block(kind, place..place + 1, cone, bias, f64::INFINITY));
         }
         let (_, residual) = problem.follow_path(1000, 1e-6);
         assert!(residual > 0.1, "{residual}");

@@ -15,6 +15,7 @@ use super::problem::{Kind, Problem};
 
 /// Added to every row's own matrix, relative: keeps impulses bounded where contacts press against each other.
 const SHIFT: f64 = 1e-10;
+
 /// What the impulse of a block is projected on.
 #[derive(Debug, Clone, Copy)]
 enum Law {
