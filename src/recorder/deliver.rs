@@ -20,6 +20,7 @@ use tokio::{
 use super::{
     Database, RecorderError, RecorderStatus,
     portion::{Gaps, Portion},
+    space,
     spill::{Frame, SpillReader},
     store::{Access, Store},
 };
@@ -144,7 +145,7 @@ impl Delivery {
             let attempt = tokio::select! {
                 biased;
                 _ = given_up.wait_for(|given_up| *given_up) => None,
-                attempt = attempt(&mut self.store, &self.database, portion) => Some(attempt),
+                attempt = self.attempt(portion) => Some(attempt),
             };
             let error = match attempt {
                 Some(Ok(simulation)) => {
@@ -175,6 +176,15 @@ impl Delivery {
             let _ = tokio::time::timeout(pause.mul_f64(jitter()), given_up.wait_for(|given_up| *given_up)).await;
             pause = (pause * 2).min(LAST_PAUSE);
         }
+    }
+
+    async fn attempt(&mut self, portion: &Portion) -> Result<i64, RecorderError> {
+        // What is left of a disk is for others, as long as there is another.
+        let is_full = self.database.file().is_some_and(|file| space::elsewhere(file, &self.spill));
+        if is_full {
+            return Err(RecorderError::DiskFull { database: self.database.clone() });
+        }
+        attempt(&mut self.store, &self.database, portion).await
     }
 }
 

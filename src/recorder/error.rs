@@ -132,7 +132,7 @@ pub enum RecorderError {
     },
     /// The disk is full.
     #[error(
-        "the disk of the database {database} is full; every step committed before is kept; free some space, or log to \
+        "the disk of the database {database} is full, or nearly; every step committed before is kept; free some space, or log to \
          another disk"
     )]
     DiskFull {

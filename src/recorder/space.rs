@@ -5,27 +5,29 @@ use std::path::{Path, PathBuf};
 use super::Database;
 
 /// Free disk space that the log leaves to others, bytes.
-const RESERVE: u64 = 512 * 1024 * 1024;
+const RESERVE: u64 = 512_000_000;
 
 /// Watches the growth of a database: of a file and its write-ahead log, or of what a server is sent.
 #[derive(Debug)]
 pub(super) struct SpaceWatch {
     /// The files of a database that is one; else there are none.
     files: Vec<PathBuf>,
+    spill: PathBuf,
     size_at_start: u64,
     sent: u64,
     limit: u64,
 }
 
 impl SpaceWatch {
-    pub(super) fn new(database: &Database, limit_mb: u64) -> Self {
+    pub(super) fn new(database: &Database, spill: &Path, limit_mb: u64) -> Self {
         let with_log = |file: &Path| {
             let mut write_ahead_log = file.as_os_str().to_owned();
             write_ahead_log.push("-wal");
             vec![file.to_owned(), write_ahead_log.into()]
         };
         let files = database.file().map_or_else(Vec::new, with_log);
-        let mut watch = Self { files, size_at_start: 0, sent: 0, limit: limit_mb.saturating_mul(1_000_000) };
+        let spill = spill.to_owned();
+        let mut watch = Self { files, spill, size_at_start: 0, sent: 0, limit: limit_mb.saturating_mul(1_000_000) };
         watch.size_at_start = watch.size();
         watch
     }
@@ -49,12 +51,18 @@ impl SpaceWatch {
         if growth >= self.limit {
             return Some(format!("the log has grown to its limit of {} MB", self.limit / 1_000_000));
         }
-        scarce(self.files.first()?)
+        let file = self.files.first()?;
+        scarce(file).filter(|_| !elsewhere(file, &self.spill))
     }
 
     fn size(&self) -> u64 {
         self.files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|metadata| metadata.len()).sum()
     }
+}
+
+/// True if the disk of `database` has too little room, and that of `spill` enough.
+pub(super) fn elsewhere(database: &Path, spill: &Path) -> bool {
+    scarce(database).is_some() && scarce(spill).is_none()
 }
 
 /// A sentence on there being too little room on the disk that holds `file`, or will, if it is so.

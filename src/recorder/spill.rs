@@ -26,6 +26,10 @@ use super::{portion::Portion, space};
 const MAGIC: &[u8; 8] = b"SPspill1";
 const HEADER: usize = 8 + 4 + 4 + 8 + 8 + 8 + 4;
 
+/// A spill file is named after its process.
+const PREFIX: &str = "simpartner-";
+const SUFFIX: &str = ".spill";
+
 /// The longest portion that is believed; a larger length is that of a damaged frame.
 const LONGEST: u32 = 1 << 30;
 
@@ -55,7 +59,7 @@ pub(super) struct Spill {
 impl Spill {
     /// In `folder`, for a process of that key, of so many megabytes at most.
     pub(super) fn new(folder: &Path, process_key: &str, limit_mb: u64) -> Self {
-        let name = format!("simpartner-{}.spill", process_key.get(..12).unwrap_or(process_key));
+        let name = format!("{PREFIX}{}{SUFFIX}", process_key.get(..12).unwrap_or(process_key));
         let (limit, waiting) = (limit_mb.saturating_mul(1_000_000), Arc::default());
         Self { path: folder.join(name), file: None, length: 0, limit, waiting }
     }
@@ -122,6 +126,18 @@ impl Spill {
         }
         empty
     }
+}
+
+/// The spill files of a folder, by name: of runs that were cut off while they had something to bring home, or that go on.
+pub(super) fn left_behind(folder: &Path) -> Vec<PathBuf> {
+    let is_spill = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_spill).collect();
+    files.sort();
+    files
 }
 
 fn header(frame: &Frame, payload: &[u8]) -> Vec<u8> {

@@ -18,6 +18,7 @@ use super::{
     portion::Portion,
     scribe::Scribe,
     space::{self, SpaceWatch},
+    spill,
 };
 use crate::{
     realtime::Mode,
@@ -111,13 +112,19 @@ impl Writer {
                 settings.database
             );
         }
+        for file in spill::left_behind(&settings.spill_folder) {
+            tracing::warn!(
+                "{} holds steps of a run that was cut off, or goes on: simpartner db import brings them into a database",
+                file.display()
+            );
+        }
         let (process_key, has_deadlines) = (calendar::run_key(), run.mode == Mode::RealTime);
         let mut scribe = Scribe::new(settings.clone(), run, process_key.clone())?;
         let first = scribe.portions();
         let opened = deliver::open(&settings.database, &first[0], settings.start_without_database)?;
-        let space = SpaceWatch::new(&settings.database, settings.limit_mb);
         let is_entered = opened.trouble.is_none();
         let outbox = Outbox::start(settings.clone(), has_deadlines, &process_key, opened, Arc::clone(&status))?;
+        let space = SpaceWatch::new(&settings.database, outbox.spill_path(), settings.limit_mb);
         let mut writer = Self { settings, status, scribe, outbox, space, queue, ended_early: None, away_since: None };
         if !is_entered {
             writer.send(first);

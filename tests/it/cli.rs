@@ -49,6 +49,21 @@ impl Scratch {
         std::fs::write(self.path(name), text).unwrap();
         self.path(name).display().to_string()
     }
+
+    /// WorkPartner 1 on a plane, all of whose ports are any that is free.
+    pub(super) fn world(&self) -> String {
+        for file in ["workpartner1.xml", "workpartner_assemblies.xml"] {
+            let text = std::fs::read_to_string(Path::new("robots").join(file)).unwrap();
+            // Behind each `port="` four digits follow.
+            let mut parts = text.split("port=\"");
+            let first = parts.next().unwrap_or_default().to_owned();
+            self.write(file, &parts.fold(first, |free, part| free + "port=\"0" + &part[4..]));
+        }
+        self.write(
+            "world.xml",
+            "<world><surface a='0' b='1' c='0' d='0'/><robot file='workpartner1.xml' name='WorkPartner'/></world>",
+        )
+    }
 }
 
 /// One number from a database.
@@ -105,16 +120,7 @@ pub(super) struct Running {
 impl Running {
     /// Starts with free ports and connects to the control port.
     pub(super) fn start(scratch: &Scratch, more: &[&str]) -> Self {
-        for file in ["workpartner1.xml", "workpartner_assemblies.xml"] {
-            let text = std::fs::read_to_string(Path::new("robots").join(file)).unwrap();
-            // Behind each `port="` four digits follow.
-            let mut parts = text.split("port=\"");
-            let first = parts.next().unwrap_or_default().to_owned();
-            scratch.write(file, &parts.fold(first, |free, part| free + "port=\"0" + &part[4..]));
-        }
-        let world =
-            "<world><surface a='0' b='1' c='0' d='0'/><robot file='workpartner1.xml' name='WorkPartner'/></world>";
-        let world = scratch.write("world.xml", world);
+        let world = scratch.world();
         let database = scratch.database("run.db");
         let mut arguments = vec!["run", "--world", &world, "--database", &database, "--set", "server.control_port=0"];
         arguments.extend(more);

@@ -410,8 +410,8 @@ pub(super) const SETTINGS: &[Setting] = &[
         "spill_folder",
         Kind::File,
         ".",
-        "Folder of the spill file, which takes what the database does not in time; on another disk than the database's it helps \
-         when that is full.",
+        "Folder of the spill file, which takes what the database does not in time; on another disk than an \
+         SQLite file's it also takes what that has no room for.",
     ),
     setting(
         "log",

@@ -3,10 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
 mod backends;
+#[cfg(target_os = "linux")]
+mod full;
 mod killed;
 mod outage;
 pub(super) mod place;
 mod selection;
+#[cfg(target_os = "linux")]
+mod servers;
 
 use std::{path::Path, sync::Arc};
 

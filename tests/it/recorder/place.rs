@@ -109,7 +109,7 @@ impl Drop for Place {
     }
 }
 
-async fn execute(url: &str, sql: String) -> Result<(), sqlx::Error> {
+pub(super) async fn execute(url: &str, sql: String) -> Result<(), sqlx::Error> {
     let sql = sqlx::raw_sql(AssertSqlSafe(sql));
     match url.split(':').next() {
         Some("postgres") => sql.execute(&mut PgConnection::connect(url).await?).await.map(drop),
@@ -138,7 +138,7 @@ macro_rules! values {
     };
 }
 
-async fn rows(url: &str, sql: &str) -> Result<Vec<Vec<Value>>, sqlx::Error> {
+pub(super) async fn rows(url: &str, sql: &str) -> Result<Vec<Vec<Value>>, sqlx::Error> {
     let query = AssertSqlSafe(sql);
     match url.split(':').next() {
         Some("postgres") => {
