@@ -12,13 +12,9 @@ use super::{
 const ROOT: usize = 6;
 
 impl Tree {
-    /// Everything of the equations of motion at the present coordinates, in one pass from the root outwards and one back:
-    /// poses, axes, link inertias, the mass matrix by the composite-rigid-body algorithm, and the bias at the velocity
-    /// `work.bias_velocity` by recursive Newton-Euler without acceleration. Leaves in `work.force` what each link's joint
-    /// transmits for the bias, and in `work.velocity` the links' velocities.
-    pub(super) fn set_motion(&mut self, gravity: DVec3) {
-        // A single body keeps its angular momentum while it drifts.
-        let single = self.is_single();
+    /// Where the links are at the present coordinates, their axes, and how they move at the velocity `work.bias_velocity`: all
+    /// that is needed to see what they touch.
+    pub(super) fn set_motion(&mut self) {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         let origin = state.root_position;
         work.origin = origin;
@@ -28,6 +24,22 @@ impl Tree {
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
             own.place(link, parent, state);
             own.set_axes(link, parent, origin, axes);
+            own.velocity = moving(link, parent, axes, v);
+        }
+    }
+
+    /// The equations of motion there, after [`Tree::set_motion`], in one pass from the root outwards and one back: link
+    /// inertias, the mass matrix by the composite-rigid-body algorithm, and the bias by recursive Newton-Euler without
+    /// acceleration. Leaves in `work.force` what each link's joint transmits for the bias.
+    pub(super) fn set_equations(&mut self, gravity: DVec3) {
+        // A single body keeps its angular momentum while it drifts.
+        let single = self.is_single();
+        let (topology, work) = (&self.topology, &mut self.work);
+        let origin = work.origin;
+        let (links, axes, v) = (&mut work.links[..], &work.axis[..], &work.bias_velocity[..]);
+        for (index, link) in topology.links.iter().enumerate() {
+            let (before, rest) = links.split_at_mut(index);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
             own.inertia = SpatialInertia::new(link.mass, link.principal, own.position - origin, &own.matrix);
             own.composite = own.inertia;
             own.set_bias_force(link, parent, axes, v, gravity, single);
@@ -45,14 +57,15 @@ impl Tree {
         }
     }
 
-    /// The bias alone, at another velocity than [`Tree::set_motion`] took.
+    /// The bias alone, at another velocity than [`Tree::set_motion`] took, which the links then have.
     pub(super) fn set_bias(&mut self, gravity: DVec3) {
         let single = self.is_single();
         let (topology, work) = (&self.topology, &mut self.work);
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = work.links.split_at_mut(index);
-            let parent = link.parent.map(|parent| &before[parent]);
-            rest[0].set_bias_force(link, parent, &work.axis, &work.bias_velocity, gravity, single);
+            let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
+            own.velocity = moving(link, parent, &work.axis, &work.bias_velocity);
+            own.set_bias_force(link, parent, &work.axis, &work.bias_velocity, gravity, single);
         }
         for (index, link) in topology.links.iter().enumerate().rev() {
             let force = work.links[index].force;
@@ -266,6 +279,16 @@ fn relative(link: &Link, axes: &[Spatial], v: &[f64]) -> Spatial {
     }
 }
 
+/// The velocity of a link, from that of the one it hangs on.
+#[inline(always)]
+fn moving(link: &Link, parent: Option<&LinkWork>, axes: &[Spatial], v: &[f64]) -> Spatial {
+    match (parent, link.joint) {
+        (None, LinkJoint::Free) => Tree::root_motion(v),
+        (None, _) => Spatial::ZERO,
+        (Some(parent), _) => parent.velocity + relative(link, axes, v),
+    }
+}
+
 /// The components along a link's degrees of freedom of its force, which holds those of all links beyond.
 #[inline(always)]
 fn project(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
@@ -281,7 +304,7 @@ fn project(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
 }
 
 impl LinkWork {
-    /// Its part of the bias: its velocity, its acceleration under gravity and none of its joint, and the force on it.
+    /// Its part of the bias at its velocity: its acceleration under gravity and none of its joint, and the force on it.
     #[inline(always)]
     fn set_bias_force(
         &mut self,
@@ -292,20 +315,13 @@ impl LinkWork {
         gravity: DVec3,
         single: bool,
     ) {
-        let (velocity, acceleration) = match (parent, link.joint) {
-            (None, LinkJoint::Free) => {
-                let velocity = Tree::root_motion(v);
-                // The root's rates are those of a moving point.
-                let acceleration = -gravity - velocity.angular.cross(velocity.linear);
-                (velocity, Spatial::new(DVec3::ZERO, acceleration))
-            }
-            (None, _) => (Spatial::ZERO, Spatial::new(DVec3::ZERO, -gravity)),
-            (Some(parent), _) => {
-                let (base, relative) = (parent.velocity, relative(link, axes, v));
-                (base + relative, parent.acceleration + base.cross_motion(relative))
-            }
+        let velocity = self.velocity;
+        let acceleration = match (parent, link.joint) {
+            // The root's rates are those of a moving point.
+            (None, LinkJoint::Free) => Spatial::new(DVec3::ZERO, -gravity - velocity.angular.cross(velocity.linear)),
+            (None, _) => Spatial::new(DVec3::ZERO, -gravity),
+            (Some(parent), _) => parent.acceleration + parent.velocity.cross_motion(relative(link, axes, v)),
         };
-        self.velocity = velocity;
         self.acceleration = acceleration;
         self.force = if single {
             Spatial::new(DVec3::ZERO, -gravity * link.mass)

@@ -163,6 +163,7 @@ impl Island {
         for tree in trees.iter_mut() {
             tree.work.base = base;
             base += tree.topology.freedom;
+            tree.assemble(scheme.h, scheme.gravity);
         }
         let mut parts =
             Parts { trees, slots, contacts, own_contacts: &self.contacts, closures, own_closures: &self.closures };

@@ -137,7 +137,7 @@ impl Dynamics {
             pool: threads(settings.dynamics.threads),
         };
         engine.read_motion();
-        engine.read_loads();
+        engine.read_joints();
         Ok(engine)
     }
 
@@ -157,8 +157,8 @@ impl Dynamics {
 
     /// Moves everything on by a substep, as far as that it can be undone.
     fn advance(&mut self) {
-        let Scheme { h, gravity, .. } = self.scheme;
-        self.for_each_tree(|tree| tree.predict(h, gravity));
+        let h = self.scheme.h;
+        self.for_each_tree(|tree| tree.predict(h));
         self.collider.collide(&self.trees, h);
         self.wake_touched();
         for closure in &mut self.closures {
@@ -180,13 +180,18 @@ impl Dynamics {
         self.guards.object(&self.islands, &self.trees, &self.collider.contacts, self.scheme.h)
     }
 
-    /// Makes the substep that was just made count.
-    fn accept(&mut self) {
+    /// Makes the substep that was just made count; the first of a step begins its loads.
+    fn accept(&mut self, first: bool) {
         let share = self.scheme.share;
         for island in self.islands.all() {
             island.write_back(&mut self.collider.contacts, &mut self.closures, &self.scheme);
         }
-        self.for_each_tree(|tree| tree.add_loads(share));
+        self.for_each_tree(|tree| {
+            if first {
+                tree.begin_step();
+            }
+            tree.add_loads(share);
+        });
         self.add_contacts();
     }
 
@@ -223,7 +228,7 @@ impl Engine for Dynamics {
                 part /= 2;
                 continue;
             }
-            self.accept();
+            self.accept(done == 0);
             self.guards.after_substep(&self.islands, &self.trees);
             done += part;
             while part < whole && done % (2 * part) == 0 {
@@ -233,7 +238,7 @@ impl Engine for Dynamics {
         self.fall_asleep();
         self.read_motion();
         self.load_frames();
-        self.read_loads();
+        self.read_joints();
         self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.bodies);
     }
 

@@ -18,14 +18,19 @@ use super::{spatial::Spatial, tree::Tree};
 const SATURATION_MARGIN: f64 = 1e-12;
 
 impl Tree {
-    /// Drifts half a step and assembles everything at the midpoint.
-    pub(super) fn predict(&mut self, h: f64, gravity: DVec3) {
+    /// Drifts half a step: where everything is at the midpoint, and how it moves.
+    pub(super) fn predict(&mut self, h: f64) {
         self.keep();
         self.drift(0.5 * h);
         for ((out, v), last) in self.work.bias_velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
             *out = v + 0.5 * last;
         }
-        self.set_motion(gravity);
+        self.set_motion();
+    }
+
+    /// Assembles the equations of motion at the midpoint, and the velocity without impulses.
+    pub(super) fn assemble(&mut self, h: f64, gravity: DVec3) {
+        self.set_equations(gravity);
         self.work.impact = false;
         self.work.has_pseudo = false;
         self.work.dv_impulse.fill(0.0);

@@ -122,7 +122,9 @@ type Velocities = ([f64; 3], [f64; 3]);
 impl Problem {
     /// Assembles all blocks at the midpoint. `again` keeps the impulses found so far.
     pub(super) fn assemble(&mut self, parts: &mut Parts, scheme: &Scheme, again: bool) {
-        std::mem::swap(&mut self.blocks, &mut self.previous);
+        if again {
+            std::mem::swap(&mut self.blocks, &mut self.previous);
+        }
         self.blocks.clear();
         self.columns.clear();
         self.index.clear();

@@ -23,7 +23,6 @@ impl Dynamics {
         for body in &mut self.bodies {
             (body.force, body.torque) = (DVec3::ZERO, DVec3::ZERO);
         }
-        self.for_each_tree(Tree::begin_step);
         for closure in &mut self.closures {
             closure.load = Load::default();
         }
@@ -50,7 +49,7 @@ impl Dynamics {
         }
     }
 
-    /// Reads where everything is and how it moves. A body whose state is not sound keeps the last that was.
+    /// Reads where the bodies are and how they move. A body whose state is not sound keeps the last that was.
     pub(super) fn read_motion(&mut self) {
         for (index, (place, state)) in self.places.iter().zip(&mut self.bodies).enumerate() {
             let (pose, linear_velocity, angular_velocity) = read_body(&self.trees[place.tree], place);
@@ -62,18 +61,8 @@ impl Dynamics {
                 self.guards.complain(BodyId::new(index), complaint);
             }
         }
-        for (place, state) in self.joint_places.iter().zip(&mut self.joints) {
-            match *place {
-                JointPlace::Tree { tree, link, dofs, sign } => read_axes(&self.trees[tree], link, dofs, sign, state),
-                JointPlace::Ball { tree, link, dof, ball, frame, sign } => {
-                    read_ball(&self.trees[tree], link, dof, ball, frame, sign, state);
-                }
-                JointPlace::Closure(closure) => {
-                    let closure = &mut self.closures[closure];
-                    closure.set_place(&self.trees);
-                    read_closure(closure, &self.trees, state);
-                }
-            }
+        for closure in &mut self.closures {
+            closure.set_place(&self.trees);
         }
     }
 
@@ -112,9 +101,16 @@ impl Dynamics {
         self.trees.iter_mut().filter(|tree| is_frame(tree)).for_each(|tree| tree.stand(gravity));
     }
 
-    /// Reads what the joints transmit. Those of what sleeps go on transmitting what they did.
-    pub(super) fn read_loads(&mut self) {
+    /// Reads where the joints are, how they move, and what they transmit. Those of what sleeps go on transmitting what they did.
+    pub(super) fn read_joints(&mut self) {
         for (place, state) in self.joint_places.iter().zip(&mut self.joints) {
+            match *place {
+                JointPlace::Tree { tree, link, dofs, sign } => read_axes(&self.trees[tree], link, dofs, sign, state),
+                JointPlace::Ball { tree, link, dof, ball, frame, sign } => {
+                    read_ball(&self.trees[tree], link, dof, ball, frame, sign, state);
+                }
+                JointPlace::Closure(closure) => read_closure(&self.closures[closure], &self.trees, state),
+            }
             let sleeps = |tree: usize| self.trees[tree].state.asleep;
             let asleep = match *place {
                 JointPlace::Tree { tree, .. } | JointPlace::Ball { tree, .. } => sleeps(tree),

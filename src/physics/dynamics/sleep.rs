@@ -67,7 +67,7 @@ impl Dynamics {
                     if self.trees[one].is_awake() && self.trees[other].state.asleep {
                         self.trees[other].wake();
                         self.trees[other].begin_step();
-                        self.trees[other].predict(self.scheme.h, self.scheme.gravity);
+                        self.trees[other].predict(self.scheme.h);
                         changed = true;
                     }
                 }

@@ -75,6 +75,7 @@ impl Dynamics {
         }
         self.guards.restore(saved.watch);
         self.read_motion();
+        self.read_joints();
         for (body, [force, torque]) in self.bodies.iter_mut().zip(saved.wrenches) {
             (body.force, body.torque) = (force, torque);
         }

@@ -105,17 +105,12 @@ impl Collider {
     pub(super) fn collide(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
-        for geom in &mut self.geoms {
-            if !self.placed || trees[geom.side.tree].is_awake() {
-                geom.place(&trees[geom.side.tree], h);
+        for (index, tree) in trees.iter().enumerate() {
+            if !self.placed || tree.is_awake() {
+                self.place(index, trees, h);
             }
         }
         self.placed = true;
-        for index in 0..self.geoms.len() {
-            if self.geoms[index].moves && trees[self.geoms[index].side.tree].is_awake() {
-                self.on_ground(index, trees, h);
-            }
-        }
         for (a, b) in self.pairs(trees) {
             self.between(a, b, trees, h);
         }
@@ -127,6 +122,20 @@ impl Collider {
             self.contacts.sort_by_key(|contact| contact.key);
         }
         self.take_up();
+    }
+
+    /// Moves the shapes of a tree to where its links are, and looks at what they have of the ground.
+    fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
+        let tree = &trees[index];
+        let mut bounds = Bounds::NOTHING;
+        for geom in self.starts[index]..self.starts[index + 1] {
+            self.geoms[geom].place(tree, h);
+            if self.geoms[geom].moves && tree.is_awake() {
+                self.on_ground(geom, trees, h);
+            }
+            bounds = bounds.with(&self.geoms[geom].bounds);
+        }
+        self.boxes[index] = bounds;
     }
 
     fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
@@ -209,10 +218,6 @@ impl Collider {
     /// Pairs of shapes whose boxes meet and of which one is awake, in order: trees by their boxes first, swept along x, then
     /// shape by shape.
     fn pairs(&mut self, trees: &[Tree]) -> Vec<(usize, usize)> {
-        for (tree, bounds) in self.boxes.iter_mut().enumerate() {
-            let geoms = &self.geoms[self.starts[tree]..self.starts[tree + 1]];
-            *bounds = geoms.iter().fold(Bounds::NOTHING, |sum, geom| sum.with(&geom.bounds));
-        }
         let boxes = &self.boxes;
         self.order.sort_by(|&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
         let mut found = Vec::new();
