@@ -31,6 +31,8 @@ use self::{
 };
 
 const ROUNDS: usize = 5;
+/// Turns of many robots and one in a round.
+const TURNS: usize = 20;
 
 /// A world, and what drives it.
 struct Scene {
@@ -50,22 +52,16 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder for the scenes");
     println!("microseconds a step of 1 ms, medians of {ROUNDS} rounds in turn; in brackets the least and the most\n");
     println!("{:<30}{:>22}{:>22}{:>22}{:>22}   ours to MuJoCo", "", "ours", "rapier", "MuJoCo", "ODE");
-    let mut one = None;
-    for scene in scenes().iter().filter(|scene| wanted.is_empty() || wanted.iter().any(|name| *name == scene.name)) {
-        let ours = measure(scene, folder.path(), if real { ROUNDS } else { 1 }, real);
-        // What a robot costs among many, and alone.
-        match (one, scene.rovers.len()) {
-            (None, 1) => one = Some(ours),
-            (Some(one), count @ 2..) => {
-                println!("{:<30}{:.2} of the first robot's, each", "", ours / count as f64 / one);
-            }
-            _ => {}
-        }
+    let scenes = scenes();
+    let alone = &scenes[0];
+    for scene in scenes.iter().filter(|scene| wanted.is_empty() || wanted.iter().any(|name| *name == scene.name)) {
+        measure(scene, alone, folder.path(), if real { ROUNDS } else { 1 }, real);
     }
 }
 
-/// Measures and prints a scene, and returns the median of our times.
-fn measure(scene: &Scene, folder: &std::path::Path, rounds: usize, real: bool) -> f64 {
+/// Measures and prints a scene; of many robots also what each costs beside the one of the first scene, which drives in turn with
+/// them.
+fn measure(scene: &Scene, alone: &Scene, folder: &std::path::Path, rounds: usize, real: bool) {
     let file = folder.join("scene.txt");
     std::fs::write(&file, export::text(&scene.world, &scene.rovers)).expect("the scene can be written");
     let (warm_up, steps) = if real { (scene.warm_up, scene.steps) } else { (1, 1) };
@@ -73,12 +69,24 @@ fn measure(scene: &Scene, folder: &std::path::Path, rounds: usize, real: bool) -
     let mut ode = if real { Peer::ode(&file, folder, warm_up, steps) } else { None };
     let mut ours = engine(scene, EngineKind::Dynamics);
     let mut rapier = engine(scene, EngineKind::Rapier);
-    for engine in [&mut ours, &mut rapier] {
+    let many = scene.rovers.len();
+    let mut one = (many > 1).then(|| engine(alone, EngineKind::Dynamics));
+    for engine in [&mut ours, &mut rapier].into_iter().chain(&mut one) {
         (0..warm_up).for_each(|_| engine.step());
     }
-    let mut times: [Vec<f64>; 4] = Default::default();
+    let (mut times, mut shares): ([Vec<f64>; 4], Vec<f64>) = Default::default();
     for _ in 0..rounds {
-        times[0].push(time(&mut *ours, steps));
+        match &mut one {
+            None => times[0].push(time(&mut *ours, steps)),
+            Some(one) => {
+                // In turns that are short beside the machine's changes of speed.
+                let part = steps.div_ceil(TURNS);
+                let turns = (0..TURNS).map(|_| (time(&mut *ours, part), time(&mut **one, part)));
+                let turns: Vec<(f64, f64)> = turns.collect();
+                times[0].push(turns.iter().map(|(many, _)| many).sum::<f64>() / TURNS as f64);
+                shares.extend(turns.iter().map(|(all, one)| all / many as f64 / one));
+            }
+        }
         times[1].push(time(&mut *rapier, steps));
         times[2].extend(mujoco.as_mut().and_then(Peer::round));
         times[3].extend(ode.as_mut().and_then(Peer::round));
@@ -96,7 +104,9 @@ fn measure(scene: &Scene, folder: &std::path::Path, rounds: usize, real: bool) -
         _ => "-".into(),
     };
     println!("{:<30}{a:>22}{b:>22}{c:>22}{d:>22}   {ratio}", scene.name);
-    median(&times[0]).unwrap_or(f64::NAN)
+    if let Some(share) = median(&shares) {
+        println!("{:<30}a robot {share:.2} of what one costs alone", "");
+    }
 }
 
 fn median(times: &[f64]) -> Option<f64> {
