@@ -66,10 +66,16 @@ impl Link {
     }
 
     pub(super) async fn insert(&mut self, table: Table, cells: &[Cell], keys: Keys) -> Result<(), sqlx::Error> {
-        for (statement, cells) in self.inserts[table as usize].of(cells) {
+        let mut queries = self.inserts[table as usize].of(cells).map(|(statement, cells)| {
             let query = sqlx::query(statement);
-            let query = cells.iter().fold(query, |query, cell| value::bind(query, keys.value(cell)));
-            query.execute(&mut self.connection).await?;
+            cells.iter().fold(query, |query, cell| value::bind(query, keys.value(cell)))
+        });
+        let mut next = queries.next();
+        while let Some(query) = next {
+            // While the database works on one, the next is made.
+            let (done, following) = tokio::join!(query.execute(&mut self.connection), async { queries.next() });
+            done?;
+            next = following;
         }
         Ok(())
     }
