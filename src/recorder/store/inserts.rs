@@ -34,6 +34,20 @@ impl Inserts {
     }
 }
 
+/// Has the queries executed one after the other, each made while the database works on the one before.
+pub(super) async fn in_turn<Q>(
+    mut queries: impl Iterator<Item = Q>,
+    mut execute: impl AsyncFnMut(Q) -> Result<(), sqlx::Error>,
+) -> Result<(), sqlx::Error> {
+    let mut next = queries.next();
+    while let Some(query) = next {
+        let (done, following) = tokio::join!(execute(query), async { queries.next() });
+        done?;
+        next = following;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,10 @@ use sqlx::{
     mysql::MySqlConnectOptions,
 };
 
-use super::{Access, LOCK_TIMEOUT, STATEMENTS, inserts::Inserts};
+use super::{
+    Access, LOCK_TIMEOUT, STATEMENTS,
+    inserts::{Inserts, in_turn},
+};
 use crate::recorder::{
     cell::{Cell, Keys, Row, Value},
     table::Table,
@@ -66,18 +69,11 @@ impl Link {
     }
 
     pub(super) async fn insert(&mut self, table: Table, cells: &[Cell], keys: Keys) -> Result<(), sqlx::Error> {
-        let mut queries = self.inserts[table as usize].of(cells).map(|(statement, cells)| {
+        let queries = self.inserts[table as usize].of(cells).map(|(statement, cells)| {
             let query = sqlx::query(statement);
             cells.iter().fold(query, |query, cell| value::bind(query, keys.value(cell)))
         });
-        let mut next = queries.next();
-        while let Some(query) = next {
-            // While the database works on one, the next is made.
-            let (done, following) = tokio::join!(query.execute(&mut self.connection), async { queries.next() });
-            done?;
-            next = following;
-        }
-        Ok(())
+        in_turn(queries, async |query| query.execute(&mut self.connection).await.map(drop)).await
     }
 
     pub(super) async fn execute(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<u64, sqlx::Error> {
