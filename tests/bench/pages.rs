@@ -3,9 +3,11 @@
 //! Each crowd has ten seconds of WorkPartner 3 standing in real time, one crowd after the other, the empty one first and last. A
 //! page takes up every frame as soon as it has it, sixty a second; one that is stalled never reads a byte.
 
+#[path = "page.rs"]
+mod page;
+
 use std::{
-    io::ErrorKind,
-    net::{SocketAddr, TcpStream},
+    net::TcpStream,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -24,7 +26,7 @@ use simpartner::{
     xml::{self, Document},
 };
 use tokio::sync::oneshot;
-use tungstenite::{Error, Message, WebSocket, handshake::client::Request};
+use tungstenite::WebSocket;
 
 const WORLD: &str = "<world><surface/><robot file='robots/workpartner3.xml' portOffset='20000'/></world>";
 const SECONDS: f64 = 10.0;
@@ -83,7 +85,7 @@ fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
     let serving = runtime.spawn(server.run(stopped));
     let (over, frames) = (AtomicBool::new(false), AtomicU64::new(0));
     let report = thread::scope(|scope| {
-        let open: Vec<WebSocket<TcpStream>> = (0..pages).map(|_| page(address)).collect();
+        let open: Vec<WebSocket<TcpStream>> = (0..pages).map(|_| page::open(address)).collect();
         for (index, socket) in open.into_iter().enumerate() {
             let (over, frames) = (&over, &frames);
             scope.spawn(move || match index < stalled {
@@ -92,7 +94,7 @@ fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
                         thread::sleep(Duration::from_millis(20));
                     }
                 }
-                false => take_up(socket, over, frames),
+                false => page::read_frames(socket, over, frames),
             });
         }
         physics.start(Outputs { log: None, log_ended: Arc::default() }).expect("a thread can be had");
@@ -103,37 +105,4 @@ fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
     drop(stop);
     runtime.block_on(serving).expect("the server does not panic");
     (report, frames.into_inner())
-}
-
-fn page(address: SocketAddr) -> WebSocket<TcpStream> {
-    let stream = TcpStream::connect(address).expect("the page's port is open");
-    stream.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout can be set");
-    let request = Request::builder()
-        .uri(format!("ws://{address}/live"))
-        .header("Host", address.to_string())
-        .header("Origin", format!("http://{address}"))
-        .header("Connection", "Upgrade")
-        .header("Upgrade", "websocket")
-        .header("Sec-WebSocket-Version", "13")
-        .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
-        .header("Sec-WebSocket-Protocol", "simpartner.1")
-        .body(())
-        .expect("the request is whole");
-    tungstenite::client(request, stream).expect("the server lets its page in").0
-}
-
-fn take_up(mut socket: WebSocket<TcpStream>, over: &AtomicBool, frames: &AtomicU64) {
-    while !over.load(Ordering::Relaxed) {
-        match socket.read() {
-            Ok(Message::Binary(frame)) => {
-                frames.fetch_add(1, Ordering::Relaxed);
-                let number = u32::from_le_bytes(frame[56..60].try_into().expect("a frame has a head"));
-                // The server may be closing already.
-                let _ = socket.send(Message::text(format!("{{\"seen\":{number}}}")));
-            }
-            Ok(_) => {}
-            Err(Error::Io(error)) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(_) => return,
-        }
-    }
 }
