@@ -4,11 +4,14 @@ use std::{fmt::Write, path::Path};
 
 use serde_json::{Value, json};
 
-use super::{CheckArguments, CliError, ExitStatus, Format};
+use super::{
+    CheckArguments, CliError, ExitStatus, Format,
+    output::{Rounded, line, print, tell},
+};
 use crate::{
     device,
-    model::{Body, Graph, Joint, Sequence, World},
-    signal::{DeviceInfo, RobotId, Timestep},
+    model::{Body, Graph, Joint, Sequence, Timeline, World},
+    signal::{DeviceInfo, RobotId, StepIndex, Timestep},
     xml::{self, Diagnostics, Document},
 };
 
@@ -19,21 +22,21 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
     for path in &arguments.files {
         match xml::read_any(path) {
             Ok(document) => match arguments.format {
-                _ if arguments.dot => print!("{}", dot(path, &document)),
-                Format::Text => print!("{}", text(path, &document)),
+                _ if arguments.dot => print(dot(path, &document)),
+                Format::Text => print(text(path, &document)),
                 Format::Json => results.push(json_of(path, &document)),
             },
             Err(problems) => {
                 status = ExitStatus::Input;
                 match arguments.format {
-                    Format::Text => eprint!("{problems}"),
+                    Format::Text => tell(problems),
                     Format::Json => results.push(json_of_problems(path, &problems)),
                 }
             }
         }
     }
     if arguments.format == Format::Json && !arguments.dot {
-        println!("{:#}", json!({ "files": results }));
+        line(format_args!("{:#}", json!({ "files": results })));
     }
     Ok(status)
 }
@@ -86,20 +89,27 @@ fn text(path: &Path, document: &Document) -> String {
     out
 }
 
+/// The length of a sequence at the default timestep.
+fn seconds(timeline: &Timeline) -> f64 {
+    Timestep::MILLISECOND.seconds_at(StepIndex(timeline.steps))
+}
+
 fn write_sequence(path: &Path, sequence: &Sequence, out: &mut String) -> std::fmt::Result {
     let timeline = sequence.timeline(Timestep::MILLISECOND);
-    let seconds = Timestep::MILLISECOND.seconds() * timeline.steps as f64;
+    let seconds = seconds(&timeline);
     writeln!(out, "{}: sequence, {} commands in {seconds} s", path.display(), timeline.commands.len())
 }
 
 fn write_world(path: &Path, kind: &str, world: &World, out: &mut String) -> std::fmt::Result {
     writeln!(out, "{}: {kind} {}", path.display(), world.name)?;
     if let Some(plane) = &world.plane {
-        writeln!(out, "  plane, normal {}, {} m from the origin", plane.normal, plane.distance)?;
+        let [x, y, z] = plane.normal.to_array().map(Rounded);
+        writeln!(out, "  plane, normal [{x}, {y}, {z}], {} m from the origin", Rounded(plane.distance))?;
     }
     if let Some(field) = &world.heightfield {
         let (low, high) = field.bounds();
-        let (points, extent) = ((field.points_x, field.points_z), (field.width, field.depth));
+        let (points, extent) = ((field.points_x, field.points_z), (Rounded(field.width), Rounded(field.depth)));
+        let (low, high) = (Rounded(low), Rounded(high));
         writeln!(
             out,
             "  terrain {}x{} points, {} m x {} m, heights {low} to {high} m",
@@ -110,16 +120,17 @@ fn write_world(path: &Path, kind: &str, world: &World, out: &mut String) -> std:
         let mass: f64 = group.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum();
         writeln!(
             out,
-            "  {}: {} bodies, {} joints, {mass} kg, {} degrees of freedom, {} closed loops",
+            "  {}: {} bodies, {} joints, {} kg, {} degrees of freedom, {} closed loops",
             group.name,
             group.bodies.len(),
             group.joints.len(),
+            Rounded(mass),
             group.degrees_of_freedom,
             group.loops
         )?;
         for body in &group.bodies {
             let shape = body.shape.as_ref().map_or("particle", |placed| placed.shape.name());
-            let mass = if body.fixed { "fixed".to_owned() } else { format!("{} kg", body.mass) };
+            let mass = if body.fixed { "fixed".to_owned() } else { format!("{} kg", Rounded(body.mass)) };
             writeln!(out, "    body  {:<16} {shape:<12} {mass}", body.name)?;
         }
         for joint in &group.joints {
@@ -145,7 +156,7 @@ fn json_of(path: &Path, document: &Document) -> Value {
     let world = match document {
         Document::Sequence(sequence) => {
             let timeline = sequence.timeline(Timestep::MILLISECOND);
-            let seconds = Timestep::MILLISECOND.seconds() * timeline.steps as f64;
+            let seconds = seconds(&timeline);
             return json!({ "file": path, "ok": true, "kind": "sequence", "commands": timeline.commands.len(), "seconds": seconds });
         }
         Document::Assemblies(names) => {
@@ -199,7 +210,7 @@ fn dot(path: &Path, document: &Document) -> String {
         out.push_str(" }\n");
     }
     for (id, body) in world.bodies() {
-        let mass = if body.fixed { "fixed".to_owned() } else { format!("{} kg", body.mass) };
+        let mass = if body.fixed { "fixed".to_owned() } else { format!("{} kg", Rounded(body.mass)) };
         out.push_str(&format!("  b{} [label=\"{}\\n{mass}\"];\n", id.index(), body.name));
     }
     for joint in &world.joints {

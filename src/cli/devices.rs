@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CliError, DevicesArguments, ExitStatus};
+use super::{CliError, DevicesArguments, ExitStatus, output::line};
 use crate::{device, signal::DeviceInfo, xml};
 
 /// Lists the devices of the configured world.
@@ -15,13 +15,16 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
         let robots =
             world.robots.iter().map(|robot| json!({ "name": robot.name, "port": robot.combined_port.number() }));
         let robots: Vec<Value> = robots.collect();
-        println!("{:#}", json!({ "devices": devices.iter().map(json_of).collect::<Vec<_>>(), "robots": robots }));
+        line(format_args!(
+            "{:#}",
+            json!({ "devices": devices.iter().map(json_of).collect::<Vec<_>>(), "robots": robots })
+        ));
         return Ok(ExitStatus::Success);
     }
-    println!("{:<6} {:<16} {:<16} {:<14} {:<14} fields", "port", "device", "kind", "robot", "on");
+    line(format_args!("{:<6} {:<16} {:<16} {:<14} {:<14} fields", "port", "device", "kind", "robot", "on"));
     for info in &devices {
         let fields: Vec<String> = info.fields.iter().map(|field| format!("{} [{}]", field.name, field.unit)).collect();
-        println!(
+        line(format_args!(
             "{:<6} {:<16} {:<16} {:<14} {:<14} {}",
             info.port.number(),
             info.name,
@@ -29,11 +32,14 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
             info.robot,
             info.attachment.name(),
             fields.join(", ")
-        );
+        ));
     }
     for robot in &world.robots {
         let (port, name) = (robot.combined_port.number(), &robot.name);
-        println!("{port:<6} {name:<16} {:<16} {name:<14} {:<14} all of its readings and commands", "combined port", "");
+        line(format_args!(
+            "{port:<6} {name:<16} {:<16} {name:<14} {:<14} all of its readings and commands",
+            "combined port", ""
+        ));
     }
     Ok(ExitStatus::Success)
 }

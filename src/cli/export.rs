@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 
 use super::{
     CliError, ExitStatus,
-    logged::{Bar, LogArguments, RunName, print},
+    logged::{Bar, LogArguments, RunName},
+    output::print,
 };
 use crate::{
     analysis::export::{Format, Order, export as write},
@@ -81,7 +82,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError
     for (name, count) in &exported.counts {
         text += &format!("{count:>12}  {name}\n");
     }
-    print(&text)?;
+    print(text);
     Ok(ExitStatus::Success)
 }
 

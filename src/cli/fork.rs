@@ -8,6 +8,7 @@ use super::{
     CliError, ExitStatus,
     again::{self, Again},
     logged::{Bar, LogArguments, RunName},
+    output::note,
     properties::Flag,
     run::{self, Job},
 };
@@ -51,7 +52,7 @@ pub(super) struct ForkArguments {
 pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
     let mut again = Again::open(&arguments.log, &arguments.run)?;
     for change in again.changes() {
-        eprintln!("warning: {change}; the fork may not start where the run was");
+        note(format_args!("warning: {change}; the fork may not start where the run was"));
     }
     let (number, at) = (again.run.simulation_id, StepIndex(arguments.at));
     let (first, last) = (again.simulation.step_index(), again.made.last);

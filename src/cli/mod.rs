@@ -1,6 +1,6 @@
 //! The command line: verbs and their flags, configuration in layers, and the composition of all rooms into a run.
 //!
-//! Data goes to standard output, messages to standard error. Start at [`main`], then `run`.
+//! Data goes to standard output, messages to standard error, both by way of [`output`]. Start at [`main`], then `run`.
 
 mod again;
 mod archive;
@@ -11,6 +11,7 @@ mod exit;
 mod export;
 mod fork;
 mod logged;
+pub mod output;
 mod plot;
 pub mod properties;
 mod query;
@@ -185,10 +186,13 @@ enum Schema {
 
 /// Runs the command line and says how it went.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = match output::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| output::Stderr);
     log.with_ansi(colours).with_target(false).init();
     let result = match arguments.verb {
         None => run::run(&arguments.run),
@@ -205,19 +209,17 @@ pub fn main() -> ExitCode {
         Some(Verb::Db(verb)) => db::db(&verb),
         Some(Verb::Schema { what }) => schema(what),
     };
-    match result {
-        Ok(status) => status.into(),
-        Err(error) => {
-            eprintln!("{error}");
-            // What an error above leaves to its causes, such as SQLite's own words.
-            let mut cause = std::error::Error::source(&error).and_then(std::error::Error::source);
-            while let Some(error) = cause {
-                eprintln!("cause: {error}");
-                cause = error.source();
-            }
-            error.status().into()
+    let status = result.unwrap_or_else(|error| {
+        output::note(&error);
+        // What an error above leaves to its causes, such as SQLite's own words.
+        let mut cause = std::error::Error::source(&error).and_then(std::error::Error::source);
+        while let Some(error) = cause {
+            output::note(format_args!("cause: {error}"));
+            cause = error.source();
         }
-    }
+        error.status()
+    });
+    output::exit(status.into())
 }
 
 fn schema(what: Schema) -> Result<ExitStatus, CliError> {
@@ -228,7 +230,7 @@ fn schema(what: Schema) -> Result<ExitStatus, CliError> {
         Schema::Reference => crate::xml::reference(),
         Schema::Properties => properties::default_properties(),
     };
-    print!("{text}");
+    output::print(text);
     Ok(ExitStatus::Success)
 }
 

@@ -8,6 +8,7 @@ use super::{
     CliError, ExitStatus,
     export::steps,
     logged::{Bar, LogArguments, RunName},
+    output::line,
 };
 use crate::{analysis::curves::curves, plot::Document};
 
@@ -49,7 +50,7 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
     let bytes = if is_picture { picture(&document)? } else { document.svg().into_bytes() };
     std::fs::write(&output, bytes)
         .map_err(|error| CliError::Usage(format!("--output: cannot write '{}': {error}", output.display())))?;
-    println!("{}", output.display());
+    line(output.display());
     Ok(ExitStatus::Success)
 }
 

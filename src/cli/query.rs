@@ -1,12 +1,13 @@
 //! `simpartner query`: SQL to the log, which cannot be harmed by it.
 
-use std::io::{BufWriter, ErrorKind, IsTerminal, Read};
+use std::io::{BufWriter, IsTerminal, Read};
 
 use clap::{Args, ValueEnum};
 
 use super::{
     CliError, ExitStatus,
     logged::{LogArguments, RunName},
+    output::{Stdout, note},
 };
 use crate::{
     analysis::{
@@ -63,15 +64,15 @@ pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> 
         AnswerFormat::Json => Form::Json,
     };
     let scope = Scope { run: run.simulation_id, alias: arguments.alias, all_runs: arguments.all_runs };
-    match answer(&mut inquiry, &sql, scope, form, &mut BufWriter::new(std::io::stdout().lock())) {
+    match answer(&mut inquiry, &sql, scope, form, &mut BufWriter::new(Stdout)) {
         Ok(rows) => {
             if form == Form::Table && std::io::stderr().is_terminal() {
-                eprintln!("{rows} rows of run {}", run.simulation_id);
+                note(format_args!("{rows} rows of run {}", run.simulation_id));
             }
             Ok(ExitStatus::Success)
         }
-        // A reader that has had enough, as `head` has, is no failure.
-        Err(AnalysisError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitStatus::Success),
+        // The output has ended before the answer; if that is a failure, it is told at the end.
+        Err(AnalysisError::Output(_)) => Ok(ExitStatus::Success),
         Err(error) => Err(error.into()),
     }
 }

@@ -5,7 +5,8 @@ use clap::Args;
 use super::{
     CliError, ExitStatus,
     again::{Again, Otherwise},
-    logged::{Bar, LogArguments, RunName, print},
+    logged::{Bar, LogArguments, RunName},
+    output::{note, print},
 };
 use crate::signal::StepIndex;
 
@@ -24,7 +25,7 @@ pub(super) struct ReplayArguments {
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError> {
     let mut again = Again::open(&arguments.log, &arguments.run)?;
     for change in again.changes() {
-        eprintln!("warning: {change}; the same bits are not to be expected");
+        note(format_args!("warning: {change}; the same bits are not to be expected"));
     }
     let (first, last) = (again.simulation.step_index(), again.made.last);
     let until = arguments.until.map_or(last, StepIndex);
@@ -48,7 +49,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError
         again.simulation.engine_identity(),
     );
     text += &verdict(&again, otherwise.as_ref());
-    print(&text)?;
+    print(text);
     Ok(if otherwise.is_none() { ExitStatus::Success } else { ExitStatus::Differ })
 }
 

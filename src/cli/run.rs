@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::{
     CliError, ExitStatus, Logs, RunArguments,
+    output::note,
     properties::{self, Properties},
     summary::{self, Summary},
 };
@@ -271,12 +272,12 @@ fn conclude(report: &RunReport, log: Option<Result<LogSummary, RecorderError>>) 
         Outcome::Completed | Outcome::Quit if !incomplete => ExitStatus::Success,
         Outcome::Completed | Outcome::Quit | Outcome::LogEnded | Outcome::LogTooSlow => ExitStatus::Log,
         Outcome::Diverged(why) => {
-            eprintln!("error: {why}");
+            note(format_args!("error: {why}"));
             ExitStatus::Diverged
         }
         Outcome::Overrun => ExitStatus::Overrun,
         Outcome::LockstepTimeout(why) => {
-            eprintln!("error: {why}");
+            note(format_args!("error: {why}"));
             ExitStatus::Unanswered
         }
     })

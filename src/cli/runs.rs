@@ -7,7 +7,8 @@ use serde_json::{Value as Json, json};
 
 use super::{
     CliError, ExitStatus,
-    logged::{Bar, LogArguments, RunName, print},
+    logged::{Bar, LogArguments, RunName},
+    output::print,
 };
 use crate::{
     analysis::compare::{Comparison, Difference, Largest, Side, compare},
@@ -65,7 +66,7 @@ pub(super) fn runs(arguments: &RunsArguments) -> Result<ExitStatus, CliError> {
     } else {
         table(&listed)
     };
-    print(&text)?;
+    print(text);
     Ok(ExitStatus::Success)
 }
 
@@ -136,7 +137,7 @@ fn comparison(arguments: &CompareArguments) -> Result<ExitStatus, CliError> {
     let mut bar = Bar::new();
     let found = compare(&mut sides, &mut bar)?;
     drop(bar);
-    print(&if arguments.json { format!("{:#}\n", compared_json(&found)) } else { told(&found) })?;
+    print(if arguments.json { format!("{:#}\n", compared_json(&found)) } else { told(&found) });
     Ok(if found.equal() { ExitStatus::Success } else { ExitStatus::Differ })
 }
 

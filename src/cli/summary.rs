@@ -1,6 +1,9 @@
 //! What a run says at its start and at its end.
 
-use super::properties::Properties;
+use super::{
+    output::{Rounded, line, note, tell},
+    properties::Properties,
+};
 use crate::{
     realtime::{Grants, Mode, Outcome, Percentiles, RunReport},
     recorder::LogSummary,
@@ -11,48 +14,45 @@ use crate::{
 /// Tells, before the first step, what runs, where it can be reached and where its log goes.
 pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<&Server>, end: Option<StepIndex>) {
     let settings = &properties.simulation;
-    eprintln!("world     {}", settings.world_file.display());
+    note(format_args!("world     {}", settings.world_file.display()));
     let clock = match settings.mode {
         Mode::RealTime => format!("real time x {}", settings.rate),
         Mode::Fast => "as fast as possible".into(),
         Mode::Lockstep => format!("lockstep, real time x {} until all members have joined", settings.rate),
     };
     let until = end.map_or("until Ctrl-C".into(), |end| format!("until {} s", settings.timestep.seconds_at(end)));
-    eprintln!("clock     {} s steps, {clock}, {until} ({grants})", settings.timestep.seconds());
+    note(format_args!("clock     {} s steps, {clock}, {until} ({grants})", Rounded(settings.timestep.seconds())));
     match &properties.log {
-        Some(log) => eprintln!("log       {}, at most {} MB in this run", log.database, log.limit_mb),
-        None => eprintln!("log       none"),
+        Some(log) => note(format_args!("log       {}, at most {} MB in this run", log.database, log.limit_mb)),
+        None => note("log       none"),
     }
-    let Some(server) = server else { return };
-    eprintln!("control   {}", server.control_address());
+    if let Some(server) = server {
+        tell(ports(server));
+    }
+}
+
+/// Where everybody listens, and what to try first.
+fn ports(server: &Server) -> String {
+    let mut out = format!("control   {}\n", server.control_address());
     if let Some(address) = server.viewer_address() {
-        eprintln!("viewer    http://{address}/");
+        out += &format!("viewer    http://{address}/\n");
     }
     for (info, address) in server.devices() {
-        eprintln!(
-            "{:<9} {:<16} on {} {} of {}",
-            address.port(),
-            info.name,
-            info.attachment.noun(),
-            info.attachment.name(),
-            info.robot
-        );
+        let (port, on) = (address.port(), &info.attachment);
+        out += &format!("{port:<9} {:<16} on {} {} of {}\n", info.name, on.noun(), on.name(), info.robot);
     }
     for (info, address) in server.robots() {
-        eprintln!("{:<9} {:<16} all readings and commands in one", address.port(), info.name);
+        out += &format!("{:<9} {:<16} all readings and commands in one\n", address.port(), info.name);
     }
     let sensor = server.devices().find(|(info, _)| !info.kind.is_actuator() && !info.fields.is_empty());
-    eprintln!();
+    out.push('\n');
     if let Some((info, address)) = sensor {
-        eprintln!(
-            "try       nc {} {}    # then type SUB 500: {} twice a second",
-            address.ip(),
-            address.port(),
-            info.name
-        );
+        let (host, port, name) = (address.ip(), address.port(), &info.name);
+        out += &format!("try       nc {host} {port}    # then type SUB 500: {name} twice a second\n");
     }
-    eprintln!("try       cargo run --release -p simpartner-sequencer -- robots/circle.xml");
-    eprintln!("          Ctrl-C ends the run cleanly");
+    let server = server.control_address();
+    out += &format!("try       cargo run --release -p simpartner-sequencer -- --server {server} robots/circle.xml\n");
+    out + "          Ctrl-C ends the run cleanly\n"
 }
 
 /// The end of a run in figures, one a line, name first.
@@ -65,38 +65,39 @@ impl Summary<'_> {
     /// Prints it to standard output.
     pub(super) fn print(&self) {
         let report = self.report;
-        println!("outcome           {}", outcome(&report.outcome));
-        println!("steps             {}", report.steps);
-        println!("simulated         {} s", report.simulated_s);
-        println!("wall              {:.3} s", report.wall_s);
-        println!("real-time factor  {:.4}", report.real_time_factor());
+        line(format_args!("outcome           {}", outcome(&report.outcome)));
+        line(format_args!("steps             {}", report.steps));
+        line(format_args!("simulated         {} s", report.simulated_s));
+        line(format_args!("wall              {:.3} s", report.wall_s));
+        line(format_args!("real-time factor  {:.4}", report.real_time_factor()));
         if let Some(processor) = report.processor_s {
-            println!("processor         {processor:.2} s");
+            line(format_args!("processor         {processor:.2} s"));
         }
         if let Some(times) = &report.lateness {
-            println!("lateness          {}", percentiles(times));
+            line(format_args!("lateness          {}", percentiles(times)));
         }
         if let Some(times) = &report.compute {
-            println!("step              {}", percentiles(times));
+            line(format_args!("step              {}", percentiles(times)));
         }
-        println!("slips             {} ({} s given up)", report.slips, report.slipped_s);
-        println!("state             {}", report.state_hash);
+        line(format_args!("slips             {} ({} s given up)", report.slips, Rounded(report.slipped_s)));
+        line(format_args!("state             {}", report.state_hash));
         if let Some(log) = self.log {
-            for run in &log.simulations {
-                println!(
-                    "log               simulation {}: {} steps, {} rows in {}",
-                    run.simulation_id, run.steps_logged, run.rows, log.database
-                );
-            }
-            println!(
-                "log size          {:.1} MB, at most {} records in its queue",
-                log.bytes as f64 / 1e6,
-                log.longest_queue
-            );
-            if let Some(why) = &log.ended_early {
-                println!("log ended early   {why}");
-            }
+            print_log(log);
         }
+    }
+}
+
+fn print_log(log: &LogSummary) {
+    for run in &log.simulations {
+        line(format_args!(
+            "log               simulation {}: {} steps, {} rows in {}",
+            run.simulation_id, run.steps_logged, run.rows, log.database
+        ));
+    }
+    let (megabytes, records) = (log.bytes as f64 / 1e6, log.longest_queue);
+    line(format_args!("log size          {megabytes:.1} MB, at most {records} records in its queue"));
+    if let Some(why) = &log.ended_early {
+        line(format_args!("log ended early   {why}"));
     }
 }
 

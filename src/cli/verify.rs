@@ -1,9 +1,20 @@
 //! `simpartner verify`: how accurate the simulator is, as a table, as JSON and as a report with plots.
 
-use std::{io::IsTerminal, path::Path};
+use std::{
+    io::{IsTerminal, Write},
+    path::Path,
+};
 
-use super::{CliError, ConfigurationArguments, ExitStatus, VerifyArguments, properties::Flag};
-use crate::verify::{self, Bench, Verification};
+use super::{
+    CliError, ConfigurationArguments, ExitStatus, VerifyArguments,
+    logged::Bar,
+    output::{Stdout, line, print},
+    properties::Flag,
+};
+use crate::{
+    analysis::Progress,
+    verify::{self, Bench, Verification},
+};
 
 /// Runs the cases and says whether all are within their tolerances.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
@@ -11,7 +22,7 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
         verify::select(&arguments.cases, arguments.quick).map_err(|error| CliError::Usage(error.to_string()))?;
     if arguments.list {
         for case in cases {
-            println!("{:<18} {:<6} {}", case.name, if case.quick { "quick" } else { "" }, case.physics);
+            line(format_args!("{:<18} {:<6} {}", case.name, if case.quick { "quick" } else { "" }, case.physics));
         }
         return Ok(ExitStatus::Success);
     }
@@ -20,18 +31,14 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
     let worlds = properties.simulation.world_file.parent().unwrap_or(Path::new("")).to_owned();
     let bench = Bench { settings: properties.physics, worlds };
     let engine = bench.engine()?;
-    let progress = std::io::stderr().is_terminal();
+    let mut bar = Bar::new();
     let mut reports = Vec::new();
     for (index, case) in cases.iter().enumerate() {
-        if progress {
-            eprint!("\r\x1b[K{} of {}: {}", index + 1, cases.len(), case.name);
-        }
-        let report = verify::run(case, &bench);
-        if progress {
-            eprint!("\r\x1b[K");
-        }
-        reports.push(report?);
+        bar.begin(case.name, cases.len() as u64);
+        bar.reach(index as u64);
+        reports.push(verify::run(case, &bench)?);
     }
+    drop(bar);
     let verification = Verification { engine, reports };
     publish(arguments, &verification)?;
     let (passed, all) = verification.score();
@@ -42,12 +49,14 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
 fn publish(arguments: &VerifyArguments, verification: &Verification) -> Result<(), CliError> {
     let json = || format!("{:#}\n", verify::json::json(verification));
     match &arguments.json {
-        Some(None) => print!("{}", json()),
+        Some(None) => print(json()),
         Some(Some(file)) => write(file, "--json", json())?,
         None => {}
     }
     if arguments.json != Some(None) {
-        print!("{}", verify::table::table(verification, std::io::stdout().is_terminal()));
+        let table = verify::table::table(verification, std::io::stdout().is_terminal());
+        // With its colours; what goes wrong is told at the end.
+        let _ = Stdout.write_all(table.as_bytes());
     }
     if let Some(file) = &arguments.html {
         write(file, "--html", verify::page::page(verification))?;

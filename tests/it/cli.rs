@@ -9,7 +9,7 @@ use std::{
 
 use sqlx::{Connection, Row, SqliteConnection};
 
-fn simpartner(arguments: &[&str]) -> Command {
+pub(super) fn simpartner(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_simpartner"));
     command.args(arguments).env_remove("RUST_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -75,7 +75,7 @@ pub(super) fn number(database: &Path, query: &'static str) -> i64 {
     })
 }
 
-const SHORT: &str = "<sequence version='1'>
+pub(super) const SHORT: &str = "<sequence version='1'>
   <command><commandString>1000,1000,100,0,0,2</commandString><port>1027</port></command>
   <command><commandString>0.3</commandString><port>0</port></command>
   <repeat count='2'>

@@ -10,6 +10,7 @@ mod dynamics;
 mod examples;
 mod lockstep;
 mod locomotion;
+mod output;
 mod physics;
 mod properties;
 mod protocol;

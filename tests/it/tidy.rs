@@ -52,6 +52,16 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ),
     ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),
     ("rand_pcg", &["src/device/random.rs"], "only the devices' own streams are random"),
+    (
+        "print!(",
+        &["tests/", "clients/gamepad/tests/", "src/physics/dynamics/path.rs"],
+        "output goes by way of cli::output, which outlives its reader",
+    ),
+    (
+        "println!(",
+        &["tests/", "clients/gamepad/tests/", "src/physics/dynamics/path.rs"],
+        "output goes by way of cli::output, which outlives its reader",
+    ),
     ("glam::", &[], "glam comes through bevy_math"),
 ];
 

@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use simpartner::cli::output;
 use simpartner_gamepad::{
     drive::{Driven, drive},
     link::Server,
@@ -57,26 +58,27 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = match output::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
     if arguments.print_mapping {
-        print!("{WORKPARTNER}");
-        return ExitCode::SUCCESS;
+        output::print(WORKPARTNER);
+        return output::exit(ExitCode::SUCCESS);
     }
-    match run(arguments) {
-        Ok(driven) => {
-            println!("commands {}", driven.commands);
-            println!("late {}", driven.late);
-            println!("step {}", driven.step);
-            for recording in driven.recordings {
-                println!("recorded {}", recording.display());
+    output::exit(match run(arguments) {
+        Ok(Driven { commands, late, step, recordings }) => {
+            output::line(format_args!("commands {commands}\nlate {late}\nstep {step}"));
+            for recording in recordings {
+                output::line(format_args!("recorded {}", recording.display()));
             }
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("error: {}", format!("{error:#}").trim_end());
+            output::note(format_args!("error: {}", format!("{error:#}").trim_end()));
             ExitCode::FAILURE
         }
-    }
+    })
 }
 
 fn run(arguments: Arguments) -> Result<Driven> {
@@ -93,7 +95,7 @@ fn run(arguments: Arguments) -> Result<Driven> {
     let stopping = Arc::clone(&stop);
     ctrlc::set_handler(move || stopping.store(true, Ordering::Relaxed)).context("cannot listen for Ctrl-C")?;
     let server = Server { address: server, token, robot, lead_s };
-    drive(&server, mapping, &mut *backend, record.as_deref(), &stop, &mut |notice| eprintln!("{notice}"))
+    drive(&server, mapping, &mut *backend, record.as_deref(), &stop, &mut |notice| output::note(notice))
 }
 
 fn read(file: &Path) -> Result<String> {

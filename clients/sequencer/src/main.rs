@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 use clap::Parser;
-use simpartner::xml;
+use simpartner::{cli::output, xml};
 use simpartner_sequencer::play::{Options, Progress, play};
 
 /// How often the progress is told.
@@ -38,19 +38,19 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
-        Ok(played) => {
-            println!("commands {}", played.commands);
-            println!("steps {}", played.steps);
-            println!("simulated {} s", played.simulated_s);
+    let code = match output::arguments().map(run) {
+        Ok(Ok(Progress { commands, steps, simulated_s, .. })) => {
+            output::line(format_args!("commands {commands}\nsteps {steps}\nsimulated {simulated_s} s"));
             ExitCode::SUCCESS
         }
-        Err(error) => {
+        Ok(Err(error)) => {
             // What is wrong with a file ends its last line itself.
-            eprintln!("error: {}", format!("{error:#}").trim_end());
+            output::note(format_args!("error: {}", format!("{error:#}").trim_end()));
             ExitCode::FAILURE
         }
-    }
+        Err(code) => code,
+    };
+    output::exit(code)
 }
 
 fn run(arguments: Arguments) -> Result<Progress> {
@@ -61,7 +61,7 @@ fn run(arguments: Arguments) -> Result<Progress> {
         if told.elapsed() >= TELL {
             told = Instant::now();
             let Progress { commands, simulated_s, length_s, .. } = progress;
-            eprintln!("{simulated_s:.1} s of {length_s:.1} s, {commands} commands sent");
+            output::note(format_args!("{simulated_s:.1} s of {length_s:.1} s, {commands} commands sent"));
         }
     })
 }

@@ -4,6 +4,7 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::{ArgGroup, Parser};
+use simpartner::cli::output;
 use simpartner_serial::{
     bridge::{News, Order, run},
     line::Wire,
@@ -47,18 +48,21 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match output::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(bridge(arguments))) {
+    output::exit(match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(bridge(arguments))) {
         Ok(times) => {
-            println!("{times}");
+            output::line(times);
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("error: {error:#}");
+            output::note(format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
-    }
+    })
 }
 
 async fn bridge(arguments: Arguments) -> Result<Summary> {
@@ -76,11 +80,11 @@ async fn bridge(arguments: Arguments) -> Result<Summary> {
 fn tell(news: News) {
     match news {
         // A program that starts the controller reads this.
-        News::Serial(Some(name)) => println!("serial {name}"),
-        News::Serial(None) => eprintln!("the serial line is open"),
-        News::Robot => eprintln!("the robot is connected"),
-        News::Away(why) => eprintln!("{why}; trying again"),
-        News::Times(times) => eprintln!("{times}"),
+        News::Serial(Some(name)) => output::line(format_args!("serial {name}")),
+        News::Serial(None) => output::note("the serial line is open"),
+        News::Robot => output::note("the robot is connected"),
+        News::Away(why) => output::note(format_args!("{why}; trying again")),
+        News::Times(times) => output::note(times),
     }
 }
 

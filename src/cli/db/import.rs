@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::{CliError, ExitStatus, logged::LogArguments};
+use super::super::{CliError, ExitStatus, logged::LogArguments, output::line};
 use crate::recorder;
 
 #[derive(Debug, Args)]
@@ -20,15 +20,15 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
     let (file, database) = (&arguments.file, arguments.log.database()?);
     let imported = recorder::import(file, &database)?;
     let runs: Vec<String> = imported.runs.iter().map(ToString::to_string).collect();
-    println!("runs              {}", runs.join(" "));
-    println!("portions          {}", imported.portions);
-    println!("steps             {}", imported.steps);
+    line(format_args!("runs              {}", runs.join(" ")));
+    line(format_args!("portions          {}", imported.portions));
+    line(format_args!("steps             {}", imported.steps));
     if imported.torn_bytes > 0 {
-        println!(
+        line(format_args!(
             "torn              the last {} bytes, which were being written when the process ended",
             imported.torn_bytes
-        );
+        ));
     }
-    println!("now in            {database}; {} can be deleted", file.display());
+    line(format_args!("now in            {database}; {} can be deleted", file.display()));
     Ok(ExitStatus::Success)
 }

@@ -4,10 +4,7 @@ use clap::Args;
 
 use crate::{
     analysis::Progress,
-    cli::{
-        CliError, ExitStatus,
-        logged::{Bar, print},
-    },
+    cli::{CliError, ExitStatus, logged::Bar, output::print},
     recorder::{Database, Merge},
 };
 
@@ -42,10 +39,10 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> 
         bar.begin(&format!("run {run}"), merge.rows(run)?);
         let merged = merge.copy(run, &mut |rows| bar.reach(rows))?;
         drop(bar);
-        print(&match merged.rows {
+        print(match merged.rows {
             Some(rows) => format!("run {run} is run {} there, {rows} rows\n", merged.into),
             None => format!("run {run} is there already, as run {}\n", merged.into),
-        })?;
+        });
     }
     merge.close()?;
     Ok(ExitStatus::Success)

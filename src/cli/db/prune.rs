@@ -1,6 +1,6 @@
 //! `simpartner db prune`: runs taken out of a database.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 
 use clap::{ArgGroup, Args};
 
@@ -8,7 +8,8 @@ use crate::{
     analysis::Progress,
     cli::{
         CliError, ExitStatus,
-        logged::{Bar, LogArguments, print},
+        logged::{Bar, LogArguments},
+        output::{note, print, tell},
     },
     recorder::{Database, Inquiry, Prune, RecordedRun, days_ago},
 };
@@ -43,11 +44,11 @@ pub(super) fn prune(arguments: &PruneArguments) -> Result<ExitStatus, CliError> 
     let wanted = chosen(arguments, &runs, &database)?;
     drop(inquiry);
     if wanted.is_empty() {
-        print("no run to take out\n")?;
+        print("no run to take out\n");
         return Ok(ExitStatus::Success);
     }
     for run in &wanted {
-        eprintln!("run {:>5}  {}  {}  {}", run.simulation_id, run.started, run.status, run.world);
+        note(format_args!("run {:>5}  {}  {}  {}", run.simulation_id, run.started, run.status, run.world));
     }
     if !arguments.yes && !agreed(wanted.len(), &database)? {
         return Err(CliError::Usage("nothing was taken out".into()));
@@ -83,8 +84,7 @@ fn agreed(runs: usize, database: &Database) -> Result<bool, CliError> {
             "db prune: there is no terminal to ask at; add --yes to take these runs out".into(),
         ));
     }
-    eprint!("Take {runs} out of {database} for ever? [y/N] ");
-    std::io::stderr().flush()?;
+    tell(format_args!("Take {runs} out of {database} for ever? [y/N] "));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
@@ -99,7 +99,7 @@ fn take_out(arguments: &PruneArguments, database: &Database, wanted: &[RecordedR
         bar.begin(&format!("run {}", run.simulation_id), Prune::statements(last));
         let rows = prune.remove(run.simulation_id, last, &mut |done| bar.reach(done))?;
         drop(bar);
-        print(&format!("run {} taken out, {rows} rows\n", run.simulation_id))?;
+        print(format_args!("run {} taken out, {rows} rows\n", run.simulation_id));
     }
     if arguments.vacuum {
         prune.vacuum()?;
@@ -107,12 +107,12 @@ fn take_out(arguments: &PruneArguments, database: &Database, wanted: &[RecordedR
     let after = prune.bytes()?;
     let freed = before.saturating_sub(after) as f64 / 1e6;
     prune.close()?;
-    print(&match (arguments.vacuum, database) {
+    print(match (arguments.vacuum, database) {
         (true, _) => format!("{freed:.1} MB given back\n"),
         (false, Database::Sqlite(_)) => {
             format!("{freed:.1} MB are free within the file for further runs; --vacuum gives them back to the disk\n")
         }
         (false, _) => "the server uses the room for further runs; --vacuum gives it back to the disk\n".into(),
-    })?;
+    });
     Ok(ExitStatus::Success)
 }

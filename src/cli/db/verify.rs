@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::super::{CliError, ExitStatus, logged::LogArguments};
+use super::super::{CliError, ExitStatus, logged::LogArguments, output::line};
 use crate::recorder::{Completeness, Reader};
 
 #[derive(Debug, Args)]
@@ -24,9 +24,9 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
     }
     for Completeness { simulation_id, steps, rows, chain_head, findings } in &found {
         let verdict = if findings.is_empty() { "complete" } else { "incomplete" };
-        println!("run {simulation_id:<6} {verdict:<10}  {steps} steps, {rows} rows, chain {chain_head:016x}");
+        line(format_args!("run {simulation_id:<6} {verdict:<10}  {steps} steps, {rows} rows, chain {chain_head:016x}"));
         for finding in findings {
-            println!("           {finding}");
+            line(format_args!("           {finding}"));
         }
     }
     let whole = found.iter().all(|run| run.findings.is_empty());

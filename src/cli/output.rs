@@ -1,0 +1,200 @@
+//! Standard output and standard error of a command: the one way in which this program and its clients print.
+//!
+//! A reader that has had enough, as `head` has, ends the output and not the program. Any other failure of standard output, such
+//! as a full disk behind it, is remembered; [`finish`] tells of it at the end, once. Nobody is left to tell of a failure of
+//! standard error, so it is passed over. Texts may quote files and clients: their control characters are shown as escapes and
+//! never reach a terminal.
+
+use std::{
+    fmt::{self, Display},
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use thiserror::Error;
+
+/// Standard output could not be written to.
+#[derive(Debug, Error)]
+#[error("standard output cannot be written to: {0}\nhelp: is the disk full that it goes to?")]
+pub struct OutputError(io::Error);
+
+/// What has become of standard output.
+#[derive(Debug)]
+enum State {
+    Open,
+    /// Its reader is gone, or its failure has been told.
+    Closed,
+    Failed(io::Error),
+}
+
+static STATE: Mutex<State> = Mutex::new(State::Open);
+
+/// The state is whole between any two statements, so a panic elsewhere does not spoil it.
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes data to standard output. Once it has ended, nothing more is written.
+pub fn print(text: impl Display) {
+    // What goes wrong is remembered for `finish`.
+    let _ = Stdout.write_all(escaped(&text.to_string()).as_bytes()).and_then(|()| Stdout.flush());
+}
+
+/// Writes a line of data to standard output.
+pub fn line(text: impl Display) {
+    print(format_args!("{text}\n"));
+}
+
+/// Writes a message to standard error.
+pub fn note(text: impl Display) {
+    tell(format_args!("{text}\n"));
+}
+
+/// Writes a message without a line end to standard error, such as a question.
+pub fn tell(text: impl Display) {
+    let _ = Stderr.write_all(escaped(&text.to_string()).as_bytes());
+}
+
+/// Ends the output.
+///
+/// # Errors
+/// When some of it could not be written, for another reason than that nobody reads on.
+pub fn finish() -> Result<(), OutputError> {
+    let _ = Stdout.flush();
+    match std::mem::replace(&mut *state(), State::Closed) {
+        State::Failed(error) => Err(OutputError(error)),
+        State::Open | State::Closed => Ok(()),
+    }
+}
+
+/// How a program ends: what [`finish`] finds is told and makes a success a failure.
+pub fn exit(code: ExitCode) -> ExitCode {
+    match finish() {
+        Ok(()) => code,
+        Err(error) => {
+            note(format_args!("error: {error}"));
+            if code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code }
+        }
+    }
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// How the program ends after `--help`, `--version`, or a mistake, which has been told.
+pub fn arguments<P: clap::Parser>() -> Result<P, ExitCode> {
+    P::try_parse().map_err(|error| {
+        let code = u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        let text = |is_terminal| match is_terminal {
+            true => error.render().ansi().to_string(),
+            false => error.render().to_string(),
+        };
+        let _ = match error.use_stderr() {
+            true => Stderr.write_all(text(io::stderr().is_terminal()).as_bytes()),
+            false => Stdout.write_all(text(io::stdout().is_terminal()).as_bytes()),
+        };
+        exit(code)
+    })
+}
+
+/// Standard output as it is, for data that streams or has colours of our own. Its errors mean that nothing more can be written;
+/// whoever gets one stops, and need not tell of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        attempt(|| io::stdout().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        attempt(|| io::stdout().flush())
+    }
+}
+
+fn attempt<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let mut state = state();
+    if !matches!(*state, State::Open) {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    write().map_err(|error| {
+        let kind = error.kind();
+        match kind {
+            io::ErrorKind::Interrupted => {}
+            io::ErrorKind::BrokenPipe => *state = State::Closed,
+            _ => *state = State::Failed(error),
+        }
+        kind.into()
+    })
+}
+
+/// Standard error as it is, for messages that have colours of our own. It never fails.
+#[derive(Debug, Clone, Copy)]
+pub struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = io::stderr().write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A text whose control characters, but line ends and tabs, are shown as escapes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => out.push(character),
+            _ if character.is_control() => out.extend(character.escape_default()),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// A number for people: at most six digits that count, so that 9.9 kg made of eight parts are not 9.900000000000002 kg.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rounded(pub f64);
+
+impl Display for Rounded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = format!("{:.5e}", self.0);
+        // Not a number and infinity have no exponent, and stay as they are.
+        let rounded: f64 = short.parse().unwrap_or(self.0);
+        match rounded.abs() {
+            0.0 => write!(formatter, "0"),
+            size if (1e-4..1e9).contains(&size) || !size.is_finite() => write!(formatter, "{rounded}"),
+            _ => write!(formatter, "{rounded:e}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        assert_eq!(escaped("a\tb\n"), "a\tb\n");
+        assert_eq!(escaped("\u{1b}[2J\r\0\u{9b}ä"), "\\u{1b}[2J\\r\\u{0}\\u{9b}ä");
+    }
+
+    #[test]
+    fn numbers_are_rounded_to_what_people_read() {
+        let shown = |value| Rounded(value).to_string();
+        assert_eq!(shown(9.900000000000002), "9.9");
+        assert_eq!(shown(0.1 + 0.2), "0.3");
+        assert_eq!(shown(-0.0), "0");
+        assert_eq!(shown(187.999999999), "188");
+        assert_eq!(shown(123456.7), "123457");
+        assert_eq!(shown(1e20), "1e20");
+        assert_eq!(shown(1.234567e-7), "1.23457e-7");
+        assert_eq!(shown(f64::NAN), "NaN");
+        assert_eq!(shown(f64::INFINITY), "inf");
+    }
+}
