@@ -103,6 +103,7 @@ impl CliError {
                 | AnalysisError::Write { .. }
                 | AnalysisError::Model(_),
             ) => ExitStatus::Input,
+            Self::Log(RecorderError::NotASpillFile { .. } | RecorderError::OtherTables { .. }) => ExitStatus::Input,
             Self::Log(RecorderError::Undelivered { .. }) => ExitStatus::Undelivered,
             Self::Log(_) | Self::Analysis(AnalysisError::Log(_)) => ExitStatus::Log,
             Self::Analysis(_) => ExitStatus::Internal,

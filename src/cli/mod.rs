@@ -18,6 +18,7 @@ mod query;
 mod replay;
 mod run;
 mod runs;
+mod signals;
 mod summary;
 mod verify;
 
@@ -194,6 +195,7 @@ pub fn main() -> ExitCode {
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| output::Stderr);
     log.with_ansi(colours).with_target(false).init();
+    signals::survive_file_size_limit();
     let result = match arguments.verb {
         None => run::run(&arguments.run),
         Some(Verb::Run(arguments)) => run::run(&arguments),

@@ -10,6 +10,7 @@ use super::{
     CliError, ExitStatus, Logs, RunArguments,
     output::note,
     properties::{self, Properties},
+    signals,
     summary::{self, Summary},
 };
 use crate::{
@@ -191,7 +192,7 @@ async fn conduct(
         }
     };
     // Whoever has read the announcement may end the run.
-    let signals = signals();
+    let signals = signals::termination();
     summary::announce(properties, grants, server.as_ref(), plan.end);
     thread.start(Outputs {
         log: recorder.map(Recorder::sender),
@@ -209,30 +210,6 @@ async fn conduct(
     }
     let report = report.map_err(|_| realtime::ThreadError::Panicked)??;
     report.ok_or_else(|| realtime::ThreadError::Panicked.into())
-}
-
-/// Ctrl-C and SIGTERM, from the moment this is called until one of them has come.
-#[cfg(unix)]
-fn signals() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{Signal, SignalKind, signal};
-    async fn hear(signal: Option<Signal>) {
-        match signal {
-            Some(mut signal) => drop(signal.recv().await),
-            None => std::future::pending().await,
-        }
-    }
-    // Without its signal a run ends by QUIT all the same.
-    let listen = |kind| signal(kind).inspect_err(|error| tracing::warn!("a signal cannot be heard: {error}")).ok();
-    let (interrupt, terminate) = (listen(SignalKind::interrupt()), listen(SignalKind::terminate()));
-    async move {
-        tokio::select! { () = hear(interrupt) => {}, () = hear(terminate) => {} }
-    }
-}
-
-/// Ctrl-C.
-#[cfg(not(unix))]
-fn signals() -> impl Future<Output = ()> {
-    async { drop(tokio::signal::ctrl_c().await) }
 }
 
 /// A signal ends the run as QUIT does.

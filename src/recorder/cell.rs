@@ -43,6 +43,18 @@ pub(super) enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
+impl Cell {
+    /// How much room it takes in a database, about.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::Null => 1,
+            Self::Text(text) => text.len() as u64 + 2,
+            Self::Bytes(bytes) => bytes.len() as u64 + 2,
+            _ => 8,
+        }
+    }
+}
+
 impl From<&str> for Cell {
     fn from(text: &str) -> Self {
         Self::Text(text.into())

@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -19,6 +19,7 @@ use tokio::{
 
 use super::{
     Database, RecorderError, RecorderStatus,
+    database_file::DatabaseFile,
     portion::{Gaps, Portion},
     space,
     spill::{Frame, SpillReader},
@@ -33,7 +34,7 @@ const LAST_PAUSE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) enum Work {
     /// A portion in memory.
-    Portion(Box<Portion>),
+    Portion(Arc<Portion>),
     /// One in the spill file.
     Spilled(Frame),
 }
@@ -41,12 +42,10 @@ pub(super) enum Work {
 /// How the delivery stands, for the log's thread to look at.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// Portions in memory that are not committed.
-    pub(super) in_memory: AtomicUsize,
-    /// Portions committed.
+    /// Portions committed: so many of the first in the line.
     pub(super) committed: AtomicU64,
-    /// True while the database is away.
-    pub(super) is_away: AtomicBool,
+    /// What they have brought, bytes.
+    pub(super) committed_bytes: AtomicU64,
     /// True once it has failed for good.
     pub(super) has_failed: AtomicBool,
     trouble: Mutex<String>,
@@ -68,8 +67,6 @@ impl Progress {
 pub(super) struct Delivered {
     /// The numbers that the database gave to runs, by their keys.
     pub(super) runs: HashMap<String, i64>,
-    /// Portions in memory that could not be committed, in their order.
-    pub(super) unwritten: Vec<Portion>,
     /// Why, if not for lack of time alone.
     pub(super) failure: Option<RecorderError>,
 }
@@ -77,57 +74,51 @@ pub(super) struct Delivered {
 /// The delivery, before its thread runs.
 pub(super) struct Delivery {
     pub(super) database: Database,
-    pub(super) spill: PathBuf,
-    /// Frames that wait in the spill file.
-    pub(super) waiting: Arc<AtomicU64>,
+    pub(super) spill: SpillReader,
+    pub(super) spill_path: PathBuf,
     pub(super) progress: Arc<Progress>,
     pub(super) status: Arc<RecorderStatus>,
     /// Becomes true when nobody wants to wait any longer.
     pub(super) given_up: watch::Receiver<bool>,
-    pub(super) store: Option<Store>,
+    pub(super) link: Connection,
+}
+
+/// A link to the database, as long as there is one.
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    store: Option<Store>,
+    /// The file it goes to, where it is one, from the first link on.
+    file: Option<DatabaseFile>,
 }
 
 impl Delivery {
     /// Delivers until there is no more work, or no hope.
     pub(super) async fn run(mut self, mut work: mpsc::UnboundedReceiver<Work>, mut delivered: Delivered) -> Delivered {
-        let mut spilled: Option<SpillReader> = None;
         while let Some(work) = work.recv().await {
-            let hopeless = delivered.failure.is_some() || *self.given_up.borrow();
-            let portion = match work {
-                Work::Portion(portion) => *portion,
-                // It is safe where it is.
-                Work::Spilled(_) if hopeless => continue,
-                Work::Spilled(frame) => {
-                    match self.read(&mut spilled, frame) {
-                        Ok(portion) if self.deliver(&portion, &mut delivered).await => {
-                            self.waiting.fetch_sub(1, Ordering::AcqRel);
-                        }
-                        Ok(_) => {}
-                        Err(error) => self.fail(error, &mut delivered),
-                    }
-                    continue;
-                }
-            };
-            if hopeless || !self.deliver(&portion, &mut delivered).await {
-                delivered.unwritten.push(portion);
+            // What is not committed is in the spill file, or still with the outbox.
+            if delivered.failure.is_some() || *self.given_up.borrow() {
+                continue;
             }
-            self.progress.in_memory.fetch_sub(1, Ordering::AcqRel);
+            let portion = match work {
+                Work::Portion(portion) => portion,
+                Work::Spilled(frame) => match self.spill.portion(frame) {
+                    Ok(portion) => Arc::new(portion),
+                    Err(source) => {
+                        self.fail(RecorderError::Spill { path: self.spill_path.clone(), source }, &mut delivered);
+                        continue;
+                    }
+                },
+            };
+            self.deliver(&portion, &mut delivered).await;
         }
-        if let Some(store) = self.store.take() {
-            // Everything is committed; a link that cannot be closed takes nothing with it.
-            if let Err(error) = store.close().await {
-                tracing::warn!("the database was not closed: {error}");
+        if let Err(error) = std::mem::take(&mut self.link).close().await {
+            match error {
+                RecorderError::FileGone { .. } if delivered.failure.is_none() => self.fail(error, &mut delivered),
+                // Everything is committed; a link that cannot be closed takes nothing with it.
+                error => tracing::warn!("the database was not closed: {error}"),
             }
         }
         delivered
-    }
-
-    fn read(&self, spilled: &mut Option<SpillReader>, frame: Frame) -> Result<Portion, RecorderError> {
-        let read = |spilled: &mut Option<SpillReader>| match spilled {
-            Some(reader) => reader.portion(frame),
-            None => spilled.insert(SpillReader::open(&self.spill)?).portion(frame),
-        };
-        read(spilled).map_err(|source| RecorderError::Spill { path: self.spill.clone(), source })
     }
 
     fn fail(&self, error: RecorderError, delivered: &mut Delivered) {
@@ -137,8 +128,8 @@ impl Delivery {
         delivered.failure = Some(error);
     }
 
-    /// Commits a portion, however often that has to be tried; false if there is no hope, or no time.
-    async fn deliver(&mut self, portion: &Portion, delivered: &mut Delivered) -> bool {
+    /// Commits a portion, however often that has to be tried, unless there is no hope, or no time.
+    async fn deliver(&mut self, portion: &Portion, delivered: &mut Delivered) {
         let mut pause = FIRST_PAUSE;
         let mut given_up = self.given_up.clone();
         loop {
@@ -149,28 +140,28 @@ impl Delivery {
             };
             let error = match attempt {
                 Some(Ok(simulation)) => {
-                    if self.progress.is_away.swap(false, Ordering::AcqRel) {
+                    if self.status.set_away(false) {
                         tracing::info!("the database {} is back", self.database);
                     }
                     delivered.runs.insert(portion.run_key.clone(), simulation);
+                    self.progress.committed_bytes.fetch_add(portion.bytes(), Ordering::AcqRel);
                     self.progress.committed.fetch_add(1, Ordering::AcqRel);
                     self.status.committed(portion.rows());
-                    return true;
+                    return;
                 }
                 Some(Err(error)) => error,
                 None => {
-                    self.store = None;
-                    return false;
+                    self.link.drop_store();
+                    return;
                 }
             };
             // Whatever state the link is in, a new one is in a known one.
-            self.store = None;
+            self.link.drop_store();
             if !error.is_passing() {
-                self.fail(error, delivered);
-                return false;
+                return self.fail(error, delivered);
             }
             self.progress.set_trouble(&error);
-            if !self.progress.is_away.swap(true, Ordering::AcqRel) {
+            if !self.status.set_away(true) {
                 tracing::warn!("{error}; it is tried again until it is back");
             }
             let _ = tokio::time::timeout(pause.mul_f64(jitter()), given_up.wait_for(|given_up| *given_up)).await;
@@ -180,18 +171,51 @@ impl Delivery {
 
     async fn attempt(&mut self, portion: &Portion) -> Result<i64, RecorderError> {
         // What is left of a disk is for others, as long as there is another.
-        let is_full = self.database.file().is_some_and(|file| space::elsewhere(file, &self.spill));
+        let is_full = self.database.file().is_some_and(|file| space::elsewhere(file, &self.spill_path));
         if is_full {
             return Err(RecorderError::DiskFull { database: self.database.clone() });
         }
-        attempt(&mut self.store, &self.database, portion).await
+        self.link.commit(&self.database, portion).await
+    }
+}
+
+impl Connection {
+    /// Commits a portion, over a new link if there is none.
+    async fn commit(&mut self, database: &Database, portion: &Portion) -> Result<i64, RecorderError> {
+        if let Some(file) = &mut self.file {
+            file.check(&mut self.store).await?;
+        }
+        let store = match &mut self.store {
+            Some(store) => store,
+            None => {
+                let store = self.store.insert(Store::open(database, Access::Write).await?);
+                self.file = self.file.take().or_else(|| database.file().and_then(DatabaseFile::new));
+                store
+            }
+        };
+        portion.commit(store, Gaps::Refused).await.map(|committed| committed.keys.simulation)
+    }
+
+    fn drop_store(&mut self) {
+        self.store = None;
+    }
+
+    /// Closes the link, once all is committed.
+    async fn close(mut self) -> Result<(), RecorderError> {
+        if let Some(file) = &mut self.file {
+            file.check(&mut self.store).await?;
+        }
+        match self.store {
+            Some(store) => store.close().await,
+            None => Ok(()),
+        }
     }
 }
 
 /// A link that has been opened, and the run that was entered through it.
 pub(super) struct Opened {
     pub(super) runtime: Runtime,
-    pub(super) store: Option<Store>,
+    pub(super) link: Connection,
     pub(super) delivered: Delivered,
     /// Why there is no link yet, where the run may begin without one.
     pub(super) trouble: Option<RecorderError>,
@@ -200,28 +224,20 @@ pub(super) struct Opened {
 /// Opens the database and commits the run's first portion.
 pub(super) fn open(database: &Database, first: &Portion, may_be_away: bool) -> Result<Opened, RecorderError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
-    let (mut store, mut delivered) = (None, Delivered::default());
-    let trouble = match runtime.block_on(attempt(&mut store, database, first)) {
+    let (mut link, mut delivered) = (Connection::default(), Delivered::default());
+    let trouble = match runtime.block_on(link.commit(database, first)) {
         Ok(simulation) => {
             delivered.runs.insert(first.run_key.clone(), simulation);
             None
         }
         Err(error) if may_be_away && error.is_passing() => {
             tracing::warn!("the run begins without its database: {error}");
-            store = None;
+            link.drop_store();
             Some(error)
         }
         Err(error) => return Err(error),
     };
-    Ok(Opened { runtime, store, delivered, trouble })
-}
-
-async fn attempt(store: &mut Option<Store>, database: &Database, portion: &Portion) -> Result<i64, RecorderError> {
-    let link = match store {
-        Some(store) => store,
-        None => store.insert(Store::open(database, Access::Write).await?),
-    };
-    portion.commit(link, Gaps::Refused).await.map(|keys| keys.simulation)
+    Ok(Opened { runtime, link, delivered, trouble })
 }
 
 /// From a half to one, so that many servers do not come back at the same moment; the standard library's seeds are random.

@@ -130,6 +130,15 @@ pub enum RecorderError {
         /// The file.
         database: Database,
     },
+    /// The file is not where it was.
+    #[error(
+        "the file of the database {database} was moved, removed or replaced while a run was logged into it; what was committed \
+         before is in that file alone; put it back, and the log goes on in it"
+    )]
+    FileGone {
+        /// The file.
+        database: Database,
+    },
     /// The disk is full.
     #[error(
         "the disk of the database {database} is full, or nearly; every step committed before is kept; free some space, or log to \
@@ -140,15 +149,41 @@ pub enum RecorderError {
         database: Database,
     },
     /// There is too little room to begin.
-    #[error("the log in {database} is not begun: {why}; free some space, or log to another disk")]
+    #[error("the log in {database} is not begun: {why}; make room, or log to another disk")]
     NoRoom {
         /// The database.
         database: Database,
         /// How little.
         why: String,
     },
-    /// A spill file cannot be read.
-    #[error("the spill file {} cannot be read", path.display())]
+    /// A file that holds no batch of a log.
+    #[error(
+        "{} is no spill file: those are named simpartner-*{suffix} and begin with `SPspill`", path.display(), suffix = ".spill"
+    )]
+    NotASpillFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A spill file that a running program writes or reads.
+    #[error(
+        "the spill file {} is in use: the run that writes it brings it into its database by itself, or leaves it for \
+         simpartner db import when it ends", path.display()
+    )]
+    SpillInUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A spill file whose rows are made for other tables than this program's.
+    #[error(
+        "the spill file {} was written by another version of this program, whose tables have other columns; import it with that \
+         version, and keep it until then", path.display()
+    )]
+    OtherTables {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A spill file cannot be read or written.
+    #[error("the spill file {} cannot be read or written", path.display())]
     Spill {
         /// The file.
         path: PathBuf,
@@ -157,7 +192,7 @@ pub enum RecorderError {
     },
     /// Part of the log has not come to the database, and waits in the spill file.
     #[error(
-        "the end of the log did not come into the database {database}: {why}\nnothing is lost, it waits in {path}; once the \
+        "the end of the log did not come into the database {database}: {why}\nwhat did not come in waits in {path}; once the \
          database is there: simpartner db import {path} --database {url}", path = path.display(), url = database.shown_url()
     )]
     Undelivered {
@@ -267,6 +302,7 @@ impl RecorderError {
                 | Self::Interrupted { .. }
                 | Self::Locked { .. }
                 | Self::DiskFull { .. }
+                | Self::FileGone { .. }
         )
     }
 

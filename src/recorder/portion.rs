@@ -9,6 +9,7 @@ use super::{
     RecorderError,
     cell::{Cell, Keys, Value},
     model,
+    ranges::Ranges,
     store::Store,
     table::{Batch, Table},
 };
@@ -39,6 +40,30 @@ pub(super) enum Content {
     End(Vec<Cell>),
 }
 
+/// What became of a portion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Committed {
+    pub(super) keys: Keys,
+    /// False if the database had it already.
+    pub(super) is_new: bool,
+}
+
+/// What the database says of a run.
+pub(super) struct RunRow {
+    pub(super) keys: Keys,
+    /// The highest number of a portion that is committed.
+    position: u64,
+    /// Those below that are not.
+    pub(super) missing: Ranges,
+}
+
+impl RunRow {
+    /// Whether a portion is committed.
+    pub(super) fn has(&self, number: u64) -> bool {
+        number <= self.position && !self.missing.contains(number)
+    }
+}
+
 /// Whether portions before one may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gaps {
@@ -47,12 +72,17 @@ pub(super) enum Gaps {
 }
 
 impl Portion {
-    /// How large it is on its way, about.
-    pub(super) fn bytes(&self) -> u64 {
+    /// Its rows, if it brings any.
+    pub(super) fn batch(&self) -> Option<&Batch> {
         match &self.content {
-            Content::Begin(batch) | Content::Rows(batch) => batch.bytes(),
-            Content::End(cells) => cells.len() as u64 * 8,
+            Content::Begin(batch) | Content::Rows(batch) => Some(batch),
+            Content::End(_) => None,
         }
+    }
+
+    /// How much room its values take in a database, about.
+    pub(super) fn bytes(&self) -> u64 {
+        self.batch().map_or(0, Batch::bytes)
     }
 
     /// Rows of steps, commands and events.
@@ -63,67 +93,80 @@ impl Portion {
         }
     }
 
-    /// Commits it, unless it was committed before. Tells the run's keys.
-    pub(super) async fn commit(&self, store: &mut Store, gaps: Gaps) -> Result<Keys, RecorderError> {
+    /// Commits it, unless it was committed before.
+    pub(super) async fn commit(&self, store: &mut Store, gaps: Gaps) -> Result<Committed, RecorderError> {
         store.begin().await?;
-        let keys = match &self.content {
+        let committed = match &self.content {
             Content::Begin(batch) => self.begin_run(store, batch).await?,
             Content::Rows(batch) => {
-                let (keys, is_new) = self.claim(store, gaps).await?;
-                if is_new {
-                    store.insert(batch, keys).await?;
+                let committed = self.claim(store, gaps).await?;
+                if committed.is_new {
+                    store.insert(batch, committed.keys).await?;
                 }
-                keys
+                committed
             }
             Content::End(cells) => {
-                let (keys, is_new) = self.claim(store, gaps).await?;
-                if is_new {
-                    let values: Vec<Value<'_>> = cells.iter().map(|cell| keys.value(cell)).collect();
+                let committed = self.claim(store, gaps).await?;
+                if committed.is_new {
+                    let values: Vec<Value<'_>> = cells.iter().map(|cell| committed.keys.value(cell)).collect();
                     store.execute(model::END, &values).await?;
                 }
-                keys
+                committed
             }
         };
         store.commit().await?;
-        Ok(keys)
+        Ok(committed)
     }
 
     /// Enters the run, whose number the database gives.
-    async fn begin_run(&self, store: &mut Store, batch: &Batch) -> Result<Keys, RecorderError> {
-        if let Some((keys, _)) = self.run(store).await? {
-            return Ok(keys);
+    async fn begin_run(&self, store: &mut Store, batch: &Batch) -> Result<Committed, RecorderError> {
+        if let Some(RunRow { keys, .. }) = run_row(store, &self.run_key).await? {
+            return Ok(Committed { keys, is_new: false });
         }
         // The run's own row refers to nothing.
         store.insert_into(Table::Simulation, batch, Keys::new(0)).await?;
-        let Some((keys, _)) = self.run(store).await? else { return Err(self.unknown(store)) };
+        let Some(RunRow { keys, .. }) = run_row(store, &self.run_key).await? else { return Err(self.unknown(store)) };
         store.insert(batch, keys).await?;
-        self.claim(store, Gaps::Refused).await?;
-        Ok(keys)
+        self.claim(store, Gaps::Refused).await
     }
 
-    /// The run's keys, and whether this portion is the next that it wants; if so, it has been moved on.
-    async fn claim(&self, store: &mut Store, gaps: Gaps) -> Result<(Keys, bool), RecorderError> {
-        let Some((keys, position)) = self.run(store).await? else { return Err(self.unknown(store)) };
-        if self.number <= position {
-            return Ok((keys, false));
+    /// Enters the portion into the run's row, if it is not yet there.
+    async fn claim(&self, store: &mut Store, gaps: Gaps) -> Result<Committed, RecorderError> {
+        let Some(mut run) = run_row(store, &self.run_key).await? else { return Err(self.unknown(store)) };
+        let keys = run.keys;
+        if run.has(self.number) {
+            return Ok(Committed { keys, is_new: false });
         }
-        if self.number > position + 1 && gaps == Gaps::Refused {
-            let (database, next) = (store.database().clone(), position + 1);
+        let next = run.position + 1;
+        if self.number == next {
+            let moved = "UPDATE simulation SET position = ? WHERE runKey = ?";
+            store.execute(moved, &[Value::Integer(self.number as i64), Value::Text(&self.run_key)]).await?;
+            return Ok(Committed { keys, is_new: true });
+        }
+        if gaps == Gaps::Refused {
+            let database = store.database().clone();
             return Err(RecorderError::PortionMissing { database, next, got: self.number });
         }
-        let moved = "UPDATE simulation SET position = ? WHERE runKey = ?";
-        store.execute(moved, &[Value::Integer(self.number as i64), Value::Text(&self.run_key)]).await?;
-        Ok((keys, true))
-    }
-
-    /// The run's keys and position, if the database knows it.
-    async fn run(&self, store: &mut Store) -> Result<Option<(Keys, u64)>, RecorderError> {
-        let statement = "SELECT simulationID, position FROM simulation WHERE runKey = ?";
-        let row = store.row(statement, &[Value::Text(&self.run_key)]).await?;
-        Ok(row.and_then(|row| Some((Keys::new(row.integer(0)?), row.count(1)))))
+        if !run.missing.remove(self.number) {
+            run.missing.append(next, self.number - 1);
+        }
+        let moved = "UPDATE simulation SET position = ?, missing_batches = nullif(?, '') WHERE runKey = ?";
+        let (position, missing) = (run.position.max(self.number) as i64, run.missing.to_string());
+        store.execute(moved, &[Value::Integer(position), Value::Text(&missing), Value::Text(&self.run_key)]).await?;
+        Ok(Committed { keys, is_new: true })
     }
 
     fn unknown(&self, store: &Store) -> RecorderError {
         RecorderError::RunUnknown { database: store.database().clone(), run_key: self.run_key.clone() }
     }
+}
+
+/// What the database says of a run, if it knows it.
+pub(super) async fn run_row(store: &mut Store, run_key: &str) -> Result<Option<RunRow>, RecorderError> {
+    let statement = "SELECT simulationID, position, missing_batches FROM simulation WHERE runKey = ?";
+    let row = store.row(statement, &[Value::Text(run_key)]).await?;
+    Ok(row.and_then(|row| {
+        let (keys, missing) = (Keys::new(row.integer(0)?), Ranges::parse(row.text(2)));
+        Some(RunRow { keys, position: row.count(1), missing })
+    }))
 }

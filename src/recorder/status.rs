@@ -10,6 +10,7 @@ use std::sync::{
 pub struct RecorderStatus {
     failed: AtomicBool,
     log_full: AtomicBool,
+    is_away: AtomicBool,
     stop: Arc<AtomicBool>,
     rows: AtomicU64,
     bytes: AtomicU64,
@@ -26,6 +27,11 @@ impl RecorderStatus {
         self.log_full.load(Ordering::Acquire)
     }
 
+    /// True while the database is away and steps wait for it.
+    pub fn is_away(&self) -> bool {
+        self.is_away.load(Ordering::Acquire)
+    }
+
     /// The flag that asks the run to end: raised when the writer has failed, and at a full log if the settings say so. The
     /// clock looks at it after each step; being a plain flag, it tells the clock's room nothing of this one.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
@@ -40,6 +46,11 @@ impl RecorderStatus {
     /// How much the database has grown in this run, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Notes it, and tells what it was before.
+    pub(super) fn set_away(&self, is_away: bool) -> bool {
+        self.is_away.swap(is_away, Ordering::AcqRel)
     }
 
     pub(super) fn fail(&self) {

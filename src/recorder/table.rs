@@ -130,6 +130,9 @@ const INTERVAL: &str = "\
     simulationRowID, bodyID, steps, mean_F_x, mean_F_y, mean_F_z, mean_T_x, mean_T_y, mean_T_z, max_F_x, max_F_y, \
     max_F_z, max_T_x, max_T_y, max_T_z, max_F, max_T";
 
+/// What a row takes in a database besides its values: its own head and its entry in the primary key, about.
+const ROW_BYTES: u64 = 24;
+
 /// Rows of one transaction, table by table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Batch {
@@ -158,8 +161,9 @@ impl Batch {
         Table::ALL.iter().map(|&table| (self.cells(table).len() / table.width()) as u64).sum()
     }
 
-    /// How large it is on its way, about: eight bytes a value.
+    /// How much room the rows take in a database, about.
     pub(super) fn bytes(&self) -> u64 {
-        self.cells.iter().map(|cells| cells.len() as u64 * 8).sum()
+        let values = self.cells.iter().flatten().map(Cell::bytes).sum::<u64>();
+        values + self.rows() * ROW_BYTES
     }
 }

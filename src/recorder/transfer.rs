@@ -18,7 +18,7 @@ use super::{
 const STRETCH: u64 = 64;
 
 /// What is set in a run's row after it was entered.
-const AFTERWARDS: [&str; 15] = [
+const AFTERWARDS: [&str; 16] = [
     "ended",
     "steps",
     "rows_written",
@@ -30,6 +30,7 @@ const AFTERWARDS: [&str; 15] = [
     "real_time_factor",
     "stateHash",
     "position",
+    "missing_batches",
     "steps_logged",
     "gaps",
     "chain_head",
@@ -38,7 +39,7 @@ const AFTERWARDS: [&str; 15] = [
 const AFTERWARDS_SET: &str =
     "UPDATE simulation SET ended = nullif(?, ''), steps = ?, rows_written = ?, slips = ?, late_p50_us = ?,
     late_p99_us = ?, late_p99_9_us = ?, late_max_us = ?, real_time_factor = ?, stateHash = nullif(?, ''), position = ?,
-    steps_logged = ?, gaps = ?, chain_head = ?, status = ? WHERE simulationID = ?";
+    missing_batches = nullif(?, ''), steps_logged = ?, gaps = ?, chain_head = ?, status = ? WHERE simulationID = ?";
 
 /// A run that was moved, or was there before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,7 +186,7 @@ impl Merge {
         let mut cells: Vec<Cell> = self.simulation(run, &AFTERWARDS)?.iter().map(plain).collect();
         for (column, cell) in AFTERWARDS.iter().zip(&mut cells).filter(|(_, cell)| **cell == Cell::Null) {
             match *column {
-                "ended" | "stateHash" => *cell = "".into(),
+                "ended" | "stateHash" | "missing_batches" => *cell = "".into(),
                 "position" => *cell = Cell::Integer(0),
                 _ => {}
             }

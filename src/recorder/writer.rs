@@ -5,7 +5,6 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc,
-        atomic::Ordering,
         mpsc::{Receiver, RecvTimeoutError},
     },
     time::{Duration, Instant},
@@ -32,6 +31,13 @@ const GATHERING: Duration = Duration::from_millis(100);
 const GATHERED_NUMBERS: usize = 1 << 20;
 const GATHERED_RECORDS: usize = 512;
 
+/// The most that is gathered for a portion, and waits behind it, in bytes of texts: clients choose how long commands are.
+const GATHERED_BYTES: u64 = 8_000_000;
+const BACKLOG_BYTES: u64 = 64_000_000;
+
+/// How long the thread waits for a record before it looks after what is on its way.
+const WATCH: Duration = Duration::from_millis(50);
+
 /// How long the thread looks away while a portion has to wait.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
@@ -54,6 +60,8 @@ pub(super) struct Writer {
 pub(super) struct Queue {
     records: Receiver<Arc<StepRecord>>,
     backlog: VecDeque<Arc<StepRecord>>,
+    /// Of the texts in it.
+    backlog_bytes: u64,
     half: usize,
     longest: usize,
     portion: usize,
@@ -63,17 +71,18 @@ impl Queue {
     /// `half` is how many records the channel holds, and as many the backlog; `numbers` how many numbers a record has.
     pub(super) fn new(records: Receiver<Arc<StepRecord>>, half: usize, numbers: usize) -> Self {
         let portion = (GATHERED_NUMBERS / numbers.max(1)).clamp(1, GATHERED_RECORDS);
-        Self { records, backlog: VecDeque::new(), half, longest: 0, portion }
+        Self { records, backlog: VecDeque::new(), backlog_bytes: 0, half, longest: 0, portion }
     }
 
-    /// The next record by a time, or without one whenever it comes; `None` if none comes.
-    fn next(&mut self, deadline: Option<Instant>) -> Option<Arc<StepRecord>> {
+    /// The next record by a time, or without one whenever it comes.
+    fn next(&mut self, deadline: Option<Instant>) -> Result<Arc<StepRecord>, RecvTimeoutError> {
         if let Some(record) = self.backlog.pop_front() {
-            return Some(record);
+            self.backlog_bytes -= texts(&record);
+            return Ok(record);
         }
         match deadline {
-            None => self.records.recv().ok(),
-            Some(deadline) => self.records.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok(),
+            None => self.records.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(deadline) => self.records.recv_timeout(deadline.saturating_duration_since(Instant::now())),
         }
     }
 
@@ -83,7 +92,10 @@ impl Queue {
             return std::thread::sleep(LOOK_AGAIN);
         }
         match self.records.recv_timeout(LOOK_AGAIN) {
-            Ok(record) => self.backlog.push_back(record),
+            Ok(record) => {
+                self.backlog_bytes += texts(&record);
+                self.backlog.push_back(record);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_AGAIN),
         }
@@ -91,7 +103,7 @@ impl Queue {
     }
 
     fn is_half_full(&self) -> bool {
-        self.backlog.len() >= self.half
+        self.backlog.len() >= self.half || self.backlog_bytes >= BACKLOG_BYTES
     }
 }
 
@@ -103,7 +115,7 @@ impl Writer {
         queue: Queue,
         status: Arc<RecorderStatus>,
     ) -> Result<Self, RecorderError> {
-        if let Some(why) = settings.database.file().and_then(space::scarce) {
+        if let Some(why) = settings.database.file().and_then(|file| space::limited().or_else(|| space::scarce(file))) {
             return Err(RecorderError::NoRoom { database: settings.database, why });
         }
         if !cfg!(feature = "tls") && !settings.database.is_local() {
@@ -114,7 +126,7 @@ impl Writer {
         }
         for file in spill::left_behind(&settings.spill_folder) {
             tracing::warn!(
-                "{} holds steps of a run that was cut off, or goes on: simpartner db import brings them into a database",
+                "{} holds steps of a run that was cut off: simpartner db import brings them into a database",
                 file.display()
             );
         }
@@ -123,7 +135,9 @@ impl Writer {
         let first = scribe.portions();
         let opened = deliver::open(&settings.database, &first[0], settings.start_without_database)?;
         let is_entered = opened.trouble.is_none();
-        let outbox = Outbox::start(settings.clone(), has_deadlines, &process_key, opened, Arc::clone(&status))?;
+        let beginning = Arc::new(first[0].clone());
+        let outbox =
+            Outbox::start(settings.clone(), has_deadlines, &process_key, beginning, opened, Arc::clone(&status))?;
         let space = SpaceWatch::new(&settings.database, outbox.spill_path(), settings.limit_mb);
         let mut writer = Self { settings, status, scribe, outbox, space, queue, ended_early: None, away_since: None };
         if !is_entered {
@@ -134,19 +148,29 @@ impl Writer {
 
     /// Writes until every sender is gone.
     pub(super) fn write_all(&mut self) {
-        while let Some(first) = self.queue.next(None) {
-            let deadline = Instant::now() + GATHERING;
-            self.take(&first);
-            for _ in 1..self.queue.portion {
-                match self.queue.next(Some(deadline)) {
-                    Some(record) => self.take(&record),
-                    None => break,
-                }
+        loop {
+            let until = (!self.outbox.is_idle()).then(|| Instant::now() + WATCH);
+            match self.queue.next(until) {
+                Ok(first) => self.gather(&first),
+                Err(RecvTimeoutError::Timeout) => self.outbox.watch(),
+                Err(RecvTimeoutError::Disconnected) => return,
             }
-            self.send_gathered();
-            self.watch_space();
-            self.watch_database();
         }
+    }
+
+    /// Makes a portion of a record and of those that come within a tenth of a second.
+    fn gather(&mut self, first: &StepRecord) {
+        let deadline = Instant::now() + GATHERING;
+        self.take(first);
+        let (mut records, mut bytes) = (1, texts(first));
+        while records < self.queue.portion && bytes < GATHERED_BYTES {
+            let Ok(record) = self.queue.next(Some(deadline)) else { break };
+            self.take(&record);
+            (records, bytes) = (records + 1, bytes + texts(&record));
+        }
+        self.send_gathered();
+        self.watch_space();
+        self.watch_database();
     }
 
     /// Ends the run, waits until all is delivered, and tells what was written.
@@ -155,6 +179,7 @@ impl Writer {
         self.scribe.end(outcome, self.ended_early.is_some());
         self.send_gathered();
         let delivered = self.outbox.finish().inspect_err(|_| self.status.fail())?;
+        self.space.pending(0);
         let summary = |run: super::scribe::RunSoFar| SimulationSummary {
             simulation_id: delivered.runs.get(&run.key).copied().unwrap_or_default(),
             steps_logged: run.steps_logged,
@@ -189,7 +214,7 @@ impl Writer {
     fn send(&mut self, portions: Vec<Portion>) {
         for portion in portions {
             self.space.sent(portion.bytes());
-            let mut waiting: Option<Portion> = Some(portion);
+            let mut waiting = Some(Arc::new(portion));
             while let Some(portion) = waiting.take() {
                 waiting = self.outbox.offer(portion, self.queue.is_half_full());
                 if self.outbox.is_at_end() && !self.status.failed() {
@@ -200,10 +225,12 @@ impl Writer {
                 }
             }
         }
+        self.space.pending(self.outbox.pending_bytes());
         self.status.grown(self.space.growth());
     }
 
     fn watch_space(&mut self) {
+        self.space.pending(self.outbox.pending_bytes());
         if let Some(reason) = self.space.exhausted().filter(|_| self.ended_early.is_none()) {
             self.end_log(&reason);
         }
@@ -211,8 +238,7 @@ impl Writer {
 
     /// Notes when the database goes away and when it is back.
     fn watch_database(&mut self) {
-        let is_away = self.outbox.progress().is_away.load(Ordering::Acquire);
-        let (text, value) = match (is_away, self.away_since) {
+        let (text, value) = match (self.status.is_away(), self.away_since) {
             (true, None) => {
                 self.away_since = Some(Instant::now());
                 let (trouble, path) = (self.outbox.progress().trouble(), self.outbox.spill_path().display());
@@ -242,4 +268,11 @@ impl Writer {
         let step = self.scribe.last_step();
         self.scribe.note(&Event { step, kind, subject: "log".into(), text, value });
     }
+}
+
+/// Bytes of the texts in a record, which its size does not tell.
+fn texts(record: &StepRecord) -> u64 {
+    let commands = record.commands.iter().map(|applied| applied.command.text.len() + applied.reply.len());
+    let events = record.events.iter().map(|event| event.subject.len() + event.text.len());
+    commands.chain(events).sum::<usize>() as u64
 }

@@ -120,9 +120,13 @@ pub(super) struct Running {
 impl Running {
     /// Starts with free ports and connects to the control port.
     pub(super) fn start(scratch: &Scratch, more: &[&str]) -> Self {
+        Self::logging_into(&scratch.database("run.db"), scratch, more)
+    }
+
+    /// The same, with a log in another database.
+    pub(super) fn logging_into(database: &str, scratch: &Scratch, more: &[&str]) -> Self {
         let world = scratch.world();
-        let database = scratch.database("run.db");
-        let mut arguments = vec!["run", "--world", &world, "--database", &database, "--set", "server.control_port=0"];
+        let mut arguments = vec!["run", "--world", &world, "--database", database, "--set", "server.control_port=0"];
         arguments.extend(more);
         let mut child = simpartner(&arguments).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -180,6 +184,12 @@ impl Running {
         step.split(' ').next().unwrap().parse().unwrap()
     }
 
+    /// Kills it, and waits until it is gone.
+    pub(super) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     fn signal(&self, name: &str) {
         let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
@@ -196,8 +206,8 @@ impl Drop for Running {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_and_sigterm_end_a_run_with_everything_logged() {
-    for signal in ["INT", "TERM"] {
+fn ctrl_c_sigterm_and_the_end_of_the_terminal_end_a_run_with_everything_logged() {
+    for signal in ["INT", "TERM", "HUP"] {
         let scratch = Scratch::new();
         let mut server = Running::start(&scratch, &["--mode", "realtime"]);
         server.reach(200);

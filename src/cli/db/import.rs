@@ -1,11 +1,16 @@
 //! `simpartner db import`: what waits in a spill file, brought into a database.
 
-use std::path::PathBuf;
+use std::{fmt::Write, path::PathBuf};
 
 use clap::Args;
 
-use super::super::{CliError, ExitStatus, logged::LogArguments, output::line};
-use crate::recorder;
+use crate::{
+    cli::{CliError, ExitStatus, logged::LogArguments, output::print},
+    recorder::{self, Imported},
+};
+
+/// How many damaged or missing stretches are listed; a file can have any number of them.
+const LISTED: usize = 20;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ImportArguments {
@@ -15,20 +20,43 @@ pub(in crate::cli) struct ImportArguments {
     log: LogArguments,
 }
 
-/// Brings it in; what is there already is passed over.
+/// Brings it in; what is there already is passed over. Exit code 4 if something is damaged or missing.
 pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError> {
-    let (file, database) = (&arguments.file, arguments.log.database()?);
-    let imported = recorder::import(file, &database)?;
-    let runs: Vec<String> = imported.runs.iter().map(ToString::to_string).collect();
-    line(format_args!("runs              {}", runs.join(" ")));
-    line(format_args!("portions          {}", imported.portions));
-    line(format_args!("steps             {}", imported.steps));
-    if imported.torn_bytes > 0 {
-        line(format_args!(
-            "torn              the last {} bytes, which were being written when the process ended",
-            imported.torn_bytes
-        ));
+    let (file, database) = (arguments.file.display(), arguments.log.database()?);
+    let imported = recorder::import(&arguments.file, &database)?;
+    let mut text = String::new();
+    let Imported { runs, batches, new_batches, steps, damaged, cut, missing } = &imported;
+    let runs: Vec<String> = runs.iter().map(ToString::to_string).collect();
+    // Writing into a text cannot fail.
+    let _ = writeln!(text, "runs              {}", runs.join(" "));
+    let _ = writeln!(text, "batches           {batches}, {new_batches} of them new to the database");
+    let _ = writeln!(text, "steps             {steps}");
+    list(&mut text, "not imported", damaged);
+    list(&mut text, "missing", missing);
+    if let Some(cut) = cut {
+        let _ = writeln!(
+            text,
+            "unfinished        {cut} at the end of the file; it was being written when the process ended,"
+        );
+        let _ = writeln!(text, "                  or this is a copy that was cut short");
     }
-    line(format_args!("now in            {database}; {} can be deleted", file.display()));
-    Ok(ExitStatus::Success)
+    let advice = match (imported.is_complete(), damaged.is_empty()) {
+        (true, _) => format!("everything in {file} is there, so it can be deleted"),
+        (false, true) => format!("every whole batch of {file} is there"),
+        (false, false) => {
+            format!("every whole batch is there; keep {file}, and import a better copy of it if there is one")
+        }
+    };
+    let _ = writeln!(text, "now in            {database}; {advice}");
+    print(&text);
+    Ok(if damaged.is_empty() && missing.is_empty() { ExitStatus::Success } else { ExitStatus::Log })
+}
+
+fn list(text: &mut String, name: &str, stretches: &[impl std::fmt::Display]) {
+    for stretch in stretches.iter().take(LISTED) {
+        let _ = writeln!(text, "{name:<17} {stretch}");
+    }
+    if let Some(more) = stretches.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        let _ = writeln!(text, "{name:<17} and {more} more places");
+    }
 }

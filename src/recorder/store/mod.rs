@@ -199,6 +199,27 @@ impl Store {
         vacuumed.map_err(|source| Trouble::Said(source).of(&self.database))
     }
 
+    /// Folds the write-ahead log of an SQLite file into it; a server does that by itself.
+    pub(super) async fn fold(&mut self) -> Result<(), RecorderError> {
+        match &mut self.link {
+            Link::Sqlite(link) => within(STATEMENT_TIMEOUT, Box::pin(link.fold())).await,
+            Link::Postgres(_) | Link::MySql(_) => Ok(()),
+        }
+        .map_err(|trouble| trouble.of(&self.database))
+    }
+
+    /// Looks at every page of an SQLite file, however long that takes; a server looks after its own.
+    ///
+    /// # Errors
+    /// When it is damaged.
+    pub(super) async fn check_structure(&mut self) -> Result<(), RecorderError> {
+        let is_sound = match &mut self.link {
+            Link::Sqlite(link) => link.is_sound().await.map_err(|source| Trouble::Said(source).of(&self.database))?,
+            Link::Postgres(_) | Link::MySql(_) => true,
+        };
+        is_sound.then_some(()).ok_or_else(|| RecorderError::NotADatabase { database: self.database.clone() })
+    }
+
     /// Closes the link; an SQLite file then holds everything itself.
     pub(super) async fn close(self) -> Result<(), RecorderError> {
         let closed = match self.link {

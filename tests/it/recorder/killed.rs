@@ -1,15 +1,21 @@
 //! The process is killed at any moment: what was committed stays, whole, and what is missing is named.
 
 use std::{
+    cell::RefCell,
     hash::{BuildHasher, Hasher, RandomState},
     process::{Command, Stdio},
     thread,
     time::Duration,
 };
 
-use simpartner::recorder::Reader;
+use simpartner::recorder::{Reader, import};
+use sqlx::{Connection, SqliteConnection};
 
-use super::place::{Place, wait};
+use super::{
+    super::cli::{Running, Scratch},
+    outage::Line,
+    place::{Place, wait},
+};
 
 pub(super) fn simpartner(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_simpartner"));
@@ -85,4 +91,66 @@ fn a_database_with_a_killed_run_takes_the_next_and_the_verb_tells_them_apart() {
     assert!(text.contains(" rows are there, ") && text.contains("step 71 is not logged, but has "), "{text}");
     let unknown = simpartner(&["db", "verify", "--database", &place.url, "3"]).output().unwrap();
     assert_eq!(unknown.status.code(), Some(3));
+}
+
+/// A run in real time whose database stops answering at some moment and which is killed so many steps later: what the database
+/// has not confirmed is in the spill file. Tells how many steps are in neither.
+fn lost_in_a_hang(
+    scratch: &Scratch,
+    place: &Place,
+    url: &str,
+    steps: u64,
+    hang: impl FnOnce(),
+    go_on: impl FnOnce(),
+) -> u64 {
+    let spill = scratch.path("spill");
+    std::fs::create_dir(&spill).unwrap();
+    let folder = format!("log.spill_folder={}", spill.display());
+    let mut run = Running::logging_into(url, scratch, &["--no-viewer", "--set", &folder]);
+    while last_step(place) == 0 {
+        thread::yield_now();
+    }
+    hang();
+    let from = run.step();
+    run.reach(from + steps);
+    let reached = run.step();
+    run.kill();
+    go_on();
+    for file in std::fs::read_dir(&spill).unwrap() {
+        import(&file.unwrap().path(), &place.database).unwrap();
+    }
+    let found = wait(Reader::new(&place.database).verify(None)).unwrap().remove(0);
+    assert_eq!(found.findings.len(), 1, "{}: only that it was not closed: {:?}", place.name(), found.findings);
+    reached.saturating_sub(found.steps)
+}
+
+/// Half of the hang is far more than what may be lost, and far less than what a queue in memory would hold.
+#[test]
+fn a_run_that_is_killed_while_its_database_hangs_has_its_steps_in_the_spill_file() {
+    let is_long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
+    let steps = if is_long { 6000 } else { 1200 };
+    let mut lost = Vec::new();
+    for _ in 0..if is_long { 5 } else { 1 } {
+        for line in Line::to_all() {
+            let scratch = Scratch::new();
+            let url = line.settings.database.shown_url();
+            let (hang, go_on) = (|| line.proxy.stall(true), || line.proxy.stall(false));
+            lost.push((line.place.name().to_owned(), lost_in_a_hang(&scratch, &line.place, &url, steps, hang, go_on)));
+        }
+        let (scratch, place) = (Scratch::new(), Place::file());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let other = RefCell::new(None);
+        let hang = || {
+            let mut connection = runtime.block_on(SqliteConnection::connect(&place.url)).unwrap();
+            let locked = sqlx::raw_sql("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE").execute(&mut connection);
+            runtime.block_on(locked).unwrap();
+            *other.borrow_mut() = Some(connection);
+        };
+        let url = place.url.clone();
+        let go_on = || drop(other.take());
+        let count = lost_in_a_hang(&scratch, &place, &url, steps, hang, go_on);
+        lost.push((place.name().to_owned(), count));
+    }
+    println!("steps lost of {steps} in a hang: {lost:?}");
+    assert!(lost.iter().all(|(_, lost)| *lost < steps / 2), "{lost:?}");
 }

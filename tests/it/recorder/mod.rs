@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
 mod backends;
+#[cfg(unix)]
+mod file;
 #[cfg(target_os = "linux")]
 mod full;
 mod killed;

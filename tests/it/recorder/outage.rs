@@ -19,7 +19,7 @@ use super::{
 };
 
 /// A way to a server that can be cut, closed and stopped.
-struct Proxy {
+pub(super) struct Proxy {
     address: SocketAddr,
     state: Arc<State>,
 }
@@ -66,7 +66,7 @@ impl Proxy {
     }
 
     /// What comes is kept back, as by a server that is stopped.
-    fn stall(&self, stalls: bool) {
+    pub(super) fn stall(&self, stalls: bool) {
         self.state.stalls.store(stalls, Ordering::Release);
     }
 }
@@ -91,15 +91,15 @@ impl State {
 }
 
 /// A log through a proxy.
-struct Line {
-    place: Place,
-    proxy: Proxy,
-    settings: Settings,
+pub(super) struct Line {
+    pub(super) place: Place,
+    pub(super) proxy: Proxy,
+    pub(super) settings: Settings,
     folder: tempfile::TempDir,
 }
 
 impl Line {
-    fn to_all() -> impl Iterator<Item = Self> {
+    pub(super) fn to_all() -> impl Iterator<Item = Self> {
         ["postgres", "mysql"].into_iter().filter_map(|scheme| {
             let place = Place::on(scheme)?;
             let (before, rest) = place.url.split_once('@').unwrap();
@@ -116,8 +116,10 @@ impl Line {
         Recorder::start(self.settings.clone(), RunDescription { mode, ..run() }).unwrap()
     }
 
+    /// Files of the spill folder that hold something; an empty one is there while a run goes on.
     fn spilled(&self) -> Vec<std::path::PathBuf> {
-        std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
+        let entries = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap());
+        entries.filter(|entry| entry.metadata().is_ok_and(|file| file.len() > 0)).map(|entry| entry.path()).collect()
     }
 
     /// All runs there are, complete or not.
@@ -133,14 +135,14 @@ impl Line {
     }
 }
 
-fn send(sender: &std::sync::mpsc::SyncSender<Arc<StepRecord>>, range: std::ops::RangeInclusive<u64>) {
+pub(super) fn send(sender: &std::sync::mpsc::SyncSender<Arc<StepRecord>>, range: std::ops::RangeInclusive<u64>) {
     for record in steps(range) {
         sender.send(Arc::new(record)).unwrap();
     }
 }
 
 /// Until the writer has committed some rows.
-fn wait_for_rows(status: &RecorderStatus) {
+pub(super) fn wait_for_rows(status: &RecorderStatus) {
     while status.rows() == 0 {
         thread::yield_now();
     }
@@ -164,7 +166,7 @@ fn a_database_that_goes_away_and_comes_back_misses_nothing() {
         let summary = recorder.finish(finished(4000)).unwrap();
         assert_eq!(summary.simulations[0].steps_logged, 4000, "{}", line.place.name());
         line.check_complete(4000);
-        assert_eq!(line.spilled(), Vec::<std::path::PathBuf>::new(), "an empty spill file is gone");
+        assert_eq!(std::fs::read_dir(line.folder.path()).unwrap().count(), 0, "an empty spill file is gone");
         assert!(line.place.number("SELECT count(*) FROM event WHERE kind = 'logOutage'") >= 1, "{}", line.place.name());
         assert!(!status.failed());
     }
@@ -227,13 +229,13 @@ fn what_has_not_come_in_at_the_end_waits_in_a_file_and_is_brought_home_once() {
         assert!(error.to_string().ends_with(&command), "{error}");
         assert!(!line.verify()[0].findings.is_empty());
         let imported = import(path, &line.place.database).unwrap();
-        assert_eq!((imported.torn_bytes, imported.runs.len()), (0, 1));
+        assert_eq!((imported.is_complete(), imported.runs.len()), (true, 1));
         line.check_complete(2000);
         // Again, with the end torn off: all of it is there already.
         let bytes = std::fs::read(path).unwrap();
         std::fs::write(path, &bytes[..bytes.len() - 5]).unwrap();
         let again = import(path, &line.place.database).unwrap();
-        assert!(again.torn_bytes > 0 && again.portions == imported.portions - 1);
+        assert!(again.is_complete() && (again.batches, again.new_batches) == (imported.batches - 1, 0), "{again:?}");
         line.check_complete(2000);
     }
 }

@@ -16,9 +16,7 @@ mod code {
 }
 
 pub(in crate::recorder) fn of(error: &sqlx::Error) -> Failure {
-    // The low byte of an extended code is the primary one.
-    let extended = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
-    match extended.map(|extended| extended & 0xff) {
+    match primary_code(error) {
         Some(code::BUSY | code::LOCKED) => Failure::Locked { seconds: LOCK_TIMEOUT.as_secs() },
         Some(code::READONLY | code::PERM) => Failure::ReadOnly,
         Some(code::FULL) => Failure::DiskFull,
@@ -26,4 +24,15 @@ pub(in crate::recorder) fn of(error: &sqlx::Error) -> Failure {
         Some(code::NOTADB | code::CORRUPT) => Failure::NotADatabase,
         _ => Failure::Other,
     }
+}
+
+/// Whether somebody else holds a lock.
+pub(super) fn is_busy(error: &sqlx::Error) -> bool {
+    matches!(primary_code(error), Some(code::BUSY | code::LOCKED))
+}
+
+/// The low byte of an extended code is the primary one.
+fn primary_code(error: &sqlx::Error) -> Option<u32> {
+    let extended = error.as_database_error()?.code()?.parse::<u32>().ok()?;
+    Some(extended & 0xff)
 }

@@ -5,7 +5,10 @@ pub(super) mod asking;
 pub(super) mod failure;
 mod value;
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use sqlx::{
     ConnectOptions, Connection, SqlStr, SqliteConnection,
@@ -30,6 +33,9 @@ const ROWS: [usize; 4] = [256, 32, 4, 1];
 const PAGE_BYTES: u32 = 16_384;
 const CHECKPOINT_PAGES: &str = "2048";
 
+/// How long is waited before a lock is tried again.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 /// A connection to a file.
@@ -52,12 +58,16 @@ impl Link {
                 .statement_cache_capacity(STATEMENTS),
             Access::Read => options.read_only(true),
         };
-        let connection = options.connect().await?;
+        let connection = connect(&options).await?;
         Ok(Self { connection, inserts: Table::ALL.map(|table| Inserts::new(table, &ROWS)).into() })
     }
 
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
-        MIGRATIONS.run(&mut self.connection).await
+        // Under the write lock, so that of several programs that find the same new file one makes the tables and the others
+        // find them made.
+        let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
+        MIGRATIONS.run(&mut *transaction).await?;
+        Ok(transaction.commit().await?)
     }
 
     /// It takes the write lock at once, so that no commit has to wait for it.
@@ -93,8 +103,30 @@ impl Link {
         sqlx::raw_sql(sql).execute(&mut self.connection).await.map(drop)
     }
 
+    /// Writes into the file what stands in its write-ahead log alone.
+    pub(super) async fn fold(&mut self) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut self.connection).await.map(drop)
+    }
+
+    /// Whether all pages are there and in order.
+    pub(super) async fn is_sound(&mut self) -> Result<bool, sqlx::Error> {
+        let found: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut self.connection).await?;
+        Ok(found == "ok")
+    }
+
     /// It folds the write-ahead log into the file.
     pub(super) async fn close(self) -> Result<(), sqlx::Error> {
         self.connection.close().await
+    }
+}
+
+/// Opens a connection. SQLite does not wait for the lock that turns a new file to write-ahead mode, so this does.
+async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
+    let until = Instant::now() + LOCK_TIMEOUT;
+    loop {
+        match options.connect().await {
+            Err(error) if failure::is_busy(&error) && Instant::now() < until => tokio::time::sleep(LOCK_PAUSE).await,
+            answer => return answer,
+        }
     }
 }

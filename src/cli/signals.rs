@@ -1,0 +1,63 @@
+//! Signals of the operating system: which end a run in good order, and which must not end the program.
+
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP), from the moment this is called until one of them has come.
+///
+/// A SIGHUP that whoever started the program has it ignore, as `nohup` does, stays ignored.
+#[cfg(unix)]
+pub(super) fn termination() -> impl Future<Output = ()> {
+    async fn receive(signal: Option<Signal>) {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+    let (interrupt, terminate) = (listen(SignalKind::interrupt()), listen(SignalKind::terminate()));
+    let hangup = match is_ignored(SignalKind::hangup()) {
+        true => None,
+        false => listen(SignalKind::hangup()),
+    };
+    async move {
+        tokio::select! { () = receive(interrupt) => {}, () = receive(terminate) => {}, () = receive(hangup) => {} }
+    }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+pub(super) fn termination() -> impl Future<Output = ()> {
+    async { drop(tokio::signal::ctrl_c().await) }
+}
+
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) fail, as on a full disk, where it would end the program by
+/// SIGXFSZ. This holds until the program ends.
+#[cfg(target_os = "linux")]
+pub(super) fn survive_file_size_limit() {
+    // The handler that tokio installs stays for ever, also without a runtime and without a listener.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    let Ok(runtime) = runtime.inspect_err(|error| tracing::warn!("signals cannot be received: {error}")) else {
+        return;
+    };
+    let _entered = runtime.enter();
+    drop(listen(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn survive_file_size_limit() {}
+
+/// Without its signal a run ends by QUIT all the same.
+#[cfg(unix)]
+fn listen(kind: SignalKind) -> Option<Signal> {
+    signal(kind).inspect_err(|error| tracing::warn!("a signal cannot be received: {error}")).ok()
+}
+
+/// Whether this program ignores a signal; false where the system does not tell.
+#[cfg(unix)]
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    // The first signal is number 1.
+    mask >> (kind.as_raw_value() - 1) & 1 == 1
+}

@@ -1,0 +1,151 @@
+//! What others do to the files of a log while a run goes on, and to the run: programs that begin in one new file, files that are
+//! moved, removed, replaced or cut short, signals.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use simpartner::recorder::{Completeness, Reader, import};
+
+use super::{
+    super::cli::{Scratch, text},
+    killed::simpartner,
+    outage::{send, wait_for_rows},
+    place::{Place, wait},
+    *,
+};
+
+#[test]
+fn several_programs_begin_in_one_new_file_and_all_are_logged() {
+    let is_long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
+    for _ in 0..if is_long { 10 } else { 1 } {
+        let place = Place::file();
+        let arguments = ["run", "--mode", "fast", "--duration", "0.01", "--no-viewer", "--database", &place.url];
+        let runs: Vec<Child> = (0..6).map(|_| simpartner(&arguments).spawn().unwrap()).collect();
+        for run in runs {
+            let ended = run.wait_with_output().unwrap();
+            assert!(ended.status.success(), "{}", text(&ended.stderr));
+        }
+        let found = wait(Reader::new(&place.database).verify(None)).unwrap();
+        assert_eq!(found.len(), 6);
+        assert!(found.iter().all(|run| run.steps == 10 && run.findings.is_empty()), "{found:?}");
+    }
+}
+
+#[test]
+fn the_end_of_the_terminal_is_ignored_where_nohup_says_so() {
+    let scratch = Scratch::new();
+    let world = scratch.world();
+    let arguments = [
+        &["run", "--duration", "0.5", "--no-viewer", "--set", "server.control_port=0", "--database", "none", "--world"],
+        &[world.as_str()][..],
+    ];
+    let mut run = Command::new("sh");
+    run.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_simpartner")]).args(arguments.concat());
+    let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let announced = BufReader::new(run.stderr.take().unwrap()).lines().any(|line| line.unwrap().starts_with("control"));
+    assert!(announced);
+    signal("HUP", run.id());
+    let ended = run.wait_with_output().unwrap();
+    assert!(text(&ended.stdout).starts_with("outcome           completed\nsteps             500\n"), "{ended:?}");
+}
+
+/// A run of 500 steps in a file, `happens` to the file, and 500 more.
+fn meddle(
+    folder: &Path,
+    happens: impl FnOnce(&Path),
+    restored: impl FnOnce(&Path),
+) -> Result<LogSummary, RecorderError> {
+    let file = folder.join("log.db");
+    let spill = folder.join("spill");
+    std::fs::create_dir(&spill).unwrap();
+    let settings = Settings { spill_folder: spill, drain: Duration::from_millis(300), ..settings(&file) };
+    let recorder = Recorder::start(settings, RunDescription { mode: Mode::RealTime, ..run() }).unwrap();
+    let (sender, status) = (recorder.sender(), recorder.status());
+    send(&sender, 1..=500);
+    wait_for_rows(&status);
+    happens(&file);
+    send(&sender, 501..=1000);
+    // As long as the file is not there, what comes waits.
+    while !(status.is_away() || status.failed() || status.rows() >= 1000 * BODIES as u64) {
+        std::thread::yield_now();
+    }
+    restored(&file);
+    drop(sender);
+    recorder.finish(finished(1000))
+}
+
+fn verify(file: &Path) -> Completeness {
+    wait(Reader::new(&settings(file).database).verify(None)).unwrap().remove(0)
+}
+
+#[test]
+fn steps_for_a_file_that_was_moved_wait_and_come_home_into_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let moved = folder.path().join("moved.db");
+    let error = meddle(folder.path(), |file| std::fs::rename(file, &moved).unwrap(), |_| ()).unwrap_err();
+    let RecorderError::Undelivered { path, why, .. } = error else { panic!("{error}") };
+    assert!(why.contains("log.db was moved, removed or replaced while a run was logged into it"), "{why}");
+    assert!(!folder.path().join("log.db").exists(), "no other is made in its place");
+    let there = verify(&moved).steps;
+    assert!((1..1000).contains(&there), "{there}");
+    assert!(import(&path, &settings(&moved).database).unwrap().is_complete());
+    assert_eq!((verify(&moved).steps, verify(&moved).findings), (1000, Vec::new()));
+}
+
+#[test]
+fn steps_behind_a_file_that_was_removed_come_into_any_other_which_is_told_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = meddle(folder.path(), |file| std::fs::remove_file(file).unwrap(), |_| ()).unwrap_err();
+    let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
+    let other = folder.path().join("other.db");
+    let imported = import(&path, &settings(&other).database).unwrap();
+    let missing = &imported.missing;
+    assert_eq!((missing.len(), missing[0].batches.0), (1, 2), "{imported:?}");
+    let (first, last) = missing[0].steps.unwrap();
+    assert_eq!((first, last + imported.steps), (1, 1000));
+    assert_eq!(verify(&other).steps, imported.steps);
+}
+
+#[test]
+fn a_file_that_comes_back_takes_all_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let away = folder.path().join("away.db");
+    let back = |file: &Path| std::fs::rename(&away, file).unwrap();
+    meddle(folder.path(), |file| std::fs::rename(file, &away).unwrap(), back).unwrap();
+    assert_eq!(verify(&folder.path().join("log.db")).findings, Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_was_replaced_or_cut_short_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other.db");
+    log(settings(&other), steps(1..=5), finished(5));
+    let error = meddle(folder.path(), |file| std::fs::rename(&other, file).unwrap(), |_| ()).unwrap_err();
+    assert!(matches!(error, RecorderError::Undelivered { .. }), "{error}");
+    assert_eq!(verify(&folder.path().join("log.db")).steps, 5);
+    let folder = tempfile::tempdir().unwrap();
+    let cut = |file: &Path| std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(0).unwrap();
+    let error = meddle(folder.path(), cut, |_| ()).unwrap_err();
+    assert!(matches!(error, RecorderError::Undelivered { .. }), "{error}");
+}
+
+#[test]
+fn a_file_that_is_gone_at_the_end_is_told_though_all_was_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let recorder = Recorder::start(settings(&file), run()).unwrap();
+    let (sender, status) = (recorder.sender(), recorder.status());
+    send(&sender, 1..=1);
+    wait_for_rows(&status);
+    std::fs::remove_file(&file).unwrap();
+    drop(sender);
+    let error = recorder.finish(finished(1)).unwrap_err();
+    assert!(error.to_string().contains("was moved, removed or replaced"), "{error}");
+}
+
+fn signal(name: &str, process: u32) {
+    assert!(Command::new("kill").arg(format!("-{name}")).arg(process.to_string()).status().unwrap().success());
+}
