@@ -146,6 +146,40 @@ fn a_file_that_is_gone_at_the_end_is_told_though_all_was_committed() {
     assert!(error.to_string().contains("was moved, removed or replaced"), "{error}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_the_size_of_files_ends_the_log_with_an_event() {
+    let scratch = Scratch::new();
+    let (world, database) = (scratch.world(), scratch.database("run.db"));
+    let run = |blocks: u32, more: &[&str]| {
+        let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            &script,
+            env!("CARGO_BIN_EXE_simpartner"),
+            "run",
+            "--mode",
+            "fast",
+            "--duration",
+            "100000",
+        ]);
+        command.args(["--no-viewer", "--set", "log.when_full=end_run", "--world", &world, "--database", &database]);
+        command.args(more).stdin(Stdio::null()).output().unwrap()
+    };
+    // Blocks of 512 bytes.
+    let ended = run(100, &[]);
+    assert_eq!(ended.status.code(), Some(4), "{ended:?}");
+    assert!(text(&ended.stderr).contains("a file may have 51 kB here (ulimit -f)"), "{ended:?}");
+    let ended = run(66_000, &[]);
+    assert_eq!(ended.status.code(), Some(4), "{ended:?}");
+    let why = "the log comes near the 33 MB that a file may have here (ulimit -f); the log is complete up to step ";
+    assert!(text(&ended.stdout).contains(why), "{ended:?}");
+    let file = scratch.path("run.db");
+    check_number(&file, "SELECT count(*) FROM event WHERE kind = 'logLimit'", 1);
+    check_number(&file, "SELECT count(*) FROM simulation WHERE status <> 'running'", 1);
+}
+
 fn signal(name: &str, process: u32) {
     assert!(Command::new("kill").arg(format!("-{name}")).arg(process.to_string()).status().unwrap().success());
 }
