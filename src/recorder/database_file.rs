@@ -41,8 +41,11 @@ impl DatabaseFile {
         }
         let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         if length < self.longest {
-            // Another program may have vacuumed it. A connection that was open before may have in memory what is gone.
-            *store = None;
+            // Another program may have vacuumed it, which does no harm. What the write-ahead log holds goes into the file first: SQLite
+            // would drop that of an empty file. A connection that was open before may have in memory what is gone.
+            if let Some(mut store) = store.take() {
+                store.fold().await?;
+            }
             let mut fresh = Store::open(&database(), Access::Write).await?;
             fresh.check_structure().await?;
             *store = Some(fresh);

@@ -135,7 +135,10 @@ impl Import {
     async fn bring(&mut self, frame: Frame) -> Result<(), RecorderError> {
         let portion = match self.reader.portion(frame) {
             Ok(portion) if fits(&portion) => portion,
-            _ => return Ok(self.refuse(frame, "its rows cannot be understood".into())),
+            _ => {
+                self.refuse(frame, "its rows cannot be understood".into());
+                return Ok(());
+            }
         };
         // What a killed process had in memory is gone; that is no reason to leave the rest behind.
         match portion.commit(&mut self.store, Gaps::Allowed).await {

@@ -119,17 +119,30 @@ fn a_file_that_comes_back_takes_all_of_the_run() {
 }
 
 #[test]
-fn a_file_that_was_replaced_or_cut_short_is_not_written() {
+fn a_file_that_stands_in_the_place_of_the_database_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other.db");
     log(settings(&other), steps(1..=5), finished(5));
     let error = meddle(folder.path(), |file| std::fs::rename(&other, file).unwrap(), |_| ()).unwrap_err();
     assert!(matches!(error, RecorderError::Undelivered { .. }), "{error}");
     assert_eq!(verify(&folder.path().join("log.db")).steps, 5);
-    let folder = tempfile::tempdir().unwrap();
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_made_whole_from_its_write_ahead_log_or_given_up() {
     let cut = |file: &Path| std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(0).unwrap();
-    let error = meddle(folder.path(), cut, |_| ()).unwrap_err();
-    assert!(matches!(error, RecorderError::Undelivered { .. }), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    meddle(folder.path(), cut, |_| ()).unwrap();
+    assert_eq!(verify(&folder.path().join("log.db")).findings, Vec::<String>::new());
+    let folder = tempfile::tempdir().unwrap();
+    let folded_and_cut = |file: &Path| {
+        execute(file, "PRAGMA wal_checkpoint(TRUNCATE)");
+        cut(file);
+    };
+    let error = meddle(folder.path(), folded_and_cut, |_| ()).unwrap_err();
+    let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
+    let other = folder.path().join("other.db");
+    assert_eq!(import(&path, &settings(&other).database).unwrap().missing.len(), 1);
 }
 
 #[test]
