@@ -33,8 +33,11 @@ fn last_step(place: &Place) -> u64 {
 
 /// Runs a simulation into the place, kills it after a while of so many milliseconds at most, and looks at what is there.
 fn kill(place: &Place, most: u64) {
+    // What a killed run leaves behind goes with the test.
+    let folder = tempfile::tempdir().unwrap();
+    let spill = format!("log.spill_folder={}", folder.path().display());
     let arguments = ["run", "--mode", "fast", "--duration", "100000", "--no-viewer", "--database", &place.url];
-    let mut run = simpartner(&arguments).spawn().unwrap();
+    let mut run = simpartner(&arguments).args(["--set", &spill]).spawn().unwrap();
     while last_step(place) == 0 {
         assert!(run.try_wait().unwrap().is_none(), "{}: it ended by itself", place.name());
         thread::yield_now();
