@@ -20,6 +20,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
     let mut status = ExitStatus::Success;
     let mut results = Vec::new();
     for path in &arguments.files {
+        let path = &xml::locate(path);
         match xml::read_any(path) {
             Ok(document) => match arguments.format {
                 _ if arguments.dot => print(dot(path, &document)),

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{CliError, DevicesArguments, ExitStatus, output::line};
-use crate::{device, signal::DeviceInfo, xml};
+use super::{CliError, DevicesArguments, ExitStatus, output::line, ports, properties::Properties};
+use crate::{device, server::PortsFile, signal::DeviceInfo, xml};
 
 /// Lists the devices of the configured world.
 pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliError> {
@@ -11,22 +11,37 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
     let world = xml::read_world(&properties.simulation.world_file)?;
     let timestep = properties.simulation.timestep;
     let devices: Vec<DeviceInfo> = world.devices.iter().map(|spec| device::describe(spec, &world, timestep)).collect();
+    let bound = Bound::new(arguments, &properties)?;
+    let mut of_devices = Vec::new();
+    for info in &devices {
+        of_devices.push(bound.device(info)?);
+    }
+    let mut of_robots = Vec::new();
+    for robot in &world.robots {
+        of_robots.push(bound.robot(&robot.name, robot.combined_port.number())?);
+    }
     if arguments.json {
+        let devices = devices.iter().zip(&of_devices).map(|(info, bound)| {
+            let mut json = json_of(info);
+            json["bound"] = json!(bound);
+            json
+        });
         let robots =
-            world.robots.iter().map(|robot| json!({ "name": robot.name, "port": robot.combined_port.number() }));
-        let robots: Vec<Value> = robots.collect();
-        line(format_args!(
-            "{:#}",
-            json!({ "devices": devices.iter().map(json_of).collect::<Vec<_>>(), "robots": robots })
-        ));
+            world.robots.iter().zip(&of_robots).map(
+                |(robot, bound)| json!({ "name": robot.name, "port": robot.combined_port.number(), "bound": bound }),
+            );
+        let (devices, robots): (Vec<Value>, Vec<Value>) = (devices.collect(), robots.collect());
+        let json = json!({ "control": bound.control()?, "devices": devices, "robots": robots });
+        line(format_args!("{json:#}"));
         return Ok(ExitStatus::Success);
     }
+    let port = |bound: &Option<u16>| bound.map_or("any".to_owned(), |port| port.to_string());
     line(format_args!("{:<6} {:<16} {:<16} {:<14} {:<14} fields", "port", "device", "kind", "robot", "on"));
-    for info in &devices {
+    for (info, bound) in devices.iter().zip(&of_devices) {
         let fields: Vec<String> = info.fields.iter().map(|field| format!("{} [{}]", field.name, field.unit)).collect();
         line(format_args!(
             "{:<6} {:<16} {:<16} {:<14} {:<14} {}",
-            info.port.number(),
+            port(bound),
             info.name,
             info.kind.name(),
             info.robot,
@@ -34,14 +49,68 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
             fields.join(", ")
         ));
     }
-    for robot in &world.robots {
-        let (port, name) = (robot.combined_port.number(), &robot.name);
+    for (robot, bound) in world.robots.iter().zip(&of_robots) {
+        let (port, name) = (port(bound), &robot.name);
         line(format_args!(
             "{port:<6} {name:<16} {:<16} {name:<14} {:<14} all of its readings and commands",
             "combined port", ""
         ));
     }
     Ok(ExitStatus::Success)
+}
+
+/// Where everything listens: as the file of ports of a running server tells, or as the settings ask for it. `None` is any
+/// free port.
+struct Bound<'a> {
+    properties: &'a Properties,
+    file: Option<PortsFile>,
+}
+
+impl<'a> Bound<'a> {
+    fn new(arguments: &DevicesArguments, properties: &'a Properties) -> Result<Self, CliError> {
+        // A file that the settings name is there only while a server runs; one that the call names is meant.
+        let file = match (&properties.ports_file, &arguments.configuration.ports_file) {
+            (Some(path), Some(_)) => Some(PortsFile::read(path)?),
+            (Some(path), None) if path.exists() => Some(PortsFile::read(path)?),
+            _ => None,
+        };
+        Ok(Self { properties, file })
+    }
+
+    fn device(&self, info: &DeviceInfo) -> Result<Option<u16>, CliError> {
+        match &self.file {
+            Some(file) => {
+                let device = file.devices.iter().find(|device| device.name == info.name && device.robot == info.robot);
+                let Some(device) = device else { return Err(self.elsewhere(&info.name)) };
+                Ok(Some(device.bound))
+            }
+            None => ports::chosen(self.properties, info.port.number(), &info.name),
+        }
+    }
+
+    fn robot(&self, name: &str, port: u16) -> Result<Option<u16>, CliError> {
+        match &self.file {
+            Some(file) => match file.robots.iter().find(|robot| robot.name == name) {
+                Some(robot) => Ok(Some(robot.bound)),
+                None => Err(self.elsewhere(name)),
+            },
+            None => ports::chosen(self.properties, port, name),
+        }
+    }
+
+    fn control(&self) -> Result<Option<u16>, CliError> {
+        match &self.file {
+            Some(file) => Ok(Some(file.control.port())),
+            None => ports::chosen(self.properties, self.properties.server.control_port, "the control port"),
+        }
+    }
+
+    fn elsewhere(&self, name: &str) -> CliError {
+        let world = self.properties.simulation.world_file.display();
+        CliError::Setting(format!(
+            "--ports-file: the server that wrote it has no '{name}'; it runs another world than {world}, name it with --world"
+        ))
+    }
 }
 
 /// A device as JSON.

@@ -5,16 +5,21 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 use crate::{
-    analysis::AnalysisError, physics::BuildError, realtime::ThreadError, recorder::RecorderError, server::ServerError,
-    sim::ScheduleError, xml::Diagnostics,
+    analysis::AnalysisError,
+    physics::BuildError,
+    realtime::ThreadError,
+    recorder::RecorderError,
+    server::{PortsFileError, ServerError},
+    sim::ScheduleError,
+    xml::Diagnostics,
 };
 
 /// The exit codes, for `--help` and the README.
 pub const CODES: &str = "\
 Exit codes: 0 success; 1 internal error; 2 usage; 3 bad input file or setting; 4 the log failed or is incomplete;
-            5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had;
+            5 the physics diverged; 6 a case of `verify` missed; 7 the clock fell behind and slips were to end the run; 8 a port could not be had or reached;
             9 a member of the lockstep did not answer and that was to end the run; 10 two runs differ, or a run and its replay;
-            11 the end of the log waits in a spill file";
+            11 the end of the log waits in a spill file; 12 the server refused what `talk` said";
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +40,7 @@ pub enum ExitStatus {
     Missed = 6,
     /// The clock fell behind and the settings end the run then.
     Overrun = 7,
-    /// A port could not be had.
+    /// A port could not be had, or not be reached.
     Ports = 8,
     /// A member of the lockstep did not answer and the settings end the run then.
     Unanswered = 9,
@@ -43,6 +48,8 @@ pub enum ExitStatus {
     Differ = 10,
     /// The end of the log did not come into the database, and waits in a spill file.
     Undelivered = 11,
+    /// The server refused what it was told.
+    Refused = 12,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -75,6 +82,12 @@ pub enum CliError {
     /// The ports.
     #[error("{0}")]
     Ports(#[from] ServerError),
+    /// The file of ports.
+    #[error("{0}")]
+    PortsFile(#[from] PortsFileError),
+    /// A server that cannot be talked to.
+    #[error("{0}")]
+    Talk(String),
     /// Threads.
     #[error("{0}")]
     Thread(#[from] ThreadError),
@@ -107,7 +120,8 @@ impl CliError {
             Self::Log(RecorderError::Undelivered { .. }) => ExitStatus::Undelivered,
             Self::Log(_) | Self::Analysis(AnalysisError::Log(_)) => ExitStatus::Log,
             Self::Analysis(_) => ExitStatus::Internal,
-            Self::Ports(_) => ExitStatus::Ports,
+            Self::PortsFile(_) => ExitStatus::Input,
+            Self::Ports(_) | Self::Talk(_) => ExitStatus::Ports,
             Self::Thread(_) | Self::System(_) => ExitStatus::Internal,
             Self::Usage(_) => ExitStatus::Usage,
         }

@@ -10,9 +10,11 @@ mod devices;
 mod exit;
 mod export;
 mod fork;
+mod init;
 mod logged;
 pub mod output;
 mod plot;
+mod ports;
 pub mod properties;
 mod query;
 mod replay;
@@ -20,6 +22,7 @@ mod run;
 mod runs;
 mod signals;
 mod summary;
+mod talk;
 mod verify;
 
 use std::{
@@ -31,6 +34,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use archive::Logs;
 pub use exit::{CliError, ExitStatus};
+pub use ports::ServerArguments;
 
 use properties::{Flag, Properties, PropertiesFile};
 
@@ -55,6 +59,8 @@ enum Verb {
     Check(CheckArguments),
     /// List the devices of the configured world with their ports and fields.
     Devices(DevicesArguments),
+    /// Say lines to a port of a running server and print its answers. Exit code 12 if it refuses one.
+    Talk(talk::TalkArguments),
     /// Run experiments of known outcome and set what comes of them beside theory and the thesis.
     Verify(VerifyArguments),
     /// Make a logged run again from its log alone, and hold every step against it. Exit code 10 if one comes out otherwise.
@@ -72,6 +78,8 @@ enum Verb {
     /// Prove logged runs complete, bring home what waits in a spill file, copy runs, or take runs out.
     #[command(subcommand)]
     Db(db::DbVerb),
+    /// Make a project folder with the worlds, robots and settings that are built into this program.
+    Init(init::InitArguments),
     /// Print a generated file: the DTDs, the format's reference, the default properties.
     Schema {
         /// Which.
@@ -89,6 +97,15 @@ struct ConfigurationArguments {
     /// World file
     #[arg(long, value_name = "FILE")]
     world: Option<String>,
+    /// Move all ports that model and settings name by so many, so that a second server has its own
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    port_offset: Option<String>,
+    /// Any free ports in place of those; --ports-file tells which
+    #[arg(long)]
+    free_ports: bool,
+    /// File that tells, while the server runs, where everything listens
+    #[arg(long, value_name = "FILE")]
+    ports_file: Option<String>,
     /// Any other setting, as `--set section.key=value`
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -201,6 +218,7 @@ pub fn main() -> ExitCode {
         Some(Verb::Run(arguments)) => run::run(&arguments),
         Some(Verb::Check(arguments)) => check::check(&arguments),
         Some(Verb::Devices(arguments)) => devices::devices(&arguments),
+        Some(Verb::Talk(arguments)) => talk::talk(&arguments),
         Some(Verb::Verify(arguments)) => verify::verify(&arguments),
         Some(Verb::Replay(arguments)) => replay::replay(&arguments),
         Some(Verb::Fork(arguments)) => fork::fork(&arguments),
@@ -209,6 +227,7 @@ pub fn main() -> ExitCode {
         Some(Verb::Export(arguments)) => export::export(&arguments),
         Some(Verb::Plot(arguments)) => plot::plot(&arguments),
         Some(Verb::Db(verb)) => db::db(&verb),
+        Some(Verb::Init(arguments)) => init::init(&arguments),
         Some(Verb::Schema { what }) => schema(what),
     };
     let status = result.unwrap_or_else(|error| {
@@ -257,7 +276,13 @@ impl ConfigurationArguments {
                 .ok_or_else(|| CliError::Usage(format!("--set: expected SECTION.KEY=VALUE, got '{set}'")))?;
             all.push(Flag { name: "--set", key, text });
         }
-        all.extend(self.world.as_deref().map(|text| Flag { name: "--world", key: "simulation.world_file", text }));
+        let given = [
+            ("--world", "simulation.world_file", self.world.as_deref()),
+            ("--port-offset", "server.port_offset", self.port_offset.as_deref()),
+            ("--free-ports", "server.free_ports", self.free_ports.then_some("true")),
+            ("--ports-file", "server.ports_file", self.ports_file.as_deref()),
+        ];
+        all.extend(given.into_iter().filter_map(|(name, key, text)| text.map(|text| Flag { name, key, text })));
         all.extend(flags);
         Ok(Properties::load(file, std::env::vars(), &all)?)
     }

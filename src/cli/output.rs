@@ -68,6 +68,11 @@ pub fn finish() -> Result<(), OutputError> {
     }
 }
 
+/// Whether nothing more can be written to standard output.
+pub fn has_ended() -> bool {
+    !matches!(*state(), State::Open)
+}
+
 /// How a program ends: what [`finish`] finds is told and makes a success a failure.
 pub fn exit(code: ExitCode) -> ExitCode {
     match finish() {

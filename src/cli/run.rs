@@ -1,6 +1,7 @@
 //! The main job: a world from XML, its clock, its ports and its log, from the start to a clean end.
 //!
-//! Doors open in order (log, ports, first step) and close in the opposite one: physics, sessions, log.
+//! Doors open in order (ports, log, first step) and close in the opposite one: physics, sessions, log. A run that cannot have
+//! its ports is not entered into the log.
 
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -9,6 +10,7 @@ use tokio::sync::oneshot;
 use super::{
     CliError, ExitStatus, Logs, RunArguments,
     output::note,
+    ports::Announced,
     properties::{self, Properties},
     signals,
     summary::{self, Summary},
@@ -29,6 +31,7 @@ use crate::{
 pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     let properties = arguments.properties()?;
     let world = Arc::new(xml::read_world(&properties.simulation.world_file)?);
+    tell_built_in(&world);
     let (timestep, seed) = (properties.simulation.timestep, properties.simulation.seed);
     let mut simulation = Simulation::seeded(Arc::clone(&world), timestep, properties.physics.clone(), seed)?;
     let timeline = match &arguments.sequence {
@@ -40,6 +43,15 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     }
     let end = end_of(&properties, timeline.as_ref());
     launch(Job { simulation, properties, end, origin: None })
+}
+
+/// Names the built-in files that a world from the file system uses.
+fn tell_built_in(world: &World) {
+    let built_in: Vec<&str> =
+        world.sources.iter().map(|file| file.path.as_str()).filter(|path| xml::is_built_in(path)).collect();
+    if !built_in.is_empty() && built_in.len() < world.sources.len() {
+        note(format_args!("built in  {}", built_in.join(", ")));
+    }
 }
 
 /// A simulation that is ready to run.
@@ -65,6 +77,12 @@ pub(super) fn launch(job: Job) -> Result<ExitStatus, CliError> {
     let (handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (thread, grants) = PhysicsThread::prepare(simulation, inbox, plan.clock(&properties, lockstep))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let server = match plan.serves {
+        true => Some(runtime.block_on(bind(&properties, &handle, viewer))?),
+        false => None,
+    };
+    let announced = server.as_ref().map(|server| Announced::write(server, &properties)).transpose()?;
     let recorder = match &properties.log {
         Some(settings) => {
             let description = RunDescription { realtime_grants: grants.to_string(), ..description };
@@ -72,8 +90,8 @@ pub(super) fn launch(job: Job) -> Result<ExitStatus, CliError> {
         }
         None => None,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants, viewer));
+    let ended = runtime.block_on(conduct(&plan, &properties, handle, thread, recorder.as_ref(), &grants, server));
+    drop(announced);
     let (report, log) = match (ended, recorder) {
         (Ok(report), Some(recorder)) => {
             let log = recorder.finish(outcome_of(&report));
@@ -174,7 +192,16 @@ pub(super) fn target() -> String {
     format!("{} {}", std::env::consts::ARCH, std::env::consts::OS)
 }
 
-/// Opens the ports, lets the clock run and waits for its end.
+/// Opens the ports.
+async fn bind(properties: &Properties, handle: &Handle, viewer: Option<Viewer>) -> Result<Server, CliError> {
+    let server = Server::bind(properties.server.clone(), handle.clone()).await?;
+    Ok(match viewer {
+        Some(viewer) => server.with_viewer(viewer).await?,
+        None => server,
+    })
+}
+
+/// Serves the ports, lets the clock run and waits for its end.
 async fn conduct(
     plan: &Plan,
     properties: &Properties,
@@ -182,15 +209,8 @@ async fn conduct(
     mut thread: PhysicsThread,
     recorder: Option<&Recorder>,
     grants: &Grants,
-    viewer: Option<Viewer>,
+    server: Option<Server>,
 ) -> Result<RunReport, CliError> {
-    let server = match (plan.serves, viewer) {
-        (false, _) => None,
-        (true, None) => Some(Server::bind(properties.server.clone(), handle.clone()).await?),
-        (true, Some(viewer)) => {
-            Some(Server::bind(properties.server.clone(), handle.clone()).await?.with_viewer(viewer).await?)
-        }
-    };
     // Whoever has read the announcement may end the run.
     let signals = signals::termination();
     summary::announce(properties, grants, server.as_ref(), plan.end);

@@ -2,6 +2,7 @@
 
 use super::{
     output::{Rounded, line, note, tell},
+    ports::USUAL,
     properties::Properties,
 };
 use crate::{
@@ -9,12 +10,13 @@ use crate::{
     recorder::LogSummary,
     server::Server,
     signal::StepIndex,
+    xml,
 };
 
 /// Tells, before the first step, what runs, where it can be reached and where its log goes.
 pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<&Server>, end: Option<StepIndex>) {
     let settings = &properties.simulation;
-    note(format_args!("world     {}", settings.world_file.display()));
+    note(format_args!("world     {}", xml::locate(&settings.world_file).display()));
     let clock = match settings.mode {
         Mode::RealTime => format!("real time x {}", settings.rate),
         Mode::Fast => "as fast as possible".into(),
@@ -44,14 +46,15 @@ fn ports(server: &Server) -> String {
     for (info, address) in server.robots() {
         out += &format!("{:<9} {:<16} all readings and commands in one\n", address.port(), info.name);
     }
+    let control = server.control_address();
+    let at = if control.to_string() == USUAL { String::new() } else { format!("--server {control} ") };
     let sensor = server.devices().find(|(info, _)| !info.kind.is_actuator() && !info.fields.is_empty());
     out.push('\n');
     if let Some((info, address)) = sensor {
-        let (host, port, name) = (address.ip(), address.port(), &info.name);
-        out += &format!("try       nc {host} {port}    # then type SUB 500: {name} twice a second\n");
+        let (port, name) = (address.port(), &info.name);
+        out += &format!("try       simpartner talk {at}{port}    # then type SUB 500: {name} twice a second\n");
     }
-    let server = server.control_address();
-    out += &format!("try       cargo run --release -p simpartner-sequencer -- --server {server} robots/circle.xml\n");
+    out += &format!("try       simpartner-sequencer {at}robots/circle.xml\n");
     out + "          Ctrl-C ends the run cleanly\n"
 }
 

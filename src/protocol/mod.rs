@@ -139,6 +139,7 @@
 //! the step's number times the timestep. Clients never hold the physics up, except in lockstep. A slow reader gets the latest value and is told how
 //! many it missed.
 
+mod answer;
 mod board;
 mod combined;
 mod configure;
@@ -152,6 +153,7 @@ mod robot;
 mod session;
 mod stream;
 
+pub use answer::word;
 pub use board::{CommandBoard, Order};
 pub use control::{CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, read_control};
 pub use device::{action, command, describe};

@@ -4,7 +4,7 @@ use std::{collections::HashMap, io, net::SocketAddr};
 
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::{ServerError, Settings};
+use super::{PortChoice, ServerError, Settings, holder};
 use crate::signal::{Layout, Port};
 
 /// How many connections may wait to be accepted.
@@ -26,16 +26,8 @@ pub(super) fn bind_all(settings: &Settings, layout: &Layout) -> Result<Bound, Se
     if settings.token.is_none() && !settings.bind.is_loopback() {
         return Err(ServerError::NoToken(settings.bind));
     }
-    refuse_duplicates(settings, layout)?;
-    let listen = |port: u16, place: &str, who: String| {
-        let address = SocketAddr::new(settings.bind, port);
-        listen(address, settings.limits.send_buffer).map_err(|cause| ServerError::Bind {
-            place: place.to_owned(),
-            who,
-            address,
-            cause,
-        })
-    };
+    check(settings, layout)?;
+    let listen = |port, place: &str, who: String| listen_at(settings, port, place, &who);
     // Free ports are handed out last, so that none of them is one that somebody asks for.
     let (asked, free): (Vec<_>, Vec<_>) =
         claims(layout).into_iter().enumerate().partition(|(_, c)| c.port != Port::ANY);
@@ -48,6 +40,26 @@ pub(super) fn bind_all(settings: &Settings, layout: &Layout) -> Result<Bound, Se
     let mut bound = bound.into_iter().map(|(_, listener)| listener);
     let devices = bound.by_ref().take(layout.devices().len()).unzip();
     Ok(Bound { control, control_address, devices, robots: bound.unzip() })
+}
+
+/// Binds the port that is had for one that model or settings ask for.
+pub(super) fn listen_at(
+    settings: &Settings,
+    port: u16,
+    place: &str,
+    who: &str,
+) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let address = SocketAddr::new(settings.bind, chosen(settings, port, place, who)?);
+    listen(address, settings.limits.send_buffer).map_err(|cause| {
+        let holder = if cause.kind() == io::ErrorKind::AddrInUse { holder::of(address.port()) } else { None };
+        ServerError::Bind { place: place.to_owned(), who: who.to_owned(), address, cause, holder }
+    })
+}
+
+/// The port that is had for one that model or settings ask for.
+fn chosen(settings: &Settings, port: u16, place: &str, who: &str) -> Result<u16, ServerError> {
+    let moved_out = |moved| ServerError::Offset { place: place.to_owned(), who: who.to_owned(), port, moved };
+    settings.ports.choose(port).map_err(moved_out)
 }
 
 /// Who wants which port.
@@ -72,9 +84,15 @@ fn claims(layout: &Layout) -> Vec<Claim<'_>> {
     devices.chain(robots).collect()
 }
 
-fn refuse_duplicates(settings: &Settings, layout: &Layout) -> Result<(), ServerError> {
+/// Looks for what cannot go well, before any port is open.
+fn check(settings: &Settings, layout: &Layout) -> Result<(), ServerError> {
+    if settings.ports == PortChoice::AnyFree {
+        return Ok(());
+    }
+    chosen(settings, settings.control_port, "server.control_port", "the control port")?;
     let mut taken = HashMap::from([(settings.control_port, "the control port (server.control_port)".to_owned())]);
     for Claim { port, who, place } in claims(layout).into_iter().filter(|claim| claim.port != Port::ANY) {
+        chosen(settings, port.number(), place, &who)?;
         if let Some(other) = taken.insert(port.number(), format!("{who} ({place})")) {
             return Err(ServerError::Twice { place: place.to_owned(), who, other, port: port.number() });
         }
@@ -82,7 +100,7 @@ fn refuse_duplicates(settings: &Settings, layout: &Layout) -> Result<(), ServerE
     Ok(())
 }
 
-pub(super) fn listen(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
+fn listen(address: SocketAddr, send_buffer: u32) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Elsewhere the option lets two programs share a port; on Unix it only frees those of a server that has just ended.
     #[cfg(unix)]

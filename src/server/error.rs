@@ -10,7 +10,7 @@ use crate::{protocol::Refusal, realtime::ControlError};
 #[derive(Debug, Error)]
 pub enum ServerError {
     /// The operating system refused a port.
-    #[error("{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), advice(cause, *address))]
+    #[error("{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), advice(cause, *address, holder))]
     Bind {
         /// `file:line` of the device, or the setting.
         place: String,
@@ -20,6 +20,23 @@ pub enum ServerError {
         address: SocketAddr,
         /// What the operating system says.
         cause: io::Error,
+        /// Which process has the port, in words, where the system says it.
+        holder: Option<String>,
+    },
+    /// A port is moved out of the range of ports.
+    #[error(
+        "{place}: {who} has port {port}, which server.port_offset moves to {moved}\n\
+         help: choose an offset that leaves all ports between 1025 and 65535"
+    )]
+    Offset {
+        /// `file:line` of the device, or the setting.
+        place: String,
+        /// The device or the control port.
+        who: String,
+        /// What was asked for.
+        port: u16,
+        /// Where that would be.
+        moved: i64,
     },
     /// Two want the same port.
     #[error(
@@ -43,12 +60,15 @@ pub enum ServerError {
     NoToken(std::net::IpAddr),
 }
 
-fn advice(cause: &io::Error, address: SocketAddr) -> String {
+fn advice(cause: &io::Error, address: SocketAddr, holder: &Option<String>) -> String {
     match cause.kind() {
-        io::ErrorKind::AddrInUse => format!(
-            "another program has it, maybe a server that is still running; `ss -ltnp 'sport = :{}'` shows which",
-            address.port()
-        ),
+        io::ErrorKind::AddrInUse => {
+            let holder = holder.as_deref().unwrap_or("another program has it, maybe a server that is still running");
+            format!(
+                "{holder}; end that one, or give this server ports of its own: --port-offset 1000 moves all of them, \
+                 --free-ports takes any that are free"
+            )
+        }
         io::ErrorKind::AddrNotAvailable => format!("this machine has no address {}", address.ip()),
         io::ErrorKind::PermissionDenied => "the system keeps this port for itself; choose one above 1024".to_owned(),
         _ => "choose another port, or 0 for a free one".to_owned(),

@@ -10,7 +10,9 @@ mod bind;
 mod control;
 mod device;
 mod error;
+mod holder;
 mod line;
+mod ports_file;
 mod settings;
 mod web;
 
@@ -29,7 +31,8 @@ use tokio::{
 };
 
 pub use error::ServerError;
-pub use settings::{Limits, Settings};
+pub use ports_file::{DevicePort, PortsFile, PortsFileError, RobotPort};
+pub use settings::{Limits, PortChoice, Settings};
 pub use web::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel, Viewer};
 
 use crate::{

@@ -1,6 +1,9 @@
 //! Where the server listens and what it puts up with.
 
-use std::{net::IpAddr, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    time::Duration,
+};
 
 /// Settings of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,10 +12,58 @@ pub struct Settings {
     pub bind: IpAddr,
     /// Port of the clock; 0 asks for a free one.
     pub control_port: u16,
+    /// Which ports are had for those that model and settings ask for.
+    pub ports: PortChoice,
     /// What a client must say first. Needed on an address that other machines reach.
     pub token: Option<String>,
     /// The bounds.
     pub limits: Limits,
+}
+
+impl Default for Settings {
+    /// A free control port on loopback, without a token.
+    fn default() -> Self {
+        Self {
+            bind: Ipv4Addr::LOCALHOST.into(),
+            control_port: 0,
+            ports: PortChoice::default(),
+            token: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Which ports are had for those that model and settings ask for, so that servers of one world run side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortChoice {
+    /// Each is moved by so many; 0 is the port itself.
+    Moved(i32),
+    /// All are any free ones.
+    AnyFree,
+}
+
+impl Default for PortChoice {
+    fn default() -> Self {
+        Self::Moved(0)
+    }
+}
+
+impl PortChoice {
+    /// The port to have for one that is asked for; 0 is any free one.
+    ///
+    /// # Errors
+    /// The number of a port that is moved out of 1025 to 65535.
+    pub fn choose(self, port: u16) -> Result<u16, i64> {
+        match self {
+            Self::AnyFree => Ok(0),
+            Self::Moved(0) => Ok(port),
+            Self::Moved(_) if port == 0 => Ok(0),
+            Self::Moved(offset) => {
+                let moved = i64::from(port) + i64::from(offset);
+                u16::try_from(moved).ok().filter(|moved| *moved > 1024).ok_or(moved)
+            }
+        }
+    }
 }
 
 /// What one client, and all of them, may take up.
@@ -39,5 +90,18 @@ impl Default for Limits {
             unread: Duration::from_secs(2),
             send_buffer: 16 * 1024,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_moved_or_any_free_one() {
+        let moved = PortChoice::Moved(1000);
+        assert_eq!((moved.choose(1025), moved.choose(0), moved.choose(64_536)), (Ok(2025), Ok(0), Err(65_536)));
+        assert_eq!(PortChoice::Moved(-1000).choose(2000), Err(1000));
+        assert_eq!((PortChoice::default().choose(80), PortChoice::AnyFree.choose(80)), (Ok(80), Ok(0)));
     }
 }

@@ -13,7 +13,6 @@ use bevy_math::DVec3;
 
 use super::{
     body::optional_pose,
-    files,
     frame::Frame,
     reading::{Placeholders, Reading, nearest},
     schema::{ASSEMBLIES, Element},
@@ -107,7 +106,7 @@ impl<'r, 'a> Library<'r, 'a> {
 
     fn include(&mut self, path: &str, node: &Node) {
         let Some(file) = self.reading.text(node, "file") else { return };
-        let path = files::beside(path, file);
+        let path = self.reading.files.beside(path, file, "robots");
         if self.sources.contains_key(&path) {
             return;
         }

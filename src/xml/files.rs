@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Diagnostic;
+use super::{Diagnostic, built_in};
 use crate::model::SourceFile;
 
 /// Where files are.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Files<'a> {
-    /// In the file system.
+    /// In the file system, or else built in.
     Disk,
     /// Here, under the paths they once had.
     Kept(&'a [SourceFile]),
@@ -18,7 +18,10 @@ impl Files<'_> {
     /// Reads a file as text of at most `limit` bytes.
     pub(super) fn read(self, path: &str, limit: usize) -> Result<String, Diagnostic> {
         match self {
-            Self::Disk => read(path, limit),
+            Self::Disk => match built_in::find(path) {
+                Some(file) if built_in::is_built_in(path) => Ok(file.text.to_owned()),
+                _ => read(path, limit),
+            },
             Self::Kept(files) => match files.iter().find(|file| file.path == path) {
                 Some(file) => Ok(file.text.clone()),
                 None => Err(Diagnostic::at(path, "", 0, format!("'{path}' was not kept"))),
@@ -29,9 +32,17 @@ impl Files<'_> {
     /// Whether there is a file of this path.
     pub(super) fn has(self, path: &str) -> bool {
         match self {
-            Self::Disk => Path::new(path).exists(),
+            Self::Disk => Path::new(path).exists() || built_in::find(path).is_some(),
             Self::Kept(files) => files.iter().any(|file| file.path == path),
         }
+    }
+
+    /// A path in a file, seen from that file's folder; where there is none such, that of the built-in file of this name in
+    /// `folder`, if there is one.
+    pub(super) fn beside(self, file: &str, path: &str, folder: &str) -> String {
+        let beside = beside(file, path);
+        let built_in = format!("{}/{folder}/{path}", built_in::FOLDER);
+        if !self.has(&beside) && self.has(&built_in) { built_in } else { beside }
     }
 }
 
@@ -56,15 +67,15 @@ fn read(path: &str, limit: usize) -> Result<String, Diagnostic> {
 }
 
 /// A path in a file, seen from that file's folder.
-pub(super) fn beside(file: &str, path: &str) -> String {
+fn beside(file: &str, path: &str) -> String {
     join(Path::new(file).parent(), path)
 }
 
-/// Where a robot file may be: beside the world file, or in the `robots` folder beside the world's.
-pub(super) fn robot_candidates(world: &str, file: &str) -> [String; 2] {
+/// Where a robot file may be: beside the world file, in the `robots` folder beside the world's, or among the built-in ones.
+pub(super) fn robot_candidates(world: &str, file: &str) -> [String; 3] {
     let folder = Path::new(world).parent();
     let robots: PathBuf = folder.unwrap_or(Path::new("")).join("..").join("robots");
-    [join(folder, file), join(Some(&robots), file)]
+    [join(folder, file), join(Some(&robots), file), format!("{}/robots/{file}", built_in::FOLDER)]
 }
 
 fn join(folder: Option<&Path>, path: &str) -> String {

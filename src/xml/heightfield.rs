@@ -2,7 +2,6 @@
 
 use super::{
     body::read_material,
-    files,
     reading::{Reading, read_numbers, shorten},
     tree::Node,
 };
@@ -61,7 +60,7 @@ fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<Sourc
         reading.problem(node.text_offset, "the heights stand both here and in a file; leave one out");
         return None;
     }
-    let path = files::beside(reading.path, file);
+    let path = reading.files.beside(reading.path, file, "worlds");
     let text = match reading.files.read(&path, MAX_POINTS * 24) {
         Ok(text) => text,
         Err(problem) => {

@@ -6,6 +6,7 @@
 
 mod assembly;
 mod body;
+mod built_in;
 mod device;
 mod diagnostic;
 mod files;
@@ -25,8 +26,10 @@ mod world;
 
 use std::{cell::RefCell, collections::HashMap, path::Path};
 
+pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
+pub use schema::describe_name;
 
 use crate::{
     model::{Pose, Sequence, SourceFile, World},
@@ -51,7 +54,8 @@ pub enum Document {
     Sequence(Sequence),
 }
 
-/// Reads a world file and all files it names.
+/// Reads a world file and all files it names. Where there is no such file, the built-in one of this name is read; robots that
+/// are not found beside the world are looked for among the built-in ones, too.
 ///
 /// # Errors
 /// All problems of all these files.
@@ -107,8 +111,10 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
 }
 
 fn read_as(path: &Path, wanted: Option<&str>) -> Result<Document, Diagnostics> {
+    let path = locate(path);
     let path = path.to_string_lossy();
-    let text = Files::Disk.read(&path, tree::MAX_FILE).map_err(Diagnostics::from)?;
+    let text = Files::Disk.read(&path, tree::MAX_FILE);
+    let text = text.map_err(|problem| Diagnostics::from(built_in::with_help(problem)))?;
     read_root(&path, &text, Files::Disk, wanted)
 }
 

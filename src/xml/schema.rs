@@ -157,6 +157,18 @@ impl Element {
     }
 }
 
+/// Where a name stands in the format, for somebody who looked for it elsewhere: the element of this name, or the elements that
+/// have such an attribute.
+pub fn describe_name(name: &str) -> Option<String> {
+    let tag = |element: &Element| format!("<{}>", element.tag);
+    if let Some(element) = ELEMENTS.iter().find(|element| element.tag == name) {
+        return Some(format!("{} is an element of world and robot files", tag(element)));
+    }
+    let with: Vec<String> =
+        ELEMENTS.iter().filter(|element| element.attribute(name).is_some()).map(tag).take(3).collect();
+    (!with.is_empty()).then(|| format!("'{name}' is an attribute of {} in world and robot files", with.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

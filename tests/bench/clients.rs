@@ -69,7 +69,7 @@ fn run(crowd: Crowd, seconds: f64) -> RunReport {
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");
     let limits = Limits { connections_per_port: 1000, ..Limits::default() };
-    let settings = Settings { bind: [127, 0, 0, 1].into(), control_port: 0, token: None, limits };
+    let settings = Settings { limits, ..Settings::default() };
     let server = runtime.block_on(Server::bind(settings, handle)).unwrap_or_else(|error| panic!("{error}"));
     let addresses: Vec<SocketAddr> = server.devices().map(|(_, address)| address).collect();
     let (stop, stopped) = oneshot::channel();

@@ -13,7 +13,7 @@ use std::{
 use simpartner::{
     physics,
     realtime::{self, Control, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
-    server::{Limits, Server, Settings},
+    server::{Server, Settings},
     signal::{Member, RobotId, StepIndex, Timestep},
     sim::Simulation,
     xml::{self, Document},
@@ -82,7 +82,7 @@ fn lockstep(steps: u64, law: Law) -> (Duration, String) {
         realtime::Settings { mode: Mode::Lockstep, start_paused: true, lockstep, ..realtime::Settings::default() };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");
-    let settings = Settings { bind: [127, 0, 0, 1].into(), control_port: 0, token: None, limits: Limits::default() };
+    let settings = Settings::default();
     let server = runtime.block_on(Server::bind(settings, handle.clone())).unwrap_or_else(|error| panic!("{error}"));
     let address = server.robots().next().expect("there is a robot").1;
     let (stop, stopped) = oneshot::channel();

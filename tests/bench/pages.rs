@@ -20,7 +20,7 @@ use simpartner::{
     model::World,
     physics,
     realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
-    server::{Limits, Server, Settings, Viewer},
+    server::{Server, Settings, Viewer},
     signal::{StepIndex, Timestep},
     sim::Simulation,
     xml::{self, Document},
@@ -74,7 +74,7 @@ fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
     };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");
-    let settings = Settings { bind: [127, 0, 0, 1].into(), control_port: 0, token: None, limits: Limits::default() };
+    let settings = Settings::default();
     let server = runtime.block_on(async {
         let server = Server::bind(settings, handle).await?;
         server.with_viewer(Viewer { port: 0, world, archive: None }).await

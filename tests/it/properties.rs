@@ -80,3 +80,23 @@ fn a_file_that_is_not_toml_says_where() {
     let message = load("log = 3\n", &[], &[]).unwrap_err();
     assert_eq!(message, "p.toml:1: log: expected a section, [log], got 3");
 }
+
+#[test]
+fn a_setting_that_is_none_gets_the_one_that_is_meant_or_the_place_in_the_model() {
+    for (key, expected) in [
+        ("simulation.sed", "did you mean simulation.seed?"),
+        ("sever.bind", "did you mean server.bind?"),
+        ("physics.max_sweeps", "did you mean dynamics.max_sweeps?"),
+        ("rate", "did you mean simulation.rate?"),
+        ("control_prt", "did you mean server.control_port?"),
+        ("log.every", "did you mean log.every_n_steps?"),
+        ("simulation.gravity", "<gravity> is an element of world and robot files"),
+        ("simulation.friction", "'friction' is an attribute of <"),
+        ("simulation.colour", "`simpartner schema properties` lists all"),
+        ("", "lists all"),
+        (".", "lists all"),
+    ] {
+        let told = load("", &[], &[Flag { name: "--set", key, text: "1" }]).unwrap_err();
+        assert!(told.starts_with(&format!("--set: {key} is not a setting; ")) && told.contains(expected), "{told}");
+    }
+}

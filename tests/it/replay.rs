@@ -198,6 +198,7 @@ fn what_cannot_be_forked_or_replayed_is_told() {
         (fork(&database, &["--at", "601"]), 2, "--at 601: run 1 has the steps 0 to 600"),
         (fork(&database, &["--at", "5", "--set", "simulation.timestep_s=0.002"]), 2, "a fork goes on from a state"),
         (fork(&database, &["--at", "5", "--set", "simulation.sed=1"]), 3, "did you mean simulation.seed?"),
+        (fork(&database, &["--at", "5", "--set", "simulation.gravity=1"]), 3, "<gravity> is an element of world"),
         (
             output(&["replay", "1", "--until", "700", "--database", &database]),
             2,

@@ -48,7 +48,7 @@ pub(crate) fn robot(ports: [u16; 3]) -> World {
 }
 
 pub(crate) fn settings() -> Settings {
-    Settings { bind: IpAddr::V4(Ipv4Addr::LOCALHOST), control_port: 0, token: None, limits: Limits::default() }
+    Settings::default()
 }
 
 /// A server with its physics thread, paused at step 0.
@@ -316,7 +316,7 @@ fn all_ports_are_bound_or_none() {
     };
     let message = bind([free, 0, port]);
     let start = format!("robot.xml:12: JointController 'Motor' of 'robot' cannot have port {port}: ");
-    assert!(message.starts_with(&start) && message.contains("\nhelp: another program has it"), "{message}");
+    assert!(message.starts_with(&start) && message.contains("--port-offset 1000 moves all"), "{message}");
     TcpListener::bind((Ipv4Addr::LOCALHOST, free)).expect("what was bound before the error is free again");
     let message = bind([free, 0, free]);
     assert!(

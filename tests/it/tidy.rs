@@ -44,7 +44,11 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("resvg", &["src/plot/"], "only the plots become pictures"),
     ("axum", &["src/server/web/"], "only the page's door speaks HTTP"),
     ("tokio::net", &["src/server/"], "only the server knows sockets"),
-    ("std::net::Tcp", &["clients/", "tests/"], "only the server knows sockets"),
+    (
+        "std::net::Tcp",
+        &["clients/", "tests/", "src/cli/talk.rs"],
+        "only the server, and the verb that talks to it, know sockets",
+    ),
     (
         "Instant::now",
         &["src/realtime/os.rs", "src/recorder/", "src/server/line.rs", "clients/", "tests/"],

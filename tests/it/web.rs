@@ -5,7 +5,7 @@ mod live;
 mod runs;
 
 use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, atomic::AtomicBool},
     thread::JoinHandle,
 };
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use simpartner::{
     model::{Actuator, Device, JointKind, Law, Measures, Pose, Scanner, Sensor, World},
     realtime::{self, Control, Handle, Mode, Outputs, PhysicsThread, channel},
-    server::{Archive, Limits, Server, Settings, Viewer},
+    server::{Archive, Server, Settings, Viewer},
     signal::{BodyId, JointId, Port, RobotId, StepRecord, Timestep},
     sim::Simulation,
 };
@@ -51,7 +51,7 @@ fn robot() -> World {
 }
 
 fn settings() -> Settings {
-    Settings { bind: IpAddr::V4(Ipv4Addr::LOCALHOST), control_port: 0, token: None, limits: Limits::default() }
+    Settings::default()
 }
 
 /// A server with its page and its physics thread, paused at step 0.

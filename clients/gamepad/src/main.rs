@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use simpartner::cli::output;
+use simpartner::cli::{ServerArguments, output};
 use simpartner_gamepad::{
     drive::{Driven, drive},
     link::Server,
@@ -28,9 +28,8 @@ use simpartner_gamepad::{
 #[derive(Debug, Parser)]
 #[command(version, after_help = "Exit codes: 0 driven, 1 not driven or not to the end, 2 wrong arguments")]
 struct Arguments {
-    /// Control port of the server
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6500")]
-    server: String,
+    #[command(flatten)]
+    server: ServerArguments,
     /// The server's token, where it wants one
     #[arg(long)]
     token: Option<String>,
@@ -94,7 +93,7 @@ fn run(arguments: Arguments) -> Result<Driven> {
     let stop = Arc::new(AtomicBool::new(false));
     let stopping = Arc::clone(&stop);
     ctrlc::set_handler(move || stopping.store(true, Ordering::Relaxed)).context("cannot listen for Ctrl-C")?;
-    let server = Server { address: server, token, robot, lead_s };
+    let server = Server { address: server.control()?, token, robot, lead_s };
     drive(&server, mapping, &mut *backend, record.as_deref(), &stop, &mut |notice| output::note(notice))
 }
 

@@ -6,7 +6,6 @@ import collections
 import os
 import shutil
 import subprocess
-import tempfile
 import threading
 import time
 import weakref
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import IO
 
 from .errors import LaunchError
-from .free_ports import copy_with_free_ports
 from .simulation import Simulation, attach
 
 _LINES_KEPT = 200
@@ -25,7 +23,7 @@ _PATIENCE_S = 20.0
 class Server:
     """A server process that this program started. It ends with the program, unless that is killed."""
 
-    def __init__(self, arguments: list[str], folder: Path, scratch: Path) -> None:
+    def __init__(self, arguments: list[str], folder: Path) -> None:
         self.messages: collections.deque[str] = collections.deque(maxlen=_LINES_KEPT)
         """The last lines it wrote to its standard error."""
         self.summary: dict[str, str] = {}
@@ -41,7 +39,6 @@ class Server:
                 arguments, cwd=folder, env=variables, stdin=null, stdout=pipe, stderr=pipe, text=True
             )
         except OSError as error:
-            shutil.rmtree(scratch, ignore_errors=True)
             raise LaunchError(f"cannot start {arguments[0]}: {error}") from error
         self._readers = [
             threading.Thread(target=read, args=(stream,), daemon=True)
@@ -49,7 +46,7 @@ class Server:
         ]
         for reader in self._readers:
             reader.start()
-        self._ended = weakref.finalize(self, _end, self.process, scratch)
+        self._ended = weakref.finalize(self, _end, self.process)
 
     def wait_until_it_serves(self, timeout: float) -> tuple[str, int]:
         """Waits until its ports are open and returns the control port's address."""
@@ -121,37 +118,27 @@ def launch(
     - `paused`: whether the clock waits for `step`, `run_to` or `play`.
     - `database`: where the run is logged, like `sqlite:run.db`; nowhere unless given.
     - `settings`: any others by their names, as `{"physics.engine": "rapier"}`; `arguments`: more of the command line.
-    - `free_ports`: gives every device any free port, so that many servers run side by side. The server then reads copies of
-      the files in a temporary folder, and needs `world`.
+    - `free_ports`: gives everything any free port, so that many servers run side by side.
     - `binary`: the program; else the variable SIMPARTNER_BIN, else `target/release` or `target/debug` of `folder` or of a folder
       around it, else the search path.
 
     The control port is any free one unless `settings` has `server.control_port`.
     """
     place = Path(folder).resolve()
-    scratch = Path(tempfile.mkdtemp(prefix="simpartner-"))
-    try:
-        command = [str(find_binary(binary, place)), "run", "--database", database]
-        if free_ports:
-            if world is None:
-                raise LaunchError("free_ports needs to know the world file")
-            command += ["--world", str(copy_with_free_ports(place / world, scratch))]
-        elif world is not None:
-            command += ["--world", str(world)]
-        command += ["--mode", mode] if mode is not None else []
-        command += ["--rate", repr(float(rate))] if rate is not None else []
-        command += ["--paused"] if paused else []
-        given: dict[str, object] = {"server.control_port": 0}
-        if timestep is not None:
-            given["simulation.timestep_s"] = timestep
-        if token is not None:
-            given["server.token"] = token
-        for key, value in {**given, **(settings or {})}.items():
-            command += ["--set", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
-        server = Server([*command, *arguments], place, scratch)
-    except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise
+    command = [str(find_binary(binary, place)), "run", "--database", database]
+    command += ["--free-ports"] if free_ports else []
+    command += ["--world", str(world)] if world is not None else []
+    command += ["--mode", mode] if mode is not None else []
+    command += ["--rate", repr(float(rate))] if rate is not None else []
+    command += ["--paused"] if paused else []
+    given: dict[str, object] = {"server.control_port": 0}
+    if timestep is not None:
+        given["simulation.timestep_s"] = timestep
+    if token is not None:
+        given["server.token"] = token
+    for key, value in {**given, **(settings or {})}.items():
+        command += ["--set", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
+    server = Server([*command, *arguments], place)
     try:
         host, port = server.wait_until_it_serves(timeout)
         return attach("127.0.0.1" if host == "0.0.0.0" else host, port, token, timeout, server)
@@ -177,7 +164,7 @@ def find_binary(binary: str | os.PathLike[str] | None, folder: Path) -> Path:
     raise LaunchError("cannot find the server; build it with 'cargo build --release', or name it in SIMPARTNER_BIN")
 
 
-def _end(process: subprocess.Popen[str], scratch: Path) -> None:
+def _end(process: subprocess.Popen[str]) -> None:
     """Asks the process to end, and makes it end where it does not. SIGTERM ends a run as QUIT does."""
     if process.poll() is None:
         process.terminate()
@@ -186,4 +173,3 @@ def _end(process: subprocess.Popen[str], scratch: Path) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    shutil.rmtree(scratch, ignore_errors=True)

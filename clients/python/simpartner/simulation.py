@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
@@ -203,13 +206,33 @@ class Simulation:
 
 
 def connect(
-    host: str = "127.0.0.1", port: int = CONTROL_PORT, *, token: str | None = None, timeout: float | None = 10.0
+    host: str = "127.0.0.1",
+    port: int = CONTROL_PORT,
+    *,
+    token: str | None = None,
+    timeout: float | None = 10.0,
+    ports_file: str | os.PathLike[str] | None = None,
 ) -> Simulation:
-    """Connects to a running server by its control port.
+    """Connects to a running server by its control port, or by the file that a server with `--ports-file` writes.
 
     `timeout` bounds, in seconds, every answer that waits for no step. What waits for steps takes its own timeout.
     """
+    if ports_file is not None:
+        host, port = read_ports_file(ports_file)
     return attach(host, port, token, timeout, None)
+
+
+def read_ports_file(path: str | os.PathLike[str]) -> tuple[str, int]:
+    """Where the control port is, as a server's file of ports tells."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConnectionLostError(f"the file of ports cannot be read, is the server running? {error}") from error
+    try:
+        host, _, port = json.loads(text)["control"].rpartition(":")
+        return host.strip("[]"), int(port)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise WireError(f"{os.fspath(path)} is no file of ports: {error}") from error
 
 
 def attach(host: str, port: int, token: str | None, timeout: float | None, server: Server | None) -> Simulation:

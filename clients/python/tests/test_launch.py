@@ -74,10 +74,21 @@ class Launching(unittest.TestCase):
         world = HOUSE / "worlds" / "flat.xml"
         with launch(world, free_ports=True) as one, launch(world, free_ports=True) as two:
             self.assertNotEqual(one["Position"].info.port, two["Position"].info.port)
-            self.assertEqual(one["Position"].model_port, 0)
-            folders = {line.split()[1] for sim in (one, two) if sim.server for line in [sim.server.messages[0]]}
-        self.assertEqual(len(folders), 2)
-        self.assertFalse(any(Path(folder).exists() for folder in folders), "the copies go with the server")
+            self.assertEqual((one["Position"].model_port, two["Position"].model_port), (1026, 1026))
+
+    def test_a_server_is_found_by_its_file_of_ports(self) -> None:
+        world = HOUSE / "worlds" / "flat.xml"
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "ports.json")
+            with launch(world, free_ports=True, arguments=["--ports-file", str(file)]) as sim:
+                with simpartner.connect(ports_file=file) as other:
+                    self.assertEqual(other["Position"].info.port, sim["Position"].info.port)
+            self.assertFalse(file.exists(), "the file goes with the server")
+            with self.assertRaisesRegex(simpartner.ConnectionLostError, "ports.json"):
+                simpartner.connect(ports_file=file)
+            file.write_text("[]")
+            with self.assertRaisesRegex(simpartner.WireError, "no file of ports"):
+                simpartner.connect(ports_file=file)
 
     def test_a_run_is_logged_where_asked(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

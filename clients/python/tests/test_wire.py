@@ -8,7 +8,6 @@ import unittest
 
 from rig import Door, fake, simpartner
 
-from simpartner.free_ports import copy_with_free_ports
 from simpartner.reading import identifier, read_fields, read_sample, values_type
 from simpartner.wire import Connection, read_numbers, read_pairs, write_numbers
 
@@ -181,30 +180,6 @@ class Conversation(unittest.TestCase):
         with self.assertRaises(simpartner.ConnectionLostError) as raised:
             simpartner.connect(port=door.port)
         self.assertIsInstance(raised.exception, ConnectionError)
-
-
-class FreePorts(unittest.TestCase):
-    def test_copies_ask_for_any_port_and_find_their_files(self) -> None:
-        import tempfile
-        from pathlib import Path
-
-        with tempfile.TemporaryDirectory() as name:
-            root = Path(name).resolve()
-            for folder in ("worlds", "robots", "scratch"):
-                (root / folder).mkdir()
-            (root / "worlds/w.xml").write_text(
-                "<world><heightfield file='h.csv'/><robot name='A' file=\"r.xml\"/></world>"
-            )
-            (root / "robots/r.xml").write_text('<robot><include file="p.xml"/><sensor port="1026" rate="1"/></robot>')
-            (root / "robots/p.xml").write_text("<robot><place portOffset='2'/><sensor port = '${base}'/></robot>")
-            world = copy_with_free_ports(root / "worlds/w.xml", root / "scratch")
-            texts = {path.name.partition("-")[2]: path.read_text() for path in world.parent.iterdir()}
-            self.assertIn(f"file='{root}/worlds/h.csv'", texts["w.xml"])
-            self.assertIn('<sensor port="0" rate="1"/>', texts["r.xml"])
-            self.assertIn("<place portOffset='2'/><sensor port = '0'/>", texts["p.xml"])
-            self.assertRegex(texts["r.xml"], 'include file="[^"]*/scratch/2-p.xml"')
-            with self.assertRaisesRegex(simpartner.LaunchError, "cannot read"):
-                copy_with_free_ports(root / "worlds/none.xml", root / "scratch")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::Result;
 use clap::Parser;
-use simpartner::{cli::output, xml};
+use simpartner::{
+    cli::{ServerArguments, output},
+    xml,
+};
 use simpartner_sequencer::play::{Options, Progress, play};
 
 /// How often the progress is told.
@@ -23,9 +26,8 @@ const TELL: Duration = Duration::from_secs(1);
 struct Arguments {
     /// Sequence file
     file: PathBuf,
-    /// Control port of the server
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6500")]
-    server: String,
+    #[command(flatten)]
+    server: ServerArguments,
     /// The server's token, where it wants one
     #[arg(long)]
     token: Option<String>,
@@ -55,7 +57,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<Progress> {
     let sequence = xml::read_sequence(&arguments.file)?;
-    let Arguments { server, token, lead: lead_s, quit, .. } = arguments;
+    let server = arguments.server.control()?;
+    let Arguments { token, lead: lead_s, quit, .. } = arguments;
     let mut told = Instant::now();
     play(&sequence, &Options { server, token, lead_s, quit }, |progress| {
         if told.elapsed() >= TELL {

@@ -52,7 +52,7 @@ pub struct Progress {
 pub fn play(sequence: &Sequence, options: &Options, mut show: impl FnMut(Progress)) -> Result<Progress> {
     let token = options.token.as_deref();
     let mut control = Connection::open(&options.server, "the control port", token).map_err(|error| {
-        let help = "start a server with 'simpartner run --paused', or say where it is with --server HOST:PORT";
+        let help = "start a server with 'simpartner run --paused', or say where it is with --server HOST:PORT or --ports-file FILE";
         anyhow!("{error:#}\nhelp: {help}")
     })?;
     let timestep = first_state(&mut control, token)?.timestep;

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+pub use simpartner::protocol::word;
 use simpartner::signal::{StepIndex, Timestep};
 
 /// How long a server may take to accept a connection, unless the asker has less patience.
@@ -209,11 +210,6 @@ impl Device {
         let (name, kind, robot) = (text("name")?, text("kind")?, text("robot")?);
         Ok(Some(Self { name, kind, robot, port: number(line, "port")?, bound: number(line, "bound")? }))
     }
-}
-
-/// The value behind `key=` in a line of such words.
-pub fn word<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
 fn number<T: std::str::FromStr>(line: &str, key: &str) -> Result<T> {

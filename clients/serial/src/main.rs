@@ -4,7 +4,7 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::{ArgGroup, Parser};
-use simpartner::cli::output;
+use simpartner::cli::{ServerArguments, output};
 use simpartner_serial::{
     bridge::{News, Order, run},
     line::Wire,
@@ -24,9 +24,8 @@ use tokio::{
 #[command(version, after_help = "Exit codes: 0 ended by Ctrl-C, 1 no such line or robot, 2 wrong arguments")]
 #[command(group(ArgGroup::new("wire").required(true)))]
 struct Arguments {
-    /// Control port of the server
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6500")]
-    server: String,
+    #[command(flatten)]
+    server: ServerArguments,
     /// The server's token, where it wants one
     #[arg(long)]
     token: Option<String>,
@@ -67,6 +66,7 @@ fn main() -> ExitCode {
 
 async fn bridge(arguments: Arguments) -> Result<Summary> {
     let Arguments { server, token, robot, device, baud, every, .. } = arguments;
+    let server = server.control()?;
     let wire = device.map_or(Wire::Pseudo, |path| Wire::Device { path, baud });
     let (orders, ordered) = channel(1);
     tokio::spawn(on_request(orders.clone()));

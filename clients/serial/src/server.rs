@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use simpartner::protocol::word;
 use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
 
 use crate::line::Lines;
@@ -83,13 +84,10 @@ fn find(told: &[String], name: &str) -> Result<u16> {
     if let Some(refusal) = told.last().filter(|line| line.starts_with("ERR ")) {
         bail!("the server refuses: {refusal}");
     }
-    let word = |line: &str, key: &str| {
-        line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('=').map(str::to_owned))
-    };
     let robots: Vec<&String> = told.iter().filter(|line| line.starts_with("ROBOT ")).collect();
-    let names: Vec<String> = robots.iter().filter_map(|line| word(line, "name")).collect();
+    let names: Vec<&str> = robots.iter().filter_map(|line| word(line, "name")).collect();
     ensure!(!names.is_empty(), "the server has no robot");
-    let line = robots.iter().find(|line| word(line, "name").as_deref() == Some(name));
+    let line = robots.iter().find(|line| word(line, "name") == Some(name));
     let line = line.with_context(|| format!("the server has no robot '{name}'; it has {}", names.join(", ")))?;
     let port = word(line, "bound").and_then(|port| port.parse().ok());
     port.with_context(|| format!("expected bound=PORT in '{line}'"))

@@ -17,7 +17,7 @@ use simpartner::{
     realtime::{
         Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel,
     },
-    server::{Limits, Server, Settings},
+    server::{Server, Settings},
     signal::{Member, RobotId, Timestep},
     sim::Simulation,
     xml::{self, Document},
@@ -61,7 +61,7 @@ impl Rig {
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
         thread.start(Outputs { log: None, log_ended: Arc::default() }).unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let settings = Settings { bind: [127, 0, 0, 1].into(), control_port, token: None, limits: Limits::default() };
+        let settings = Settings { control_port, ..Settings::default() };
         let server = runtime.block_on(Server::bind(settings, handle.clone())).unwrap();
         let control = server.control_address();
         let (stop, stopped) = oneshot::channel();

@@ -9,6 +9,7 @@ use toml::{
 };
 
 use super::table::{BUILD_VARIABLES, Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
+use crate::xml;
 
 /// A properties file that has been read.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +76,9 @@ impl Layers {
         for (section, content) in in_order(table.get_ref()) {
             let name = section.get_ref().as_ref();
             if !SETTINGS.iter().any(|setting| setting.section == name) {
-                let hint = nearest(name, SETTINGS.iter().map(|setting| setting.section.to_owned()));
+                let sections = SETTINGS.iter().map(|setting| setting.section);
+                let closest = sections.min_by_key(|section| distance(name, section)).filter(|s| is_slip(name, s));
+                let hint = question(closest.map(str::to_owned));
                 self.problem(place(section.span().start), format!("[{name}] is not a section of settings{hint}"));
             } else if let DeValue::Table(settings) = content.get_ref() {
                 for (key, value) in in_order(settings) {
@@ -98,7 +101,9 @@ impl Layers {
             match SETTINGS.iter().find(|setting| setting.variable() == name) {
                 Some(setting) => self.set(&name, &setting.path(), &Raw::Plain(&text), &text),
                 None => {
-                    let hint = nearest(&name, SETTINGS.iter().map(Setting::variable));
+                    // Sections have no underscore.
+                    let path = name[VARIABLE_PREFIX.len()..].to_lowercase().replacen('_', ".", 1);
+                    let hint = question(nearest(&path).map(Setting::variable));
                     self.problem(name, format!("this variable is not of a setting{hint}"));
                 }
             }
@@ -117,7 +122,12 @@ impl Layers {
 
     fn set(&mut self, place: &str, path: &str, raw: &Raw<'_>, shown: &str) {
         let Some(index) = SETTINGS.iter().position(|setting| setting.path() == path) else {
-            let hint = nearest(path, SETTINGS.iter().map(Setting::path));
+            let key = path.rsplit('.').next().unwrap_or(path);
+            let hint = match (nearest(path), xml::describe_name(key)) {
+                (Some(setting), _) => question(Some(setting.path())),
+                (None, Some(place)) => format!("; {place}"),
+                (None, None) => "; `simpartner schema properties` lists all".to_owned(),
+            };
             return self.problem(place.to_owned(), format!("{path} is not a setting{hint}"));
         };
         let kind = SETTINGS[index].kind;
@@ -156,13 +166,28 @@ fn raw<'a>(value: &Spanned<DeValue<'_>>) -> Raw<'a> {
     }
 }
 
-/// A question that offers the candidate closest to `name`, if `name` begins it or is a slip of the hand away.
-fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> String {
-    let distance = |candidate: &String| match candidate.starts_with(name) {
+/// The setting that is meant by a path that is none, such as `server.bnd` or `rate`: its key is the same, is begun by it, or is a
+/// slip of the hand away; so is its section, unless the key is the same.
+fn nearest(path: &str) -> Option<&'static Setting> {
+    let (section, key) = path.split_once('.').unwrap_or(("", path));
+    let candidates = SETTINGS.iter().filter(|setting| {
+        setting.key == key || is_slip(key, setting.key) && (section.is_empty() || is_slip(section, setting.section))
+    });
+    candidates.min_by_key(|setting| 2 * distance(key, setting.key) + distance(section, setting.section))
+}
+
+/// How many letters two words are apart; none if one begins the other.
+fn distance(word: &str, candidate: &str) -> usize {
+    match !word.is_empty() && candidate.starts_with(word) {
         true => 0,
-        false => strsim::damerau_levenshtein(name, candidate),
-    };
-    let ranked = candidates.map(|candidate| (distance(&candidate), candidate));
-    let closest = ranked.min_by_key(|(distance, _)| *distance).filter(|(distance, _)| *distance <= name.len() / 3);
-    closest.map_or_else(String::new, |(_, candidate)| format!("; did you mean {candidate}?"))
+        false => strsim::damerau_levenshtein(word, candidate),
+    }
+}
+
+fn is_slip(word: &str, candidate: &str) -> bool {
+    distance(word, candidate) <= word.len() / 3
+}
+
+fn question(meant: Option<String>) -> String {
+    meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
 }

@@ -16,7 +16,7 @@ use crate::{
     physics::{self, EngineKind},
     realtime::{Mode, OnOverrun, OnTimeout, Scheduling},
     recorder::{self, Database, Patterns, WhenFull},
-    server::{self, Limits},
+    server::{self, Limits, PortChoice},
     signal::Timestep,
 };
 use layers::Layers;
@@ -35,6 +35,8 @@ pub struct Properties {
     pub log: Option<recorder::Settings>,
     /// The ports.
     pub server: server::Settings,
+    /// File that tells where everything listens; `None` where it is not wanted.
+    pub ports_file: Option<PathBuf>,
     /// Port of the viewer's page; `None` where it is not wanted.
     pub viewer_port: Option<u16>,
     /// What is asked of the operating system.
@@ -113,6 +115,7 @@ impl Properties {
             physics: checked.physics(),
             log: logged.then_some(log),
             server: checked.server(),
+            ports_file: Some(checked.text("server.ports_file")).filter(|file| !file.is_empty()).map(PathBuf::from),
             viewer_port: checked.viewer_port(),
             realtime: checked.realtime(),
             effective,
@@ -206,9 +209,11 @@ impl Checked {
     }
 
     fn server(&mut self) -> server::Settings {
+        let (any_free, offset) = (self.boolean("server.free_ports"), self.count("server.port_offset"));
         server::Settings {
             bind: self.text("server.bind").parse().expect(ACCEPTED),
             control_port: self.count("server.control_port"),
+            ports: if any_free { PortChoice::AnyFree } else { PortChoice::Moved(offset) },
             token: Some(self.text("server.token")).filter(|token| !token.is_empty()),
             limits: Limits::default(),
         }

@@ -34,6 +34,8 @@ pub(super) enum Kind {
     Timestep,
     Word(&'static [&'static str]),
     File,
+    /// The name of a file, or nothing.
+    OptionalFile,
     Database,
     Address,
     /// Names with blanks or commas between them, or none.
@@ -96,7 +98,7 @@ impl Kind {
             Self::File => raw.text_if(|text| !text.is_empty()),
             Self::Database => raw.text_if(|text| Database::parse(text).is_ok()),
             Self::Address => raw.text_if(|text| text.parse::<IpAddr>().is_ok()),
-            Self::Names | Self::Secret => raw.text_if(|_| true),
+            Self::OptionalFile | Self::Names | Self::Secret => raw.text_if(|_| true),
         }
     }
 
@@ -117,6 +119,7 @@ impl Kind {
             Self::Timestep => "a number from 0.000001 to 0.1 that is a whole number of nanoseconds".into(),
             Self::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
             Self::File => "the name of a file".into(),
+            Self::OptionalFile => "the name of a file, or nothing".into(),
             Self::Database => format!("a database address of the form {}", recorder::ADDRESSES),
             Self::Address => "an IP address".into(),
             Self::Names => "names with blanks between them".into(),
@@ -429,6 +432,27 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting("server", "bind", Kind::Address, "127.0.0.1", "Address of all ports; 0.0.0.0 opens them to the network."),
     setting("server", "control_port", integer(0, 65_535), "6500", "Port of the control protocol; 0 is any free one."),
+    setting(
+        "server",
+        "port_offset",
+        integer(-64_510, 64_510),
+        "0",
+        "What is added to every port that models and settings name, so that servers of one world run side by side.",
+    ),
+    setting(
+        "server",
+        "free_ports",
+        Kind::Boolean,
+        "false",
+        "Whether everything gets any free port instead; clients find theirs by the control port or the file of ports.",
+    ),
+    setting(
+        "server",
+        "ports_file",
+        Kind::OptionalFile,
+        "",
+        "File that tells in JSON, while the server runs, where everything listens; empty is none.",
+    ),
     setting(
         "server",
         "token",

@@ -33,7 +33,9 @@ pub fn default_properties() -> String {
     for (index, (setting, value)) in SETTINGS.iter().zip(&defaults).enumerate() {
         begin_section(&mut text, index);
         let comment = match setting.kind {
-            Kind::File | Kind::Names | Kind::Secret | Kind::Address | Kind::Database => setting.doc.to_owned(),
+            Kind::File | Kind::OptionalFile | Kind::Names | Kind::Secret | Kind::Address | Kind::Database => {
+                setting.doc.to_owned()
+            }
             kind => format!("{} Takes {}.", setting.doc, kind.expected()),
         };
         text += &format!("\n# {comment}\n{} = {}\n", setting.key, toml_text(value));

@@ -134,15 +134,9 @@ pub(super) async fn watch_over(State(web): State<Arc<Web>>, request: Request, ne
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::Limits;
 
     fn guard(bind: &str, token: Option<&str>) -> Guard {
-        Guard::new(&Settings {
-            bind: bind.parse().unwrap(),
-            control_port: 0,
-            token: token.map(str::to_owned),
-            limits: Limits::default(),
-        })
+        Guard::new(&Settings { bind: bind.parse().unwrap(), token: token.map(str::to_owned), ..Settings::default() })
     }
 
     #[test]

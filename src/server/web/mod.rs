@@ -84,24 +84,14 @@ impl std::fmt::Debug for Door {
 
 impl Door {
     pub(super) fn bind(viewer: Viewer, shared: &Shared) -> Result<Self, ServerError> {
-        let settings = &shared.settings;
-        let listen = |port| {
-            let address = SocketAddr::new(settings.bind, port);
-            bind::listen(address, settings.limits.send_buffer)
-        };
-        let bound = listen(viewer.port).or_else(|cause| match cause.kind() {
+        let listen = |port| bind::listen_at(&shared.settings, port, "viewer.port", "the viewer's page");
+        let (listener, address) = listen(viewer.port).or_else(|error| match &error {
             // Nothing but a bookmark depends on this port, so a second server takes another.
-            io::ErrorKind::AddrInUse => {
-                tracing::warn!("viewer.port: {} is taken; the page is on another port", viewer.port);
+            ServerError::Bind { address, cause, .. } if cause.kind() == io::ErrorKind::AddrInUse => {
+                tracing::warn!("viewer.port: {} is taken; the page is on another port", address.port());
                 listen(0)
             }
-            _ => Err(cause),
-        });
-        let (listener, address) = bound.map_err(|cause| ServerError::Bind {
-            place: "viewer.port".into(),
-            who: "the viewer's page".into(),
-            address: SocketAddr::new(settings.bind, viewer.port),
-            cause,
+            _ => Err(error),
         })?;
         Ok(Self { listener, address, viewer })
     }

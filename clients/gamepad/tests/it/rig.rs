@@ -1,7 +1,7 @@
 //! A server with a robot, started inside the test, and the same world without one.
 
 use std::{
-    net::{IpAddr, Ipv4Addr, TcpListener},
+    net::{Ipv4Addr, TcpListener},
     path::Path,
     sync::{Arc, atomic::AtomicBool},
     thread::JoinHandle,
@@ -11,7 +11,7 @@ use simpartner::{
     model::{Sequence, World},
     physics,
     realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel},
-    server::{Limits, Server, Settings},
+    server::{Server, Settings},
     signal::{Layout, Port, StepRecord, Timestep},
     sim::Simulation,
     xml,
@@ -86,8 +86,7 @@ impl Rig {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let simulation = simulation(&world);
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-        let bind = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let settings = Settings { bind, control_port, token: None, limits: Limits::default() };
+        let settings = Settings { control_port, ..Settings::default() };
         let server = runtime.block_on(Server::bind(settings.clone(), handle.clone())).ok()?;
         let clock = ClockSettings { mode: Mode::RealTime, rate, ..ClockSettings::default() };
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();

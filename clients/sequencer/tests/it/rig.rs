@@ -1,7 +1,7 @@
 //! A server with a small robot, started inside the test.
 
 use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
+    net::{Ipv4Addr, SocketAddr, TcpListener},
     sync::{Arc, atomic::AtomicBool},
     thread::JoinHandle,
 };
@@ -10,7 +10,7 @@ use simpartner::{
     model::{Sequence, World},
     physics,
     realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel},
-    server::{Limits, Server, Settings},
+    server::{Server, Settings},
     signal::{StepRecord, Timestep},
     sim::Simulation,
     xml::{self, Document},
@@ -85,12 +85,7 @@ impl Rig {
             let ports = free_ports();
             let simulation = simulation(&robot(ports));
             let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-            let settings = Settings {
-                bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
-                control_port: 0,
-                token: token.map(str::to_owned),
-                limits: Limits::default(),
-            };
+            let settings = Settings { token: token.map(str::to_owned), ..Settings::default() };
             let Ok(server) = runtime.block_on(Server::bind(settings, handle.clone())) else { continue };
             let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock(mode)).unwrap();
             let (log, logged) = std::sync::mpsc::sync_channel(1000);

@@ -1,0 +1,220 @@
+//! `simpartner talk`: lines to a port of a running server and its lines back, in place of a program such as `nc`.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs},
+    time::Duration,
+};
+
+use clap::Args;
+
+use super::{
+    CliError, ConfigurationArguments, ExitStatus,
+    output::{self, print},
+    ports,
+};
+use crate::protocol;
+
+/// How long a server may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// How long it may take to list its devices.
+const LIST: Duration = Duration::from_secs(10);
+
+/// The longest line that is waited for, in bytes: far above a scanner's reading, and a bound on what a stranger can make us keep.
+const LONGEST_LINE: u64 = 1 << 20;
+
+const AFTER: &str = "\
+Examples:
+  simpartner talk Position GET                          a reading of the device Position
+  simpartner talk WheelMotor1 '<1000,1000,100,0,0,1>'   a command to an actuator
+  simpartner talk control STEP 10                       a request to the clock
+  simpartner talk --wait WorkPartner/Position SUB 500   readings until Ctrl-C
+  simpartner talk control < requests.txt                a request a line
+A device's port speaks first. What a port understands it says to HELP, or to a line that it does not understand.";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(super) struct TalkArguments {
+    /// `control`, a device as NAME or ROBOT/NAME, a robot for its combined port, or the number of a port
+    whom: String,
+    /// A line to say; without one, the lines of standard input
+    #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
+    line: Vec<String>,
+    /// Go on printing for so many seconds after the last line was said, or until Ctrl-C
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
+    wait: Option<Option<f64>>,
+    /// Control port of the server [default: that of the settings, or of --ports-file]
+    #[arg(long, value_name = "HOST:PORT")]
+    server: Option<String>,
+    /// The server's token, where it wants one [default: that of the settings]
+    #[arg(long)]
+    token: Option<String>,
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+}
+
+/// Says the lines and prints what comes, until the server has answered all of them.
+pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
+    let wait = match arguments.wait {
+        None => Some(Duration::ZERO),
+        Some(None) => None,
+        Some(Some(seconds)) => Some(
+            Duration::try_from_secs_f64(seconds)
+                .map_err(|_| CliError::Usage(format!("--wait: expected seconds from 0 on, got {seconds}")))?,
+        ),
+    };
+    let properties = arguments.configuration.properties(&[])?;
+    let control = match &arguments.server {
+        Some(server) => resolve(server)?,
+        None => ports::control_address(&properties)?,
+    };
+    let token = arguments.token.clone().or(properties.server.token);
+    let address = match (arguments.whom.as_str(), arguments.whom.parse::<u16>()) {
+        ("control", _) => control,
+        (_, Ok(port)) => SocketAddr::new(control.ip(), port),
+        (name, Err(_)) => SocketAddr::new(control.ip(), find(control, token.as_deref(), name)?),
+    };
+    let stream = connect(address, &arguments.whom, token.as_deref())?;
+    let sending = stream.try_clone()?;
+    let line = arguments.line.join(" ");
+    // Standard input may never end, so nobody waits for this thread.
+    std::thread::spawn(move || {
+        let said = match line.is_empty() {
+            true => pass_on(&sending),
+            false => (&sending).write_all(format!("{line}\n").as_bytes()),
+        };
+        // A server that is gone has ended the other direction, too.
+        if let (Ok(()), Some(wait)) = (said, wait) {
+            std::thread::sleep(wait);
+            let _ = sending.shutdown(Shutdown::Write);
+        }
+    });
+    hear(stream, &arguments.whom)
+}
+
+/// Says the lines of standard input as they come.
+fn pass_on(mut stream: &TcpStream) -> io::Result<()> {
+    let mut lines = io::stdin().lock();
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        if line.last() != Some(&b'\n') {
+            line.push(b'\n');
+        }
+        stream.write_all(&line)?;
+        line.clear();
+    }
+    Ok(())
+}
+
+/// Prints what comes until the server, or whoever reads the output, has had enough.
+fn hear(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
+    let mut status = ExitStatus::Success;
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    while !output::has_ended() {
+        line.clear();
+        let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
+        match read {
+            Ok(0) => break,
+            Ok(_) => {}
+            // A server that ends with words of ours unread breaks the connection off.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
+            Err(error) => return Err(CliError::Talk(format!("the connection to '{whom}' is lost: {error}"))),
+        }
+        let text = String::from_utf8_lossy(&line);
+        if text.starts_with("ERR ") {
+            status = ExitStatus::Refused;
+        }
+        print(text);
+    }
+    Ok(status)
+}
+
+/// The port of a device or a robot, as the control port tells it.
+fn find(control: SocketAddr, token: Option<&str>, name: &str) -> Result<u16, CliError> {
+    let lost = |error: io::Error| CliError::Talk(format!("the control port at {control} does not answer: {error}"));
+    let mut stream = connect(control, "control", token)?;
+    stream.set_read_timeout(Some(LIST)).map_err(lost)?;
+    stream.write_all(b"DEVICES\nROBOTS\n").map_err(lost)?;
+    let mut ends = 0;
+    let mut known: Vec<(String, u16)> = Vec::new();
+    for line in BufReader::new(stream).take(LONGEST_LINE).lines() {
+        let line = line.map_err(lost)?;
+        let word = |key| protocol::word(&line, key);
+        if line.starts_with("ERR ") {
+            return Err(CliError::Talk(format!("the control port at {control} answers: {line}")));
+        }
+        if let (Some(name), Some(port)) = (word("name"), word("bound").and_then(|port| port.parse().ok())) {
+            known.push((word("robot").map_or(name.to_owned(), |robot| format!("{robot}/{name}")), port));
+        }
+        ends += usize::from(line.starts_with("OK "));
+        if ends == 2 {
+            break;
+        }
+    }
+    choose(&known, name)
+}
+
+/// The port behind a name, or behind its last part where that is the name of one alone.
+fn choose(known: &[(String, u16)], name: &str) -> Result<u16, CliError> {
+    if let Some((_, port)) = known.iter().find(|(full, _)| full == name) {
+        return Ok(*port);
+    }
+    let named: Vec<_> = known.iter().filter(|(full, _)| full.rsplit('/').next() == Some(name)).collect();
+    match named[..] {
+        [(_, port)] => Ok(*port),
+        [] => {
+            let all: Vec<&str> = known.iter().map(|(full, _)| full.as_str()).collect();
+            Err(CliError::Usage(format!(
+                "the server has no device or robot '{name}'; it has control, {}",
+                all.join(", ")
+            )))
+        }
+        _ => {
+            let all: Vec<&str> = named.iter().map(|(full, _)| full.as_str()).collect();
+            Err(CliError::Usage(format!("several devices are called '{name}'; say which of {}", all.join(", "))))
+        }
+    }
+}
+
+fn resolve(server: &str) -> Result<SocketAddr, CliError> {
+    let found = server.to_socket_addrs().map(|mut found| found.next());
+    found.ok().flatten().ok_or_else(|| CliError::Usage(format!("--server: expected HOST:PORT, got '{server}'")))
+}
+
+/// Connects, and shows the token where there is one.
+fn connect(address: SocketAddr, whom: &str, token: Option<&str>) -> Result<TcpStream, CliError> {
+    let failed = |error: io::Error| {
+        CliError::Talk(format!(
+            "cannot connect to '{whom}' at {address}: {error}\n\
+             help: start a server with `simpartner run`, or say where it is with --server HOST:PORT or --ports-file FILE"
+        ))
+    };
+    let mut stream = TcpStream::connect_timeout(&address, CONNECT).map_err(failed)?;
+    stream.set_nodelay(true).map_err(failed)?;
+    if let Some(token) = token {
+        stream.write_all(format!("TOKEN {token}\n").as_bytes()).map_err(failed)?;
+    }
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stands_for_one_port_alone() {
+        let known = [("A/Position", 1), ("B/Position", 2), ("A/Motor", 3), ("A", 4)]
+            .map(|(name, port)| (name.to_owned(), port));
+        assert_eq!(choose(&known, "B/Position").ok(), Some(2));
+        assert_eq!(choose(&known, "Motor").ok(), Some(3));
+        assert_eq!(choose(&known, "A").ok(), Some(4));
+        let said = |name| choose(&known, name).unwrap_err().to_string();
+        assert_eq!(said("Position"), "several devices are called 'Position'; say which of A/Position, B/Position");
+        assert_eq!(
+            said("C"),
+            "the server has no device or robot 'C'; it has control, A/Position, B/Position, A/Motor, A"
+        );
+    }
+}
