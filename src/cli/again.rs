@@ -15,7 +15,7 @@ use crate::{
         Database, Inquiry, RecordedRun, RecorderError,
         inquiry::{Deviation, Part, Selection, Table},
     },
-    signal::{ClientId, Command, DeviceId, StateChain, StepIndex, StepRecord},
+    signal::{ClientId, Command, DeviceId, Reservation, StateChain, StepIndex, StepRecord},
     sim::Simulation,
     xml,
 };
@@ -163,7 +163,8 @@ impl Again {
             let action = protocol::action(layout.device_info(device), text);
             let action = action.ok_or_else(|| unreadable("the device does not understand it"))?;
             let client = ClientId(number(2) as u64);
-            found.push((step, Command { device, at: None, client, sequence: 0, text: text.to_owned(), action }));
+            let (text, memory) = (text.to_owned(), Reservation::default());
+            found.push((step, Command { device, at: None, client, sequence: 0, text, action, memory }));
             Ok::<_, CliError>(())
         })?;
         Ok(found)

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     recorder::Origin,
     signal::{Command, StepIndex},
-    sim::{MAX_SCHEDULED, Simulation},
+    sim::Simulation,
     xml,
 };
 
@@ -106,11 +106,6 @@ pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
 /// Gives the fork the commands that the run had from there on.
 fn hand_down(again: &mut Again, simulation: &mut Simulation, at: StepIndex) -> Result<(), CliError> {
     let commands = again.commands(at.0 + 1, again.made.last.0)?;
-    if commands.len() > MAX_SCHEDULED {
-        let (number, count) = (again.run.simulation_id, commands.len());
-        let what = format!("run {number} has {count} commands behind step {at}; a fork takes {MAX_SCHEDULED} at most");
-        return Err(CliError::Setting(what));
-    }
     commands.into_iter().for_each(|(step, command)| simulation.submit(Command { at: Some(step), ..command }));
     Ok(())
 }

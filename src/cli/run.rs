@@ -21,7 +21,7 @@ use crate::{
     protocol::{self, Refusal},
     realtime::{self, Control, Grants, Handle, LockstepSettings, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Origin, Recorder, RecorderError, RunDescription, RunOutcome},
-    server::{Archive, Server, Viewer},
+    server::{self, Archive, Server, Viewer},
     signal::{Layout, Member, RobotId, StepIndex},
     sim::Simulation,
     xml,
@@ -68,6 +68,9 @@ pub(super) struct Job {
 pub(super) fn launch(job: Job) -> Result<ExitStatus, CliError> {
     let Job { simulation, properties, end, origin } = job;
     let plan = Plan::new(&properties, end);
+    if plan.serves {
+        server::raise_descriptor_limit();
+    }
     let world = Arc::clone(simulation.world());
     let lockstep = lockstep(&properties, simulation.layout())?;
     let description = RunDescription { origin, ..describe(&simulation, &world, &properties) };

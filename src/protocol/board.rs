@@ -6,7 +6,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Refusal;
-use crate::signal::{Action, ClientId, Command, DeviceId, Layout, StepIndex, StepRecord};
+use crate::signal::{Action, ClientId, Command, DeviceId, Layout, Reservation, StepIndex, StepRecord};
 
 /// One slot for each device, shared by all sessions.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ impl CommandBoard {
 impl Order {
     fn numbered(self, sequence: u64) -> Command {
         let Self { device, client, at, text, action } = self;
-        Command { device, at, client, sequence, text, action }
+        Command { device, at, client, sequence, text, action, memory: Reservation::default() }
     }
 }
 

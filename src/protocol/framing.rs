@@ -33,6 +33,8 @@ pub enum Message<'a> {
 #[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
+    /// Whether the buffer holds a message that is complete and has been handed over.
+    complete: bool,
     inside: Inside,
     limit: usize,
 }
@@ -59,10 +61,20 @@ enum Inside {
     LongFrame,
 }
 
+/// What a byte has completed.
+#[derive(Debug, Clone, Copy)]
+enum Found {
+    /// The message in the buffer.
+    Whole,
+    TooLong,
+    NotText,
+    Http,
+}
+
 impl Decoder {
     /// For messages of at most so many bytes.
     pub fn with_limit(limit: usize) -> Self {
-        Self { buffer: Vec::new(), inside: Inside::default(), limit }
+        Self { buffer: Vec::new(), complete: false, inside: Inside::default(), limit }
     }
 
     /// What is said of a message over the limit.
@@ -70,81 +82,83 @@ impl Decoder {
         Refusal::Message(format!("expected a message of at most {} bytes", self.limit))
     }
 
-    /// Takes bytes from a client and lets `answer` answer each message they complete. A refusal goes into `out`.
-    pub(super) fn hear(
+    /// Takes bytes from a client up to the end of the first message that they complete, and lets `answer` answer it. A refusal
+    /// goes into `out`. Returns how many bytes were taken, and whether the conversation goes on.
+    pub(super) fn answer_next(
         &mut self,
         bytes: &[u8],
         out: &mut String,
-        mut answer: impl FnMut(&str, &mut String) -> Result<(), Refusal>,
-    ) -> Flow {
-        let (mut flow, too_long) = (Flow::Open, self.too_long());
-        self.push(bytes, |message| {
-            if flow == Flow::Close {
-                return;
-            }
-            let result = match message {
-                Message::Http => {
-                    flow = Flow::Close;
-                    return;
-                }
-                Message::NotText => {
-                    flow = Flow::Close;
-                    Err(Refusal::Message("expected UTF-8 text".into()))
-                }
-                Message::TooLong => Err(too_long.clone()),
-                Message::Text(text) => answer(text, out),
-            };
-            if let Err(refusal) = result {
-                out.push_str(&format!("{refusal}\n"));
-            }
-        });
-        flow
+        answer: impl FnOnce(&str, &mut String) -> Result<(), Refusal>,
+    ) -> (usize, Flow) {
+        let (taken, message) = self.feed(bytes);
+        let (result, flow) = match message {
+            None => return (taken, Flow::Open),
+            Some(Message::Http) => return (taken, Flow::Close),
+            Some(Message::NotText) => (Err(Refusal::Message("expected UTF-8 text".into())), Flow::Close),
+            Some(Message::TooLong) => (Err(self.too_long()), Flow::Open),
+            Some(Message::Text(text)) => (answer(text, out), Flow::Open),
+        };
+        if let Err(refusal) = result {
+            out.push_str(&format!("{refusal}\n"));
+        }
+        (taken, flow)
     }
 
-    /// Takes bytes and hands over each message they complete. What is no text and what opens an HTTP request is handed over
-    /// as soon as it is known, without waiting for its end.
-    pub fn push(&mut self, bytes: &[u8], mut message: impl FnMut(Message<'_>)) {
-        for &byte in bytes {
-            self.inside = match (self.inside, byte) {
-                (Inside::AfterFrame, b'\r') => Inside::AfterFrame,
-                (Inside::AfterFrame | Inside::LongLine, b'\n') | (Inside::LongFrame, b'\n') => Inside::Line,
-                (Inside::LongFrame, b'>') => Inside::AfterFrame,
-                (Inside::LongLine | Inside::LongFrame, _) => self.inside,
-                (Inside::Line | Inside::AfterFrame, b'<') if self.is_blank() => {
-                    self.buffer.clear();
-                    Inside::Frame
-                }
-                (Inside::Line, b'\n') => {
-                    message(self.whole());
-                    self.buffer.clear();
-                    Inside::Line
-                }
-                (Inside::Frame, b'>') => {
-                    message(self.whole());
-                    self.buffer.clear();
-                    Inside::AfterFrame
-                }
-                (inside, _) => self.add(byte, inside, &mut message),
-            };
+    /// Takes bytes up to the end of the first message that they complete; returns how many they were, and the message. What is
+    /// no text and what opens an HTTP request is a message as soon as it is known, without waiting for its end.
+    pub fn feed(&mut self, bytes: &[u8]) -> (usize, Option<Message<'_>>) {
+        if self.complete {
+            self.buffer.clear();
+            self.complete = false;
         }
+        for (index, &byte) in bytes.iter().enumerate() {
+            let found = self.take(byte);
+            let message = match found {
+                None => continue,
+                Some(Found::Whole) => {
+                    self.complete = true;
+                    self.whole()
+                }
+                Some(Found::TooLong) => Message::TooLong,
+                Some(Found::NotText) => Message::NotText,
+                Some(Found::Http) => Message::Http,
+            };
+            return (index + 1, Some(message));
+        }
+        (bytes.len(), None)
+    }
+
+    /// Takes a byte; returns what it completes.
+    fn take(&mut self, byte: u8) -> Option<Found> {
+        let (inside, found) = match (self.inside, byte) {
+            (Inside::AfterFrame, b'\r') => (Inside::AfterFrame, None),
+            (Inside::AfterFrame | Inside::LongLine | Inside::LongFrame, b'\n') => (Inside::Line, None),
+            (Inside::LongFrame, b'>') => (Inside::AfterFrame, None),
+            (Inside::LongLine | Inside::LongFrame, _) => (self.inside, None),
+            (Inside::Line | Inside::AfterFrame, b'<') if self.is_blank() => {
+                self.buffer.clear();
+                (Inside::Frame, None)
+            }
+            (Inside::Line, b'\n') => (Inside::Line, Some(Found::Whole)),
+            (Inside::Frame, b'>') => (Inside::AfterFrame, Some(Found::Whole)),
+            (inside, _) => self.add(byte, inside == Inside::Frame),
+        };
+        self.inside = inside;
+        found
     }
 
     /// Adds a byte to the message under way.
-    fn add(&mut self, byte: u8, inside: Inside, message: &mut impl FnMut(Message<'_>)) -> Inside {
-        let in_frame = inside == Inside::Frame;
-        if byte < b' ' && !matches!(byte, b'\t' | b'\r' | b'\n') {
-            message(Message::NotText);
-        }
+    fn add(&mut self, byte: u8, in_frame: bool) -> (Inside, Option<Found>) {
+        let is_text = byte >= b' ' || matches!(byte, b'\t' | b'\r' | b'\n');
+        let not_text = (!is_text).then_some(Found::NotText);
         if self.buffer.len() == self.limit {
             self.buffer.clear();
-            message(Message::TooLong);
-            return if in_frame { Inside::LongFrame } else { Inside::LongLine };
+            let inside = if in_frame { Inside::LongFrame } else { Inside::LongLine };
+            return (inside, not_text.or(Some(Found::TooLong)));
         }
         self.buffer.push(byte);
-        if !in_frame && opens_http(&self.buffer) {
-            message(Message::Http);
-        }
-        if in_frame { Inside::Frame } else { Inside::Line }
+        let http = (!in_frame && opens_http(&self.buffer)).then_some(Found::Http);
+        (if in_frame { Inside::Frame } else { Inside::Line }, not_text.or(http))
     }
 
     fn whole(&self) -> Message<'_> {
@@ -153,7 +167,8 @@ impl Decoder {
 
     /// True while a message has begun and not ended.
     pub fn is_within_message(&self) -> bool {
-        !self.buffer.is_empty() || matches!(self.inside, Inside::Frame | Inside::LongLine | Inside::LongFrame)
+        let has_begun = !self.complete && !self.buffer.is_empty();
+        has_begun || matches!(self.inside, Inside::Frame | Inside::LongLine | Inside::LongFrame)
     }
 
     fn is_blank(&self) -> bool {
@@ -178,12 +193,15 @@ mod tests {
         let mut decoder = Decoder::default();
         let mut messages = Vec::new();
         for piece in pieces {
-            decoder.push(piece, |message| {
-                messages.push(match message {
+            let mut rest = *piece;
+            while !rest.is_empty() {
+                let (taken, message) = decoder.feed(rest);
+                messages.extend(message.map(|message| match message {
                     Message::Text(text) => text.to_owned(),
                     other => format!("{other:?}"),
-                });
-            });
+                }));
+                rest = &rest[taken..];
+            }
         }
         messages
     }

@@ -132,7 +132,24 @@
 //!
 //! # Refusals
 //! `ERR 1` unknown verb, `2` wrong number of numbers, `3` not a finite decimal, `4` out of range, `5` too long or no text,
-//! `6` busy, `7` not in this state, `8` wrong parameter, `9` no token, `10` the device is off. The text says what was expected and what came.
+//! `6` too much waits or is connected already, `7` not in this state, `8` wrong parameter, `9` no token, `10` the device is off. The text says what was expected and what came.
+//!
+//! # Bounds
+//! What waits is bounded, for each client and in all, so that no client takes memory, time or places from the others. Nothing that
+//! was answered is forgotten; what goes beyond a bound is refused with `ERR 6`, and the text says which bound and what to do.
+//!
+//! - A step takes in 64 commands and two for each device of the world, a text of 64 bytes counting as one more; the others wait in
+//!   the order in which they came. A client that has 64 waiting is not read until some have acted, for a second at most.
+//! - Commands that wait for a later step or for `PLAY`, and those that the log has not taken yet, may hold 256 MB in all; one client
+//!   a quarter of what is free, and 64 kB in any case. A command takes about 400 bytes and its text twice.
+//! - 1024 commands may be scheduled for one step.
+//! - Answers are made one after the other, as they are read. A client that takes nothing of one for two seconds (and a second more
+//!   for every 64 kB of it) is disconnected; so is one that leaves a message unfinished for 30 s, or the control port without a
+//!   first request for 5 minutes.
+//! - 256 connections to one port and 4096 in all (`server.connections_per_port`, `server.connections`), fewer where the operating
+//!   system allows fewer open files; where other machines connect, one address may have half of them. Beyond that a newcomer takes
+//!   the place of the client that has sent nothing for longest since it connected, at least 5 s, or else of one that has sent
+//!   nothing for a minute and is sent nothing; only if there is none it is refused.
 //!
 //! # What makes a run repeatable
 //! A command takes effect at a step boundary only, and the log holds step, order, client, text and answer. Simulated time is
@@ -158,7 +175,7 @@ pub use board::{CommandBoard, Order};
 pub use control::{CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, read_control};
 pub use device::{action, command, describe};
 pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
-pub use number::{frame, read_numbers};
+pub use number::{excerpt, frame, read_numbers};
 pub use refusal::Refusal;
 pub use robot::RobotSession;
 pub use session::{DeviceSession, Errand, Session, Taken};

@@ -98,12 +98,12 @@ impl Session for RobotSession {
         record: &StepRecord,
         mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
         out: &mut String,
-    ) -> Flow {
+    ) -> (usize, Flow) {
         // The decoder is lent out so that the messages may be answered by the rest of the session.
         let mut decoder = std::mem::take(&mut self.decoder);
-        let flow = decoder.hear(bytes, out, |text, out| self.answer(text, record, &mut send, out));
+        let taken = decoder.answer_next(bytes, out, |text, out| self.answer(text, record, &mut send, out));
         self.decoder = decoder;
-        flow
+        taken
     }
 
     fn sample(&mut self, record: &StepRecord, out: &mut String) {

@@ -34,14 +34,16 @@ pub trait Session {
     /// What the port says first.
     fn greet(&self, record: &StepRecord, out: &mut String);
 
-    /// Takes what the client has sent. `send` puts an errand in the queue to the physics.
+    /// Takes what the client has sent up to the end of the first message in it, and answers that. `send` puts an errand in the
+    /// queue to the physics. Returns how many bytes were taken, and whether the conversation goes on. One message at a time lets
+    /// the caller send its answer before the next one is made.
     fn receive(
         &mut self,
         bytes: &[u8],
         record: &StepRecord,
         send: impl FnMut(Errand) -> Result<Taken, Refusal>,
         out: &mut String,
-    ) -> Flow;
+    ) -> (usize, Flow);
 
     /// Takes a new record: writes the sample that is due, if one is. Only the newest record is ever seen; samples missed
     /// in between are counted in `dropped`.
@@ -179,12 +181,12 @@ impl Session for DeviceSession {
         record: &StepRecord,
         mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
         out: &mut String,
-    ) -> Flow {
+    ) -> (usize, Flow) {
         // The decoder is lent out so that the messages may be answered by the rest of the session.
         let mut decoder = std::mem::take(&mut self.decoder);
-        let flow = decoder.hear(bytes, out, |text, out| self.answer(text, record, &mut send, out));
+        let taken = decoder.answer_next(bytes, out, |text, out| self.answer(text, record, &mut send, out));
         self.decoder = decoder;
-        flow
+        taken
     }
 
     fn sample(&mut self, record: &StepRecord, out: &mut String) {

@@ -7,12 +7,12 @@ use tokio::sync::{oneshot, watch};
 
 use super::{
     lockstep::{LockstepState, Place, Roll},
+    quota::{Full, QUEUE, Quota},
     told::{self, Teller, Told},
 };
-use crate::signal::{Acknowledgement, ClientId, Command, Event, Layout, Member, StepIndex, StepRecord, Timestep};
-
-/// How many requests may wait for the next step boundary. A client that finds the queue full is told so.
-const QUEUE: usize = 4096;
+use crate::signal::{
+    Acknowledgement, ClientId, Command, Event, Layout, Member, Reservation, StepIndex, StepRecord, Timestep,
+};
 
 /// How the steps relate to the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,31 +124,41 @@ pub enum ControlError {
     /// The run is over.
     #[error("the run is over")]
     Over,
-    /// The request queue is full.
+    /// More waits already than may wait.
     #[error(transparent)]
     Full(#[from] Full),
 }
 
-/// The queue to the physics thread is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("more than {QUEUE} requests wait for the next step; send fewer")]
-pub struct Full;
-
 /// What travels to the physics thread. All kinds share one queue, so that their order is kept.
 #[derive(Debug)]
 pub enum Request {
-    /// Commands that act in the same step.
-    Commands(Vec<Command>),
+    /// Commands that act in the same step, and their place in the queue.
+    Commands(Vec<Command>, Reservation),
     /// A client takes a member's seat.
     Join(Place, ClientId),
-    /// A member has seen this step of this epoch.
-    Answer(ClientId, StepIndex, u32),
+    /// A member has seen this step of this epoch; with its place in the queue.
+    Answer(ClientId, StepIndex, u32, Reservation),
     /// A client has left its seat.
     Leave(Place, ClientId),
     /// A request to the clock, with the place for its answer.
     Control(Control, oneshot::Sender<Result<Status, ControlError>>),
     /// Something that belongs into the log.
     Note(Event),
+}
+
+/// A text of so many bytes costs as much to take in as one command more.
+const BYTES_OF_A_COMMAND: usize = 64;
+
+impl Request {
+    /// What taking it in costs the physics thread, in short commands: it is copied into the record and the log.
+    pub fn cost(&self) -> usize {
+        match self {
+            Self::Commands(commands, _) => {
+                commands.iter().map(|command| 1 + command.text.len() / BYTES_OF_A_COMMAND).sum()
+            }
+            Self::Join(..) | Self::Answer(..) | Self::Leave(..) | Self::Control(..) | Self::Note(_) => 1,
+        }
+    }
 }
 
 /// What came of an acknowledgement.
@@ -180,6 +190,7 @@ pub struct Handle {
     layout: Arc<Layout>,
     timestep: Timestep,
     roll: Arc<Roll>,
+    quota: Arc<Quota>,
 }
 
 /// The inside end: for the physics thread.
@@ -201,7 +212,8 @@ pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (H
     let (shown, latest) = watch::channel(Arc::new(first));
     let roll = Arc::new(Roll::default());
     let (teller, told) = told::ring();
-    let handle = Handle { requests: sender, latest, told, layout, timestep, roll: Arc::clone(&roll) };
+    let quota = Arc::default();
+    let handle = Handle { requests: sender, latest, told, layout, timestep, roll: Arc::clone(&roll), quota };
     (handle, Inbox { requests, latest: shown, roll, teller })
 }
 
@@ -209,17 +221,23 @@ impl Handle {
     /// Puts a command in the queue for the next step boundary.
     ///
     /// # Errors
-    /// When the queue is full or the run is over.
+    /// When the queue is full, the client has as much waiting as it may have, or the run is over.
     pub fn command(&self, command: Command) -> Result<(), ControlError> {
         self.commands(vec![command])
     }
 
-    /// Puts commands in the queue that act in the same step: all of them or none.
+    /// Puts commands of one client in the queue that act in the same step: all of them or none.
     ///
     /// # Errors
-    /// When the queue is full or the run is over.
+    /// When the queue is full, the client has as much waiting as it may have, or the run is over.
     pub fn commands(&self, commands: Vec<Command>) -> Result<(), ControlError> {
-        self.send(Request::Commands(commands))
+        let present = Arc::clone(&self.latest.borrow());
+        self.quota.admit(commands, &present, |commands, place| self.send(Request::Commands(commands, place)))
+    }
+
+    /// Whether there is a place in the queue for a command of this client. If there is none, there will be after a step.
+    pub fn has_place(&self, client: ClientId) -> bool {
+        self.quota.has_place(client)
     }
 
     /// Takes the seat of a member of the lockstep for a client, or answers for the present step if it sits there.
@@ -244,7 +262,8 @@ impl Handle {
         match seating.seats[index].1 {
             Some(client) if client == answer.client => {
                 let step = answered_step(&answer).map_err(ControlError::WrongState)?;
-                self.send(Request::Answer(client, step, answer.epoch))?;
+                let place = self.quota.place(client).map_err(ControlError::Full)?;
+                self.send(Request::Answer(client, step, answer.epoch, place))?;
                 Ok(Acknowledged::Answered)
             }
             Some(client) if client > answer.client => Err(ControlError::WrongState(format!(
@@ -312,7 +331,7 @@ impl Handle {
 
     fn send(&self, request: Request) -> Result<(), ControlError> {
         self.requests.try_send(request).map_err(|error| match error {
-            mpsc::TrySendError::Full(_) => ControlError::Full(Full),
+            mpsc::TrySendError::Full(_) => ControlError::Full(Full::Queue),
             mpsc::TrySendError::Disconnected(_) => ControlError::Over,
         })
     }

@@ -31,6 +31,18 @@ use crate::{
 /// How long the clock sleeps at most without looking whether the log has ended.
 const LOOK_AT_LOG: Duration = Duration::from_millis(100);
 
+/// What a step takes in of the requests that wait, in short commands, besides two for each device.
+const COMMANDS_PER_STEP: usize = 64;
+
+/// What it takes in of them after its deadline, besides one for each device.
+const LATE_COMMANDS: usize = 16;
+
+/// How long before a deadline the clock stops taking requests in and goes to sleep, nanoseconds.
+const WAKE_UP_NS: u64 = 50_000;
+
+/// The last part of a wait, in which the clock sleeps so that it wakes up on time.
+const SLEEP: Duration = Duration::from_millis(2);
+
 /// What the clock is doing.
 enum Activity {
     Paused,
@@ -139,14 +151,9 @@ impl Loop {
     fn advance(&mut self) {
         let next = self.simulation.step_index().after(1);
         let has_deadline = self.has_deadline();
-        if has_deadline {
-            os::sleep_until(self.pace.deadline_ns(next));
-        }
-        while let Ok(request) = self.requests.try_recv() {
-            self.answer(request);
-        }
+        self.take_requests_before(next);
         // A request may have paused, ended or reset the run, or changed its pace; then this step is not due any more.
-        let due = self.simulation.step_index().after(1) == next && self.has_deadline() == has_deadline;
+        let due = self.is_next(next) && self.has_deadline() == has_deadline;
         if matches!(self.activity, Activity::Paused) || self.outcome.is_some() || !due || self.holds() {
             return;
         }
@@ -165,6 +172,55 @@ impl Loop {
         self.ask_members();
         self.outlet.send(record);
         self.after_step();
+    }
+
+    /// Takes in what has come for a step, and waits for its deadline if it has one. What comes faster than a bounded number of
+    /// commands a step stays in the queue, in its order, so that no flood of them makes steps late: most are taken in while
+    /// there is time before the deadline, and after it only as many as a controller of each device sends.
+    fn take_requests_before(&mut self, next: StepIndex) {
+        let devices = self.simulation.layout().devices().len();
+        let (early, late) = (COMMANDS_PER_STEP + 2 * devices, LATE_COMMANDS + devices);
+        if !self.has_deadline() {
+            self.take_requests(early, u64::MAX);
+            return;
+        }
+        let taken = self.take_requests(early, self.pace.deadline_ns(next).saturating_sub(WAKE_UP_NS));
+        self.wait_for_deadline(next);
+        self.take_requests(late.min(early.saturating_sub(taken)), u64::MAX);
+    }
+
+    /// Takes in requests, in their order, until they have cost so much, the time is over or none is left. Returns the cost.
+    fn take_requests(&mut self, most: usize, until_ns: u64) -> usize {
+        let mut cost = 0;
+        while cost < most
+            && os::now_ns() < until_ns
+            && let Ok(request) = self.requests.try_recv()
+        {
+            cost += request.cost();
+            self.answer(request);
+        }
+        cost
+    }
+
+    /// Sleeps until a step's deadline. Of a long wait, as at a slow rate, all but the end is spent answering requests, which may
+    /// also end it.
+    fn wait_for_deadline(&mut self, next: StepIndex) {
+        while self.has_deadline() && self.is_next(next) && !self.is_over() {
+            let deadline_ns = self.pace.deadline_ns(next);
+            let left = Duration::from_nanos(deadline_ns.saturating_sub(os::now_ns()));
+            match left.checked_sub(SLEEP) {
+                Some(spare) => self.wait_for_request(spare.min(LOOK_AT_LOG)),
+                None => return os::sleep_until(deadline_ns),
+            }
+        }
+    }
+
+    fn is_next(&self, step: StepIndex) -> bool {
+        self.simulation.step_index().after(1) == step
+    }
+
+    fn is_over(&self) -> bool {
+        self.outcome.is_some() || self.log_ended.load(Ordering::Relaxed)
     }
 
     /// Steps have deadlines in real time, and in lockstep until all have joined.
@@ -237,9 +293,9 @@ impl Loop {
 
     fn answer(&mut self, request: Request) {
         match request {
-            Request::Commands(commands) => commands.into_iter().for_each(|command| self.submit(command)),
+            Request::Commands(commands, _) => commands.into_iter().for_each(|command| self.submit(command)),
             Request::Join(place, client) => self.join(place, client),
-            Request::Answer(client, step, epoch) => self.take_answer(client, step, epoch),
+            Request::Answer(client, step, epoch, _) => self.take_answer(client, step, epoch),
             Request::Leave(place, client) => self.leave(place, client),
             Request::Note(event) => {
                 self.simulation.note(Event { step: self.simulation.step_index(), ..event });

@@ -1,4 +1,4 @@
-//! Accepting clients: who is let in at which door, and what the log hears of it.
+//! Accepting clients: who is let in at which endpoint, and what the log hears of it.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -11,27 +11,32 @@ use tokio::{
 };
 
 use super::{
-    Door, Shared, control, device,
+    Endpoint, Shared, control, device,
     line::{End, Line},
 };
 use crate::{
     protocol::{DeviceSession, Refusal, RobotSession},
-    realtime::ControlError,
+    realtime::{ControlError, now_ns},
     signal::{ClientId, Event, EventKind, StepIndex},
 };
 
 /// How long to wait when the system has no more sockets, or the queue to the physics is full.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
-/// Accepts clients at a door until the server closes, then waits for those still talking.
-pub(super) async fn accept(listener: TcpListener, door: Door, shared: Arc<Shared>, mut closed: watch::Receiver<bool>) {
+/// Accepts clients of an endpoint until the server closes, then waits for those still talking.
+pub(super) async fn accept(
+    listener: TcpListener,
+    endpoint: Endpoint,
+    shared: Arc<Shared>,
+    mut closed: watch::Receiver<bool>,
+) {
     let mut talking = JoinSet::new();
     loop {
         tokio::select! {
             _ = closed.changed() => break,
             Some(_) = talking.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => admit(stream, address, door, &shared, &closed, &mut talking).await,
+                Ok((stream, address)) => admit(stream, address, endpoint, &shared, &closed, &mut talking).await,
                 // Out of descriptors, most likely; those in use go on.
                 Err(_) => sleep(BACK_OFF).await,
             },
@@ -44,25 +49,27 @@ pub(super) async fn accept(listener: TcpListener, door: Door, shared: Arc<Shared
 async fn admit(
     mut stream: TcpStream,
     address: SocketAddr,
-    door: Door,
+    endpoint: Endpoint,
     shared: &Arc<Shared>,
     closed: &watch::Receiver<bool>,
     talking: &mut JoinSet<()>,
 ) {
-    let permit = Arc::clone(&shared.permits).try_acquire_owned();
-    let Some(permit) = permit.ok().filter(|_| talking.len() < shared.settings.limits.connections_per_port) else {
-        let refusal = Refusal::Busy("too many connections; close one first".into());
-        // The client is sent away either way. It is not waited for, so its door stays open for others.
-        let _ = stream.try_write(format!("{refusal}\n").as_bytes());
-        let _ = timeout(BACK_OFF, stream.shutdown()).await;
-        return;
+    let place = match shared.connections.admit(endpoint, address.ip(), now_ns()) {
+        Ok(place) => place,
+        Err(bound) => {
+            let refusal = Refusal::Busy(bound.to_string());
+            // The client is sent away either way. It is not waited for, so the port stays open for others.
+            let _ = stream.try_write(format!("{refusal}\n").as_bytes());
+            let _ = timeout(BACK_OFF, stream.shutdown()).await;
+            return;
+        }
     };
     let (shared, closed) = (Arc::clone(shared), closed.clone());
     talking.spawn(async move {
         let client = shared.next_client();
-        let subject = door_name(door, &shared);
+        let subject = endpoint_name(endpoint, &shared);
         note(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
-        let end = talk(stream, door, client, &shared, closed).await;
+        let end = talk(Line::new(stream, place, closed, &shared), endpoint, client).await;
         leave(&shared, client).await;
         let why = match end {
             End::Client => "left",
@@ -70,38 +77,41 @@ async fn admit(
             End::Rule(rule) => rule,
         };
         note(&shared, EventKind::Disconnect, &subject, format!("client {} {why}", client.0)).await;
-        drop(permit);
     });
 }
 
-async fn talk(stream: TcpStream, door: Door, client: ClientId, shared: &Shared, closed: watch::Receiver<bool>) -> End {
+async fn talk(mut line: Line<'_>, endpoint: Endpoint, client: ClientId) -> End {
+    let shared = line.shared;
     let (layout, board) = (Arc::clone(shared.handle.layout()), Arc::clone(&shared.board));
     let timestep = shared.handle.timestep();
-    let mut line = Line::new(stream, closed, shared);
     let result = match line.admit_by_token().await {
-        Ok(rest) => match door {
-            Door::Device(id) => {
+        Ok(rest) => match endpoint {
+            Endpoint::Device(id) => {
                 let port = shared.addresses.devices[id.index()].port();
-                device::talk(&mut line, DeviceSession::new(layout, board, timestep, id, client, port), &rest).await
+                let session = DeviceSession::new(layout, board, timestep, id, client, port);
+                device::talk(&mut line, session, client, &rest).await
             }
-            Door::Robot(id) => {
+            Endpoint::Robot(id) => {
                 let port = shared.addresses.robots[id.index()].port();
-                device::talk(&mut line, RobotSession::new(layout, board, timestep, id, client, port), &rest).await
+                let session = RobotSession::new(layout, board, timestep, id, client, port);
+                device::talk(&mut line, session, client, &rest).await
             }
-            Door::Control => control::talk(&mut line, client, &rest).await,
+            Endpoint::Control => control::talk(&mut line, client, &rest).await,
+            Endpoint::Page => unreachable!("the page's clients speak HTTP"),
         },
         Err(end) => Err(end),
     };
     let end = result.err().unwrap_or(End::Client);
-    line.close().await;
+    line.close(end).await;
     end
 }
 
-fn door_name(door: Door, shared: &Shared) -> String {
-    match door {
-        Door::Control => "control".into(),
-        Door::Device(id) => shared.handle.layout().device_info(id).name.clone(),
-        Door::Robot(id) => shared.handle.layout().robot_info(id).name.clone(),
+fn endpoint_name(endpoint: Endpoint, shared: &Shared) -> String {
+    match endpoint {
+        Endpoint::Control => "control".into(),
+        Endpoint::Device(id) => shared.handle.layout().device_info(id).name.clone(),
+        Endpoint::Robot(id) => shared.handle.layout().robot_info(id).name.clone(),
+        Endpoint::Page => "viewer".into(),
     }
 }
 

@@ -11,12 +11,6 @@ use crate::{
     signal::{Action, ClientId, Fault, StepIndex},
 };
 
-/// A request as it came, or why it is none.
-enum Heard {
-    Request(Result<ControlRequest, Refusal>),
-    Close,
-}
-
 /// Talks with the client until one of the two ends it. One request is answered after the other, so a client that waits for
 /// `RUNTO` sends `PAUSE` on another connection.
 pub(super) async fn talk(line: &mut Line<'_>, client: ClientId, first: &[u8]) -> Result<(), End> {
@@ -24,34 +18,35 @@ pub(super) async fn talk(line: &mut Line<'_>, client: ClientId, first: &[u8]) ->
     let mut decoder = Decoder::default();
     let mut out = String::new();
     let mut buffer = [0; TURN];
-    let mut heard = hear(&mut decoder, first);
+    let mut heard = first;
+    line.expect_request();
     loop {
-        for message in heard {
-            match message {
-                Heard::Close => return Err(End::Rule("did not speak this protocol")),
-                Heard::Request(Ok(request)) => line.unless_closed(answer(shared, client, request, &mut out)).await?,
-                Heard::Request(Err(refusal)) => out.push_str(&format!("{refusal}\n")),
+        while !heard.is_empty() {
+            let (taken, message) = decoder.feed(heard);
+            heard = &heard[taken..];
+            let request = match message {
+                None => continue,
+                Some(Message::Http | Message::NotText) => return Err(End::Rule("did not speak this protocol")),
+                Some(Message::TooLong) => Err(decoder.too_long()),
+                Some(Message::Text(text)) => protocol::read_control(text),
+            };
+            line.note_request();
+            match request {
+                Ok(request) => {
+                    line.set_served(true);
+                    line.unless_closed(answer(shared, client, request, &mut out)).await?;
+                    line.set_served(false);
+                }
+                Err(refusal) => out.push_str(&format!("{refusal}\n")),
             }
             line.send(&mut out).await?;
         }
         let wake = line.wait(&mut buffer, decoder.is_within_message(), std::future::pending()).await?;
         heard = match wake {
-            Wake::Bytes(count) => hear(&mut decoder, &buffer[..count]),
-            Wake::Other => Vec::new(),
+            Wake::Bytes(count) => &buffer[..count],
+            Wake::Other => &[],
         };
     }
-}
-
-fn hear(decoder: &mut Decoder, bytes: &[u8]) -> Vec<Heard> {
-    let (mut heard, too_long) = (Vec::new(), decoder.too_long());
-    decoder.push(bytes, |message| {
-        heard.push(match message {
-            Message::Http | Message::NotText => Heard::Close,
-            Message::TooLong => Heard::Request(Err(too_long.clone())),
-            Message::Text(text) => Heard::Request(protocol::read_control(text)),
-        });
-    });
-    heard
 }
 
 /// Carries out a request and writes what the clock says to it. The request is on its way once this has been polled.

@@ -1,16 +1,20 @@
 //! A connection with its bounds: reading, writing, the token, the deadlines, the end.
 
-use std::io;
+use std::{io, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     sync::watch,
+    task::yield_now,
     time::{Instant, sleep_until, timeout},
 };
 
-use super::Shared;
-use crate::protocol::{MAX_MESSAGE, Refusal};
+use super::{Shared, connections::Place};
+use crate::{
+    protocol::{MAX_MESSAGE, Refusal},
+    realtime::now_ns,
+};
 
 /// How many bytes a client is heard at a time, so that no flood keeps others waiting.
 pub(super) const TURN: usize = 1024;
@@ -32,12 +36,28 @@ impl From<io::Error> for End {
     }
 }
 
+/// The connection has made room for another client.
+pub(super) const GAVE_WAY: &str = "was idle and made room for another client";
+
+/// The client has not sent its first request in time.
+pub(super) const SILENT: &str = "sent no request";
+
+/// How many bytes of answers are collected before they are sent, so that short ones travel together. Answers are made one
+/// after the other: of a client that does not read, no more than this and one answer is kept.
+const COLLECTED: usize = 16 * 1024;
+
+/// How fast a client has to read a long answer, bytes a second.
+const READING_RATE: usize = 64 * 1024;
+
 /// A connection with its bounds.
 pub(super) struct Line<'a> {
     stream: TcpStream,
     closed: watch::Receiver<bool>,
+    place: Place,
     /// When the message that is still unfinished began.
     unfinished_since: Option<Instant>,
+    /// When the first request must have come, until it has.
+    first_request_by: Option<Instant>,
     pub(super) shared: &'a Shared,
 }
 
@@ -51,14 +71,35 @@ pub(super) enum Wake {
 
 impl<'a> Line<'a> {
     /// A connection that has just been accepted; `closed` turns true when the server closes.
-    pub(super) fn new(stream: TcpStream, closed: watch::Receiver<bool>, shared: &'a Shared) -> Self {
+    pub(super) fn new(stream: TcpStream, place: Place, closed: watch::Receiver<bool>, shared: &'a Shared) -> Self {
         // Small messages are to leave at once; without it they only leave later.
         let _ = stream.set_nodelay(true);
-        Self { stream, closed, unfinished_since: None, shared }
+        Self { stream, closed, place, unfinished_since: None, first_request_by: None, shared }
     }
 
-    /// Tells the client that nothing more comes.
-    pub(super) async fn close(mut self) {
+    /// From now on the client has to send its first request within the limit.
+    pub(super) fn expect_request(&mut self) {
+        self.first_request_by = Some(Instant::now() + self.shared.settings.limits.first_request);
+    }
+
+    /// The client has sent a request.
+    pub(super) fn note_request(&mut self) {
+        self.first_request_by = None;
+        self.place.has_spoken();
+    }
+
+    /// Whether the client is sent something by itself, or waits for an answer.
+    pub(super) fn set_served(&self, is_served: bool) {
+        self.place.set_served(is_served);
+    }
+
+    /// Tells the client that nothing more comes, and why where it may want to know.
+    pub(super) async fn close(mut self, end: End) {
+        if let End::Rule(why @ (GAVE_WAY | SILENT)) = end {
+            let refusal = Refusal::Busy(format!("closed, because this connection {why}"));
+            // It is not waited for.
+            let _ = self.stream.try_write(format!("{refusal}\n").as_bytes());
+        }
         // The peer may have gone already.
         let _ = timeout(self.shared.settings.limits.unread, self.stream.shutdown()).await;
     }
@@ -74,28 +115,44 @@ impl<'a> Line<'a> {
         // The deadline stands from the message's first byte on, however many follow one by one.
         self.unfinished_since = unfinished.then(|| self.unfinished_since.unwrap_or_else(Instant::now));
         let limit = self.shared.settings.limits.unfinished;
-        let deadline = self.unfinished_since.map_or_else(Instant::now, |since| since + limit);
+        let (deadline, rule) = match (self.unfinished_since, self.first_request_by) {
+            (Some(since), _) => (Some(since + limit), "left a message unfinished"),
+            (None, by) => (by, SILENT),
+        };
         tokio::select! {
             _ = self.closed.changed() => Err(End::Server),
+            _ = &mut self.place.give_way => Err(End::Rule(GAVE_WAY)),
             read = self.stream.read(buffer) => match read? {
                 0 => Err(End::Client),
-                count => Ok(Wake::Bytes(count)),
+                count => {
+                    self.place.heard(now_ns());
+                    Ok(Wake::Bytes(count))
+                }
             },
             () = other => Ok(Wake::Other),
-            () = sleep_until(deadline), if unfinished => {
-                Err(End::Rule("left a message unfinished"))
-            }
+            () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => Err(End::Rule(rule)),
         }
+    }
+
+    /// Sends what has been collected, if it is enough to be sent, and lets others have a turn then.
+    pub(super) async fn send_collected(&mut self, text: &mut String) -> Result<(), End> {
+        if text.len() >= COLLECTED {
+            self.send(text).await?;
+            yield_now().await;
+        }
+        Ok(())
     }
 
     /// Sends what has been written, or gives the client up.
     pub(super) async fn send(&mut self, text: &mut String) -> Result<(), End> {
         if !text.is_empty() {
-            let unread = self.shared.settings.limits.unread;
-            timeout(unread, self.stream.write_all(text.as_bytes()))
+            let reading = Duration::from_secs((text.len() / READING_RATE) as u64);
+            timeout(self.shared.settings.limits.unread + reading, self.stream.write_all(text.as_bytes()))
                 .await
                 .map_err(|_| End::Rule("read too slowly"))??;
             text.clear();
+            // What one long answer has taken is not kept for as long as the connection.
+            text.shrink_to(2 * COLLECTED);
         }
         Ok(())
     }

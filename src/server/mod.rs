@@ -1,13 +1,16 @@
 //! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. Bytes come and go here; what they mean is told in
 //! [`protocol`](crate::protocol).
 //!
-//! Everything is bounded: connections, what one of them may send in a turn, how long it may leave a message unfinished or an
-//! answer unread. A client that breaks a bound is sent away and costs nobody else anything; the physics never waits for one.
+//! Everything is bounded: connections (`connections`), what one of them may send in a turn, what waits for it, how long it may
+//! leave a message unfinished or an answer unread. A client that breaks a bound is sent away and costs nobody else anything; the
+//! physics never waits for one.
 //! The room knows nothing of the log and of how steps are made. Start at [`Server`].
 
 mod accept;
 mod bind;
+mod connections;
 mod control;
+mod descriptors;
 mod device;
 mod error;
 mod holder;
@@ -26,15 +29,17 @@ use std::{
 
 use tokio::{
     net::TcpListener,
-    sync::{Semaphore, oneshot, watch},
+    sync::{oneshot, watch},
     task::JoinSet,
 };
 
+pub use descriptors::raise_descriptor_limit;
 pub use error::ServerError;
 pub use ports_file::{DevicePort, PortsFile, PortsFileError, RobotPort};
 pub use settings::{Limits, PortChoice, Settings};
 pub use web::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel, Viewer};
 
+use self::connections::Connections;
 use crate::{
     protocol::CommandBoard,
     realtime::Handle,
@@ -59,8 +64,7 @@ struct Shared {
     settings: Settings,
     control_address: SocketAddr,
     addresses: Addresses,
-    /// One permit for each connection.
-    permits: Arc<Semaphore>,
+    connections: Arc<Connections>,
     clients: AtomicU64,
 }
 
@@ -80,10 +84,11 @@ impl Shared {
 
 /// What a port is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
+enum Endpoint {
     Control,
     Device(DeviceId),
     Robot(RobotId),
+    Page,
 }
 
 impl Server {
@@ -93,11 +98,19 @@ impl Server {
     /// When a port cannot be had, two want the same one, or the address wants a token and there is none.
     pub async fn bind(settings: Settings, handle: Handle) -> Result<Self, ServerError> {
         let bound = bind::bind_all(&settings, handle.layout())?;
+        let (limits, descriptors) = (&settings.limits, descriptors::for_connections());
+        if descriptors < limits.connections {
+            tracing::warn!(
+                "server.connections: {descriptors} instead of {}, since this process may not open more files; raise \
+                 `ulimit -n`",
+                limits.connections
+            );
+        }
         let shared = Shared {
             board: Arc::new(CommandBoard::new(handle.layout())),
             control_address: bound.control_address,
             addresses: Addresses { devices: bound.devices.1, robots: bound.robots.1 },
-            permits: Arc::new(Semaphore::new(settings.limits.connections)),
+            connections: Connections::new(limits, descriptors, settings.bind.is_loopback()),
             clients: AtomicU64::new(0),
             handle,
             settings,
@@ -144,14 +157,14 @@ impl Server {
     pub async fn run(self, stop: oneshot::Receiver<()>) {
         let (closing, closed) = watch::channel(false);
         let mut doors = JoinSet::new();
-        doors.spawn(accept::accept(self.control, Door::Control, Arc::clone(&self.shared), closed.clone()));
+        doors.spawn(accept::accept(self.control, Endpoint::Control, Arc::clone(&self.shared), closed.clone()));
         for (index, listener) in self.devices.into_iter().enumerate() {
-            let door = Door::Device(DeviceId::new(index));
-            doors.spawn(accept::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
+            let endpoint = Endpoint::Device(DeviceId::new(index));
+            doors.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
         }
         for (index, listener) in self.robots.into_iter().enumerate() {
-            let door = Door::Robot(RobotId::new(index));
-            doors.spawn(accept::accept(listener, door, Arc::clone(&self.shared), closed.clone()));
+            let endpoint = Endpoint::Robot(RobotId::new(index));
+            doors.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
         }
         if let Some(door) = self.page {
             doors.spawn(web::serve(door, Arc::clone(&self.shared), closed.clone()));

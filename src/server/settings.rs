@@ -69,13 +69,17 @@ impl PortChoice {
 /// What one client, and all of them, may take up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections in all.
+    /// Connections in all; fewer where the operating system has no descriptors for so many.
     pub connections: usize,
     /// Connections to one port.
     pub connections_per_port: usize,
+    /// How long a client that has sent no request keeps its place when another wants it.
+    pub silent: Duration,
+    /// How long a client of the control port may wait with its first request. (Those of devices may have come to look.)
+    pub first_request: Duration,
     /// How long a message may stay unfinished.
     pub unfinished: Duration,
-    /// How long an answer may stay unread once all buffers are full.
+    /// How long an answer may stay unread once all buffers are full. A long answer has a second more for every 64 kB.
     pub unread: Duration,
     /// The kernel's buffer for what a client has not read, bytes. A small one keeps a slow reader's samples young.
     pub send_buffer: u32,
@@ -86,6 +90,8 @@ impl Default for Limits {
         Self {
             connections: 4096,
             connections_per_port: 256,
+            silent: Duration::from_secs(5),
+            first_request: Duration::from_secs(300),
             unfinished: Duration::from_secs(30),
             unread: Duration::from_secs(2),
             send_buffer: 16 * 1024,

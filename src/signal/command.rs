@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceId, StepIndex};
+use super::{DeviceId, Reservation, StepIndex};
 
 /// Who sent a command: a connection's number, or 0 for a sequence played inside the process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,6 +111,25 @@ pub struct Command {
     pub text: String,
     /// What it does.
     pub action: Action,
+    /// The memory that its sender has reserved for it, until the log has taken it; none for commands that no client sent.
+    pub memory: Reservation,
+}
+
+/// Bytes of a command besides its text and numbers: the struct, its place in a queue and its answer's, the answer's numbers,
+/// and what the allocator adds.
+const COMMAND_OVERHEAD: usize = 384;
+
+impl Command {
+    /// About how much memory it takes on its way from its sender to the log, its answer included, in bytes.
+    pub fn size(&self) -> usize {
+        let parameters = match &self.action {
+            Action::Drive(values) => size_of_val(&values[..]),
+            Action::Configure(parameters) => size_of_val(&parameters[..]),
+            Action::Fault(_) | Action::Hear => 0,
+        };
+        // The answer to a text that a device has heard is that text.
+        COMMAND_OVERHEAD + 2 * self.text.len() + parameters
+    }
 }
 
 /// A command that took effect, as it goes into the log.

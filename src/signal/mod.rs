@@ -4,6 +4,7 @@
 //! It knows nothing of physics, XML, sockets, SQL or any clock. Start at [`StepRecord`]: one flat record a step is what
 //! the wire, the database and later the viewer all read, and [`Layout`] says what stands where in it.
 
+mod budget;
 mod chain;
 mod command;
 mod contact;
@@ -15,6 +16,7 @@ mod member;
 mod record;
 mod time;
 
+pub use budget::{Budget, Overdrawn, Reservation};
 pub use chain::StateChain;
 pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Fault, NoiseFigure};
 pub use contact::{Contact, Contacts, MOST_CONTACTS};

@@ -17,15 +17,12 @@ use crate::{
     physics::{self, BuildError, Engine, EngineIdentity, Guard, Settings},
     protocol,
     signal::{
-        Action, AppliedCommand, BodyId, ClientId, Command, DeviceId, Event, EventKind, JointId, Layout, StepIndex,
-        StepRecord, Timestep,
+        Action, AppliedCommand, BodyId, ClientId, Command, DeviceId, Event, EventKind, JointId, Layout, Reservation,
+        StepIndex, StepRecord, Timestep,
     },
 };
 
-/// How many commands may wait for a later step.
-pub const MAX_SCHEDULED: usize = 1_000_000;
-
-/// How many events are kept for the next record.
+/// How many events are kept for the next record. Those of the physics come on top; it has a bounded number for each step.
 pub const MAX_EVENTS: usize = 10_000;
 
 /// A world with its engine and devices.
@@ -39,9 +36,10 @@ pub struct Simulation {
     devices: Vec<Device>,
     step: StepIndex,
     epoch: u32,
-    /// Commands for later steps, in the order they came.
-    scheduled: BTreeMap<StepIndex, Vec<Command>>,
-    scheduled_count: usize,
+    /// Commands for later steps, each with its number, so that those for the same step keep the order in which they came. Who
+    /// sends them bounds them: the server by the memory that they reserve.
+    scheduled: BTreeMap<(StepIndex, u64), Command>,
+    scheduled_so_far: u64,
     /// Commands applied at the boundary before the next step.
     applied: Vec<AppliedCommand>,
     /// For each device, the `sequence` of its newest applied command.
@@ -93,7 +91,7 @@ impl Simulation {
             step: StepIndex(0),
             epoch: 0,
             scheduled: BTreeMap::new(),
-            scheduled_count: 0,
+            scheduled_so_far: 0,
             applied: Vec::new(),
             events: Vec::new(),
             diverged: false,
@@ -118,7 +116,6 @@ impl Simulation {
 
     fn forget_commands(&mut self) {
         self.scheduled.clear();
-        self.scheduled_count = 0;
         self.applied.clear();
     }
 
@@ -175,12 +172,8 @@ impl Simulation {
         match command.at {
             Some(at) if at < next => self.refuse(&command, format!("step {at} has been made already")),
             Some(at) if at > next => {
-                if self.scheduled_count >= MAX_SCHEDULED {
-                    self.refuse(&command, format!("more than {MAX_SCHEDULED} commands wait for later steps"));
-                } else {
-                    self.scheduled_count += 1;
-                    self.scheduled.entry(at).or_default().push(command);
-                }
+                self.scheduled_so_far += 1;
+                self.scheduled.insert((at, self.scheduled_so_far), command);
             }
             _ => self.apply(command),
         }
@@ -206,6 +199,7 @@ impl Simulation {
                 sequence: 0,
                 text: entry.text.clone(),
                 action,
+                memory: Reservation::default(),
             });
         }
         Ok(())
@@ -234,8 +228,8 @@ impl Simulation {
 
     fn refuse(&mut self, command: &Command, why: String) {
         let subject = self.layout.device_info(command.device).name.clone();
-        let text = format!("'{}' was not carried out: {why}", command.text);
-        self.events.push(Event { step: self.step, kind: EventKind::CommandRefused, subject, text, value: None });
+        let text = format!("'{}' was not carried out: {why}", protocol::excerpt(&command.text));
+        self.note(Event { step: self.step, kind: EventKind::CommandRefused, subject, text, value: None });
     }
 
     fn apply(&mut self, command: Command) {
@@ -262,15 +256,15 @@ impl Simulation {
     fn tell(&mut self, device: usize, kind: EventKind, text: String, value: Option<f64>) {
         let info = &self.layout.devices()[device];
         let subject = format!("{}/{}", info.robot, info.name);
-        self.events.push(Event { step: self.step, kind, subject, text, value });
+        self.note(Event { step: self.step, kind, subject, text, value });
     }
 
     /// Makes one step and fills `record` with what it brought about, its timing excepted.
     pub fn step(&mut self, record: &mut StepRecord) {
         let next = self.step.after(1);
-        if let Some(due) = self.scheduled.remove(&next) {
-            self.scheduled_count -= due.len();
-            due.into_iter().for_each(|command| self.apply(command));
+        while let Some(due) = self.scheduled.first_entry().filter(|entry| entry.key().0 == next) {
+            let command = due.remove();
+            self.apply(command);
         }
         for index in 0..self.devices.len() {
             if let Some(watchdog) = self.devices[index].before_step(&mut *self.engine) {

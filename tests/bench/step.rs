@@ -16,7 +16,7 @@ use simpartner::{
     protocol,
     realtime::{self, Mode, Outputs, PhysicsThread, channel},
     recorder::{Database, Recorder, RunDescription, RunOutcome},
-    signal::{ClientId, Command, Contacts, DeviceId, JointId, StepIndex, Timestep},
+    signal::{ClientId, Command, Contacts, DeviceId, JointId, Reservation, StepIndex, Timestep},
     sim::Simulation,
     xml,
 };
@@ -120,7 +120,15 @@ fn command_wheels(simulation: &mut Simulation) {
         let text = "1000,1000,100,0,0,1".to_owned();
         let action = protocol::command(info, &text).expect("a wheel motor takes six numbers");
         let device = DeviceId::new(index);
-        simulation.submit(Command { device, at: None, client: ClientId(0), sequence: 0, text, action });
+        simulation.submit(Command {
+            device,
+            at: None,
+            client: ClientId(0),
+            sequence: 0,
+            text,
+            action,
+            memory: Reservation::default(),
+        });
     }
 }
 

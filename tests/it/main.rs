@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod analysis;
+mod bounds;
 mod cli;
 mod device;
 mod dynamics;

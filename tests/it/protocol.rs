@@ -74,7 +74,7 @@ impl Talk {
 impl<S: Session> Talk<S> {
     fn says(&mut self, bytes: &[u8]) -> String {
         let mut out = String::new();
-        let send = |errand| {
+        let mut send = |errand| {
             match errand {
                 Errand::Commands(commands) => self.sent.extend(commands),
                 Errand::Acknowledge(answer) => {
@@ -86,9 +86,14 @@ impl<S: Session> Talk<S> {
             }
             Ok(Taken::Queued)
         };
-        let flow = self.session.receive(bytes, &self.record, send, &mut out);
-        if flow == Flow::Close {
-            out.push_str("(closed)");
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (taken, flow) = self.session.receive(rest, &self.record, &mut send, &mut out);
+            rest = &rest[taken..];
+            if flow == Flow::Close {
+                out.push_str("(closed)");
+                break;
+            }
         }
         out
     }
@@ -430,4 +435,18 @@ fn a_million_wild_messages_are_all_answered() {
     }
     // A frame without its `>` waits for more, so a few answers come later than their messages.
     assert!(answers + u64::from(closed) > 900_000, "{answers} answers, {closed} closed");
+}
+
+#[test]
+fn one_message_is_answered_at_a_time() {
+    let mut talk = Talk::with(SCANNER);
+    let (mut out, segment) = (String::new(), [b'\n'; 1024]);
+    let send = |_| Ok(Taken::Queued);
+    let (taken, flow) = talk.session.receive(&segment, &talk.record, send, &mut out);
+    assert_eq!((taken, flow, out.lines().count()), (1, Flow::Open, 1));
+    // What does not end a message is taken all at once.
+    assert_eq!(talk.session.receive(b"INF", &talk.record, send, &mut out), (3, Flow::Open));
+    assert!(talk.session.is_within_message());
+    assert_eq!(talk.session.receive(b"O\nGET\n", &talk.record, send, &mut out), (2, Flow::Open));
+    assert!(!talk.session.is_within_message());
 }

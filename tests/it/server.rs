@@ -259,7 +259,8 @@ fn hostile_clients_are_sent_away_and_the_rest_go_on() {
     let (mut second, mut third) = (Client::connect(motor), Client::connect(motor));
     second.line();
     third.line();
-    assert_eq!(Client::connect(motor).line(), "ERR 6 too many connections; close one first");
+    let refusal = "ERR 6 too many connections: 3 on this port, and all are in use; close one first";
+    assert_eq!(Client::connect(motor).line(), refusal);
     assert_eq!(third.ask("GET"), "S 0 0 1000,1000,1000,0,0,0");
     drop((long, second, third));
     let (_, log) = rig.end();

@@ -9,10 +9,10 @@ use simpartner::{
         Watchdog, World,
     },
     signal::{
-        Action, ClientId, Command, Configuration, DeviceId, EventKind, Fault, JointId, Port, RobotId, StepIndex,
-        StepRecord, Timestep,
+        Action, ClientId, Command, Configuration, DeviceId, EventKind, Fault, JointId, Port, Reservation, RobotId,
+        StepIndex, StepRecord, Timestep,
     },
-    sim::Simulation,
+    sim::{MAX_EVENTS, Simulation},
 };
 
 use crate::scene::{self, as_robot, body, cube, joint, with_plane};
@@ -66,6 +66,7 @@ fn command(device: DeviceId, at: Option<u64>, values: &[f64]) -> Command {
         sequence: 1,
         text: "text".into(),
         action: Action::Drive(values.into()),
+        memory: Reservation::default(),
     }
 }
 
@@ -296,4 +297,30 @@ fn what_is_no_snapshot_of_this_model_is_refused_and_changes_nothing() {
         assert_eq!(simulation.state_hash(), hash);
     }
     simulation.restore(&snapshot).expect("its own");
+}
+
+#[test]
+fn faults_while_the_world_stands_still_leave_a_bounded_number_of_events() {
+    let mut simulation = simulation();
+    for index in 0..30_000 {
+        let action = Action::Fault(if index % 2 == 0 { Fault::Stuck } else { Fault::None });
+        simulation.submit(Command { action, ..command(MOTOR, None, &[]) });
+    }
+    let record = steps(&mut simulation, 1);
+    assert_eq!((record.commands.len(), record.events.len()), (30_000, MAX_EVENTS + 1));
+    let last = &record.events[MAX_EVENTS];
+    assert_eq!(last.value, Some((30_000 - MAX_EVENTS) as f64), "{last:?}");
+    // Those that follow are told again.
+    simulation.submit(Command { action: Action::Fault(Fault::Stuck), ..command(MOTOR, None, &[]) });
+    assert_eq!(steps(&mut simulation, 1).events.len(), 1);
+}
+
+#[test]
+fn a_refused_command_is_told_in_a_short_event() {
+    let mut simulation = simulation();
+    steps(&mut simulation, 10);
+    simulation.submit(Command { text: "1".repeat(4000), ..command(MOTOR, Some(3), &[]) });
+    let text = steps(&mut simulation, 1).events[0].text.clone();
+    let start = "1".repeat(40);
+    assert_eq!(text, format!("'{start}...' was not carried out: step 3 has been made already"));
 }

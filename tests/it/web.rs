@@ -1,5 +1,6 @@
 //! The viewer's page and its data over real sockets: what a page, and a page that is not ours, meets.
 
+mod bounds;
 mod client;
 mod live;
 mod runs;

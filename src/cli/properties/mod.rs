@@ -215,7 +215,11 @@ impl Checked {
             control_port: self.count("server.control_port"),
             ports: if any_free { PortChoice::AnyFree } else { PortChoice::Moved(offset) },
             token: Some(self.text("server.token")).filter(|token| !token.is_empty()),
-            limits: Limits::default(),
+            limits: Limits {
+                connections: self.count("server.connections"),
+                connections_per_port: self.count("server.connections_per_port"),
+                ..Limits::default()
+            },
         }
     }
 

@@ -460,6 +460,21 @@ pub(super) const SETTINGS: &[Setting] = &[
         "",
         "What a client must say before anything else; empty asks for nothing.",
     ),
+    setting(
+        "server",
+        "connections",
+        integer(1, 1_000_000),
+        "4096",
+        "Connections in all, those of the viewer's page included; fewer where the operating system lets the process open fewer \
+         files.",
+    ),
+    setting(
+        "server",
+        "connections_per_port",
+        integer(1, 1_000_000),
+        "256",
+        "Connections to one port. Where a bound is reached, a client that has long sent nothing makes room for a new one.",
+    ),
     setting("viewer", "enabled", Kind::Boolean, "true", "Whether the viewer's page is served."),
     setting(
         "viewer",

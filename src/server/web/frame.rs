@@ -1,6 +1,6 @@
 //! A step as bytes for the page.
 
-use crate::signal::{BodyId, Contact, JointId, Layout, StepRecord};
+use crate::signal::{BodyId, Contact, JointId, Layout, MOST_CONTACTS, StepRecord};
 
 /// What stands at the head of a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -35,6 +35,11 @@ const GROUND: u32 = u32::MAX;
 pub(super) fn length(layout: &Layout) -> usize {
     let floats = floats(layout) * 4;
     HEAD + floats.next_multiple_of(8) + (layout.len() - floats / 4) * 8
+}
+
+/// Length of the longest frame, bytes.
+pub(super) fn longest(layout: &Layout) -> usize {
+    length(layout) + MOST_CONTACTS * CONTACT
 }
 
 /// How many numbers of a record are of bodies and joints, which go as singles.

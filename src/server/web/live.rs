@@ -22,7 +22,7 @@ use super::{
 use crate::{
     protocol::{self, DeviceSession, Errand, Refusal, Session, Taken},
     realtime::{Mode, RunState, Status, Told},
-    server::{accept::note, control, error::refusal, line::End},
+    server::{accept::note, control, device::wait_for_place, error::refusal, line::End},
     signal::{ClientId, EventKind, StepRecord},
 };
 
@@ -219,6 +219,7 @@ impl Page {
         };
         match said {
             Some(Said { id: Some(id), set: Some(order), control: None, seen: None, watch: None, on_close: None }) => {
+                wait_for_place(&self.web.shared.handle, self.client).await;
                 let reply = self.set(&order).unwrap_or_else(|refusal| refusal.to_string());
                 self.reply(socket, Some(id), &reply).await
             }

@@ -10,20 +10,15 @@ mod files;
 mod frame;
 mod guard;
 mod live;
+mod permitted;
 mod runs;
 mod scene;
 
-use std::{
-    io,
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    body::Bytes,
     extract::{
         State, WebSocketUpgrade,
         connect_info::{ConnectInfo, Connected},
@@ -35,25 +30,29 @@ use axum::{
     serve::{IncomingStream, Listener},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
-    time::{Sleep, sleep, timeout},
+    net::TcpListener,
+    sync::{Semaphore, watch},
+    time::{sleep, timeout},
 };
 
 pub use archive::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel};
 
-use super::{ServerError, Shared, bind};
-use crate::{model::World, realtime::Status};
-
-/// Connections that pages may have open together; a browser takes up to seven for one.
-const CONNECTIONS: usize = 256;
+use self::permitted::Permitted;
+use super::{Endpoint, ServerError, Shared, bind};
+use crate::{
+    model::World,
+    realtime::{Status, now_ns},
+};
 
 /// Requests to the log that are answered at a time.
 const LOOKUPS: usize = 2;
 
 /// The longest message a page may send, bytes.
 const LONGEST: usize = 64 * 1024;
+
+/// What may wait for a page that does not read, bytes, besides a frame and an answer to `DEVICES`, and how long a line of that is.
+const UNREAD: usize = 512 * 1024;
+const DEVICE_LINE: usize = 1024;
 
 /// How long to wait when the system has no more sockets.
 const BACK_OFF: Duration = Duration::from_millis(50);
@@ -104,8 +103,8 @@ impl Door {
 /// What all requests have in common.
 struct Web {
     shared: Arc<Shared>,
-    /// The scene of the running world as JSON.
-    scene: String,
+    /// The scene of the running world as JSON, shared by all answers.
+    scene: Bytes,
     archive: Option<Arc<dyn Archive>>,
     lookups: Semaphore,
     guard: guard::Guard,
@@ -118,15 +117,24 @@ struct Web {
     closed: watch::Receiver<bool>,
 }
 
+impl Web {
+    /// How much may wait in memory for a page that does not read, bytes: pongs to its pings, and one of whatever else it is sent.
+    fn unread_bytes(&self) -> usize {
+        let layout = self.shared.handle.layout();
+        UNREAD + frame::longest(layout) + layout.devices().len() * DEVICE_LINE
+    }
+}
+
 /// Serves the page until the server closes, and returns when the last page has been told.
 pub(super) async fn serve(door: Door, shared: Arc<Shared>, closed: watch::Receiver<bool>) {
     let Door { listener, viewer, .. } = door;
-    let (patience, idle) = (shared.settings.limits.unread, shared.settings.limits.unfinished);
+    let patience = shared.settings.limits.unread;
     let (pages, watched) = watch::channel(0);
     let (asker, status) = clock::Asker::new();
     let asking = tokio::spawn(clock::ask(Arc::clone(&asker), shared.handle.clone(), watched.clone()));
+    let listener = Limited { listener, shared: Arc::clone(&shared) };
     let web = Arc::new(Web {
-        scene: scene::of_running(&viewer.world, &shared),
+        scene: scene::of_running(&viewer.world, &shared).into(),
         archive: viewer.archive,
         lookups: Semaphore::new(LOOKUPS),
         guard: guard::Guard::new(&shared.settings),
@@ -136,7 +144,6 @@ pub(super) async fn serve(door: Door, shared: Arc<Shared>, closed: watch::Receiv
         closed: closed.clone(),
         shared,
     });
-    let listener = Limited { listener, permits: Arc::new(Semaphore::new(CONNECTIONS)), idle };
     let mut closing = closed.clone();
     let stop = async move {
         // An error means that the server is gone altogether.
@@ -174,7 +181,11 @@ async fn open_live(
     ConnectInfo(peer): ConnectInfo<Peer>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let upgrade = upgrade.max_message_size(LONGEST).max_frame_size(LONGEST).protocols([guard::SUBPROTOCOL]);
+    let upgrade = upgrade
+        .max_message_size(LONGEST)
+        .max_frame_size(LONGEST)
+        .max_write_buffer_size(web.unread_bytes())
+        .protocols([guard::SUBPROTOCOL]);
     if upgrade.selected_protocol().is_none() {
         let text = format!("expected the subprotocol {}\n", guard::SUBPROTOCOL);
         return (StatusCode::BAD_REQUEST, text).into_response();
@@ -182,8 +193,8 @@ async fn open_live(
     upgrade.on_upgrade(move |socket| live::talk(socket, web, peer.0))
 }
 
-fn json(text: String) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+fn json(text: impl Into<Bytes>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text.into()).into_response()
 }
 
 /// Where a connection comes from, for the log.
@@ -199,9 +210,7 @@ impl Connected<IncomingStream<'_, Limited>> for Peer {
 /// A listener that lets in a bounded number; others are closed at once.
 struct Limited {
     listener: TcpListener,
-    permits: Arc<Semaphore>,
-    /// How long nothing may move on a connection.
-    idle: Duration,
+    shared: Arc<Shared>,
 }
 
 impl Listener for Limited {
@@ -212,11 +221,10 @@ impl Listener for Limited {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+                    if let Ok(place) = self.shared.connections.admit(Endpoint::Page, address.ip(), now_ns()) {
                         // Frames are to leave at once; without it they only leave later.
                         let _ = stream.set_nodelay(true);
-                        let idle = Box::pin(sleep(self.idle));
-                        return (Permitted { stream, idle, limit: self.idle, _permit: permit }, address);
+                        return (Permitted::new(stream, place, &self.shared.settings.limits), address);
                     }
                 }
                 // Out of descriptors, most likely; those in use go on.
@@ -227,53 +235,5 @@ impl Listener for Limited {
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
-    }
-}
-
-/// A connection with its permit, which it gives back when it ends. It ends when nothing moves on it for too long; an open page
-/// is kept by the pings it answers.
-struct Permitted {
-    stream: TcpStream,
-    idle: Pin<Box<Sleep>>,
-    limit: Duration,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Permitted {
-    /// Passes on what came of reading or writing, and counts how long nothing has.
-    fn moved<T>(&mut self, context: &mut Context<'_>, came: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        match came {
-            Poll::Ready(result) => {
-                self.idle.set(sleep(self.limit));
-                Poll::Ready(result)
-            }
-            Poll::Pending => self.idle.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into())),
-        }
-    }
-}
-
-impl AsyncRead for Permitted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let came = Pin::new(&mut self.stream).poll_read(context, buffer);
-        self.moved(context, came)
-    }
-}
-
-impl AsyncWrite for Permitted {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let came = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.moved(context, came)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

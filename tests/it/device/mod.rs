@@ -13,8 +13,8 @@ use simpartner::{
     model::{Device, DeviceSpec, Pose, World},
     physics::{EngineKind, Settings},
     signal::{
-        Action, ClientId, Command, Configuration, DeviceId, Event, EventKind, Fault, Port, RobotId, StepRecord,
-        Timestep,
+        Action, ClientId, Command, Configuration, DeviceId, Event, EventKind, Fault, Port, Reservation, RobotId,
+        StepRecord, Timestep,
     },
     sim::Simulation,
 };
@@ -100,7 +100,15 @@ impl Run {
     fn act(&mut self, name: &str, action: Action) {
         let device = self.id(name);
         let (client, text) = (ClientId(1), String::new());
-        self.simulation.submit(Command { device, at: None, client, sequence: 1, text, action });
+        self.simulation.submit(Command {
+            device,
+            at: None,
+            client,
+            sequence: 1,
+            text,
+            action,
+            memory: Reservation::default(),
+        });
     }
 
     fn drive(&mut self, name: &str, values: &[f64]) {

@@ -27,7 +27,7 @@ use simpartner::{
     recorder::{Database, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome, Settings, WhenFull},
     signal::{
         Action, AppliedCommand, Attachment, BodyId, ClientId, Command, DeviceId, DeviceInfo, DeviceKind, Event,
-        EventKind, Field, JointId, Layout, Port, RobotId, StepIndex, StepRecord, Timestep,
+        EventKind, Field, JointId, Layout, Port, Reservation, RobotId, StepIndex, StepRecord, Timestep,
     },
 };
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -247,6 +247,7 @@ fn a_thinned_log_keeps_every_command_and_event() {
             sequence: record.step.0,
             text: "1".into(),
             action: Action::Hear,
+            memory: Reservation::default(),
         };
         record.commands.push(AppliedCommand { order: 0, command, reply: "0".into() });
         let (kind, subject) = (EventKind::ClockSlip, String::new());

@@ -49,6 +49,11 @@ pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer 
             let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
             let status = head.split(' ').nth(1).unwrap().parse().unwrap();
             let mut answer = Answer { status, body: bytes[end + 4..].to_vec(), head };
+            if answer.header("transfer-encoding") == Some("chunked") {
+                stream.read_to_end(&mut answer.body).unwrap();
+                answer.body = joined(&answer.body);
+                return answer;
+            }
             let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
             while answer.body.len() < length {
                 let count = stream.read(&mut piece).unwrap();
@@ -60,6 +65,21 @@ pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer 
         let count = stream.read(&mut piece).unwrap();
         assert!(count > 0, "no answer to {path}");
         bytes.extend_from_slice(&piece[..count]);
+    }
+}
+
+/// The pieces of a chunked body, put together.
+fn joined(mut chunks: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = chunks.windows(2).position(|window| window == b"\r\n").expect("the body is cut off");
+        let length = usize::from_str_radix(std::str::from_utf8(&chunks[..end]).unwrap(), 16).unwrap();
+        if length == 0 {
+            return body;
+        }
+        let (chunk, rest) = chunks[end + 2..].split_at(length);
+        body.extend_from_slice(chunk);
+        chunks = rest.strip_prefix(b"\r\n").expect("a chunk ends with a line end");
     }
 }
 

@@ -1,0 +1,175 @@
+//! A bounded amount that all clients share, such as memory for commands that have not reached the log yet.
+//!
+//! One rule divides it: a client may hold at most a quarter of what it and the free part make up together (a dynamic
+//! threshold, as switches use for their buffers: Choudhury and Hahne, 1998), and always a small amount, whatever the others hold.
+//! A client alone gets a quarter; n clients that all want as much as they can get, and give back as fast as they take, 1 / (n + 3)
+//! each.
+
+use std::{
+    collections::HashMap,
+    ops::RangeInclusive,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use super::ClientId;
+
+/// What a client may hold is the free amount and its own, divided by this.
+const SHARE: usize = 4;
+
+/// An amount to reserve from.
+#[derive(Debug)]
+pub struct Budget {
+    total: usize,
+    /// What one client may hold however little is free, and the most that it may hold however much is.
+    bounds: RangeInclusive<usize>,
+    held: Arc<AtomicUsize>,
+    /// What each client holds. Clients that hold nothing may be missing.
+    clients: Mutex<HashMap<ClientId, Arc<AtomicUsize>>>,
+}
+
+/// A client asked for more than its share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overdrawn {
+    /// What the client holds.
+    pub held: usize,
+    /// What it may hold at present.
+    pub share: usize,
+}
+
+/// A part of a budget, given back when the last clone is dropped. The default is a part of none.
+#[derive(Debug, Clone, Default)]
+pub struct Reservation {
+    _held: Option<Arc<Held>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    amount: usize,
+    of_all: Arc<AtomicUsize>,
+    of_client: Arc<AtomicUsize>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.of_all.fetch_sub(self.amount, Ordering::Relaxed);
+        self.of_client.fetch_sub(self.amount, Ordering::Relaxed);
+    }
+}
+
+impl PartialEq for Reservation {
+    /// Always true: what a command has reserved is no part of what it says.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Budget {
+    /// A budget of `total`, of which a client may hold the lower bound in any case, and never more than the upper one. In all, no
+    /// more is held than `total` and the lower bound of each client.
+    pub fn new(total: usize, bounds: RangeInclusive<usize>) -> Self {
+        Self { total, bounds, held: Arc::default(), clients: Mutex::default() }
+    }
+
+    /// Takes a part for a client. Giving it back needs no lock, so a real-time thread may do it.
+    ///
+    /// # Errors
+    /// When the client would hold more than its share.
+    pub fn reserve(&self, client: ClientId, amount: usize) -> Result<Reservation, Overdrawn> {
+        // Every statement leaves the map whole, so a panic elsewhere does not spoil it.
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_client = match clients.get(&client) {
+            Some(held) => Arc::clone(held),
+            None => {
+                clients.retain(|_, held| held.load(Ordering::Relaxed) > 0);
+                Arc::clone(clients.entry(client).or_default())
+            }
+        };
+        // Reservations are made under the lock, so both can only become less in the meantime.
+        let held = of_client.load(Ordering::Relaxed);
+        let share = self.share(held);
+        if held.saturating_add(amount) > share {
+            return Err(Overdrawn { held, share });
+        }
+        self.held.fetch_add(amount, Ordering::Relaxed);
+        of_client.fetch_add(amount, Ordering::Relaxed);
+        let held = Held { amount, of_all: Arc::clone(&self.held), of_client };
+        Ok(Reservation { _held: Some(Arc::new(held)) })
+    }
+
+    /// What a client may hold that holds so much.
+    fn share(&self, held: usize) -> usize {
+        let free = self.total.saturating_sub(self.held.load(Ordering::Relaxed));
+        ((free + held) / SHARE).clamp(*self.bounds.start(), *self.bounds.end())
+    }
+
+    /// Whether a client could reserve this amount now.
+    pub fn has(&self, client: ClientId, amount: usize) -> bool {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = clients.get(&client).map_or(0, |held| held.load(Ordering::Relaxed));
+        held.saturating_add(amount) <= self.share(held)
+    }
+
+    /// What all clients hold together.
+    pub fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fill(budget: &Budget, client: u64) -> Vec<Reservation> {
+        std::iter::from_fn(|| budget.reserve(ClientId(client), 1).ok()).collect()
+    }
+
+    #[test]
+    fn a_client_alone_gets_a_quarter_and_nobody_can_take_all() {
+        let budget = Budget::new(1000, 2..=usize::MAX);
+        let first = fill(&budget, 1);
+        assert_eq!(first.len(), 250);
+        let others: Vec<_> = (2..100).map(|client| fill(&budget, client)).collect();
+        assert!(others.iter().all(|held| held.len() >= 2), "somebody was locked out");
+        assert!(budget.held() <= 1000 + 99 * 2);
+        drop((first, others));
+        assert_eq!((budget.held(), fill(&budget, 7).len()), (0, 250));
+    }
+
+    #[test]
+    fn a_bound_for_each_client_holds_as_well() {
+        let budget = Budget::new(1000, 0..=10);
+        let held = fill(&budget, 1);
+        assert_eq!(held.len(), 10);
+        assert_eq!(budget.reserve(ClientId(1), 1), Err(Overdrawn { held: 10, share: 10 }));
+        assert!(!budget.has(ClientId(1), 1) && budget.has(ClientId(2), 10) && !budget.has(ClientId(2), 11));
+        let clone = held[0].clone();
+        drop(held);
+        assert_eq!(budget.held(), 1, "a clone holds what the original held");
+        drop(clone);
+        assert_eq!(budget.held(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_reserved_and_given_back_the_sums_agree(
+            turns in proptest::collection::vec((1u64..5, 0usize..400, any::<bool>()), 0..200),
+        ) {
+            let budget = Budget::new(1000, 0..=usize::MAX);
+            let mut held: Vec<(usize, Reservation)> = Vec::new();
+            for (client, amount, gives_back) in turns {
+                if gives_back && !held.is_empty() {
+                    held.swap_remove(amount % held.len());
+                } else if let Ok(reservation) = budget.reserve(ClientId(client), amount) {
+                    held.push((amount, reservation));
+                }
+                prop_assert_eq!(budget.held(), held.iter().map(|(amount, _)| amount).sum::<usize>());
+                prop_assert!(budget.held() <= 1000);
+            }
+        }
+    }
+}
