@@ -34,11 +34,13 @@ const LOOK_AT_LOG: Duration = Duration::from_millis(100);
 /// What a step takes in of the requests that wait, in short commands, besides two for each device.
 const COMMANDS_PER_STEP: usize = 64;
 
-/// What it takes in of them after its deadline, besides one for each device.
-const LATE_COMMANDS: usize = 16;
+/// What it takes in of them after its deadline; one more for each device if it is late already.
+const LATE_COMMANDS: usize = 8;
 
-/// How long before a deadline the clock stops taking requests in and goes to sleep, nanoseconds.
-const WAKE_UP_NS: u64 = 50_000;
+/// How long before a deadline the clock wakes up to take requests in, and until how long before it it does so, nanoseconds. A
+/// command takes about a microsecond.
+const EARLY_NS: u64 = 150_000;
+const MARGIN_NS: u64 = 20_000;
 
 /// The last part of a wait, in which the clock sleeps so that it wakes up on time.
 const SLEEP: Duration = Duration::from_millis(2);
@@ -174,19 +176,23 @@ impl Loop {
         self.after_step();
     }
 
-    /// Takes in what has come for a step, and waits for its deadline if it has one. What comes faster than a bounded number of
-    /// commands a step stays in the queue, in its order, so that no flood of them makes steps late: most are taken in while
-    /// there is time before the deadline, and after it only as many as a controller of each device sends.
+    /// Waits for a step's deadline, if it has one, and takes in what has come for it. What comes faster than a bounded number of
+    /// commands a step stays in the queue, in its order. So that no flood of them makes steps late, the clock wakes up before the
+    /// deadline to take them in, and takes few after it: more only where it has no time before, because it is late already.
     fn take_requests_before(&mut self, next: StepIndex) {
         let devices = self.simulation.layout().devices().len();
-        let (early, late) = (COMMANDS_PER_STEP + 2 * devices, LATE_COMMANDS + devices);
+        let most = COMMANDS_PER_STEP + 2 * devices;
         if !self.has_deadline() {
-            self.take_requests(early, u64::MAX);
+            self.take_requests(most, u64::MAX);
             return;
         }
-        let taken = self.take_requests(early, self.pace.deadline_ns(next).saturating_sub(WAKE_UP_NS));
-        self.wait_for_deadline(next);
-        self.take_requests(late.min(early.saturating_sub(taken)), u64::MAX);
+        self.wait_for_deadline(next, EARLY_NS);
+        let end_ns = self.pace.deadline_ns(next).saturating_sub(MARGIN_NS);
+        let is_late = os::now_ns() >= end_ns;
+        let taken = self.take_requests(most, end_ns);
+        self.wait_for_deadline(next, 0);
+        let late = if is_late { LATE_COMMANDS + devices } else { LATE_COMMANDS };
+        self.take_requests(late.min(most.saturating_sub(taken)), u64::MAX);
     }
 
     /// Takes in requests, in their order, until they have cost so much, the time is over or none is left. Returns the cost.
@@ -202,15 +208,15 @@ impl Loop {
         cost
     }
 
-    /// Sleeps until a step's deadline. Of a long wait, as at a slow rate, all but the end is spent answering requests, which may
-    /// also end it.
-    fn wait_for_deadline(&mut self, next: StepIndex) {
+    /// Sleeps until so long before a step's deadline. Of a long wait, as at a slow rate, all but the end is spent answering
+    /// requests, which may also end it.
+    fn wait_for_deadline(&mut self, next: StepIndex, early_ns: u64) {
         while self.has_deadline() && self.is_next(next) && !self.is_over() {
-            let deadline_ns = self.pace.deadline_ns(next);
-            let left = Duration::from_nanos(deadline_ns.saturating_sub(os::now_ns()));
+            let until_ns = self.pace.deadline_ns(next).saturating_sub(early_ns);
+            let left = Duration::from_nanos(until_ns.saturating_sub(os::now_ns()));
             match left.checked_sub(SLEEP) {
                 Some(spare) => self.wait_for_request(spare.min(LOOK_AT_LOG)),
-                None => return os::sleep_until(deadline_ns),
+                None => return os::sleep_until(until_ns),
             }
         }
     }
