@@ -31,7 +31,7 @@ pub struct Body {
     pub collision: Option<Placed>,
     /// What it is made of.
     pub material: Material,
-    /// `file:line` of its element, for messages.
+    /// `file:line:column` of its element, for messages.
     pub source: String,
 }
 

@@ -16,7 +16,7 @@ pub struct Device {
     pub port: Port,
     /// What it is.
     pub spec: DeviceSpec,
-    /// `file:line` of its element, for messages.
+    /// `file:line:column` of its element, for messages.
     pub source: String,
 }
 

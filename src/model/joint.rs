@@ -23,7 +23,7 @@ pub struct Joint {
     pub frame: DQuat,
     /// What may move along each local axis. A hinge and a slider move along the third.
     pub axes: [Axis; 3],
-    /// `file:line` of its element, for messages.
+    /// `file:line:column` of its element, for messages.
     pub source: String,
 }
 

@@ -24,7 +24,10 @@ pub use pose::Pose;
 pub use sequence::{Sequence, SequenceItem, Timeline, TimelineCommand};
 pub use shape::{Placed, Shape};
 
+use std::fmt;
+
 use bevy_math::DVec3;
+use serde::Serialize;
 
 use crate::signal::{BodyId, DeviceId, JointId, Port, RobotId};
 
@@ -51,6 +54,25 @@ pub struct World {
     pub devices: Vec<Device>,
     /// The texts that the world was read from, the world file first; they go into the log with the run.
     pub sources: Vec<SourceFile>,
+    /// What is right by its form but hardly meant.
+    pub warnings: Vec<Warning>,
+}
+
+/// Something in a file that can be simulated, but hardly as it was meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// `file:line:column` of the element.
+    pub place: String,
+    /// What there is, and what comes of it.
+    pub what: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}; {}", self.place, self.what, self.help)
+    }
 }
 
 /// A robot placed in the world.
@@ -64,7 +86,7 @@ pub struct Robot {
     pub self_collision: bool,
     /// The port of all its readings and commands in one.
     pub combined_port: Port,
-    /// `file:line` of its element in the world, for messages.
+    /// `file:line:column` of its element in the world, for messages.
     pub source: String,
 }
 

@@ -81,6 +81,16 @@ impl Shape {
         }
     }
 
+    /// How many points and triangles describe it, each part of a compound counted as one at least.
+    pub fn points(&self) -> usize {
+        match self {
+            Self::ConvexHull { points } => points.len(),
+            Self::TriangleMesh { vertices, triangles } => vertices.len() + triangles.len(),
+            Self::Compound { parts } => parts.iter().map(|part| part.shape.points().max(1)).sum(),
+            _ => 0,
+        }
+    }
+
     /// The radius it rolls on: of balls, cylinders and capsules, in metres.
     pub fn rolling_radius(&self) -> Option<f64> {
         match self {

@@ -1,10 +1,12 @@
 //! Where the mass of a body is: as the file says, or spread evenly over its shape.
 
+use std::collections::HashMap;
+
 use bevy_math::{DMat3, DVec3};
 use rapier3d_f64::parry::mass_properties::MassProperties as ParryMass;
 
 use super::rapier::shape;
-use crate::model::Body;
+use crate::model::{Body, Placed, Shape};
 
 /// Mass, centre of mass and inertia of a body.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,15 +36,56 @@ pub fn mass_properties(body: &Body) -> Result<MassProperties, String> {
     let Some(placed) = &body.shape else {
         return Ok(MassProperties { mass: body.mass, centre_of_mass: DVec3::ZERO, tensor: DMat3::ZERO });
     };
-    let (shape, pose) = shape::collider_shape(placed)?;
-    let mut spread: ParryMass = shape.mass_properties(1.0).transform_by(&pose);
-    if !(spread.mass() > 0.0 && spread.mass().is_finite()) {
-        return Err(format!("the {} encloses no volume: give the body an <inertia>", placed.shape.name()));
-    }
+    let mut spread = filled(placed)?;
     spread.set_mass(body.mass, true);
     Ok(MassProperties {
         mass: body.mass,
         centre_of_mass: spread.local_com,
         tensor: spread.reconstruct_inertia_matrix(),
     })
+}
+
+/// The volume of a shape, m³; of what it is made of, where its parts overlap.
+///
+/// # Errors
+/// A sentence that says why it has none.
+pub fn volume(placed: &Placed) -> Result<f64, String> {
+    filled(placed).map(|mass| mass.mass())
+}
+
+/// The mass of a shape that is filled with 1 kg/m³.
+fn filled(placed: &Placed) -> Result<ParryMass, String> {
+    if !is_closed(&placed.shape) {
+        return Err("the triangleMesh is not closed, so no mass can be spread over what it encloses: each edge belongs to two \
+                    triangles that name its corners in opposite order; close it, or give the body an <inertia>"
+            .into());
+    }
+    let (shape, pose) = shape::collider_shape(placed)?;
+    let spread: ParryMass = shape.mass_properties(1.0).transform_by(&pose);
+    if !(spread.mass() > 0.0 && spread.mass().is_finite()) {
+        return Err(format!("the {} encloses no volume: give the body an <inertia>", placed.shape.name()));
+    }
+    Ok(spread)
+}
+
+/// Whether the meshes in a shape have no boundary: each edge is walked as often one way as the other. Points in one place
+/// are one point, as they come from programs that write each triangle by itself.
+fn is_closed(shape: &Shape) -> bool {
+    let (vertices, triangles) = match shape {
+        Shape::TriangleMesh { vertices, triangles } => (vertices, triangles),
+        Shape::Compound { parts } => return parts.iter().all(|part| is_closed(&part.shape)),
+        _ => return true,
+    };
+    // Zeros of either sign are one place.
+    let place = |index: u32| (vertices[index as usize] + DVec3::ZERO).to_array().map(f64::to_bits);
+    let mut balance: HashMap<_, i64> = HashMap::new();
+    for triangle in triangles {
+        for (from, to) in [(0, 1), (1, 2), (2, 0)] {
+            let (from, to) = (place(triangle[from]), place(triangle[to]));
+            let (edge, sense) = if from <= to { ((from, to), 1) } else { ((to, from), -1) };
+            // An edge that has no length has no sense either.
+            *balance.entry(edge).or_default() += if from == to { 0 } else { sense };
+        }
+    }
+    balance.values().all(|sum| *sum == 0)
 }

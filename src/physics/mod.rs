@@ -10,7 +10,8 @@ mod rapier;
 mod settings;
 mod state;
 
-pub use mass::{MassProperties, mass_properties};
+pub use dynamics::Probe;
+pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, RapierSettings, Settings};
 pub use state::{BodyState, ContactPoint, JointLoad, JointState, Wrench};
@@ -162,7 +163,7 @@ pub struct SnapshotError(String);
 #[derive(Debug, Error)]
 #[error("{place}: {what}")]
 pub struct BuildError {
-    /// `file:line` of the element.
+    /// `file:line:column` of the element.
     pub place: String,
     /// What is wrong and what to do.
     pub what: String,

@@ -12,7 +12,7 @@ pub enum ServerError {
     /// The operating system refused a port.
     #[error("{place}: {who} cannot have port {}: {cause}\nhelp: {}", address.port(), advice(cause, *address, holder))]
     Bind {
-        /// `file:line` of the device, or the setting.
+        /// `file:line:column` of the device, or the setting.
         place: String,
         /// The device or the control port.
         who: String,
@@ -43,7 +43,7 @@ pub enum ServerError {
         "{place}: {who} and {other} both want port {port}\nhelp: give one of them another port, or 0 for a free one"
     )]
     Twice {
-        /// `file:line` of the second.
+        /// `file:line:column` of the second.
         place: String,
         /// The second.
         who: String,

@@ -118,7 +118,7 @@ pub struct DeviceInfo {
     pub fields: Vec<Field>,
     /// Steps from one fresh reading to the next, at least 1.
     pub interval_steps: u64,
-    /// `file:line` of its element, for messages.
+    /// `file:line:column` of its element, for messages.
     pub source: String,
 }
 
@@ -150,7 +150,7 @@ impl Layout {
         Self { bodies, joints, devices, device_starts, robots: Vec::new() }.with_robots(robots)
     }
 
-    /// Names all robots of the world, in the order of their ids: name, combined port, `file:line` of its element.
+    /// Names all robots of the world, in the order of their ids: name, combined port, `file:line:column` of its element.
     pub fn with_robots(mut self, robots: impl IntoIterator<Item = (String, Port, String)>) -> Self {
         let robots = robots.into_iter();
         let new = |(name, port, source)| RobotInfo { name, port, source, sensors: Vec::new(), actuators: Vec::new() };

@@ -9,7 +9,7 @@ pub struct RobotInfo {
     pub name: String,
     /// Its combined port, as asked for in the world.
     pub port: Port,
-    /// `file:line` of its element, for messages.
+    /// `file:line:column` of its element, for messages.
     pub source: String,
     /// Its sensors that read numbers, in the order of their ids.
     pub sensors: Vec<DeviceId>,

@@ -4,12 +4,17 @@
 //! however fast they run. Start at [`Simulation::step`].
 
 mod snapshot;
+mod warnings;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use thiserror::Error;
 
 pub use snapshot::SnapshotError;
+pub use warnings::warnings;
 
 use crate::{
     device::{self, Device},
@@ -53,7 +58,7 @@ pub struct Simulation {
 #[derive(Debug, Error)]
 #[error("{place}: {what}")]
 pub struct ScheduleError {
-    /// `file:line` of the command.
+    /// `file:line:column` of the command.
     pub place: String,
     /// What is wrong with it.
     pub what: String,
@@ -185,9 +190,12 @@ impl Simulation {
     /// # Errors
     /// When a command names a port of no device, or does not fit its device; those before it are in their places.
     pub fn schedule(&mut self, timeline: &Timeline) -> Result<(), ScheduleError> {
+        // The first device of each port, as a search through the list would find it.
+        let devices = self.layout.devices().iter().enumerate().rev();
+        let devices: HashMap<u16, usize> = devices.map(|(index, info)| (info.port.number(), index)).collect();
         for entry in &timeline.commands {
-            let refuse = |what| ScheduleError { place: entry.source.clone(), what };
-            let device = self.layout.devices().iter().position(|info| info.port.number() == entry.port);
+            let refuse = |what| ScheduleError { place: entry.source.to_string(), what };
+            let device = devices.get(&entry.port).copied();
             let device = device.ok_or_else(|| refuse(format!("no device of this world has port {}", entry.port)))?;
             let info = &self.layout.devices()[device];
             let action = protocol::command(info, &entry.text)
@@ -197,7 +205,7 @@ impl Simulation {
                 at: Some(self.step.after(entry.after_steps + 1)),
                 client: ClientId(0),
                 sequence: 0,
-                text: entry.text.clone(),
+                text: entry.text.to_string(),
                 action,
                 memory: Reservation::default(),
             });

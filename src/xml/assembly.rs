@@ -5,6 +5,7 @@
 //! and devices see plain elements.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
@@ -14,9 +15,10 @@ use bevy_math::DVec3;
 use super::{
     body::optional_pose,
     frame::Frame,
-    reading::{Placeholders, Reading, nearest},
+    limits::{MAX_ELEMENTS, MAX_EXPANDED, MAX_NESTED_ASSEMBLIES},
+    reading::{Placeholders, Reading},
     schema::{ASSEMBLIES, Element},
-    tree::{self, Node},
+    tree::Node,
 };
 use crate::model::SourceFile;
 
@@ -37,6 +39,10 @@ struct Definition {
     node: Node,
     /// Its parameters and their defaults.
     defaults: BTreeMap<String, Option<String>>,
+    /// Whether `${on}` stands anywhere in it.
+    needs_on: bool,
+    /// Bytes of a copy of it.
+    size: usize,
 }
 
 struct Library<'r, 'a> {
@@ -50,7 +56,14 @@ pub(super) fn expand(reading: &Reading, root: &Node) -> Expanded {
     let library = Library::of(reading, root);
     let (values, declared) = library.own_values(root);
     check_placeholders(reading, &root.children, &declared);
-    let mut expansion = Expansion { reading, library: &library, open: Vec::new(), elements: 0 };
+    let mut expansion = Expansion {
+        reading,
+        library: &library,
+        open: Vec::new(),
+        elements: 0,
+        left: Cell::new(MAX_EXPANDED),
+        has_ended: false,
+    };
     let mut members = expansion.members(&root.children, &values, Frame::default());
     for node in &mut members {
         // What is still not filled has been told, unless nothing has been.
@@ -101,7 +114,9 @@ impl<'r, 'a> Library<'r, 'a> {
         let mut declared: BTreeSet<&str> = defaults.keys().map(String::as_str).collect();
         declared.insert(ON);
         check_placeholders(self.reading, &node.children, &declared);
-        self.definitions.insert(name.to_owned(), Definition { node: node.clone(), defaults });
+        let needs_on = placeholders_below(node).any(|(_, used)| used == ON);
+        let definition = Definition { node: node.clone(), defaults, needs_on, size: size(node) };
+        self.definitions.insert(name.to_owned(), definition);
     }
 
     fn include(&mut self, path: &str, node: &Node) {
@@ -110,11 +125,11 @@ impl<'r, 'a> Library<'r, 'a> {
         if self.sources.contains_key(&path) {
             return;
         }
-        let text = match self.reading.files.read(&path, tree::MAX_FILE) {
+        let text = match self.reading.read_file(&path) {
             Ok(text) => text,
             Err(problem) => return self.reading.problem(self.reading.place(node, "file"), problem.message),
         };
-        let parsed = tree::parse(&path, &text);
+        let parsed = self.reading.parse(&path, &text);
         let file = Rc::new(SourceFile { path: path.clone(), text });
         let start = self.reading.origins.include(file.clone());
         self.sources.insert(path.clone(), file);
@@ -134,14 +149,15 @@ impl<'r, 'a> Library<'r, 'a> {
     /// The robot's own parameters, which go to all assemblies that have a parameter of the name.
     fn own_values<'n>(&self, root: &'n Node) -> (Values, BTreeSet<&'n str>) {
         let (mut values, mut declared) = (Values::new(), BTreeSet::new());
+        let known = || self.definitions.values().flat_map(|definition| definition.defaults.keys());
+        let all: BTreeSet<&String> = known().collect();
         for node in root.children.iter().filter(|child| child.name == "parameter") {
             let (Some(name), Some(value)) = (self.reading.text(node, "name"), self.reading.text(node, "value")) else {
                 let message = "<parameter> of a robot lacks the attribute 'value'";
                 self.reading.problem(node.offset, message);
                 continue;
             };
-            let known = || self.definitions.values().flat_map(|definition| definition.defaults.keys());
-            if !known().any(|known| known == name) {
+            if !all.contains(&name.to_owned()) {
                 self.refuse_parameter(node, "no assembly has a", name, known());
             }
             values.insert(name.to_owned(), value.to_owned());
@@ -153,7 +169,7 @@ impl<'r, 'a> Library<'r, 'a> {
     fn refuse_parameter<'k>(&self, node: &Node, who: &str, name: &str, known: impl Iterator<Item = &'k String>) {
         let message = format!("{who} parameter '{name}'");
         let place = self.reading.place(node, "name");
-        match nearest(name, known.map(String::as_str)) {
+        match self.reading.nearest(name, known.map(String::as_str)) {
             Some(near) => self.reading.problem_with_help(place, message, format!("did you mean '{near}'?")),
             None => self.reading.problem(place, message),
         }
@@ -166,6 +182,10 @@ struct Expansion<'l, 'r, 'a> {
     /// The assemblies that are being placed, outermost first.
     open: Vec<String>,
     elements: usize,
+    /// Bytes that may still be made.
+    left: Cell<usize>,
+    /// True once a bound was broken: then nothing more is placed.
+    has_ended: bool,
 }
 
 impl Expansion<'_, '_, '_> {
@@ -173,20 +193,26 @@ impl Expansion<'_, '_, '_> {
     fn members(&mut self, nodes: &[Node], values: &Values, frame: Frame) -> Vec<Node> {
         let mut members = Vec::new();
         for node in nodes {
+            if self.has_ended {
+                break;
+            }
             if !matches!(node.name.as_str(), "place" | "body" | "joint" | "sensor" | "actuator") {
                 continue;
             }
+            let mut copied = self.take(size(node));
             let mut node = node.clone();
             node.walk_mut(&mut |node| {
                 node.frame = frame;
                 self.elements += 1;
-                node.attributes.iter_mut().for_each(|attribute| fill(&mut attribute.value, values));
-                fill(&mut node.text, values);
+                for text in node.attributes.iter_mut().map(|given| &mut given.value).chain([&mut node.text]) {
+                    copied &= fill(text, values, &self.left);
+                }
             });
-            if self.elements > tree::MAX_ELEMENTS {
-                let message = format!("with all assemblies placed there are more than {} elements", tree::MAX_ELEMENTS);
-                self.reading.problem(node.offset, message);
-                return members;
+            if self.elements > MAX_ELEMENTS {
+                let message = format!("with all assemblies placed there are more than {MAX_ELEMENTS} elements");
+                self.end(node.offset, message);
+            } else if !copied {
+                self.end(node.offset, too_large());
             }
             if node.name == "place" {
                 self.reading.check(&mut node, Element::by_id("place"), Placeholders::Allowed);
@@ -198,13 +224,25 @@ impl Expansion<'_, '_, '_> {
         members
     }
 
+    /// Counts bytes that are about to be made; false where that is too many.
+    fn take(&self, bytes: usize) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(bytes));
+        bytes <= left
+    }
+
+    fn end(&mut self, offset: usize, message: String) {
+        self.reading.problem(offset, message);
+        self.has_ended = true;
+    }
+
     /// What one `<place>` stands for. `None` if something in it is wrong.
     fn place(&mut self, place: &Node, outer: &Values) -> Option<Vec<Node>> {
         let name = self.reading.text(place, "assembly")?;
         let where_named = self.reading.place(place, "assembly");
         let Some(definition) = self.library.definitions.get(name) else {
             let message = format!("there is no assembly '{name}'");
-            match nearest(name, self.library.definitions.keys().map(String::as_str)) {
+            match self.reading.nearest(name, self.library.definitions.keys().map(String::as_str)) {
                 Some(near) => self.reading.problem_with_help(where_named, message, format!("did you mean '{near}'?")),
                 None => self.reading.problem(where_named, message),
             }
@@ -212,6 +250,16 @@ impl Expansion<'_, '_, '_> {
         };
         if self.open.iter().any(|open| open == name) {
             self.reading.problem(where_named, format!("assembly '{name}' would be placed within itself"));
+            return None;
+        }
+        if self.open.len() == MAX_NESTED_ASSEMBLIES {
+            let message = format!("assemblies are placed in assemblies more than {MAX_NESTED_ASSEMBLIES} deep");
+            self.end(where_named, message);
+            return None;
+        }
+        let around: usize = outer.iter().map(|(name, value)| OVERHEAD + name.len() + value.len()).sum();
+        if !self.take(definition.size + around) {
+            self.end(place.offset, too_large());
             return None;
         }
         let values = self.values(place, definition, outer)?;
@@ -250,8 +298,7 @@ impl Expansion<'_, '_, '_> {
         if let Some(on) = self.reading.text(place, ON) {
             values.insert(ON.to_owned(), on.to_owned());
         }
-        let needs_on = placeholders_below(&definition.node).any(|(_, used)| used == ON);
-        let missing = definition.defaults.keys().map(String::as_str).chain(needs_on.then_some(ON));
+        let missing = definition.defaults.keys().map(String::as_str).chain(definition.needs_on.then_some(ON));
         let missing: Vec<&str> = missing.filter(|parameter| !values.contains_key(*parameter)).collect();
         if missing.is_empty() {
             return Some(values);
@@ -323,7 +370,7 @@ fn check_placeholders(reading: &Reading, nodes: &[Node], declared: &BTreeSet<&st
                 continue;
             }
             let message = format!("there is no parameter '{name}' here");
-            match nearest(name, declared.iter().copied()) {
+            match reading.nearest(name, declared.iter().copied()) {
                 Some(near) => reading.problem_with_help(offset, message, format!("did you mean '${{{near}}}'?")),
                 None if node.name == "parameter" => {
                     reading.problem_with_help(offset, message, "the value of a declaration is written out");
@@ -350,20 +397,51 @@ fn placeholders_below(node: &Node) -> impl Iterator<Item = (usize, &str)> {
         .flat_map(|(offset, text)| placeholders(text).map(move |range| (offset, &text[range.start + 2..range.end - 1])))
 }
 
-/// Where `${name}` stands in a text.
+/// Where `${name}` stands in a text, none of them in another.
 fn placeholders(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
-    text.match_indices("${").filter_map(|(start, _)| {
-        let end = start + text[start..].find('}')?;
-        Some(start..end + 1)
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + text[from..].find("${")?;
+        let end = start + text[start..].find('}')? + 1;
+        from = end;
+        Some(start..end)
     })
 }
 
-/// Puts values in the place of placeholders. One without a value stays; that has been told by then.
-fn fill(text: &mut String, values: &Values) {
-    let ranges: Vec<_> = placeholders(text).collect();
-    for range in ranges.into_iter().rev() {
-        if let Some(value) = values.get(&text[range.start + 2..range.end - 1]) {
-            text.replace_range(range, value);
-        }
+/// Puts values in the place of placeholders, and takes their bytes off what may still be made; false where that is too
+/// little. A placeholder without a value stays; that has been told by then.
+fn fill(text: &mut String, values: &Values, left: &Cell<usize>) -> bool {
+    let mut filled = String::new();
+    let mut done = 0;
+    for range in placeholders(text) {
+        let Some(value) = values.get(&text[range.start + 2..range.end - 1]) else { continue };
+        let part = &text[done..range.start];
+        let Some(less) = left.get().checked_sub(part.len() + value.len()) else { return false };
+        left.set(less);
+        filled.push_str(part);
+        filled.push_str(value);
+        done = range.end;
     }
+    if done > 0 {
+        filled.push_str(&text[done..]);
+        *text = filled;
+    }
+    true
+}
+
+/// Bytes that an element or a parameter costs beside its texts.
+const OVERHEAD: usize = 64;
+
+/// Bytes of a copy of a node.
+fn size(node: &Node) -> usize {
+    let mut bytes = 0;
+    node.walk(&mut |node| {
+        let attributes = node.attributes.iter().map(|given| OVERHEAD + given.name.len() + given.value.len());
+        bytes += OVERHEAD + node.name.len() + node.text.len() + attributes.sum::<usize>();
+    });
+    bytes
+}
+
+fn too_large() -> String {
+    format!("with all assemblies placed the robot is larger than {MAX_EXPANDED} bytes")
 }

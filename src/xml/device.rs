@@ -1,7 +1,10 @@
 //! Sensors and actuators of a robot.
 
+use std::collections::HashMap;
+
 use super::{
     body::optional_pose,
+    limits::{MAX_DEVICES, MAX_RAYS},
     parts::Parts,
     reading::{Reading, child},
     scope::Scope,
@@ -15,14 +18,18 @@ use crate::{
     signal::{BodyId, DeviceKind, JointId, NoiseLaw, Port, RobotId, Seat},
 };
 
-/// How many rays a scanner may have in all.
-const MAX_RAYS: usize = 100_000;
-
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.
 pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut Parts) -> Vec<Device> {
     let mut names = Scope::new("device");
     let mut devices: Vec<Device> = Vec::new();
-    for node in nodes.iter().filter(|child| child.name == "sensor" || child.name == "actuator") {
+    // The device of each port.
+    let mut ports = HashMap::new();
+    let is_device = |child: &&Node| child.name == "sensor" || child.name == "actuator";
+    for (count, node) in nodes.iter().filter(is_device).enumerate() {
+        if count == MAX_DEVICES {
+            reading.problem(node.offset, format!("more than {MAX_DEVICES} devices"));
+            break;
+        }
         let spec = if node.name == "sensor" {
             sensor(reading, node, parts).map(DeviceSpec::from)
         } else {
@@ -31,7 +38,8 @@ pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut Parts) -> 
         let device = spec.and_then(|spec| device(reading, node, spec));
         names.define(reading, node, device.as_ref().map(|_| devices.len()));
         let Some(device) = device else { continue };
-        if let Some(first) = devices.iter().find(|first| first.port == device.port && device.port != Port::ANY) {
+        let first = *ports.entry(device.port.number()).or_insert(devices.len());
+        if let Some(first) = devices.get(first).filter(|_| device.port != Port::ANY) {
             let message = format!("port {} is that of '{}' already, {}", device.port, first.name, first.source);
             reading.problem_with_help(
                 reading.place(node, "port"),

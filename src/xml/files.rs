@@ -1,6 +1,9 @@
 //! Files as texts, and paths beside other files.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use super::{Diagnostic, built_in};
 use crate::model::SourceFile;
@@ -20,7 +23,7 @@ impl Files<'_> {
         match self {
             Self::Disk => match built_in::find(path) {
                 Some(file) if built_in::is_built_in(path) => Ok(file.text.to_owned()),
-                _ => read(path, limit),
+                _ => read_file(path, limit),
             },
             Self::Kept(files) => match files.iter().find(|file| file.path == path) {
                 Some(file) => Ok(file.text.clone()),
@@ -46,16 +49,31 @@ impl Files<'_> {
     }
 }
 
-fn read(path: &str, limit: usize) -> Result<String, Diagnostic> {
+/// Reads a file of the file system as text of at most `limit` bytes. Folders, devices and pipes, which may be without end or
+/// never answer, are refused.
+///
+/// # Errors
+/// What is wrong with the file, and where in it.
+pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
     let refuse = |message: String| Diagnostic::at(path, "", 0, message);
-    let metadata = std::fs::metadata(path).map_err(|error| refuse(format!("cannot open '{path}': {error}")))?;
-    if metadata.is_dir() {
+    let cannot = |error: std::io::Error| refuse(format!("cannot open '{path}': {error}"));
+    // Before it is opened, since opening a pipe waits for whoever writes into it.
+    let kind = std::fs::metadata(path).map_err(cannot)?.file_type();
+    if kind.is_dir() {
         return Err(refuse(format!("'{path}' is a folder")));
     }
-    if metadata.len() > limit as u64 {
-        return Err(refuse(format!("'{path}' has {} bytes, at most {limit} are read", metadata.len())));
+    if !kind.is_file() {
+        let message = format!("'{path}' is a device or a pipe; only files are read");
+        return Err(refuse(message).with_help("save what it holds as a file"));
     }
-    let bytes = std::fs::read(path).map_err(|error| refuse(format!("cannot read '{path}': {error}")))?;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    // One byte more tells a file that is too long, also where the system does not know its length.
+    let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| refuse(format!("cannot read '{path}': {error}")))?;
+    if bytes.len() > limit {
+        return Err(refuse(format!("'{path}' has more than {limit} bytes, which are the most that are read")));
+    }
     match String::from_utf8(bytes) {
         // Some editors put a byte order mark in front.
         Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),

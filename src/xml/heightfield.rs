@@ -2,13 +2,16 @@
 
 use super::{
     body::read_material,
+    limits::{MAX_GRID_SIDE, MAX_HEIGHTS_FILE},
     reading::{Reading, read_numbers, shorten},
     tree::Node,
 };
 use crate::model::{Heightfield, SourceFile};
 
 /// The most grid points a terrain may have.
-const MAX_POINTS: usize = 4096 * 4096;
+const MAX_POINTS: usize = MAX_GRID_SIDE * MAX_GRID_SIDE;
+/// The lowest and the highest terrain, metres; lengths of shapes end there too.
+const MAX_HEIGHT: f64 = 1e6;
 
 /// A matrix of heights: `values[i * columns + j]`, i along x and j along z.
 struct Matrix {
@@ -44,12 +47,23 @@ pub(super) fn read(reading: &Reading, node: &Node, sources: &mut Vec<SourceFile>
     };
     let (width, depth) = (extent("width", matrix.rows), extent("depth", matrix.columns));
     let (scale, offset) = (reading.real(node, "scale")?, reading.real(node, "offset")?);
+    let heights: Vec<f64> = matrix.values.iter().map(|height| height * scale + offset).collect();
+    // What is not a number is not within bounds either.
+    if let Some(wrong) = heights.iter().position(|height| !(-MAX_HEIGHT..=MAX_HEIGHT).contains(height)) {
+        let (row, column) = (wrong / matrix.columns + 1, wrong % matrix.columns + 1);
+        let message = format!(
+            "the height at row {row}, column {column} is {:e} x {scale:e} + {offset:e} m; heights are from {:e} to {MAX_HEIGHT:e} m",
+            matrix.values[wrong], -MAX_HEIGHT
+        );
+        reading.problem(node.offset, message);
+        return None;
+    }
     Some(Heightfield {
         points_x: matrix.rows,
         points_z: matrix.columns,
         width: width?,
         depth: depth?,
-        heights: matrix.values.iter().map(|height| height * scale + offset).collect(),
+        heights,
         material: read_material(reading, node)?,
     })
 }
@@ -61,7 +75,7 @@ fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<Sourc
         return None;
     }
     let path = reading.files.beside(reading.path, file, "worlds");
-    let text = match reading.files.read(&path, MAX_POINTS * 24) {
+    let text = match reading.files.read(&path, MAX_HEIGHTS_FILE) {
         Ok(text) => text,
         Err(problem) => {
             reading.problem(place, format!("the data file cannot be used: {}", problem.message));
@@ -102,7 +116,7 @@ fn from_lines(reading: &Reading, start: usize, text: &str) -> Option<Matrix> {
     let (mut rows, mut columns, mut values) = (0, 0, Vec::new());
     let mut offset = start;
     for line in text.split_inclusive('\n') {
-        let row = numbers(reading, offset, line)?;
+        let row = numbers(reading, offset, line, MAX_POINTS - values.len())?;
         if !row.is_empty() {
             if rows > 0 && row.len() != columns {
                 reading.problem(offset, format!("this row holds {} heights, the first one {columns}", row.len()));
@@ -121,10 +135,14 @@ fn from_ascii_grid(reading: &Reading, text: &str) -> Option<Matrix> {
     let (mut size, mut cell, mut nothing) = ([0usize; 2], None, None);
     let (mut offset, mut values) = (0, Vec::new());
     for line in text.split_inclusive('\n') {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let before = values.len();
+        // Of three words on, it is no header.
+        let words: Vec<&str> = line.split_ascii_whitespace().take(3).collect();
         match words[..] {
-            [name, value] if name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                let number = numbers(reading, offset + line.find(value).unwrap_or(0), value)?[0];
+            // The header ends where the heights begin.
+            [name, value] if values.is_empty() && name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                let place = offset + line.rfind(value).unwrap_or(0);
+                let number = *numbers(reading, place, value, 1)?.first()?;
                 match name.to_ascii_lowercase().as_str() {
                     "ncols" => size[0] = number as usize,
                     "nrows" => size[1] = number as usize,
@@ -137,9 +155,10 @@ fn from_ascii_grid(reading: &Reading, text: &str) -> Option<Matrix> {
                     }
                 }
             }
-            _ => values.extend(numbers(reading, offset, line)?),
+            _ => values.extend(numbers(reading, offset, line, MAX_POINTS - values.len())?),
         }
-        if let Some(gap) = values.iter().position(|value| Some(*value) == nothing) {
+        if let Some(gap) = values[before..].iter().position(|value| Some(*value) == nothing) {
+            let gap = before + gap;
             let (row, column) = (gap / size[0].max(1) + 1, gap % size[0].max(1) + 1);
             reading.problem(offset, format!("row {row}, column {column} has no height (NODATA); fill the gap first"));
             return None;
@@ -159,12 +178,8 @@ fn from_ascii_grid(reading: &Reading, text: &str) -> Option<Matrix> {
     grid(reading, 0, Matrix { rows: columns, columns: rows, values: turned, cell })
 }
 
-fn numbers(reading: &Reading, offset: usize, text: &str) -> Option<Vec<f64>> {
-    read_numbers(text)
-        .map_err(|(at, part)| {
-            reading.problem(offset + at, format!("expected a finite number, got '{}'", shorten(&part)));
-        })
-        .ok()
+fn numbers(reading: &Reading, offset: usize, text: &str, most: usize) -> Option<Vec<f64>> {
+    read_numbers(text, most).map_err(|(at, problem)| reading.problem(offset + at, problem)).ok()
 }
 
 fn grid(reading: &Reading, offset: usize, matrix: Matrix) -> Option<Matrix> {

@@ -132,7 +132,7 @@ fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Opt
             reading.problem(given.offset, format!("joint '{name}' has <free> for axis {} a second time", index + 1));
             sound = false;
         }
-        match read_free(reading, given) {
+        match read_free(reading, given, kind) {
             Some(axis) => axes[index] = Axis::Free(axis),
             None => sound = false,
         }
@@ -140,12 +140,17 @@ fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Opt
     sound.then_some(axes)
 }
 
-fn read_free(reading: &Reading, node: &Node) -> Option<FreeAxis> {
+fn read_free(reading: &Reading, node: &Node, kind: JointKind) -> Option<FreeAxis> {
     let stop = |name, none: f64| {
         let given = node.attributes.iter().any(|attribute| attribute.name == name);
         if given { reading.real(node, name) } else { Some(none) }
     };
     let (lower, upper) = (stop("lower", f64::NEG_INFINITY)?, stop("upper", f64::INFINITY)?);
+    for (name, stop) in [("lower", lower), ("upper", upper)] {
+        if stop.is_finite() && !kind.is_linear() {
+            reading.check_angle(reading.place(node, name), &format!("attribute '{name}'"), stop);
+        }
+    }
     if lower > upper {
         reading
             .problem(reading.place(node, "lower"), format!("the lower stop {lower} is above the upper one, {upper}"));

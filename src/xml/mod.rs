@@ -14,6 +14,7 @@ mod frame;
 mod generate;
 mod heightfield;
 mod joint;
+mod limits;
 mod origin;
 mod parts;
 mod reading;
@@ -24,10 +25,11 @@ mod sequence;
 mod tree;
 mod world;
 
-use std::{cell::RefCell, collections::HashMap, path::Path};
+use std::path::Path;
 
 pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
 pub use schema::describe_name;
 
@@ -36,8 +38,9 @@ use crate::{
     signal::Port,
 };
 use files::Files;
+use limits::{MAX_FILE, Session};
 use reading::{Placeholders, Reading};
-use robot::Placement;
+use robot::{Placement, Taken};
 use schema::{ASSEMBLIES, Element, ROBOT, SEQUENCE, WORLD};
 use tree::{Attribute, Node};
 
@@ -113,15 +116,16 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
 fn read_as(path: &Path, wanted: Option<&str>) -> Result<Document, Diagnostics> {
     let path = locate(path);
     let path = path.to_string_lossy();
-    let text = Files::Disk.read(&path, tree::MAX_FILE);
+    let text = Files::Disk.read(&path, MAX_FILE);
     let text = text.map_err(|problem| Diagnostics::from(built_in::with_help(problem)))?;
     read_root(&path, &text, Files::Disk, wanted)
 }
 
 fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> Result<Document, Diagnostics> {
-    let problems = RefCell::default();
-    let reading = Reading::new(path, text, files, &problems);
-    let mut root = single_root(&reading, tree::parse(path, text).map_err(Diagnostics::from)?)?;
+    let session = Session::default();
+    let reading = Reading::new(path, text, files, &session);
+    session.add_file(text.len()).map_err(|what| Diagnostics::from(Diagnostic::at(path, "", 0, what)))?;
+    let mut root = single_root(&reading, reading.parse(path, text).map_err(Diagnostics::from)?)?;
     let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, ASSEMBLIES, SEQUENCE], |wanted| vec![wanted]);
     if !expected.contains(&root.name.as_str()) {
         let message = format!("expected <{}>, got <{}>", expected.join(">, <"), root.name);
@@ -140,9 +144,14 @@ fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> 
         SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
         _ => Some(Document::World(world::read(&reading, &root))),
     };
-    let problems = problems.into_inner();
+    let problems = session.problems.take();
     match document {
-        Some(document) if problems.is_empty() => Ok(document),
+        Some(mut document) if problems.is_empty() => {
+            if let Document::World(world) | Document::Robot(world) = &mut document {
+                world.warnings = session.warnings.take();
+            }
+            Ok(document)
+        }
         _ => Err(problems),
     }
 }
@@ -163,7 +172,7 @@ fn read_robot_alone(reading: &Reading, root: &Node) -> Option<World> {
         combined_port: Port::ANY,
         source: reading.source(root),
     };
-    robot::place(reading, root.offset, &draft, placement, &mut world, &mut HashMap::new());
+    robot::place(reading, root.offset, &draft, placement, &mut world, &mut Taken::default());
     Some(world)
 }
 

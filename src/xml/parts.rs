@@ -1,10 +1,9 @@
 //! Bodies and joints of one file.
 
-use super::{body, joint, reading::Reading, scope::Scope, tree::Node};
-use crate::model::{Body, Joint};
+use std::collections::HashMap;
 
-/// How many bodies a file may hold.
-const MAX_BODIES: usize = 10_000;
+use super::{body, joint, limits::MAX_BODIES, reading::Reading, scope::Scope, tree::Node};
+use crate::model::{Body, Joint};
 
 /// Bodies and joints of a file, ids counted within it.
 pub(super) struct Parts {
@@ -36,13 +35,21 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
         parts.complete &= body.is_some();
         parts.bodies.extend(body);
     }
-    for node in nodes.iter().filter(|child| child.name == "joint") {
+    // The first joint of each pair of bodies.
+    let mut pairs = HashMap::new();
+    for (count, node) in nodes.iter().filter(|child| child.name == "joint").enumerate() {
+        if count == MAX_BODIES {
+            reading.problem(node.offset, format!("more than {MAX_BODIES} joints"));
+            parts.complete = false;
+            break;
+        }
         let joint = joint::read(reading, node, &parts.body_names, &parts.bodies);
         parts.joint_names.define(reading, node, joint.as_ref().map(|_| parts.joints.len()));
         parts.complete &= joint.is_some();
         if let Some(joint) = joint {
-            let pair = |joint: &Joint| (joint.parent.min(joint.child), joint.parent.max(joint.child));
-            if let Some(first) = parts.joints.iter().find(|first| pair(first) == pair(&joint)) {
+            let pair = (joint.parent.min(joint.child), joint.parent.max(joint.child));
+            let first = *pairs.entry(pair).or_insert(parts.joints.len());
+            if let Some(first) = parts.joints.get(first) {
                 let message = format!("joint '{}' connects the same bodies as '{}'", joint.name, first.name);
                 reading.problem_with_help(node.offset, message, "use one constrained joint with several free axes");
             }

@@ -1,15 +1,17 @@
 //! A robot file, and a robot's place in a world.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     assembly::{self, Expanded},
-    device, parts,
+    device,
+    limits::{MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS},
+    parts,
     reading::Reading,
     tree::Node,
 };
 use crate::{
-    model::{Body, Device, Graph, Joint, Pose, Robot, SourceFile, World},
+    model::{Body, Device, DeviceSpec, Graph, Joint, Measures, Pose, Robot, SourceFile, World},
     signal::{BodyId, JointId, Port, RobotId},
 };
 
@@ -20,6 +22,7 @@ pub(super) struct Draft {
     bodies: Vec<Body>,
     joints: Vec<Joint>,
     devices: Vec<Device>,
+    totals: Totals,
     /// The files that it includes.
     pub(super) sources: Vec<SourceFile>,
 }
@@ -35,6 +38,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
     Some(Draft {
         model: reading.text(root, "name")?.to_owned(),
         self_collision: reading.text(root, "selfCollision")? == "true",
+        totals: Totals::of(&parts.bodies, &parts.joints, &devices),
         bodies: parts.bodies,
         joints: parts.joints,
         devices,
@@ -66,15 +70,91 @@ pub(super) struct Placement {
     pub(super) source: String,
 }
 
-/// Puts a robot into the world. Ports that another robot has are problems at `offset`; `taken` remembers whose each is.
+/// What a world has been filled with so far.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// Names of robots.
+    pub(super) names: HashSet<String>,
+    /// Whose each port is.
+    pub(super) ports: HashMap<u16, String>,
+    pub(super) totals: Totals,
+}
+
+/// What costs memory and time in a world.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Totals {
+    bodies: usize,
+    joints: usize,
+    devices: usize,
+    rays: usize,
+    points: usize,
+}
+
+impl Totals {
+    pub(super) fn of(bodies: &[Body], joints: &[Joint], devices: &[Device]) -> Self {
+        let rays = |device: &Device| match &device.spec {
+            DeviceSpec::Sensor(sensor) => match sensor.measures {
+                Measures::Scan(scanner) => scanner.rays * scanner.layers,
+                _ => 0,
+            },
+            DeviceSpec::Actuator(_) => 0,
+        };
+        let shapes = bodies.iter().flat_map(|body| [&body.shape, &body.collision]).flatten();
+        Self {
+            bodies: bodies.len(),
+            joints: joints.len(),
+            devices: devices.len(),
+            rays: devices.iter().map(rays).sum(),
+            points: shapes.map(|placed| placed.shape.points()).sum(),
+        }
+    }
+
+    fn with(&self, other: &Self) -> Self {
+        Self {
+            bodies: self.bodies + other.bodies,
+            joints: self.joints + other.joints,
+            devices: self.devices + other.devices,
+            rays: self.rays + other.rays,
+            points: self.points + other.points,
+        }
+    }
+
+    /// What there is too much of: its name, how much there is and may be.
+    fn excess(&self) -> Option<(&'static str, usize, usize)> {
+        let bounds = [
+            ("bodies", self.bodies, MAX_BODIES),
+            ("joints", self.joints, MAX_BODIES),
+            ("devices", self.devices, MAX_DEVICES),
+            ("rays of scanners", self.rays, MAX_ALL_RAYS),
+            ("points and triangles of shapes", self.points, MAX_SHAPE_POINTS),
+        ];
+        bounds.into_iter().find(|(_, count, most)| count > most)
+    }
+
+    /// Tells of what there is too much of, at an offset; false if there is.
+    pub(super) fn check(&self, reading: &Reading, offset: usize) -> bool {
+        let excess = self.excess();
+        if let Some((what, count, most)) = excess {
+            reading.problem(offset, format!("with this there are {count} {what}, at most {most} are taken"));
+        }
+        excess.is_none()
+    }
+}
+
+/// Puts a robot into the world. Ports that another robot has are problems at `offset`.
 pub(super) fn place(
     reading: &Reading,
     offset: usize,
     draft: &Draft,
     placement: Placement,
     world: &mut World,
-    taken: &mut HashMap<u16, String>,
+    taken: &mut Taken,
 ) {
+    let totals = taken.totals.with(&draft.totals);
+    if !totals.check(reading, offset) {
+        return;
+    }
+    taken.totals = totals;
     let robot = RobotId::new(world.robots.len());
     let (first_body, first_joint) = (world.bodies.len(), world.joints.len());
     let body_id = |body: BodyId| BodyId::new(first_body + body.index());
@@ -116,10 +196,10 @@ fn claim(
     port: Port,
     whose: String,
     help: &'static str,
-    taken: &mut HashMap<u16, String>,
+    taken: &mut Taken,
 ) {
     if port != Port::ANY
-        && let Some(first) = taken.insert(port.number(), whose.clone())
+        && let Some(first) = taken.ports.insert(port.number(), whose.clone())
     {
         let message = format!("{whose} has port {port}, which is that of {first} already");
         reading.problem_with_help(offset, message, help);

@@ -1,6 +1,10 @@
 //! The one table of the format: every element and attribute with its type, unit, default, occurrence and meaning. The
 //! reader's checks, the DTDs and the reference page all come from it.
 
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
+
+use super::limits::{MAX_NAME, MAX_VALUE};
+
 mod assemblies;
 mod devices;
 mod table;
@@ -100,13 +104,12 @@ impl Kind {
         match self {
             Self::Real => "a finite number".into(),
             Self::Positive(highest) if highest == f64::MAX => "a number above 0".into(),
-            Self::Positive(highest) if highest < 1e3 => format!("a number above 0 and at most {highest:.4}"),
-            Self::Positive(highest) => format!("a number above 0 and at most {highest:e}"),
+            Self::Positive(highest) => format!("a number above 0 and at most {}", bound(highest)),
             Self::NotNegative => "a number not below 0".into(),
             Self::Fraction => "a number from 0 to 1".into(),
-            Self::Within(lowest, highest) => format!("a number from {} to {}", readable(lowest), readable(highest)),
+            Self::Within(lowest, highest) => format!("a number from {} to {}", bound(lowest), bound(highest)),
             Self::Whole(lowest, highest) => format!("a whole number from {lowest} to {highest}"),
-            Self::Name => "a name without blanks and without < > , /".into(),
+            Self::Name => format!("a name of at most {MAX_NAME} bytes without blanks and without < > , /"),
             Self::Text => "some text".into(),
             Self::Word(words) => format!("one of {}", words.join(", ")),
         }
@@ -114,6 +117,9 @@ impl Kind {
 
     /// Whether a text, blanks around it taken off, is such a value.
     pub(super) fn accepts(self, text: &str) -> bool {
+        if text.len() > if self == Self::Name { MAX_NAME } else { MAX_VALUE } {
+            return false;
+        }
         let number = || read_real(text);
         match self {
             Self::Real => number().is_some(),
@@ -129,9 +135,17 @@ impl Kind {
     }
 }
 
-/// A bound as people read it.
-fn readable(bound: f64) -> String {
-    if bound.abs() >= 1e5 { format!("{bound:e}") } else { ((bound * 1e4).round() / 1e4).to_string() }
+/// A bound as people read it: with all its digits, and as what it is where these have no end.
+pub(super) fn bound(bound: f64) -> String {
+    // Rounded towards zero, so that what is printed is within the bound.
+    let named = |name: &str| format!("{name} = {}", (bound * 1e8).trunc() / 1e8);
+    match bound.abs() {
+        PI => named(if bound < 0.0 { "-pi" } else { "pi" }),
+        FRAC_PI_2 => named(if bound < 0.0 { "-pi/2" } else { "pi/2" }),
+        TAU => named(if bound < 0.0 { "-2 pi" } else { "2 pi" }),
+        large if large >= 1e5 => format!("{bound:e}"),
+        _ => bound.to_string(),
+    }
 }
 
 /// A finite decimal. The standard parser also takes `inf` and `nan`, and makes what is too large infinite.

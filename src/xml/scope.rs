@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    reading::{Reading, nearest},
-    tree::Node,
-};
+use super::{reading::Reading, tree::Node};
 use crate::signal::BodyId;
 
 /// Names of one kind of thing in one file, and where they are defined. A thing that could not be read has its name here all
@@ -39,7 +36,7 @@ impl Scope {
             return *index;
         }
         let message = format!("there is no {} '{name}'", self.noun);
-        match nearest(name, self.names.keys().map(String::as_str)) {
+        match reading.nearest(name, self.names.keys().map(String::as_str)) {
             Some(near) => {
                 let place = &self.names[near].0;
                 reading.problem_with_help(offset, message, format!("did you mean '{near}', {place}?"));

@@ -1,6 +1,7 @@
 //! A sequence file.
 
 use super::{
+    limits::{MAX_UNROLLED, MAX_UNROLLED_BYTES},
     reading::{Reading, child, shorten},
     schema::read_real,
     tree::Node,
@@ -12,8 +13,6 @@ use crate::{
 
 /// The versions of the language that are known.
 pub(super) const VERSION: &str = "1";
-/// The most commands and pauses a sequence may unroll to.
-const MAX_ITEMS: u64 = 1_000_000;
 
 /// Reads the root of a sequence file. What cannot be read is left out; then there are problems.
 pub(super) fn read(reading: &Reading, root: &Node) -> Sequence {
@@ -26,9 +25,14 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Sequence {
         );
     }
     let sequence = Sequence { items: read_items(reading, root) };
-    if sequence.unrolled_len() > MAX_ITEMS {
-        let message =
-            format!("the sequence unrolls to {} commands, at most {MAX_ITEMS} are taken", sequence.unrolled_len());
+    let (count, bytes) = (sequence.unrolled_len(), sequence.unrolled_bytes());
+    if count > MAX_UNROLLED {
+        let message = format!("the sequence unrolls to {count} commands, at most {MAX_UNROLLED} are taken");
+        reading.problem(root.offset, message);
+    } else if bytes > MAX_UNROLLED_BYTES {
+        let message = format!(
+            "the commands that the sequence unrolls to are {bytes} bytes long, at most {MAX_UNROLLED_BYTES} are taken"
+        );
         reading.problem(root.offset, message);
     }
     sequence
@@ -55,7 +59,7 @@ fn read_command(reading: &Reading, node: &Node) -> Option<SequenceItem> {
         return None;
     }
     if port != 0 {
-        return Some(SequenceItem::Command { port, text: text.to_owned(), source: reading.source(node) });
+        return Some(SequenceItem::Command { port, text: text.into(), source: reading.source(node).into() });
     }
     match read_real(text).filter(|seconds| (0.0..=1e9).contains(seconds)) {
         Some(seconds) => Some(SequenceItem::Pause { seconds }),

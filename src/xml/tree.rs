@@ -8,14 +8,14 @@ use quick_xml::{
     events::{Event, attributes::AttrError},
 };
 
-use super::{Diagnostic, frame::Frame, schema::Element};
+use super::{
+    Diagnostic,
+    frame::Frame,
+    limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS, MAX_NAME},
+    reading::shorten,
+    schema::Element,
+};
 
-/// The largest file, bytes.
-pub(super) const MAX_FILE: usize = 16 << 20;
-const MAX_DEPTH: usize = 64;
-/// How many elements a file may hold, and a robot with all its assemblies placed.
-pub(super) const MAX_ELEMENTS: usize = 200_000;
-const MAX_ATTRIBUTES: usize = 64;
 const ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers are known";
 
 /// An element as written.
@@ -31,6 +31,8 @@ pub(super) struct Node {
     pub(super) children: Vec<Node>,
     /// All its text, entities resolved.
     pub(super) text: String,
+    /// Whether any of the text is not blank.
+    pub(super) has_text: bool,
     /// Byte offset of the text's first character that is not blank.
     pub(super) text_offset: usize,
     /// What the schema says of it, once that has been looked up.
@@ -71,8 +73,21 @@ pub(super) struct Attribute {
     pub(super) offset: usize,
 }
 
-/// The top-level elements of a text: one in a document, several in a fragment.
-pub(super) fn parse(path: &str, text: &str) -> Result<Vec<Node>, Diagnostic> {
+/// A text taken apart.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The top-level elements: one in a document, several in a fragment.
+    pub(super) roots: Vec<Node>,
+    /// How many elements there are in all.
+    pub(super) elements: usize,
+}
+
+/// Takes a text apart into its elements.
+pub(super) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
+    if let Some((offset, character)) = text.char_indices().find(|(_, c)| is_forbidden(*c)) {
+        let message = format!("the control character U+{:04X} does not belong into a file", u32::from(character));
+        return Err(Diagnostic::at(path, text, offset, message));
+    }
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut builder = Builder { path, text, open: vec![Node::default()], elements: 0 };
@@ -86,6 +101,11 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Vec<Node>, Diagnostic> {
             return builder.finish();
         }
     }
+}
+
+/// Control characters but for line breaks and tabs: names and commands go to terminals, into databases and into plots.
+fn is_forbidden(character: char) -> bool {
+    character.is_control() && !matches!(character, '\t' | '\n' | '\r')
 }
 
 struct Builder<'a> {
@@ -111,7 +131,7 @@ impl Builder<'_> {
             Event::CData(text) => self.add_text(&text, start + "<![CDATA[".len()),
             Event::GeneralRef(reference) => {
                 let resolved = resolve(&reference).ok_or_else(|| {
-                    let message = format!("entity '&{};' is not known", &*reference);
+                    let message = format!("entity '&{};' is not known", shorten(&reference));
                     self.problem(start, message)
                         .with_help("only &lt; &gt; &amp; &apos; &quot; and character numbers are")
                 })?;
@@ -147,7 +167,9 @@ impl Builder<'_> {
         if self.open.len() > MAX_DEPTH {
             return Err(self.problem(start, format!("elements are nested more than {MAX_DEPTH} deep")));
         }
-        let mut node = Node { name: tag.name().as_ref().to_owned(), offset: start, ..Node::default() };
+        let name = tag.name();
+        self.check_name(start, "an element", name.as_ref())?;
+        let mut node = Node { name: name.as_ref().to_owned(), offset: start, ..Node::default() };
         for attribute in tag.attributes() {
             let attribute = attribute.map_err(|error| match error {
                 // Its positions count from behind the `<`.
@@ -157,9 +179,12 @@ impl Builder<'_> {
                 other => self.problem(start, format!("the attributes of <{}> cannot be read: {other}", node.name)),
             })?;
             let name = attribute.key.as_ref();
-            let offset = attribute_offset(self.text, start, name);
+            // The reader borrows from the text, so where it found the name is where the name stands.
+            let offset = (name.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+            self.check_name(offset, "an attribute", name)?;
             let Some(value) = unescape(&attribute.value) else {
-                let message = format!("attribute '{name}' holds an entity that is not known: {}", attribute.value);
+                let value = shorten(&attribute.value);
+                let message = format!("attribute '{name}' holds an entity that is not known: {value}");
                 return Err(self.problem(offset, message).with_help(ENTITIES));
             };
             node.attributes.push(Attribute { name: name.to_owned(), value, offset });
@@ -171,6 +196,14 @@ impl Builder<'_> {
         Ok(())
     }
 
+    fn check_name(&self, offset: usize, whose: &str, name: &str) -> Result<(), Diagnostic> {
+        if name.len() <= MAX_NAME {
+            return Ok(());
+        }
+        let message = format!("the name of {whose} is longer than {MAX_NAME} bytes: '{}'", shorten(name));
+        Err(self.problem(offset, message))
+    }
+
     fn close_element(&mut self) {
         // The reader has matched the names already.
         if let (Some(node), Some(parent)) = (self.open.pop(), self.open.last_mut()) {
@@ -180,54 +213,33 @@ impl Builder<'_> {
 
     fn add_text(&mut self, text: &str, start: usize) {
         if let Some(node) = self.open.last_mut() {
-            if node.text.trim().is_empty() && !text.trim().is_empty() {
+            if !node.has_text && !text.trim().is_empty() {
+                node.has_text = true;
                 node.text_offset = start + (text.len() - text.trim_start().len());
             }
             node.text.push_str(text);
         }
     }
 
-    fn finish(mut self) -> Result<Vec<Node>, Diagnostic> {
+    fn finish(mut self) -> Result<Parsed, Diagnostic> {
         if self.open.len() > 1 {
             let unclosed = &self.open[self.open.len() - 1];
             return Err(self.problem(unclosed.offset, format!("<{}> is never closed", unclosed.name)));
         }
         let whole = self.open.pop().unwrap_or_default();
-        if !whole.text.trim().is_empty() {
+        if whole.has_text {
             return Err(self.problem(whole.text_offset, "text outside of any element"));
         }
         if whole.children.is_empty() {
             return Err(self.problem(0, "the file holds no element"));
         }
-        Ok(whole.children)
+        Ok(Parsed { roots: whole.children, elements: self.elements })
     }
-}
-
-/// Where an attribute's name stands in the tag that begins at `start`. The reader has checked that there is only one.
-fn attribute_offset(text: &str, start: usize, name: &str) -> usize {
-    let tag = &text[start..];
-    let mut quote = None;
-    for (index, character) in tag.char_indices() {
-        match (quote, character) {
-            (None, '"' | '\'') => quote = Some(character),
-            (Some(open), _) if open == character => quote = None,
-            (None, '>') => break,
-            (None, _) if index > 0 && tag[index..].starts_with(name) => {
-                let before = tag[..index].ends_with(|c: char| c.is_whitespace());
-                let after = tag[index + name.len()..].trim_start().starts_with('=');
-                if before && after {
-                    return start + index;
-                }
-            }
-            _ => {}
-        }
-    }
-    start
 }
 
 fn resolve(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
     match reference.resolve_char_ref() {
-        Ok(Some(character)) => Some(character),
+        Ok(Some(character)) => Some(character).filter(|c| !is_forbidden(*c)),
         Ok(None) => predefined(reference),
         Err(_) => None,
     }
@@ -246,5 +258,6 @@ fn predefined(name: &str) -> Option<char> {
 
 /// Resolves the entities of an attribute's value.
 fn unescape(value: &str) -> Option<String> {
-    quick_xml::escape::unescape(value).ok().map(|value| value.into_owned())
+    let value = quick_xml::escape::unescape(value).ok()?;
+    (!value.contains(is_forbidden)).then(|| value.into_owned())
 }

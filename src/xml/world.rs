@@ -8,9 +8,9 @@ use super::{
     body::{optional_pose, read_material, vector},
     files, heightfield, parts,
     reading::{Placeholders, Reading, child},
-    robot::{self, Draft, Placement},
+    robot::{self, Draft, Placement, Taken, Totals},
     schema::{Element, ROBOT},
-    tree::{self, Node},
+    tree::Node,
 };
 use crate::{
     model::{GeographicOrigin, Plane, SourceFile, World},
@@ -38,8 +38,10 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     let parts = parts::read(reading, &root.children, "object");
     world.bodies = parts.bodies;
     world.joints = parts.joints;
+    let totals = Totals::of(&world.bodies, &world.joints, &[]);
+    totals.check(reading, root.offset);
     let mut drafts = HashMap::new();
-    let mut taken = HashMap::new();
+    let mut taken = Taken { totals, ..Taken::default() };
     for node in root.children.iter().filter(|child| child.name == "robot") {
         place_robot(reading, node, &mut drafts, &mut world, &mut taken);
     }
@@ -71,7 +73,7 @@ fn place_robot(
     node: &Node,
     drafts: &mut HashMap<String, Option<Draft>>,
     world: &mut World,
-    taken: &mut HashMap<u16, String>,
+    taken: &mut Taken,
 ) {
     let (Some(file), Some(pose), Some(port_offset), Some(combined_port)) = (
         reading.text(node, "file"),
@@ -89,7 +91,7 @@ fn place_robot(
         .or_insert_with(|| read_robot_file(reading, reading.place(node, "file"), file, &mut world.sources));
     let Some(draft) = draft else { return };
     let name = reading.text(node, "name").unwrap_or(&draft.model).to_owned();
-    if world.robots.iter().any(|robot| robot.name == name) {
+    if !taken.names.insert(name.clone()) {
         let place = reading.place(node, "name");
         reading.problem_with_help(place, format!("there is a robot '{name}' already"), "give this one another name");
     }
@@ -104,10 +106,10 @@ fn read_robot_file(reading: &Reading, place: usize, file: &str, sources: &mut Ve
         reading.problem_with_help(place, message, format!("looked for {}", candidates.join(" and ")));
         return None;
     };
-    let text = reading.files.read(path, tree::MAX_FILE).map_err(|problem| reading.push(problem)).ok()?;
+    let text = reading.read_file(path).map_err(|problem| reading.push(problem)).ok()?;
     let draft = {
         let robot_file = reading.in_file(path, &text);
-        let mut roots = tree::parse(path, &text).map_err(|problem| reading.push(problem)).ok()?;
+        let mut roots = reading.parse(path, &text).map_err(|problem| reading.push(problem)).ok()?;
         if roots.len() != 1 || roots[0].name != ROBOT {
             robot_file.problem(roots[0].offset, format!("expected a single <robot>, got <{}>", roots[0].name));
             return None;

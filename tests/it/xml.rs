@@ -99,7 +99,7 @@ fn the_thesis_sequence_loads_as_printed() {
     assert_eq!(sequence.items.len(), 7);
     assert_eq!(sequence.items[3], SequenceItem::Pause { seconds: 2.0 });
     let SequenceItem::Command { port, text, .. } = &sequence.items[0] else { panic!("a command comes first") };
-    assert_eq!((*port, text.as_str()), (1028, "1000,1000,100,0,0,0"));
+    assert_eq!((*port, &**text), (1028, "1000,1000,100,0,0,0"));
 }
 
 #[test]

@@ -190,7 +190,7 @@ impl Player<'_> {
         let step = start.after(*after_steps).after(1);
         let text = one_line(&command.text);
         let device = self.devices.get_mut(port).expect("all ports of the timeline were connected to before");
-        let answer = device.ask(&format!("SET @{step} {text}")).with_context(|| source.clone())?;
+        let answer = device.ask(&format!("SET @{step} {text}")).with_context(|| source.to_string())?;
         if answer != "OK" {
             let late = answer.starts_with("ERR 7 step ");
             let help = if late { "\nhelp: the clock was faster; give a longer --lead, or PAUSE it first" } else { "" };

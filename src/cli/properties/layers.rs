@@ -31,7 +31,7 @@ pub struct Flag<'a> {
     pub text: &'a str,
 }
 
-/// Something wrong with a setting, and where: `file:line`, a variable or a flag.
+/// Something wrong with a setting, and where: `file:line:column`, a variable or a flag.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{place}: {text}")]
 pub struct Problem {

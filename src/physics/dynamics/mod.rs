@@ -47,6 +47,7 @@ mod kinematics;
 mod motion;
 mod newton;
 mod path;
+mod probe;
 mod problem;
 mod report;
 mod sleep;
@@ -58,6 +59,7 @@ mod tree;
 
 use rayon::prelude::*;
 
+pub use self::probe::Probe;
 use self::{
     build::{BodyPlace, JointPlace},
     closure::Closure,

@@ -7,6 +7,7 @@
 mod contact;
 mod geom;
 mod narrow;
+mod probe;
 mod rays;
 mod triangles;
 
@@ -111,7 +112,7 @@ impl Collider {
             }
         }
         self.placed = true;
-        for (a, b) in self.pairs(trees) {
+        for (a, b) in self.pairs(trees, usize::MAX) {
             self.between(a, b, trees, h);
         }
         let awake = |side: Side| trees[side.tree].is_awake();
@@ -215,14 +216,17 @@ impl Collider {
         self.contacts.extend(self.hits.iter().map(|hit| pair.contact(a, b, hit, key)));
     }
 
-    /// Pairs of shapes whose boxes meet and of which one is awake, in order: trees by their boxes first, swept along x, then
-    /// shape by shape.
-    fn pairs(&mut self, trees: &[Tree]) -> Vec<(usize, usize)> {
+    /// Pairs of shapes whose boxes meet and of which one is awake, in order and at most so many: trees by their boxes first,
+    /// swept along x, then shape by shape.
+    fn pairs(&mut self, trees: &[Tree], most: usize) -> Vec<(usize, usize)> {
         let boxes = &self.boxes;
         self.order.sort_by(|&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
         let mut found = Vec::new();
         let order = std::mem::take(&mut self.order);
         for (place, &first) in order.iter().enumerate() {
+            if found.len() >= most {
+                break;
+            }
             let awake = trees[first].is_awake();
             if self.self_colliding[first] && awake {
                 self.pairs_of(first, first, trees, &mut found);

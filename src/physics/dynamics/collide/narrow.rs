@@ -145,8 +145,9 @@ pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, manifolds: &mut Manifo
             let offset = b.centre - a.centre;
             let distance = offset.length();
             let gap = distance - first - second;
-            if gap < ahead && distance > 1e-12 {
-                let normal = offset / distance;
+            if gap < ahead {
+                // Two in one place go apart along a direction of our choice.
+                let normal = if distance > 1e-12 { offset / distance } else { DVec3::Y };
                 hits.push(Hit { point: a.centre + normal * (first + 0.5 * gap), normal, gap });
             }
         }

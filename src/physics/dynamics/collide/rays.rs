@@ -2,7 +2,7 @@
 
 use rapier3d_f64::parry::query;
 
-use super::Collider;
+use super::{Collider, Geom};
 use crate::{
     model::Pose,
     physics::{Ray, dynamics::tree::Tree, rapier::shape},
@@ -11,6 +11,16 @@ use crate::{
 impl Collider {
     /// The distance along a ray to the first shape, if there is one in range.
     pub(in crate::physics::dynamics) fn cast_ray(&self, trees: &[Tree], ray: &Ray) -> Option<f64> {
+        self.cast_ray_past(trees, ray, |geom| ray.ignore == Some(geom.body))
+    }
+
+    /// The same, through all shapes that the condition names.
+    pub(in crate::physics::dynamics) fn cast_ray_past(
+        &self,
+        trees: &[Tree],
+        ray: &Ray,
+        passes: impl Fn(&Geom) -> bool,
+    ) -> Option<f64> {
         let line = query::Ray::new(ray.origin, ray.direction);
         let mut nearest: Option<f64> = None;
         let mut see = |distance: Option<f64>| {
@@ -26,7 +36,7 @@ impl Collider {
         if let Some((field, _)) = &self.ground.heightfield {
             see(field.cast_local_ray(&line, ray.range, true));
         }
-        for geom in self.geoms.iter().filter(|geom| ray.ignore != Some(geom.body)) {
+        for geom in self.geoms.iter().filter(|geom| !passes(geom)) {
             let work = &trees[geom.side.tree].work;
             let centre = work.links[geom.side.link].position + work.links[geom.side.link].matrix * geom.offset;
             let middle = centre + (work.links[geom.side.link].rotation * geom.turn) * geom.middle;

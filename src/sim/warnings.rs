@@ -1,0 +1,266 @@
+//! What a world can be simulated with, but hardly as it was meant: told before the first step.
+
+use std::collections::BTreeMap;
+
+use bevy_math::DVec3;
+
+use crate::{
+    model::{Body, DeviceSpec, Graph, Law, Tree, Warning, World},
+    physics::{self, BuildError, ContactPoint, Probe},
+    signal::BodyId,
+};
+
+/// An overlap or a depth in the ground that a start of a run settles without anybody seeing it, metres: what the engine's
+/// surface layer lets bodies sink in at rest.
+const SETTLES: f64 = 1e-3;
+/// A robot that hangs higher than this above what it is to stand on was hardly placed on it, metres.
+const HANGS: f64 = 0.05;
+/// A wheel that is higher than this above the ground has nothing to roll on, metres.
+const WHEEL_HANGS: f64 = 0.01;
+/// How far down a ground is looked for, metres; as long as the longest shape.
+const DOWN: f64 = 1e6;
+/// Masses farther apart than this ratio are beyond what the solver's tolerance of 1e-9 and steps of a millisecond tell apart
+/// well; a real robot stays below 1000.
+const MASS_RATIO: f64 = 1e4;
+/// Denser than osmium, 22590 kg/m³, and thinner than a hundredth of air, 1.2 kg/m³: a length in millimetres or a mass in grams.
+const DENSITIES: std::ops::RangeInclusive<f64> = 0.01..=25_000.0;
+/// How many warnings of one sort are told one by one.
+const SHOWN: usize = 20;
+
+/// All warnings of a world, those of its reader first. A robot that stands `alone`, without a world, is not looked at for what
+/// it stands on.
+///
+/// # Errors
+/// When something in the world cannot be built; then no simulation can be either.
+pub fn warnings(world: &World, alone: bool) -> Result<Vec<Warning>, BuildError> {
+    let mut found = world.warnings.clone();
+    let mut probe = Probe::new(world)?;
+    let contacts = probe.contacts();
+    let scene = Scene { world, probe, contacts, down: world.gravity.try_normalize() };
+    found.extend(shown(scene.overlaps()));
+    found.extend(shown(scene.in_the_ground()));
+    found.extend(shown(scene.densities()));
+    found.extend(shown(scene.mass_ratios()));
+    if !alone && let Some(down) = scene.down {
+        match scene.without_ground() {
+            Some(warning) => found.push(warning),
+            None => found.extend(shown(scene.falling(down))),
+        }
+        found.extend(shown(scene.wheels(down)));
+    }
+    Ok(found)
+}
+
+/// The first warnings of a sort, and how many more there are.
+fn shown(mut warnings: Vec<Warning>) -> Vec<Warning> {
+    let more = warnings.len().saturating_sub(SHOWN);
+    warnings.truncate(SHOWN);
+    if let Some(last) = warnings.last_mut().filter(|_| more > 0) {
+        last.help.push_str(&format!(" (and {more} more of this sort)"));
+    }
+    warnings
+}
+
+struct Scene<'a> {
+    world: &'a World,
+    probe: Probe,
+    contacts: Vec<ContactPoint>,
+    /// The direction of gravity, where there is any.
+    down: Option<DVec3>,
+}
+
+impl Scene<'_> {
+    fn warn(&self, body: BodyId, what: String, help: &str) -> Warning {
+        Warning { place: self.world.body(body).source.clone(), what, help: help.into() }
+    }
+
+    fn name(&self, body: BodyId) -> String {
+        self.world.qualified_name(self.world.body(body))
+    }
+
+    fn overlaps(&self) -> Vec<Warning> {
+        let mut depths: BTreeMap<(BodyId, BodyId), f64> = BTreeMap::new();
+        for contact in &self.contacts {
+            if let [Some(a), Some(b)] = contact.bodies {
+                let depth = depths.entry((a.min(b), a.max(b))).or_default();
+                *depth = depth.max(-contact.gap);
+            }
+        }
+        let deep = depths.into_iter().filter(|(_, depth)| *depth > SETTLES);
+        let told = deep.map(|((a, b), depth)| {
+            let what = format!(
+                "'{}' and '{}' ({}) overlap by {depth:.3} m at the start, so they are pushed apart at once",
+                self.name(b),
+                self.name(a),
+                self.world.body(a).source
+            );
+            let help = "move one of them, give one a smaller <collision>, or join them: bodies that share a joint do not collide";
+            self.warn(b, what, help)
+        });
+        told.collect()
+    }
+
+    fn in_the_ground(&self) -> Vec<Warning> {
+        let mut depths: BTreeMap<BodyId, f64> = BTreeMap::new();
+        for contact in self.contacts.iter().filter(|contact| contact.bodies[0].is_none()) {
+            if let Some(body) = contact.bodies[1] {
+                let depth = depths.entry(body).or_default();
+                *depth = depth.max(-contact.gap);
+            }
+        }
+        // Terrain has no inside: of what is wholly below it, no contact tells.
+        let moving = self.world.bodies().filter(|(_, body)| !body.fixed && body.collision_shape().is_some());
+        for (id, _) in moving {
+            if let Some(depth) = self.probe.depth_in_terrain(id) {
+                let known = depths.entry(id).or_default();
+                *known = known.max(depth);
+            }
+        }
+        let deep = depths.into_iter().filter(|(_, depth)| *depth > SETTLES);
+        let told = deep.map(|(body, depth)| {
+            let what = format!("'{}' begins {depth:.3} m deep in the ground, which throws it out or holds it", self.name(body));
+            self.warn(body, what, "raise it by that much, in its <pose> or in that of its robot")
+        });
+        told.collect()
+    }
+
+    fn densities(&self) -> Vec<Warning> {
+        let density = |body: &Body| {
+            let shape = body.shape.as_ref().filter(|_| !body.fixed && body.inertia.is_none())?;
+            Some(body.mass / physics::volume(shape).ok()?)
+        };
+        let dense = self.world.bodies().filter_map(|(id, body)| Some((id, density(body)?)));
+        let odd = dense.filter(|(_, density)| !DENSITIES.contains(density));
+        let told = odd.map(|(id, density)| {
+            let likeness = if density < 1.0 { "thinner than a hundredth of air" } else { "denser than any metal" };
+            let what = format!("'{}' has {density:.3e} kg/m³, which is {likeness}", self.name(id));
+            self.warn(id, what, "lengths are in metres and masses in kilograms; an <inertia> says that it is meant")
+        });
+        told.collect()
+    }
+
+    fn mass_ratios(&self) -> Vec<Warning> {
+        let joined = self.world.joints.iter().map(|joint| (joint.parent, joint.child, "joined"));
+        let touching = self.contacts.iter().filter_map(|contact| match contact.bodies {
+            [Some(a), Some(b)] => Some((a, b, "in contact")),
+            _ => None,
+        });
+        let mut pairs: Vec<_> = joined.chain(touching).map(|(a, b, how)| (a.min(b), a.max(b), how)).collect();
+        pairs.sort_unstable();
+        pairs.dedup_by_key(|(a, b, _)| (*a, *b));
+        let ratio = |a: BodyId, b: BodyId| {
+            let (a, b) = (self.world.body(a), self.world.body(b));
+            if a.fixed || b.fixed { 1.0 } else { a.mass.max(b.mass) / a.mass.min(b.mass) }
+        };
+        let odd = pairs.into_iter().filter(|(a, b, _)| ratio(*a, *b) > MASS_RATIO);
+        let told = odd.map(|(a, b, how)| {
+            let what = format!(
+                "'{}' of {} kg and '{}' of {} kg are {how}: their masses are {:.0} to 1, which makes the lighter one's \
+                 motion inaccurate",
+                self.name(a),
+                self.world.body(a).mass,
+                self.name(b),
+                self.world.body(b).mass,
+                ratio(a, b)
+            );
+            self.warn(b, what, "give the lighter one more mass, or make both one body")
+        });
+        told.collect()
+    }
+
+    /// Where nothing holds up anything.
+    fn without_ground(&self) -> Option<Warning> {
+        let world = self.world;
+        let fixed = world.bodies.iter().any(|body| body.fixed);
+        let falls = |body: &Body| !body.fixed && (body.robot.is_some() || body.collision_shape().is_some());
+        if world.plane.is_some() || world.heightfield.is_some() || fixed || !world.bodies.iter().any(falls) {
+            return None;
+        }
+        let place = world.sources.first().map_or(String::new(), |source| format!("{}:1:1", source.path));
+        let help = "add <surface/>, a plane through the origin, or a <heightfield>; or leave out gravity: <gravity y=\"0\"/>";
+        Some(Warning { place, what: "there is no ground, so everything falls for ever".into(), help: help.into() })
+    }
+
+    /// Parts of the world that nothing holds: they fall for ever, or on their start.
+    fn falling(&self, down: DVec3) -> Vec<Warning> {
+        let forest = Graph::new(&self.world.bodies, &self.world.joints).spanning_forest();
+        let mut part_of = vec![0; self.world.bodies.len()];
+        for (part, tree) in forest.trees.iter().enumerate() {
+            tree.bodies().for_each(|body| part_of[body.index()] = part);
+        }
+        let mut touched = vec![false; forest.trees.len()];
+        for contact in &self.contacts {
+            let parts = contact.bodies.map(|body| body.map(|body| part_of[body.index()]));
+            if parts[0] != parts[1] {
+                parts.into_iter().flatten().for_each(|part| touched[part] = true);
+            }
+        }
+        let loose = forest.trees.iter().zip(touched).filter(|(_, touched)| !touched).map(|(tree, _)| tree);
+        loose.filter(|tree| !self.world.body(tree.root).fixed).filter_map(|tree| self.falls(tree, down)).collect()
+    }
+
+    fn falls(&self, tree: &Tree, down: DVec3) -> Option<Warning> {
+        let world = self.world;
+        let who = match world.body(tree.root).robot {
+            Some(robot) => format!("robot '{}'", world.robot(robot).name),
+            None => format!("'{}'", self.name(tree.root)),
+        };
+        if tree.bodies().all(|body| world.body(body).collision_shape().is_none()) {
+            let what = format!("{who} has no shape, so it falls through the ground");
+            return Some(self.warn(tree.root, what, "give a body a shape, such as <sphere radius=\"0.1\"/>"));
+        }
+        let below = tree.bodies().filter_map(|body| self.probe.clearance(body, down, DOWN)).min_by(f64::total_cmp);
+        match below {
+            None => {
+                let what = format!("nothing is below {who}, so it falls for ever");
+                Some(self.warn(tree.root, what, "place it above the ground, or make the ground larger"))
+            }
+            Some(height) if height > HANGS && world.body(tree.root).robot.is_some() => {
+                let what = format!("{who} begins {height:.3} m above what is below it, and falls onto it");
+                Some(self.warn(tree.root, what, "lower the robot's <pose> by that much"))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Driven wheels in the air while the robot has others, or stands on something else.
+    fn wheels(&self, down: DVec3) -> Vec<Warning> {
+        let mut told = Vec::new();
+        for (index, _) in self.world.robots.iter().enumerate() {
+            let wheels: Vec<BodyId> = self.driven_wheels(index).collect();
+            let stands = |body: &BodyId| self.contacts.iter().any(|contact| contact.bodies.contains(&Some(*body)));
+            let of_robot = |body: BodyId| self.world.body(body).robot.is_some_and(|robot| robot.index() == index);
+            // One wheel may be a tool, and a robot that touches nothing has been told of.
+            if wheels.len() < 2 || !self.contacts.iter().flat_map(|contact| contact.bodies).flatten().any(of_robot) {
+                continue;
+            }
+            for wheel in wheels.iter().filter(|wheel| !stands(wheel)) {
+                let height = self.probe.clearance(*wheel, down, DOWN);
+                let above = match height {
+                    Some(height) if height <= WHEEL_HANGS => continue,
+                    Some(height) => format!("{height:.3} m above what is below it"),
+                    None => "above nothing".into(),
+                };
+                let what = format!("wheel '{}' begins {above}, so it drives nothing", self.name(*wheel));
+                told.push(self.warn(*wheel, what, "lower it, or lengthen what carries it, until it touches the ground"));
+            }
+        }
+        told
+    }
+
+    /// Round bodies at the end of a joint that a motor turns by its velocity.
+    fn driven_wheels(&self, robot: usize) -> impl Iterator<Item = BodyId> {
+        let world = self.world;
+        let driven = world.devices.iter().filter(move |device| device.robot.index() == robot);
+        let joints = driven.filter_map(|device| match &device.spec {
+            DeviceSpec::Actuator(actuator) if matches!(actuator.law, Law::Velocity) => Some(world.joint(actuator.joint)),
+            _ => None,
+        });
+        let is_round = |body: &Body| {
+            body.collision_shape().is_some_and(|placed| placed.shape.rolling_radius().is_some())
+        };
+        let carries = move |body: BodyId| world.joints.iter().any(|joint| joint.parent == body);
+        let ends = joints.filter(|joint| !joint.kind.is_linear()).map(|joint| joint.child);
+        ends.filter(move |body| is_round(world.body(*body)) && !carries(*body))
+    }
+}
