@@ -1,45 +1,99 @@
 //! `simpartner check`: validate files and show what they hold.
 
-use std::{fmt::Write, path::Path};
+use std::{fmt::Write, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
 
 use super::{
-    CheckArguments, CliError, ExitStatus, Format,
+    CheckArguments, CliError, ConfigurationArguments, ExitStatus, Format,
     output::{Rounded, line, print, tell},
+    prepare::{self, prepare},
+    properties::Properties,
 };
 use crate::{
     device,
-    model::{Body, Graph, Joint, Sequence, Timeline, World},
+    model::{Body, Graph, Joint, Sequence, Timeline, Warning, World},
     signal::{DeviceInfo, RobotId, StepIndex, Timestep},
-    xml::{self, Diagnostics, Document},
+    xml::{self, Diagnostic, Diagnostics, Document},
 };
 
-/// Checks every file, prints each that is sound, and all problems of those that are not.
+/// Checks every file as a run would, prints each that is sound with what is hardly meant in it, and all problems of those
+/// that are not.
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> {
+    let (properties, set) = (arguments.properties.clone(), arguments.set.clone());
+    let properties = ConfigurationArguments { properties, set, ..Default::default() }.properties(&[])?;
+    let world = arguments.world.as_deref().map(xml::read_world).transpose()?.map(Arc::new);
     let mut status = ExitStatus::Success;
     let mut results = Vec::new();
     for path in &arguments.files {
         let path = &xml::locate(path);
-        match xml::read_any(path) {
-            Ok(document) => match arguments.format {
-                _ if arguments.dot => print(dot(path, &document)),
-                Format::Text => print(text(path, &document)),
-                Format::Json => results.push(json_of(path, &document)),
-            },
-            Err(problems) => {
+        match examine(path, world.as_ref(), &properties) {
+            Ok((document, warnings)) => {
+                if arguments.strict && !warnings.is_empty() {
+                    status = ExitStatus::Input;
+                }
+                match arguments.format {
+                    _ if arguments.dot => print(dot(path, &document)),
+                    Format::Text => {
+                        print(text(path, &document));
+                        tell(text_of_warnings(&document, &warnings));
+                    }
+                    Format::Json => {
+                        let mut result = json_of(path, &document);
+                        result["warnings"] = json!(warnings);
+                        results.push(result);
+                    }
+                }
+            }
+            Err(CliError::Files(problems)) => {
                 status = ExitStatus::Input;
                 match arguments.format {
                     Format::Text => tell(problems),
                     Format::Json => results.push(json_of_problems(path, &problems)),
                 }
             }
+            Err(other) => return Err(other),
         }
     }
     if arguments.format == Format::Json && !arguments.dot {
         line(format_args!("{:#}", json!({ "files": results })));
     }
     Ok(status)
+}
+
+/// Reads a file and builds what a run of it would build.
+fn examine(
+    path: &Path,
+    world: Option<&Arc<World>>,
+    properties: &Properties,
+) -> Result<(Document, Vec<Warning>), CliError> {
+    let document = xml::read_any(path)?;
+    let warnings = match &document {
+        Document::World(own) | Document::Robot(own) => {
+            let alone = matches!(document, Document::Robot(_));
+            prepare(&Arc::new(own.clone()), None, properties)?;
+            prepare::warnings(own, alone, properties)?
+        }
+        Document::Sequence(sequence) => {
+            if let Some(world) = world {
+                prepare(world, Some(sequence), properties)?;
+            }
+            Vec::new()
+        }
+        Document::Assemblies(_) => Vec::new(),
+    };
+    Ok((document, warnings))
+}
+
+fn text_of_warnings(document: &Document, warnings: &[Warning]) -> String {
+    let sources = match document {
+        Document::World(world) | Document::Robot(world) => &world.sources[..],
+        Document::Sequence(_) | Document::Assemblies(_) => &[],
+    };
+    let told = warnings.iter().map(|Warning { place, what, help }| {
+        Diagnostic::at_place(place, sources, format!("warning: {what}")).with_help(help).to_string()
+    });
+    told.collect()
 }
 
 /// A group of bodies, joints and devices: a robot, or the objects of a world.

@@ -15,6 +15,7 @@ mod logged;
 pub mod output;
 mod plot;
 mod ports;
+mod prepare;
 pub mod properties;
 mod query;
 mod replay;
@@ -40,6 +41,9 @@ use properties::{Flag, Properties, PropertiesFile};
 
 /// The properties file that is read if it is there and no other is named.
 const PROPERTIES_FILE: &str = "properties.toml";
+
+/// The largest properties file, bytes: eighty times the one with all settings and their descriptions.
+const MAX_PROPERTIES: usize = 1 << 20;
 
 /// A dynamic robot simulator server: XML in, one TCP port per sensor and actuator, every step in SQL.
 #[derive(Debug, Parser)]
@@ -143,6 +147,18 @@ struct CheckArguments {
     /// World, robot and sequence files
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Properties file whose settings the files are checked with [default: properties.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    properties: Option<PathBuf>,
+    /// World that sequences are checked with: whether it has their ports and its devices take their commands
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Any other setting, as `--set section.key=value`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Take warnings for errors: exit code 3
+    #[arg(long)]
+    strict: bool,
     /// How to print
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -259,15 +275,12 @@ impl ConfigurationArguments {
     /// Puts all layers together. `flags` are those of a verb's own that stand for settings.
     fn properties(&self, flags: &[Flag<'_>]) -> Result<Properties, CliError> {
         let path = self.properties.as_deref().unwrap_or(Path::new(PROPERTIES_FILE));
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => Some(text),
-            // Only the file that nobody asked for may be missing.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.properties.is_none() => None,
-            Err(error) => {
-                return Err(CliError::Usage(format!("--properties: cannot read '{}': {error}", path.display())));
-            }
-        };
         let name = path.to_string_lossy();
+        // Only the file that nobody asked for may be missing.
+        let is_there = self.properties.is_some() || path.try_exists().unwrap_or(true);
+        let text = is_there.then(|| crate::xml::read_file(&name, MAX_PROPERTIES)).transpose();
+        let text = text
+            .map_err(|problem| CliError::Usage(format!("--properties: cannot read '{name}': {}", problem.message)))?;
         let file = text.as_deref().map(|text| PropertiesFile { path: &name, text });
         let mut all: Vec<Flag<'_>> = Vec::new();
         for set in &self.set {

@@ -11,6 +11,7 @@ use super::{
     CliError, ExitStatus, Logs, RunArguments,
     output::note,
     ports::Announced,
+    prepare::{self, Prepared, prepare},
     properties::{self, Properties},
     signals,
     summary::{self, Summary},
@@ -32,14 +33,10 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     let properties = arguments.properties()?;
     let world = Arc::new(xml::read_world(&properties.simulation.world_file)?);
     tell_built_in(&world);
-    let (timestep, seed) = (properties.simulation.timestep, properties.simulation.seed);
-    let mut simulation = Simulation::seeded(Arc::clone(&world), timestep, properties.physics.clone(), seed)?;
-    let timeline = match &arguments.sequence {
-        Some(file) => Some(xml::read_sequence(file)?.timeline(properties.simulation.timestep)),
-        None => None,
-    };
-    if let Some(timeline) = &timeline {
-        simulation.schedule(timeline)?;
+    let sequence = arguments.sequence.as_deref().map(xml::read_sequence).transpose()?;
+    let Prepared { simulation, timeline } = prepare(&world, sequence.as_ref(), &properties)?;
+    for warning in prepare::warnings(&world, false, &properties)? {
+        tracing::warn!("{warning}");
     }
     let end = end_of(&properties, timeline.as_ref());
     launch(Job { simulation, properties, end, origin: None })
@@ -154,7 +151,7 @@ impl Plan {
 }
 
 /// Whom the clock waits for in lockstep: the ports that the settings name, or else the combined ports of all robots.
-fn lockstep(properties: &Properties, layout: &Layout) -> Result<LockstepSettings, CliError> {
+pub(super) fn lockstep(properties: &Properties, layout: &Layout) -> Result<LockstepSettings, CliError> {
     let properties::Lockstep { members, timeout, on_timeout } = &properties.lockstep;
     let named = members.iter().map(|name| protocol::lockstep_member(layout, name));
     let mut members = named.collect::<Result<Vec<_>, _>>().map_err(|refusal| {

@@ -56,9 +56,11 @@ pub fn volume(placed: &Placed) -> Result<f64, String> {
 /// The mass of a shape that is filled with 1 kg/m³.
 fn filled(placed: &Placed) -> Result<ParryMass, String> {
     if !is_closed(&placed.shape) {
-        return Err("the triangleMesh is not closed, so no mass can be spread over what it encloses: each edge belongs to two \
+        return Err(
+            "the triangleMesh is not closed, so no mass can be spread over what it encloses: each edge belongs to two \
                     triangles that name its corners in opposite order; close it, or give the body an <inertia>"
-            .into());
+                .into(),
+        );
     }
     let (shape, pose) = shape::collider_shape(placed)?;
     let spread: ParryMass = shape.mass_properties(1.0).transform_by(&pose);

@@ -118,7 +118,10 @@ impl Scene<'_> {
         }
         let deep = depths.into_iter().filter(|(_, depth)| *depth > SETTLES);
         let told = deep.map(|(body, depth)| {
-            let what = format!("'{}' begins {depth:.3} m deep in the ground, which throws it out or holds it", self.name(body));
+            let what = format!(
+                "'{}' begins {depth:.3} m deep in the ground, which throws it out or holds it",
+                self.name(body)
+            );
             self.warn(body, what, "raise it by that much, in its <pose> or in that of its robot")
         });
         told.collect()
@@ -177,7 +180,8 @@ impl Scene<'_> {
             return None;
         }
         let place = world.sources.first().map_or(String::new(), |source| format!("{}:1:1", source.path));
-        let help = "add <surface/>, a plane through the origin, or a <heightfield>; or leave out gravity: <gravity y=\"0\"/>";
+        let help =
+            "add <surface/>, a plane through the origin, or a <heightfield>; or leave out gravity: <gravity y=\"0\"/>";
         Some(Warning { place, what: "there is no ground, so everything falls for ever".into(), help: help.into() })
     }
 
@@ -242,7 +246,11 @@ impl Scene<'_> {
                     None => "above nothing".into(),
                 };
                 let what = format!("wheel '{}' begins {above}, so it drives nothing", self.name(*wheel));
-                told.push(self.warn(*wheel, what, "lower it, or lengthen what carries it, until it touches the ground"));
+                told.push(self.warn(
+                    *wheel,
+                    what,
+                    "lower it, or lengthen what carries it, until it touches the ground",
+                ));
             }
         }
         told
@@ -253,12 +261,13 @@ impl Scene<'_> {
         let world = self.world;
         let driven = world.devices.iter().filter(move |device| device.robot.index() == robot);
         let joints = driven.filter_map(|device| match &device.spec {
-            DeviceSpec::Actuator(actuator) if matches!(actuator.law, Law::Velocity) => Some(world.joint(actuator.joint)),
+            DeviceSpec::Actuator(actuator) if matches!(actuator.law, Law::Velocity) => {
+                Some(world.joint(actuator.joint))
+            }
             _ => None,
         });
-        let is_round = |body: &Body| {
-            body.collision_shape().is_some_and(|placed| placed.shape.rolling_radius().is_some())
-        };
+        let is_round =
+            |body: &Body| body.collision_shape().is_some_and(|placed| placed.shape.rolling_radius().is_some());
         let carries = move |body: BodyId| world.joints.iter().any(|joint| joint.parent == body);
         let ends = joints.filter(|joint| !joint.kind.is_linear()).map(|joint| joint.child);
         ends.filter(move |body| is_round(world.body(*body)) && !carries(*body))

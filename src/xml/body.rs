@@ -5,6 +5,7 @@ use bevy_math::{DMat3, DVec3};
 use super::{
     frame::Frame,
     reading::{Reading, child},
+    schema::FARTHEST,
     tree::Node,
 };
 use crate::model::{Body, CrossFriction, FrictionDirection, Inertia, Material, Placed, Pose, Shape};
@@ -233,6 +234,13 @@ fn read_vertices(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
     let numbers = reading.numbers(node)?;
     if numbers.len() % 3 != 0 || numbers.is_empty() {
         reading.problem(node.offset, format!("<vertices> holds {} numbers, which is not three a point", numbers.len()));
+        return None;
+    }
+    if let Some(far) = numbers.iter().find(|number| number.abs() > FARTHEST) {
+        reading.problem(
+            node.offset,
+            format!("<vertices>: expected numbers from {:e} to {FARTHEST:e}, got {far:e}", -FARTHEST),
+        );
         return None;
     }
     Some(numbers.chunks_exact(3).map(|point| node.frame.mirror(DVec3::from_slice(point))).collect())

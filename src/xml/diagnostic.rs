@@ -60,11 +60,8 @@ impl Diagnostic {
     pub fn at(path: &str, text: &str, offset: usize, message: impl Into<String>) -> Self {
         let before = &text[..boundary(text, offset)];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let location = Location {
-            line: before.matches('\n').count() + 1,
-            column: before[start..].chars().count() + 1,
-            start,
-        };
+        let location =
+            Location { line: before.matches('\n').count() + 1, column: before[start..].chars().count() + 1, start };
         Self::located(path, text, location, offset, message)
     }
 

@@ -1,9 +1,13 @@
 //! The DTDs for editors and the reference page, both from the schema's table.
 
-use std::fmt::Write;
+use std::{collections::HashMap, fmt::Write};
 
-use super::schema::{
-    ASSEMBLIES, Attribute, Content, ELEMENTS, Element, Kind, Occurs, Presence, ROBOT, SEQUENCE, WORLD,
+use super::{
+    limits,
+    schema::{
+        ASSEMBLIES, Attribute, Content, ELEMENTS, EXAMPLES, Element, Kind, Occurs, Presence, ROBOT, SEQUENCE, WORLD,
+        bound,
+    },
 };
 use crate::signal::{DeviceKind, Quantity, Seat};
 
@@ -83,27 +87,30 @@ fn dtd_presence(attribute: &Attribute) -> String {
     }
 }
 
-/// `robots/REFERENCE.md`: every element with its content, attributes, units and defaults.
+/// The parts of the reference page and the roots of their files.
+const PARTS: [(&str, &str); 3] = [("World files", WORLD), ("Robot files", ROBOT), ("Sequence files", SEQUENCE)];
+
+/// `robots/REFERENCE.md`: every element with its content, attributes, units, defaults and an example.
 pub fn reference() -> String {
     let mut text = String::from(
         "# World, robot and sequence files\n\n\
-         `simpartner schema reference` prints this page from the format's table. All values are in SI units and radians, but for\n         geographic latitude and longitude, which are in degrees;\n\
+         `simpartner schema reference` prints this page from the format's table. All values are in SI units and radians, but for\n\
+         geographic latitude and longitude, which are in degrees;\n\
          the world frame is right-handed with y up. Elements may stand in any order. A file that holds nothing but\n\
          `<object>` elements is a world, one that holds nothing but `<command>` and `<repeat>` elements a sequence of\n\
-         version 1.\n",
+         version 1. `simpartner check FILE` tells whether a file can be run, and warns of what is hardly meant.\n\n\
+         A robot built step by step: [TUTORIAL.md](TUTORIAL.md).\n",
     );
-    for (title, root) in [("World files", WORLD), ("Robot files", ROBOT), ("Sequence files", SEQUENCE)] {
+    write_contents(&mut text);
+    text.push_str(FRAMES);
+    for (title, root) in PARTS {
         let _ = write!(text, "\n## {title}\n");
-        for element in elements_below(root) {
-            // What worlds and robots have in common is described once, with the worlds.
-            let shared = root != WORLD && elements_below(WORLD).iter().any(|known| known.id == element.id);
-            if !shared {
-                write_element(element, &mut text);
-                match element.id {
-                    "sensor" => write_sensors(&mut text),
-                    "actuator" => write_actuators(&mut text),
-                    _ => {}
-                }
+        for element in described(root) {
+            write_element(element, &mut text);
+            match element.id {
+                "sensor" => write_sensors(&mut text),
+                "actuator" => write_actuators(&mut text),
+                _ => {}
             }
         }
         if root == ROBOT {
@@ -112,7 +119,68 @@ pub fn reference() -> String {
             );
         }
     }
+    write_limits(&mut text);
     text
+}
+
+/// The elements that a part of the page describes: what worlds and robots have in common stands once, with the worlds.
+fn described(root: &str) -> impl Iterator<Item = &'static Element> {
+    let shared = if root == WORLD { Vec::new() } else { elements_below(WORLD) };
+    elements_below(root).into_iter().filter(move |element| !shared.iter().any(|known| known.id == element.id))
+}
+
+const FRAMES: &str = "
+## Frames
+
+All frames are right-handed, with y up in the world: seen along x, z is to the right. Without a `<geographicOrigin>` x is north and z east.
+
+| what | is given in | as |
+|---|---|---|
+| `<pose>` of an `<object>`, of a `<robot>` in a world | the world's frame | where the body's or robot's own frame is |
+| `<pose>` of a `<body>` | the robot's frame; in an `<assembly>` the assembly's | where the body's own frame is |
+| `<pose>` of a shape | the body's frame | where the shape's middle is; its round axis is `axis` |
+| `<inertia>` | the body's frame | centre of mass by x, y, z; the tensor about that, along the body's axes |
+| `<anchor>`, `<axis>`, `<axis1>`, `<axis3>` of a `<joint>` | the frame of its file: the world's, the robot's or the assembly's, *not* \
+that of parent or child | a point, and directions, at step 0, when all joint coordinates are zero |
+| `<pose>` of a `<sensor>` | the frame of the body it sits on | where the sensor's own frame is; without it, that of the body |
+| velocities of an `<object>` or `<body>` | the frame that its pose is given in | of the centre of mass, and about it |
+
+A `<pose>` turns by `roll` about x first, then by `pitch` about y, then by `yaw` about z, all three axes fixed. Y points up, so `pitch` is
+what steers: a robot with `pitch=\"1.5708\"` faces -z.
+
+A scanner, a distance sensor and a compass look along **their z axis**. On a robot that drives along x they are turned by \
+`pitch=\"1.5708\"`, which takes z to x. A positive angle of a joint turns the child about the joint's axis by the right-hand rule: a wheel
+on an axis along z rolls towards -x at a positive rate, towards x at a negative one.
+";
+
+/// Links to every part and element. GitHub makes the anchors: the heading in small letters without punctuation, and a number
+/// behind one that was there before.
+fn write_contents(text: &mut String) {
+    text.push_str("\n## Contents\n\n- [Frames](#frames)\n");
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for (title, root) in PARTS {
+        let anchor = title.to_lowercase().replace(' ', "-");
+        let links = described(root).map(|element| {
+            let anchor = element.tag.to_lowercase();
+            let count = seen.entry(anchor.clone()).or_default();
+            *count += 1;
+            let behind = if *count > 1 { format!("-{}", *count - 1) } else { String::new() };
+            format!("[{}](#{anchor}{behind})", element.tag)
+        });
+        let links: Vec<String> = links.collect();
+        let _ = writeln!(text, "- [{title}](#{anchor}): {}", links.join(", "));
+    }
+    text.push_str("- [Limits](#limits)\n");
+}
+
+fn write_limits(text: &mut String) {
+    text.push_str(
+        "\n## Limits\n\nWhat is larger is refused, with its place. Only files are read: no folders, devices or pipes. Control\n\
+         characters, but for line breaks and tabs, stand in no file.\n\n| of | at most | |\n|---|---|---|\n",
+    );
+    for (of, most, unit) in limits::STATED {
+        let _ = writeln!(text, "| {of} | {most} | {unit} |");
+    }
 }
 
 fn write_element(element: &Element, text: &mut String) {
@@ -136,6 +204,9 @@ fn write_element(element: &Element, text: &mut String) {
             });
             let _ = write!(text, "\nHolds {}.\n", listed.collect::<Vec<_>>().join(", "));
         }
+    }
+    if let Some((_, example)) = EXAMPLES.iter().find(|(id, _)| *id == element.id) {
+        let _ = write!(text, "\n```xml\n{example}\n```\n");
     }
     if !element.attributes.is_empty() {
         text.push_str("\n| attribute | value | unit | default | meaning |\n|---|---|---|---|---|\n");
@@ -197,12 +268,7 @@ fn numbers(quantity: &Quantity) -> String {
         (unit, None) => unit.to_owned(),
         (unit, Some(linear)) => format!("{unit}, or {linear} where the joint slides"),
     };
-    let bound = |bound: f64| if bound.abs() >= 1e5 { format!("{bound:e}") } else { format!("{bound:.4}") };
-    let trimmed = |text: String| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    };
-    let (lowest, highest) = (trimmed(bound(quantity.lowest)), trimmed(bound(quantity.highest)));
+    let (lowest, highest) = (bound(quantity.lowest), bound(quantity.highest));
     format!("{} in {unit}, {lowest} to {highest}", fields.join(", "))
 }
 

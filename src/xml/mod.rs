@@ -31,6 +31,7 @@ pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
+pub use reading::shorten;
 pub use schema::describe_name;
 
 use crate::{
@@ -199,5 +200,30 @@ fn single_root(reading: &Reading, mut roots: Vec<Node>) -> Result<Node, Diagnost
             let message = format!("<{}> stands beside <{}>; a file has one root element", roots[1].name, roots[0].name);
             Err(Diagnostic::at(reading.path, reading.text, roots[1].offset, message).into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schema::{Content, ELEMENTS, EXAMPLES};
+
+    /// Every element but plain values has an example, which the table takes.
+    #[test]
+    fn every_element_has_an_example_that_is_right() {
+        for element in ELEMENTS.iter().filter(|element| !matches!(element.content, Content::Value(..))) {
+            let examples: Vec<_> = EXAMPLES.iter().filter(|(id, _)| *id == element.id).collect();
+            assert_eq!(examples.len(), 1, "<{}> {}", element.tag, element.id);
+            let (path, text) = (element.id, examples[0].1);
+            let session = Session::default();
+            let reading = Reading::new(path, text, Files::Kept(&[]), &session);
+            for mut root in reading.parse(path, text).unwrap_or_else(|problem| panic!("{problem}")) {
+                assert_eq!(root.name, element.tag);
+                reading.check(&mut root, element, Placeholders::Allowed);
+            }
+            assert!(session.problems.borrow().is_empty(), "{}", session.problems.borrow());
+            assert!(session.warnings.borrow().is_empty(), "{path}");
+        }
+        assert!(EXAMPLES.iter().all(|(id, _)| ELEMENTS.iter().any(|element| element.id == *id)));
     }
 }

@@ -341,7 +341,7 @@ pub(super) fn child<'n>(node: &'n Node, tag: &str) -> Option<&'n Node> {
 }
 
 /// A text short enough for a message.
-pub(super) fn shorten(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     let mut short: String = text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(60).is_some() {
         short.push_str("...");

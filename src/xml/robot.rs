@@ -190,14 +190,7 @@ pub(super) fn place(
 }
 
 /// A port that two want is a problem.
-fn claim(
-    reading: &Reading,
-    offset: usize,
-    port: Port,
-    whose: String,
-    help: &'static str,
-    taken: &mut Taken,
-) {
+fn claim(reading: &Reading, offset: usize, port: Port, whose: String, help: &'static str, taken: &mut Taken) {
     if port != Port::ANY
         && let Some(first) = taken.ports.insert(port.number(), whose.clone())
     {

@@ -1,16 +1,18 @@
 //! The one table of the format: every element and attribute with its type, unit, default, occurrence and meaning. The
 //! reader's checks, the DTDs and the reference page all come from it.
 
+mod assemblies;
+mod devices;
+mod examples;
+mod table;
+mod words;
+
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use super::limits::{MAX_NAME, MAX_VALUE};
 
-mod assemblies;
-mod devices;
-mod table;
-mod words;
-
-pub(super) use table::{ASSEMBLIES, ELEMENTS, ROBOT, SEQUENCE, WORLD};
+pub(super) use examples::EXAMPLES;
+pub(super) use table::{ASSEMBLIES, ELEMENTS, FARTHEST, ROBOT, SEQUENCE, WORLD};
 
 /// An element of the format.
 #[derive(Debug)]

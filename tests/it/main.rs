@@ -5,11 +5,13 @@
 
 mod analysis;
 mod bounds;
+mod check;
 mod cli;
 mod device;
 mod dynamics;
 mod examples;
 mod first_hour;
+mod limits;
 mod lockstep;
 mod locomotion;
 mod output;
@@ -25,6 +27,7 @@ mod scene;
 mod server;
 mod sim;
 mod tidy;
+mod tutorial;
 mod verify;
 mod web;
 mod workpartner;

@@ -1,7 +1,6 @@
 //! The `simpartner-gamepad` command: arguments in, notices and a summary out.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{
@@ -10,9 +9,12 @@ use std::{
     },
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Parser;
-use simpartner::cli::{ServerArguments, output};
+use simpartner::{
+    cli::{ServerArguments, output},
+    xml,
+};
 use simpartner_gamepad::{
     drive::{Driven, drive},
     link::Server,
@@ -97,8 +99,11 @@ fn run(arguments: Arguments) -> Result<Driven> {
     drive(&server, mapping, &mut *backend, record.as_deref(), &stop, &mut |notice| output::note(notice))
 }
 
+/// The largest mapping or script, bytes; a minute of a pad is a tenth of it.
+const MAX_FILE: usize = 1 << 20;
+
 fn read(file: &Path) -> Result<String> {
-    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+    xml::read_file(&file.to_string_lossy(), MAX_FILE).map_err(|problem| anyhow!("{problem}"))
 }
 
 #[cfg(feature = "pad")]

@@ -8,8 +8,15 @@ use toml::{
     de::{DeString, DeTable, DeValue},
 };
 
+use crate::xml::shorten;
+
 use super::table::{BUILD_VARIABLES, Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
 use crate::xml;
+
+/// How many problems are told one by one.
+const MAX_PROBLEMS: usize = 50;
+/// Bytes of a name for which the one that was meant is still looked for; the longest setting has 50.
+const MAX_NAME: usize = 100;
 
 /// A properties file that has been read.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +75,8 @@ impl Layers {
     }
 
     pub(super) fn file(&mut self, file: PropertiesFile<'_>) {
-        let place = |at: usize| format!("{}:{}", file.path, file.text[..at].matches('\n').count() + 1);
+        let newlines: Vec<usize> = file.text.match_indices('\n').map(|(newline, _)| newline).collect();
+        let place = |at: usize| format!("{}:{}", file.path, newlines.partition_point(|&newline| newline < at) + 1);
         let (table, errors) = DeTable::parse_recoverable(file.text);
         for error in errors {
             self.problem(place(error.span().map_or(0, |span| span.start)), error.message().to_owned());
@@ -79,7 +87,10 @@ impl Layers {
                 let sections = SETTINGS.iter().map(|setting| setting.section);
                 let closest = sections.min_by_key(|section| distance(name, section)).filter(|s| is_slip(name, s));
                 let hint = question(closest.map(str::to_owned));
-                self.problem(place(section.span().start), format!("[{name}] is not a section of settings{hint}"));
+                self.problem(
+                    place(section.span().start),
+                    format!("[{}] is not a section of settings{hint}", shorten(name)),
+                );
             } else if let DeValue::Table(settings) = content.get_ref() {
                 for (key, value) in in_order(settings) {
                     let path = format!("{name}.{}", key.get_ref());
@@ -87,7 +98,7 @@ impl Layers {
                     self.set(&place(key.span().start), &path, &raw(value), shown);
                 }
             } else {
-                let text = format!("{name}: expected a section, [{name}], got {}", &file.text[content.span()]);
+                let text = format!("{name}: expected a section, [{name}], got {}", shorten(&file.text[content.span()]));
                 self.problem(place(section.span().start), text);
             }
         }
@@ -128,20 +139,24 @@ impl Layers {
                 (None, Some(place)) => format!("; {place}"),
                 (None, None) => "; `simpartner schema properties` lists all".to_owned(),
             };
-            return self.problem(place.to_owned(), format!("{path} is not a setting{hint}"));
+            return self.problem(place.to_owned(), format!("{} is not a setting{hint}", shorten(path)));
         };
         let kind = SETTINGS[index].kind;
         match kind.accept(raw) {
             Some(value) => self.values[index] = value,
             None => self.problem(
                 place.to_owned(),
-                format!("{path}: expected {}, got `{}`", kind.expected(), kind.shown(shown)),
+                format!("{path}: expected {}, got `{}`", kind.expected(), shorten(&kind.shown(shown))),
             ),
         }
     }
 
     fn problem(&mut self, place: String, text: String) {
-        self.problems.push(Problem { place, text });
+        match self.problems.len() {
+            0..MAX_PROBLEMS => self.problems.push(Problem { place, text }),
+            MAX_PROBLEMS => self.problems.push(Problem { place, text: "there is more wrong from here on".into() }),
+            _ => {}
+        }
     }
 }
 
@@ -178,6 +193,9 @@ fn nearest(path: &str) -> Option<&'static Setting> {
 
 /// How many letters two words are apart; none if one begins the other.
 fn distance(word: &str, candidate: &str) -> usize {
+    if word.len() > MAX_NAME {
+        return word.len();
+    }
     match !word.is_empty() && candidate.starts_with(word) {
         true => 0,
         false => strsim::damerau_levenshtein(word, candidate),

@@ -5,7 +5,7 @@ use super::{
     Attribute,
     Content::{Children, Empty, Numbers},
     Element, Kind,
-    Kind::{Fraction, Name, NotNegative, Positive, Real, Text, Whole, Word},
+    Kind::{Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
 };
 use super::{assemblies, devices};
 
@@ -21,6 +21,12 @@ pub(in crate::xml) const SEQUENCE: &str = "sequence";
 const BOOLEAN: Kind = Word(&["true", "false"]);
 pub(super) const LENGTH: Kind = Positive(1e6);
 const MASS: Kind = Positive(1e9);
+/// Twice the distance to the moon; a nanometre is the least that numbers tell apart there.
+pub(in crate::xml) const FARTHEST: f64 = 1e9;
+const COORDINATE: Kind = Within(-FARTHEST, FARTHEST);
+/// A body that is faster, or spins faster, counts as one that has run away. Gravity is bounded as speeds are.
+const SPEED: Kind = Within(-1e5, 1e5);
+const SPIN: Kind = Within(-1e6, 1e6);
 pub(super) const PORT: Kind = Whole(0, 65_535);
 
 const VECTOR: &[Attribute] = &[
@@ -29,9 +35,9 @@ const VECTOR: &[Attribute] = &[
     default("z", Real, "", "0", "along z"),
 ];
 const ANCHOR: &[Attribute] = &[
-    default("x", Real, "m", "0", "along x"),
-    default("y", Real, "m", "0", "along y"),
-    default("z", Real, "m", "0", "along z"),
+    default("x", COORDINATE, "m", "0", "along x"),
+    default("y", COORDINATE, "m", "0", "along y"),
+    default("z", COORDINATE, "m", "0", "along z"),
 ];
 const ROUND: &[Attribute] = &[
     required("radius", LENGTH, "m", "radius"),
@@ -139,9 +145,9 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "gravity",
         "Gravity. Without the element it is 9.81 m/s² downwards.",
         &[
-            default("x", Real, "m/s²", "0", "along x"),
-            default("y", Real, "m/s²", "-9.81", "along y"),
-            default("z", Real, "m/s²", "0", "along z"),
+            default("x", SPEED, "m/s²", "0", "along x"),
+            default("y", SPEED, "m/s²", "-9.81", "along y"),
+            default("z", SPEED, "m/s²", "0", "along z"),
         ],
         Empty,
     ),
@@ -249,15 +255,15 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     value("T00", Real, "", "Row 0, column 0."),
     value("T01", Real, "", "Row 0, column 1."),
     value("T02", Real, "", "Row 0, column 2."),
-    value("T03", Real, "m", "Position along x."),
+    value("T03", COORDINATE, "m", "Position along x."),
     value("T10", Real, "", "Row 1, column 0."),
     value("T11", Real, "", "Row 1, column 1."),
     value("T12", Real, "", "Row 1, column 2."),
-    value("T13", Real, "m", "Position along y."),
+    value("T13", COORDINATE, "m", "Position along y."),
     value("T20", Real, "", "Row 2, column 0."),
     value("T21", Real, "", "Row 2, column 1."),
     value("T22", Real, "", "Row 2, column 2."),
-    value("T23", Real, "m", "Position along z."),
+    value("T23", COORDINATE, "m", "Position along z."),
     value("T30", Real, "", "0, where it is written."),
     value("T31", Real, "", "0, where it is written."),
     value("T32", Real, "", "0, where it is written."),
@@ -266,9 +272,9 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "pose",
         "Pose: a position, and a rotation by roll, pitch and yaw about the fixed x, y and z axes, in that order.",
         &[
-            default("x", Real, "m", "0", "position along x"),
-            default("y", Real, "m", "0", "position along y"),
-            default("z", Real, "m", "0", "position along z"),
+            default("x", COORDINATE, "m", "0", "position along x"),
+            default("y", COORDINATE, "m", "0", "position along y"),
+            default("z", COORDINATE, "m", "0", "position along z"),
             default("roll", Real, "rad", "0", "angle about x"),
             default("pitch", Real, "rad", "0", "angle about y"),
             default("yaw", Real, "rad", "0", "angle about z"),
@@ -281,18 +287,18 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         &[],
         Children(&[once("vx"), once("vy"), once("vz")]),
     ),
-    value("vx", Real, "m/s", "Along x."),
-    value("vy", Real, "m/s", "Along y."),
-    value("vz", Real, "m/s", "Along z."),
+    value("vx", SPEED, "m/s", "Along x."),
+    value("vy", SPEED, "m/s", "Along y."),
+    value("vz", SPEED, "m/s", "Along z."),
     element(
         "rotationalVelocity",
         "Angular velocity at step 0.",
         &[],
         Children(&[once("omegax"), once("omegay"), once("omegaz")]),
     ),
-    value("omegax", Real, "rad/s", "About x."),
-    value("omegay", Real, "rad/s", "About y."),
-    value("omegaz", Real, "rad/s", "About z."),
+    value("omegax", SPIN, "rad/s", "About x."),
+    value("omegay", SPIN, "rad/s", "About y."),
+    value("omegaz", SPIN, "rad/s", "About z."),
     element(
         "box",
         "A cuboid.",
@@ -357,9 +363,9 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             default("ixy", Real, "kg m²", "0", "off the diagonal"),
             default("ixz", Real, "kg m²", "0", "off the diagonal"),
             default("iyz", Real, "kg m²", "0", "off the diagonal"),
-            default("x", Real, "m", "0", "centre of mass along x"),
-            default("y", Real, "m", "0", "centre of mass along y"),
-            default("z", Real, "m", "0", "centre of mass along z"),
+            default("x", COORDINATE, "m", "0", "centre of mass along x"),
+            default("y", COORDINATE, "m", "0", "centre of mass along y"),
+            default("z", COORDINATE, "m", "0", "centre of mass along z"),
         ],
         Empty,
     ),
@@ -389,10 +395,16 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     ),
     value("parent", Name, "", "The body that carries the joint's axes."),
     value("child", Name, "", "The body that moves about or along them."),
-    element("anchor", "The joint's origin; without it, the child's.", ANCHOR, Empty),
+    element(
+        "anchor",
+        "The joint's origin, in the frame of the file (of a robot file the robot's, in an assembly the assembly's), not in that \
+         of parent or child. Without it, the child's origin.",
+        ANCHOR,
+        Empty,
+    ),
     element(
         "axis",
-        "The axis of a hinge or slider: its third local axis. Without it, z. The first local axis is then square to it and to \
+        "The axis of a hinge or slider, in the frame of the file: its third local axis. Without it, z. The first local axis is then square to it and to \
          the y axis of the file's frame, or z where the axis is along y.",
         VECTOR,
         Empty,
