@@ -348,7 +348,7 @@ fn shift_ports(members: &mut [Node], offset: i64) {
     let ports = members.iter_mut().flat_map(|member| &mut member.attributes).filter(|given| given.name == "port");
     for port in ports {
         match port.value.trim().parse::<i64>() {
-            Ok(number) if number != 0 => port.value = (number + offset).to_string(),
+            Ok(number) if number != 0 => port.value = number.saturating_add(offset).to_string(),
             _ => {}
         }
     }

@@ -58,7 +58,8 @@ pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
     let refuse = |message: String| Diagnostic::at(path, "", 0, message);
     let cannot = |error: std::io::Error| refuse(format!("cannot open '{path}': {error}"));
     // Before it is opened, since opening a pipe waits for whoever writes into it.
-    let kind = std::fs::metadata(path).map_err(cannot)?.file_type();
+    let metadata = std::fs::metadata(path).map_err(cannot)?;
+    let kind = metadata.file_type();
     if kind.is_dir() {
         return Err(refuse(format!("'{path}' is a folder")));
     }
@@ -66,13 +67,17 @@ pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
         let message = format!("'{path}' is a device or a pipe; only files are read");
         return Err(refuse(message).with_help("save what it holds as a file"));
     }
+    let too_long = || refuse(format!("'{path}' has more than {limit} bytes, which are the most that are read"));
+    if metadata.len() > limit as u64 {
+        return Err(too_long());
+    }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(cannot)?;
     // One byte more tells a file that is too long, also where the system does not know its length.
     let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| refuse(format!("cannot read '{path}': {error}")))?;
     if bytes.len() > limit {
-        return Err(refuse(format!("'{path}' has more than {limit} bytes, which are the most that are read")));
+        return Err(too_long());
     }
     match String::from_utf8(bytes) {
         // Some editors put a byte order mark in front.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Diagnostic,
+    Diagnostic, Diagnostics,
     files::Files,
     limits::{MAX_FILE, MAX_NAME, MAX_VALUE, Session},
     origin::{Origins, Place},
@@ -58,12 +58,8 @@ impl<'a> Reading<'a> {
 
     /// What an assembly has wrong is told once, however often it is placed; beyond [`Diagnostics::SHOWN`] problems are only
     /// counted.
-    ///
-    /// [`Diagnostics::SHOWN`]: super::Diagnostics::SHOWN
     fn note(&self, offset: usize, message: String, help: Option<String>) {
-        let mut hasher = DefaultHasher::new();
-        self.origins.in_file(offset, |path, offset| (path, offset, &message).hash(&mut hasher));
-        if !self.session.is_new(hasher.finish()) {
+        if !self.is_new(offset, &message) {
             return;
         }
         let mut problems = self.session.problems.borrow_mut();
@@ -76,6 +72,13 @@ impl<'a> Reading<'a> {
             Some(help) => problem.with_help(help),
             None => problem,
         });
+    }
+
+    /// True the first time that this is said of this place in its file.
+    fn is_new(&self, offset: usize, message: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        self.origins.in_file(offset, |path, offset| (path, offset, message).hash(&mut hasher));
+        self.session.is_new(hasher.finish())
     }
 
     pub(super) fn push(&self, problem: Diagnostic) {
@@ -215,7 +218,7 @@ impl<'a> Reading<'a> {
             }
             return;
         }
-        if value.len() > MAX_VALUE {
+        if value.len() > MAX_VALUE && kind != Kind::Name {
             let message = format!("{what} has {} bytes, at most {MAX_VALUE} are read", value.len());
             return self.problem(offset, message);
         }
@@ -235,8 +238,11 @@ impl<'a> Reading<'a> {
 
     /// Notes what is right by its form but hardly meant.
     fn warn(&self, offset: usize, what: String, help: String) {
-        let place = self.origins.place(offset).to_string();
-        self.session.warnings.borrow_mut().push(Warning { place, what, help });
+        let mut warnings = self.session.warnings.borrow_mut();
+        if warnings.len() < Diagnostics::SHOWN && self.is_new(offset, &what) {
+            let place = self.origins.place(offset).to_string();
+            warnings.push(Warning { place, what, help });
+        }
     }
 
     fn unknown(&self, offset: usize, message: String, name: &str, known: &[&str]) {

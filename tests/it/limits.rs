@@ -59,8 +59,8 @@ fn assemblies_do_not_expand_without_bound() {
     check_refused(&chain(20_000, place, "x"), "more than 32 deep");
     let doubled =
         |index: usize| format!("<place assembly=\"A{index}\"><parameter name=\"p\" value=\"${{p}}${{p}}\"/></place>");
-    check_refused(&chain(30, doubled, "xxxxxxxxxx"), "larger than");
-    check_refused(&chain(30, |index| place(index).repeat(2), "x"), "more than 200000 elements");
+    check_refused(&chain(30, doubled, "xxxxxxxxxx"), "at most 4096 are read");
+    check_refused(&chain(30, |index| place(index).repeat(2), "x"), "with all assemblies placed");
     // Parameters go down to every assembly that is placed.
     let many: String = (0..2000).map(|index| format!("<parameter name=\"p{index}\" value=\"1\"/>")).collect();
     let places = "<place assembly=\"A\"/>".repeat(3000);
@@ -77,6 +77,18 @@ fn a_placeholder_within_a_placeholder_is_refused() {
     check_refused(
         &format!("<robot name=\"R\"><assembly name=\"A\"><body name=\"{open}\"/></assembly></robot>"),
         "'${' is never closed",
+    );
+}
+
+#[test]
+fn a_port_that_is_no_port_is_refused_wherever_it_is_moved_to() {
+    let port = i64::MAX;
+    check_refused(
+        &format!(
+            "<robot name=\"R\"><assembly name=\"A\">{BODY}<sensor type=\"PoseSensor\" name=\"S\" body=\"B\" port=\"{port}\"/></assembly>\
+             <place assembly=\"A\" portOffset=\"10\"/></robot>"
+        ),
+        "a whole number from 0 to 65535",
     );
 }
 
