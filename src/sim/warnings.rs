@@ -209,7 +209,12 @@ impl Scene<'_> {
             Some(robot) => format!("robot '{}'", world.robot(robot).name),
             None => format!("'{}'", self.name(tree.root)),
         };
+        let grounds = [world.plane.is_some(), world.heightfield.is_some(), world.bodies.iter().any(|body| body.fixed)];
         if tree.bodies().all(|body| world.body(body).collision_shape().is_none()) {
+            // A particle in free fall is an experiment.
+            if !grounds.contains(&true) {
+                return None;
+            }
             let what = format!("{who} has no shape, so it falls through the ground");
             return Some(self.warn(tree.root, what, "give a body a shape, such as <sphere radius=\"0.1\"/>"));
         }

@@ -69,7 +69,7 @@ fn assemblies_do_not_expand_without_bound() {
 
 #[test]
 fn a_placeholder_within_a_placeholder_is_refused() {
-    let text = r#"<robot name="R"><assembly name="A"><parameter name="p" value=""/><body name="B${${p}"><mass>1</mass></body>
+    let text = r#"<robot name="R"><assembly name="A"><parameter name="p" value="x"/><body name="B${${p}"><mass>1</mass></body>
         </assembly><place assembly="A"/></robot>"#;
     check_refused(text, "there is no parameter '${p'");
     // Each of these looked for its end behind all others.

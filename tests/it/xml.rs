@@ -90,7 +90,7 @@ fn the_thesis_particle_loads_as_printed() {
     assert_eq!((world.name.as_str(), body.name.as_str(), body.mass), ("c", "TestParticle", 1.0));
     assert_eq!(body.pose.translation, DVec3::new(0.0, 10.0, 0.0));
     assert_eq!((body.pose.rotation, &body.shape), (DQuat::IDENTITY, &None));
-    assert_eq!((world.gravity, body.source.as_str()), (DVec3::new(0.0, -9.81, 0.0), "c.xml:1"));
+    assert_eq!((world.gravity, body.source.as_str()), (DVec3::new(0.0, -9.81, 0.0), "c.xml:1:1"));
 }
 
 #[test]
