@@ -24,6 +24,7 @@ mod runs;
 mod signals;
 mod summary;
 mod talk;
+mod terminal;
 mod verify;
 
 use std::{
@@ -38,6 +39,7 @@ pub use exit::{CliError, ExitStatus};
 pub use ports::ServerArguments;
 
 use properties::{Flag, Properties, PropertiesFile};
+use terminal::Terminal;
 
 /// The properties file that is read if it is there and no other is named.
 const PROPERTIES_FILE: &str = "properties.toml";
@@ -226,7 +228,14 @@ pub fn main() -> ExitCode {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| output::Stderr);
+    let terminal = match Terminal::start(output::Stderr) {
+        Ok(terminal) => terminal,
+        Err(error) => {
+            output::note(format_args!("the operating system gave no thread: {error}"));
+            return output::exit(ExitStatus::Internal.into());
+        }
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(terminal.clone());
     log.with_ansi(colours).with_target(false).init();
     signals::survive_file_size_limit();
     let result = match arguments.verb {
@@ -246,6 +255,7 @@ pub fn main() -> ExitCode {
         Some(Verb::Init(arguments)) => init::init(&arguments),
         Some(Verb::Schema { what }) => schema(what),
     };
+    terminal.finish();
     let status = result.unwrap_or_else(|error| {
         output::note(&error);
         // What an error above leaves to its causes, such as SQLite's own words.

@@ -3,7 +3,7 @@
 //! Doors open in order (ports, log, first step) and close in the opposite one: physics, sessions, log. A run that cannot have
 //! its ports is not entered into the log.
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
@@ -216,7 +216,7 @@ async fn conduct(
     summary::announce(properties, grants, server.as_ref(), plan.end);
     thread.start(Outputs {
         log: recorder.map(Recorder::sender),
-        log_ended: recorder.map_or_else(|| Arc::new(AtomicBool::new(false)), |recorder| recorder.status().stop_flag()),
+        log_flags: recorder.map(|recorder| recorder.status().flags()).unwrap_or_default(),
     })?;
     let (close, closed) = oneshot::channel();
     let sessions = server.map(|server| tokio::spawn(server.run(closed)));
@@ -235,10 +235,8 @@ async fn conduct(
 /// A signal ends the run as QUIT does.
 async fn quit_on(signals: impl Future<Output = ()>, handle: Handle) {
     signals.await;
-    // A full queue empties within a step, so asking again soon is enough.
-    while let Err(realtime::ControlError::Full(_)) = handle.control(Control::Quit).await {
-        tokio::task::yield_now().await;
-    }
+    // An error means that the run is over already.
+    let _ = handle.control(Control::Quit).await;
 }
 
 fn outcome_of(report: &RunReport) -> RunOutcome {
@@ -267,7 +265,7 @@ fn conclude(report: &RunReport, log: Option<Result<LogSummary, RecorderError>>) 
     let incomplete = log.is_some_and(|log| log.ended_early.is_some());
     Ok(match &report.outcome {
         Outcome::Completed | Outcome::Quit if !incomplete => ExitStatus::Success,
-        Outcome::Completed | Outcome::Quit | Outcome::LogEnded | Outcome::LogTooSlow => ExitStatus::Log,
+        Outcome::Completed | Outcome::Quit | Outcome::LogEnded => ExitStatus::Log,
         Outcome::Diverged(why) => {
             note(format_args!("error: {why}"));
             ExitStatus::Diverged

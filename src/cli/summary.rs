@@ -83,10 +83,32 @@ impl Summary<'_> {
             line(format_args!("step              {}", percentiles(times)));
         }
         line(format_args!("slips             {} ({} s given up)", report.slips, Rounded(report.slipped_s)));
-        line(format_args!("state             {}", report.state_hash));
+        match report.state_hash.as_str() {
+            "" => line("state             not known: the run ended within a step"),
+            hash => line(format_args!("state             {hash}")),
+        }
+        print_waits(report);
+        let uses = report.queues.iter().chain(self.log.map(|log| &log.batches));
+        let uses: Vec<String> =
+            uses.map(|queue| format!("{} {} of {}", queue.name, queue.longest, queue.capacity)).collect();
+        line(format_args!("queues at most    {}", uses.join(", ")));
         if let Some(log) = self.log {
             print_log(log);
         }
+    }
+}
+
+/// Prints what kept the clock from its priority and its records, if anything did.
+fn print_waits(report: &RunReport) {
+    if report.step_downs > 0 {
+        line(format_args!(
+            "stepped down      {} times to ordinary priority, to leave time to others",
+            report.step_downs
+        ));
+    }
+    if report.waits > 0 {
+        let waited_s = Rounded(report.waited.as_secs_f64());
+        line(format_args!("waited            {waited_s} s in {} waits for a queue with room", report.waits));
     }
 }
 
@@ -97,8 +119,7 @@ fn print_log(log: &LogSummary) {
             run.simulation_id, run.steps_logged, run.rows, log.database
         ));
     }
-    let (megabytes, records) = (log.bytes as f64 / 1e6, log.longest_queue);
-    line(format_args!("log size          {megabytes:.1} MB, at most {records} records in its queue"));
+    line(format_args!("log size          {:.1} MB", log.bytes as f64 / 1e6));
     if let Some(why) = &log.ended_early {
         line(format_args!("log ended early   {why}"));
     }
@@ -109,9 +130,6 @@ fn outcome(outcome: &Outcome) -> &'static str {
         Outcome::Completed => "completed",
         Outcome::Quit => "ended on request",
         Outcome::LogEnded => "stopped by the log",
-        Outcome::LogTooSlow => {
-            "stopped because the log could not keep up; nothing that was simulated is missing from it"
-        }
         Outcome::Overrun => "stopped because the clock fell behind (simulation.on_overrun = \"stop\")",
         Outcome::LockstepTimeout(_) => "stopped because a member of the lockstep did not answer",
         Outcome::Diverged(_) => "stopped because the physics diverged",

@@ -85,7 +85,7 @@
 //!    `ACK` of a later connection takes its place and is asked for the present step. Who joins and leaves is in events `lockstep`.
 //! 6. The clock also waits for the log. Other clients' commands act when they come, which is not the same step every time.
 //!
-//! `STATE` ends in ` lockstep=`: `joining:` and who has yet to join, `waiting:` and who has yet to answer, `overdue:` and who has not
+//! `STATE` then has ` lockstep=`: `joining:` and who has yet to join, `waiting:` and who has yet to answer, `overdue:` and who has not
 //! answered in time, or `answered`.
 //!
 //! # Parameters of a sensor
@@ -129,6 +129,11 @@
 //! | `FAULT robot/device mode [value]` | `OK` | what `FAULT mode` does on the device's own port; without `robot/` where one robot alone has the device |
 //! | `QUIT` | `OK state=QUITTING ..` | end the run cleanly |
 //! | `HELP` | `OK` and the verbs | |
+//!
+//! A clock that has real-time priority at the moment adds ` priority=..` to its state. While a step takes long, the state is that
+//! before it, with ` making=` and the step's number and ` making_s=` and for how many seconds it has been in the making. A request
+//! that changes the clock is then answered with ` pending=true`: it is carried out when the step is made. `QUIT` ends the run
+//! without that step; `STEP`, `RUNTO` and `SYNC` are answered when they are done.
 //!
 //! # Refusals
 //! `ERR 1` unknown verb, `2` wrong number of numbers, `3` not a finite decimal, `4` out of range, `5` too long or no text,

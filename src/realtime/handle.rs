@@ -1,18 +1,37 @@
 //! The way in and out of the physics thread.
 
-use std::sync::{Arc, mpsc};
+use std::{
+    pin::pin,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use thiserror::Error;
-use tokio::sync::{oneshot, watch};
+use tokio::{
+    sync::{oneshot, watch},
+    time::{sleep, timeout},
+};
 
 use super::{
     lockstep::{LockstepState, Place, Roll},
+    os,
     quota::{Full, QUEUE, Quota},
+    shared::Shared,
     told::{self, Teller, Told},
 };
 use crate::signal::{
     Acknowledgement, ClientId, Command, Event, Layout, Member, Reservation, StepIndex, StepRecord, Timestep,
 };
+
+/// How long the status waits for the physics thread before it is told as that thread left it.
+const STATE_PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long a request that changes the clock waits for the physics thread before its client is told that it acts later. Shorter
+/// than a run takes to end without the step under way, so that whoever asks for the end hears of it before the ports close.
+const CONTROL_PATIENCE: Duration = Duration::from_millis(400);
+
+/// How soon QUIT tries again where the queue is full.
+const QUIT_AGAIN: Duration = Duration::from_millis(1);
 
 /// How the steps relate to the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +98,32 @@ pub struct Status {
     pub epoch: u32,
     /// Whom the clock waits for, in lockstep.
     pub lockstep: Option<LockstepState>,
+    /// The real-time priority that the physics thread has presently; 0 is ordinary scheduling.
+    pub priority: u8,
+    /// For how long the step after `step` has been in the making, if the clock could not answer because of it.
+    pub making: Option<Duration>,
+    /// Whether the request is still to be carried out, once the step under way is made.
+    pub is_pending: bool,
+}
+
+impl Status {
+    /// Paused before the first step.
+    pub(super) fn at_start(record: &StepRecord, timestep: Timestep) -> Self {
+        Self {
+            state: RunState::Paused,
+            step: record.step,
+            time_s: timestep.seconds_at(record.step),
+            mode: Mode::RealTime,
+            rate: 1.0,
+            real_time_factor: 0.0,
+            slips: 0,
+            epoch: record.epoch,
+            lockstep: None,
+            priority: 0,
+            making: None,
+            is_pending: false,
+        }
+    }
 }
 
 /// A request to the clock.
@@ -113,6 +158,19 @@ pub enum Control {
     Sync,
     /// End the run.
     Quit,
+}
+
+impl Control {
+    /// How long its client waits for the physics thread. Requests that are answered when something is done wait for that.
+    fn patience(&self) -> Option<Duration> {
+        match self {
+            Self::State => Some(STATE_PATIENCE),
+            Self::Play { .. } | Self::Pause | Self::Reset | Self::Mode(_) | Self::Lockstep(_) | Self::Quit => {
+                Some(CONTROL_PATIENCE)
+            }
+            Self::Step { .. } | Self::RunTo { .. } | Self::Sync => None,
+        }
+    }
 }
 
 /// Why a control request was not carried out.
@@ -191,6 +249,7 @@ pub struct Handle {
     timestep: Timestep,
     roll: Arc<Roll>,
     quota: Arc<Quota>,
+    shared: Arc<Shared>,
 }
 
 /// The inside end: for the physics thread.
@@ -204,17 +263,21 @@ pub struct Inbox {
     pub roll: Arc<Roll>,
     /// Where events are told.
     pub teller: Teller,
+    /// Where the physics thread shows how it stands.
+    pub(super) shared: Arc<Shared>,
 }
 
 /// Makes both ends. `first` is the record of step 0.
 pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
     let (sender, requests) = mpsc::sync_channel(QUEUE);
+    let shared = Arc::new(Shared::new(Status::at_start(&first, timestep)));
     let (shown, latest) = watch::channel(Arc::new(first));
     let roll = Arc::new(Roll::default());
     let (teller, told) = told::ring();
     let quota = Arc::default();
-    let handle = Handle { requests: sender, latest, told, layout, timestep, roll: Arc::clone(&roll), quota };
-    (handle, Inbox { requests, latest: shown, roll, teller })
+    let (seats, board) = (Arc::clone(&roll), Arc::clone(&shared));
+    let handle = Handle { requests: sender, latest, told, layout, timestep, roll, quota, shared };
+    (handle, Inbox { requests, latest: shown, roll: seats, teller, shared: board })
 }
 
 impl Handle {
@@ -293,12 +356,53 @@ impl Handle {
 
     /// Asks something of the clock and waits for the answer.
     ///
+    /// While a step takes long the status comes as it was before it, with [`Status::making`], and a request that changes the clock
+    /// is answered with [`Status::is_pending`]: it is carried out when the step is made. QUIT ends the run also without it. `STEP`,
+    /// `RUNTO` and `SYNC` are answered when they are done.
+    ///
     /// # Errors
     /// When it does not fit the present state, the queue is full or the run is over.
     pub async fn control(&self, control: Control) -> Result<Status, ControlError> {
+        let patience = control.patience();
+        let (is_state, is_quit) = (control == Control::State, control == Control::Quit);
+        let answer = async {
+            match control {
+                Control::Quit => self.quit().await,
+                control => self.ask(control).await,
+            }
+        };
+        let mut answer = pin!(answer);
+        let Some(patience) = patience else { return answer.await };
+        loop {
+            match timeout(patience, answer.as_mut()).await {
+                Ok(Err(ControlError::Full(_))) if is_state => return Ok(self.shared.status()),
+                Ok(answer) => return answer,
+                Err(_) if is_state => return Ok(self.shared.status()),
+                Err(_) => {}
+            }
+            let left = self.shared.status();
+            if left.making.is_some_and(|making| making >= patience) {
+                let state = if is_quit { RunState::Quitting } else { left.state };
+                return Ok(Status { state, is_pending: true, ..left });
+            }
+        }
+    }
+
+    async fn ask(&self, control: Control) -> Result<Status, ControlError> {
         let (sender, answer) = oneshot::channel();
         self.send(Request::Control(control, sender))?;
         answer.await.unwrap_or(Err(ControlError::Over))
+    }
+
+    /// Ends the run, however full the queue is and however long the step takes.
+    async fn quit(&self) -> Result<Status, ControlError> {
+        self.shared.ask_to_quit(os::now_ns());
+        loop {
+            match self.ask(Control::Quit).await {
+                Err(ControlError::Full(_)) => sleep(QUIT_AGAIN).await,
+                answer => return answer,
+            }
+        }
     }
 
     /// Puts an event into the log.

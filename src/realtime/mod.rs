@@ -7,20 +7,25 @@
 mod hand_over;
 mod handle;
 mod lockstep;
+mod log_queue;
 mod os;
 mod pace;
+mod print;
+mod priority;
 mod quota;
 mod report;
 mod run;
+mod shared;
 mod speed;
 mod thread;
 mod told;
 
 pub use handle::{Acknowledged, Control, ControlError, Handle, Inbox, Mode, Request, RunState, Status, channel};
 pub use lockstep::{LockstepSettings, LockstepState, OnTimeout, Place, Roll};
+pub use log_queue::{LogFlags, LogReceiver, LogSender, log_queue, text_bytes};
 pub use os::{Grants, Scheduling, now_ns};
 pub use pace::{Lateness, Pace};
 pub use quota::{COMMAND_MEMORY, COMMANDS_OF_A_STEP, Full, QUEUE};
-pub use report::{Outcome, Percentiles, RunReport};
+pub use report::{Outcome, Percentiles, QueueUse, RunReport};
 pub use thread::{OnOverrun, Outputs, PhysicsThread, Settings, ThreadError};
 pub use told::{Told, ToldEvent};

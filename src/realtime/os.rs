@@ -4,8 +4,10 @@
 /// What the physics thread asks of the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scheduling {
-    /// SCHED_FIFO priority, 1 to 99; 0 does not ask.
+    /// SCHED_FIFO priority while steps have deadlines, 1 to 99; 0 does not ask.
     pub priority: u8,
+    /// By how much the process is nicer than it was started while steps have none, 0 to 19.
+    pub fast_niceness: u8,
     /// Whether to keep the process's memory from being paged out.
     pub lock_memory: bool,
 }
@@ -26,12 +28,13 @@ mod linux {
 
     use rustix::{
         mm::{MlockAllFlags, mlockall},
+        process::{Pid, getpriority_process, setpriority_process},
         thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack},
         time::{Timespec, clock_gettime},
     };
     use thread_priority::{
-        RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
-        thread_native_id,
+        NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+        set_thread_priority_and_policy, thread_native_id, thread_schedule_policy_param,
     };
 
     use super::{Grants, Scheduling};
@@ -56,7 +59,63 @@ mod linux {
         while clock_nanosleep_absolute(ClockId::Monotonic, &request) == Err(rustix::io::Errno::INTR) {}
     }
 
-    /// Asks for punctuality on behalf of the calling thread.
+    /// A thread, for as long as it runs.
+    pub type ThreadId = thread_priority::ThreadId;
+
+    /// The calling thread.
+    pub fn this_thread() -> ThreadId {
+        thread_native_id()
+    }
+
+    /// Gives a thread real-time priority: from then on it is interrupted by nothing of lower priority.
+    pub fn raise(thread: ThreadId, priority: u8) -> Result<(), String> {
+        let priority = ThreadPriority::try_from(priority).map_err(|error| error.to_owned())?;
+        let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+        set_thread_priority_and_policy(thread, priority, policy).map_err(|error| error.to_string())
+    }
+
+    /// Gives a thread ordinary scheduling.
+    pub fn lower(thread: ThreadId) -> Result<(), String> {
+        let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+        let niceness = getpriority_process(None);
+        // The call sets the policy and then the caller's niceness, which is not to change and may not be allowed to; 48 of 99
+        // stands for the niceness 0 that most callers have.
+        let ordinary = ThreadPriority::try_from(48).map_err(|error| error.to_owned())?;
+        let set = set_thread_priority_and_policy(thread, ordinary, policy);
+        if let Ok(niceness) = niceness {
+            let _ = setpriority_process(None, niceness);
+        }
+        match thread_schedule_policy_param(thread) {
+            Ok((found, _)) if found == policy => Ok(()),
+            Ok(_) => set.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The niceness of the calling thread, which those that it starts inherit.
+    pub fn niceness() -> i32 {
+        getpriority_process(None).unwrap_or(0)
+    }
+
+    /// Whether the calling thread could take a higher niceness back.
+    pub fn can_be_less_nice() -> bool {
+        let now = niceness();
+        let could = now > -20 && setpriority_process(None, now - 1).is_ok();
+        could && setpriority_process(None, now).is_ok()
+    }
+
+    /// Gives all threads of this process a niceness. Threads that end meanwhile are no failure.
+    pub fn set_niceness(niceness: i32) {
+        for entry in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+            let thread = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+            if let Some(thread) = thread {
+                let _ = setpriority_process(Some(thread), niceness);
+            }
+        }
+    }
+
+    /// Asks for punctuality on behalf of the calling thread. Real-time priority is tried and given back: the clock takes it while
+    /// it needs it.
     pub fn prepare_thread(scheduling: Scheduling) -> Grants {
         let mut said = Vec::new();
         said.push(match set_current_timer_slack(NonZeroU64::new(1)) {
@@ -64,14 +123,9 @@ mod linux {
             Err(error) => format!("default timer slack ({error})"),
         });
         if scheduling.priority > 0 {
-            let granted =
-                ThreadPriority::try_from(scheduling.priority).map_err(|error| error.to_owned()).and_then(|priority| {
-                    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-                    set_thread_priority_and_policy(thread_native_id(), priority, policy)
-                        .map_err(|error| error.to_string())
-                });
+            let granted = raise(this_thread(), scheduling.priority).and_then(|()| lower(this_thread()));
             said.push(match granted {
-                Ok(()) => format!("SCHED_FIFO priority {}", scheduling.priority),
+                Ok(()) => format!("SCHED_FIFO priority {} while steps have deadlines", scheduling.priority),
                 Err(error) => format!("SCHED_FIFO not granted ({error}; it needs CAP_SYS_NICE or `ulimit -r`)"),
             });
         }
@@ -86,7 +140,10 @@ mod linux {
 }
 
 #[cfg(target_os = "linux")]
-pub use linux::{now_ns, prepare_thread, processor_seconds, sleep_until};
+pub use linux::{
+    ThreadId, can_be_less_nice, lower, niceness, now_ns, prepare_thread, processor_seconds, raise, set_niceness,
+    sleep_until, this_thread,
+};
 
 #[cfg(not(target_os = "linux"))]
 mod portable {
@@ -117,6 +174,35 @@ mod portable {
         std::thread::sleep(Duration::from_nanos(deadline_ns.saturating_sub(now_ns())));
     }
 
+    /// Threads have no name here.
+    pub type ThreadId = ();
+
+    /// The calling thread.
+    pub fn this_thread() -> ThreadId {}
+
+    /// Not known here.
+    pub fn raise((): ThreadId, _: u8) -> Result<(), String> {
+        Err("no real-time scheduling on this operating system".to_owned())
+    }
+
+    /// Scheduling is always ordinary here.
+    pub fn lower((): ThreadId) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Not known here.
+    pub fn niceness() -> i32 {
+        0
+    }
+
+    /// Not known here.
+    pub fn can_be_less_nice() -> bool {
+        false
+    }
+
+    /// Not known here.
+    pub fn set_niceness(_: i32) {}
+
     /// Nothing is asked for on this system, and that is said.
     pub fn prepare_thread(_: Scheduling) -> Grants {
         Grants(vec!["no real-time scheduling on this operating system".to_owned()])
@@ -124,4 +210,7 @@ mod portable {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub use portable::{now_ns, prepare_thread, processor_seconds, sleep_until};
+pub use portable::{
+    ThreadId, can_be_less_nice, lower, niceness, now_ns, prepare_thread, processor_seconds, raise, set_niceness,
+    sleep_until, this_thread,
+};

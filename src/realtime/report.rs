@@ -1,7 +1,10 @@
 //! What a run looks like from the clock's side when it is over.
 
+use std::time::Duration;
+
 use hdrhistogram::Histogram;
 
+use super::speed::Speed;
 use crate::signal::{Event, StepIndex};
 
 /// Why a run ended.
@@ -13,8 +16,6 @@ pub enum Outcome {
     Quit,
     /// The log asked for it: it failed, or came to its bound and was to end the run. The recorder says which.
     LogEnded,
-    /// The log fell so far behind that all queues were full.
-    LogTooSlow,
     /// The clock fell behind farther than allowed, and slips were to end the run.
     Overrun,
     /// A member of the lockstep did not answer in time, and that was to end the run; the text names it.
@@ -30,7 +31,6 @@ impl Outcome {
             Self::Completed => "completed",
             Self::Quit => "quit",
             Self::LogEnded => "logEnded",
-            Self::LogTooSlow => "logTooSlow",
             Self::Overrun => "overrun",
             Self::LockstepTimeout(_) => "lockstepTimeout",
             Self::Diverged(_) => "diverged",
@@ -52,6 +52,7 @@ pub struct Percentiles {
 }
 
 /// Collects times without allocating.
+#[derive(Debug)]
 pub(super) struct Times(Histogram<u64>);
 
 impl Times {
@@ -74,6 +75,38 @@ impl Times {
             max_us: self.0.max() as f64 * 1e-3,
         })
     }
+}
+
+/// What the physics thread counts while it runs.
+#[derive(Debug)]
+pub(super) struct Figures {
+    pub(super) lateness: Times,
+    pub(super) compute: Times,
+    pub(super) slips: u64,
+    pub(super) slipped_ns: u64,
+    /// How often, and for how long, no record was free because the readers of records were behind.
+    pub(super) waits: u64,
+    pub(super) waited_ns: u64,
+    pub(super) speed: Speed,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        let (slips, slipped_ns, waits, waited_ns) = (0, 0, 0, 0);
+        let (lateness, compute) = (Times::new(), Times::new());
+        Self { lateness, compute, slips, slipped_ns, waits, waited_ns, speed: Speed::default() }
+    }
+}
+
+/// How much of a queue was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueUse {
+    /// Which queue.
+    pub name: &'static str,
+    /// The most that waited in it.
+    pub longest: usize,
+    /// What it holds at most.
+    pub capacity: usize,
 }
 
 /// A run in figures.
@@ -99,7 +132,15 @@ pub struct RunReport {
     pub slips: u64,
     /// How much time all slips gave up, seconds.
     pub slipped_s: f64,
-    /// Hash of the final state.
+    /// How often the physics had to wait because the hand-over or the log was behind.
+    pub waits: u64,
+    /// For how long in all.
+    pub waited: Duration,
+    /// The queues between the physics and the log.
+    pub queues: Vec<QueueUse>,
+    /// How often the physics thread had used up its share of a core and went on with ordinary priority for a while.
+    pub step_downs: u64,
+    /// Hash of the final state; empty if the run ended within a step, which alone has the state.
     pub state_hash: String,
     /// Events that no record has carried.
     pub events: Vec<Event>,

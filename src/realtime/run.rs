@@ -1,13 +1,10 @@
 //! The physics loop: makes the simulation's steps on time and answers requests between them.
 
+mod intake;
 mod members;
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
+    sync::{Arc, mpsc},
     time::Duration,
 };
 
@@ -17,33 +14,24 @@ use super::{
     hand_over::Outlet,
     handle::{Control, ControlError, Mode, Request, RunState, Status},
     lockstep::{Barrier, Roll},
+    log_queue::LogFlags,
     os,
     pace::{Lateness, Pace},
-    report::{Outcome, RunReport, Times},
-    speed::Speed,
+    priority::{Niceness, Priority},
+    report::{Figures, Outcome, RunReport},
+    shared::Shared,
     thread::{OnOverrun, Settings},
 };
 use crate::{
-    signal::{Event, EventKind, StepIndex, StepRecord},
+    signal::{Event, EventKind, StepIndex, StepRecord, StepTiming},
     sim::Simulation,
 };
 
 /// How long the clock sleeps at most without looking whether the log has ended.
 const LOOK_AT_LOG: Duration = Duration::from_millis(100);
 
-/// What a step takes in of the requests that wait, in short commands, besides two for each device.
-const COMMANDS_PER_STEP: usize = 64;
-
-/// What it takes in of them after its deadline; one more for each device if it is late already.
-const LATE_COMMANDS: usize = 8;
-
-/// How long before a deadline the clock wakes up to take requests in, and until how long before it it does so, nanoseconds. A
-/// command takes about a microsecond.
-const EARLY_NS: u64 = 150_000;
-const MARGIN_NS: u64 = 20_000;
-
-/// The last part of a wait, in which the clock sleeps so that it wakes up on time.
-const SLEEP: Duration = Duration::from_millis(2);
+/// How long it waits at once for an empty record: a few steps, so that it goes on soon and answers requests meanwhile.
+const LOOK_AT_RING: Duration = Duration::from_millis(1);
 
 /// What the clock is doing.
 enum Activity {
@@ -69,23 +57,29 @@ pub(super) struct Loop {
     barrier: Option<Barrier>,
     settings: Settings,
     outlet: Outlet,
-    log_ended: Arc<AtomicBool>,
+    log: Arc<LogFlags>,
+    shared: Arc<Shared>,
     activity: Activity,
     pace: Pace,
     start_ns: u64,
-    speed: Speed,
-    lateness: Times,
-    compute: Times,
-    slips: u64,
-    slipped_ns: u64,
+    priority: Priority,
+    niceness: Niceness,
+    /// An empty record that was taken for a step that then was not due.
+    spare: Option<Box<StepRecord>>,
+    /// Since when there is no empty record, and whether the log's queue was seen full meanwhile.
+    behind: Option<(u64, bool)>,
+    /// How long the last step took.
+    compute_ns: u64,
     outcome: Option<Outcome>,
 }
 
-/// What comes in: requests, and in lockstep those who answer.
+/// What comes in, and where the thread shows how it stands.
 pub(super) struct Inlet {
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) roll: Arc<Roll>,
     pub(super) barrier: Option<Barrier>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) niceness: Niceness,
 }
 
 impl Loop {
@@ -95,27 +89,28 @@ impl Loop {
         inlet: Inlet,
         settings: Settings,
         outlet: Outlet,
-        log_ended: Arc<AtomicBool>,
+        log: Arc<LogFlags>,
     ) -> Self {
         let now = os::now_ns();
         let pace =
             Pace::new(simulation.timestep(), settings.rate, settings.max_catchup_steps, simulation.step_index(), now);
-        let Inlet { requests, roll, barrier } = inlet;
+        let Inlet { requests, roll, barrier, shared, niceness } = inlet;
         let mut this = Self {
             simulation,
             requests,
             roll,
             barrier,
             outlet,
-            log_ended,
+            log,
+            shared,
             activity: Activity::Paused,
             pace,
             start_ns: now,
-            speed: Speed::default(),
-            lateness: Times::new(),
-            compute: Times::new(),
-            slips: 0,
-            slipped_ns: 0,
+            priority: Priority::new(settings.scheduling.priority, now),
+            niceness,
+            spare: None,
+            behind: None,
+            compute_ns: 0,
             outcome: None,
             settings,
         };
@@ -130,7 +125,8 @@ impl Loop {
     /// Runs to the end.
     pub(super) fn run(mut self) -> RunReport {
         while self.outcome.is_none() {
-            if self.log_ended.load(Ordering::Relaxed) {
+            self.attend();
+            if self.log.run_is_to_end() {
                 self.outcome = Some(Outcome::LogEnded);
             } else if matches!(self.activity, Activity::Paused) {
                 self.wait_for_request(LOOK_AT_LOG);
@@ -143,10 +139,13 @@ impl Loop {
         self.finish()
     }
 
-    fn wait_for_request(&mut self, limit: Duration) {
-        if let Ok(request) = self.requests.recv_timeout(limit) {
-            self.answer(request);
-        }
+    /// Says whether steps have deadlines to those who act on it: the operating system, the hand-over and the log.
+    fn attend(&mut self) {
+        let has_deadline = self.has_deadline();
+        self.shared.set_paced(has_deadline);
+        self.log.set_deadlines(self.mode_has_deadlines());
+        self.niceness.set(self.settings.mode == Mode::Fast);
+        self.priority.attend(has_deadline, os::now_ns(), &self.shared.priority);
     }
 
     /// Waits for the next step's deadline, takes in what has come, and makes the step.
@@ -159,66 +158,50 @@ impl Loop {
         if matches!(self.activity, Activity::Paused) || self.outcome.is_some() || !due || self.holds() {
             return;
         }
-        let begin_ns = os::now_ns();
-        let late_ns = if has_deadline { self.note_lateness(next, begin_ns) } else { 0 };
         let Some(mut record) = self.take_record() else { return };
-        record.timing.wall_ns = begin_ns - self.start_ns;
-        record.timing.late_ns = late_ns;
+        let begin_ns = os::now_ns();
+        let why = self.end_wait(begin_ns);
+        let late_ns = has_deadline.then(|| self.note_lateness(next, begin_ns, why.as_deref()));
+        if self.outcome.is_some() {
+            self.spare = Some(record);
+            return;
+        }
+        record.timing = StepTiming { wall_ns: begin_ns - self.start_ns, late_ns: late_ns.unwrap_or(0), compute_ns: 0 };
+        self.publish();
+        self.shared.begin_step(begin_ns);
         self.simulation.step(&mut record);
         if next.0.checked_rem(self.settings.snapshot_interval_steps) == Some(0) {
             record.snapshot = Some(self.simulation.snapshot().into());
         }
-        record.timing.compute_ns = os::now_ns() - begin_ns;
-        self.compute.record(record.timing.compute_ns);
-        self.speed.step(begin_ns, self.simulation.timestep());
-        self.ask_members();
-        self.outlet.send(record);
-        self.after_step();
+        self.compute_ns = os::now_ns() - begin_ns;
+        record.timing.compute_ns = self.compute_ns;
+        if self.count_step(begin_ns, late_ns) {
+            self.ask_members();
+            self.outlet.send(record);
+            self.after_step();
+        } else {
+            self.outcome = Some(Outcome::Quit);
+        }
     }
 
-    /// Waits for a step's deadline, if it has one, and takes in what has come for it. What comes faster than a bounded number of
-    /// commands a step stays in the queue, in its order. So that no flood of them makes steps late, the clock wakes up before the
-    /// deadline to take them in, and takes few after it: more only where it has no time before, because it is late already.
-    fn take_requests_before(&mut self, next: StepIndex) {
-        let devices = self.simulation.layout().devices().len();
-        let most = COMMANDS_PER_STEP + 2 * devices;
-        if !self.has_deadline() {
-            self.take_requests(most, u64::MAX);
-            return;
+    /// Counts a step that is made. False if the run has ended without it meanwhile.
+    fn count_step(&self, begin_ns: u64, late_ns: Option<u64>) -> bool {
+        let mut board = self.shared.lock();
+        let counts = self.shared.end_step(&mut board);
+        if counts {
+            let figures = &mut board.figures;
+            figures.compute.record(self.compute_ns);
+            late_ns.into_iter().for_each(|late_ns| figures.lateness.record(late_ns));
+            figures.speed.step(begin_ns, self.simulation.timestep());
+            board.status = self.status(&board.figures);
         }
-        self.wait_for_deadline(next, EARLY_NS);
-        let end_ns = self.pace.deadline_ns(next).saturating_sub(MARGIN_NS);
-        let is_late = os::now_ns() >= end_ns;
-        let taken = self.take_requests(most, end_ns);
-        self.wait_for_deadline(next, 0);
-        let late = if is_late { LATE_COMMANDS + devices } else { LATE_COMMANDS };
-        self.take_requests(late.min(most.saturating_sub(taken)), u64::MAX);
+        counts
     }
 
-    /// Takes in requests, in their order, until they have cost so much, the time is over or none is left. Returns the cost.
-    fn take_requests(&mut self, most: usize, until_ns: u64) -> usize {
-        let mut cost = 0;
-        while cost < most
-            && os::now_ns() < until_ns
-            && let Ok(request) = self.requests.try_recv()
-        {
-            cost += request.cost();
-            self.answer(request);
-        }
-        cost
-    }
-
-    /// Sleeps until so long before a step's deadline. Of a long wait, as at a slow rate, all but the end is spent answering
-    /// requests, which may also end it.
-    fn wait_for_deadline(&mut self, next: StepIndex, early_ns: u64) {
-        while self.has_deadline() && self.is_next(next) && !self.is_over() {
-            let until_ns = self.pace.deadline_ns(next).saturating_sub(early_ns);
-            let left = Duration::from_nanos(until_ns.saturating_sub(os::now_ns()));
-            match left.checked_sub(SLEEP) {
-                Some(spare) => self.wait_for_request(spare.min(LOOK_AT_LOG)),
-                None => return os::sleep_until(until_ns),
-            }
-        }
+    /// Shows how it stands to those who may not wait for an answer.
+    fn publish(&self) {
+        let mut board = self.shared.lock();
+        board.status = self.status(&board.figures);
     }
 
     fn is_next(&self, step: StepIndex) -> bool {
@@ -226,48 +209,69 @@ impl Loop {
     }
 
     fn is_over(&self) -> bool {
-        self.outcome.is_some() || self.log_ended.load(Ordering::Relaxed)
+        self.outcome.is_some() || self.log.run_is_to_end()
     }
 
     /// Steps have deadlines in real time, and in lockstep until all have joined.
-    fn has_deadline(&self) -> bool {
-        let paced = match self.settings.mode {
+    fn mode_has_deadlines(&self) -> bool {
+        match self.settings.mode {
             Mode::RealTime => true,
             Mode::Fast => false,
             Mode::Lockstep => !self.barrier.as_ref().is_some_and(Barrier::is_assembled),
-        };
-        paced && matches!(self.activity, Activity::Playing { paced: true, .. })
+        }
     }
 
-    /// An empty record. Without one the log is a second and its whole queue behind: in real time that ends the run, else
-    /// the physics waits.
+    /// Whether the next step has a deadline.
+    fn has_deadline(&self) -> bool {
+        self.mode_has_deadlines() && matches!(self.activity, Activity::Playing { paced: true, .. })
+    }
+
+    /// An empty record, or a moment of waiting for one: requests are answered, and in real time the time is given up.
     fn take_record(&mut self) -> Option<Box<StepRecord>> {
-        let waits = self.settings.mode != Mode::RealTime || !self.has_deadline();
-        let record = if !waits { self.outlet.take_empty() } else { self.outlet.wait_for_empty() };
+        let record = self.spare.take().or_else(|| self.outlet.take_empty());
         if record.is_none() {
-            self.outcome = Some(Outcome::LogTooSlow);
+            let (since_ns, log_was_full) = self.behind.unwrap_or_else(|| (os::now_ns(), false));
+            self.behind = Some((since_ns, log_was_full || self.outlet.log_is_full()));
+            self.wait_for_request(LOOK_AT_RING);
         }
         record
     }
 
-    fn note_lateness(&mut self, step: StepIndex, now_ns: u64) -> u64 {
-        let late_ns = match self.pace.lateness(step, now_ns) {
+    /// There is an empty record. Counts the wait for it, if there was one, and says why there was.
+    fn end_wait(&mut self, now_ns: u64) -> Option<String> {
+        let (since_ns, log_was_full) = self.behind.take()?;
+        let mut board = self.shared.lock();
+        board.figures.waits += 1;
+        board.figures.waited_ns += now_ns - since_ns;
+        Some(self.outlet.what_was_full(log_was_full))
+    }
+
+    fn note_lateness(&mut self, step: StepIndex, now_ns: u64, why: Option<&str>) -> u64 {
+        match self.pace.lateness(step, now_ns) {
             Lateness::Behind(late_ns) => late_ns,
             // Who runs freely until somebody joins has nothing to keep up with.
             Lateness::Slipped { late_ns, .. } if self.settings.mode != Mode::RealTime => late_ns,
             Lateness::Slipped { lost_ns, late_ns } => {
-                self.slips += 1;
-                self.slipped_ns += lost_ns;
+                {
+                    let mut board = self.shared.lock();
+                    board.figures.slips += 1;
+                    board.figures.slipped_ns += lost_ns;
+                }
                 let lost_s = lost_ns as f64 * 1e-9;
-                self.note(EventKind::ClockSlip, format!("the clock gave up {lost_s:.6} s"), Some(lost_s));
+                let why = match why {
+                    Some(why) => format!(": {why}"),
+                    None if self.compute_ns >= lost_ns / 2 => {
+                        format!(": step {} took {:.6} s", self.simulation.step_index(), self.compute_ns as f64 * 1e-9)
+                    }
+                    None => String::new(),
+                };
+                self.note(EventKind::ClockSlip, format!("the clock gave up {lost_s:.6} s{why}"), Some(lost_s));
                 if self.settings.on_overrun == OnOverrun::Stop {
                     self.outcome = Some(Outcome::Overrun);
                 }
                 late_ns
             }
-        };
-        self.lateness.record(late_ns);
-        late_ns
+        }
     }
 
     fn after_step(&mut self) {
@@ -331,8 +335,9 @@ impl Loop {
                 Ok(())
             }
         };
+        self.attend();
         // A client that has gone away wants no answer.
-        let _ = answer.send(result.map(|()| self.status()));
+        let _ = answer.send(result.map(|()| self.present()));
     }
 
     fn request_play(&mut self, rate: Option<f64>) -> Result<(), ControlError> {
@@ -368,7 +373,7 @@ impl Loop {
         // The asker may have gone away; the goal stands all the same.
         let _ = match refusal {
             Some(why) => goal.answer.send(Err(ControlError::WrongState(why))),
-            None if goal.step == step => goal.answer.send(Ok(self.status())),
+            None if goal.step == step => goal.answer.send(Ok(self.present())),
             None => {
                 self.play(Some(goal), paced);
                 return;
@@ -392,7 +397,7 @@ impl Loop {
     fn play(&mut self, goal: Option<Goal>, paced: bool) {
         self.activity = Activity::Playing { goal, paced };
         self.note(EventKind::Play, String::new(), None);
-        self.speed.start(os::now_ns());
+        self.shared.lock().figures.speed.start(os::now_ns());
         if let Some(barrier) = &mut self.barrier {
             barrier.wait_from(os::now_ns());
         }
@@ -403,12 +408,12 @@ impl Loop {
     fn pause(&mut self, reached: Result<(), ControlError>) {
         if let Activity::Playing { goal, .. } = std::mem::replace(&mut self.activity, Activity::Paused) {
             self.note(EventKind::Pause, String::new(), None);
-            self.speed.stop(os::now_ns());
+            self.shared.lock().figures.speed.stop(os::now_ns());
             if let Some(goal) = goal {
                 // Whoever hears that the step is made may look at it at once.
                 self.outlet.settle();
                 // The asker may have gone away.
-                let _ = goal.answer.send(reached.map(|()| self.status()));
+                let _ = goal.answer.send(reached.map(|()| self.present()));
             }
         }
     }
@@ -429,7 +434,11 @@ impl Loop {
         self.simulation.note(Event { step, kind, subject: subject.to_owned(), text, value });
     }
 
-    fn status(&self) -> Status {
+    fn present(&self) -> Status {
+        self.status(&self.shared.lock().figures)
+    }
+
+    fn status(&self, figures: &Figures) -> Status {
         let step = self.simulation.step_index();
         Status {
             state: match (&self.outcome, &self.activity) {
@@ -441,29 +450,21 @@ impl Loop {
             time_s: self.simulation.timestep().seconds_at(step),
             mode: self.settings.mode,
             rate: self.settings.rate,
-            real_time_factor: self.speed.real_time_factor(),
-            slips: self.slips,
+            real_time_factor: figures.speed.real_time_factor(),
+            slips: figures.slips,
             epoch: self.simulation.epoch(),
             lockstep: self.barrier.as_ref().map(Barrier::state),
+            priority: self.shared.priority.present(),
+            making: None,
+            is_pending: false,
         }
     }
 
     fn finish(mut self) -> RunReport {
         self.pause(Err(ControlError::Over));
-        let steps = self.speed.steps();
-        RunReport {
-            outcome: self.outcome.unwrap_or(Outcome::Quit),
-            step: self.simulation.step_index(),
-            steps,
-            simulated_s: self.simulation.timestep().seconds_at(StepIndex(steps)),
-            wall_s: self.speed.played_s(),
-            processor_s: os::processor_seconds(),
-            lateness: self.lateness.percentiles(),
-            compute: self.compute.percentiles(),
-            slips: self.slips,
-            slipped_s: self.slipped_ns as f64 * 1e-9,
-            state_hash: self.simulation.state_hash(),
-            events: self.simulation.take_events(),
-        }
+        self.publish();
+        let outcome = self.outcome.clone().unwrap_or(Outcome::Quit);
+        let (state_hash, events) = (self.simulation.state_hash(), self.simulation.take_events());
+        RunReport { state_hash, events, ..self.shared.report(outcome, self.simulation.timestep()) }
     }
 }

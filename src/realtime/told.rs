@@ -47,6 +47,11 @@ pub(super) fn ring() -> (Teller, Told) {
 }
 
 impl Teller {
+    /// A reader of all events from now on.
+    pub(super) fn reader(&self) -> Told {
+        Told { kept: Arc::clone(&self.kept), count: self.count.subscribe(), next: *self.count.borrow() }
+    }
+
     /// Adds events; the oldest make room.
     pub(super) fn tell(&self, epoch: u32, events: &[Event]) {
         if events.is_empty() {
@@ -83,11 +88,22 @@ impl Told {
 
     /// Takes the events since the last call, as far as they are kept.
     pub fn take(&mut self) -> Vec<ToldEvent> {
+        self.take_counted().0
+    }
+
+    /// The same, with the number of events that are not kept any more.
+    pub(super) fn take_counted(&mut self) -> (Vec<ToldEvent>, u64) {
         let kept = lock(&self.kept);
         let count = *self.count.borrow();
-        let missed = usize::try_from(count - self.next).unwrap_or(usize::MAX).min(kept.len());
+        let new = count - self.next;
+        let there = usize::try_from(new).unwrap_or(usize::MAX).min(kept.len());
         self.next = count;
-        kept.iter().skip(kept.len() - missed).cloned().collect()
+        (kept.iter().skip(kept.len() - there).cloned().collect(), new - there as u64)
+    }
+
+    /// Whether nobody can add an event any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.count.has_changed().is_err()
     }
 }
 
@@ -133,6 +149,7 @@ mod tests {
         let (teller, told) = ring();
         let mut slow = told.with_last(0);
         teller.tell(0, &events(0..KEPT as u64 + 10));
-        assert_eq!(steps(slow.take()), (10..KEPT as u64 + 10).collect::<Vec<_>>());
+        let (kept, missed) = slow.take_counted();
+        assert_eq!((steps(kept), missed), ((10..KEPT as u64 + 10).collect::<Vec<_>>(), 10));
     }
 }

@@ -6,7 +6,7 @@ use super::Database;
 use crate::{
     model::World,
     physics::{EngineIdentity, MassProperties},
-    realtime::{Mode, Percentiles},
+    realtime::{Mode, Percentiles, QueueUse},
     signal::{Event, Layout, StepIndex, Timestep},
 };
 
@@ -61,7 +61,7 @@ pub struct RunOutcome {
     pub lateness: Option<Percentiles>,
     /// Simulated seconds per wall second.
     pub real_time_factor: f64,
-    /// Hash of the final state, hexadecimal.
+    /// Hash of the final state, hexadecimal; empty if it is not known.
     pub state_hash: String,
     /// Events that came after the last record.
     pub events: Vec<Event>,
@@ -76,8 +76,8 @@ pub struct LogSummary {
     pub simulations: Vec<SimulationSummary>,
     /// How much the file grew, or was sent to the server, in bytes.
     pub bytes: u64,
-    /// The most records that had to wait, half of the queue at most.
-    pub longest_queue: u64,
+    /// How many batches of rows were in memory at most, not yet committed.
+    pub batches: QueueUse,
     /// Why and after which step the log ended before the run did, if it did.
     pub ended_early: Option<String>,
 }

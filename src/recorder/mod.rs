@@ -7,7 +7,7 @@
 //!
 //! Nothing is lost silently. What the database does not take in time waits in a spill file and is brought home in order; without
 //! deadlines the physics waits first. A database that has failed for good, or a spill file that can take no more, raises
-//! [`RecorderStatus::stop_flag`], and whatever is left is named at the end; a log that comes to its bound ends with an event.
+//! [`RecorderStatus::flags`], and whatever is left is named at the end; a log that comes to its bound ends with an event.
 //!
 //! This room knows nothing of engines, XML and sockets. Start at [`Recorder`], then `scribe` and `rows` (what becomes of a record),
 //! `portion` and `outbox` (where it goes), `store` (the three databases); [`Reader`] reads logs back and proves them complete;
@@ -48,10 +48,7 @@ mod transfer;
 mod writer;
 
 use std::{
-    sync::{
-        Arc,
-        mpsc::{self, SyncSender},
-    },
+    sync::{Arc, mpsc},
     thread::JoinHandle,
 };
 
@@ -68,7 +65,10 @@ pub use settings::{Settings, WhenFull};
 pub use status::RecorderStatus;
 pub use transfer::{Merge, Merged};
 
-use crate::signal::{Layout, StepRecord, Timestep};
+use crate::{
+    realtime::{self, LogSender},
+    signal::{Layout, StepRecord, Timestep},
+};
 use writer::{Queue, Writer};
 
 /// Simulated time that the queue holds, in seconds, as far as memory allows.
@@ -80,7 +80,7 @@ const QUEUE_BYTES: usize = 256 * 1024 * 1024;
 /// A log being written.
 #[derive(Debug)]
 pub struct Recorder {
-    records: SyncSender<Arc<StepRecord>>,
+    records: LogSender,
     outcome: mpsc::Sender<RunOutcome>,
     status: Arc<RecorderStatus>,
     writer: JoinHandle<Result<LogSummary, RecorderError>>,
@@ -93,14 +93,12 @@ impl Recorder {
     /// When any of this fails: then there is no log, and nothing has been written but perhaps empty tables. A database that is
     /// away is no failure where the settings say so.
     pub fn start(settings: Settings, run: RunDescription) -> Result<Self, RecorderError> {
-        // The other half is with the writer.
-        let half = (capacity(&run.layout, run.timestep) / 2).max(1);
-        let (records, queue) = mpsc::sync_channel(half);
+        let (records, queue) = realtime::log_queue(capacity(&run.layout, run.timestep));
         let (outcome, outcomes) = mpsc::channel::<RunOutcome>();
         let (opened, answer) = mpsc::sync_channel(1);
         let status = Arc::new(RecorderStatus::default());
         let shared = Arc::clone(&status);
-        let queue = Queue::new(queue, half, run.layout.len());
+        let queue = Queue::new(queue, run.layout.len());
         let body = move || {
             let mut writer = match Writer::open(settings, run, queue, shared) {
                 Ok(writer) => writer,
@@ -120,7 +118,7 @@ impl Recorder {
     }
 
     /// The way into the queue. It must be dropped before [`Recorder::finish`] can return.
-    pub fn sender(&self) -> SyncSender<Arc<StepRecord>> {
+    pub fn sender(&self) -> LogSender {
         self.records.clone()
     }
 

@@ -104,7 +104,7 @@ pub(super) fn end(outcome: &RunOutcome, written: Written, ended: &str) -> Vec<Ce
         late.map(|late| late.p99_9_us).into(),
         late.map(|late| late.max_us).into(),
         Cell::Real(outcome.real_time_factor),
-        outcome.state_hash.as_str().into(),
+        if outcome.state_hash.is_empty() { Cell::Null } else { outcome.state_hash.as_str().into() },
         Cell::Run,
     ]
 }

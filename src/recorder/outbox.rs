@@ -20,6 +20,7 @@ use super::{
     portion::{Content, Portion},
     spill::Spill,
 };
+use crate::realtime::{LogFlags, QueueUse};
 
 /// Batches that may be in memory and not yet committed: one under way and some behind it, so that the database does not wait
 /// either. Texts of commands can make one large, so their bytes are bounded as well; one batch alone may be larger.
@@ -32,7 +33,7 @@ const CONFIRMED_WITHIN: Duration = Duration::from_millis(100);
 /// The way out of the log's thread.
 pub(super) struct Outbox {
     settings: Settings,
-    has_deadlines: bool,
+    flags: Arc<LogFlags>,
     work: mpsc::UnboundedSender<Work>,
     progress: Arc<Progress>,
     status: Arc<RecorderStatus>,
@@ -51,6 +52,7 @@ pub(super) struct Outbox {
     has_warned: bool,
     away_since: Option<Instant>,
     lost: Option<Lost>,
+    most_in_memory: usize,
 }
 
 /// A batch that was sent to the database from memory.
@@ -74,7 +76,6 @@ pub(super) struct Lost {
 impl Outbox {
     pub(super) fn start(
         settings: Settings,
-        has_deadlines: bool,
         process_key: &str,
         beginning: Arc<Portion>,
         opened: Opened,
@@ -88,6 +89,7 @@ impl Outbox {
             progress.set_trouble(trouble);
             status.set_away(true);
         }
+        let flags = status.flags();
         let delivery = Delivery {
             database: settings.database.clone(),
             spill: spill.reader(),
@@ -103,7 +105,7 @@ impl Outbox {
             std::thread::Builder::new().name("log delivery".into()).spawn(body).map_err(RecorderError::Start)?;
         Ok(Self {
             settings,
-            has_deadlines,
+            flags,
             work,
             progress,
             status,
@@ -118,6 +120,7 @@ impl Outbox {
             has_warned: false,
             away_since: None,
             lost: None,
+            most_in_memory: 0,
         })
     }
 
@@ -136,6 +139,11 @@ impl Outbox {
         self.sent_bytes.saturating_sub(self.progress.committed_bytes.load(Ordering::Acquire))
     }
 
+    /// The most batches that were in memory and not yet committed.
+    pub(super) fn most_in_memory(&self) -> QueueUse {
+        QueueUse { name: "batches for the database", longest: self.most_in_memory, capacity: IN_MEMORY }
+    }
+
     /// True once what comes can neither be committed nor spilled, or will not be committed in this run.
     pub(super) fn is_at_end(&self) -> bool {
         self.broken.is_some() || self.has_failed()
@@ -149,7 +157,7 @@ impl Outbox {
     /// Lets go of what is committed, and copies into the spill file what should be by now.
     pub(super) fn watch(&mut self) {
         self.note_away();
-        let is_urgent = self.has_deadlines || self.has_failed() || self.is_out_of_patience();
+        let is_urgent = self.flags.has_deadlines() || self.has_failed() || self.is_out_of_patience();
         self.release(is_urgent);
     }
 
@@ -182,7 +190,7 @@ impl Outbox {
         let has_failed = self.has_failed();
         let bytes = self.unconfirmed.iter().map(|batch| batch.bytes).sum::<u64>();
         let is_full = self.unconfirmed.len() >= IN_MEMORY || bytes >= IN_MEMORY_BYTES;
-        let aside = has_failed || self.is_out_of_patience() || (is_full && self.has_deadlines);
+        let aside = has_failed || self.is_out_of_patience() || (is_full && self.flags.has_deadlines());
         if aside && self.broken.is_none() {
             match self.spill.append(&portion, &self.beginning, self.sent + 1) {
                 Ok(frame) => {
@@ -204,6 +212,7 @@ impl Outbox {
             let beginning = Arc::clone(&self.beginning);
             let (place, since) = (self.sent, Instant::now());
             self.unconfirmed.push_back(Unconfirmed { place, since, portion, beginning, bytes, is_copied: false });
+            self.most_in_memory = self.most_in_memory.max(self.unconfirmed.len());
             return None;
         }
         let away_for = self.away_since.map_or(Duration::ZERO, |since| since.elapsed());
@@ -232,7 +241,7 @@ impl Outbox {
 
     /// Whether the database is away and nobody waits for it.
     fn is_out_of_patience(&self) -> bool {
-        self.away_since.is_some_and(|since| self.has_deadlines || since.elapsed() >= self.settings.drain)
+        self.away_since.is_some_and(|since| self.flags.has_deadlines() || since.elapsed() >= self.settings.drain)
     }
 
     /// Waits until everything is committed, as long as something is at least from time to time, and tells which runs are. What

@@ -5,13 +5,15 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
+use crate::realtime::LogFlags;
+
 /// Figures and flags of a writer at work.
 #[derive(Debug, Default)]
 pub struct RecorderStatus {
     failed: AtomicBool,
     log_full: AtomicBool,
     is_away: AtomicBool,
-    stop: Arc<AtomicBool>,
+    flags: Arc<LogFlags>,
     rows: AtomicU64,
     bytes: AtomicU64,
 }
@@ -32,10 +34,10 @@ impl RecorderStatus {
         self.is_away.load(Ordering::Acquire)
     }
 
-    /// The flag that asks the run to end: raised when the writer has failed, and at a full log if the settings say so. The
-    /// clock looks at it after each step; being a plain flag, it tells the clock's room nothing of this one.
-    pub fn stop_flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.stop)
+    /// What it and the clock tell each other: it asks the run to end when it has failed, and at a full log if the settings say so;
+    /// the clock says whether steps have deadlines.
+    pub fn flags(&self) -> Arc<LogFlags> {
+        Arc::clone(&self.flags)
     }
 
     /// Rows committed, in all tables.
@@ -55,13 +57,13 @@ impl RecorderStatus {
 
     pub(super) fn fail(&self) {
         self.failed.store(true, Ordering::Release);
-        self.stop.store(true, Ordering::Release);
+        self.flags.end_run();
     }
 
     pub(super) fn fill(&self, ends_run: bool) {
         self.log_full.store(true, Ordering::Release);
         if ends_run {
-            self.stop.store(true, Ordering::Release);
+            self.flags.end_run();
         }
     }
 

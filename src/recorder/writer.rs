@@ -2,11 +2,7 @@
 //! out.
 
 use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        mpsc::{Receiver, RecvTimeoutError},
-    },
+    sync::{Arc, mpsc::RecvTimeoutError},
     time::{Duration, Instant},
 };
 
@@ -20,7 +16,7 @@ use super::{
     spill,
 };
 use crate::{
-    realtime::Mode,
+    realtime::{self, LogReceiver, Mode},
     signal::{Event, EventKind, StepRecord},
 };
 
@@ -31,9 +27,8 @@ const GATHERING: Duration = Duration::from_millis(100);
 const GATHERED_NUMBERS: usize = 1 << 20;
 const GATHERED_RECORDS: usize = 512;
 
-/// The most that is gathered for a portion, and waits behind it, in bytes of texts: clients choose how long commands are.
-const GATHERED_BYTES: u64 = 8_000_000;
-const BACKLOG_BYTES: u64 = 64_000_000;
+/// The most that is gathered for a portion in bytes of texts: clients choose how long commands are.
+const GATHERED_BYTES: usize = 8_000_000;
 
 /// How long the thread waits for a record before it looks after what is on its way.
 const WATCH: Duration = Duration::from_millis(50);
@@ -56,54 +51,25 @@ pub(super) struct Writer {
     away_since: Option<Instant>,
 }
 
-/// The queue's second half: records taken out of the channel while a portion has to wait.
+/// The records that come, and how many of them make a portion.
 pub(super) struct Queue {
-    records: Receiver<Arc<StepRecord>>,
-    backlog: VecDeque<Arc<StepRecord>>,
-    /// Of the texts in it.
-    backlog_bytes: u64,
-    half: usize,
-    longest: usize,
+    records: LogReceiver,
     portion: usize,
 }
 
 impl Queue {
-    /// `half` is how many records the channel holds, and as many the backlog; `numbers` how many numbers a record has.
-    pub(super) fn new(records: Receiver<Arc<StepRecord>>, half: usize, numbers: usize) -> Self {
+    /// `numbers` is how many numbers a record has.
+    pub(super) fn new(records: LogReceiver, numbers: usize) -> Self {
         let portion = (GATHERED_NUMBERS / numbers.max(1)).clamp(1, GATHERED_RECORDS);
-        Self { records, backlog: VecDeque::new(), backlog_bytes: 0, half, longest: 0, portion }
+        Self { records, portion }
     }
 
     /// The next record by a time, or without one whenever it comes.
     fn next(&mut self, deadline: Option<Instant>) -> Result<Arc<StepRecord>, RecvTimeoutError> {
-        if let Some(record) = self.backlog.pop_front() {
-            self.backlog_bytes -= texts(&record);
-            return Ok(record);
-        }
         match deadline {
-            None => self.records.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            None => self.records.recv().ok_or(RecvTimeoutError::Disconnected),
             Some(deadline) => self.records.recv_timeout(deadline.saturating_duration_since(Instant::now())),
         }
-    }
-
-    /// Moves what has come over from the channel, as far as there is room, and else waits a moment.
-    fn wait(&mut self) {
-        if self.is_half_full() {
-            return std::thread::sleep(LOOK_AGAIN);
-        }
-        match self.records.recv_timeout(LOOK_AGAIN) {
-            Ok(record) => {
-                self.backlog_bytes += texts(&record);
-                self.backlog.push_back(record);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_AGAIN),
-        }
-        self.longest = self.longest.max(self.backlog.len());
-    }
-
-    fn is_half_full(&self) -> bool {
-        self.backlog.len() >= self.half || self.backlog_bytes >= BACKLOG_BYTES
     }
 }
 
@@ -130,14 +96,15 @@ impl Writer {
                 file.display()
             );
         }
-        let (process_key, has_deadlines) = (calendar::run_key(), run.mode == Mode::RealTime);
+        let process_key = calendar::run_key();
+        // Until the clock says so itself.
+        status.flags().set_deadlines(run.mode == Mode::RealTime);
         let mut scribe = Scribe::new(settings.clone(), run, process_key.clone())?;
         let first = scribe.portions();
         let opened = deliver::open(&settings.database, &first[0], settings.start_without_database)?;
         let is_entered = opened.trouble.is_none();
         let beginning = Arc::new(first[0].clone());
-        let outbox =
-            Outbox::start(settings.clone(), has_deadlines, &process_key, beginning, opened, Arc::clone(&status))?;
+        let outbox = Outbox::start(settings.clone(), &process_key, beginning, opened, Arc::clone(&status))?;
         let space = SpaceWatch::new(&settings.database, outbox.spill_path(), settings.limit_mb);
         let mut writer = Self { settings, status, scribe, outbox, space, queue, ended_early: None, away_since: None };
         if !is_entered {
@@ -162,11 +129,11 @@ impl Writer {
     fn gather(&mut self, first: &StepRecord) {
         let deadline = Instant::now() + GATHERING;
         self.take(first);
-        let (mut records, mut bytes) = (1, texts(first));
+        let (mut records, mut bytes) = (1, realtime::text_bytes(first));
         while records < self.queue.portion && bytes < GATHERED_BYTES {
             let Ok(record) = self.queue.next(Some(deadline)) else { break };
             self.take(&record);
-            (records, bytes) = (records + 1, bytes + texts(&record));
+            (records, bytes) = (records + 1, bytes + realtime::text_bytes(&record));
         }
         self.send_gathered();
         self.watch_space();
@@ -178,6 +145,7 @@ impl Writer {
         self.watch_database();
         self.scribe.end(outcome, self.ended_early.is_some());
         self.send_gathered();
+        let batches = self.outbox.most_in_memory();
         let delivered = self.outbox.finish().inspect_err(|_| self.status.fail())?;
         self.space.pending(0);
         let summary = |run: super::scribe::RunSoFar| SimulationSummary {
@@ -189,7 +157,7 @@ impl Writer {
             database: self.settings.database,
             simulations: self.scribe.runs().into_iter().map(summary).collect(),
             bytes: self.space.growth(),
-            longest_queue: self.queue.longest as u64,
+            batches,
             ended_early: self.ended_early,
         })
     }
@@ -216,12 +184,12 @@ impl Writer {
             self.space.sent(portion.bytes());
             let mut waiting = Some(Arc::new(portion));
             while let Some(portion) = waiting.take() {
-                waiting = self.outbox.offer(portion, self.queue.is_half_full());
+                waiting = self.outbox.offer(portion, self.queue.records.is_half_full());
                 if self.outbox.is_at_end() && !self.status.failed() {
                     self.status.fail();
                 }
                 if waiting.is_some() {
-                    self.queue.wait();
+                    std::thread::sleep(LOOK_AGAIN);
                 }
             }
         }
@@ -268,11 +236,4 @@ impl Writer {
         let step = self.scribe.last_step();
         self.scribe.note(&Event { step, kind, subject: "log".into(), text, value });
     }
-}
-
-/// Bytes of the texts in a record, which its size does not tell.
-fn texts(record: &StepRecord) -> u64 {
-    let commands = record.commands.iter().map(|applied| applied.command.text.len() + applied.reply.len());
-    let events = record.events.iter().map(|event| event.subject.len() + event.text.len());
-    commands.chain(events).sum::<usize>() as u64
 }

@@ -124,6 +124,15 @@ fn write_status(status: &Status, shared: &Shared, out: &mut String) {
     if let Some(lockstep) = &status.lockstep {
         out.push_str(&format!(" lockstep={lockstep}"));
     }
+    if status.priority > 0 {
+        out.push_str(&format!(" priority={}", status.priority));
+    }
+    if let Some(making) = status.making {
+        out.push_str(&format!(" making={} making_s={:.3}", status.step.after(1), making.as_secs_f64()));
+    }
+    if status.is_pending {
+        out.push_str(" pending=true");
+    }
     out.push('\n');
 }
 

@@ -78,11 +78,25 @@ impl Simulation {
     /// # Errors
     /// When the engine cannot represent something in the world.
     pub fn seeded(world: Arc<World>, timestep: Timestep, settings: Settings, seed: u64) -> Result<Self, BuildError> {
+        let engine = physics::build(&world, timestep, &settings)?;
+        Self::with_engine(world, timestep, settings, seed, engine)
+    }
+
+    /// The same with an engine of the caller's own, which has this world; a reset builds the one that `settings` names.
+    ///
+    /// # Errors
+    /// When the engine cannot represent something in the world.
+    pub fn with_engine(
+        world: Arc<World>,
+        timestep: Timestep,
+        settings: Settings,
+        seed: u64,
+        engine: Box<dyn Engine>,
+    ) -> Result<Self, BuildError> {
         let infos = world.devices.iter().map(|device| device::describe(device, &world, timestep)).collect();
         let robots = world.robots.iter().map(|robot| (robot.name.clone(), robot.combined_port, robot.source.clone()));
         let layout = Layout::new(world.bodies.len(), world.joints.len(), infos).with_robots(robots);
         let layout = Arc::new(layout);
-        let engine = physics::build(&world, timestep, &settings)?;
         refuse_deaf_sensors(&world, &*engine)?;
         let mut simulation = Self {
             engine,

@@ -63,7 +63,7 @@ fn run(crowd: Crowd, seconds: f64) -> RunReport {
     let clock = realtime::Settings {
         end: Some(StepIndex(simulation.timestep().steps_in(seconds))),
         unattended: true,
-        scheduling: Scheduling { priority: 80, lock_memory: true },
+        scheduling: Scheduling { priority: 80, fast_niceness: 0, lock_memory: true },
         ..realtime::Settings::default()
     };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
@@ -79,7 +79,7 @@ fn run(crowd: Crowd, seconds: f64) -> RunReport {
         let over = Arc::clone(&over);
         move || crowd(&addresses, &over)
     });
-    physics.start(Outputs { log: None, log_ended: Arc::default() }).expect("a thread can be had");
+    physics.start(Outputs { log: None, log_flags: Arc::default() }).expect("a thread can be had");
     let report = physics.join().expect("it does not panic").expect("it was started");
     over.store(true, Ordering::Relaxed);
     crowd.join().expect("a client does not panic");

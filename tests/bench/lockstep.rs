@@ -67,7 +67,7 @@ fn fast(steps: u64) -> Duration {
     let clock = realtime::Settings { mode: Mode::Fast, end: Some(StepIndex(steps)), ..realtime::Settings::default() };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let start = Instant::now();
-    physics.start(Outputs { log: None, log_ended: Arc::default() }).expect("a thread can be had");
+    physics.start(Outputs { log: None, log_flags: Arc::default() }).expect("a thread can be had");
     physics.join().expect("it does not panic");
     start.elapsed()
 }
@@ -87,7 +87,7 @@ fn lockstep(steps: u64, law: Law) -> (Duration, String) {
     let address = server.robots().next().expect("there is a robot").1;
     let (stop, stopped) = oneshot::channel();
     let serving = runtime.spawn(server.run(stopped));
-    physics.start(Outputs { log: None, log_ended: Arc::default() }).expect("a thread can be had");
+    physics.start(Outputs { log: None, log_flags: Arc::default() }).expect("a thread can be had");
     let mut client = connect(address);
     line(&mut client);
     say(&mut client, "ACK 0\n");

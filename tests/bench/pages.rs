@@ -69,7 +69,7 @@ fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
     let clock = realtime::Settings {
         end: Some(StepIndex(simulation.timestep().steps_in(seconds))),
         unattended: true,
-        scheduling: Scheduling { priority: 80, lock_memory: true },
+        scheduling: Scheduling { priority: 80, fast_niceness: 0, lock_memory: true },
         ..realtime::Settings::default()
     };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
@@ -97,7 +97,7 @@ fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
                 false => page::read_frames(socket, over, frames),
             });
         }
-        physics.start(Outputs { log: None, log_ended: Arc::default() }).expect("a thread can be had");
+        physics.start(Outputs { log: None, log_flags: Arc::default() }).expect("a thread can be had");
         let report = physics.join().expect("it does not panic").expect("it was started");
         over.store(true, Ordering::Relaxed);
         report

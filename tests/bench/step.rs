@@ -6,7 +6,7 @@
 
 use std::{
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -104,7 +104,7 @@ fn whole_step(world: &Arc<World>, database: Option<&Path>) -> f64 {
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings).expect("a thread can be had");
     let start = Instant::now();
     let log = recorder.as_ref().map(Recorder::sender);
-    thread.start(Outputs { log, log_ended: Arc::new(AtomicBool::new(false)) }).expect("a thread can be had");
+    thread.start(Outputs { log, log_flags: Arc::default() }).expect("a thread can be had");
     let report = thread.join().expect("it does not panic").expect("it was started");
     if let Some(recorder) = recorder {
         recorder.finish(RunOutcome::default()).expect("the log can be written");

@@ -4,16 +4,17 @@ use std::{
     io::{BufRead, BufReader, Read},
     net::{SocketAddr, TcpStream},
     process::{Command as Process, Stdio},
-    sync::{Arc, atomic::AtomicBool, mpsc},
+    sync::Arc,
     time::Duration,
 };
 
 use simpartner::{
     realtime::{
-        COMMAND_MEMORY, COMMANDS_OF_A_STEP, Control, ControlError, Full, Handle, Mode, Outputs, PhysicsThread, channel,
+        COMMAND_MEMORY, COMMANDS_OF_A_STEP, Control, ControlError, Full, Handle, LogReceiver, Mode, Outputs,
+        PhysicsThread, channel, log_queue,
     },
     server::{Limits, Settings},
-    signal::{Action, ClientId, Command, DeviceId, Event, EventKind, Reservation, StepIndex, StepRecord, Timestep},
+    signal::{Action, ClientId, Command, DeviceId, Event, EventKind, Reservation, StepIndex, Timestep},
     sim::Simulation,
 };
 
@@ -42,9 +43,9 @@ fn fast() -> simpartner::realtime::Settings {
 
 impl Clock {
     /// Lets it run; returns what is logged.
-    fn start(&mut self) -> mpsc::Receiver<Arc<StepRecord>> {
-        let (log, logged) = mpsc::sync_channel(100_000);
-        self.thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
+    fn start(&mut self) -> LogReceiver {
+        let (log, logged) = log_queue(100_000);
+        self.thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
         logged
     }
 

@@ -222,6 +222,46 @@ fn ctrl_c_sigterm_and_the_end_of_the_terminal_end_a_run_with_everything_logged()
     }
 }
 
+/// A pipe that nobody reads any more, as a terminal under Ctrl-S: the run goes on, is asked to end and ends.
+#[cfg(unix)]
+#[test]
+fn a_terminal_that_nobody_reads_holds_nothing_up() {
+    let scratch = Scratch::new();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (world, control) = (scratch.world(), "server.control_port=0");
+    let mut command = simpartner(&["run", "--world", &world, "--database", "none", "--no-viewer", "--set", control]);
+    let child = command.env("RUST_LOG", "trace").stderr(writer.try_clone().unwrap()).spawn().unwrap();
+    let mut lines = BufReader::new(reader).lines();
+    let said = lines.by_ref().map(Result::unwrap).take_while(|line| !line.ends_with("Ctrl-C ends the run cleanly"));
+    let address = said.filter_map(|line| Some(line.strip_prefix("control")?.trim().to_owned())).last();
+    // From here on nobody reads, and what room there is in the pipe is filled.
+    let room = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let filled = std::sync::Arc::clone(&room);
+    std::thread::spawn(move || {
+        while writer.write_all(b"x").is_ok() {
+            filled.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    let mut server = Running { control: BufReader::new(TcpStream::connect(address.unwrap()).unwrap()), child };
+    let mut before = u64::MAX;
+    while before != room.load(std::sync::atomic::Ordering::Relaxed) {
+        before = room.load(std::sync::atomic::Ordering::Relaxed);
+        let step = server.step();
+        server.reach(step + 20);
+    }
+    assert!(server.ask("PLAY 20").starts_with("OK state=PLAYING"));
+    for _ in 0..200 {
+        assert_eq!(server.ask("FAULT WorkPartner/Position stuck"), "OK");
+        assert_eq!(server.ask("FAULT WorkPartner/Position ok"), "OK");
+    }
+    // Twice as many steps as records go round between the physics and its readers.
+    let step = server.step();
+    server.reach(step + 2048);
+    assert!(server.ask("QUIT").starts_with("OK state=QUITTING"));
+    server.end();
+    drop(lines);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_killed_run_leaves_whole_steps_and_loses_only_the_last_batch() {

@@ -1,14 +1,18 @@
 //! What the clock promises: every step once, in order, each handed over; requests answered between steps.
 
-use std::sync::{Arc, atomic::AtomicBool, mpsc};
+use std::sync::{Arc, mpsc};
 
 use bevy_math::DVec3;
 use simpartner::{
-    realtime::{
-        Control, ControlError, Grants, Handle, Mode, Outcome, Outputs, PhysicsThread, RunReport, RunState, Settings,
-        channel,
+    model::World,
+    physics::{
+        self, BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, Ray, Snapshot, SnapshotError,
     },
-    signal::{EventKind, StepIndex, StepRecord, Timestep},
+    realtime::{
+        Control, ControlError, Grants, Handle, LogFlags, LogReceiver, Mode, Outcome, Outputs, PhysicsThread, RunReport,
+        RunState, Scheduling, Settings, Status, channel, log_queue,
+    },
+    signal::{BodyId, EventKind, JointId, StepIndex, StepRecord, Timestep},
     sim::Simulation,
 };
 
@@ -17,7 +21,7 @@ use crate::scene::{self, body, cube};
 struct Clock {
     handle: Handle,
     thread: PhysicsThread,
-    log: mpsc::Receiver<Arc<StepRecord>>,
+    log: LogReceiver,
     grants: Grants,
 }
 
@@ -25,21 +29,43 @@ fn settings(mode: Mode) -> Settings {
     Settings { mode, start_paused: true, ..Settings::default() }
 }
 
-/// A clock with a falling cube, its log queue large enough for the whole test.
-fn clock(settings: Settings) -> Clock {
+/// A falling cube.
+fn falling() -> Arc<World> {
     let mut world = scene::world();
     world.bodies.push(body("cube", 1.0, cube(0.1), DVec3::ZERO));
-    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
+    Arc::new(world)
+}
+
+/// A clock with a falling cube, its log queue large enough for the whole test.
+fn clock(settings: Settings) -> Clock {
+    with_queue(settings, 100_000)
+}
+
+/// The same with a queue of that capacity.
+fn with_queue(settings: Settings, capacity: usize) -> Clock {
+    let simulation = Simulation::new(falling(), Timestep::MILLISECOND, scene::settings()).unwrap();
+    start(simulation, settings, capacity)
+}
+
+fn start(simulation: Simulation, settings: Settings, capacity: usize) -> Clock {
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (mut thread, grants) = PhysicsThread::prepare(simulation, inbox, settings).unwrap();
-    let (log, received) = mpsc::sync_channel(100_000);
-    thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
+    let (log, received) = log_queue(capacity);
+    thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
     Clock { handle, thread, log: received, grants }
 }
 
 impl Clock {
-    fn ask(&self, control: Control) -> Result<simpartner::realtime::Status, ControlError> {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(self.handle.control(control))
+    fn ask(&self, control: Control) -> Result<Status, ControlError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(self.handle.control(control))
+    }
+
+    /// Waits until everybody can see this step.
+    fn reach(&self, step: u64) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let mut latest = self.handle.latest();
+        runtime.block_on(latest.wait_for(|record| record.step >= StepIndex(step))).unwrap();
     }
 
     fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
@@ -126,11 +152,159 @@ fn a_reset_starts_at_step_zero_in_a_new_epoch() {
 
 #[test]
 fn a_failed_log_ends_the_run() {
-    let mut world = scene::world();
-    world.bodies.push(body("cube", 1.0, cube(0.1), DVec3::ZERO));
-    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
+    let simulation = Simulation::new(falling(), Timestep::MILLISECOND, scene::settings()).unwrap();
     let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings(Mode::Fast)).unwrap();
-    thread.start(Outputs { log: None, log_ended: Arc::new(AtomicBool::new(true)) }).unwrap();
+    let log_flags = Arc::new(LogFlags::default());
+    log_flags.end_run();
+    thread.start(Outputs { log: None, log_flags }).unwrap();
     assert_eq!(thread.join().unwrap().unwrap().outcome, Outcome::LogEnded);
+}
+
+/// As many records as go round between the physics and the log.
+const RECORDS: u64 = 1024;
+
+/// A log that takes nothing for a while, in each mode and at the change from one to the other: the clock waits, answers, gives up
+/// the time as a slip that says why, and no step is lost.
+#[test]
+fn a_log_that_takes_nothing_costs_time_and_neither_a_step_nor_the_run() {
+    for mode in [Mode::RealTime, Mode::Fast] {
+        // Beyond any machine's reach, so that every wait is a slip.
+        let clock = with_queue(Settings { rate: 1000.0, start_paused: false, ..settings(mode) }, 10);
+        clock.reach(RECORDS + 10);
+        let status = clock.ask(Control::Mode(Mode::RealTime)).unwrap();
+        assert_eq!(
+            (status.state, status.step, status.mode),
+            (RunState::Playing, StepIndex(RECORDS + 10), Mode::RealTime)
+        );
+        assert_eq!(clock.ask(Control::State).unwrap().step, StepIndex(RECORDS + 10));
+        assert_eq!(clock.ask(Control::Pause).unwrap().state, RunState::Paused);
+        assert_eq!(clock.ask(Control::Play { rate: None }).unwrap().state, RunState::Playing);
+        // The clock is anchored anew by PLAY; from here on it waits.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let Clock { handle, thread, log, .. } = clock;
+        let records = std::thread::spawn(move || log.iter().collect::<Vec<_>>());
+        let ask = |control| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            runtime.block_on(handle.control(control))
+        };
+        while ask(Control::State).unwrap().step < StepIndex(RECORDS + 100) {}
+        ask(Control::Quit).unwrap();
+        let (report, records) = (thread.join().unwrap().unwrap(), records.join().unwrap());
+        assert_eq!((report.outcome, records.len() as u64), (Outcome::Quit, report.steps), "{mode:?}");
+        assert_every_step_once(&records);
+        assert!(report.waits > 0 && report.queues[1].longest == 10, "{:?}", report.queues);
+        let slips = records.iter().flat_map(|record| &record.events).filter(|event| event.kind == EventKind::ClockSlip);
+        let texts: Vec<&str> = slips.map(|event| event.text.as_str()).collect();
+        assert!(texts.iter().any(|text| text.contains(": the log's queue of 10 records was full")), "{texts:?}");
+    }
+}
+
+#[test]
+fn a_rate_beyond_reach_is_slips_and_every_step() {
+    let clock =
+        clock(Settings { rate: 1000.0, end: Some(StepIndex(20_000)), start_paused: false, ..settings(Mode::RealTime) });
+    let (report, records) = clock.end();
+    assert_eq!((report.outcome, records.len()), (Outcome::Completed, 20_000));
+    assert_every_step_once(&records);
+}
+
+/// An engine whose fifth step takes as long as the test wants.
+struct Slow {
+    engine: Box<dyn Engine>,
+    steps: u64,
+    release: mpsc::Receiver<()>,
+}
+
+impl Engine for Slow {
+    fn step(&mut self) {
+        self.steps += 1;
+        if self.steps == 5 {
+            // The test lets go of it by dropping the other end.
+            let _ = self.release.recv();
+        }
+        self.engine.step();
+    }
+
+    fn identity(&self) -> EngineIdentity {
+        self.engine.identity()
+    }
+
+    fn body(&self, body: BodyId) -> BodyState {
+        self.engine.body(body)
+    }
+
+    fn joint(&self, joint: JointId) -> JointState {
+        self.engine.joint(joint)
+    }
+
+    fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
+        self.engine.drive(joint, axis, motor);
+    }
+
+    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
+        self.engine.cast_ray(ray)
+    }
+
+    fn contacts(&self) -> &[ContactPoint] {
+        self.engine.contacts()
+    }
+
+    fn notices(&self) -> &[Notice] {
+        self.engine.notices()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.engine.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        self.engine.restore(snapshot)
+    }
+}
+
+#[test]
+fn while_a_step_is_long_the_clock_answers_and_a_run_ends_without_it() {
+    for mode in [Mode::RealTime, Mode::Fast] {
+        let (world, timestep) = (falling(), Timestep::MILLISECOND);
+        let (release, released) = mpsc::channel();
+        let engine = physics::build(&world, timestep, &scene::settings()).unwrap();
+        let engine = Box::new(Slow { engine, steps: 0, release: released });
+        let simulation = Simulation::with_engine(world, timestep, scene::settings(), 0, engine).unwrap();
+        let clock = start(simulation, Settings { start_paused: false, ..settings(mode) }, 100);
+        clock.reach(4);
+        let status = clock.ask(Control::State).unwrap();
+        assert_eq!((status.state, status.step, status.is_pending), (RunState::Playing, StepIndex(4), false));
+        let making = status.making.expect("the fifth step is in the making");
+        let later = clock.ask(Control::Pause).unwrap();
+        assert!(later.is_pending && later.making.unwrap() > making, "{later:?}");
+        let status = clock.ask(Control::Quit).unwrap();
+        assert_eq!((status.state, status.is_pending), (RunState::Quitting, true));
+        let (report, records) = clock.end();
+        assert_eq!((report.outcome, report.step, report.steps), (Outcome::Quit, StepIndex(4), 4));
+        assert_eq!((records.len(), report.slips), (4, u64::from(mode == Mode::RealTime)));
+        assert_every_step_once(&records);
+        let [event] = &report.events[..] else { panic!("{:?}", report.events) };
+        assert!(event.text.starts_with("the run ended without step 5"), "{event:?}");
+        assert_eq!(event.value, Some(report.slipped_s).filter(|_| mode == Mode::RealTime).or(event.value));
+        drop(release);
+    }
+}
+
+#[test]
+fn real_time_priority_is_had_only_while_steps_have_deadlines() {
+    let scheduling = Scheduling { priority: 1, fast_niceness: 0, lock_memory: false };
+    let clock = clock(Settings { scheduling, ..settings(Mode::RealTime) });
+    if !clock.grants.0.iter().any(|grant| grant.starts_with("SCHED_FIFO priority 1 ")) {
+        return eprintln!("skipped: no real-time priority here ({})", clock.grants);
+    }
+    let priority = |control| clock.ask(control).unwrap().priority;
+    assert_eq!(priority(Control::State), 0, "paused");
+    assert_eq!(priority(Control::Play { rate: None }), 1);
+    assert_eq!(priority(Control::Mode(Mode::Fast)), 0);
+    assert_eq!(priority(Control::Mode(Mode::RealTime)), 1);
+    assert_eq!(priority(Control::Pause), 0);
+    assert_eq!(priority(Control::Step { count: 10 }), 0);
+    assert_eq!(priority(Control::Quit), 0);
+    clock.end();
 }

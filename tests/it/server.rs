@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
     thread::JoinHandle,
     time::Duration,
 };
@@ -11,7 +11,7 @@ use std::{
 use bevy_math::DVec3;
 use simpartner::{
     model::{Actuator, Device, JointKind, Law, Measures, Pose, Sensor, World},
-    realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel},
+    realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel, log_queue},
     server::{Limits, Server, ServerError, Settings},
     signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
     sim::Simulation,
@@ -79,9 +79,9 @@ impl Rig {
         let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
-        let (log, logged) = std::sync::mpsc::sync_channel(1000);
+        let (log, logged) = log_queue(1000);
         let log_thread = std::thread::spawn(move || logged.iter().collect());
-        thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
+        thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let server = runtime.block_on(Server::bind(settings, handle.clone())).unwrap();
         let (control, devices) = (server.control_address(), server.devices().map(|(_, address)| address).collect());

@@ -5,11 +5,7 @@ mod client;
 mod live;
 mod runs;
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, atomic::AtomicBool},
-    thread::JoinHandle,
-};
+use std::{net::SocketAddr, sync::Arc, thread::JoinHandle};
 
 use bevy_math::DVec3;
 use serde_json::{Value, json};
@@ -78,9 +74,9 @@ impl Rig {
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let clock = realtime::Settings { mode: Mode::Fast, start_paused: true, ..realtime::Settings::default() };
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
-        let (log, logged) = std::sync::mpsc::sync_channel(1000);
+        let (log, logged) = realtime::log_queue(1000);
         let log_thread = std::thread::spawn(move || logged.iter().collect());
-        thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
+        thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let server = runtime.block_on(async {
             let server = Server::bind(settings, handle.clone()).await.unwrap();

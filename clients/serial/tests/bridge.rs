@@ -59,7 +59,7 @@ impl Rig {
         let lockstep = LockstepSettings { members, ..LockstepSettings::default() };
         let clock = ClockSettings { mode: Mode::Lockstep, start_paused: true, lockstep, ..ClockSettings::default() };
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
-        thread.start(Outputs { log: None, log_ended: Arc::default() }).unwrap();
+        thread.start(Outputs { log: None, log_flags: Arc::default() }).unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let settings = Settings { control_port, ..Settings::default() };
         let server = runtime.block_on(Server::bind(settings, handle.clone())).unwrap();

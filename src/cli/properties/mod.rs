@@ -229,7 +229,11 @@ impl Checked {
     }
 
     fn realtime(&mut self) -> Scheduling {
-        Scheduling { priority: self.count("realtime.priority"), lock_memory: self.boolean("realtime.lock_memory") }
+        Scheduling {
+            priority: self.count("realtime.priority"),
+            fast_niceness: self.count("realtime.fast_niceness"),
+            lock_memory: self.boolean("realtime.lock_memory"),
+        }
     }
 
     fn value(&mut self, path: &str) -> &Value {

@@ -488,7 +488,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         "priority",
         integer(0, 99),
         "80",
-        "SCHED_FIFO priority to ask for in realtime, 1 to 99; 0 does not ask.",
+        "SCHED_FIFO priority to ask for while steps have deadlines, 1 to 99; 0 does not ask. It is never had for more than 80 % of a core.",
+    ),
+    setting(
+        "realtime",
+        "fast_niceness",
+        integer(0, 19),
+        "10",
+        "How much nicer than it was started the process is in fast mode, so that it yields to what people do beside it; 0 is not.",
     ),
     setting("realtime", "lock_memory", Kind::Boolean, "true", "Whether to ask for memory that is never swapped out."),
 ];

@@ -6,7 +6,7 @@ mod own;
 
 use std::{
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -57,13 +57,13 @@ fn run(mode: Mode, steps: u64, database: Option<&Database>) -> (RunReport, Optio
         mode,
         end: Some(StepIndex(steps)),
         unattended: true,
-        scheduling: realtime::Scheduling { priority: 80, lock_memory: true },
+        scheduling: realtime::Scheduling { priority: 80, fast_niceness: 0, lock_memory: true },
         ..realtime::Settings::default()
     };
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings).expect("a thread can be had");
     let start = Instant::now();
     let log = recorder.as_ref().map(Recorder::sender);
-    thread.start(Outputs { log, log_ended: Arc::new(AtomicBool::new(false)) }).expect("a thread can be had");
+    thread.start(Outputs { log, log_flags: Arc::default() }).expect("a thread can be had");
     let report = thread.join().expect("it does not panic").expect("it was started");
     let outcome = RunOutcome { status: report.outcome.name().into(), steps: report.step.0, ..RunOutcome::default() };
     let log = recorder.map(|recorder| recorder.finish(outcome).expect("the log can be written"));
@@ -145,7 +145,7 @@ fn real_time(places: &[own::Place]) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("there is memory");
         let id = log.simulations[0].simulation_id;
         let found = runtime.block_on(Reader::new(&place.database).verify(Some(id))).expect("it can be read").remove(0);
-        tell(place.name, &report, Some((log.simulations[0].rows, found.rows, log.longest_queue)));
+        tell(place.name, &report, Some((log.simulations[0].rows, found.rows, log.batches.longest as u64)));
         found.findings.iter().for_each(|finding| println!("           {finding}"));
     }
 }

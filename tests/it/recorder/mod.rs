@@ -326,7 +326,7 @@ fn a_log_ends_at_its_limit_with_an_event_and_is_complete_up_to_there() {
     assert!((1..20_000).contains(&last), "{last}");
     assert!(summary.ended_early.unwrap().starts_with("the log has grown to its limit of 1 MB"));
     assert!(status.log_full() && !status.failed());
-    assert!(status.stop_flag().load(std::sync::atomic::Ordering::Acquire));
+    assert!(status.flags().run_is_to_end());
     check_number(&file, "SELECT step FROM event WHERE kind = 'logLimit'", last);
     check_number(&file, "SELECT max(step) FROM simulationRow", last);
     check_number(&file, "SELECT count(*) FROM body_state", last * BODIES);
@@ -348,7 +348,7 @@ fn a_failed_writer_asks_the_run_to_end_and_lets_nobody_wait() {
     let error = recorder.finish(finished(20_000)).unwrap_err();
     let RecorderError::Undelivered { source: Some(cause), .. } = error else { panic!("{error}") };
     assert!(matches!(*cause, RecorderError::Database { .. }), "{cause}");
-    assert!(status.failed() && status.stop_flag().load(std::sync::atomic::Ordering::Acquire));
+    assert!(status.failed() && status.flags().run_is_to_end());
     check_number(&file, "SELECT count(*) FROM simulationRow", 0);
     assert_eq!(rows::<(String,)>(&file, "SELECT status FROM simulation"), [("running".to_owned(),)]);
 }

@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use simpartner::recorder::{Completeness, Reader, RecorderStatus, import};
+use simpartner::{
+    realtime::LogSender,
+    recorder::{Completeness, Reader, RecorderStatus, import},
+};
 
 use super::{
     place::{Place, wait},
@@ -135,7 +138,7 @@ impl Line {
     }
 }
 
-pub(super) fn send(sender: &std::sync::mpsc::SyncSender<Arc<StepRecord>>, range: std::ops::RangeInclusive<u64>) {
+pub(super) fn send(sender: &LogSender, range: std::ops::RangeInclusive<u64>) {
     for record in steps(range) {
         sender.send(Arc::new(record)).unwrap();
     }
@@ -211,6 +214,27 @@ fn without_deadlines_the_physics_waits_and_nothing_is_spilled() {
     }
 }
 
+/// `MODE fast` and then `MODE realtime` while the database answers nothing: what waited with the physics is spilled.
+#[test]
+fn a_run_that_is_turned_to_real_time_waits_no_longer() {
+    for line in Line::to_all() {
+        let recorder = line.start(Mode::Fast);
+        let (sender, status) = (recorder.sender(), recorder.status());
+        send(&sender, 1..=500);
+        wait_for_rows(&status);
+        line.proxy.stall(true);
+        let sent = thread::spawn(move || send(&sender, 501..=14_000));
+        status.flags().set_deadlines(true);
+        // More than all queues hold, so that this ends only with a spill file.
+        sent.join().unwrap();
+        assert!(!line.spilled().is_empty(), "{}", line.place.name());
+        line.proxy.stall(false);
+        let summary = recorder.finish(finished(14_000)).unwrap();
+        assert!(summary.batches.longest == summary.batches.capacity, "{:?}", summary.batches);
+        line.check_complete(14_000);
+    }
+}
+
 #[test]
 fn what_has_not_come_in_at_the_end_waits_in_a_file_and_is_brought_home_once() {
     for mut line in Line::to_all() {
@@ -274,7 +298,7 @@ fn where_neither_database_nor_spill_file_takes_them_the_steps_are_named() {
         line.proxy.cut();
         // The run is to end, and who still sends does not wait for ever.
         send(&sender, 501..=14_000);
-        assert!(status.failed() && status.stop_flag().load(Ordering::Acquire));
+        assert!(status.failed() && status.flags().run_is_to_end());
         drop(sender);
         let error = recorder.finish(finished(14_000)).unwrap_err();
         let RecorderError::Lost { first, last: 14_000, .. } = error else { panic!("{error}") };
@@ -297,7 +321,7 @@ fn a_table_that_is_gone_ends_the_run_and_what_is_left_waits_until_it_is_back() {
         let error = recorder.finish(finished(3_000)).unwrap_err();
         let RecorderError::Undelivered { path, source, .. } = error else { panic!("{error}") };
         assert!(matches!(source.as_deref(), Some(RecorderError::Database { .. })), "{source:?}");
-        assert!(status.failed() && status.stop_flag().load(Ordering::Acquire));
+        assert!(status.failed() && status.flags().run_is_to_end());
         place.execute("ALTER TABLE elsewhere RENAME TO jointPose");
         import(&path, &place.database).unwrap();
         let found = wait(Reader::new(&place.database).verify(None)).unwrap();

@@ -3,14 +3,16 @@
 use std::{
     net::{Ipv4Addr, TcpListener},
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
     thread::JoinHandle,
 };
 
 use simpartner::{
     model::{Sequence, World},
     physics,
-    realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel},
+    realtime::{
+        Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel, log_queue,
+    },
     server::{Server, Settings},
     signal::{Layout, Port, StepRecord, Timestep},
     sim::Simulation,
@@ -90,12 +92,12 @@ impl Rig {
         let server = runtime.block_on(Server::bind(settings.clone(), handle.clone())).ok()?;
         let clock = ClockSettings { mode: Mode::RealTime, rate, ..ClockSettings::default() };
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
-        let (log, logged) = std::sync::mpsc::sync_channel(1000);
+        let (log, logged) = log_queue(1000);
         let log_thread = std::thread::spawn(move || {
             // Nearly all steps are without a command; keeping them would only fill the memory.
             logged.iter().filter(|record: &Arc<StepRecord>| !record.commands.is_empty()).collect()
         });
-        thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
+        thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
         let control = server.control_address();
         let settings = Settings { control_port: control.port(), ..settings };
         let control = control.to_string();

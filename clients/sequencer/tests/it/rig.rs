@@ -2,14 +2,16 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener},
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
     thread::JoinHandle,
 };
 
 use simpartner::{
     model::{Sequence, World},
     physics,
-    realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel},
+    realtime::{
+        Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel, log_queue,
+    },
     server::{Server, Settings},
     signal::{StepRecord, Timestep},
     sim::Simulation,
@@ -88,9 +90,9 @@ impl Rig {
             let settings = Settings { token: token.map(str::to_owned), ..Settings::default() };
             let Ok(server) = runtime.block_on(Server::bind(settings, handle.clone())) else { continue };
             let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock(mode)).unwrap();
-            let (log, logged) = std::sync::mpsc::sync_channel(1000);
+            let (log, logged) = log_queue(1000);
             let log_thread = std::thread::spawn(move || logged.iter().collect());
-            thread.start(Outputs { log: Some(log), log_ended: Arc::new(AtomicBool::new(false)) }).unwrap();
+            thread.start(Outputs { log: Some(log), log_flags: Arc::default() }).unwrap();
             let control = server.control_address().to_string();
             let (stop, stopped) = oneshot::channel();
             let server = runtime.spawn(server.run(stopped));

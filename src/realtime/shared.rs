@@ -1,0 +1,190 @@
+//! What the physics thread shows of itself to those who cannot wait for it: a step may take a minute, and the clock's state, the
+//! end of the run and its figures must be had meanwhile.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use super::{
+    hand_over::Queues,
+    handle::{Mode, RunState, Status},
+    os,
+    priority::PriorityState,
+    report::{Figures, Outcome, RunReport},
+};
+use crate::signal::{Event, EventKind, StepIndex, Timestep};
+
+/// How long a run that is asked to end waits for the step under way. A step that takes longer is not waited for: with what
+/// follows it, a run ends within a second.
+const QUIT_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Shared by the physics thread, the hand-over, the handles and whoever waits for the end of the run.
+#[derive(Debug)]
+pub(super) struct Shared {
+    board: Mutex<Board>,
+    /// When the step under way began, monotonic nanoseconds; 0 between steps.
+    step_began_ns: AtomicU64,
+    /// When the end of the run was asked for first, monotonic nanoseconds; 0 before.
+    quit_asked_ns: AtomicU64,
+    abandoned: AtomicBool,
+    /// Whether steps presently have deadlines, so that real-time priority is due.
+    is_paced: AtomicBool,
+    /// The physics thread's priority.
+    pub(super) priority: PriorityState,
+    pub(super) queues: Arc<Queues>,
+}
+
+/// Written by the physics thread after each step and each request. Others lock it only when that thread does not answer.
+#[derive(Debug)]
+pub(super) struct Board {
+    pub(super) status: Status,
+    pub(super) figures: Figures,
+}
+
+impl Shared {
+    pub(super) fn new(status: Status) -> Self {
+        Self {
+            board: Mutex::new(Board { status, figures: Figures::default() }),
+            step_began_ns: AtomicU64::new(0),
+            quit_asked_ns: AtomicU64::new(0),
+            abandoned: AtomicBool::new(false),
+            is_paced: AtomicBool::new(false),
+            priority: PriorityState::default(),
+            queues: Arc::default(),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Board> {
+        // The board is whole between any two statements, so a panic elsewhere does not spoil it.
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A step begins.
+    pub(super) fn begin_step(&self, now_ns: u64) {
+        self.step_began_ns.store(now_ns, Ordering::Release);
+    }
+
+    /// The step is made. The board is locked meanwhile, so that a step is either made or abandoned. False if the run has ended
+    /// without it.
+    pub(super) fn end_step(&self, _board: &mut MutexGuard<'_, Board>) -> bool {
+        self.step_began_ns.store(0, Ordering::Release);
+        !self.is_abandoned()
+    }
+
+    /// For how long the step under way has been in the making.
+    pub(super) fn in_the_making(&self, now_ns: u64) -> Option<Duration> {
+        let began_ns = self.step_began_ns.load(Ordering::Acquire);
+        (began_ns > 0).then(|| Duration::from_nanos(now_ns.saturating_sub(began_ns)))
+    }
+
+    /// The status as the physics thread left it, for when that thread does not answer.
+    pub(super) fn status(&self) -> Status {
+        let status = self.lock().status.clone();
+        Status { making: self.in_the_making(os::now_ns()), ..status }
+    }
+
+    /// The end of the run is asked for.
+    pub(super) fn ask_to_quit(&self, now_ns: u64) {
+        let _ = self.quit_asked_ns.compare_exchange(0, now_ns.max(1), Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Whether the physics thread's present step has no place in the run any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
+    }
+
+    /// Ends the run without the step under way, if the end was asked for and the step takes too long. Returns for how long it
+    /// has been in the making.
+    pub(super) fn abandon_if_due(&self, now_ns: u64) -> Option<Duration> {
+        let mut board = self.lock();
+        let making = self.in_the_making(now_ns)?;
+        if !is_overdue(now_ns, self.quit_asked_ns.load(Ordering::Acquire), making) {
+            return None;
+        }
+        self.abandoned.store(true, Ordering::Release);
+        board.status.state = RunState::Quitting;
+        Some(making)
+    }
+
+    /// The run in figures. What only the physics thread knows is left empty.
+    pub(super) fn report(&self, outcome: Outcome, timestep: Timestep) -> RunReport {
+        let board = self.lock();
+        let (figures, status) = (&board.figures, &board.status);
+        let steps = figures.speed.steps();
+        RunReport {
+            outcome,
+            step: status.step,
+            steps,
+            simulated_s: timestep.seconds_at(StepIndex(steps)),
+            wall_s: figures.speed.played_s(),
+            processor_s: os::processor_seconds(),
+            lateness: figures.lateness.percentiles(),
+            compute: figures.compute.percentiles(),
+            slips: figures.slips,
+            slipped_s: figures.slipped_ns as f64 * 1e-9,
+            waits: figures.waits,
+            waited: Duration::from_nanos(figures.waited_ns),
+            queues: self.queues.uses(),
+            step_downs: self.priority.step_downs(),
+            state_hash: String::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// The report of a run that ended without the step under way, which had been in the making for so long.
+    pub(super) fn report_without(&self, making: Duration, timestep: Timestep) -> RunReport {
+        let mut board = self.lock();
+        board.figures.speed.stop(os::now_ns());
+        let (status, making_s) = (board.status.clone(), making.as_secs_f64());
+        let kind = if status.mode == Mode::RealTime {
+            board.figures.slips += 1;
+            board.figures.slipped_ns += making.as_nanos() as u64;
+            EventKind::ClockSlip
+        } else {
+            EventKind::PhysicsLimit
+        };
+        drop(board);
+        let next = status.step.after(1);
+        let text = format!("the run ended without step {next}, which had been in the making for {making_s:.3} s");
+        tracing::warn!("{text}");
+        let event = Event { step: status.step, kind, subject: String::new(), text, value: Some(making_s) };
+        RunReport { events: vec![event], ..self.report(Outcome::Quit, timestep) }
+    }
+
+    pub(super) fn set_paced(&self, is_paced: bool) {
+        self.is_paced.store(is_paced, Ordering::Release);
+    }
+
+    pub(super) fn is_paced(&self) -> bool {
+        self.is_paced.load(Ordering::Acquire)
+    }
+}
+
+/// Whether a run that was asked to end then goes without a step that has been in the making for so long.
+fn is_overdue(now_ns: u64, quit_asked_ns: u64, making: Duration) -> bool {
+    let asked_for = Duration::from_nanos(now_ns.saturating_sub(quit_asked_ns));
+    quit_asked_ns > 0 && asked_for >= QUIT_PATIENCE && making >= QUIT_PATIENCE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_run_goes_without_a_long_step_only_after_it_was_asked_to_end() {
+        let made_for = Duration::from_millis;
+        assert!(!is_overdue(60_000 * MS, 0, made_for(59_000)), "nobody asked");
+        assert!(!is_overdue(10_499 * MS, 10_000 * MS, made_for(9_000)), "the step may still end in time");
+        assert!(
+            !is_overdue(10_500 * MS, 10_000 * MS, made_for(499)),
+            "steps are made, and the request comes with the next"
+        );
+        assert!(is_overdue(10_500 * MS, 10_000 * MS, made_for(500)));
+    }
+}
