@@ -84,7 +84,7 @@ impl Shared {
     /// The status as the physics thread left it, for when that thread does not answer.
     pub(super) fn status(&self) -> Status {
         let status = self.lock().status.clone();
-        Status { making: self.in_the_making(os::now_ns()), ..status }
+        Status { making: self.in_the_making(os::now_ns()), priority: self.priority.present(), ..status }
     }
 
     /// The end of the run is asked for.
