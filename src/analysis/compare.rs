@@ -1,10 +1,10 @@
 //! Two runs side by side, step by step: where they begin to differ, to the bit, and how far apart each body comes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{AnalysisError, Progress, orientation};
 use crate::recorder::{
-    Inquiry, RecordedRun,
+    Inquiry, RecordedRun, Rows,
     inquiry::{Part, Selection, Table, Value},
 };
 
@@ -67,8 +67,10 @@ pub struct Difference {
     pub step: u64,
     /// Body, joint or device.
     pub component: String,
-    /// The number that differs.
+    /// The number that differs: its column or the device's field; of a row that one run does not have the table.
     pub field: String,
+    /// The same in words, such as `velocity, x`.
+    pub quantity: String,
     /// The values; none is a row that the run does not have.
     pub values: [Option<Value>; 2],
 }
@@ -103,9 +105,25 @@ pub struct Deviation {
     pub force: Largest,
 }
 
+/// A quantity that differs somewhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Differing {
+    /// How many bodies, joints or devices it differs of.
+    pub components: BTreeSet<usize>,
+    /// The first step in which it does.
+    pub first: u64,
+    /// In how many rows.
+    pub rows: u64,
+}
+
 /// What comparing two runs has found.
 #[derive(Debug, Default, PartialEq)]
 pub struct Comparison {
+    /// The step after which they are compared, if it is not the beginning: the one that a fork goes on from, since what is before
+    /// it is not its own.
+    pub after: u64,
+    /// Which quantities differ, in words.
+    pub differing: BTreeMap<String, Differing>,
     /// Steps that both have.
     pub common_steps: u64,
     /// Steps that only the one or the other has, and the first of them.
@@ -148,12 +166,14 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
     found.timesteps_ns = (lengths[0] != lengths[1]).then_some(lengths);
     let roster = Roster::of(sides)?;
     found.strangers = [0, 1].map(|side| roster.only_in(side));
+    found.after = sides.iter().filter_map(|side| side.run.origin).max().unwrap_or(0);
     let bounds: Vec<(u64, u64)> = sides.iter().filter_map(|side| side.run.steps).collect();
-    // Commands act in steps that a thinned log has no state of, and so does nothing before the first step.
+    // Commands act in steps that a thinned log has no state of.
     let last = bounds.iter().map(|bounds| bounds.1).max().unwrap_or(0);
     progress.begin("comparing steps", last + 1);
     let mut bodies: BTreeMap<usize, Deviation> = BTreeMap::new();
-    for from in (0..=last).step_by(STRETCH as usize) {
+    let mut held = Held::default();
+    for from in (found.after + 1..=last).step_by(STRETCH as usize) {
         progress.reach(from);
         let stretch = (from, (from + STRETCH - 1).min(last));
         let steps = [steps(&mut sides[0], stretch)?, steps(&mut sides[1], stretch)?];
@@ -161,13 +181,15 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
         let mut earliest: Option<Difference> = None;
         for compared in &COMPARED {
             let [one, two] = [0, 1].map(|side| rows(&mut sides[side], compared, stretch, &roster.numbers[side]));
-            let pairs = pairs(one?, two?);
+            let mut pairs = pairs(one?, two?);
+            held.fill_in(sides, compared, &mut pairs);
             let relevant =
                 pairs.iter().filter(|(key, _)| compared.table == "command" || common.binary_search(&key.0).is_ok());
             for (key, values) in relevant {
                 if compared.table == "body_state" {
                     deviate(&mut bodies, key, values);
                 }
+                found.count_differing(compared, key, values);
                 if found.first.is_none() && earliest.as_ref().is_none_or(|earliest| key.0 < earliest.step) {
                     earliest = difference(compared, &roster, key, values).or(earliest);
                 }
@@ -182,6 +204,29 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
 }
 
 impl Comparison {
+    /// Counts the quantities that differ in a row.
+    fn count_differing(&mut self, compared: &Compared, key: &Key, values: &[Option<Vec<Value>>; 2]) {
+        let mut differs = |quantity: String| {
+            let differing =
+                self.differing.entry(quantity).or_insert(Differing { first: key.0, ..Differing::default() });
+            differing.first = differing.first.min(key.0);
+            differing.components.insert(key.1);
+            differing.rows += 1;
+        };
+        let (Some(one), Some(two)) = (&values[0], &values[1]) else {
+            return differs(format!("{} in one run only", compared.row()));
+        };
+        let mut last = String::new();
+        for (index, _) in one.iter().zip(two).enumerate().filter(|(_, (one, two))| !same(one, two)) {
+            // Of a vector that differs once is enough.
+            let quantity = compared.quantity(index, key).0;
+            if quantity != last {
+                differs(quantity.clone());
+                last = quantity;
+            }
+        }
+    }
+
     /// Counts the steps of a stretch and returns those that both have.
     fn count_steps(&mut self, steps: &[Vec<u64>; 2]) -> Vec<u64> {
         for side in [0, 1] {
@@ -193,6 +238,70 @@ impl Comparison {
         let common: Vec<u64> = steps[0].iter().filter(|step| steps[1].binary_search(step).is_ok()).copied().collect();
         self.common_steps += common.len() as u64;
         common
+    }
+}
+
+/// The rows that were written last, of runs that leave out rows like the ones before.
+#[derive(Default)]
+struct Held([HashMap<(&'static str, usize, String), Vec<Value>>; 2]);
+
+impl Held {
+    /// Gives a row that such a run does not have the values of the one before.
+    fn fill_in(&mut self, sides: &[Side<'_>; 2], compared: &Compared, pairs: &mut [(Key, [Option<Vec<Value>>; 2])]) {
+        let leaves_out = |side: &usize| match (sides[*side].run.rows, compared.table) {
+            (Rows::Always, _) | (_, "command") => false,
+            (Rows::Changed, _) => true,
+            (Rows::Moving, table) => table != "sensorReading",
+        };
+        for side in [0, 1].into_iter().filter(leaves_out) {
+            for ((_, component, label), values) in pairs.iter_mut() {
+                let key = (compared.table, *component, label.clone());
+                match &values[side] {
+                    Some(values) => drop(self.0[side].insert(key, values.clone())),
+                    None => values[side] = self.0[side].get(&key).cloned(),
+                }
+            }
+        }
+    }
+}
+
+impl Compared {
+    /// What a row is.
+    fn row(&self) -> &'static str {
+        match self.table {
+            "command" => "a command",
+            "body_state" => "the state of a body",
+            "jointPose" => "the state of a joint",
+            _ => "a reading",
+        }
+    }
+
+    /// A column in words: the quantity, and which number of it.
+    fn quantity(&self, index: usize, key: &Key) -> (String, String) {
+        let column = self.columns[index];
+        if self.table == "sensorReading" {
+            return ("reading".into(), key.2.clone());
+        }
+        let words = |words: &str, part: &str| (words.to_owned(), part.to_owned());
+        let of_joint = self.table == "jointPose";
+        match column.rsplit_once('_') {
+            Some(("axis", part)) => words("axis of rotation", part),
+            Some(("v", part)) => words("velocity", part),
+            Some(("omega", part)) => words("angular velocity", part),
+            Some(("F", part)) => words(if of_joint { "reaction force" } else { "contact force" }, part),
+            Some(("T", part)) => words(if of_joint { "reaction torque" } else { "contact torque" }, part),
+            Some(("position", part)) => (String::from("joint position"), format!("axis {part}")),
+            Some(("rate", part)) => (String::from("joint rate"), format!("axis {part}")),
+            Some(("effort", part)) => (String::from("motor effort"), format!("axis {part}")),
+            _ => match column {
+                "x" | "y" | "z" => words("position", column),
+                "angle" => words("angle of rotation", ""),
+                "anchorx" | "anchory" | "anchorz" => words("anchor", &column[6..]),
+                "text" => words("command", ""),
+                "ordinal" => words("order of commands", ""),
+                other => words(other, ""),
+            },
+        }
     }
 }
 
@@ -292,14 +401,23 @@ fn pairs(one: Vec<Row>, two: Vec<Row>) -> Vec<(Key, [Option<Vec<Value>>; 2])> {
 
 fn difference(compared: &Compared, roster: &Roster, key: &Key, values: &[Option<Vec<Value>>; 2]) -> Option<Difference> {
     let component = roster.names[key.1].1.clone();
-    let found = |field: &str, values| Difference { step: key.0, component, field: field.into(), values };
+    let found = |field: &str, quantity: String, values| Difference {
+        step: key.0,
+        component,
+        field: field.into(),
+        quantity,
+        values,
+    };
     let (Some(one), Some(two)) = (&values[0], &values[1]) else {
-        let what = if compared.labels > 0 { key.2.trim() } else { compared.table };
-        return Some(found(what, values.clone().map(|values| values.and_then(|values| values.last().cloned()))));
+        let field = if compared.table == "sensorReading" { key.2.as_str() } else { compared.table };
+        let values = values.clone().map(|values| values.and_then(|values| values.last().cloned()));
+        return Some(found(field, format!("{} in one run only", compared.row()), values));
     };
     let index = one.iter().zip(two).position(|(one, two)| !same(one, two))?;
     let field = if compared.table == "sensorReading" { key.2.as_str() } else { compared.columns[index] };
-    Some(found(field, [Some(one[index].clone()), Some(two[index].clone())]))
+    let (quantity, part) = compared.quantity(index, key);
+    let quantity = if part.is_empty() { quantity } else { format!("{quantity}, {part}") };
+    Some(found(field, quantity, [Some(one[index].clone()), Some(two[index].clone())]))
 }
 
 /// Whether two values are the same to the bit.

@@ -1,5 +1,8 @@
-//! Numbers of a run over time: which lines a user's fields name, and what the log has for them.
+//! Numbers of a run over time, or over each other: which lines a user's fields name, and what the log has for them.
 
+mod points;
+
+use self::points::points;
 use crate::{
     plot::{Document, LINES, Line, Plot},
     recorder::{
@@ -10,11 +13,11 @@ use crate::{
 
 use super::{AnalysisError, Progress};
 
-/// Stretches of time of which the lowest and the highest value are kept, so that no peak is lost and no run is too long.
-const STRETCHES: u64 = 600;
-
 /// Lines that one plot can hold before they cannot be told apart.
 const MOST: usize = LINES;
+
+/// Lines of all plots of a file.
+const MOST_LINES: usize = 200;
 
 /// Columns of bodies and of joints, and what they are measured in; of a joint's axis that follows from its kind.
 const BODY: &[(&[&str], &str)] = &[
@@ -47,58 +50,99 @@ struct Curve {
     field: String,
 }
 
-/// Draws fields of a run over time, a plot for each unit.
+/// What is to be drawn of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The fields.
+    pub fields: &'a str,
+    /// Over which field, or which as many, if not over time.
+    pub over: Option<&'a str>,
+    /// The first and the last step.
+    pub steps: (u64, u64),
+}
+
+/// Draws fields of a run over time or over another field, a plot for each unit.
 ///
 /// Fields are separated by commas. `WorkPartner/Position.x` is a device's number, `body:WorkPartner/Wheel*.F_y` one of every body
-/// of such a name, `joint:Turner.position_1` a joint's, `clock:.late_ns` one of the steps' timing. The robot may be left out.
+/// of such a name, `joint:Turner.position_1` a joint's, `clock:.late_ns` one of the steps' timing, and `Scanner.distance_*` all that a
+/// device has of such a name. The robot may be left out.
 ///
 /// # Errors
 /// When a field names nothing, or the log cannot be read.
 pub fn curves(
     inquiry: &mut Inquiry,
     run: &RecordedRun,
-    fields: &str,
-    steps: (u64, u64),
+    asked: &Asked<'_>,
     progress: &mut dyn Progress,
 ) -> Result<Document, AnalysisError> {
     let (first, last) = run
         .steps
         .ok_or_else(|| AnalysisError::Question(format!("run {} has no logged step to plot", run.simulation_id)))?;
-    let steps = (steps.0.max(first), steps.1.min(last));
+    let steps = (asked.steps.0.max(first), asked.steps.1.min(last));
     if steps.0 > steps.1 {
         let text = format!("run {} has its logged steps from {first} to {last}", run.simulation_id);
         return Err(AnalysisError::Question(text));
     }
     let components = inquiry.components(run.simulation_id)?;
     let kinds = sliding(inquiry, run)?;
-    let mut wanted = Vec::new();
-    for field in fields.split(',').map(str::trim).filter(|field| !field.is_empty()) {
-        wanted.extend(named(field, &components, &kinds)?);
-    }
-    if wanted.is_empty() {
-        return Err(AnalysisError::Question("--fields names no field".into()));
+    let all = |flag: &str, fields: &str| {
+        let fields = fields.split(',').map(str::trim).filter(|field| !field.is_empty());
+        let named: Result<Vec<Vec<Curve>>, AnalysisError> =
+            fields.map(|field| named(flag, field, &components, &kinds)).collect();
+        let named: Vec<Curve> = named?.into_iter().flatten().collect();
+        match named.len() {
+            0 => Err(AnalysisError::Question(format!("{flag} names no field"))),
+            1..=MOST_LINES => Ok(named),
+            count => {
+                Err(AnalysisError::Question(format!("{flag} names {count} lines; at most {MOST_LINES} can be drawn")))
+            }
+        }
+    };
+    let wanted = all("--fields", asked.fields)?;
+    let over = asked.over.map(|over| paired(all("--over", over)?, wanted.len())).transpose()?;
+    let drawn = points(inquiry, run, &wanted, over.as_deref(), steps, progress)?;
+    if drawn.iter().all(Vec::is_empty) {
+        let text = "the log has no number of these fields in these steps: an actuator has no readings (what it was told is in \
+                    the table command), and log.bodies, log.joints or log.devices may have left them out";
+        return Err(AnalysisError::Question(text.into()));
     }
     let mut panels: Vec<Panel> = Vec::new();
-    progress.begin("lines", wanted.len() as u64);
-    for (done, curve) in wanted.into_iter().enumerate() {
-        progress.reach(done as u64);
-        let points = points(inquiry, run, &curve, steps)?;
-        let fits = |panel: &&mut Panel| panel.curves[0].unit == curve.unit && panel.curves.len() < MOST;
+    for (index, (curve, points)) in wanted.into_iter().zip(drawn).enumerate() {
+        let across = over.as_ref().map(|over| over[index].clone());
+        let fits = |panel: &&mut Panel| {
+            panel.curves[0].unit == curve.unit
+                && panel.curves.len() < MOST
+                && panel.across.as_ref().map(|across| &across.unit) == across.as_ref().map(|across| &across.unit)
+        };
         match panels.iter_mut().rev().find(fits) {
             Some(panel) => {
                 panel.curves.push(curve);
                 panel.lines.push(points);
             }
-            None => panels.push(Panel { curves: vec![curve], lines: vec![points] }),
+            None => panels.push(Panel { curves: vec![curve], lines: vec![points], across }),
         }
     }
     let title = format!("Run {}: {}, {}", run.simulation_id, run.world, run.started);
     Ok(Document { title, plots: panels.into_iter().map(Panel::plot).collect() })
 }
 
+/// The fields that lines are drawn over: one for all of them, or one for each.
+fn paired(over: Vec<Curve>, lines: usize) -> Result<Vec<Curve>, AnalysisError> {
+    match over.len() {
+        1 => Ok(vec![over[0].clone(); lines]),
+        count if count == lines => Ok(over),
+        count => {
+            let text = format!("--over names {count} fields and --fields {lines}; expected one, or one for each");
+            Err(AnalysisError::Question(text))
+        }
+    }
+}
+
 /// Lines over the same axes.
 struct Panel {
     curves: Vec<Curve>,
+    /// What they are drawn over, if not time.
+    across: Option<Curve>,
     lines: Vec<Vec<(f64, f64)>>,
 }
 
@@ -108,7 +152,11 @@ impl Panel {
         // What all lines have in common stands on the axis alone.
         let alike = self.curves.iter().all(|curve| curve.field == *field);
         let axis = if alike { format!("{field} in {unit}") } else { format!("in {unit}") };
-        let mut plot = Plot::new("", "time in s", &axis);
+        let time = "time in s".to_owned();
+        let across = self.across.as_ref().map_or(time, |across| format!("{} in {}", across.name, across.unit));
+        let mut plot = Plot::new("", &across, &axis);
+        // The path of a point is seen as it was.
+        plot.to_scale = self.across.is_some_and(|across| across.unit == *unit && across.unit == "m");
         for (index, (curve, points)) in self.curves.into_iter().zip(self.lines).enumerate() {
             plot.add(curve.name, Line::Measured(index), points);
         }
@@ -134,8 +182,8 @@ fn table(name: &str) -> Result<&'static Table, AnalysisError> {
 }
 
 /// The lines that a field names.
-fn named(field: &str, components: &[Component], sliding: &[i64]) -> Result<Vec<Curve>, AnalysisError> {
-    let wrong = |what: String| AnalysisError::Question(format!("--fields: '{field}' {what}"));
+fn named(flag: &str, field: &str, components: &[Component], sliding: &[i64]) -> Result<Vec<Curve>, AnalysisError> {
+    let wrong = |what: String| AnalysisError::Question(format!("{flag}: '{field}' {what}"));
     let (part, rest) = match field.split_once(':') {
         Some(("body", rest)) => (Part::Body, rest),
         Some(("joint", rest)) => (Part::Joint, rest),
@@ -154,26 +202,41 @@ fn named(field: &str, components: &[Component], sliding: &[i64]) -> Result<Vec<C
     }
     let mut found = Vec::new();
     for component in matching {
-        let unit = match part {
-            Part::Body => unit(BODY, column),
-            Part::Joint => unit(JOINT, column).map(|unit| along(unit, column, sliding.contains(&component.number))),
-            Part::Device => component.fields.iter().find(|(name, _)| name == column).map(|(_, unit)| unit.clone()),
-        };
-        let has = || match part {
-            Part::Body => listed(BODY.iter().flat_map(|(columns, _)| columns.iter().copied())),
-            Part::Joint => listed(JOINT.iter().flat_map(|(columns, _)| columns.iter().copied())),
-            Part::Device => listed(component.fields.iter().map(|(name, _)| name.as_str())),
-        };
-        let unit = unit.ok_or_else(|| wrong(format!("names no field of {}, which has {}", component.name, has())))?;
+        let columns = columns(component, sliding);
+        let names = || listed(columns.iter().map(|(name, _)| *name));
+        let fitting: Vec<_> = columns.iter().filter(|(name, _)| glob(column.as_bytes(), name.as_bytes())).collect();
+        if fitting.is_empty() {
+            return Err(wrong(format!("names no field of {}, which has {}", component.name, names())));
+        }
         let (table, key) = match part {
             Part::Body => ("body_state", "bodyID"),
             Part::Joint => ("jointPose", "jointID"),
             Part::Device => ("sensorReading", "componentID"),
         };
-        let name = format!("{}.{column}", component.name);
-        found.push(Curve { name, unit, table, component: Some((key, component.number)), field: column.into() });
+        found.extend(fitting.into_iter().map(|(field, unit)| Curve {
+            name: format!("{}.{field}", component.name),
+            unit: unit.clone(),
+            table,
+            component: Some((key, component.number)),
+            field: (*field).to_owned(),
+        }));
     }
     Ok(found)
+}
+
+/// The numbers of a component and their units.
+fn columns<'a>(component: &'a Component, sliding: &[i64]) -> Vec<(&'a str, String)> {
+    let each = |of: &'static [(&[&'static str], &'static str)]| {
+        of.iter().flat_map(|(columns, unit)| columns.iter().map(|column| (*column, (*unit).to_owned())))
+    };
+    match component.part {
+        Part::Body => each(BODY).collect(),
+        Part::Joint => {
+            let slides = sliding.contains(&component.number);
+            each(JOINT).map(|(column, unit)| (column, along(unit, column, slides))).collect()
+        }
+        Part::Device => component.fields.iter().map(|(name, unit)| (name.as_str(), unit.clone())).collect(),
+    }
 }
 
 fn clock(rest: &str) -> Option<Vec<Curve>> {
@@ -216,53 +279,6 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
         Some((b'*', rest)) => (0..=text.len()).any(|skipped| glob(rest, &text[skipped..])),
         Some((letter, rest)) => text.split_first().is_some_and(|(first, text)| first == letter && glob(rest, text)),
     }
-}
-
-/// What the log has of a line: of each stretch of time its lowest and its highest value.
-fn points(
-    inquiry: &mut Inquiry,
-    run: &RecordedRun,
-    curve: &Curve,
-    steps: (u64, u64),
-) -> Result<Vec<(f64, f64)>, AnalysisError> {
-    let selection = Selection {
-        steps: Some(steps),
-        among: curve.component.map(|(column, number)| (column, vec![number])),
-        ..Selection::all(table(curve.table)?, run.simulation_id)
-    };
-    let reading = curve.table == "sensorReading";
-    let columns = if reading { vec!["step", "value", "field"] } else { vec!["step", curve.field.as_str()] };
-    let stretch = (steps.1 - steps.0 + 1).div_ceil(STRETCHES);
-    let mut kept: Vec<(u64, [(u64, f64); 2])> = Vec::new();
-    let mut end = None;
-    inquiry.rows(&selection, &columns, |row| {
-        let number = row[1].number().filter(|_| !reading || row[2].text() == curve.field);
-        if let (Some(step), Some(value)) = (row[0].integer(), number) {
-            let (step, point) = (step as u64 / stretch, (step as u64, value));
-            end = Some(point);
-            match kept.last_mut().filter(|(last, _)| *last == step) {
-                Some((_, [low, high])) => {
-                    *low = if value < low.1 { point } else { *low };
-                    *high = if value > high.1 { point } else { *high };
-                }
-                None => kept.push((step, [point; 2])),
-            }
-        }
-        Ok::<_, AnalysisError>(())
-    })?;
-    let seconds = run.timestep.seconds();
-    let mut points = Vec::new();
-    for (_, [low, high]) in kept {
-        let (first, second) = if low.0 <= high.0 { (low, high) } else { (high, low) };
-        points.push((first.0 as f64 * seconds, first.1));
-        if second.0 != first.0 {
-            points.push((second.0 as f64 * seconds, second.1));
-        }
-    }
-    // Where nothing moves a stretch is its first point; the line goes on to the end all the same.
-    let end = end.map(|(step, value)| (step as f64 * seconds, value));
-    points.extend(end.filter(|end| points.last().is_some_and(|last| last.0 < end.0)));
-    Ok(points)
 }
 
 #[cfg(test)]

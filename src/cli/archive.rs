@@ -8,8 +8,8 @@ use std::{
 
 use crate::{
     device,
-    recorder::{Database, Reader},
-    server::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel},
+    recorder::{Database, Reader, RecorderStatus},
+    server::{Answer, Archive, ArchiveError, LogFigures, LoggedEvent, LoggedRun, RunModel},
     signal::{Layout, StepRecord},
     xml,
 };
@@ -108,6 +108,20 @@ impl Archive for Logs {
             });
             Ok(logged.collect())
         })
+    }
+}
+
+/// The figures of a log that is being written, for the server.
+#[derive(Debug)]
+pub(super) struct Figures(pub(super) Arc<RecorderStatus>);
+
+impl LogFigures for Figures {
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn bytes_per_second(&self) -> f64 {
+        self.0.bytes_per_second()
     }
 }
 

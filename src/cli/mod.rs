@@ -218,6 +218,8 @@ enum Schema {
     Reference,
     /// properties.toml
     Properties,
+    /// LOG.md: tables, views and columns of the log
+    Log,
 }
 
 /// Runs the command line and says how it went.
@@ -276,6 +278,7 @@ fn schema(what: Schema) -> Result<ExitStatus, CliError> {
         Schema::Sequence => crate::xml::sequence_dtd(),
         Schema::Reference => crate::xml::reference(),
         Schema::Properties => properties::default_properties(),
+        Schema::Log => crate::recorder::inquiry::dictionary(),
     };
     output::print(text);
     Ok(ExitStatus::Success)

@@ -10,16 +10,23 @@ use super::{
     logged::{Bar, LogArguments, RunName},
     output::line,
 };
-use crate::{analysis::curves::curves, plot::Document};
+use crate::{
+    analysis::curves::{Asked, curves},
+    plot::Document,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArguments {
     /// The run: a number, `last`, or URL#NUMBER
     run: RunName,
     /// What to plot, separated by commas: `Position.x` of a device, `body:Wheel*.F_y` of every such body,
-    /// `joint:Turner.position_1`, `clock:late_ns`; a robot's name and a slash may stand before a name
+    /// `joint:Turner.position_1`, `clock:late_ns`; a robot's name and a slash may stand before a name, and * for any part of it
+    /// or of the field's, as in `Scanner.distance_*`
     #[arg(long)]
     fields: String,
+    /// Draw over this field instead of over time, such as `Position.x` over `Position.z`; several are for one field each
+    #[arg(long, value_name = "FIELDS")]
+    over: Option<String>,
     /// The file, as .svg or .png [default: run-NUMBER.svg]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -46,7 +53,8 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
         }
     };
     let steps = steps(&run, arguments.from, arguments.to)?;
-    let document = curves(&mut inquiry, &run, &arguments.fields, steps, &mut Bar::new())?;
+    let asked = Asked { fields: &arguments.fields, over: arguments.over.as_deref(), steps };
+    let document = curves(&mut inquiry, &run, &asked, &mut Bar::new())?;
     let bytes = if is_picture { picture(&document)? } else { document.svg().into_bytes() };
     std::fs::write(&output, bytes)
         .map_err(|error| CliError::Usage(format!("--output: cannot write '{}': {error}", output.display())))?;

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use super::{
     CliError, ExitStatus, Logs, RunArguments,
+    archive::Figures,
     output::note,
     ports::Announced,
     prepare::{self, Prepared, prepare},
@@ -213,7 +214,12 @@ async fn conduct(
 ) -> Result<RunReport, CliError> {
     // Whoever has read the announcement may end the run.
     let signals = signals::termination();
-    summary::announce(properties, grants, server.as_ref(), plan.end);
+    let server = match recorder {
+        Some(recorder) => server.map(|server| server.with_log(Arc::new(Figures(recorder.status())))),
+        None => server,
+    };
+    let growth = recorder.map(Recorder::expected);
+    summary::announce(properties, grants, growth, server.as_ref(), plan.end);
     thread.start(Outputs {
         log: recorder.map(Recorder::sender),
         log_flags: recorder.map(|recorder| recorder.status().flags()).unwrap_or_default(),

@@ -11,7 +11,7 @@ use super::{
     output::print,
 };
 use crate::{
-    analysis::compare::{Comparison, Difference, Largest, Side, compare},
+    analysis::compare::{Comparison, Difference, Differing, Largest, Side, compare},
     recorder::{
         Inquiry, RecordedRun, RecorderError,
         inquiry::{Selection, TABLES, Value},
@@ -91,27 +91,41 @@ fn counts(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Counts, RecorderEr
 fn table(listed: &[(Counts, RecordedRun)]) -> String {
     let mut out = String::new();
     let number = |number: Option<i64>| number.map_or("-".into(), |number| number.to_string());
-    let head = ("run", "started", "status", "steps", "rows", "rtf");
+    let head = ("run", "started", "status", "steps", "rows", "size", "rtf");
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {:>8}  world",
-        head.0, head.1, head.2, head.3, head.4, head.5
+        "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {:>9}  {:>8}  world",
+        head.0, head.1, head.2, head.3, head.4, head.5, head.6
     );
     for (counts, run) in listed {
         let factor = run.real_time_factor.map_or("-".into(), |factor| format!("{factor:.3}"));
         let _ = writeln!(
             out,
-            "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {factor:>8}  {}",
+            "{:>5}  {:<24}  {:<10}  {:>9}  {:>10}  {:>9}  {factor:>8}  {}",
             run.simulation_id,
             run.started,
             run.status,
             number(counts.steps),
             number(counts.rows),
+            run.bytes.map_or("-".into(), size),
             run.world
         );
     }
     out
+}
+
+/// A size for people, with three digits.
+fn size(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 99.95 { 0 } else { 1 };
+    format!("{value:.digits$} {}", units[unit])
 }
 
 fn json_of(counts: &Counts, run: &RecordedRun) -> Json {
@@ -126,6 +140,7 @@ fn json_of(counts: &Counts, run: &RecordedRun) -> Json {
         "first_logged_step": run.steps.map(|steps| steps.0),
         "last_logged_step": run.steps.map(|steps| steps.1),
         "rows": counts.rows,
+        "bytes": run.bytes,
         "real_time_factor": run.real_time_factor,
     })
 }
@@ -156,6 +171,9 @@ fn told(found: &Comparison) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(out, "steps in both     {}", found.common_steps);
+    if found.after > 0 {
+        let _ = writeln!(out, "compared after    step {}, which the fork goes on from", found.after);
+    }
     if let Some([one, two]) = found.timesteps_ns {
         let _ = writeln!(out, "timestep          {one} ns and {two} ns; steps are compared by their numbers");
     }
@@ -168,13 +186,20 @@ fn told(found: &Comparison) -> String {
         }
     }
     match &found.first {
-        Some(Difference { step, component, field, values: [one, two] }) => {
+        Some(Difference { step, component, quantity, values: [one, two], .. }) => {
             let (one, two) = (value(one), value(two));
-            let _ = writeln!(out, "first difference  step {step}, {component} {field}: {one} and {two}");
+            let _ = writeln!(out, "first difference  step {step}, {component}, {quantity}: {one} and {two}");
         }
         None => {
             let _ = writeln!(out, "first difference  none");
         }
+    }
+    for (quantity, Differing { components, first, rows }) in &found.differing {
+        let of = match components.len() {
+            1 => "1 component".to_owned(),
+            count => format!("{count} components"),
+        };
+        let _ = writeln!(out, "differs           {quantity}: {rows} rows of {of}, from step {first} on");
     }
     if found.first.is_some() {
         let _ = writeln!(
@@ -213,8 +238,16 @@ fn compared_json(found: &Comparison) -> Json {
             "step": first.step,
             "component": first.component,
             "field": first.field,
+            "quantity": first.quantity,
             "values": first.values.iter().map(plain).collect::<Vec<_>>(),
         })),
+        "compared_after": found.after,
+        "differing": found.differing.iter().map(|(quantity, differing)| json!({
+            "quantity": quantity,
+            "components": differing.components.len(),
+            "rows": differing.rows,
+            "first": differing.first,
+        })).collect::<Vec<_>>(),
         "deviations": found.deviations.iter().map(|body| json!({
             "body": body.body,
             "position_m": largest(&body.position),

@@ -7,14 +7,20 @@ use super::{
 };
 use crate::{
     realtime::{Grants, Mode, Outcome, Percentiles, RunReport},
-    recorder::LogSummary,
+    recorder::{ExpectedGrowth, LogSummary},
     server::Server,
     signal::StepIndex,
     xml,
 };
 
 /// Tells, before the first step, what runs, where it can be reached and where its log goes.
-pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<&Server>, end: Option<StepIndex>) {
+pub(super) fn announce(
+    properties: &Properties,
+    grants: &Grants,
+    growth: Option<ExpectedGrowth>,
+    server: Option<&Server>,
+    end: Option<StepIndex>,
+) {
     let settings = &properties.simulation;
     note(format_args!("world     {}", xml::locate(&settings.world_file).display()));
     let clock = match settings.mode {
@@ -27,6 +33,9 @@ pub(super) fn announce(properties: &Properties, grants: &Grants, server: Option<
     match &properties.log {
         Some(log) => note(format_args!("log       {}, at most {} MB in this run", log.database, log.limit_mb)),
         None => note("log       none"),
+    }
+    if let Some(growth) = growth {
+        note(format_args!("          {}", expected(growth)));
     }
     if let Some(server) = server {
         tell(ports(server));
@@ -56,6 +65,21 @@ fn ports(server: &Server) -> String {
     }
     out += &format!("try       simpartner-sequencer {at}robots/circle.xml\n");
     out + "          Ctrl-C ends the run cleanly\n"
+}
+
+/// What the log is going to take, in words.
+fn expected(growth: ExpectedGrowth) -> String {
+    let rate = |bytes_per_s: f64| {
+        let per_day = bytes_per_s * 86_400.0 * 1e-9;
+        format!("{:.2} MB per simulated second ({per_day:.1} GB a day)", bytes_per_s * 1e-6)
+    };
+    match growth.thinned {
+        Some((after_s, later)) if after_s > 0.0 => {
+            format!("about {} for {after_s} s, then {}", rate(growth.bytes_per_s), rate(later))
+        }
+        Some((_, later)) => format!("about {}", rate(later)),
+        None => format!("about {}", rate(growth.bytes_per_s)),
+    }
 }
 
 /// The end of a run in figures, one a line, name first.

@@ -166,7 +166,12 @@ impl Loop {
             self.spare = Some(record);
             return;
         }
-        record.timing = StepTiming { wall_ns: begin_ns - self.start_ns, late_ns: late_ns.unwrap_or(0), compute_ns: 0 };
+        record.timing = StepTiming {
+            wall_ns: begin_ns - self.start_ns,
+            late_ns: late_ns.unwrap_or(0),
+            compute_ns: 0,
+            played_ns: self.speed.played_ns(begin_ns),
+        };
         self.publish();
         self.shared.begin_step(begin_ns);
         self.simulation.step(&mut record);

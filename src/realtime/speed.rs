@@ -49,6 +49,11 @@ impl Speed {
         self.steps
     }
 
+    /// Wall time while the clock ran, up to a moment at which it runs, nanoseconds.
+    pub(super) fn played_ns(&self, now_ns: u64) -> u64 {
+        self.played_ns + self.playing_since_ns.map_or(0, |since| now_ns.saturating_sub(since))
+    }
+
     /// Wall time while the clock ran, seconds.
     pub(super) fn played_s(&self) -> f64 {
         self.played_ns as f64 * 1e-9

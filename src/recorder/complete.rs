@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Database, RecorderError,
+    Cadence, Database, RecorderError,
     cell::{Keys, Row, Value},
+    read,
     store::{Access, Store},
     table::Table,
 };
@@ -34,7 +35,7 @@ const MOST_FINDINGS: usize = 20;
 struct Claim {
     status: String,
     steps: Option<u64>,
-    every: u64,
+    cadence: Cadence,
     rows: Option<u64>,
     gaps: u64,
     chain_head: Option<i64>,
@@ -62,17 +63,19 @@ pub(super) async fn check(database: &Database, only: Option<i64>) -> Result<Vec<
         coalesce((SELECT chain_head FROM snapshot k WHERE k.simulationID = s.simulationID AND k.step = s.parent_step), 0)
         FROM simulation s WHERE simulationID BETWEEN ? AND ? ORDER BY simulationID";
     let runs = store.rows(statement, &[Value::Integer(lowest), Value::Integer(highest)]).await?;
+    let extents = read::extents(&mut store, (lowest, highest)).await?;
     let mut found = Vec::new();
     for row in runs {
         let simulation_id = row.integer(0).unwrap_or_default();
+        let cadence = extents.get(&simulation_id).map_or(Cadence::new(row.count(3), None), |extent| extent.cadence);
         let mut check = Check {
             store,
             keys: Keys::new(simulation_id),
-            claim: claim(&row),
+            claim: claim(&row, cadence),
             found: Completeness { simulation_id, steps: 0, rows: 0, chain_head: 0, findings: Vec::new() },
             untold: 0,
             // The last step before the run that would have been logged; a run that goes on from another has its chain.
-            last_step: row.count(11) - row.count(11) % row.count(3).max(1),
+            last_step: cadence.last(row.count(11)),
             last_hash: Some(row.integer(12).unwrap_or_default()),
         };
         if row.text(10).is_empty() {
@@ -90,11 +93,11 @@ pub(super) async fn check(database: &Database, only: Option<i64>) -> Result<Vec<
     Ok(found)
 }
 
-fn claim(row: &Row) -> Claim {
+fn claim(row: &Row, cadence: Cadence) -> Claim {
     Claim {
         status: row.text(1).to_owned(),
         steps: row.integer(2).map(|steps| steps as u64),
-        every: row.count(3).max(1),
+        cadence,
         rows: row.integer(4).map(|rows| rows as u64),
         gaps: row.count(5),
         chain_head: row.integer(6),
@@ -164,10 +167,10 @@ impl Check {
     }
 
     fn step(&mut self, row: &Row, there: &mut [BTreeMap<i64, u64>; 3]) {
-        let (key, step, every) = (row.integer(0).unwrap_or_default(), row.count(1), self.claim.every);
-        let expected = self.last_step + every;
+        let (key, step) = (row.integer(0).unwrap_or_default(), row.count(1));
+        let expected = self.claim.cadence.next(self.last_step);
         if step != expected {
-            self.tell(missing(expected, step.saturating_sub(every)));
+            self.tell(missing(expected, self.claim.cadence.last(step.saturating_sub(1))));
         }
         if row.integer(2).is_none() {
             self.tell(format!("step {step} has no hash"));
@@ -214,9 +217,10 @@ impl Check {
             self.tell(format!("the run was not closed (its status is {status}): it runs still, or was killed"));
             return Ok(());
         };
-        let last = steps - steps % self.claim.every;
+        let last = self.claim.cadence.last(steps);
         if self.last_step < last {
-            self.tell(format!("{}, at the end", missing(self.last_step + self.claim.every, last)));
+            let next = self.claim.cadence.next(self.last_step);
+            self.tell(format!("{}, at the end", missing(next, last)));
         }
         if self.claim.gaps > 0 {
             self.tell(format!("the run's row says that {} stretches of steps are missing", self.claim.gaps));

@@ -45,12 +45,15 @@ impl Interval {
         }
     }
 
-    /// Adds the rows of a logged step, and begins anew.
-    pub(super) fn push(&mut self, batch: &mut Batch, step: u64) {
+    /// Adds the rows of a logged step, of the bodies that are written, and begins anew.
+    pub(super) fn push(&mut self, batch: &mut Batch, step: u64, is_written: impl Fn(BodyId) -> bool) {
         let steps = std::mem::take(&mut self.steps);
         let cells = batch.of(Table::ForceAndTorqueInterval);
         for (body, sum) in &mut self.bodies {
             let Sum { sums, peaks, greatest_force, greatest_torque } = std::mem::take(sum);
+            if !is_written(*body) {
+                continue;
+            }
             cells.extend([Cell::Step(step), cell::body(*body), steps.into()]);
             let means = sums.map(|sum| sum / steps as f64);
             cells.extend(means.into_iter().chain(peaks).chain([greatest_force, greatest_torque]).map(Cell::Real));

@@ -14,6 +14,7 @@
 //! `migrations/sqlite` describes the tables.
 
 mod axis_angle;
+mod cadence;
 mod calendar;
 mod cell;
 mod change;
@@ -23,6 +24,7 @@ mod database_file;
 mod deliver;
 mod description;
 mod error;
+mod expected;
 mod identity;
 mod import;
 pub mod inquiry;
@@ -52,16 +54,19 @@ use std::{
     thread::JoinHandle,
 };
 
+pub use cadence::Cadence;
+pub use change::Rows;
 pub use complete::Completeness;
 pub use database::{ADDRESSES, Database, without_password};
 pub use description::{LogSummary, Origin, RunDescription, RunOutcome, SimulationSummary};
 pub use error::RecorderError;
+pub use expected::ExpectedGrowth;
 pub use import::{Damage, Imported, Missing, import};
 pub use inquiry::Inquiry;
 pub use prune::{Prune, days_ago};
 pub use reader::{Reader, RecordedEvent, RecordedRun};
 pub use selection::Patterns;
-pub use settings::{Settings, WhenFull};
+pub use settings::{Settings, Thinning, WhenFull};
 pub use status::RecorderStatus;
 pub use transfer::{Merge, Merged};
 
@@ -69,6 +74,7 @@ use crate::{
     realtime::{self, LogSender},
     signal::{Layout, StepRecord, Timestep},
 };
+use selection::Selection;
 use writer::{Queue, Writer};
 
 /// Simulated time that the queue holds, in seconds, as far as memory allows.
@@ -83,6 +89,7 @@ pub struct Recorder {
     records: LogSender,
     outcome: mpsc::Sender<RunOutcome>,
     status: Arc<RecorderStatus>,
+    expected: ExpectedGrowth,
     writer: JoinHandle<Result<LogSummary, RecorderError>>,
 }
 
@@ -93,6 +100,7 @@ impl Recorder {
     /// When any of this fails: then there is no log, and nothing has been written but perhaps empty tables. A database that is
     /// away is no failure where the settings say so.
     pub fn start(settings: Settings, run: RunDescription) -> Result<Self, RecorderError> {
+        let expected = ExpectedGrowth::of(&settings, &run, &Selection::new(&settings, &run)?);
         let (records, queue) = realtime::log_queue(capacity(&run.layout, run.timestep));
         let (outcome, outcomes) = mpsc::channel::<RunOutcome>();
         let (opened, answer) = mpsc::sync_channel(1);
@@ -114,7 +122,7 @@ impl Recorder {
         };
         let writer = std::thread::Builder::new().name("log".into()).spawn(body).map_err(RecorderError::Start)?;
         let answer = answer.recv().map_err(|_| RecorderError::WriterLost)?;
-        answer.map(|()| Self { records, outcome, status, writer })
+        answer.map(|()| Self { records, outcome, status, expected, writer })
     }
 
     /// The way into the queue. It must be dropped before [`Recorder::finish`] can return.
@@ -125,6 +133,11 @@ impl Recorder {
     /// How the writer is doing.
     pub fn status(&self) -> Arc<RecorderStatus> {
         Arc::clone(&self.status)
+    }
+
+    /// How much it is going to grow while everything moves.
+    pub fn expected(&self) -> ExpectedGrowth {
+        self.expected
     }
 
     /// Waits until all senders are dropped and everything queued is committed, then closes the run. It blocks, so it has no

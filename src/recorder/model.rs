@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    Origin, RunDescription, RunOutcome,
+    Cadence, Origin, RunDescription, RunOutcome,
     cell::{self, Cell},
+    change::Rows,
     table::{Batch, Table},
 };
 use crate::{
@@ -19,8 +20,8 @@ pub(super) struct Beginning {
     pub(super) run_key: String,
     pub(super) started: String,
     pub(super) resets: u64,
-    pub(super) every_n_steps: u64,
-    pub(super) on_change: bool,
+    pub(super) cadence: Cadence,
+    pub(super) rows: Rows,
     pub(super) bodies_logged: u64,
     pub(super) joints_logged: u64,
 }
@@ -31,6 +32,7 @@ pub(super) fn begin(run: &RunDescription, beginning: &Beginning) -> Batch {
     let text = |text: &str| Cell::from(text);
     // A reset goes back to the model, wherever the run came from.
     let origin = run.origin.as_ref().filter(|_| beginning.resets == 0);
+    let thinned = beginning.cadence.thinned();
     let row = [
         text(&beginning.run_key),
         text("running"),
@@ -38,7 +40,7 @@ pub(super) fn begin(run: &RunDescription, beginning: &Beginning) -> Batch {
         text(&run.world.name),
         beginning.resets.into(),
         run.timestep.nanoseconds().into(),
-        beginning.every_n_steps.into(),
+        beginning.cadence.every().into(),
         text(run.mode.name()),
         text(env!("CARGO_PKG_VERSION")),
         text(run.engine.name),
@@ -46,11 +48,13 @@ pub(super) fn begin(run: &RunDescription, beginning: &Beginning) -> Batch {
         text(run.engine.features),
         text(&run.target),
         text(&run.realtime_grants),
-        u64::from(beginning.on_change).into(),
+        beginning.rows.number().into(),
         beginning.bodies_logged.into(),
         beginning.joints_logged.into(),
         origin.map_or(Cell::Null, |origin| Cell::Integer(origin.parent)),
         origin.map_or(Cell::Null, |origin| origin.step.0.into()),
+        thinned.map_or(Cell::Null, |(after, _)| after.into()),
+        thinned.map_or(Cell::Null, |(_, every)| every.into()),
     ];
     batch.push(Table::Simulation, row);
     if let Some(Origin { step, chain_head, state, .. }) = origin {

@@ -137,10 +137,11 @@ impl Portion {
         if run.has(self.number) {
             return Ok(Committed { keys, is_new: false });
         }
-        let next = run.position + 1;
+        let (next, bytes) = (run.position + 1, Value::Integer(self.bytes() as i64));
         if self.number == next {
-            let moved = "UPDATE simulation SET position = ? WHERE runKey = ?";
-            store.execute(moved, &[Value::Integer(self.number as i64), Value::Text(&self.run_key)]).await?;
+            let moved = "UPDATE simulation SET position = ?, log_bytes = coalesce(log_bytes, 0) + ? WHERE runKey = ?";
+            let values = [Value::Integer(self.number as i64), bytes, Value::Text(&self.run_key)];
+            store.execute(moved, &values).await?;
             return Ok(Committed { keys, is_new: true });
         }
         if gaps == Gaps::Refused {
@@ -150,9 +151,11 @@ impl Portion {
         if !run.missing.remove(self.number) {
             run.missing.append(next, self.number - 1);
         }
-        let moved = "UPDATE simulation SET position = ?, missing_batches = nullif(?, '') WHERE runKey = ?";
+        let moved = "UPDATE simulation SET position = ?, missing_batches = nullif(?, ''),
+            log_bytes = coalesce(log_bytes, 0) + ? WHERE runKey = ?";
         let (position, missing) = (run.position.max(self.number) as i64, run.missing.to_string());
-        store.execute(moved, &[Value::Integer(position), Value::Text(&missing), Value::Text(&self.run_key)]).await?;
+        let values = [Value::Integer(position), Value::Text(&missing), bytes, Value::Text(&self.run_key)];
+        store.execute(moved, &values).await?;
         Ok(Committed { keys, is_new: true })
     }
 

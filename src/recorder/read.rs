@@ -1,11 +1,12 @@
 //! Queries of the reader. Each opens a link of its own that cannot write, and keeps it no longer than its answer takes, so that
 //! SQLite's write-ahead log can be folded in between.
 
+use std::collections::BTreeMap;
+
 use super::{
-    Database, RecordedEvent, RecordedRun, RecorderError,
+    Cadence, Database, RecordedEvent, RecordedRun, RecorderError, Rows,
     axis_angle::AxisAngle,
     cell::{Keys, Row, Value},
-    change::STEPS_OF_ALL,
     store::{Access, Store},
 };
 use crate::{
@@ -34,7 +35,7 @@ pub(super) struct LoggedCommand {
 /// All runs, the newest first, or the one of a number.
 pub(super) async fn runs(database: &Database, only: Option<i64>) -> Result<Vec<RecordedRun>, RecorderError> {
     // The rows of a run are numbered from simulationID * 2^32 on, so the first and the last are found without a scan.
-    let statement = "SELECT simulationID, world, started, status, timestep_ns, every_n_steps, real_time_factor,
+    let statement = "SELECT simulationID, world, started, status, timestep_ns, real_time_factor,
         (SELECT min(simulationRowID) FROM simulationRow WHERE simulationRowID >= s.simulationID * 4294967296
             AND simulationRowID < (s.simulationID + 1) * 4294967296),
         (SELECT max(simulationRowID) FROM simulationRow WHERE simulationRowID >= s.simulationID * 4294967296
@@ -43,11 +44,54 @@ pub(super) async fn runs(database: &Database, only: Option<i64>) -> Result<Vec<R
     let mut store = Store::open(database, Access::Read).await?;
     let (lowest, highest) = only.map_or((i64::MIN, i64::MAX), |only| (only, only));
     let rows = store.rows(statement, &[Value::Integer(lowest), Value::Integer(highest)]).await?;
-    Ok(rows.iter().filter_map(run).collect())
+    let extents = extents(&mut store, (lowest, highest)).await?;
+    Ok(rows.iter().filter_map(|row| run(row, extents.get(&row.integer(0)?)?)).collect())
+}
+
+/// What of a run its log has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) cadence: Cadence,
+    /// Which rows are left out since they are like the ones before.
+    pub(super) rows: Rows,
+    /// The step it goes on from, if it is a fork.
+    origin: Option<u64>,
+    /// How large it is, about, bytes.
+    bytes: Option<u64>,
+}
+
+/// What the logs of these runs have, also those of versions that did not say.
+pub(super) async fn extents(
+    store: &mut Store,
+    (lowest, highest): (i64, i64),
+) -> Result<BTreeMap<i64, Extent>, RecorderError> {
+    let bounds = [Value::Integer(lowest), Value::Integer(highest)];
+    let mut rows = Err(RecorderError::WriterLost);
+    // The newest log first; each version has added to the columns.
+    for statement in [
+        "SELECT simulationID, every_n_steps, on_change, parent_step, full_steps, thinned_every_n_steps, log_bytes
+            FROM simulation WHERE simulationID BETWEEN ? AND ?",
+        "SELECT simulationID, every_n_steps, on_change, parent_step FROM simulation WHERE simulationID BETWEEN ? AND ?",
+        "SELECT simulationID, every_n_steps, on_change FROM simulation WHERE simulationID BETWEEN ? AND ?",
+        "SELECT simulationID, every_n_steps FROM simulation WHERE simulationID BETWEEN ? AND ?",
+    ] {
+        rows = store.rows(statement, &bounds).await;
+        if rows.is_ok() {
+            break;
+        }
+    }
+    let whole = |row: &Row, column: usize| row.integer(column).map(|integer| integer.max(0) as u64);
+    let extent = |row: &Row| {
+        let thinned = whole(row, 4).zip(whole(row, 5));
+        let cadence = Cadence::new(row.count(1), thinned);
+        let (rows, origin, bytes) = (Rows::numbered(row.count(2)), whole(row, 3), whole(row, 6));
+        Some((row.integer(0)?, Extent { cadence, rows, origin, bytes }))
+    };
+    Ok(rows?.iter().filter_map(extent).collect())
 }
 
 /// A run of a row; `None` if its step has no length, which no version of this program has ever written.
-fn run(row: &Row) -> Option<RecordedRun> {
+fn run(row: &Row, extent: &Extent) -> Option<RecordedRun> {
     let simulation_id = row.integer(0)?;
     let keys = Keys { simulation: simulation_id, first_part: 0 };
     let step = |number: i64| (number - keys.rows().0) as u64;
@@ -57,9 +101,13 @@ fn run(row: &Row) -> Option<RecordedRun> {
         started: row.text(2).to_owned(),
         status: row.text(3).to_owned(),
         timestep: Timestep::from_seconds(row.count(4) as f64 * 1e-9).ok()?,
-        every_n_steps: row.count(5).max(1),
-        steps: row.integer(7).zip(row.integer(8)).map(|(first, last)| (step(first), step(last))),
-        real_time_factor: row.real(6),
+        every_n_steps: extent.cadence.every(),
+        cadence: extent.cadence,
+        rows: extent.rows,
+        origin: extent.origin,
+        bytes: extent.bytes,
+        steps: row.integer(6).zip(row.integer(7)).map(|(first, last)| (step(first), step(last))),
+        real_time_factor: row.real(5),
     })
 }
 
@@ -134,27 +182,46 @@ pub(super) async fn steps(
     wanted: Wanted,
 ) -> Result<Vec<StepRecord>, RecorderError> {
     let mut store = Store::open(database, Access::Read).await?;
-    let statement = "SELECT resets, on_change, every_n_steps FROM simulation WHERE simulationID = ?";
-    let row = store.row(statement, &[Value::Integer(wanted.simulation)]).await?;
-    let epoch = row.as_ref().map_or(0, |row| row.count(0) as u32);
+    let run = wanted.simulation;
+    let statement = "SELECT resets, bodies_logged, joints_logged FROM simulation WHERE simulationID = ?";
+    let row = store.row(statement, &[Value::Integer(run)]).await?;
+    let number = |column: usize| row.as_ref().map_or(0, |row| row.count(column));
+    let (epoch, all) = (number(0) as u32, [number(1), number(2)]);
+    let Some(&extent) = extents(&mut store, (run, run)).await?.get(&run) else { return Ok(Vec::new()) };
+    let cadence = extent.cadence;
     // Where only changes are logged, what a step has is as far back as the last in which all was.
-    let reach = row.map_or(0, |row| row.count(1) * (STEPS_OF_ALL * row.count(2).max(1) - 1));
+    let reach = extent.rows.reach(cadence);
     let first_part = first_part(&mut store, wanted.simulation).await?;
     let keys = Keys { simulation: wanted.simulation, first_part };
-    let mut records = Vec::new();
+    let (mut records, mut last): (Vec<StepRecord>, Option<StepRecord>) = (Vec::new(), None);
     for index in 0..wanted.count {
         let step = wanted.every.saturating_mul(index).saturating_add(wanted.from);
         // A step beyond this would be a row of the next run.
         if step > u64::from(u32::MAX) {
             break;
         }
-        match step_of(&mut store, layout, keys, StepIndex(step), reach).await? {
-            Some(record) => records.push(StepRecord { epoch, ..record }),
+        // Where the log is thinned out, a step that it leaves out is as the one before that it has.
+        let logged = StepIndex(if cadence.spacing(step) > cadence.every() { cadence.last(step) } else { step });
+        if last.as_ref().is_none_or(|last| last.step != logged) {
+            last = step_of(&mut store, layout, keys, logged, Missing { all, reach, earlier: last }).await?;
+        }
+        match &last {
+            Some(record) => records.push(StepRecord { epoch, ..record.clone() }),
             None if records.is_empty() => {}
             None => break,
         }
     }
     Ok(records)
+}
+
+/// What a step has no rows of.
+struct Missing {
+    /// How many bodies and joints it has rows of where none is missing.
+    all: [u64; 2],
+    /// How many steps back they are at most.
+    reach: u64,
+    /// A step before it that is known.
+    earlier: Option<StepRecord>,
 }
 
 /// One step, if it was logged.
@@ -163,16 +230,24 @@ async fn step_of(
     layout: &Layout,
     keys: Keys,
     step: StepIndex,
-    reach: u64,
+    missing: Missing,
 ) -> Result<Option<StepRecord>, RecorderError> {
-    let statement = "SELECT wall_ns, late_ns, compute_ns FROM simulationRow WHERE simulationRowID = ?";
+    let statement = "SELECT wall_ns, late_ns, compute_ns, bodies, joints FROM simulationRow
+        WHERE simulationRowID = ?";
     let Some(row) = store.row(statement, &[Value::Integer(keys.row(step))]).await? else { return Ok(None) };
-    let timing = StepTiming { wall_ns: row.count(0), late_ns: row.count(1), compute_ns: row.count(2) };
+    let timing = StepTiming { wall_ns: row.count(0), late_ns: row.count(1), compute_ns: row.count(2), played_ns: 0 };
     let mut record = StepRecord { step, timing, ..StepRecord::new(layout) };
     record.values.fill(f64::NAN);
-    let since = keys.row(StepIndex(step.0.saturating_sub(reach)));
-    bodies(store, layout, keys, since, &mut record).await?;
-    joints(store, layout, keys, since, &mut record).await?;
+    let mut since = step.0.saturating_sub(missing.reach);
+    if let Some(earlier) = missing.earlier.filter(|earlier| since <= earlier.step.0 && earlier.step < step) {
+        // Bodies and joints: what comes behind them are devices.
+        let state = ..layout.joint(JointId::new(layout.joints())).start;
+        record.values[state].copy_from_slice(&earlier.values[state]);
+        since = earlier.step.0 + 1;
+    }
+    let from = |column: usize, all: u64| keys.row(if row.count(column) < all { StepIndex(since) } else { step });
+    bodies(store, layout, keys, from(3, missing.all[0]), &mut record).await?;
+    joints(store, layout, keys, from(4, missing.all[1]), &mut record).await?;
     readings(store, layout, keys, &mut record).await?;
     Ok(Some(record))
 }

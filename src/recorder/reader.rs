@@ -2,7 +2,7 @@
 
 use tokio::runtime::Handle;
 
-use super::{Completeness, Database, RecorderError, complete, read, setting::Setting};
+use super::{Cadence, Completeness, Database, RecorderError, Rows, complete, read, setting::Setting};
 use crate::{
     model::SourceFile,
     signal::{DeviceId, Layout, StepRecord, Timestep},
@@ -27,8 +27,16 @@ pub struct RecordedRun {
     pub status: String,
     /// Length of a step.
     pub timestep: Timestep,
-    /// One step in so many is logged.
+    /// One step in so many is logged, as long as the log is not thinned out.
     pub every_n_steps: u64,
+    /// Which steps are logged.
+    pub cadence: Cadence,
+    /// Which rows are left out since they are like the ones before.
+    pub rows: Rows,
+    /// The step of another run that it goes on from, if it is a fork.
+    pub origin: Option<u64>,
+    /// How much has been written of it, about, bytes; `None` if that was not counted.
+    pub bytes: Option<u64>,
     /// The first and the last logged step, if any.
     pub steps: Option<(u64, u64)>,
     /// Simulated seconds per wall second, once it is over.
@@ -83,8 +91,9 @@ impl Reader {
         self.ask(move |runtime, database| runtime.block_on(read::sources(database, simulation))).await
     }
 
-    /// At most `count` of the logged steps `from`, `from + every` and so on, laid out as the run was. What the log does not
-    /// have is not a number: readings that are not fresh, and what actuators were set to, for which see
+    /// At most `count` of the logged steps `from`, `from + every` and so on, laid out as the run was. Where the
+    /// log is thinned out, the last logged step stands for those behind it that it leaves out. What the log does not have of a
+    /// step is not a number: readings that are not fresh, and what actuators were set to, for which see
     /// [`settings`](Self::settings).
     ///
     /// # Errors

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::{
     Settings,
     axis_angle::AxisAngle,
+    cadence::Cadence,
     cell::{self, Cell},
-    change::{Changes, STEPS_OF_ALL},
+    change::{Changes, Of},
     interval::Interval,
     selection::Selection,
     table::{Batch, Table},
@@ -18,18 +19,24 @@ use crate::signal::{AppliedCommand, BodyId, Event, Layout, StepIndex, StepRecord
 pub(super) struct Format {
     layout: Arc<Layout>,
     timestep: Timestep,
-    every_n_steps: u64,
+    cadence: Cadence,
     selection: Arc<Selection>,
     /// The field names of each device; empty for actuators, whose settings are in the commands.
     fields: Vec<Vec<Arc<str>>>,
     /// Present where steps are thinned out.
     interval: Option<Interval>,
-    /// Present where only changes are logged: of bodies, joints, devices.
-    changes: Option<[Changes; 3]>,
+    /// Present where only changes are logged.
+    changes: Option<Changes>,
 }
 
 impl Format {
-    pub(super) fn new(settings: &Settings, selection: Arc<Selection>, layout: Arc<Layout>, timestep: Timestep) -> Self {
+    pub(super) fn new(
+        settings: &Settings,
+        cadence: Cadence,
+        selection: Arc<Selection>,
+        layout: Arc<Layout>,
+        timestep: Timestep,
+    ) -> Self {
         let fields = layout
             .devices()
             .iter()
@@ -38,14 +45,12 @@ impl Format {
                 false => device.fields.iter().map(|field| Arc::from(field.name.as_str())).collect(),
             })
             .collect();
-        let every_n_steps = settings.every_n_steps.max(1);
-        let counts = [layout.bodies(), layout.joints(), layout.devices().len()];
         Self {
             timestep,
-            every_n_steps,
+            cadence,
             fields,
-            interval: (every_n_steps > 1).then(|| Interval::new(&selection.bodies)),
-            changes: settings.on_change.then(|| counts.map(|count| Changes::new(count, settings.change_tolerance))),
+            interval: (cadence.widest() > 1).then(|| Interval::new(&selection.bodies)),
+            changes: Changes::new(settings, &selection, &layout),
             selection,
             layout,
         }
@@ -55,19 +60,19 @@ impl Format {
     /// chain after it.
     pub(super) fn push_step(&mut self, batch: &mut Batch, record: &StepRecord, chain: u64) -> bool {
         let step = record.step.0;
-        if let Some(interval) = &mut self.interval {
+        let is_thinned = self.cadence.spacing(step) > 1;
+        if let Some(interval) = self.interval.as_mut().filter(|_| is_thinned) {
             interval.add(&self.layout, &record.values);
         }
-        if !step.is_multiple_of(self.every_n_steps) {
+        if !self.cadence.is_logged(step) {
             return false;
         }
-        if let Some(interval) = &mut self.interval {
-            interval.push(batch, step);
+        if let Some(changes) = &mut self.changes {
+            changes.take(&self.selection, &self.layout, record, self.cadence);
         }
-        if let Some(changes) =
-            self.changes.as_mut().filter(|_| (step / self.every_n_steps).is_multiple_of(STEPS_OF_ALL))
-        {
-            changes.iter_mut().for_each(Changes::forget);
+        if let Some(interval) = self.interval.as_mut().filter(|_| is_thinned) {
+            let changes = self.changes.as_ref();
+            interval.push(batch, step, |body| changes.is_none_or(|changes| changes.is_moving(Of::Body, body.index())));
         }
         let bodies = self.push_bodies(batch.of(Table::BodyState), record);
         let joints = self.push_joints(batch.of(Table::JointPose), record);
@@ -90,13 +95,15 @@ impl Format {
         true
     }
 
+    fn is_written(&self, of: Of, index: usize) -> bool {
+        self.changes.as_ref().is_none_or(|changes| changes.is_moving(of, index))
+    }
+
     /// Each of these adds rows and tells how many.
-    fn push_bodies(&mut self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
+    fn push_bodies(&self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
         let (layout, mut rows) = (&self.layout, 0);
         for &body in &self.selection.bodies {
-            let all = layout.pose(body).start..layout.wrench(body).end;
-            let changes = self.changes.as_mut().map(|[bodies, ..]| bodies);
-            if changes.is_none_or(|changes| changes.differs(body.index(), &record.values[all])) {
+            if self.is_written(Of::Body, body.index()) {
                 cells.extend([Cell::Step(record.step.0), cell::body(body)]);
                 push_body(cells, layout, body, &record.values);
                 rows += 1;
@@ -105,26 +112,23 @@ impl Format {
         rows
     }
 
-    fn push_joints(&mut self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
+    fn push_joints(&self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
         let (layout, mut rows) = (&self.layout, 0);
         for &joint in &self.selection.joints {
-            let values = &record.values[layout.joint(joint)];
-            let changes = self.changes.as_mut().map(|[_, joints, _]| joints);
-            if changes.is_none_or(|changes| changes.differs(joint.index(), values)) {
+            if self.is_written(Of::Joint, joint.index()) {
                 cells.extend([Cell::Step(record.step.0), cell::joint(layout, joint)]);
-                cells.extend(values.iter().copied().map(Cell::Real));
+                cells.extend(record.values[layout.joint(joint)].iter().copied().map(Cell::Real));
                 rows += 1;
             }
         }
         rows
     }
 
-    fn push_readings(&mut self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
+    fn push_readings(&self, cells: &mut Vec<Cell>, record: &StepRecord) -> u64 {
         let (layout, mut rows) = (&self.layout, 0);
         for &device in self.selection.devices.iter().filter(|device| record.fresh[device.index()]) {
             let (fields, values) = (&self.fields[device.index()], &record.values[layout.device(device)]);
-            let changes = self.changes.as_mut().map(|[.., devices]| devices);
-            if changes.is_none_or(|changes| changes.differs(device.index(), values)) {
+            if self.is_written(Of::Device, device.index()) {
                 for (field, &value) in fields.iter().zip(values) {
                     let (step, part) = (Cell::Step(record.step.0), cell::device(layout, device));
                     cells.extend([step, part, Cell::Text(Arc::clone(field)), Cell::Real(value)]);

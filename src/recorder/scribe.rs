@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    RecorderError, RunDescription, RunOutcome, Settings, calendar,
+    Cadence, RecorderError, RunDescription, RunOutcome, Settings, calendar,
+    change::Rows,
     model::{self, Beginning, Written},
     portion::{Content, Portion},
     rows::{self, Format},
@@ -11,6 +12,9 @@ use super::{
     table::Batch,
 };
 use crate::signal::{Event, StateChain, StepIndex, StepRecord};
+
+/// Status of a run that a reset ended.
+const RESET: &str = "reset";
 
 /// A run, as far as it has come into portions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +39,13 @@ pub(super) struct Scribe {
     steps: u64,
     chain: StateChain,
     last_step: StepIndex,
+    /// The step that the run goes on from.
+    origin: StepIndex,
+    /// Steps of the runs before this one, and how long the clock had run at their end.
+    steps_before: u64,
+    played_before_ns: u64,
+    /// How long the clock has run.
+    played_ns: u64,
     runs: Vec<RunSoFar>,
     /// Portions that are complete, to be taken away.
     portions: Vec<Portion>,
@@ -44,8 +55,10 @@ impl Scribe {
     /// Its first portion enters the run.
     pub(super) fn new(settings: Settings, run: RunDescription, process_key: String) -> Result<Self, RecorderError> {
         let selection = Arc::new(Selection::new(&settings, &run)?);
+        let cadence = Cadence::new(settings.every_n_steps, None);
+        let format = Format::new(&settings, cadence, Arc::clone(&selection), Arc::clone(&run.layout), run.timestep);
         let mut scribe = Self {
-            format: Format::new(&settings, Arc::clone(&selection), Arc::clone(&run.layout), run.timestep),
+            format,
             settings,
             run,
             selection,
@@ -57,6 +70,10 @@ impl Scribe {
             steps: 0,
             chain: StateChain::default(),
             last_step: StepIndex(0),
+            origin: StepIndex(0),
+            steps_before: 0,
+            played_before_ns: 0,
+            played_ns: 0,
             runs: Vec::new(),
             portions: Vec::new(),
         };
@@ -86,6 +103,7 @@ impl Scribe {
         }
         let is_next = record.step == self.last_step.after(1);
         self.last_step = record.step;
+        self.played_ns = record.timing.played_ns + record.timing.compute_ns;
         let chain = self.chain.advance(record);
         let is_logged = self.format.push_step(&mut self.batch, record, chain);
         if let Some(state) = &record.snapshot {
@@ -125,7 +143,22 @@ impl Scribe {
             gaps: current.gaps + u64::from(missing),
             chain_head,
         };
-        self.put(Content::End(model::end(outcome, written, &calendar::now())));
+        // The outcome tells of the whole process; of runs between resets the steps do.
+        let outcome = RunOutcome { real_time_factor: self.real_time_factor(outcome), ..outcome.clone() };
+        self.put(Content::End(model::end(&outcome, written, &calendar::now())));
+    }
+
+    fn real_time_factor(&self, outcome: &RunOutcome) -> f64 {
+        let is_whole = self.epoch == 0 && outcome.status != RESET;
+        let played_ns = self.played_ns.saturating_sub(self.played_before_ns);
+        match (is_whole, played_ns) {
+            (true, _) => outcome.real_time_factor,
+            (false, 0) => 0.0,
+            (false, _) => {
+                let steps = StepIndex(self.last_step.0 - self.origin.0);
+                self.run.timestep.nanoseconds_at(steps) as f64 / played_ns as f64
+            }
+        }
     }
 
     /// The runs: one, and one more for each reset.
@@ -135,25 +168,38 @@ impl Scribe {
 
     /// A reset ends the run's row, and another begins.
     fn begin_epoch(&mut self, epoch: u32) {
-        let outcome = RunOutcome { status: "reset".into(), steps: self.last_step.0, ..RunOutcome::default() };
+        let outcome = RunOutcome { status: RESET.into(), steps: self.last_step.0, ..RunOutcome::default() };
         self.end(&outcome, false);
+        self.steps_before += self.last_step.0 - self.origin.0;
+        self.played_before_ns = self.played_ns;
         self.begin(epoch);
+    }
+
+    /// The cadence of a run that begins now: what is logged in full is bounded for the process, not for each of its runs.
+    fn cadence(&self) -> Cadence {
+        let thinned = self.settings.thinning.map(|thinning| {
+            let after = self.run.timestep.steps_in(thinning.after_s);
+            (self.last_step.0 + after.saturating_sub(self.steps_before), thinning.every_n_steps)
+        });
+        Cadence::new(self.settings.every_n_steps, thinned)
     }
 
     fn begin(&mut self, epoch: u32) {
         let origin = self.run.origin.as_ref().filter(|_| epoch == 0);
-        self.last_step = origin.map_or(StepIndex(0), |origin| origin.step);
+        self.origin = origin.map_or(StepIndex(0), |origin| origin.step);
+        self.last_step = self.origin;
         self.chain = StateChain::from_head(origin.map_or(0, |origin| origin.chain_head));
         (self.epoch, self.number) = (epoch, 0);
         let (selection, layout) = (Arc::clone(&self.selection), Arc::clone(&self.run.layout));
-        self.format = Format::new(&self.settings, selection, layout, self.run.timestep);
+        let cadence = self.cadence();
+        self.format = Format::new(&self.settings, cadence, selection, layout, self.run.timestep);
         let key = format!("{}-{epoch}", self.process_key);
         let beginning = Beginning {
             run_key: key.clone(),
             started: calendar::now(),
             resets: epoch.into(),
-            every_n_steps: self.settings.every_n_steps,
-            on_change: self.settings.on_change,
+            cadence,
+            rows: Rows::of(&self.settings),
             bodies_logged: self.selection.bodies.len() as u64,
             joints_logged: self.selection.joints.len() as u64,
         };

@@ -1,7 +1,10 @@
 //! What of a world is logged: patterns for names, and what they pick.
 
 use super::{RecorderError, RunDescription, Settings};
-use crate::signal::{BodyId, DeviceId, JointId, Layout, RobotId};
+use crate::{
+    model::World,
+    signal::{BodyId, DeviceId, JointId, Layout, RobotId},
+};
 
 /// Patterns for names such as `WorkPartner/Wheel1`, in which `*` stands for any part of a name. Without any, nothing is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,15 +53,18 @@ pub(super) struct Selection {
     pub(super) bodies: Vec<BodyId>,
     pub(super) joints: Vec<JointId>,
     pub(super) devices: Vec<DeviceId>,
+    /// For each body and each joint of the world the number of what it is a part of: its robot, or an object alone.
+    pub(super) wholes: [Vec<usize>; 2],
 }
 
 impl Selection {
-    /// Everything.
+    /// Everything, of a world of which only the layout is known.
     pub(super) fn all(layout: &Layout) -> Self {
         Self {
             bodies: (0..layout.bodies()).map(BodyId::new).collect(),
             joints: (0..layout.joints()).map(JointId::new).collect(),
             devices: (0..layout.devices().len()).map(DeviceId::new).collect(),
+            wholes: [Vec::new(), Vec::new()],
         }
     }
 
@@ -80,8 +86,19 @@ impl Selection {
                 .into_iter()
                 .map(DeviceId::new)
                 .collect(),
+            wholes: wholes(world),
         })
     }
+}
+
+/// Robots come first, then each object; a joint between objects goes with the one that it holds.
+fn wholes(world: &World) -> [Vec<usize>; 2] {
+    let whole = |robot: Option<RobotId>, body: BodyId| match robot {
+        Some(robot) => robot.index(),
+        None => world.robots.len() + body.index(),
+    };
+    let bodies = world.bodies().map(|(id, body)| whole(body.robot, id)).collect();
+    [bodies, world.joints().map(|(_, joint)| whole(joint.robot, joint.child)).collect()]
 }
 
 fn pick(

@@ -13,6 +13,15 @@ pub enum WhenFull {
     EndRun,
 }
 
+/// How the log of a long run is thinned out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thinning {
+    /// After so many simulated seconds of the process, resets included.
+    pub after_s: f64,
+    /// From then on one step in so many gets rows of state.
+    pub every_n_steps: u64,
+}
+
 /// Settings of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -26,6 +35,11 @@ pub struct Settings {
     pub joints: Patterns,
     /// The sensors whose readings are logged.
     pub devices: Patterns,
+    /// When the log is thinned out, if ever.
+    pub thinning: Option<Thinning>,
+    /// Whether a robot's bodies and joints, and an object, have rows only where one of them differs from the row before: what is
+    /// fixed, asleep or at rest then has a row in a hundred. `on_change` goes farther.
+    pub skip_resting: bool,
     /// Whether a row of a body, joint or sensor is written only where it differs from the one before.
     pub on_change: bool,
     /// By how much numbers must differ for that, in their own unit.
@@ -55,6 +69,8 @@ impl Settings {
             bodies: Patterns::everything(),
             joints: Patterns::everything(),
             devices: Patterns::everything(),
+            thinning: None,
+            skip_resting: false,
             on_change: false,
             change_tolerance: 0.0,
             limit_mb: 10_240,

@@ -1,11 +1,18 @@
 //! How the writer is doing, for the clock and the status line: read at any time, from any thread, without waiting.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use crate::realtime::LogFlags;
+
+/// Over how long the rate is taken.
+const WINDOW: Duration = Duration::from_secs(10);
 
 /// Figures and flags of a writer at work.
 #[derive(Debug, Default)]
@@ -16,6 +23,35 @@ pub struct RecorderStatus {
     flags: Arc<LogFlags>,
     rows: AtomicU64,
     bytes: AtomicU64,
+    sent: Mutex<Sent>,
+}
+
+/// How much had been sent at some moments, the oldest as long ago as the window is.
+#[derive(Debug, Default)]
+struct Sent {
+    total: u64,
+    moments: VecDeque<(Instant, u64)>,
+}
+
+impl Sent {
+    fn add(&mut self, bytes: u64, now: Instant) {
+        if self.moments.is_empty() {
+            self.moments.push_back((now, 0));
+        }
+        self.total += bytes;
+        self.moments.push_back((now, self.total));
+        while self.moments.get(1).is_some_and(|(then, _)| now.duration_since(*then) >= WINDOW) {
+            self.moments.pop_front();
+        }
+    }
+
+    fn bytes_per_second(&self, now: Instant) -> f64 {
+        let outside = self.moments.iter().rev().find(|(then, _)| now.duration_since(*then) >= WINDOW);
+        match outside.or(self.moments.front()) {
+            Some((then, sent)) if now > *then => (self.total - sent) as f64 / now.duration_since(*then).as_secs_f64(),
+            _ => 0.0,
+        }
+    }
 }
 
 impl RecorderStatus {
@@ -55,6 +91,16 @@ impl RecorderStatus {
         self.is_away.swap(is_away, Ordering::AcqRel)
     }
 
+    /// What is written in a second of wall time, taken over the last ten, in bytes of the rows' values.
+    pub fn bytes_per_second(&self) -> f64 {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).bytes_per_second(Instant::now())
+    }
+
+    pub(super) fn sent(&self, bytes: u64) {
+        // The figures are whole between any two statements, so a panic elsewhere does not spoil them.
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).add(bytes, Instant::now());
+    }
+
     pub(super) fn fail(&self) {
         self.failed.store(true, Ordering::Release);
         self.flags.end_run();
@@ -73,5 +119,22 @@ impl RecorderStatus {
 
     pub(super) fn grown(&self, bytes: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_the_last_ten_seconds() {
+        let (start, mut sent) = (Instant::now(), Sent::default());
+        let at = |tenths: u64| start + Duration::from_millis(100 * tenths);
+        assert_eq!(sent.bytes_per_second(at(0)), 0.0);
+        (0..=300).for_each(|tenth| sent.add(if tenth < 200 { 1000 } else { 10 }, at(tenth)));
+        assert_eq!(sent.bytes_per_second(at(300)), 100.0);
+        assert!(sent.moments.len() <= 102, "{}", sent.moments.len());
+        // A clock that stands writes nothing.
+        assert_eq!(sent.bytes_per_second(at(500)), 0.0);
     }
 }

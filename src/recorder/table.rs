@@ -111,7 +111,7 @@ impl Table {
 const SIMULATION: &str = "\
     runKey, status, started, world, resets, timestep_ns, every_n_steps, clock_mode, program_version, engine, \
     engine_version, engine_features, target, realtime_grants, on_change, bodies_logged, joints_logged, \
-    parent_simulationID, parent_step";
+    parent_simulationID, parent_step, full_steps, thinned_every_n_steps";
 const BODY: &str = "\
     bodyID, simulationID, robotID, name, fixed, shape, size_x, size_y, size_z, radius, length, mass, com_x, \
     com_y, com_z, I_xx, I_yy, I_zz, I_xy, I_xz, I_yz, friction, restitution, rolling_friction";

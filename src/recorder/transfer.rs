@@ -18,7 +18,7 @@ use super::{
 const STRETCH: u64 = 64;
 
 /// What is set in a run's row after it was entered.
-const AFTERWARDS: [&str; 16] = [
+const AFTERWARDS: [&str; 17] = [
     "ended",
     "steps",
     "rows_written",
@@ -34,12 +34,14 @@ const AFTERWARDS: [&str; 16] = [
     "steps_logged",
     "gaps",
     "chain_head",
+    "log_bytes",
     "status",
 ];
 const AFTERWARDS_SET: &str =
     "UPDATE simulation SET ended = nullif(?, ''), steps = ?, rows_written = ?, slips = ?, late_p50_us = ?,
     late_p99_us = ?, late_p99_9_us = ?, late_max_us = ?, real_time_factor = ?, stateHash = nullif(?, ''), position = ?,
-    missing_batches = nullif(?, ''), steps_logged = ?, gaps = ?, chain_head = ?, status = ? WHERE simulationID = ?";
+    missing_batches = nullif(?, ''), steps_logged = ?, gaps = ?, chain_head = ?, log_bytes = ?, status = ?
+    WHERE simulationID = ?";
 
 /// A run that was moved, or was there before.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -182,6 +182,7 @@ impl Writer {
     fn send(&mut self, portions: Vec<Portion>) {
         for portion in portions {
             self.space.sent(portion.bytes());
+            self.status.sent(portion.bytes());
             let mut waiting = Some(Arc::new(portion));
             while let Some(portion) = waiting.take() {
                 waiting = self.outbox.offer(portion, self.queue.records.is_half_full());

@@ -121,6 +121,11 @@ fn write_status(status: &Status, shared: &Shared, out: &mut String) {
         status.slips,
         status.epoch,
     ));
+    if let Some(log) = shared.log.get() {
+        let megabytes = |bytes: f64| bytes * 1e-6;
+        let (size, rate) = (megabytes(log.bytes() as f64), megabytes(log.bytes_per_second()));
+        out.push_str(&format!(" log_mb={size:.3} log_mb_per_s={rate:.6}"));
+    }
     if let Some(lockstep) = &status.lockstep {
         out.push_str(&format!(" lockstep={lockstep}"));
     }

@@ -22,7 +22,7 @@ mod web;
 use std::{
     net::SocketAddr,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -66,6 +66,16 @@ struct Shared {
     addresses: Addresses,
     connections: Arc<Connections>,
     clients: AtomicU64,
+    log: OnceLock<Arc<dyn LogFigures>>,
+}
+
+/// What `STATE` tells of the log. The server knows none: whoever puts a run together gives it something that does.
+pub trait LogFigures: Send + Sync + std::fmt::Debug {
+    /// How much the database has grown in this run, bytes.
+    fn bytes(&self) -> u64;
+
+    /// How much is written in a second at present, bytes.
+    fn bytes_per_second(&self) -> f64;
 }
 
 /// Where everybody listens, each in the order of their ids.
@@ -112,6 +122,7 @@ impl Server {
             addresses: Addresses { devices: bound.devices.1, robots: bound.robots.1 },
             connections: Connections::new(limits, descriptors, settings.bind.is_loopback()),
             clients: AtomicU64::new(0),
+            log: OnceLock::new(),
             handle,
             settings,
         };
@@ -122,6 +133,14 @@ impl Server {
             page: None,
             shared: Arc::new(shared),
         })
+    }
+
+    /// Has `STATE` tell of the log.
+    #[must_use]
+    pub fn with_log(self, log: Arc<dyn LogFigures>) -> Self {
+        // Said twice, the first stands.
+        let _ = self.shared.log.set(log);
+        self
     }
 
     /// Binds the port of the viewer's page as well.

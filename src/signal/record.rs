@@ -13,6 +13,8 @@ pub struct StepTiming {
     pub late_ns: u64,
     /// How long the step took to compute, in nanoseconds.
     pub compute_ns: u64,
+    /// For how long the clock had run when the step began, pauses left out, in nanoseconds.
+    pub played_ns: u64,
 }
 
 /// Everything one step brought about. `values` is laid out as [`Layout`] says.

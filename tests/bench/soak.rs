@@ -124,6 +124,7 @@ fn start(plan: &Plan, folder: &std::path::Path, database: &str) -> (Child, Addre
         .current_dir(folder)
         .args(["run", "--world", "world.xml", "--database", database, "--duration", &plan.seconds.to_string()])
         .args(["--set", "server.control_port=0", "--set", "viewer.port=0", "--set", "log.limit_mb=100000"])
+        .args(["--set", "log.detail=full"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -409,3 +409,39 @@ fn a_fault_by_tcp_is_in_the_log() {
         assert_eq!(number(&database, query), expected, "{query}");
     }
 }
+
+#[test]
+fn what_a_log_takes_is_told_at_the_start_and_is_what_it_takes() {
+    let scratch = Scratch::new();
+    let database = scratch.database("run.db");
+    let world = scratch.world();
+    let run = |more: &[&str]| {
+        let arguments = ["run", "--world", &world, "--mode", "fast", "--duration", "1", "--database", &database];
+        let made = simpartner(&[&arguments[..], more].concat()).output().unwrap();
+        String::from_utf8_lossy(&made.stderr).into_owned()
+    };
+    let economical = run(&[]);
+    assert!(economical.contains(" for 300 s, then 0.0"), "{economical}");
+    let full = run(&["--set", "log.detail=full"]);
+    let (_, rest) = full.split_once("about ").unwrap_or_else(|| panic!("{full}"));
+    assert!(rest.lines().next().unwrap().ends_with(" GB a day)"), "{full}");
+    let told: f64 = rest.split(' ').next().unwrap().parse().unwrap();
+    let listed = simpartner(&["runs", "--json", "--database", &database]).output().unwrap();
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let taken = listed[0]["bytes"].as_f64().unwrap() * 1e-6;
+    assert!((0.9..1.2).contains(&(taken / told)), "{taken} of {told}");
+}
+
+#[test]
+fn state_tells_what_the_log_takes_at_present() {
+    let scratch = Scratch::new();
+    let mut server = Running::start(&scratch, &["--mode", "realtime"]);
+    let mut figure = |name: &str| {
+        let state = server.ask("STATE");
+        let value = state.split(' ').find_map(|pair| pair.strip_prefix(name)).unwrap_or_else(|| panic!("{state}"));
+        value.parse::<f64>().unwrap()
+    };
+    while figure("log_mb_per_s=") == 0.0 || figure("log_mb=") == 0.0 {
+        std::thread::yield_now();
+    }
+}

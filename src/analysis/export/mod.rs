@@ -82,8 +82,8 @@ fn tables<S: Sheet>(
 ) -> Result<Exported, AnalysisError> {
     let folder = Unfinished::new(order.output, Some(extension), order.force)?;
     let mut counts = Vec::new();
-    // The views have all that body_state has, under the names of the thesis.
-    let all = || TABLES.iter().filter(|table| table.name != "body_state").collect();
+    // The views have all that body_state has, under the names of the thesis; those for people have everything once more.
+    let all = || TABLES.iter().filter(|table| table.name != "body_state" && !table.for_people).collect();
     let wanted: Vec<&'static Table> = if order.tables.is_empty() { all() } else { order.tables.clone() };
     for table in wanted {
         let columns = inquiry.columns(table)?;

@@ -15,7 +15,7 @@ pub use text::default_properties;
 use crate::{
     physics::{self, EngineKind},
     realtime::{Mode, OnOverrun, OnTimeout, Scheduling},
-    recorder::{self, Database, Patterns, WhenFull},
+    recorder::{self, Database, Patterns, Thinning, WhenFull},
     server::{self, Limits, PortChoice},
     signal::Timestep,
 };
@@ -190,12 +190,17 @@ impl Checked {
     }
 
     fn log(&mut self) -> recorder::Settings {
+        let is_economical = self.text("log.detail") == "economical";
+        let thinning =
+            Thinning { after_s: self.real("log.thin_after_s"), every_n_steps: self.count("log.thin_to_every_n_steps") };
         recorder::Settings {
             database: Database::parse(&self.text("log.database")).expect(ACCEPTED),
             every_n_steps: self.count("log.every_n_steps"),
             bodies: Patterns::new(self.names("log.bodies")),
             joints: Patterns::new(self.names("log.joints")),
             devices: Patterns::new(self.names("log.devices")),
+            thinning: is_economical.then_some(thinning),
+            skip_resting: is_economical,
             on_change: self.boolean("log.on_change"),
             change_tolerance: self.real("log.change_tolerance"),
             limit_mb: self.count("log.limit_mb"),

@@ -344,10 +344,34 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "log",
+        "detail",
+        Kind::Word(&["economical", "full"]),
+        "economical",
+        "full logs all rows of every step to the end. economical can be left on for days: it leaves out the rows of a robot's bodies \
+         and joints, or of an object, while all of them are like those before (what is fixed, asleep or at rest), and thins the \
+         steps out after log.thin_after_s. Hashes cover every step all the same, and a run can be made again from either.",
+    ),
+    setting(
+        "log",
+        "thin_after_s",
+        real(0.0, 1e9),
+        "300.0",
+        "Simulated seconds, resets included, after which an economical log has one step in log.thin_to_every_n_steps; contact \
+         forces of the steps between are kept as mean and maximum, commands and events as they are.",
+    ),
+    setting(
+        "log",
+        "thin_to_every_n_steps",
+        integer(1, 1_000_000_000),
+        "100",
+        "How thin: one step in so many, rounded up to a multiple of log.every_n_steps.",
+    ),
+    setting(
+        "log",
         "every_n_steps",
         integer(1, 1_000_000_000),
         "1",
-        "One step in so many is logged; commands and events always are.",
+        "One step in so many is logged, from the first on; commands and events always are.",
     ),
     setting(
         "log",

@@ -14,8 +14,8 @@ const HEADER: &str = "\
 # Where the parameters of the thesis (code example A) went:
 #   dbname, dbserver           log.database, one address for both
 #   log                        log.enabled
-#   logEveryStep               log.every_n_steps = 1; a larger number thins the log instead of the screen's rate, since the
-#                              server has no screen
+#   logEveryStep               log.detail = full with log.every_n_steps = 1; a larger number thins the log instead of the
+#                              screen's rate, since the server has no screen
 #   environment                simulation.world_file
 #   stepsize                   simulation.timestep_s
 #   contactMaxCorrectingVel    physics.contact_max_correcting_velocity_m_per_s

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use super::{Inquiry, Value};
 use crate::{
     recorder::{
-        RecorderError, Settings,
+        Cadence, RecorderError, Settings,
         cell::{self, Keys},
         rows::Format,
         selection::Selection,
@@ -63,7 +63,8 @@ impl Inquiry {
         let mut batch = Batch::default();
         let all = Arc::new(Selection::all(layout));
         let settings = Settings::new(self.database().clone());
-        Format::new(&settings, all, Arc::clone(layout), timestep).push_step(&mut batch, record, 0);
+        Format::new(&settings, Cadence::new(1, None), all, Arc::clone(layout), timestep)
+            .push_step(&mut batch, record, 0);
         for (table, labelled) in [(Table::BodyState, false), (Table::JointPose, false), (Table::SensorReading, true)] {
             let columns: Vec<&str> = table.columns().split(", ").skip(1).collect();
             let made = made(batch.of(table), table, keys, labelled);

@@ -5,6 +5,7 @@
 
 mod components;
 mod deviation;
+mod dictionary;
 mod place;
 mod scope;
 mod tables;
@@ -15,6 +16,7 @@ use super::{Database, RecordedRun, RecorderError, store::Asking};
 
 pub use components::{Component, Part};
 pub use deviation::Deviation;
+pub use dictionary::{columns, dictionary};
 pub use place::Place;
 pub use scope::Scope;
 pub use tables::{TABLES, Table};

@@ -26,16 +26,26 @@ pub struct Table {
     pub of_steps: bool,
     /// True if it holds nothing of its own.
     pub view: bool,
+    /// True if it has the rows of other tables with the names of things in them.
+    pub for_people: bool,
     pub(in crate::recorder) key: Key,
     pub(in crate::recorder) order: &'static str,
 }
 
 const fn table(name: &'static str, key: Key, order: &'static str) -> Table {
-    Table { name, of_steps: matches!(key, Key::Row), view: false, key, order }
+    Table { name, of_steps: matches!(key, Key::Row), view: false, for_people: false, key, order }
 }
 
 const fn view(name: &'static str, key: Key, order: &'static str) -> Table {
     Table { view: true, ..table(name, key, order) }
+}
+
+const fn for_people(name: &'static str, key: Key, order: &'static str) -> Table {
+    Table { for_people: true, ..view(name, key, order) }
+}
+
+const fn sensors(name: &'static str) -> Table {
+    for_people(name, Key::Row, "simulationRowID, robot, device")
 }
 
 /// Every table and view of the log; what others refer to stands before them.
@@ -60,6 +70,26 @@ pub const TABLES: &[Table] = &[
     table("command", Key::Simulation, "step, ordinal"),
     table("event", Key::Simulation, "eventID"),
     table("snapshot", Key::Simulation, "step"),
+    for_people("bodyLog", Key::Row, "simulationRowID, robot, body"),
+    for_people("contactLog", Key::Row, "simulationRowID, robot, body"),
+    for_people("jointLog", Key::Row, "simulationRowID, robot, joint"),
+    for_people("readingLog", Key::Row, "simulationRowID, robot, device, field"),
+    for_people("commandLog", Key::Simulation, "step, ordinal"),
+    for_people("eventLog", Key::Simulation, "step, eventID"),
+    sensors("positionSensor"),
+    sensors("poseSensor"),
+    sensors("velocitySensor"),
+    sensors("accelerometer"),
+    sensors("gyroscope"),
+    sensors("imuSensor"),
+    sensors("gnssSensor"),
+    sensors("compassSensor"),
+    sensors("distanceSensor"),
+    sensors("contactSensor"),
+    sensors("bumperSensor"),
+    sensors("jointEncoder"),
+    sensors("forceTorqueSensor"),
+    for_people("scannerSensor", Key::Row, "simulationRowID, robot, device, layer, ray"),
 ];
 
 /// Names with capitals: a database that folds case gives them back without.

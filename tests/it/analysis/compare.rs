@@ -44,6 +44,13 @@ fn where_two_runs_begin_to_differ_is_named() {
         (&first["step"], &first["component"], &first["field"]),
         (&json!(301), &json!("WorkPartner/TurnerController"), &json!("text"))
     );
+    assert_eq!(first["quantity"], "command");
+    let differing = found["differing"].as_array().unwrap();
+    let quantities: Vec<&str> = differing.iter().map(|one| one["quantity"].as_str().unwrap()).collect();
+    for quantity in ["command", "position", "velocity", "contact force", "joint rate", "reading"] {
+        assert!(quantities.contains(&quantity), "{quantity}: {quantities:?}");
+    }
+    assert!(differing.iter().all(|one| one["first"].as_u64() >= Some(301)), "{differing:?}");
     assert_eq!(first["values"], json!(["0,0,0.1,5,0,0", "0,0,0.2,5,0,0"]));
     let bodies = found["deviations"].as_array().unwrap();
     assert_eq!(bodies.len(), super::BODIES);
@@ -89,4 +96,60 @@ fn one_bit_of_one_body_in_one_step_is_found_in_another_database() {
         (&found["common_steps"], &found["only_in_first"]["steps"]),
         (&json!(490), &json!({ "steps": 10, "first": 491 }))
     );
+}
+
+#[test]
+fn a_fork_is_compared_from_where_it_begins() {
+    let logs = Logs { folder: tempfile::tempdir().unwrap() };
+    logs.run("runs.db", DRIVE);
+    let fork = |more: &[&str]| {
+        let output = logs.call(&[&["fork", "1", "--at", "350"], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    fork(&[]);
+    fork(&["--set", "simulation.seed=7"]);
+    let url = logs.url("runs.db");
+    // Commands were given at 1 and 301, and steps made, before the fork was.
+    let told = logs.call(&["runs", "compare", "1", "2"]);
+    let expected =
+        "steps in both     150\ncompared after    step 350, which the fork goes on from\nfirst difference  none\n";
+    assert_eq!((text(&told.stdout).as_str(), told.status.code()), (expected, Some(0)));
+    for sides in [["1", "2"], ["2", "1"], ["2", "3"]] {
+        let (code, found) = compared(&[sides[0], sides[1], "--database", &url]);
+        assert_eq!((code, &found["compared_after"], &found["equal"]), (Some(0), &json!(350), &json!(true)), "{found}");
+    }
+    execute(
+        &logs.path("runs.db"),
+        "UPDATE body_state SET F_y = F_y + 1 WHERE simulationRowID = 2 * 4294967296 + 400
+        AND bodyID = (SELECT max(bodyID) FROM body WHERE simulationID = 2 AND name = 'Wheel1')",
+    );
+    let told = text(&logs.call(&["runs", "compare", "1", "2"]).stdout);
+    assert!(told.contains("first difference  step 400, WorkPartner/Wheel1, contact force, y: "), "{told}");
+    assert!(told.contains("differs           contact force: 1 rows of 1 component, from step 400 on"), "{told}");
+}
+
+#[test]
+fn a_log_that_leaves_out_what_rests_is_equal_to_a_full_one() {
+    let logs = Logs { folder: tempfile::tempdir().unwrap() };
+    let url = logs.url("runs.db");
+    for detail in ["full", "economical"] {
+        let set = format!("log.detail={detail}");
+        let output = simpartner(&[
+            "run",
+            "--mode",
+            "fast",
+            "--world",
+            "worlds/maze.xml",
+            "--duration",
+            "0.5",
+            "--set",
+            &set,
+            "--database",
+            &url,
+        ]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert_eq!(compared(&["1", "2", "--database", &url]).0, Some(0));
+    let runs: Value = serde_json::from_slice(&logs.call(&["runs", "--json"]).stdout).unwrap();
+    assert!(runs[0]["rows"].as_u64() < runs[1]["rows"].as_u64(), "{runs}");
 }

@@ -151,6 +151,18 @@ fn mcap_has_its_channels_in_the_order_of_time() {
         if message.channel.topic == "/tf" && message.log_time == 500_000_000 {
             assert_eq!(value["transforms"].as_array().unwrap().len(), BODIES);
         }
+        if message.channel.topic == "/device/WorkPartner/Scanner" {
+            assert_eq!(
+                (schema.name.as_str(), &value["frame_id"]),
+                ("foxglove.LaserScan", &"WorkPartner/FrontChassis".into())
+            );
+            assert_eq!(value["ranges"].as_array().unwrap().len(), 11);
+            assert_eq!(value["timestamp"]["nsec"].as_u64(), Some(message.log_time));
+        }
+        if message.channel.topic == "/device/WorkPartner/Position" {
+            assert_eq!((schema.name.as_str(), &value["frame_id"]), ("foxglove.PoseInFrame", &"world".into()));
+            assert!(value["x"].is_f64() && value["x"] == value["pose"]["position"]["x"], "{value}");
+        }
         if message.channel.topic == "/scene" {
             assert_eq!(schema.name, "foxglove.SceneUpdate");
             let entities = value["entities"].as_array().unwrap();

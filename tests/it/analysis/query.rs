@@ -124,12 +124,15 @@ fn runs_are_listed_with_what_they_made() {
     let logs = Logs::shared();
     let table = logs.printed(&["runs"]);
     let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(lines[0], ["run", "started", "status", "steps", "rows", "rtf", "world"]);
+    assert_eq!(lines[0], ["run", "started", "status", "steps", "rows", "size", "rtf", "world"]);
     assert_eq!(lines.iter().skip(1).map(|line| line[0]).collect::<Vec<_>>(), ["3", "2", "1"]);
     let json: serde_json::Value = serde_json::from_str(&logs.printed(&["runs", "--json"])).unwrap();
     assert_eq!((&json[0]["run"], &json[0]["steps"], &json[0]["status"]), (&3.into(), &500.into(), &"completed".into()));
     assert_eq!((&json[0]["first_logged_step"], &json[0]["last_logged_step"]), (&1.into(), &500.into()));
     assert!(json[0]["rows"].as_u64().unwrap() > (STEPS * (1 + BODIES + JOINTS)) as u64);
+    // About eight bytes a number: those of the bodies' rows alone are so many.
+    assert!(json[0]["bytes"].as_u64().unwrap() > (STEPS * BODIES * 19 * 8) as u64, "{json}");
+    assert_eq!(lines[1][6], "MB", "{table}");
 }
 
 #[test]
@@ -191,4 +194,108 @@ fn numbers_read_back_to_the_same_bits() {
          ours = [tuple(map(float, row)) for row in rows]\nassert ours == base.execute({sql:?}).fetchall()\nprint(len(ours))"
     );
     assert_eq!(python(&program, logs.folder.path()), "2000\n");
+}
+
+#[test]
+fn what_is_told_of_the_log_is_what_it_has() {
+    let logs = Logs::shared();
+    let told = text(&simpartner(&["schema", "log"]).stdout);
+    assert_eq!(told, include_str!("../../../LOG.md"), "`simpartner schema log > LOG.md` brings it up to date");
+    let mut tables: Vec<&str> = Vec::new();
+    for (table, mut columns) in simpartner::recorder::inquiry::columns() {
+        let sql = format!("SELECT name FROM pragma_table_info('{table}')");
+        let printed = logs.printed(&["query", "1", &sql, "--format", "csv"]);
+        let mut there: Vec<&str> = printed.lines().skip(1).collect();
+        there.sort_unstable();
+        columns.sort_unstable();
+        assert_eq!(columns, there, "{table}");
+        tables.push(table);
+    }
+    let all = simpartner::recorder::inquiry::TABLES.iter().map(|table| table.name);
+    assert_eq!(all.filter(|table| !tables.contains(table)).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[test]
+fn every_kind_of_sensor_has_a_view_with_its_numbers() {
+    use simpartner::signal::DeviceKind;
+    let logs = Logs::shared();
+    for kind in DeviceKind::ALL.iter().map(|kind| kind.description()) {
+        let fields: Vec<&str> = kind.quantities.iter().flat_map(|quantity| quantity.fields.iter().copied()).collect();
+        if kind.is_actuator || fields.is_empty() {
+            continue;
+        }
+        let view = kind.name[..1].to_lowercase() + &kind.name[1..];
+        let columns = fields.iter().map(|field| if *field == "force" { "normal_force" } else { field });
+        let sql = format!("SELECT time, robot, device, {} FROM {view}", columns.collect::<Vec<_>>().join(", "));
+        assert!(logs.call(&["query", "1", &sql]).status.success(), "{sql}");
+    }
+}
+
+#[test]
+fn views_have_names_and_times_in_them() {
+    let logs = Logs::shared();
+    let csv = |sql: &str| logs.printed(&["query", "2", sql, "--format", "csv"]);
+    let position = csv("SELECT time, robot, device, x, z FROM positionSensor WHERE device = 'Position' ORDER BY step");
+    assert_eq!(position.lines().count(), 1 + STEPS);
+    assert!(position.lines().nth(STEPS).unwrap().starts_with("0.5,WorkPartner,Position,"), "{position}");
+    let first = "SELECT r.field, r.value FROM readingLog r WHERE device = 'Position' AND step = 300 ORDER BY field";
+    let wide = csv("SELECT x, y, z FROM positionSensor WHERE device = 'Position' AND step = 300");
+    let long: Vec<String> = csv(first).lines().skip(1).map(|line| line[2..].to_owned()).collect();
+    assert_eq!(wide.lines().nth(1).unwrap(), long.join(","));
+    assert_eq!(csv("SELECT count(*) AS n FROM bodyLog"), format!("n\n{}\n", STEPS * BODIES));
+    assert_eq!(csv("SELECT count(*) AS n FROM jointLog"), format!("n\n{}\n", STEPS * JOINTS));
+    assert_eq!(
+        csv("SELECT time, robot, device, text FROM commandLog ORDER BY step")
+            .lines()
+            .nth(2)
+            .unwrap()
+            .split(',')
+            .take(3)
+            .collect::<Vec<_>>(),
+        ["0.301", "WorkPartner", "TurnerController"]
+    );
+    assert!(csv("SELECT DISTINCT body FROM contactLog ORDER BY body").starts_with("body\nWheel1\n"));
+    assert!(csv("SELECT time, kind FROM eventLog ORDER BY eventID LIMIT 1").starts_with("time,kind\n0.0,play"));
+    let rays = csv("SELECT layer, max(ray) AS rays, count(DISTINCT ray) AS n FROM scannerSensor GROUP BY layer");
+    let ray = rays.lines().nth(1).unwrap().split(',').collect::<Vec<_>>();
+    assert_eq!((ray[0], ray[1]), ("1", ray[2]), "{rays}");
+}
+
+#[test]
+fn sqlite_knows_mathematics() {
+    let sql =
+        "SELECT sqrt(2.0) AS a, pow(2, 0.5) AS b, atan2(1, 1) * 4 AS c, sin(0.5) AS d, exp(1) AS e, ln(exp(1)) AS f";
+    let printed = Logs::shared().printed(&["query", "1", sql, "--format", "csv"]);
+    let numbers: Vec<f64> = printed.lines().nth(1).unwrap().split(',').map(|number| number.parse().unwrap()).collect();
+    let root = std::f64::consts::SQRT_2;
+    for (number, expected) in numbers.iter().zip([root, root, std::f64::consts::PI, 0.5_f64.sin(), 1.0_f64.exp(), 1.0])
+    {
+        assert!((number - expected).abs() < 1e-15, "{printed}");
+    }
+}
+
+#[test]
+fn one_number_is_drawn_over_another() {
+    let logs = Logs::shared();
+    let file = logs.path("path.svg").display().to_string();
+    let plotted = |fields: &str, over: &str| {
+        let output = logs.call(&["plot", "3", "--fields", fields, "--over", over, "--output", &file]);
+        (output.status.code(), text(&output.stderr))
+    };
+    assert_eq!(plotted("Position.x", "Position.z"), (Some(0), String::new()));
+    let svg = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(svg.matches("<polyline").count(), 1);
+    for axis in ["x in m", "WorkPartner/Position.z in m"] {
+        assert!(svg.contains(&format!(">{axis}</text>")), "{axis}");
+    }
+    assert_eq!(plotted("body:Wheel*.F_y", "clock:late_ns").0, Some(0));
+    assert_eq!(plotted("body:Wheel*.x", "body:Wheel*.z").0, Some(0));
+    let (code, said) = plotted("body:Wheel*.x", "body:Wheel*.[xz]");
+    assert_eq!((code, said.contains("--over: 'body:Wheel*.[xz]' names no field of")), (Some(3), true), "{said}");
+    let (_, said) = plotted("body:Wheel*.x", "Position.x,Position.z");
+    assert_eq!(said, "--over names 2 fields and --fields 4; expected one, or one for each\n");
+    // All of a sensor's numbers, and an actuator, which has no readings.
+    let plot = |fields: &str| logs.call(&["plot", "3", "--fields", fields, "--output", &file]);
+    assert!(plot("Scanner.distance_*").status.success());
+    assert!(text(&plot("TurnerController.*").stderr).starts_with("the log has no number of these fields"));
 }

@@ -1,6 +1,6 @@
 //! What is logged, and what a user does not pay for.
 
-use simpartner::recorder::{Patterns, Reader};
+use simpartner::recorder::{Cadence, Patterns, Reader, Thinning};
 
 use super::{
     place::{Place, Value, wait},
@@ -102,4 +102,77 @@ fn between_logged_steps_forces_are_kept_as_mean_and_maximum() {
     let place = Place::file();
     log(Settings::new(place.database.clone()), steps(1..=10), finished(10));
     assert_eq!(place.number("SELECT count(*) FROM forceAndTorqueInterval"), 0, "every step says it itself");
+}
+
+/// The first 200 steps in full and then every tenth, and what rests left out.
+fn economical(place: &Place) -> Settings {
+    let thinning = Some(Thinning { after_s: 0.2, every_n_steps: 10 });
+    Settings { thinning, skip_resting: true, ..Settings::new(place.database.clone()) }
+}
+
+#[test]
+fn an_economical_log_leaves_out_what_rests_and_most_steps_of_a_long_run() {
+    let layout = run().layout;
+    // The floor is fixed, and the robot stands still from step 101 to 150. One of its bodies never moves by itself.
+    let moving = |step: u64| {
+        let mut record = record(&layout, if (101..=150).contains(&step) { 100 } else { step });
+        record.step = StepIndex(step);
+        for resting in [0, 4] {
+            record.values[layout.pose(BodyId::new(resting))][0] = 0.0;
+        }
+        record
+    };
+    let cadence = Cadence::new(1, Some((200, 10)));
+    for place in Place::all() {
+        let id = log(economical(&place), (1..=400).map(moving), finished(400)).simulations[0].simulation_id;
+        // Of 220 logged steps the robot has rows of 170, all four of its bodies together; the floor has 1, 100, 200, 300 and 400.
+        for (table, rows) in [("simulationRow", 220), ("body_state", 4 * 170 + 5), ("jointPose", 170)] {
+            assert_eq!(place.number(&format!("SELECT count(*) FROM {table}")), rows, "{}: {table}", place.name());
+        }
+        let halves = "SELECT count(*) FROM (SELECT simulationRowID FROM body_state, body
+            WHERE body.bodyID = body_state.bodyID AND robotID IS NOT NULL GROUP BY simulationRowID HAVING count(*) <> 4) h";
+        assert_eq!(place.number(halves), 0, "{}: a sum over the robot would be wrong", place.name());
+        let intervals = "SELECT count(*) FROM forceAndTorqueInterval WHERE steps = 10";
+        assert_eq!(place.number(intervals), 20 * 4 + 2, "{}", place.name());
+        check_complete(&place);
+        let reader = Reader::new(&place.database);
+        for (from, every, count) in [(1, 1, 400), (7, 31, 12), (125, 1, 1), (151, 50, 2), (205, 1, 30), (399, 1, 1)] {
+            let read = wait(reader.steps(id, &layout, from, every, count)).unwrap();
+            assert_eq!(read.len() as u64, count, "{} {from}", place.name());
+            for (index, read) in read.iter().enumerate() {
+                let logged = cadence.last(from + every * index as u64);
+                let written = moving(logged);
+                let state = 0..layout.joint(JointId::new(0)).end;
+                assert_eq!(read.step, StepIndex(logged), "{}", place.name());
+                assert_eq!(read.values[state.clone()], written.values[state], "{} {logged}", place.name());
+            }
+        }
+        // A step that is missing is told from one that was left out.
+        place.execute("DELETE FROM simulationRow WHERE step = 310");
+        let found = wait(reader.verify(None)).unwrap();
+        assert!(found[0].findings.contains(&"step 310 is missing".to_owned()), "{}: {found:?}", place.name());
+    }
+}
+
+#[test]
+fn a_reset_neither_begins_the_full_log_anew_nor_spoils_the_real_time_factor() {
+    let layout = run().layout;
+    let place = Place::file();
+    // Half of real time is enough for the first run, and the second takes twice of it.
+    let record = |epoch: u32, step: u64| {
+        let mut record = record(&layout, step);
+        record.epoch = epoch;
+        record.timing.played_ns = if epoch == 0 { 500_000 * step } else { 75_000_000 + 2_000_000 * step };
+        record
+    };
+    let records = (1..=150).map(|step| record(0, step)).chain((1..=150).map(|step| record(1, step)));
+    log(economical(&place), records, RunOutcome { real_time_factor: 0.8, ..finished(150) });
+    let rows = place.rows("SELECT full_steps, steps_logged FROM simulation ORDER BY simulationID");
+    let whole = |numbers: [f64; 2]| numbers.map(Value::Number).to_vec();
+    assert_eq!(rows, [whole([200.0, 150.0]), whole([50.0, 50.0 + 10.0])]);
+    let factors = place.rows("SELECT real_time_factor FROM simulation ORDER BY simulationID");
+    assert_eq!(factors, [[Value::Number(2.0)], [Value::Number(0.5)]]);
+    let sizes = "SELECT count(*) FROM simulation WHERE log_bytes > 150 * 60";
+    assert_eq!(place.number(sizes), 2);
+    check_complete(&place);
 }

@@ -1,10 +1,12 @@
 //! A run as one MCAP file that Foxglove and PlotJuggler open: messages as JSON, each channel with its schema, at times of the
 //! simulation.
 //!
-//! `/tf` has the frames of all bodies and `/scene` their shapes, in the schemas that Foxglove draws; `/body/..`, `/joint/..` and
-//! `/device/..` have plain numbers under their names for plots; `/command` has what was commanded and `/event` what happened. The
-//! world's y axis points up and a viewer's z axis does, so a frame `map` stands above `world` and is turned.
+//! `/tf` has the frames of all bodies and `/scene` their shapes, in the schemas that Foxglove draws; `/body/..` and `/joint/..` have
+//! plain numbers under their names for plots, `/device/..` readings in the schemas that Foxglove has for them (`readings`);
+//! `/command` has what was commanded and `/event` what happened. The world's y axis points up and a viewer's z axis does, so a frame `map` stands above `world` and is turned.
 
+mod json;
+mod readings;
 mod scene;
 mod schema;
 
@@ -19,14 +21,16 @@ use std::{
 use mcap::{Compression, WriteOptions, Writer, records::MessageHeader};
 use serde_json::json;
 
+use self::readings::Readings;
 use super::{Exported, Order};
 use crate::{
-    analysis::{AnalysisError, Progress, answer::real, orientation, unfinished::Unfinished},
-    model::SourceFile,
+    analysis::{AnalysisError, Progress, orientation, unfinished::Unfinished},
+    model::{SourceFile, World},
     recorder::{
         Inquiry,
-        inquiry::{Component, Selection, Table, Value},
+        inquiry::{Component, Part, Selection, Table, Value},
     },
+    signal::EventKind,
     xml,
 };
 
@@ -49,10 +53,9 @@ pub(super) fn export(
     let options = WriteOptions::new().compression(Some(Compression::Zstd)).compression_threads(0);
     let options = options.library(concat!("simpartner ", env!("CARGO_PKG_VERSION")));
     let writer = Writer::with_options(BufWriter::new(unfinished.create()?), options)?;
-    let components = inquiry.components(order.run.simulation_id)?;
-    let components = components.into_iter().map(|component| (component.number, Rc::new(component))).collect();
+    let parts = parts(&world, inquiry.components(order.run.simulation_id)?);
     let (topics, channels, pending) = (HashMap::new(), Vec::new(), Vec::new());
-    let mut film = Film { writer, order, components, topics, channels, pending };
+    let mut film = Film { writer, order, parts, topics, channels, pending };
     let (from, to) = order.steps;
     film.scene(&world, from)?;
     let last = order.run.steps.map_or(from, |steps| steps.1).clamp(from, to);
@@ -69,6 +72,29 @@ pub(super) fn export(
     // The file is closed before it is moved.
     drop(film.writer);
     Ok(Exported { place: unfinished.finish()?, counts })
+}
+
+/// The components by their numbers.
+fn parts(world: &World, components: Vec<Component>) -> HashMap<i64, Rc<Named>> {
+    let mut devices = world.devices.iter();
+    let named = |component: Component| {
+        // Those of the log stand in the order of the model.
+        let device = if component.part == Part::Device { devices.next() } else { None };
+        let folder = match component.part {
+            Part::Body => "body",
+            Part::Joint => "joint",
+            Part::Device => "device",
+        };
+        let named = Named {
+            topic: format!("/{folder}/{}", component.name),
+            quoted: json::quoted(&component.name),
+            readings: device.map(|device| Readings::new(world, device, &component)),
+            places: component.fields.iter().enumerate().map(|(place, (field, _))| (field.clone(), place)).collect(),
+            component,
+        };
+        (named.component.number, Rc::new(named))
+    };
+    components.into_iter().map(named).collect()
 }
 
 /// The texts of the run's model.
@@ -92,13 +118,24 @@ fn table(name: &str) -> Result<&'static Table, AnalysisError> {
 struct Film<'a> {
     writer: Writer<BufWriter<File>>,
     order: &'a Order<'a>,
-    components: HashMap<i64, Rc<Component>>,
+    parts: HashMap<i64, Rc<Named>>,
     /// Places in `channels` by topic.
     topics: HashMap<String, usize>,
     /// They come into being with their first message.
     channels: Vec<Channel>,
     /// Messages of the present stretch: step, place of the channel, text.
     pending: Vec<(u64, usize, String)>,
+}
+
+/// A body, joint or device, with what is said of it again and again.
+struct Named {
+    component: Component,
+    topic: String,
+    quoted: String,
+    /// Of a device.
+    readings: Option<Readings>,
+    /// Where its fields stand in its reading.
+    places: HashMap<String, usize>,
 }
 
 struct Channel {
@@ -190,7 +227,7 @@ impl Film<'_> {
     }
 
     /// The shapes of all bodies, each in its own frame, and the frame above the world's.
-    fn scene(&mut self, world: &crate::model::World, step: u64) -> Result<(), AnalysisError> {
+    fn scene(&mut self, world: &World, step: u64) -> Result<(), AnalysisError> {
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let up = json!({ "x": half, "y": 0.0, "z": 0.0, "w": half });
         let frame = json!({ "timestamp": self.time(step), "parent_frame_id": "map", "child_frame_id": "world",
@@ -220,92 +257,81 @@ impl Film<'_> {
         Ok(Selection { steps: Some(steps), every: self.order.every, ..all })
     }
 
-    fn name(&self, number: &Value) -> String {
-        let component = number.integer().and_then(|number| self.components.get(&number));
-        component.map_or(String::new(), |component| component.name.clone())
+    fn part(&self, number: &Value) -> Option<Rc<Named>> {
+        number.integer().and_then(|number| self.parts.get(&number)).map(Rc::clone)
     }
 
     fn bodies(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
         let columns: Vec<&str> = ["step", "bodyID"].into_iter().chain(BODY.iter().map(|column| column.0)).collect();
+        let names: Vec<String> = BODY.iter().map(|column| json::quoted(column.0)).collect();
         // The frames of a step go into one message.
-        let mut frames: Option<(u64, String)> = None;
+        let mut frames: Option<(u64, String, String)> = None;
         inquiry.rows::<AnalysisError>(&self.selection("body_state", steps)?, &columns, |row| {
-            let (step, name) = (step(row), self.name(&row[1]));
-            if frames.as_ref().is_some_and(|(before, _)| *before != step) {
+            let (step, Some(part)) = (step(row), self.part(&row[1])) else { return Ok(()) };
+            if frames.as_ref().is_some_and(|(before, ..)| *before != step) {
                 self.frames(frames.take())?;
             }
-            let (_, frames) = frames.get_or_insert_with(|| (step, String::new()));
-            self.frame(frames, step, &name, &row[2..]);
-            let about = || (format!("simpartner.Body {name}"), schema::numbers(BODY.iter().copied()));
-            let text = numbers(BODY.iter().map(|column| column.0).zip(&row[2..]));
-            self.say(step, &format!("/body/{name}"), about, text)
+            let time = || self.time(step).to_string();
+            let (_, time, frames) = frames.get_or_insert_with(|| (step, time(), String::new()));
+            frame(frames, time, &part.quoted, &row[2..]);
+            let about = || (format!("simpartner.Body {}", part.component.name), schema::numbers(BODY.iter().copied()));
+            self.say(step, &part.topic, about, numbers(&names, &row[2..]))
         })?;
         self.frames(frames)
     }
 
-    /// Adds the frame of a body, if its place is one.
-    fn frame(&self, frames: &mut String, step: u64, name: &str, row: &[Value]) {
-        let all: Vec<f64> = row[..7].iter().filter_map(Value::number).collect();
-        let &[x, y, z, a, b, c, angle] = &all[..] else { return };
-        let turn = orientation::quaternion([a, b, c, angle]);
-        let comma = if frames.is_empty() { "" } else { "," };
-        let (time, name) = (self.time(step), json!(name));
-        let place = format!(r#"{{"x":{x:?},"y":{y:?},"z":{z:?}}}"#);
-        let turn = format!(r#"{{"x":{:?},"y":{:?},"z":{:?},"w":{:?}}}"#, turn.x, turn.y, turn.z, turn.w);
-        // Writing to a string cannot fail.
-        let _ = write!(
-            frames,
-            r#"{comma}{{"timestamp":{time},"parent_frame_id":"world","child_frame_id":{name},"translation":{place},"rotation":{turn}}}"#
-        );
-    }
-
-    fn frames(&mut self, frames: Option<(u64, String)>) -> Result<(), AnalysisError> {
-        let Some((step, frames)) = frames else { return Ok(()) };
+    fn frames(&mut self, frames: Option<(u64, String, String)>) -> Result<(), AnalysisError> {
+        let Some((step, _, frames)) = frames else { return Ok(()) };
         self.say(step, "/tf", schema::transforms, format!(r#"{{"transforms":[{frames}]}}"#))
     }
 
     fn joints(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
         let columns: Vec<&str> = ["step", "jointID"].into_iter().chain(JOINT.iter().map(|column| column.0)).collect();
+        let names: Vec<String> = JOINT.iter().map(|column| json::quoted(column.0)).collect();
         inquiry.rows(&self.selection("jointPose", steps)?, &columns, |row| {
-            let name = self.name(&row[1]);
-            let about = || (format!("simpartner.Joint {name}"), schema::numbers(JOINT.iter().copied()));
-            let text = numbers(JOINT.iter().map(|column| column.0).zip(&row[2..]));
-            self.say(step(row), &format!("/joint/{name}"), about, text)
+            let Some(part) = self.part(&row[1]) else { return Ok(()) };
+            let about =
+                || (format!("simpartner.Joint {}", part.component.name), schema::numbers(JOINT.iter().copied()));
+            self.say(step(row), &part.topic, about, numbers(&names, &row[2..]))
         })
     }
 
     fn readings(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
-        // The numbers of a reading are rows one after the other.
-        let mut reading: Vec<(String, Value)> = Vec::new();
-        let mut of: Option<(u64, i64)> = None;
+        // The numbers of a reading are rows one after the other, in the order of their fields' names.
+        let mut reading: Vec<Option<f64>> = Vec::new();
+        let mut of: Option<(u64, Rc<Named>)> = None;
         let columns = ["step", "componentID", "field", "value"];
         inquiry.rows::<AnalysisError>(&self.selection("sensorReading", steps)?, &columns, |row| {
-            let whose = Some((step(row), row[1].integer().unwrap_or(0)));
-            if of != whose {
-                self.reading(of, std::mem::take(&mut reading))?;
-                of = whose;
+            let is_same = of
+                .as_ref()
+                .is_some_and(|(at, part)| *at == step(row) && Some(part.component.number) == row[1].integer());
+            if !is_same {
+                self.reading(of.take(), &reading)?;
+                of = self.part(&row[1]).map(|part| (step(row), part));
+                reading.clear();
             }
-            reading.push((row[2].text().to_owned(), row[3].clone()));
+            let Some((_, part)) = &of else { return Ok(()) };
+            reading.resize(part.places.len(), None);
+            if let Some(&place) = part.places.get(row[2].text()) {
+                reading[place] = row[3].number();
+            }
             Ok(())
         })?;
-        self.reading(of, reading)
+        self.reading(of, &reading)
     }
 
-    fn reading(&mut self, of: Option<(u64, i64)>, reading: Vec<(String, Value)>) -> Result<(), AnalysisError> {
-        let Some((step, number)) = of else { return Ok(()) };
-        let Some(device) = self.components.get(&number).map(Rc::clone) else { return Ok(()) };
-        let about = || {
-            let fields = device.fields.iter().map(|(field, unit)| (field.as_str(), unit.as_str()));
-            (format!("simpartner.Reading {}", device.name), schema::numbers(fields))
-        };
-        let text = numbers(reading.iter().map(|(field, value)| (field.as_str(), value)));
-        self.say(step, &format!("/device/{}", device.name), about, text)
+    fn reading(&mut self, of: Option<(u64, Rc<Named>)>, reading: &[Option<f64>]) -> Result<(), AnalysisError> {
+        let Some((step, part)) = of else { return Ok(()) };
+        let Some(readings) = &part.readings else { return Ok(()) };
+        let text = readings.message(&self.time(step).to_string(), reading);
+        self.say(step, &part.topic, || readings.schema(&part.component), text)
     }
 
     fn commands(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
         let columns = ["step", "componentID", "client", "text", "reply"];
         inquiry.rows(&self.selection("command", steps)?, &columns, |row| {
-            let (device, client) = (self.name(&row[1]), row[2].integer());
+            let device = self.part(&row[1]).map_or(String::new(), |part| part.component.name.clone());
+            let client = row[2].integer();
             let text = json!({ "device": device, "client": client, "text": row[3].text(), "reply": row[4].text() });
             self.say(step(row), "/command", schema::command, text.to_string())
         })
@@ -316,8 +342,7 @@ impl Film<'_> {
         inquiry.rows(&self.selection("event", steps)?, &columns, |row| {
             let step = step(row);
             let message = format!("{} {}", row[2].text(), row[3].text());
-            // Level 2 is information.
-            let text = json!({ "timestamp": self.time(step), "level": 2, "message": message.trim(),
+            let text = json!({ "timestamp": self.time(step), "level": level(row[1].text()), "message": message.trim(),
                 "name": row[1].text(), "file": "", "line": 0 });
             self.say(step, "/event", schema::log, text.to_string())
         })
@@ -328,15 +353,51 @@ fn step(row: &[Value]) -> u64 {
     row[0].integer().unwrap_or(0) as u64
 }
 
-/// An object of numbers; what is not finite is null.
-fn numbers<'a>(fields: impl Iterator<Item = (&'a str, &'a Value)>) -> String {
-    let mut text = String::from("{");
-    for (index, (name, value)) in fields.enumerate() {
-        let comma = if index > 0 { "," } else { "" };
-        let number = value.number().filter(|number| number.is_finite()).map_or("null".into(), real);
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{comma}{}:{number}", json!(name));
+/// How grave an event is, in Foxglove's numbers: 2 is information, 3 a warning, 4 an error.
+fn level(kind: &str) -> u8 {
+    let is = |event: EventKind| event.name() == kind;
+    let errors = [EventKind::Divergence];
+    let warnings = [
+        EventKind::ClockSlip,
+        EventKind::Unconverged,
+        EventKind::PhysicsLimit,
+        EventKind::CommandRefused,
+        EventKind::Fault,
+        EventKind::Watchdog,
+        EventKind::LockstepTimeout,
+        EventKind::LogLimit,
+        EventKind::LogOutage,
+    ];
+    match (errors.into_iter().any(is), warnings.into_iter().any(is)) {
+        (true, _) => 4,
+        (false, true) => 3,
+        (false, false) => 2,
     }
-    text.push('}');
+}
+
+/// Adds the frame of a body, if its place is one.
+fn frame(frames: &mut String, time: &str, name: &str, row: &[Value]) {
+    let mut all = [0.0; 7];
+    for (place, value) in all.iter_mut().zip(row) {
+        let Some(number) = value.number() else { return };
+        *place = number;
+    }
+    let [x, y, z, a, b, c, angle] = all;
+    let turn = orientation::quaternion([a, b, c, angle]);
+    if !frames.is_empty() {
+        frames.push(',');
+    }
+    // Writing to a string cannot fail.
+    let _ = write!(frames, r#"{{"timestamp":{time},"parent_frame_id":"world","child_frame_id":{name},"translation":"#);
+    json::axes(frames, &[x, y, z].map(Some));
+    frames.push_str(r#","rotation":"#);
+    json::axes(frames, &turn.to_array().map(Some));
+    frames.push('}');
+}
+
+/// An object of numbers.
+fn numbers(names: &[String], row: &[Value]) -> String {
+    let mut text = String::with_capacity(32 * names.len());
+    json::object(&mut text, names.iter().map(String::as_str).zip(row.iter().map(Value::number)));
     text
 }

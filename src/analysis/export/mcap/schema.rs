@@ -1,4 +1,4 @@
-//! JSON schemas of the channels: four that Foxglove knows by name, and objects of plain numbers.
+//! JSON schemas of the channels: those that Foxglove and ROS have names for, and objects of plain numbers.
 
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,6 @@ pub(super) fn transforms() -> (String, Value) {
 
 /// Shapes of bodies.
 pub(super) fn scene() -> (String, Value) {
-    let pose = || object("foxglove.Pose", json!({ "position": vector(), "orientation": quaternion() }));
     let color = || numbers_of(&["r", "g", "b", "a"]);
     let solid = |title: &str| object(title, json!({ "pose": pose(), "size": vector(), "color": color() }));
     let cylinder = json!({ "pose": pose(), "size": vector(), "bottom_scale": { "type": "number" },
@@ -82,7 +81,71 @@ pub(super) fn command() -> (String, Value) {
 
 /// Plain numbers, each with its unit.
 pub(super) fn numbers<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Value {
+    json!({ "type": "object", "properties": properties(fields) })
+}
+
+fn properties<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Map<String, Value> {
     let property =
         |(name, unit): (&str, &str)| (name.to_owned(), json!({ "type": ["number", "null"], "description": unit }));
-    json!({ "type": "object", "properties": fields.map(property).collect::<Map<_, _>>() })
+    fields.map(property).collect()
+}
+
+fn pose() -> Value {
+    object("foxglove.Pose", json!({ "position": vector(), "orientation": quaternion() }))
+}
+
+/// An object whose first properties are a time and the name of a frame, and which may have plain numbers besides.
+fn in_frame<'a>(name: &str, rest: Value, fields: impl Iterator<Item = (&'a str, &'a str)>) -> (String, Value) {
+    let mut all = properties(fields);
+    all.extend([("timestamp".to_owned(), time()), ("frame_id".to_owned(), json!({ "type": "string" }))]);
+    if let Value::Object(rest) = rest {
+        all.extend(rest);
+    }
+    (name.into(), object(name, Value::Object(all)))
+}
+
+/// A fan of rays.
+pub(super) fn laser_scan() -> (String, Value) {
+    let number = || json!({ "type": "number" });
+    let rest = json!({ "pose": pose(), "start_angle": number(), "end_angle": number(), "ranges": list(number()),
+        "intensities": list(number()) });
+    in_frame("foxglove.LaserScan", rest, std::iter::empty())
+}
+
+/// Points.
+pub(super) fn point_cloud() -> (String, Value) {
+    let integer = || json!({ "type": "integer", "minimum": 0 });
+    let field = json!({ "name": { "type": "string" }, "offset": integer(), "type": integer() });
+    let rest = json!({ "pose": pose(), "point_stride": integer(),
+        "fields": list(object("foxglove.PackedElementField", field)),
+        "data": { "type": "string", "contentEncoding": "base64" } });
+    in_frame("foxglove.PointCloud", rest, std::iter::empty())
+}
+
+/// A pose, and the reading's own numbers.
+pub(super) fn pose_in_frame<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> (String, Value) {
+    in_frame("foxglove.PoseInFrame", json!({ "pose": pose() }), fields)
+}
+
+/// A place on the earth.
+pub(super) fn location_fix() -> (String, Value) {
+    let number = || json!({ "type": "number" });
+    let rest = json!({ "latitude": number(), "longitude": number(), "altitude": number(),
+        "position_covariance": list(number()), "position_covariance_type": { "type": "integer" } });
+    in_frame("foxglove.LocationFix", rest, std::iter::empty())
+}
+
+/// What an inertial measurement unit reads, as ROS lays it out, and the reading's own numbers.
+pub(super) fn imu<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> (String, Value) {
+    let covariance = || list(json!({ "type": "number" }));
+    let mut all = properties(fields);
+    let header = json!({ "type": "object", "properties": { "stamp": time(), "frame_id": { "type": "string" } } });
+    all.insert("header".into(), header);
+    for (name, numbers) in
+        [("orientation", quaternion()), ("angular_velocity", vector()), ("linear_acceleration", vector())]
+    {
+        all.extend([(name.to_owned(), numbers), (format!("{name}_covariance"), covariance())]);
+    }
+    let name = "sensor_msgs/Imu";
+    (name.into(), object(name, Value::Object(all)))
 }

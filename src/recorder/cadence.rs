@@ -1,0 +1,92 @@
+//! Which steps of a run are logged: one in so many, and after a while one in more.
+
+/// The steps of a run that get rows of state. It follows from numbers alone, so that whoever reads the log can tell a step that
+/// was left out on purpose from one that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cadence {
+    every: u64,
+    thinned: Option<Thinned>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Thinned {
+    after: u64,
+    every: u64,
+}
+
+impl Cadence {
+    /// One step in `every`; with `thinned` up to its first number, and then one in about its second: a multiple of `every`.
+    pub fn new(every: u64, thinned: Option<(u64, u64)>) -> Self {
+        let every = every.max(1);
+        let thinned = thinned.map(|(after, later)| Thinned { after, every: later.max(1).next_multiple_of(every) });
+        Self { every, thinned: thinned.filter(|thinned| thinned.every > every) }
+    }
+
+    /// The last step up to which nothing is thinned out, and one step in how many is logged from then on.
+    pub fn thinned(self) -> Option<(u64, u64)> {
+        self.thinned.map(|thinned| (thinned.after, thinned.every))
+    }
+
+    /// One step in so many is logged at first.
+    pub fn every(self) -> u64 {
+        self.every
+    }
+
+    /// Steps from one logged step to the next about this one.
+    pub fn spacing(self, step: u64) -> u64 {
+        match self.thinned {
+            Some(thinned) if step > thinned.after => thinned.every,
+            _ => self.every,
+        }
+    }
+
+    /// The most steps that lie between two logged ones.
+    pub fn widest(self) -> u64 {
+        self.thinned.map_or(self.every, |thinned| thinned.every)
+    }
+
+    /// Whether the step is logged.
+    pub fn is_logged(self, step: u64) -> bool {
+        step.is_multiple_of(self.spacing(step))
+    }
+
+    /// The last logged step up to this one; 0 if there is none.
+    pub fn last(self, step: u64) -> u64 {
+        let last = step - step % self.spacing(step);
+        match self.thinned {
+            Some(thinned) if step > thinned.after && last <= thinned.after => {
+                thinned.after - thinned.after % self.every
+            }
+            _ => last,
+        }
+    }
+
+    /// The first logged step after this one.
+    pub fn next(self, step: u64) -> u64 {
+        let next = |every: u64| step - step % every + every;
+        // A multiple of the wider spacing is one of the narrower, so none is passed over.
+        Some(next(self.every)).filter(|&next| self.is_logged(next)).unwrap_or_else(|| next(self.widest()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn next_and_last_are_what_counting_finds() {
+        let choices =
+            [(1, None), (5, None), (1, Some((10, 4))), (3, Some((20, 7))), (4, Some((0, 10))), (2, Some((9, 2)))];
+        for (every, thinned) in choices {
+            let cadence = Cadence::new(every, thinned);
+            for step in 0..60 {
+                let last = (1..=step).rev().find(|&step| cadence.is_logged(step)).unwrap_or(0);
+                let next = (step + 1..).find(|&step| cadence.is_logged(step)).unwrap();
+                assert_eq!((cadence.last(step), cadence.next(step)), (last, next), "{cadence:?} {step}");
+                assert!(next - step <= cadence.widest(), "{cadence:?} {step}");
+            }
+        }
+        assert_eq!(Cadence::new(3, Some((20, 7))).thinned(), Some((20, 9)));
+        assert_eq!(Cadence::new(8, Some((20, 7))).thinned(), None, "it is as thin as that already");
+    }
+}
