@@ -26,6 +26,7 @@ fn files() -> Vec<(&'static str, String)> {
         ("README.md", include_str!("init/README.md").to_owned()),
         ("properties.toml", properties::default_properties()),
         ("robots/REFERENCE.md", xml::reference()),
+        ("robots/TUTORIAL.md", include_str!("../../robots/TUTORIAL.md").to_owned()),
         ("robots/robot.dtd", xml::robot_dtd()),
         ("robots/sequence.dtd", xml::sequence_dtd()),
         ("worlds/my_world.xml", include_str!("init/my_world.xml").to_owned()),
