@@ -9,7 +9,7 @@ use std::{
 use crate::{
     device,
     recorder::{Database, Reader, RecorderStatus},
-    server::{Answer, Archive, ArchiveError, LogFigures, LoggedEvent, LoggedRun, RunModel},
+    server::{Answer, Archive, ArchiveError, LogFigures, LoggedCommands, LoggedEvent, LoggedRun, RunModel},
     signal::{Layout, StepRecord},
     xml,
 };
@@ -105,6 +105,24 @@ impl Archive for Logs {
                 subject: event.subject,
                 text: event.text,
                 value: event.value,
+            });
+            Ok(logged.collect())
+        })
+    }
+
+    fn commands<'a>(&'a self, run: i64, model: &'a RunModel, most: u64) -> Answer<'a, Vec<LoggedCommands>> {
+        Box::pin(async move {
+            let counted = self.reader.commands(run, &model.layout, most).await.map_err(told)?;
+            let logged = counted.into_iter().map(|counted| {
+                let info = model.layout.device_info(counted.device);
+                LoggedCommands {
+                    step: counted.step,
+                    epoch: counted.resets,
+                    device: format!("{}/{}", info.robot, info.name),
+                    client: counted.client,
+                    text: counted.text,
+                    count: counted.count,
+                }
             });
             Ok(logged.collect())
         })

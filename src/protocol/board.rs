@@ -5,8 +5,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Refusal;
-use crate::signal::{Action, ClientId, Command, DeviceId, Layout, Reservation, StepIndex, StepRecord};
+use super::{Errand, Refusal, Taken};
+use crate::signal::{Acknowledgement, Action, ClientId, Command, DeviceId, Layout, Reservation, StepIndex, StepRecord};
 
 /// One slot for each device, shared by all sessions.
 #[derive(Debug)]
@@ -105,6 +105,26 @@ impl CommandBoard {
             slot.take(order, previous, record.epoch);
         }
         Ok(previous)
+    }
+
+    /// Sends an acknowledgement on its way together with the commands that came in the same line.
+    ///
+    /// # Errors
+    /// When `send` refuses it; the board is then unchanged.
+    pub(super) fn acknowledge(
+        &self,
+        answer: Acknowledgement,
+        orders: Vec<Order>,
+        layout: &Layout,
+        record: &StepRecord,
+        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
+    ) -> Result<Taken, Refusal> {
+        let mut taken = Taken::Queued;
+        self.accept_all(orders, layout, record, |commands| {
+            taken = send(Errand::Acknowledge(answer, commands))?;
+            Ok(())
+        })?;
+        Ok(taken)
     }
 
     fn slot(&self, device: DeviceId) -> MutexGuard<'_, Slot> {

@@ -5,7 +5,7 @@ use super::{
     device::{acknowledged, command, named_fields, scheduled, whole_number, write_sample},
     number::excerpt,
 };
-use crate::signal::{Action, DeviceId, Layout, RobotId, StepIndex, StepRecord, Timestep};
+use crate::signal::{Action, DeviceId, Layout, RobotId, Seen, StepIndex, StepRecord, Timestep};
 
 /// A message for a robot, understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +18,13 @@ pub(super) enum RobotRequest {
     Subscribe(u64),
     /// `INFO`.
     Info,
-    /// `ACK [step]`.
-    Acknowledge(Option<StepIndex>),
+    /// `ACK [step[+count]]`, with commands for the next step or without.
+    Acknowledge {
+        /// What it says of the steps.
+        seen: Seen,
+        /// Each command with its text.
+        commands: Vec<RobotCommand>,
+    },
     /// A line of commands.
     Commands {
         /// Each with its text.
@@ -37,7 +42,7 @@ pub(super) struct RobotCommand {
     pub(super) action: Action,
 }
 
-const VERBS: &str = "a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., <>, GET, SUB n, INFO, SET @step and a frame, or ACK step";
+const VERBS: &str = "a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., <>, GET, SUB n, INFO, SET @step and a frame, or ACK step and a frame";
 
 pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Result<RobotRequest, Refusal> {
     let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
@@ -46,7 +51,11 @@ pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Resul
         ("GET", "") => Ok(RobotRequest::Get),
         ("INFO", "") => Ok(RobotRequest::Info),
         ("SUB", _) => whole_number("SUB", rest).map(RobotRequest::Subscribe),
-        ("ACK", _) => acknowledged(rest).map(RobotRequest::Acknowledge),
+        ("ACK", _) => {
+            let (seen, frame) = acknowledged(rest)?;
+            let commands = if frame.is_empty() { Vec::new() } else { read_commands(layout, robot, frame)? };
+            Ok(RobotRequest::Acknowledge { seen, commands })
+        }
         ("SET", _) => {
             let (at, frame) = scheduled(rest)?;
             Ok(RobotRequest::Commands { commands: read_commands(layout, robot, frame)?, at })

@@ -6,7 +6,7 @@ use super::{
     fault::read_fault,
     number::{excerpt, read_numbers, write_numbers},
 };
-use crate::signal::{Action, DeviceInfo, DeviceKind, StepIndex, Timestep};
+use crate::signal::{Action, DeviceInfo, DeviceKind, Seen, StepIndex, Timestep};
 
 /// A message for a device, understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,8 +19,13 @@ pub enum DeviceRequest {
     Subscribe(u64),
     /// `INFO`.
     Info,
-    /// `ACK [step]`.
-    Acknowledge(Option<StepIndex>),
+    /// `ACK [step[+count]]`, with a command for the next step or without.
+    Acknowledge {
+        /// What it says of the steps.
+        seen: Seen,
+        /// The command.
+        command: Option<FrameCommand>,
+    },
     /// A command: a frame, `SET @step`, `CFG` or `FAULT`.
     Command {
         /// What it does.
@@ -30,6 +35,15 @@ pub enum DeviceRequest {
         /// How it is answered.
         answer: Answer,
     },
+}
+
+/// A command that came as a frame behind a verb.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameCommand {
+    /// The frame.
+    pub text: String,
+    /// What it does.
+    pub action: Action,
 }
 
 /// How an accepted command is answered.
@@ -53,7 +67,7 @@ pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refu
         ("GET", "") => Ok(DeviceRequest::Get),
         ("INFO", "") => Ok(DeviceRequest::Info),
         ("SUB", _) => whole_number("SUB", rest).map(DeviceRequest::Subscribe),
-        ("ACK", _) => acknowledged(rest).map(DeviceRequest::Acknowledge),
+        ("ACK", _) => acknowledge(info, rest),
         ("SET", _) if !hears_all => set(info, rest),
         ("CFG", _) if !hears_all => {
             configure(info, rest).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
@@ -71,9 +85,9 @@ impl DeviceRequest {
     /// Whether a device that is off can do nothing with it.
     pub fn wants_power(&self) -> bool {
         match self {
-            Self::Subscribe(_) | Self::Info | Self::Acknowledge(_) => false,
+            Self::Subscribe(_) | Self::Info | Self::Acknowledge { command: None, .. } => false,
             Self::Command { action: Action::Fault(_), .. } => false,
-            Self::Poll | Self::Get | Self::Command { .. } => true,
+            Self::Poll | Self::Get | Self::Command { .. } | Self::Acknowledge { .. } => true,
         }
     }
 }
@@ -138,9 +152,24 @@ pub(super) fn scheduled(text: &str) -> Result<(Option<StepIndex>, &str), Refusal
     Ok((Some(StepIndex(whole_number("SET @", step)?)), frame))
 }
 
-/// The step behind `ACK`, if there is one.
-pub(super) fn acknowledged(text: &str) -> Result<Option<StepIndex>, Refusal> {
-    if text.is_empty() { Ok(None) } else { whole_number("ACK", text).map(|step| Some(StepIndex(step))) }
+/// `ACK step+count v,v,...`
+fn acknowledge(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
+    let (seen, frame) = acknowledged(rest)?;
+    let read = |text: &str| command(info, text).map(|action| FrameCommand { text: text.to_owned(), action });
+    let command = if frame.is_empty() { None } else { Some(read(frame)?) };
+    Ok(DeviceRequest::Acknowledge { seen, command })
+}
+
+/// What stands behind `ACK`: the step, how many steps may be made, and the rest.
+pub(super) fn acknowledged(text: &str) -> Result<(Seen, &str), Refusal> {
+    let (steps, frame) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let (step, count) = steps.split_once('+').map_or((steps, None), |(step, count)| (step, Some(count)));
+    let count = count.map_or(Ok(1), |count| whole_number("ACK step+", count))?;
+    if count == 0 {
+        return Err(Refusal::Parameter("expected at least one step behind ACK step+, got 0".into()));
+    }
+    let step = if steps.is_empty() { None } else { Some(StepIndex(whole_number("ACK", step)?)) };
+    Ok((Seen { step, count }, frame.trim_start()))
 }
 
 pub(super) fn whole_number(what: &str, text: &str) -> Result<u64, Refusal> {

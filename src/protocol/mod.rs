@@ -28,7 +28,7 @@
 //! | `SET @step v,v,...` | `OK` | a command that takes effect at exactly that step |
 //! | `CFG rate=100 range=5` | `OK` | parameters of a sensor, see below |
 //! | `FAULT mode [value]` | `OK` | makes the device fail, or mends it, see below |
-//! | `ACK [step]` | an `S` line, or nothing | joins the lockstep, or has seen this step, see below |
+//! | `ACK [step[+n]] [v,v,...]` | an `S` line, or nothing | joins the lockstep, or has seen this step, see below |
 //! | anything else | `ERR code text` | nothing has changed and the connection stays open |
 //!
 //! # Devices
@@ -61,7 +61,7 @@
 //! | `v,v,...`, in `<>` or not | `OK` | all numbers of all actuators, in the order of `commands` |
 //! | `Name=v,v,...;Name2=v,v,...`, in `<>` or not | `OK` | commands for some actuators, of any length that each takes |
 //! | `SET @step` and either | `OK` | the same for exactly that step |
-//! | `ACK [step]` | an `S` line, or nothing | joins the lockstep, or has seen this step |
+//! | `ACK [step[+n]]` and either | an `S` line, or nothing | joins the lockstep, or has seen this step |
 //!
 //! A line is taken whole or not at all: when one of its commands is refused, none acts, and the refusal names the actuator. Each
 //! command is logged as its device's own. An `EchoSensor` has no readings. The last readings of a device that is off are repeated;
@@ -79,6 +79,12 @@
 //! 3. To `S k` a member answers `ACK k`, or a command on the same connection that acts in step k+1: a frame, or `SET @k+1`. `ACK k` has
 //!    no answer but the next `S` line. `CFG`, `FAULT` and commands for later steps are not answers. Send what belongs to the step
 //!    first; a command on another connection has arrived when its answer has.
+//!    - `ACK k v,v,...` is both in one line, with all commands that the port takes: they act in step k+1, and the answer is the next
+//!      `S` line alone. So a step costs one line there and one line back. A line that is refused answers for nothing; its `ERR` is
+//!      the only answer, and the step still waits.
+//!    - `ACK k+n`, with commands or without, lets n steps go: the next `S` line is that of step k+n, and the clock does not wait for
+//!      this member before. After a reset it is asked at step 0 all the same. A controller that is slower than the step says so
+//!      with it. The first `ACK` only joins, so it has neither commands nor n.
 //! 4. `STEP` and `RUNTO` wait for members as `PLAY` does. A member that a fault has put off is sent nothing and not waited for.
 //! 5. One that has not answered in `lockstep.timeout_s` is named in an event `lockstepTimeout`, on the terminal and in `STATE`; then the
 //!    clock holds on, pauses or ends the run, as `lockstep.on_timeout` says. One that disconnects has that long to come back: the

@@ -56,9 +56,11 @@ impl RobotSession {
                 out.push_str(&describe_robot(&self.layout, self.robot, self.port));
                 out.push('\n');
             }
-            RobotRequest::Acknowledge(step) => {
-                let (member, client) = (Member::Robot(self.robot), self.client);
-                if self.stream.acknowledge(Acknowledgement::of(member, client, step, record), record, send)? {
+            RobotRequest::Acknowledge { seen, commands } => {
+                let answer = Acknowledgement::of(Member::Robot(self.robot), self.client, seen, record);
+                let orders = commands.into_iter().map(|command| self.order(command, None)).collect();
+                let send = |answer| self.board.acknowledge(answer, orders, &self.layout, record, send);
+                if self.stream.acknowledge(answer, record, send)? {
                     self.write_sample(record, 0, out);
                 }
             }

@@ -4,20 +4,22 @@ use std::sync::Arc;
 
 use super::{
     CommandBoard, Order, Refusal,
-    device::{self, Answer, DeviceRequest},
+    device::{self, Answer, DeviceRequest, FrameCommand},
     framing::{Decoder, Flow, MAX_MESSAGE},
     number,
     stream::Stream,
 };
-use crate::signal::{Acknowledgement, ClientId, Command, DeviceId, DeviceKind, Layout, Member, StepRecord, Timestep};
+use crate::signal::{
+    Acknowledgement, Action, ClientId, Command, DeviceId, DeviceKind, Layout, Member, StepIndex, StepRecord, Timestep,
+};
 
 /// What a session asks of the physics, in the order in which it was said.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Errand {
     /// Commands that act in the same step: all of them or none.
     Commands(Vec<Command>),
-    /// A member of the lockstep joins, or has seen a step.
-    Acknowledge(Acknowledgement),
+    /// A member of the lockstep joins, or has seen a step and commands this for the next one.
+    Acknowledge(Acknowledgement, Vec<Command>),
 }
 
 /// What came of an errand.
@@ -123,14 +125,17 @@ impl DeviceSession {
                 out.push_str(&device::describe(info, self.timestep, self.port));
                 out.push('\n');
             }
-            DeviceRequest::Acknowledge(step) => {
-                let (member, client) = (Member::Device(self.device), self.client);
-                if self.stream.acknowledge(Acknowledgement::of(member, client, step, record), record, send)? {
+            DeviceRequest::Acknowledge { seen, command } => {
+                let answer = Acknowledgement::of(Member::Device(self.device), self.client, seen, record);
+                let order = |FrameCommand { text, action }| self.order(None, text, action);
+                let orders = command.map(order).into_iter().collect();
+                let send = |answer| self.board.acknowledge(answer, orders, &self.layout, record, send);
+                if self.stream.acknowledge(answer, record, send)? {
                     self.write_sample(record, 0, out);
                 }
             }
             DeviceRequest::Command { action, at, answer } => {
-                let order = Order { device: self.device, client: self.client, at, text: text.to_owned(), action };
+                let order = self.order(at, text.to_owned(), action);
                 let send = |command| send(Errand::Commands(vec![command])).map(drop);
                 let previous = self.board.accept(order, &self.layout, record, send)?;
                 match answer {
@@ -140,6 +145,10 @@ impl DeviceSession {
             }
         }
         Ok(())
+    }
+
+    fn order(&self, at: Option<StepIndex>, text: String, action: Action) -> Order {
+        Order { device: self.device, client: self.client, at, text, action }
     }
 
     /// A sample says what was at its step: of an actuator the state that acted then, not one that is on its way.

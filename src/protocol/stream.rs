@@ -1,6 +1,6 @@
 //! Which steps a client is sent by itself.
 
-use super::{Errand, Refusal, Taken};
+use super::{Refusal, Taken};
 use crate::signal::{Acknowledgement, StepIndex, StepRecord};
 
 /// A stream of every n-th step, if the client has asked for one.
@@ -24,16 +24,18 @@ impl Stream {
     }
 
     /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true, and it is
-    /// to be told that one at once. The answer to any other `ACK` is the next step.
+    /// to be told that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
     pub(super) fn acknowledge(
         &mut self,
         answer: Acknowledgement,
         record: &StepRecord,
-        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
+        send: impl FnOnce(Acknowledgement) -> Result<Taken, Refusal>,
     ) -> Result<bool, Refusal> {
-        let joined = send(Errand::Acknowledge(answer))? == Taken::Joined;
+        let joined = send(answer)? == Taken::Joined;
         if joined {
             self.follow(record);
+        } else if let Some(subscription) = self.0.as_mut().filter(|subscription| subscription.from_zero) {
+            subscription.due = record.step.after(answer.seen.count);
         }
         Ok(joined)
     }

@@ -169,7 +169,7 @@ impl Round {
     fn show_next(&mut self) -> bool {
         let Ok(mut record) = self.take.pop() else { return false };
         let shared = Arc::new(carry_off(&mut record));
-        self.shown.teller.tell(shared.epoch, &shared.events);
+        self.shown.teller.tell(&shared);
         self.shown.latest.send_replace(Arc::clone(&shared));
         self.queues.shown.fetch_add(1, Ordering::Release);
         self.held.push_back((shared, record));

@@ -17,7 +17,7 @@ use super::{
     os,
     quota::{Full, QUEUE, Quota},
     shared::Shared,
-    told::{self, Teller, Told},
+    told::{self, Commanded, Teller, Told},
 };
 use crate::signal::{
     Acknowledgement, ClientId, Command, Event, Layout, Member, Reservation, StepIndex, StepRecord, Timestep,
@@ -194,8 +194,8 @@ pub enum Request {
     Commands(Vec<Command>, Reservation),
     /// A client takes a member's seat.
     Join(Place, ClientId),
-    /// A member has seen this step of this epoch; with its place in the queue.
-    Answer(ClientId, StepIndex, u32, Reservation),
+    /// A member has seen a step.
+    Answer(Answer),
     /// A client has left its seat.
     Leave(Place, ClientId),
     /// A request to the clock, with the place for its answer.
@@ -210,13 +210,32 @@ const BYTES_OF_A_COMMAND: usize = 64;
 impl Request {
     /// What taking it in costs the physics thread, in short commands: it is copied into the record and the log.
     pub fn cost(&self) -> usize {
+        let cost = |commands: &[Command]| {
+            commands.iter().map(|command| 1 + command.text.len() / BYTES_OF_A_COMMAND).sum::<usize>()
+        };
         match self {
-            Self::Commands(commands, _) => {
-                commands.iter().map(|command| 1 + command.text.len() / BYTES_OF_A_COMMAND).sum()
-            }
-            Self::Join(..) | Self::Answer(..) | Self::Leave(..) | Self::Control(..) | Self::Note(_) => 1,
+            Self::Commands(commands, _) => cost(commands),
+            Self::Answer(answer) => 1 + cost(&answer.commands),
+            Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Note(_) => 1,
         }
     }
+}
+
+/// What a member says to a step that it was asked about.
+#[derive(Debug)]
+pub struct Answer {
+    /// The member's client.
+    pub client: ClientId,
+    /// The step.
+    pub step: StepIndex,
+    /// How often the world had been reset before it.
+    pub epoch: u32,
+    /// The step at which the member wants to be asked again.
+    pub next: StepIndex,
+    /// What acts in the step behind the one it has seen.
+    pub commands: Vec<Command>,
+    /// Its place in the queue.
+    pub place: Reservation,
 }
 
 /// What came of an acknowledgement.
@@ -231,7 +250,7 @@ pub enum Acknowledged {
 /// The step that a member answers for, which is the present one.
 fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
     let present = answer.present;
-    match answer.step {
+    match answer.seen.step {
         Some(step) if step == present => Ok(step),
         Some(step) if step > present => Err(format!("step {step} has not been made; the present one is {present}")),
         Some(step) => Err(format!("step {step} is over; the present one is {present}")),
@@ -245,6 +264,7 @@ pub struct Handle {
     requests: mpsc::SyncSender<Request>,
     latest: watch::Receiver<Arc<StepRecord>>,
     told: Told,
+    commanded: Commanded,
     layout: Arc<Layout>,
     timestep: Timestep,
     roll: Arc<Roll>,
@@ -273,10 +293,10 @@ pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (H
     let shared = Arc::new(Shared::new(Status::at_start(&first, timestep)));
     let (shown, latest) = watch::channel(Arc::new(first));
     let roll = Arc::new(Roll::default());
-    let (teller, told) = told::ring();
+    let (teller, told, commanded) = told::ring();
     let quota = Arc::default();
     let (seats, board) = (Arc::clone(&roll), Arc::clone(&shared));
-    let handle = Handle { requests: sender, latest, told, layout, timestep, roll, quota, shared };
+    let handle = Handle { requests: sender, latest, told, commanded, layout, timestep, roll, quota, shared };
     (handle, Inbox { requests, latest: shown, roll: seats, teller, shared: board })
 }
 
@@ -303,12 +323,13 @@ impl Handle {
         self.quota.has_place(client)
     }
 
-    /// Takes the seat of a member of the lockstep for a client, or answers for the present step if it sits there.
+    /// Takes the seat of a member of the lockstep for a client, or answers for the present step if it sits there. Commands go
+    /// with an answer and act in the next step; all of it is taken or nothing.
     ///
     /// # Errors
-    /// When the clock is not in lockstep, the port is no member, a later connection sits there, or the step is not the present
-    /// one; the text says what to do.
-    pub fn acknowledge(&self, answer: Acknowledgement) -> Result<Acknowledged, ControlError> {
+    /// When the clock is not in lockstep, the port is no member, a later connection sits there, the step is not the present one,
+    /// or a client that has yet to join sends more than that; the text says what to do.
+    pub fn acknowledge(&self, answer: Acknowledgement, commands: Vec<Command>) -> Result<Acknowledged, ControlError> {
         let mut seating = self.roll.lock();
         let seats: Vec<String> = seating.seats.iter().map(|(member, _)| self.layout.member_name(*member)).collect();
         let place = seating.seats.iter().position(|(member, _)| *member == answer.member);
@@ -325,13 +346,22 @@ impl Handle {
         match seating.seats[index].1 {
             Some(client) if client == answer.client => {
                 let step = answered_step(&answer).map_err(ControlError::WrongState)?;
-                let place = self.quota.place(client).map_err(ControlError::Full)?;
-                self.send(Request::Answer(client, step, answer.epoch, place))?;
+                let (epoch, next) = (answer.epoch, step.after(answer.seen.count));
+                let send =
+                    |commands, place| self.send(Request::Answer(Answer { client, step, epoch, next, commands, place }));
+                match commands.is_empty() {
+                    true => send(commands, self.quota.place(client)?)?,
+                    false => self.quota.admit(commands, &Arc::clone(&self.latest.borrow()), send)?,
+                }
                 Ok(Acknowledged::Answered)
             }
             Some(client) if client > answer.client => Err(ControlError::WrongState(format!(
                 "client {} has connected later and taken the place of {}; connect again to take it back",
                 client.0, seats[index]
+            ))),
+            _ if answer.seen.count > 1 || !commands.is_empty() => Err(ControlError::WrongState(format!(
+                "client {} is not in the lockstep; its first ACK joins and answers for no step, so send ACK alone",
+                answer.client.0
             ))),
             _ => {
                 self.send(Request::Join(Place { generation: seating.generation, index }, answer.client))?;
@@ -421,6 +451,11 @@ impl Handle {
     /// Events as they come, after the last `late` that came before.
     pub fn events(&self, late: u64) -> Told {
         self.told.with_last(late)
+    }
+
+    /// Commands as they take effect, after the latest of each sender.
+    pub fn commanded(&self) -> Commanded {
+        self.commanded.clone()
     }
 
     /// What stands where in a record.

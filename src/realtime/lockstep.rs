@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crate::signal::{ClientId, Layout, Member};
+use crate::signal::{ClientId, Layout, Member, StepIndex};
 
 /// How the clock waits in lockstep.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,13 +116,21 @@ struct Seat {
     name: String,
     client: Option<ClientId>,
     answered: bool,
+    /// The step at which it wants to be asked again.
+    next: StepIndex,
 }
 
 impl Barrier {
     /// Another lockstep, its seats empty.
     pub(super) fn begin(roll: &Roll, members: &[Member], layout: &Layout) -> Self {
         let generation = roll.begin(members);
-        let seat = |&member: &Member| Seat { member, name: layout.member_name(member), client: None, answered: false };
+        let seat = |&member: &Member| Seat {
+            member,
+            name: layout.member_name(member),
+            client: None,
+            answered: false,
+            next: StepIndex(0),
+        };
         let seats = members.iter().map(seat).collect();
         Self { generation, seats, assembled: false, waiting_since_ns: 0, overdue: false }
     }
@@ -140,8 +148,7 @@ impl Barrier {
     /// A client takes a seat, whoever sat there; it is asked for the present step. Returns the seat's name.
     pub(super) fn join(&mut self, place: Place, client: ClientId, now_ns: u64) -> Option<&str> {
         let seat = self.seats.get_mut(place.index).filter(|_| place.generation == self.generation)?;
-        seat.client = Some(client);
-        seat.answered = false;
+        (seat.client, seat.answered, seat.next) = (Some(client), false, StepIndex(0));
         self.assembled |= self.seats.iter().all(|seat| seat.client.is_some());
         self.wait_from(now_ns);
         Some(&self.seats[place.index].name)
@@ -156,17 +163,29 @@ impl Barrier {
         })
     }
 
-    /// A client has answered for the present step.
-    pub(super) fn answer(&mut self, client: ClientId) {
-        if let Some(seat) = self.seats.iter_mut().find(|seat| seat.client == Some(client)) {
-            seat.answered = true;
+    /// A client has answered for the present step, if it was asked about it; `next` is the step behind.
+    pub(super) fn answer(&mut self, client: ClientId, next: StepIndex) {
+        if self.seats.iter().any(|seat| seat.client == Some(client) && !seat.answered) {
+            self.answer_until(client, next);
         }
     }
 
-    /// There is another state to answer for. A device that a fault has put off tells its client nothing, so nothing is
-    /// expected of it.
-    pub(super) fn ask(&mut self, now_ns: u64, is_off: impl Fn(Member) -> bool) {
-        self.seats.iter_mut().for_each(|seat| seat.answered = is_off(seat.member));
+    /// A client has answered for all steps before `next`. What it said last counts: it is sent that step and none before.
+    pub(super) fn answer_until(&mut self, client: ClientId, next: StepIndex) {
+        if let Some(seat) = self.seats.iter_mut().find(|seat| seat.client == Some(client)) {
+            (seat.answered, seat.next) = (true, next);
+        }
+    }
+
+    /// There is another state to answer for; after a reset that is step 0, about which everybody is asked. A device that a
+    /// fault has put off tells its client nothing, so nothing is expected of it.
+    pub(super) fn ask(&mut self, step: StepIndex, now_ns: u64, is_off: impl Fn(Member) -> bool) {
+        for seat in &mut self.seats {
+            if step == StepIndex(0) {
+                seat.next = step;
+            }
+            seat.answered = is_off(seat.member) || step < seat.next;
+        }
         self.wait_from(now_ns);
     }
 

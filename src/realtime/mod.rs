@@ -20,7 +20,9 @@ mod speed;
 mod thread;
 mod told;
 
-pub use handle::{Acknowledged, Control, ControlError, Handle, Inbox, Mode, Request, RunState, Status, channel};
+pub use handle::{
+    Acknowledged, Answer, Control, ControlError, Handle, Inbox, Mode, Request, RunState, Status, channel,
+};
 pub use lockstep::{LockstepSettings, LockstepState, OnTimeout, Place, Roll};
 pub use log_queue::{LogFlags, LogReceiver, LogSender, log_queue, text_bytes};
 pub use os::{Grants, Scheduling, now_ns};
@@ -28,4 +30,4 @@ pub use pace::{Lateness, Pace};
 pub use quota::{COMMAND_MEMORY, COMMANDS_OF_A_STEP, Full, QUEUE};
 pub use report::{Outcome, Percentiles, QueueUse, RunReport};
 pub use thread::{OnOverrun, Outputs, PhysicsThread, Settings, ThreadError};
-pub use told::{Told, ToldEvent};
+pub use told::{Commanded, Told, ToldCommands, ToldEvent};

@@ -310,7 +310,7 @@ impl Loop {
         match request {
             Request::Commands(commands, _) => commands.into_iter().for_each(|command| self.submit(command)),
             Request::Join(place, client) => self.join(place, client),
-            Request::Answer(client, step, epoch, _) => self.take_answer(client, step, epoch),
+            Request::Answer(answer) => self.take_answer(answer),
             Request::Leave(place, client) => self.leave(place, client),
             Request::Note(event) => {
                 self.simulation.note(Event { step: self.simulation.step_index(), ..event });

@@ -64,7 +64,7 @@ pub use expected::ExpectedGrowth;
 pub use import::{Damage, Imported, Missing, import};
 pub use inquiry::Inquiry;
 pub use prune::{Prune, days_ago};
-pub use reader::{Reader, RecordedEvent, RecordedRun};
+pub use reader::{Reader, RecordedCommands, RecordedEvent, RecordedRun};
 pub use selection::Patterns;
 pub use settings::{Settings, Thinning, WhenFull};
 pub use status::RecorderStatus;

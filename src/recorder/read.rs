@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Cadence, Database, RecordedEvent, RecordedRun, RecorderError, Rows,
+    Cadence, Database, RecordedCommands, RecordedEvent, RecordedRun, RecorderError, Rows,
     axis_angle::AxisAngle,
     cell::{Keys, Row, Value},
     store::{Access, Store},
@@ -119,17 +119,23 @@ pub(super) async fn sources(database: &Database, simulation: i64) -> Result<Vec<
     Ok(rows.iter().map(|row| SourceFile { path: row.text(0).to_owned(), text: row.text(1).to_owned() }).collect())
 }
 
-/// The first events of a run.
+/// The first events of a run, and the first connections.
 pub(super) async fn events(
     database: &Database,
     simulation: i64,
     most: u64,
 ) -> Result<Vec<RecordedEvent>, RecorderError> {
-    let statement = "SELECT e.step, s.resets, e.kind, e.subject, e.text, e.value FROM event e, simulation s
-        WHERE e.simulationID = s.simulationID AND s.simulationID = ? ORDER BY e.eventID LIMIT ?";
     let mut store = Store::open(database, Access::Read).await?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let rows = store.rows(statement, &[Value::Integer(simulation), Value::Integer(most)]).await?;
+    let mut rows = Vec::new();
+    // Clients that come and go often would leave no room for anything else.
+    let statement = "SELECT e.step, s.resets, e.kind, e.subject, e.text, e.value, e.eventID FROM event e, simulation s
+        WHERE e.simulationID = s.simulationID AND s.simulationID = ?
+        AND CASE WHEN e.kind IN ('connect', 'disconnect') THEN 1 ELSE 0 END = ? ORDER BY e.eventID LIMIT ?";
+    for is_connection in [0, 1].map(Value::Integer) {
+        rows.extend(store.rows(statement, &[Value::Integer(simulation), is_connection, Value::Integer(most)]).await?);
+    }
+    rows.sort_by_key(|row| row.integer(6));
     let event = |row: &Row| RecordedEvent {
         step: row.count(0),
         resets: row.count(1),
@@ -166,6 +172,44 @@ pub(super) async fn commands(
         Some(LoggedCommand { step: StepIndex(row.count(0)), device: DeviceId::new(device), text, reply })
     };
     Ok(rows.iter().filter_map(command).collect())
+}
+
+/// All commands of a run in at most about `most` parts.
+pub(super) async fn command_counts(
+    database: &Database,
+    layout: &Layout,
+    simulation: i64,
+    most: u64,
+) -> Result<Vec<RecordedCommands>, RecorderError> {
+    let mut store = Store::open(database, Access::Read).await?;
+    let run = Value::Integer(simulation);
+    let statement = "SELECT count(*), max(step), count(DISTINCT componentID) FROM command WHERE simulationID = ?";
+    let Some(all) = store.row(statement, &[run]).await? else { return Ok(Vec::new()) };
+    // In steps times 2^20 plus the place within the step.
+    let stretch = match all.count(0) > most {
+        true => (all.count(1) * all.count(2) / most.max(1)).max(1) << 20,
+        false => 1,
+    };
+    let statement = "SELECT c.step, s.resets, c.componentID, c.client, c.text, g.commands FROM command c
+        JOIN (SELECT max(step * 1048576 + ordinal) AS newest, count(*) AS commands FROM command
+            WHERE simulationID = ? 
+            GROUP BY componentID, client, step * 1048576 + ordinal - (step * 1048576 + ordinal) % ?) g
+        ON c.step * 1048576 + c.ordinal = g.newest JOIN simulation s ON s.simulationID = c.simulationID
+        WHERE c.simulationID = ? ORDER BY c.step, c.ordinal";
+    let rows = store.rows(statement, &[run, Value::Integer(stretch as i64), run]).await?;
+    let first = first_part(&mut store, simulation).await? + (layout.bodies() + layout.joints()) as i64;
+    let device = |number: i64| usize::try_from(number - first).ok().filter(|&index| index < layout.devices().len());
+    let commands = |row: &Row| {
+        Some(RecordedCommands {
+            step: row.count(0),
+            resets: row.count(1),
+            device: DeviceId::new(device(row.integer(2)?)?),
+            client: row.count(3),
+            text: row.text(4).to_owned(),
+            count: row.count(5),
+        })
+    };
+    Ok(rows.iter().filter_map(commands).collect())
 }
 
 /// The number of the first body of a run; a world without bodies has nothing that refers to a part.

@@ -60,6 +60,23 @@ pub struct RecordedEvent {
     pub value: Option<f64>,
 }
 
+/// Commands of a client for a device, as the log has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedCommands {
+    /// The step in which the latest took effect.
+    pub step: u64,
+    /// How often the process had reset the world before.
+    pub resets: u64,
+    /// For which device.
+    pub device: DeviceId,
+    /// The number of the client.
+    pub client: u64,
+    /// The latest.
+    pub text: String,
+    /// How many there are.
+    pub count: u64,
+}
+
 impl Reader {
     /// Reads from this database, which need not be there yet.
     pub fn new(database: &Database) -> Self {
@@ -148,7 +165,23 @@ impl Reader {
         Ok(())
     }
 
-    /// The first events of a run, at most so many.
+    /// All commands of a run, in at most about `most` parts: where there are more, those of a client for a device within a
+    /// stretch of steps are counted together.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn commands(
+        &self,
+        simulation: i64,
+        layout: &Layout,
+        most: u64,
+    ) -> Result<Vec<RecordedCommands>, RecorderError> {
+        let kept = layout.clone();
+        self.ask(move |runtime, database| runtime.block_on(read::command_counts(database, &kept, simulation, most)))
+            .await
+    }
+
+    /// The first events of a run, at most so many, and besides at most so many of clients that came and left.
     ///
     /// # Errors
     /// When the database cannot be read.

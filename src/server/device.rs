@@ -86,7 +86,7 @@ pub(super) async fn wait_for_place(handle: &Handle, client: ClientId) {
 fn carry(handle: &Handle, errand: Errand) -> Result<Taken, Refusal> {
     match errand {
         Errand::Commands(commands) => handle.commands(commands).map(|()| Taken::Queued),
-        Errand::Acknowledge(answer) => handle.acknowledge(answer).map(|done| match done {
+        Errand::Acknowledge(answer, commands) => handle.acknowledge(answer, commands).map(|done| match done {
             Acknowledged::Joined => Taken::Joined,
             Acknowledged::Answered => Taken::Queued,
         }),

@@ -37,7 +37,7 @@ pub use descriptors::raise_descriptor_limit;
 pub use error::ServerError;
 pub use ports_file::{DevicePort, PortsFile, PortsFileError, RobotPort};
 pub use settings::{Limits, PortChoice, Settings};
-pub use web::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel, Viewer};
+pub use web::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Viewer};
 
 use self::connections::Connections;
 use crate::{

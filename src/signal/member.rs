@@ -26,6 +26,15 @@ pub enum Member {
     Robot(RobotId),
 }
 
+/// What `ACK step+count` says of the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// The step that it names.
+    pub step: Option<StepIndex>,
+    /// How many steps may be made before the member is asked again, at least one.
+    pub count: u64,
+}
+
 /// `ACK`, as a client of a member's port has sent it: it joins the lockstep, or has seen a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledgement {
@@ -33,8 +42,8 @@ pub struct Acknowledgement {
     pub member: Member,
     /// From whom.
     pub client: ClientId,
-    /// The step that it names.
-    pub step: Option<StepIndex>,
+    /// What it says.
+    pub seen: Seen,
     /// The newest step that this client can have seen.
     pub present: StepIndex,
     /// How often the world had been reset then.
@@ -43,7 +52,7 @@ pub struct Acknowledgement {
 
 impl Acknowledgement {
     /// What a client has said that has seen this record at most.
-    pub fn of(member: Member, client: ClientId, step: Option<StepIndex>, record: &StepRecord) -> Self {
-        Self { member, client, step, present: record.step, epoch: record.epoch }
+    pub fn of(member: Member, client: ClientId, seen: Seen, record: &StepRecord) -> Self {
+        Self { member, client, seen, present: record.step, epoch: record.epoch }
     }
 }

@@ -26,6 +26,6 @@ pub use kind::{Description, DeviceKind, NoiseLaw, Quantity, Seat};
 pub use layout::{
     Attachment, DeviceInfo, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH, WRENCH_WIDTH,
 };
-pub use member::{Acknowledgement, Member, RobotInfo};
+pub use member::{Acknowledgement, Member, RobotInfo, Seen};
 pub use record::{StepRecord, StepTiming};
 pub use time::{StepIndex, Timestep, TimestepError};

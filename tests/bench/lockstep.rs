@@ -28,7 +28,11 @@ type Law = fn(u64) -> String;
 
 fn main() {
     let steps = if std::env::args().any(|argument| argument == "--bench") { STEPS } else { 200 };
-    let laws: [(&str, Law); 2] = [("ACK", |step| format!("ACK {step}\n")), ("commands for four wheels", wheels)];
+    let laws: [(&str, Law); 3] = [
+        ("ACK", |step| format!("ACK {step}\n")),
+        ("commands for four wheels", |step| format!("SET @{} {}\n", step + 1, wheels(step))),
+        ("ACK with commands for four wheels", |step| format!("ACK {step} {}\n", wheels(step))),
+    ];
     let fast = fast(steps);
     tell("fast", steps, fast, fast);
     for (name, law) in laws {
@@ -50,7 +54,7 @@ fn tell(name: &str, steps: u64, time: Duration, fast: Duration) {
 fn wheels(step: u64) -> String {
     let speed = (step as f64 * 1e-3).sin();
     let groups = (1..=4).map(|wheel| format!("WheelMotor{wheel}=1000,1000,100,0,0,{speed}"));
-    format!("SET @{} {}\n", step + 1, groups.collect::<Vec<_>>().join(";"))
+    groups.collect::<Vec<_>>().join(";")
 }
 
 fn simulation() -> Simulation {

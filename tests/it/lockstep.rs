@@ -319,3 +319,78 @@ fn a_member_that_talks_is_told_every_step() {
     }
     rig.end();
 }
+
+/// One line there and one line back are a step, and come to the bits of a command and an `OK` besides.
+#[test]
+fn a_line_that_acknowledges_and_commands_is_answered_by_the_step_alone() {
+    let run = |line: fn(u64, &str) -> String, answers: usize| {
+        let rig = patient(&[WHOLE]);
+        let (mut clock, mut client) = (clock(&rig), Client::connect(rig.robot));
+        client.line();
+        client.ask("ACK 0");
+        clock.ask("PLAY");
+        for step in 0..40u64 {
+            let motor = format!("Motor=1000,1000,5,0,0,{}", (step as f64 * 0.1).sin());
+            client.write(line(step, &motor).as_bytes());
+            let heard: Vec<String> = (0..answers).map(|_| client.line()).collect();
+            assert!(heard.last().unwrap().starts_with(&format!("S {} ", step + 1)), "{heard:?}");
+        }
+        let (report, log) = rig.end();
+        let commands = log.iter().flat_map(|record| &record.commands);
+        (report.state_hash, commands.map(|applied| applied.command.text.clone()).collect::<Vec<_>>())
+    };
+    let one = run(|step, motor| format!("ACK {step} {motor}\n"), 1);
+    assert_eq!(one, run(|step, motor| format!("SET @{} {motor}\n", step + 1), 2));
+    assert_eq!(one.1.len(), 40);
+}
+
+#[test]
+fn a_member_may_let_several_steps_go_and_others_are_asked_about_each() {
+    let rig = patient(&[WHOLE, MOTOR]);
+    let (mut clock, mut whole, mut motor) = (clock(&rig), Client::connect(rig.robot), Client::connect(rig.devices[2]));
+    whole.line();
+    motor.line();
+    whole.ask("ACK");
+    motor.ask("ACK");
+    clock.ask("PLAY");
+    whole.write(b"ACK 0+10\n");
+    for step in 0..10 {
+        assert!(motor.ask(&format!("ACK {step} 1000,1000,5,0,0,{step}")).starts_with(&format!("S {} ", step + 1)));
+    }
+    let sample = whole.line();
+    assert!(sample.starts_with("S 10 ") && !sample.contains("dropped"), "{sample}");
+    assert!(clock.ask("STATE").ends_with("lockstep=waiting:robot,robot/Motor"));
+    // After a reset everybody is asked at step 0, whatever was let go.
+    whole.write(b"ACK 10+1000\n");
+    assert!(motor.ask("ACK 10").starts_with("S 11 "));
+    assert!(clock.ask("RESET").contains("lockstep=waiting:robot,robot/Motor"));
+    assert!(whole.line().starts_with("S 0 0 ") && motor.line().starts_with("S 0 0 "));
+    whole.write(b"ACK 0+2\n");
+    assert!(motor.ask("ACK 0").starts_with("S 1 "));
+    assert!(motor.ask("ACK 1").starts_with("S 2 ") && whole.line().starts_with("S 2 "));
+    let (_, log) = rig.end();
+    assert_eq!(log.iter().flat_map(|record| &record.commands).count(), 10);
+}
+
+#[test]
+fn a_line_of_a_member_that_is_refused_answers_for_nothing() {
+    let rig = patient(&[WHOLE]);
+    let (mut clock, mut client) = (clock(&rig), Client::connect(rig.robot));
+    client.line();
+    let alone = "ERR 7 client 2 is not in the lockstep; its first ACK joins and answers for no step, so send ACK alone";
+    assert_eq!([client.ask("ACK 0 Motor=1000,1000,5,0,0,1"), client.ask("ACK 0+2")], [alone, alone]);
+    assert!(client.ask("ACK 0").starts_with("S 0 "));
+    clock.ask("PLAY");
+    let refused = [
+        ("ACK 0 Motor=1,2", "ERR 2 Motor: expected 6 numbers, got 2"),
+        ("ACK 1 Motor=1000,1000,5,0,0,1", "ERR 7 step 1 has not been made; the present one is 0"),
+        ("ACK 0+x", "ERR 8 expected a whole number behind ACK step+, got 'x'"),
+    ];
+    for (line, answer) in refused {
+        assert_eq!(client.ask(line), answer, "{line}");
+        assert!(clock.ask("STATE").ends_with("lockstep=waiting:robot"), "{line}");
+    }
+    assert!(client.ask("ACK 0 Motor=1000,1000,5,0,0,1").starts_with("S 1 "));
+    let (_, log) = rig.end();
+    assert_eq!((log.len(), log[0].commands.len()), (1, 1));
+}

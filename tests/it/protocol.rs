@@ -77,8 +77,9 @@ impl<S: Session> Talk<S> {
         let mut send = |errand| {
             match errand {
                 Errand::Commands(commands) => self.sent.extend(commands),
-                Errand::Acknowledge(answer) => {
-                    self.seen.push(answer.step);
+                Errand::Acknowledge(answer, commands) => {
+                    self.seen.push(answer.seen.step);
+                    self.sent.extend(commands);
                     if !std::mem::replace(&mut self.joined, true) {
                         return Ok(Taken::Joined);
                     }
@@ -319,6 +320,10 @@ fn a_combined_line_commands_some_actuators_or_all_or_none() {
         ("SET @1000 joint=1,1,1,0,0,0", "ERR 7 step 1000 has been made already; the present one is 1000\n"),
         ("DANCE", "ERR 1 expected a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., "),
         ("ACK often", "ERR 8 expected a whole number behind ACK, got 'often'\n"),
+        ("ACK 7+", "ERR 8 expected a whole number behind ACK step+, got ''\n"),
+        ("ACK 7+0", "ERR 8 expected at least one step behind ACK step+, got 0\n"),
+        ("ACK +7", "ERR 8 expected a whole number behind ACK, got ''\n"),
+        ("ACK 7 +7", "ERR 2 expected 15 numbers, got 1\n"),
     ] {
         let answer = talk.says(format!("{said}\n").as_bytes());
         assert!(answer.starts_with(heard), "{said}: {answer}");

@@ -223,6 +223,7 @@ fn the_scene_is_the_world_with_its_devices() {
     // The middle one of three rays looks along z, the outer ones half a radian to its sides.
     let directions = eyes["rays"]["directions"].as_array().unwrap();
     assert_eq!((directions.len(), &directions[1], &eyes["rays"]["range"]), (3, &json!([0.0, 0.0, 1.0]), &json!(10.0)));
+    assert_eq!(eyes["rays"]["layers"], json!(1));
     assert_eq!(directions[2], json!([libm::sin(0.5), 0.0, libm::cos(0.5)]));
     let other = Rig::start(settings(), None);
     assert_ne!(get(other.page, "/scene.json", &[]).json()["id"], scene["id"]);

@@ -20,6 +20,8 @@ pub struct RayBundle {
     pub directions: Vec<DVec3>,
     /// What a ray that meets nothing reads, metres, until the sensor is told another range.
     pub range: f64,
+    /// Fans one above the other, each of as many rays.
+    pub layers: usize,
 }
 
 /// The rays of a sensor that measures along some.
@@ -30,7 +32,13 @@ pub fn rays(sensor: &Sensor) -> Option<RayBundle> {
         Measures::Scan(scanner) => scanner,
         _ => return None,
     };
-    Some(RayBundle { body, origin: pose.translation, directions: directions(&pose, scanner), range: scanner.range })
+    Some(RayBundle {
+        body,
+        origin: pose.translation,
+        directions: directions(&pose, scanner),
+        range: scanner.range,
+        layers: scanner.layers,
+    })
 }
 
 /// The one ray of a distance sensor.

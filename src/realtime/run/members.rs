@@ -5,12 +5,12 @@ use std::time::Duration;
 use super::{LOOK_AT_LOG, Loop};
 use crate::{
     realtime::{
-        handle::{ControlError, Mode},
+        handle::{Answer, ControlError, Mode},
         lockstep::{Barrier, OnTimeout, Place},
         os,
         report::Outcome,
     },
-    signal::{Action, ClientId, Command, EventKind, Member, StepIndex},
+    signal::{Action, ClientId, Command, EventKind, Member},
 };
 
 impl Loop {
@@ -54,7 +54,7 @@ impl Loop {
             && matches!(command.action, Action::Drive(_))
             && command.at.is_none_or(|at| at == next)
         {
-            barrier.answer(command.client);
+            barrier.answer(command.client, next);
         }
         self.simulation.submit(command);
     }
@@ -62,7 +62,7 @@ impl Loop {
     pub(super) fn ask_members(&mut self) {
         if let Some(barrier) = &mut self.barrier {
             let simulation = &self.simulation;
-            barrier.ask(os::now_ns(), |member| match member {
+            barrier.ask(simulation.step_index(), os::now_ns(), |member| match member {
                 Member::Device(device) => simulation.is_off(device),
                 Member::Robot(_) => false,
             });
@@ -90,12 +90,14 @@ impl Loop {
         }
     }
 
-    /// A member has seen a step. Only the present one is waited for.
-    pub(super) fn take_answer(&mut self, client: ClientId, step: StepIndex, epoch: u32) {
-        let present = (self.simulation.step_index(), self.simulation.epoch());
-        if let Some(barrier) = self.barrier.as_mut().filter(|_| (step, epoch) == present) {
-            barrier.answer(client);
+    /// A member has seen a step, which may be over by now. Its commands act in the next one.
+    pub(super) fn take_answer(&mut self, answer: Answer) {
+        let Answer { client, step, epoch, next, commands, .. } = answer;
+        let (present, is_same) = (self.simulation.step_index(), epoch == self.simulation.epoch());
+        if let Some(barrier) = self.barrier.as_mut().filter(|_| is_same && (step == present || next > present)) {
+            barrier.answer_until(client, next);
         }
+        commands.into_iter().for_each(|command| self.simulation.submit(command));
     }
 
     pub(super) fn request_mode(&mut self, mode: Mode, members: Vec<Member>) -> Result<(), ControlError> {

@@ -31,8 +31,12 @@ pub trait Archive: Send + Sync {
         count: u64,
     ) -> Answer<'a, Vec<StepRecord>>;
 
-    /// The first events of a run, at most so many.
+    /// The first events of a run, at most so many, and besides at most so many of clients that came and left.
     fn events(&self, run: i64, most: u64) -> Answer<'_, Vec<LoggedEvent>>;
+
+    /// All commands of a run with this model, in at most about so many parts: where there are more, those of a client for a
+    /// device are counted together.
+    fn commands<'a>(&'a self, run: i64, model: &'a RunModel, most: u64) -> Answer<'a, Vec<LoggedCommands>>;
 }
 
 /// The log cannot be read; the text says why.
@@ -89,4 +93,21 @@ pub struct LoggedEvent {
     pub text: String,
     /// Its figure.
     pub value: Option<f64>,
+}
+
+/// Commands of a client for a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedCommands {
+    /// The step in which the latest took effect.
+    pub step: u64,
+    /// How often the run was reset before.
+    pub epoch: u64,
+    /// The device, with its robot.
+    pub device: String,
+    /// The number of the client.
+    pub client: u64,
+    /// The latest.
+    pub text: String,
+    /// How many there are.
+    pub count: u64,
 }

@@ -16,12 +16,12 @@ use tokio::{
 };
 
 use super::{
-    LoggedEvent, Web,
+    LoggedCommands, LoggedEvent, Web,
     frame::{self, Head},
 };
 use crate::{
     protocol::{self, DeviceSession, Errand, Refusal, Session, Taken},
-    realtime::{Mode, RunState, Status, Told},
+    realtime::{Commanded, Mode, RunState, Status, Told, ToldCommands, ToldEvent},
     server::{accept::note, control, device::wait_for_place, error::refusal, line::End},
     signal::{ClientId, EventKind, StepRecord},
 };
@@ -37,6 +37,9 @@ const HIGHEST_HZ: f64 = 1000.0;
 
 /// How many events of late a page is told first.
 const LATE: u64 = 200;
+
+/// How long commands are gathered before a page is told of them: ten times a second is as fast as anybody reads.
+const GATHER: Duration = Duration::from_millis(100);
 
 /// How many answers a page may wait for.
 const PENDING: usize = 64;
@@ -81,7 +84,10 @@ struct Page {
     client: ClientId,
     latest: watch::Receiver<Arc<StepRecord>>,
     status: watch::Receiver<Option<Status>>,
-    told: Told,
+    events: Told,
+    commands: Commanded,
+    /// Ticks when it may be told of commands.
+    gathered: Interval,
     /// Ticks when the next frame may be made; `None` while none is wanted.
     pace: Option<Interval>,
     /// True from such a tick to the frame.
@@ -99,6 +105,7 @@ enum Wake {
     Due,
     Frame,
     Events,
+    Commands,
     Answer(u64, String),
     Ping,
 }
@@ -134,7 +141,9 @@ impl Page {
         Self {
             latest,
             status: web.status.clone(),
-            told: web.shared.handle.events(LATE),
+            events: web.shared.handle.events(LATE),
+            commands: web.shared.handle.commanded(),
+            gathered: grid(GATHER),
             pace: pace(HZ),
             web,
             client,
@@ -169,17 +178,13 @@ impl Page {
                     }
                 }
                 Wake::Events => {
-                    for told in self.told.take() {
-                        let event = LoggedEvent {
-                            step: told.event.step.0,
-                            epoch: u64::from(told.epoch),
-                            kind: told.event.kind.name().to_owned(),
-                            subject: told.event.subject,
-                            text: told.event.text,
-                            value: told.event.value,
-                        };
-                        self.tell(socket, json!({ "event": json_of(&event) })).await?;
+                    for event in self.events.take() {
+                        self.tell(socket, json!({ "event": json_of(&event.into()) })).await?;
                     }
+                }
+                Wake::Commands => {
+                    let commands: Vec<_> = self.commands.take().into_iter().map(|told| self.named(told)).collect();
+                    self.tell(socket, json!({ "commands": commands })).await?;
                 }
                 Wake::Answer(id, reply) => self.reply(socket, Some(id), &reply).await?,
                 Wake::Ping if silent == SILENCE => return Err(End::Rule("said nothing any more")),
@@ -193,14 +198,15 @@ impl Page {
 
     /// Waits for something to do. Cancelling it loses nothing.
     async fn wake(&mut self, socket: &mut WebSocket, pings: &mut Interval) -> Wake {
-        let Self { latest, status, told, pace, due, number, seen, pending, .. } = self;
+        let Self { latest, status, events, commands, gathered, pace, due, number, seen, pending, .. } = self;
         let flows = number.wrapping_sub(*seen) < UNDER_WAY;
         tokio::select! {
             heard = socket.recv() => Wake::Heard(heard),
             _ = tick(pace), if !*due => Wake::Due,
             () = changed(latest), if *due && flows => Wake::Frame,
             () = changed(status), if *due && flows => Wake::Frame,
-            () = told.wait(), if flows => Wake::Events,
+            () = events.wait(), if flows => Wake::Events,
+            () = async { gathered.tick().await; commands.wait().await }, if flows => Wake::Commands,
             Some(answer) = pending.join_next() => match answer {
                 Ok((id, reply)) => Wake::Answer(id, reply),
                 // Only a task that was ended or has panicked has no answer, and neither goes on.
@@ -237,6 +243,8 @@ impl Page {
                 if let Some(Watch { hz }) = watch {
                     self.pace = pace(hz);
                     self.due = false;
+                    // Whoever begins to watch wants to see what there is, whether or not anything moves.
+                    self.latest.mark_changed();
                 }
                 self.on_close = on_close.unwrap_or_else(|| std::mem::take(&mut self.on_close));
                 Ok(())
@@ -268,7 +276,7 @@ impl Page {
         let mut out = String::new();
         let send = |errand| match errand {
             Errand::Commands(commands) => handle.commands(commands).map(|()| Taken::Queued).map_err(refusal),
-            Errand::Acknowledge(_) => Err(Refusal::Parameter("ACK is for the device's port".into())),
+            Errand::Acknowledge(..) => Err(Refusal::Parameter("ACK is for the device's port".into())),
         };
         session.take(&order.text, &record, send, &mut out);
         match session.is_subscribed() {
@@ -331,6 +339,19 @@ impl Page {
         Some(bytes)
     }
 
+    /// With the device's name.
+    fn named(&self, told: ToldCommands) -> Value {
+        let info = self.web.shared.handle.layout().device_info(told.device);
+        json_of_commands(&LoggedCommands {
+            step: told.step.0,
+            epoch: u64::from(told.epoch),
+            device: format!("{}/{}", info.robot, info.name),
+            client: told.client.0,
+            text: told.text,
+            count: told.count,
+        })
+    }
+
     async fn reply(&self, socket: &mut WebSocket, to: Option<u64>, reply: &str) -> Result<(), End> {
         self.tell(socket, json!({ "to": to, "reply": reply.trim_end() })).await
     }
@@ -353,14 +374,30 @@ impl Page {
     }
 }
 
+impl From<ToldEvent> for LoggedEvent {
+    fn from(told: ToldEvent) -> Self {
+        Self {
+            step: told.event.step.0,
+            epoch: u64::from(told.epoch),
+            kind: told.event.kind.name().to_owned(),
+            subject: told.event.subject,
+            text: told.event.text,
+            value: told.event.value,
+        }
+    }
+}
+
 /// So many ticks a second, at once and then on a grid; `None` for none.
 fn pace(hz: f64) -> Option<Interval> {
     // Slower than one in a thousand seconds is never, and what is no number is not faster than that.
-    (hz > 1e-3).then(|| {
-        let mut pace = interval(Duration::from_secs_f64(1.0 / hz.min(HIGHEST_HZ)));
-        pace.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        pace
-    })
+    (hz > 1e-3).then(|| grid(Duration::from_secs_f64(1.0 / hz.min(HIGHEST_HZ))))
+}
+
+/// Ticks at once and then so often; those that nobody waited for are left out.
+fn grid(period: Duration) -> Interval {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    ticks
 }
 
 async fn tick(pace: &mut Option<Interval>) {
@@ -402,5 +439,17 @@ pub(super) fn json_of(event: &LoggedEvent) -> Value {
         "subject": event.subject,
         "text": event.text,
         "value": event.value,
+    })
+}
+
+/// Commands as the page is told them.
+pub(super) fn json_of_commands(commands: &LoggedCommands) -> Value {
+    json!({
+        "step": commands.step,
+        "epoch": commands.epoch,
+        "device": commands.device,
+        "client": commands.client,
+        "text": commands.text,
+        "count": commands.count,
     })
 }

@@ -35,7 +35,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-pub use archive::{Answer, Archive, ArchiveError, LoggedEvent, LoggedRun, RunModel};
+pub use archive::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel};
 
 use self::permitted::Permitted;
 use super::{Endpoint, ServerError, Shared, bind};
@@ -170,6 +170,7 @@ fn routes(web: Arc<Web>) -> Router {
         .route("/runs/{id}/scene.json", get(runs::scene))
         .route("/runs/{id}/frames", get(runs::frames))
         .route("/runs/{id}/events.json", get(runs::events))
+        .route("/runs/{id}/commands.json", get(runs::commands))
         .route("/live", get(open_live))
         .fallback(get(files::answer))
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::watch_over))

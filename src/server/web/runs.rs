@@ -36,6 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The most events in an answer.
 const EVENTS: u64 = 1000;
 
+/// About how many parts an answer has for the commands of a run.
+const COMMANDS: u64 = 1000;
+
 /// Why there is no answer.
 pub(super) enum Refused {
     /// There is no such run.
@@ -215,4 +218,13 @@ pub(super) async fn events(State(web): State<Arc<Web>>, Path(run): Path<i64>) ->
     let events = web.archive(run)?.events(run, EVENTS).await?;
     let events: Vec<_> = events.iter().map(live::json_of).collect();
     Ok(json(json!({ "events": events }).to_string()))
+}
+
+/// `/runs/{id}/commands.json`
+pub(super) async fn commands(State(web): State<Arc<Web>>, Path(run): Path<i64>) -> Answered {
+    let _turn = web.turn().await;
+    let model = web.model(run).await?;
+    let commands = web.archive(run)?.commands(run, &model, COMMANDS).await?;
+    let commands: Vec<_> = commands.iter().map(live::json_of_commands).collect();
+    Ok(json(json!({ "commands": commands }).to_string()))
 }

@@ -173,6 +173,7 @@ fn json_of_device(spec: &DeviceSpec, info: &DeviceInfo, port: u16) -> Value {
             "origin": vector(rays.origin),
             "directions": rays.directions.iter().copied().map(vector).collect::<Vec<_>>(),
             "range": rays.range,
+            "layers": rays.layers,
         })),
     })
 }

@@ -224,6 +224,11 @@ impl Page {
         self.text(|text| text["event"]["kind"] == kind)["event"].clone()
     }
 
+    /// What the next message tells of commands.
+    pub fn commands(&mut self) -> Value {
+        self.text(|text| text.get("commands").is_some())["commands"].clone()
+    }
+
     fn text(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(index) = self.texts.iter().position(&wanted) {

@@ -220,6 +220,39 @@ fn events_are_told_as_they_come_and_those_of_late_to_a_new_page() {
     rig.end();
 }
 
+/// The page has shown a recorded run meanwhile, and nothing moves.
+#[test]
+fn who_watches_again_is_shown_what_there_is_also_while_the_clock_stands() {
+    let rig = Rig::start(settings(), None);
+    rig.step(7);
+    let mut page = Page::open(rig.page);
+    assert_eq!(page.frame_that(|frame| frame.step == 7).state, 0);
+    page.say(json!({ "watch": { "hz": 0 } }));
+    assert!(page.ask(1, json!({ "control": "STATE" })).starts_with("OK "));
+    page.say(json!({ "watch": { "hz": 60 } }));
+    assert_eq!(page.frame().step, 7);
+    rig.end();
+}
+
+#[test]
+fn commands_are_told_with_their_count_to_every_page() {
+    let rig = Rig::start(settings(), None);
+    let mut page = Page::open(rig.page);
+    for speed in 1..=50 {
+        let text = format!("1000,1000,5,0,0,{speed}");
+        page.ask(speed, json!({ "set": { "device": "robot/Motor", "text": text } }));
+    }
+    rig.step(3);
+    let told = page.commands();
+    let told = &told[0];
+    assert_eq!((&told["device"], &told["epoch"]), (&json!("robot/Motor"), &json!(0)));
+    assert_eq!((&told["text"], &told["step"]), (&json!("1000,1000,5,0,0,50"), &json!(1)));
+    assert_eq!(told["count"], json!(50));
+    let late = Page::open(rig.page).commands();
+    assert_eq!(&late[0], told);
+    rig.end();
+}
+
 #[test]
 fn the_end_of_the_run_is_seen_and_ends_the_page() {
     let rig = Rig::start(settings(), None);

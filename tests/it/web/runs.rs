@@ -163,6 +163,12 @@ fn questions_that_a_log_cannot_answer_are_refused() {
     }
     let events = get(rig.page, "/runs/1/events.json", &[]).json()["events"].clone();
     assert_eq!(events[0]["kind"], json!("play"), "{events}");
+    let commands = get(rig.page, "/runs/2/commands.json", &[]).json()["commands"].clone();
+    let of = |key: &str| commands.as_array().unwrap().iter().map(|one| one[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("count"), vec![json!(1); DRIVE.matches("<port>1").count()], "{commands}");
+    assert_eq!((&of("client")[0], of("device").last().unwrap()), (&json!(0), &json!("WorkPartner/WheelMotor1")));
+    assert_eq!(of("text").last().unwrap(), &json!("1000,1000,50,0,0,-1.5"));
+    assert!(of("step").is_sorted_by_key(|step| step.as_u64().unwrap()), "{commands}");
     rig.end();
 
     let nothing = Logs::new(&Database::parse(&format!("sqlite:{}", folder.path().join("none.db").display())).unwrap());
