@@ -1,7 +1,7 @@
 // The connection to the server: the token, JSON over HTTP, and the WebSocket.
 
 import { Frame } from "./frame";
-import { PROTOCOL, type Command, type Event, type Run, type Scene } from "./protocol";
+import { PROTOCOL, type Command, type CommandCount, type Event, type Run, type Scene } from "./protocol";
 
 export type LinkState = "connecting" | "live" | "lost" | "token";
 
@@ -10,6 +10,7 @@ export interface Listener {
   scene(scene: Scene): void;
   frame(frame: Frame): void;
   event(event: Event): void;
+  commands(commands: CommandCount[]): void;
   state(state: LinkState, text: string): void;
 }
 
@@ -113,8 +114,9 @@ export class Link {
   }
 
   private heard(text: string): void {
-    const message = JSON.parse(text) as { to?: number; reply?: string; event?: Event };
+    const message = JSON.parse(text) as { to?: number; reply?: string; event?: Event; commands?: CommandCount[] };
     if (message.event) this.listener.event(message.event);
+    if (message.commands) this.listener.commands(message.commands);
     if (message.reply === undefined || message.to === undefined) return;
     this.waiting.get(message.to)?.(message.reply);
     this.waiting.delete(message.to);

@@ -6,21 +6,23 @@ import { Driver } from "./drive/driver";
 import type { Frame } from "./frame";
 import { History } from "./history";
 import { Link, type LinkState } from "./link";
+import { Log } from "./log";
 import { Player } from "./player";
-import { fullName, type Event, type Run, type Scene } from "./protocol";
+import { deviceStarts, fullName, type Run, type Scene } from "./protocol";
 import { CAMERA_MODES } from "./scene/cameras";
 import { Stage } from "./scene/stage";
 import { DARK, LIGHT } from "./scene/theme";
 import { bodySources, deviceSources, jointSources, type Signal, type Source } from "./signals";
 import { commandLine } from "./ui/command";
-import { make, recall, remember, takesKeys, write } from "./ui/dom";
+import { giveKeysBack, make, recall, remember, takesKey, write } from "./ui/dom";
 import { DrivePage } from "./ui/drive";
 import { Events } from "./ui/events";
 import { Header, type Transport } from "./ui/header";
 import { Panel } from "./ui/panel";
 import { Plots } from "./ui/plots";
-import { Rows } from "./ui/rows";
+import { Rows, type Extra } from "./ui/rows";
 import { Runs } from "./ui/runs";
+import { ScanPlot } from "./ui/scan";
 import { Timeline } from "./ui/timeline";
 import { TokenForm } from "./ui/token";
 import { Toolbar } from "./ui/toolbar";
@@ -43,8 +45,8 @@ class Viewer implements Transport {
   private readonly liveHistory = new History();
   private readonly runHistory = new History();
   private readonly plots = new Plots(this.liveHistory);
-  private readonly events = new Events((event) => this.player?.seek(event.step));
-  private readonly timeline = new Timeline();
+  private readonly events = new Events((step) => this.player?.seek(step));
+  private readonly timeline = new Timeline(() => this.backToLive());
   private readonly notice = make("div", { className: "notice", hidden: true });
   private readonly forceNote = make("div", { className: "force-note", id: "force-note" });
   private readonly token: TokenForm;
@@ -57,8 +59,11 @@ class Viewer implements Transport {
   private liveScene: Scene | null = null;
   private scene: Scene | null = null;
   private frame: Frame | null = null;
-  private liveEvents: Event[] = [];
+  private liveLog = new Log();
+  private liveFrame: Frame | null = null;
   private player: Player | null = null;
+  /** Counts what is to be shown, so that a run that has taken long to open does not come over what was chosen since. */
+  private choice = 0;
   private state: LinkState = "connecting";
   private tablesAt = 0;
   private before = 0;
@@ -69,7 +74,8 @@ class Viewer implements Transport {
     this.link = new Link({
       scene: (scene) => this.tookScene(scene),
       frame: (frame) => this.tookFrame(frame),
-      event: (event) => this.tookEvent(event),
+      event: (event) => this.liveLog.add(event),
+      commands: (commands) => commands.forEach((command) => this.liveLog.addCommands(command)),
       state: (state, text) => this.setState(state, text),
     });
     this.driver = new Driver(this.link);
@@ -79,7 +85,7 @@ class Viewer implements Transport {
     this.devices = new Rows("a device", { plot, brief: (source) => this.briefDevice(source), extra: (_, index) => this.deviceExtra(index) });
     this.bodies = new Rows("a body", { plot, brief: (source) => source.signals.slice(0, 3), onToggle: (index, open) => (open ? this.stage.select(index) : this.stage.deselect(index)) });
     this.joints = new Rows("a joint", { plot, brief: (source) => source.signals.slice(0, 1) });
-    this.runs = new Runs(() => this.link.runs(), (run) => void this.openRun(run), () => this.backToLive());
+    this.runs = new Runs(() => this.link.runs(), (run) => void this.openRun(run));
     this.panel = new Panel({
       Devices: this.devices.element,
       Bodies: this.bodies.element,
@@ -88,15 +94,15 @@ class Viewer implements Transport {
       Events: this.events.element,
       Runs: this.runs.element,
     });
-    this.panel.onOpen = (name) => name === "Runs" && void this.runs.refresh();
+    this.panel.onOpen = (name) => {
+      if (name === "Runs") void this.runs.refresh();
+      this.events.update();
+    };
     this.view.append(this.toolbar.element, this.notice, this.forceNote);
     const main = make("main", {}, this.view, this.plots.element, this.timeline.element);
     document.body.append(this.header.element, main, this.panel.element, this.token.element);
     this.stage.onPick = (body) => this.picked(body);
-    this.toolbar.followed.onchange = () => {
-      this.stage.follow(Number(this.toolbar.followed.value));
-      this.toolbar.followed.blur();
-    };
+    this.toolbar.followed.onchange = () => this.stage.follow(Number(this.toolbar.followed.value));
     this.setTheme(recall<string>("theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
     this.listen();
     void this.link.connect();
@@ -132,10 +138,11 @@ class Viewer implements Transport {
     const same = this.liveScene?.id === scene.id;
     this.liveScene = scene;
     this.token.hide();
-    this.liveEvents = [];
-    if (!this.player) this.events.clear(scene.timestep);
+    this.liveLog = new Log();
+    if (!this.player) this.events.setLog(this.liveLog, scene, false);
     if (same) return;
     this.liveHistory.set([]);
+    this.liveFrame = null;
     this.driver.mapping = null;
     if (!this.player) this.showScene(scene);
   }
@@ -143,18 +150,13 @@ class Viewer implements Transport {
   private tookFrame(frame: Frame): void {
     const { last } = this.liveHistory;
     this.liveHistory.push(frame);
+    this.liveFrame = frame;
     if (last && last.epoch !== frame.epoch) this.driver.forget();
     if (this.player) return;
     if (!this.driver.mapping && this.liveScene) this.drive.setScene(this.liveScene, frame);
     this.showFrame(frame);
     this.header.setPlaying(frame.state === "PLAYING");
     this.header.setRate(frame.rate);
-  }
-
-  private tookEvent(event: Event): void {
-    this.liveEvents.push(event);
-    this.liveEvents.splice(0, this.liveEvents.length - 300);
-    if (!this.player) this.events.add(event);
   }
 
   private setState(state: LinkState, text: string): void {
@@ -200,17 +202,19 @@ class Viewer implements Transport {
   private async openRun(run: Run): Promise<void> {
     this.runs.say(`reading run ${run.id} …`);
     this.driver.stop();
+    const choice = ++this.choice;
     try {
       const player = await Player.open(this.link, run);
+      if (choice !== this.choice) return;
       this.player = player;
       this.link.watch(0);
       this.runHistory.set(player.overview);
       this.showScene(player.scene);
-      this.events.set(player.events, run.timestep);
+      this.events.setLog(player.log, player.scene, true);
       this.header.setPlaying(false);
       this.runs.say(`run ${run.id} is shown`);
     } catch (error) {
-      this.runs.say(error instanceof Error ? error.message : String(error));
+      if (choice === this.choice) this.runs.say(error instanceof Error ? error.message : String(error));
       return;
     }
     this.timeline.setPlayer(this.player);
@@ -220,6 +224,7 @@ class Viewer implements Transport {
   }
 
   private backToLive(): void {
+    this.choice += 1;
     this.player = null;
     this.timeline.setPlayer(null);
     this.runs.mark(null);
@@ -227,10 +232,12 @@ class Viewer implements Transport {
     this.liveHistory.set([]);
     if (this.liveScene) {
       this.showScene(this.liveScene);
-      this.events.set(this.liveEvents, this.liveScene.timestep);
+      this.events.setLog(this.liveLog, this.liveScene, false);
+      // What was last seen, until the server has sent what is now: a clock that stands may have moved on meanwhile.
+      if (this.liveFrame) this.tookFrame(this.liveFrame);
     }
     this.showBadge();
-    this.link.watch(60);
+    this.link.watch(document.hidden ? 0 : 60);
   }
 
   /** Driving does not wait for pictures: a slow one must not delay a stop. */
@@ -256,6 +263,7 @@ class Viewer implements Transport {
     this.tablesAt = now;
     for (const rows of [this.devices, this.bodies, this.joints]) rows.update(this.frame);
     this.drive.update();
+    this.events.update();
     write(this.forceNote, this.stage.forceNote());
   }
 
@@ -270,12 +278,20 @@ class Viewer implements Transport {
     return told.slice(0, 3);
   }
 
-  private deviceExtra(index: number): HTMLElement | null {
-    const device = this.scene?.devices[index];
-    if (!device || this.player || (!device.actuator && device.fields.length > 0)) return null;
-    const signals = deviceSources(this.scene!)[index].signals;
+  /** A scanner's plot; a command line where there is something to be told. */
+  private deviceExtra(index: number): Extra[] {
+    const { scene } = this;
+    const device = scene?.devices[index];
+    if (!scene || !device) return [];
+    if (device.rays && device.rays.directions.length > 1) {
+      const plot = new ScanPlot(device.rays, fullName(device));
+      const [start, count] = [deviceStarts(scene)[index], device.rays.directions.length];
+      return [{ element: plot.element, update: (frame) => plot.update(frame.devices.subarray(start, start + count)) }];
+    }
+    if (this.player || (!device.actuator && device.fields.length > 0)) return [];
+    const { signals } = deviceSources(scene)[index];
     const present = () => (this.frame ? signals.map((signal) => Number(signal.read(this.frame!).toPrecision(9))).join(",") : "");
-    return commandLine(device, present, (command) => this.link.set(command));
+    return [{ element: commandLine(device, present, (command) => this.link.set(command)) }];
   }
 
   private picked(body: number): void {
@@ -306,18 +322,14 @@ class Viewer implements Transport {
 
   private listen(): void {
     window.addEventListener("keydown", (event) => {
-      if (takesKeys(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (takesKey(event.target, event.code) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (this.key(event)) event.preventDefault();
     });
     window.addEventListener("keyup", (event) => {
       if (this.driver.key(event.code, false)) this.steer();
       this.stage.cameras.key(event.code, false);
     });
-    // A button that was clicked gives the focus back, so that space and arrows are the page's again.
-    document.addEventListener("click", (event) => {
-      const clicked = event.target instanceof Element ? event.target.closest<HTMLElement>("button:not(.key), summary") : null;
-      if (event.detail > 0) clicked?.blur();
-    });
+    giveKeysBack();
     window.addEventListener("blur", () => this.stage.cameras.releaseKeys());
     document.addEventListener("visibilitychange", () => this.link.watch(document.hidden || this.player ? 0 : 60));
   }
@@ -332,9 +344,10 @@ class Viewer implements Transport {
     if (event.repeat && event.code !== "Period") return false;
     const camera = CAMERA_MODES[Number(/^Digit([1-4])$/.exec(event.code)?.[1]) - 1];
     if (camera) this.toolbar.setCamera(camera);
-    else if (event.code === "Space" && !(event.target instanceof HTMLButtonElement)) this.header.toggle();
+    else if (event.code === "Space") this.header.toggle();
     else if (event.code === "Period") this.step(1);
     else if (event.code === "KeyF") this.stage.frameAll();
+    else if (event.code === "KeyG") this.stage.frameFollowed();
     else return false;
     return true;
   }

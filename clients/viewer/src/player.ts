@@ -2,7 +2,8 @@
 
 import { Frame, frames } from "./frame";
 import type { Link } from "./link";
-import { deviceStarts, type Event, type Run, type Scene } from "./protocol";
+import { groupOf, Log } from "./log";
+import { deviceStarts, type CommandCount, type Event, type Run, type Scene } from "./protocol";
 
 /** Frames of the whole run for the plots, and to show at once while scrubbing. */
 const OVERVIEW = 600;
@@ -17,14 +18,22 @@ export class Player {
   /** The place in the run, in steps; it runs on between logged steps. */
   step: number;
   overview: Frame[] = [];
+  /** What happened in it. */
+  readonly log = new Log();
+  /** Events that have a mark on the timeline. */
+  readonly marked: Event[];
   private readonly chunks = new Map<string, Promise<Frame[]>>();
   private readonly loaded = new Map<string, Frame[]>();
   private shown: Frame | null = null;
   /** Places of the sensors' fields among the device values. */
   private readonly sensed: number[];
 
-  private constructor(private readonly link: Link, readonly run: Run, readonly scene: Scene, readonly events: Event[]) {
+  private constructor(private readonly link: Link, readonly run: Run, readonly scene: Scene, events: Event[], commands: CommandCount[]) {
     this.step = run.first;
+    this.marked = events.filter((event) => groupOf(event.kind) !== "connections");
+    const happened = [...events.map((event) => ({ step: event.step, add: () => this.log.add(event) })), ...commands.map((command) => ({ step: command.step, add: () => this.log.addCommands(command) }))];
+    happened.sort((one, other) => one.step - other.step);
+    for (const { add } of happened) add();
     const starts = deviceStarts(scene);
     this.sensed = scene.devices.flatMap((device, id) => (device.actuator ? [] : device.fields.map((_, field) => starts[id] + field)));
   }
@@ -32,11 +41,12 @@ export class Player {
   /** Opens a run and reads its overview. */
   static async open(link: Link, run: Run): Promise<Player> {
     const path = `runs/${run.id}`;
-    const [scene, events] = await Promise.all([
+    const [scene, events, commands] = await Promise.all([
       link.json<Scene>(`${path}/scene.json`),
       link.json<{ events: Event[] }>(`${path}/events.json`).catch(() => ({ events: [] })),
+      link.json<{ commands: CommandCount[] }>(`${path}/commands.json`).catch(() => ({ commands: [] })),
     ]);
-    const player = new Player(link, run, scene, events.events);
+    const player = new Player(link, run, scene, events.events, commands.commands);
     const every = Math.max(1, Math.ceil(player.count / OVERVIEW)) * run.every;
     player.overview = player.held(frames(await link.bytes(`${path}/frames?from=${run.first}&count=${OVERVIEW}&every=${every}`)), null);
     return player;

@@ -50,6 +50,8 @@ export interface Rays {
   origin: Vector;
   directions: Vector[];
   range: number;
+  /** Fans one above the other, each of as many rays, from the lowest; 1 where it is not told. */
+  layers?: number;
 }
 
 export interface Device {
@@ -112,6 +114,16 @@ export interface Event {
   subject: string;
   text: string;
   value: number | null;
+}
+
+/** Commands for one device by one client; of several the latest. */
+export interface CommandCount {
+  step: number;
+  epoch: number;
+  device: string;
+  client: number;
+  text: string;
+  count: number;
 }
 
 /** A command for a device, as the server takes it. */

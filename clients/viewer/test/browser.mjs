@@ -95,7 +95,7 @@ export class Browser {
 
   async key(code, down) {
     const key = code.startsWith("Key") ? code.slice(3).toLowerCase() : code === "Space" ? " " : code === "Period" ? "." : code;
-    const named = { ArrowUp: 38, ArrowDown: 40, ArrowLeft: 37, ArrowRight: 39, Enter: 13, Space: 32, Period: 190 };
+    const named = { ArrowUp: 38, ArrowDown: 40, ArrowLeft: 37, ArrowRight: 39, Enter: 13, Space: 32, Period: 190, Escape: 27, Tab: 9 };
     const number = named[code] ?? key.toUpperCase().charCodeAt(0);
     const text = code === "Enter" ? "\r" : key.length === 1 ? key : undefined;
     await this.send("Input.dispatchKeyEvent", { type: down ? "keyDown" : "keyUp", code, key, windowsVirtualKeyCode: number, ...(down && text ? { text } : {}) });

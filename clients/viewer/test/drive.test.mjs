@@ -2,13 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { build } from "esbuild";
+import { load } from "./load.mjs";
 import { World } from "./mock/world.mjs";
-
-async function load(path) {
-  const { outputFiles } = await build({ entryPoints: [new URL(`../src/${path}.ts`, import.meta.url).pathname], bundle: true, write: false, format: "esm" });
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
-}
 
 const { defaultMapping, command } = await load("drive/mapping");
 const { Frame, frames } = await load("frame");

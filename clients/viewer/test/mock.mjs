@@ -40,6 +40,7 @@ export async function start({ port = 0, world: name = "heightfield", token = "",
     if (file === "runs.json") return json({ runs: runs(run) });
     if (file === "runs/2/scene.json") return json(run.scene);
     if (file === "runs/2/events.json") return json({ events: [{ step: 1, epoch: 0, kind: "play", subject: "", text: "the clock runs", value: null }, { step: 12000, epoch: 0, kind: "clockSlip", subject: "", text: "fell behind and was re-anchored", value: 0.061 }] });
+    if (file === "runs/2/commands.json") return json({ commands: [{ step: 11, epoch: 0, device: "WorkPartner/WheelMotor1", client: 0, text: "1000,1000,100,0,0,3", count: 1 }, { step: 12000, epoch: 0, device: "WorkPartner/TurnerController", client: 4, text: "1000,1000,1000,0,0,-0.35,10,0,0", count: 17 }] });
     if (file === "runs/2/frames") return [200, "application/octet-stream", some(run, url.searchParams)];
     return [404, "text/plain", "there is no such thing here"];
   }
@@ -60,13 +61,15 @@ export async function start({ port = 0, world: name = "heightfield", token = "",
   });
 
   function set({ device, text }) {
-    commands.push({ device, text, step: clock.world.step });
+    const { step, epoch } = clock.world;
+    commands.push({ device, text, step });
+    pages.forEach((page) => page.connection.text({ commands: [{ step, epoch, device, client: 1, text, count: 1 }] }));
     return clock.world.command(device, text);
   }
 
   function hear(page, message) {
     if (message.seen !== undefined) page.seen = message.seen;
-    else if (message.watch) page.hz = message.watch.hz;
+    else if (message.watch) Object.assign(page, { hz: message.watch.hz, last: "" });
     else if (message.on_close) page.onClose = message.on_close;
     else if (message.set) page.connection.text({ to: message.id, reply: set(message.set) });
     else if (message.control !== undefined) page.connection.text({ to: message.id, reply: clock.control(message.control) });

@@ -3,7 +3,7 @@
 import type { Frame } from "../frame";
 import type { Link } from "../link";
 import type { Command, Scene } from "../protocol";
-import { takesKeys } from "../ui/dom";
+import { takesKey } from "../ui/dom";
 import { command, type Mapping } from "./mapping";
 
 /** Shares a second at which forward and turn go up; forward comes down at once. */
@@ -38,7 +38,7 @@ export class Driver {
     window.addEventListener("blur", () => this.stop());
     window.addEventListener("pagehide", () => this.stop());
     document.addEventListener("visibilitychange", () => document.hidden && this.stop());
-    document.addEventListener("focusin", (event) => takesKeys(event.target) && this.stop());
+    document.addEventListener("focusin", (event) => takesKey(event.target, "") && this.stop());
   }
 
   /** A key; true if it drives. */

@@ -18,6 +18,8 @@ export class Bodies {
   private highlight = new THREE.Color();
 
   constructor(scene: Scene) {
+    // Nobody knows yet where they are.
+    this.group.visible = false;
     const robots = [...new Set(scene.bodies.map((body) => body.robot))].filter((robot) => robot !== null);
     scene.bodies.forEach((body, id) => {
       const material = new THREE.MeshStandardMaterial({
@@ -40,6 +42,7 @@ export class Bodies {
 
   update(frame: Frame): void {
     const { numbers } = frame;
+    this.group.visible = true;
     for (let body = 0; body < this.nodes.length && body < frame.bodies; body += 1) {
       const at = frame.body(body, POSE);
       const node = this.nodes[body];

@@ -14,8 +14,11 @@ const CHASE = new THREE.Vector3(-4.2, 1.7, 0);
 const NEAR = 2.5;
 const UP = new THREE.Vector3(0, 1, 0);
 
+/** How far one sees at least, metres. */
+const FAR = 3000;
+
 export class Cameras {
-  readonly camera = new THREE.PerspectiveCamera(42, 1, 0.02, 3000);
+  readonly camera = new THREE.PerspectiveCamera(42, 1, 0.02, FAR);
   readonly controls: OrbitControls;
   mode: CameraMode = "follow";
   /** Flight speed, m/s. */
@@ -34,7 +37,7 @@ export class Cameras {
     this.controls.dampingFactor = 0.16;
     this.controls.maxPolarAngle = Math.PI * 0.97;
     this.controls.minDistance = 0.1;
-    this.controls.maxDistance = 800;
+    this.controls.maxDistance = FAR / 4;
     this.controls.addEventListener("change", changed);
     this.camera.position.set(3, 2, 3);
     element.addEventListener("pointerdown", () => (this.dragging = true));
@@ -67,6 +70,8 @@ export class Cameras {
     this.controls.target.copy(sphere.center);
     this.camera.position.copy(sphere.center).addScaledVector(new THREE.Vector3(-0.62, 0.46, 0.78).normalize(), distance);
     this.camera.near = Math.max(0.01, distance / 300);
+    this.camera.far = Math.max(FAR, 8 * distance);
+    this.controls.maxDistance = this.camera.far / 4;
     this.camera.updateProjectionMatrix();
     this.camera.lookAt(sphere.center);
     this.speed = THREE.MathUtils.clamp(distance / 2, 1, 50);

@@ -55,6 +55,11 @@ export class Ground {
     this.planeMesh.position.set(Math.round(local.x / STRIDE) * STRIDE, 0, Math.round(local.z / STRIDE) * STRIDE);
   }
 
+  /** The box around the terrain; the plane has no end. */
+  bounds(): THREE.Box3 {
+    return new THREE.Box3().setFromObject(this.terrainMesh ?? new THREE.Group());
+  }
+
   setWireframe(on: boolean): void {
     if (this.terrainMesh) this.terrainMesh.visible = !on;
     if (this.terrainLines) this.terrainLines.visible = on;

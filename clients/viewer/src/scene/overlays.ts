@@ -18,6 +18,9 @@ const HEAD_LENGTH = 0.1;
 const SPOT = 0.03;
 /** Forces below this part of the weight are not drawn. */
 const FAINT = 2e-4;
+const RAY_OPACITY = 0.55;
+/** Of more rays than these each is fainter, and those that meet nothing are left out: they would hide the scene. */
+const MANY_RAYS = 200;
 const UP = new THREE.Vector3(0, 1, 0);
 
 export type Overlay = "frames" | "axes" | "forces" | "rays";
@@ -81,6 +84,8 @@ export class Overlays {
   private readonly rayColour = new THREE.Color();
   private readonly scanners: { rays: Rays; start: number }[] = [];
   private readonly weight: number;
+  /** Whether rays that meet nothing are drawn. */
+  private readonly drawsIdleRays: boolean;
 
   constructor(private readonly scene: Scene) {
     const starts = deviceStarts(scene);
@@ -90,7 +95,8 @@ export class Overlays {
     const rayCount = this.scanners.reduce((sum, scanner) => sum + scanner.rays.directions.length, 0);
     this.frames = new Lines(scene.bodies.length * 3, 1, true);
     this.axes = new Lines(scene.joints.reduce((sum, joint) => sum + joint.axes.length, 0), 1, true);
-    this.rays = new Lines(rayCount, 0.55, false);
+    this.rays = new Lines(rayCount, RAY_OPACITY * Math.min(1, Math.sqrt(MANY_RAYS / rayCount)), false);
+    this.drawsIdleRays = rayCount <= MANY_RAYS;
     const points = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(rayCount * 3), 3));
     this.hits = new THREE.Points(points, new THREE.PointsMaterial({ size: 5, sizeAttenuation: false }));
     this.hits.frustumCulled = false;
@@ -192,7 +198,7 @@ export class Overlays {
         const distance = frame.devices[start + index];
         if (!Number.isFinite(distance)) return;
         end.set(...direction).normalize().applyQuaternion(node.quaternion).multiplyScalar(distance).add(origin);
-        this.rays.add(origin, end, this.rayColour);
+        if (this.drawsIdleRays || distance < rays.range) this.rays.add(origin, end, this.rayColour);
         if (distance < rays.range) points.setXYZ(hits++, end.x, end.y, end.z);
       });
     }

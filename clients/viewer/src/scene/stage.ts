@@ -13,6 +13,8 @@ import { LIGHT, type Theme } from "./theme";
 
 /** Half the width of the square in which shadows are cast, for a robot that fits into a ball of one metre's radius. */
 const SHADOW_REACH = 5;
+/** Where fog begins and where nothing is seen any more, metres. */
+const FOG: [number, number] = [30, 220];
 const SUN = new THREE.Vector3(-0.45, 1, 0.35).normalize();
 
 export class Stage {
@@ -54,7 +56,7 @@ export class Stage {
     this.sun.shadow.radius = 3;
     this.setSize(1);
     this.scene.add(this.light, this.sun, this.sun.target);
-    this.scene.fog = new THREE.Fog(0, 30, 220);
+    this.scene.fog = new THREE.Fog(0, ...FOG);
     new ResizeObserver(() => this.resize(holder)).observe(holder);
     this.watchClicks();
     requestAnimationFrame((now) => this.draw(now));
@@ -84,7 +86,7 @@ export class Stage {
     this.bodies.update(frame);
     if (!this.framed) {
       this.framed = true;
-      this.frameAll();
+      this.frameFirst();
       this.setSize(this.size());
     }
     const node = this.bodies.nodes[this.followed];
@@ -153,12 +155,35 @@ export class Stage {
     this.cameras.setMode(this.cameras.mode);
   }
 
-  /** Puts all robots into the picture, or all that moves where there is none. */
+  /** Puts everything into the picture: all bodies and the terrain. */
   frameAll(): void {
+    if (!this.bodies || !this.frame) return;
+    const box = this.bodies.bounds(() => true).union(this.ground?.bounds() ?? new THREE.Box3());
+    this.look(box);
+  }
+
+  /** Puts the body that is followed into the picture, and the robot it belongs to. */
+  frameFollowed(): void {
+    const bodies = this.description?.bodies ?? [];
+    const robot = bodies[this.followed]?.robot ?? null;
+    this.look(this.bodies?.bounds((id) => id === this.followed || (robot !== null && bodies[id].robot === robot)) ?? new THREE.Box3());
+  }
+
+  /** What one sees first: all robots, or all that moves where there is none, or all. */
+  private frameFirst(): void {
     const bodies = this.description?.bodies ?? [];
     const robots = bodies.some((body) => body.robot !== null);
     const box = this.bodies?.bounds((id) => (robots ? bodies[id].robot !== null : !bodies[id].fixed)) ?? new THREE.Box3();
-    this.cameras.frame(box.isEmpty() ? (this.bodies?.bounds(() => true) ?? box) : box);
+    if (box.isEmpty()) this.frameAll();
+    else this.look(box);
+  }
+
+  /** Fog begins behind what is looked at, however large it is. */
+  private look(box: THREE.Box3): void {
+    this.cameras.frame(box);
+    const distance = this.cameras.camera.position.distanceTo(this.cameras.focus());
+    const fog = this.scene.fog as THREE.Fog;
+    [fog.near, fog.far] = [Math.max(FOG[0], 2 * distance), Math.max(FOG[1], 12 * distance)];
     this.dirty = true;
   }
 

@@ -42,9 +42,31 @@ export function write(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** True where a key belongs to the element itself. */
-export function takesKeys(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest("input:not([type=checkbox]), select, textarea") !== null;
+const TEXT = "input:not([type=checkbox], [type=radio], [type=range]), select, textarea";
+const PRESSED = "button, summary, input[type=checkbox], input[type=radio]";
+
+/** True where a key belongs to the element itself: all of them in a field for text, space and enter on what they press. */
+export function takesKey(target: EventTarget | null, code: string): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.closest(TEXT) !== null || ((code === "Space" || code === "Enter") && target.closest(PRESSED) !== null);
+}
+
+/** Gives the keys back to the page: after a click on anything but a field for text, after a choice by pointer, and by Escape.
+ * Who goes about by Tab keeps the place. */
+export function giveKeysBack(): void {
+  let byPointer = false;
+  const release = (target: EventTarget | null, what: string) => {
+    if (byPointer && target instanceof Element) target.closest<HTMLElement>(what)?.blur();
+  };
+  window.addEventListener("pointerdown", () => (byPointer = true), { capture: true });
+  window.addEventListener("keydown", (event) => (byPointer &&= event.code !== "Tab"), { capture: true });
+  // A button that waits for a key keeps it.
+  document.addEventListener("click", (event) => release(event.target, `:is(${PRESSED}):not(.key)`));
+  document.addEventListener("change", (event) => release(event.target, "select, input[type=range], input[type=checkbox]"));
+  document.addEventListener("pointerup", (event) => release(event.target, "input[type=range]"));
+  window.addEventListener("keydown", (event) => {
+    if (event.code === "Escape" && document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  });
 }
 
 const PATHS: Record<string, string> = {
@@ -55,6 +77,7 @@ const PATHS: Record<string, string> = {
   frame: "M4 9V4h5v2H6v3zM15 4h5v5h-2V6h-3zM4 15h2v3h3v2H4zM18 15h2v5h-5v-2h3z",
   plus: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z",
   close: "M6.4 5 12 10.6 17.6 5 19 6.4 13.4 12l5.6 5.6-1.4 1.4-5.6-5.6L6.4 19 5 17.6l5.6-5.6L5 6.4z",
+  body: "M12 2v3.1A7 7 0 0 0 5.1 11H2v2h3.1a7 7 0 0 0 5.9 5.9V22h2v-3.1a7 7 0 0 0 5.9-5.9H22v-2h-3.1A7 7 0 0 0 13 5.1V2zM12 7a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM12 9.500a2.500 2.500 0 1 0 0 5 2.500 2.500 0 0 0 0-5z",
   theme: "M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18v-2a7 7 0 0 0 0-14z",
 };
 

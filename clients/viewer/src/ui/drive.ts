@@ -29,7 +29,6 @@ export class DrivePage {
       box.onchange = () => {
         driver.stop();
         change(box.checked);
-        box.blur();
       };
       return make("label", { className: "check" }, box, label);
     };

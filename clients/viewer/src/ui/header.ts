@@ -27,7 +27,6 @@ export class Header {
     for (const rate of RATES) this.rate.append(make("option", { value: String(rate), textContent: `${rate}×`, selected: rate === 1 }));
     this.rate.onchange = () => {
       if (this.playing) transport.play(this.chosenRate);
-      this.rate.blur();
     };
     this.playButton.onclick = () => this.toggle();
     this.steps.onkeydown = (event) => event.key === "Enter" && transport.step(this.chosenSteps);

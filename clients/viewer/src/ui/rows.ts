@@ -9,9 +9,15 @@ import { iconButton, make, write } from "./dom";
 const MOST = 250;
 const SUMMARY = 3;
 
+/** A part of an open line that is neither name nor number. */
+export interface Extra {
+  element: HTMLElement;
+  update?: (frame: Frame) => void;
+}
+
 export interface RowOptions {
-  /** What stands under the numbers of an open line. */
-  extra?: (source: Source, index: number) => HTMLElement | null;
+  /** What stands above the numbers of an open line. */
+  extra?: (source: Source, index: number) => Extra[];
   /** The numbers that the summary shows. */
   brief?: (source: Source) => Signal[];
   onToggle?: (index: number, open: boolean) => void;
@@ -25,6 +31,7 @@ interface Row {
   summary: HTMLElement;
   brief: Signal[];
   cells: HTMLElement[] | null;
+  extra: Extra[];
 }
 
 export class Rows {
@@ -63,7 +70,9 @@ export class Rows {
     for (const row of this.rows) {
       const unit = row.brief[0]?.unit ?? "";
       write(row.summary, `${row.brief.map((signal) => brief(signal.read(frame))).join("  ")}${unit && ` ${unit}`}`);
-      if (row.details.open) row.cells?.forEach((cell, index) => write(cell, show(row.source.signals[index].read(frame))));
+      if (!row.details.open) continue;
+      row.cells?.forEach((cell, index) => write(cell, show(row.source.signals[index].read(frame))));
+      row.extra.forEach((extra) => extra.update?.(frame));
     }
   }
 
@@ -95,9 +104,12 @@ export class Rows {
       make("summary", {}, make("span", { className: "name", textContent: source.title }), make("span", { className: "kind", textContent: source.kind }), summary),
     );
     const brief = this.options.brief?.(source) ?? source.signals.slice(0, SUMMARY);
-    const row: Row = { source, index, details, summary, brief, cells: null };
+    const row: Row = { source, index, details, summary, brief, cells: null, extra: [] };
     details.ontoggle = () => {
-      if (details.open) this.unfold(row);
+      if (details.open) {
+        this.unfold(row);
+        details.scrollIntoView({ block: "nearest" });
+      }
       this.options.onToggle?.(index, details.open);
     };
     return row;
@@ -114,8 +126,8 @@ export class Rows {
       plot.dataset.signal = signal.key;
       body.append(make("tr", {}, make("th", { textContent: signal.name, scope: "row" }), cell, make("td", { className: "unit", textContent: signal.unit }), make("td", {}, plot)));
     }
-    const extra = this.options.extra?.(row.source, row.index) ?? null;
-    row.details.append(make("div", { className: "unfolded" }, extra, make("div", { className: "numbers" }, make("table", {}, body))));
+    row.extra = this.options.extra?.(row.source, row.index) ?? [];
+    row.details.append(make("div", { className: "unfolded" }, ...row.extra.map(({ element }) => element), make("div", { className: "numbers" }, make("table", {}, body))));
   }
 }
 

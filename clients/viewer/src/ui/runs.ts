@@ -8,18 +8,14 @@ export class Runs {
   readonly element: HTMLElement;
   private readonly list = make("div", { className: "run-list", id: "runs" });
   private readonly note = make("p", { className: "hint" });
-  private readonly live = button("Back to live", "Show the running world", () => this.onLive(), "text-button wide");
   private opened: number | null = null;
 
   constructor(
     private readonly load: () => Promise<Run[]>,
     private readonly onOpen: (run: Run) => void,
-    private readonly onLive: () => void,
   ) {
-    this.live.id = "live";
-    this.live.hidden = true;
     const again = button("Look again", "Read the list of runs anew", () => void this.refresh(), "text-button");
-    this.element = make("section", { className: "list" }, this.live, make("div", { className: "list-head" }, this.note, again), this.list);
+    this.element = make("section", { className: "list" }, make("div", { className: "list-head" }, this.note, again), this.list);
   }
 
   /** Reads the list anew. */
@@ -36,7 +32,6 @@ export class Runs {
   /** Marks the run that is shown; null is live. */
   mark(id: number | null): void {
     this.opened = id;
-    this.live.hidden = id === null;
     for (const card of this.list.querySelectorAll<HTMLElement>(".run")) card.dataset.opened = String(card.dataset.run === String(id));
   }
 

@@ -2,7 +2,7 @@
 
 import type { Player } from "../player";
 import { clock } from "./header";
-import { make, write } from "./dom";
+import { button, make, write } from "./dom";
 
 export class Timeline {
   readonly element: HTMLElement;
@@ -12,9 +12,11 @@ export class Timeline {
   private readonly marks = make("div", { className: "marks" });
   private player: Player | null = null;
 
-  constructor() {
+  constructor(onLive: () => void) {
+    const live = button("Back to live", "Show the running world", onLive, "text-button");
+    live.id = "live";
     this.slider.oninput = () => this.player?.seek(Number(this.slider.value));
-    this.element = make("section", { className: "timeline", hidden: true }, this.now, make("div", { className: "track" }, this.marks, this.slider), this.end);
+    this.element = make("section", { className: "timeline", hidden: true }, this.now, make("div", { className: "track" }, this.marks, this.slider), this.end, live);
   }
 
   setPlayer(player: Player | null): void {
@@ -28,7 +30,7 @@ export class Timeline {
     write(this.end, clock(player.last * run.timestep));
     const length = Math.max(1, player.last - run.first);
     this.marks.replaceChildren(
-      ...player.events.slice(0, 200).map((event) => {
+      ...player.marked.slice(0, 200).map((event) => {
         const mark = make("span", { className: "mark", title: `${event.kind}: ${event.text}` });
         mark.style.left = `${((event.step - run.first) / length) * 100}%`;
         return mark;

@@ -49,10 +49,13 @@ export class Toolbar {
     const longer = button("+", "Longer force arrows", () => stage.scaleForces(1.5), "toggle small");
     const shorter = button("−", "Shorter force arrows", () => stage.scaleForces(1 / 1.5), "toggle small");
     overlays[0].after(longer);
+    const showAll = iconButton("frame", "Show all (F)", () => stage.frameAll());
+    const showFollowed = iconButton("body", "Show the robot or body that is followed (G)", () => stage.frameFollowed());
+    [showAll.id, showFollowed.id] = ["show-all", "show-followed"];
     this.element = make(
       "div",
       { className: "toolbar" },
-      make("div", { className: "group", id: "cameras" }, ...cameras, iconButton("frame", "Show all (F)", () => stage.frameAll())),
+      make("div", { className: "group", id: "cameras" }, ...cameras, showAll, showFollowed),
       make("div", { className: "group" }, this.followed),
       make("div", { className: "group", id: "overlays" }, overlays[0], shorter, longer, ...overlays.slice(1), wireframe),
       make("div", { className: "group" }, iconButton("theme", "Light or dark", onTheme)),
