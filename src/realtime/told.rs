@@ -215,7 +215,7 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signal::{Action, Command, EventKind};
+    use crate::signal::{Action, Command, EventKind, Reservation};
 
     fn events(range: std::ops::Range<u64>) -> Vec<Event> {
         let event = |step| Event {
@@ -262,6 +262,7 @@ mod tests {
             sequence: 1,
             text: step.to_string().repeat(TEXT),
             action: Action::Hear,
+            memory: Reservation::default(),
         };
         let applied = |device| AppliedCommand { order: 0, command: command(device), reply: String::new() };
         teller.tell_commands(StepIndex(step), 0, &devices.into_iter().map(applied).collect::<Vec<_>>());

@@ -36,7 +36,7 @@ from .errors import (
     WrongStateError,
 )
 from .launch import Server, launch
-from .lockstep import Lockstep, Turn
+from .lockstep import Lockstep, Robot, Turn
 from .reading import Field, Info, Reading, Values
 from .simulation import Devices, Simulation, State, connect
 
@@ -58,6 +58,7 @@ __all__ = [
     "OutOfRangeError",
     "Reading",
     "RefusedError",
+    "Robot",
     "Server",
     "SimPartnerError",
     "Simulation",

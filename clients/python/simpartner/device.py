@@ -110,7 +110,7 @@ class Device:
         return self._make
 
     def frame(
-        self, values: tuple[float, ...], fields: Mapping[str, float], present: Values | None = None
+        self, values: tuple[float, ...], fields: Mapping[str, float], present: Iterable[float] | None = None
     ) -> tuple[float, ...]:
         """The numbers of a command: the values, then the named fields, the others as in `present`, which is asked for where
         it is needed and not given."""

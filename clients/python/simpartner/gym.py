@@ -16,7 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from .errors import ConnectionLostError
 from .launch import launch
+from .lockstep import Lockstep, Turn
+from .picture import draw
 from .reading import Reading, identifier
 from .simulation import Simulation
 
@@ -52,24 +55,35 @@ WORKPARTNER_FRAMES: Final[Mapping[str, Sequence[float]]] = {
 class DriveEnv(gymnasium.Env[Observation, Action]):
     """A robot that is to drive to a goal on the ground.
 
-    The observation holds the values of `sensors` one after the other, then the way to the goal, x and z in the world, m. The
-    reward is the way in metres by which the step has brought the first sensor, which must have the fields x and z, nearer to
-    the goal. An episode ends within `reach` of the goal, and is cut off after `episode` seconds of simulated time.
+    The observation holds the values of `sensors` one after the other, then what `see` makes of them. Where the first sensor tells
+    its orientation, as a PoseSensor does, that is the way to the goal ahead and to the left, m, and cosine and sine of the
+    heading; else the way to the goal, x and z in the world, m. The default world's WorkPartner has Pose and Velocity, the latter
+    along its own axes: ahead, up and to the right. The reward is the way in metres by which the step has brought the first
+    sensor, which must have the fields x and z, nearer to the goal.
+
+    An episode is terminated within `reach` of the goal. It is truncated after `episode` seconds of simulated time; a step may be
+    both.
 
     A reset is the server's RESET, which is equal to a fresh start bit for bit. The goal comes from the environment's own
     generator, so a seed and the actions after it determine every observation and reward.
+
+    The clock is in lockstep with the environment: a step of it is one line to each robot and one back, with `steps` steps of the
+    simulation between them. `timeout` bounds the wait for them, in seconds.
+
+    `render_mode="rgb_array"` gives a picture from above. With `"human"` a reset prints once where the server's page shows the
+    world as it moves.
 
     For another task override `begin`, `see` and `judge`. The server is launched with `launch`'s arguments, on free ports, unless
     a `simulation` is given; that one belongs to the environment alone while it is used, and is not closed by it.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (as gymnasium declares it)
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 10}  # noqa: RUF012 (as gymnasium declares it)
 
     def __init__(
         self,
-        world: str | os.PathLike[str] = "worlds/flat.xml",
+        world: str | os.PathLike[str] = "worlds/navigation.xml",
         *,
-        sensors: Sequence[str] = ("Position",),
+        sensors: Sequence[str] = ("Pose", "Velocity"),
         channels: Sequence[Channel] = WORKPARTNER_CHANNELS,
         frames: Mapping[str, Sequence[float]] = WORKPARTNER_FRAMES,
         steps: int = 100,
@@ -77,21 +91,36 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         goal_distance: tuple[float, float] = (2.0, 5.0),
         goal_angle: float = math.pi / 4,
         reach: float = 0.5,
+        render_mode: str | None = None,
+        timeout: float | None = 60.0,
         simulation: Simulation | None = None,
         **options: Any,
     ) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            known = ", ".join(self.metadata["render_modes"])
+            raise ValueError(f"render_mode: expected one of {known}, or None, got '{render_mode}'")
+        self.render_mode = render_mode
         self.steps, self.episode, self.reach = steps, episode, reach
         self.goal_distance, self.goal_angle = goal_distance, goal_angle
         self.goal = (0.0, 0.0)
         """Where it is to go, x and z in the world, m."""
+        self.trail: list[tuple[float, float]] = []
+        """Where the first sensor has been in this episode, x and z in the world, m."""
+        self._heading: float | None = None
+        self._lockstep: Lockstep | None = None
+        self._turn: Turn | None = None
+        self._told = False
         self._owned = simulation is None
-        self.simulation = launch(world, **{"free_ports": True, **options}) if simulation is None else simulation
+        self.simulation = launch(world, **self._launch_options(options)) if simulation is None else simulation
         try:
             self._sensors = [self.simulation[name] for name in sensors]
             self._channels = list(channels)
             self._start = {self.simulation[name].full_name: list(map(float, frame)) for name, frame in frames.items()}
             self._targets = [self._find_targets(channel) for channel in channels]
-            width = sum(len(sensor.fields) for sensor in self._sensors) + self.see_width
+            self.metadata = {**self.metadata, "render_fps": 1 / (steps * self.simulation.state.timestep)}
+            self._lockstep = self.simulation.lockstep(self._members(), timeout, steps)
+            readings = self._readings(next(self._lockstep))
+            width = sum(len(reading.values) for reading in readings) + len(self.see(readings))
         except BaseException:
             self.close()
             raise
@@ -100,20 +129,22 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         self.observation_space = spaces.Box(-np.inf, np.inf, (width,), np.float64)
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._channels),), np.float32)
 
-    see_width: int = 2
-    """How many numbers `see` returns."""
-
     def begin(self, readings: Sequence[Reading]) -> None:
-        """Sets an episode's task. Whatever is drawn, is drawn from `self.np_random`."""
+        """Sets an episode's task. Whatever is drawn, is drawn from `self.np_random`. The goal stands to where the robot looks,
+        or along x where that is not known."""
         distance = self.np_random.uniform(*self.goal_distance)
-        angle = self.np_random.uniform(-self.goal_angle, self.goal_angle)
+        angle = self.np_random.uniform(-self.goal_angle, self.goal_angle) - (heading(readings[0]) or 0.0)
         x, z = readings[0]["x"], readings[0]["z"]
         self.goal = (x + distance * math.cos(angle), z + distance * math.sin(angle))
         self._way = self._way_to_goal(readings)
 
     def see(self, readings: Sequence[Reading]) -> Sequence[float]:
-        """What the observation holds behind the sensors' values."""
-        return self.goal[0] - readings[0]["x"], self.goal[1] - readings[0]["z"]
+        """What the observation holds behind the sensors' values; always as many numbers."""
+        dx, dz = self.goal[0] - readings[0]["x"], self.goal[1] - readings[0]["z"]
+        if (angle := heading(readings[0])) is None:
+            return dx, dz
+        cosine, sine = math.cos(angle), math.sin(angle)
+        return dx * cosine - dz * sine, -dx * sine - dz * cosine, cosine, sine
 
     def judge(self, readings: Sequence[Reading]) -> tuple[float, bool]:
         """The reward of a step, and whether the episode has come to its end."""
@@ -125,33 +156,74 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Builds the world anew and draws a goal."""
         super().reset(seed=seed)
-        if self.simulation.state.playing:
-            self.simulation.pause()
-        self.simulation.reset()
+        lockstep = self._clock()
+        lockstep.reset()
+        self._turn = next(lockstep)
         self._frames = {name: list(frame) for name, frame in self._start.items()}
         for name, frame in self._frames.items():
-            self.simulation[name].command(*frame)
-        readings = [sensor.read() for sensor in self._sensors]
+            self._turn.command(name, *frame)
+        readings = self._readings(self._turn)
+        self.trail = []
         self.begin(readings)
+        if self.render_mode == "human" and not self._told:
+            self._told = True
+            page = self.simulation.server.viewer if self.simulation.server is not None else None
+            print(f"the simulation is shown at {page or 'the address that its server has printed'}", flush=True)
         return self._observe(readings), self._tell(readings)
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Commands the actuators, makes `steps` steps and looks at the sensors."""
+        if self._turn is None:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
         for value, channel, targets in zip(action, self._channels, self._targets, strict=True):
             share = (min(max(float(value), -1.0), 1.0) + 1.0) / 2.0
             for name, place in targets:
                 self._frames[name][place] = channel.low + share * (channel.high - channel.low)
         for name in dict.fromkeys(name for targets in self._targets for name, _ in targets):
-            self.simulation[name].command(*self._frames[name])
-        state = self.simulation.step(self.steps)
-        readings = [sensor.read() for sensor in self._sensors]
+            self._turn.command(name, *self._frames[name])
+        try:
+            self._turn = next(self._clock())
+        except StopIteration:
+            raise ConnectionLostError("the server has ended the run") from None
+        readings = self._readings(self._turn)
         reward, terminated = self.judge(readings)
-        return self._observe(readings), reward, terminated, state.time >= self.episode, self._tell(readings)
+        return self._observe(readings), reward, terminated, self._turn.time >= self.episode, self._tell(readings)
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """The scene from above, 400 by 400 pixels, where the mode is `rgb_array`."""
+        if self.render_mode != "rgb_array":
+            return None
+        if not self.trail:
+            raise gymnasium.error.ResetNeeded("call reset() before render()")
+        return draw(self.trail, self._heading, self.goal, self.reach)
 
     def close(self) -> None:
-        """Ends the server, if the environment has launched it."""
+        """Ends the server, if the environment has launched it, and the lockstep."""
+        lockstep, self._lockstep, self._turn = self._lockstep, None, None
         if self._owned:
             self.simulation.close()
+        if lockstep is not None:
+            lockstep.close()
+
+    def _launch_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        # Who learns between two steps takes longer than a controller, and that is no failure of a member.
+        settings = {"lockstep.timeout_s": 1e6, **options.get("settings", {})}
+        return {"free_ports": True, **options, "settings": settings}
+
+    def _clock(self) -> Lockstep:
+        if self._lockstep is None:
+            raise gymnasium.error.ClosedEnvironmentError("the environment has been closed")
+        return self._lockstep
+
+    def _members(self) -> list[str]:
+        """The robots, and what is looked at and is no sensor: a robot's line does not have it."""
+        wanted = [*self._sensors, *(self.simulation[name] for targets in self._targets for name, _ in targets)]
+        robots = dict.fromkeys(device.robot for device in wanted)
+        told = {device for robot in robots for device in self.simulation.robots[robot].readings()}
+        return [*robots, *(sensor.full_name for sensor in self._sensors if sensor not in told)]
+
+    def _readings(self, turn: Turn) -> list[Reading]:
+        return [turn[sensor.full_name] for sensor in self._sensors]
 
     def _find_targets(self, channel: Channel) -> list[tuple[str, int]]:
         targets = []
@@ -167,6 +239,8 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
         return targets
 
     def _observe(self, readings: Sequence[Reading]) -> Observation:
+        self.trail.append((readings[0]["x"], readings[0]["z"]))
+        self._heading = heading(readings[0])
         values = [value for reading in readings for value in reading.values]
         return np.array([*values, *self.see(readings)], dtype=np.float64)
 
@@ -175,6 +249,15 @@ class DriveEnv(gymnasium.Env[Observation, Action]):
 
     def _way_to_goal(self, readings: Sequence[Reading]) -> float:
         return math.hypot(self.goal[0] - readings[0]["x"], self.goal[1] - readings[0]["z"])
+
+
+def heading(reading: Reading) -> float | None:
+    """The angle from the world's x axis to where a sensor that tells its orientation looks, about the vertical and positive to
+    the left; None of one that does not."""
+    if not {"qx", "qy", "qz", "qw"} <= set(reading.values._fields):
+        return None
+    x, y, z, w = (reading[name] for name in ("qx", "qy", "qz", "qw"))
+    return math.atan2(2 * (w * y - x * z), 1 - 2 * (y * y + z * z))
 
 
 gymnasium.register("SimPartner/Drive-v0", entry_point="simpartner.gym:DriveEnv")

@@ -31,6 +31,8 @@ class Server:
         self._control = threading.Event()
         self.address: tuple[str, int] | None = None
         """Where its control port is."""
+        self.viewer: str | None = None
+        """The address of its page, once it has told it."""
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         # The server takes every variable that begins with SIMPARTNER_ for a setting; this one is ours.
         variables = {name: value for name, value in os.environ.items() if name != "SIMPARTNER_BIN"}
@@ -86,6 +88,8 @@ class Server:
                     host, _, port = line.removeprefix("control ").strip().rpartition(":")
                     self.address = host.strip("[]"), int(port)
                     self._control.set()
+                if self.viewer is None and line.startswith("viewer "):
+                    self.viewer = line.removeprefix("viewer ").strip()
 
     def _read_summary(self, stream: IO[str]) -> None:
         with stream:

@@ -16,7 +16,7 @@ from .wire import DeviceLine, Line, read_pairs
 
 if TYPE_CHECKING:
     from .launch import Server
-    from .lockstep import Lockstep
+    from .lockstep import Lockstep, Robot
 
 CONTROL_PORT: Final = 6500
 
@@ -97,6 +97,7 @@ class Simulation:
         self._control = Line(host, port, "the control port", token, timeout)
         self._runner = Line(host, port, "the control port", token, timeout)
         self._devices: Devices | None = None
+        self._robots: dict[str, Robot] | None = None
         self._has_quit = False
 
     @property
@@ -112,6 +113,20 @@ class Simulation:
                 lines = self._control.ask_lines("DEVICES", self.timeout, lambda line: not line.startswith("DEVICE "))
                 self._devices = Devices(map(self._device, lines[:-1]))
             return self._devices
+
+    @property
+    def robots(self) -> Mapping[str, Robot]:
+        """The robots by their names; asked once."""
+        from .lockstep import Robot, read_robot
+
+        with self._control.lock:
+            if self._robots is None:
+                lines = self._control.ask_lines("ROBOTS", self.timeout, lambda line: not line.startswith("ROBOT "))
+                self._robots = {}
+                for name, port in map(read_robot, lines[:-1]):
+                    wire = DeviceLine(self.host, port, f"'{name}'", self._token, self.timeout)
+                    self._robots[name] = Robot(wire, name, self.devices.of_robot(name))
+            return self._robots
 
     def __getitem__(self, name: str) -> Device:
         return self.devices[name]
@@ -148,11 +163,20 @@ class Simulation:
             raise WireError(f"expected DONE and a step, got '{done} {step}'")
         return int(step)
 
-    def lockstep(self, members: Iterable[str], timeout: float | None = None) -> Lockstep:
-        """A clock that waits in every step for this program; see `Lockstep`."""
+    def lockstep(self, members: Iterable[str], timeout: float | None = None, every: int = 1) -> Lockstep:
+        """A clock that waits in every step, or in every so many, for this program. Members are robots, each of which then has
+        its readings and commands in one line, or devices; see `Lockstep`."""
         from .lockstep import Lockstep
 
-        return Lockstep(self, [self.devices[name] for name in members], timeout)
+        return Lockstep(self, [self._member(name) for name in members], timeout, every)
+
+    def _member(self, name: str) -> Device | Robot:
+        try:
+            return self.devices[name]
+        except UnknownDeviceError:
+            if name in self.robots:
+                return self.robots[name]
+            raise
 
     def quit(self) -> None:
         """Ends the server's run cleanly."""
@@ -175,6 +199,8 @@ class Simulation:
                 pass  # Then it is ended by a signal.
         for device in (self._devices or {}).values():
             device.close()
+        for robot in (self._robots or {}).values():
+            robot.line.close()
         self._runner.close()
         self._control.close()
         if self.server is not None:
