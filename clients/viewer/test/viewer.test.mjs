@@ -167,7 +167,7 @@ test("cameras, wireframe and the dark theme", { skip }, async () => {
   await browser.press("Digit4");
   const flown = await camera();
   await browser.key("KeyW", true);
-  await until(async () => Math.hypot(...(await camera()).map((value, index) => value - flown[index])) > 0.3, "the free camera to fly");
+  await until(async () => Math.hypot(...(await camera()).map((value, index) => value - flown[index])) > 0.3, "the free camera to fly", 60);
   await browser.key("KeyW", false);
   await browser.press("Digit1");
   await browser.click('[title="Light or dark"]');
@@ -315,7 +315,7 @@ test("keys are the page's again after a click on anything but a field for text",
   await browser.click('.run[data-run="2"]');
   await badge("run 2");
   await browser.click("#scrub");
-  const middle = await browser.until("viewer.frame?.step > 8000 && viewer.frame.step");
+  const middle = await browser.until("viewer.player?.step > 8000 && viewer.frame?.step === viewer.player.step && viewer.frame.step");
   await browser.press("ArrowRight");
   await browser.until(`viewer.frame?.step === ${middle} + 10`);
   await browser.press("Space");
