@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -18,36 +18,45 @@ const text = (id) => `document.getElementById("${id}").textContent`;
 const rate = (factor) =>
   `(() => { const rate = document.getElementById("rate"); rate.value = "${factor}"; rate.dispatchEvent(new Event("change")); })()`;
 
-let folder;
-let server;
-let ended;
-let url;
-let browser;
-before(async () => {
-  if (skip) return;
-  folder = await mkdtemp(join(tmpdir(), "viewer-server-"));
-  const run = ["run", "--world", "worlds/flat.xml", "--database", `sqlite:${join(folder, "log.db")}`];
-  // The run that is opened later on.
-  execFileSync(program, [...run, "--mode", "fast", "--sequence", "robots/circle.xml", "--duration", "2"], { cwd: root, stdio: "ignore" });
-  server = spawn(program, [...run, "--set", "viewer.port=0", "--set", "server.control_port=0"], { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
-  ended = new Promise((done) => server.on("exit", done));
+/** Runs a server until it is ended. */
+async function serve(world, database, ...more) {
+  const settings = ["viewer.port=0", "server.control_port=0"].flatMap((setting) => ["--set", setting]);
+  const child = spawn(program, ["run", "--world", world, "--database", database, ...settings, ...more], { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((done) => child.on("exit", done));
   let said = "";
-  url = await new Promise((found, failed) => {
-    server.stderr.on("data", (data) => {
+  const url = await new Promise((found, failed) => {
+    child.stderr.on("data", (data) => {
       said += data;
       const address = /^viewer +(http:\S+)\n/m.exec(said);
       if (address) found(address[1]);
     });
-    server.on("exit", () => failed(new Error(`the server ended: ${said}`)));
+    child.on("exit", () => failed(new Error(`the server ended: ${said}`)));
   });
+  const end = () => {
+    child.kill("SIGTERM");
+    return ended;
+  };
+  return { url, end };
+}
+
+let folder;
+let server;
+let browser;
+before(async () => {
+  if (skip) return;
+  folder = await mkdtemp(join(tmpdir(), "viewer-server-"));
+  const database = `sqlite:${join(folder, "log.db")}`;
+  // The run that is opened later on.
+  const recorded = ["run", "--world", "worlds/flat.xml", "--database", database, "--mode", "fast", "--sequence", "robots/circle.xml", "--duration", "2"];
+  execFileSync(program, recorded, { cwd: root, stdio: "ignore" });
+  server = await serve("worlds/flat.xml", database);
   browser = await Browser.open();
-  await browser.go(url);
+  await browser.go(server.url);
   await browser.until(`${text("badge")} === "live" && viewer.frame !== null`);
 });
 after(async () => {
   await browser?.close();
-  server?.kill("SIGTERM");
-  await ended;
+  await server?.end();
   if (folder) await rm(folder, { recursive: true, force: true });
 });
 
@@ -162,14 +171,107 @@ test("opens a recorded run and scrubs in it", { skip }, async () => {
   await browser.until("viewer.frame?.step === 1234");
   // The commands of the log tell what the actuators were set to.
   assert.deepEqual([await browser.value(field("TurnerController", "angle_3")), await browser.value(field("WheelMotor1", "velocity_3"))], [0.2, 0]);
+  await browser.click("[data-tab=Events]");
+  const commands = "[...document.querySelectorAll('#events [data-group=commands] .event-subject')].map((name) => name.textContent)";
+  await browser.until(`${commands}.includes("TurnerController") && ${commands}.includes("WheelMotor4")`);
   await browser.click("#live");
   await browser.until(`${text("badge")} === "live" && viewer.frame?.epoch === 1`);
 });
 
+/** Where bodies are drawn. */
+const drawn = () => browser.value("viewer.stage.bodies.group.visible ? viewer.stage.bodies.nodes.map((node) => node.position.toArray()) : []");
+const control = (words) => browser.value(`viewer.link.control(${JSON.stringify(words)})`);
+
+test("back to live, a clock that stands shows all bodies where they are", { skip }, async () => {
+  await control("PAUSE");
+  await browser.until("viewer.frame?.state === 'PAUSED'");
+  await browser.click("[data-tab=Runs]");
+  await browser.click('.run[data-run="1"]');
+  await browser.until(`${text("badge")} === "run 1"`);
+  const reply = await control("STEP 300");
+  const step = Number(/step=(\d+)/.exec(reply)[1]);
+  await browser.click("#live");
+  await browser.until(`viewer.frame?.step === ${step}`);
+  const places = await drawn();
+  assert.equal(places.length, await browser.value("viewer.scene.bodies.length"));
+  assert.ok(places.every((place) => Math.hypot(...place) > 0.05), JSON.stringify(places));
+});
+
+test("commands are among the events; a hundred clients that come and go are one line there", { skip }, async () => {
+  await browser.click("[data-tab=Events]");
+  const motor = await port("WheelMotor2");
+  for (let speed = 1; speed <= 100; speed += 1) await ask(motor, `1000,1000,100,0,0,${speed / 100}`);
+  await control("STEP 5");
+  const rows = (group) => `[...document.querySelectorAll('#events [data-group=${group}]')].map((row) => row.textContent)`;
+  await browser.until(`${rows("commands")}.some((row) => /WheelMotor2.*1000,1000,100,0,0,1 \\(client \\d+\\)/.test(row))`);
+  await browser.until(`viewer.liveLog.count("connections") >= 200`);
+  assert.ok((await browser.value(`${rows("connections")}.length`)) <= 4, JSON.stringify(await browser.value(rows("connections"))));
+  assert.ok(await browser.value(`${rows("events")}.some((row) => /reset/.test(row))`), "what came before is still there");
+  await control("PLAY");
+});
+
+test("a second page sees the same, and commands that were given before it came", { skip }, async () => {
+  const other = await Browser.open({ width: 700, height: 500 });
+  try {
+    await other.go(server.url);
+    await other.until(`${text("badge")} === "live" && viewer.frame !== null && viewer.liveLog.count("commands") > 0`);
+    await control("PAUSE");
+    await other.until("viewer.frame.state === 'PAUSED'");
+    await browser.until("viewer.frame.state === 'PAUSED'");
+    const step = await other.value("viewer.frame.step");
+    await browser.until(`viewer.frame.step === ${step}`);
+    assert.deepEqual(other.complaints, []);
+  } finally {
+    await other.close();
+  }
+});
+
+/** Walks about in the page at random; whatever was done, it shows what there is. */
+test("clock, runs, cameras and windows in any order end in the present state", { skip }, async (context) => {
+  let seed = Number(process.env.VIEWER_SEED ?? 1);
+  const chance = (count) => {
+    seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+    return Math.floor((seed / 2 ** 32) * count);
+  };
+  const acts = [
+    ["PAUSE", () => control("PAUSE")],
+    ["PLAY", () => control("PLAY 1")],
+    ["STEP", () => control("STEP 7")],
+    ["RESET", () => control("RESET")],
+    ["open", () => browser.value("viewer.runs.refresh().then(() => (document.querySelector('.run[data-run=\"1\"]').click(), 0))")],
+    ["live", () => browser.value("(document.getElementById('live').click(), 0)")],
+    ["scrub", () => browser.value(`(() => { const slider = document.getElementById("scrub"); slider.value = String(${chance(2000)}); slider.dispatchEvent(new Event("input")); })()`)],
+    ["space", () => browser.press("Space")],
+    ["all", () => browser.press("KeyF")],
+    ["followed", () => browser.press("KeyG")],
+    ["camera", () => browser.press(`Digit${1 + chance(4)}`)],
+    ["tab", () => browser.click(`[data-tab=${["Devices", "Bodies", "Events", "Runs", "Drive"][chance(5)]}]`)],
+    ["resize", () => browser.send("Emulation.setDeviceMetricsOverride", { width: 320 + chance(1200), height: 300 + chance(700), deviceScaleFactor: 1, mobile: false })],
+  ];
+  const done = [];
+  for (let act = 0; act < Number(process.env.VIEWER_ACTS ?? 60); act += 1) {
+    const [name, run] = acts[chance(acts.length)];
+    done.push(name);
+    await run();
+  }
+  context.diagnostic(done.join(" "));
+  await pause(0.5);
+  await browser.value("(document.getElementById('live').click(), 0)");
+  await control("PAUSE");
+  const state = await control("STATE");
+  const [step, epoch] = ["step", "epoch"].map((key) => Number(new RegExp(`${key}=(\\d+)`).exec(state)[1]));
+  await browser.until(`${text("badge")} === "live" && viewer.frame?.step === ${step} && viewer.frame.epoch === ${epoch} && viewer.frame.state === "PAUSED"`);
+  const places = await drawn();
+  assert.ok(places.length > 0 && places.every((place) => Math.hypot(...place) > 0.05), JSON.stringify(places));
+  assert.equal(await browser.value("document.getElementById('play').dataset.playing"), "false");
+  assert.deepEqual(browser.complaints, []);
+  await browser.send("Emulation.setDeviceMetricsOverride", { width: 1480, height: 900, deviceScaleFactor: 1, mobile: false });
+  await control("PLAY 1");
+});
+
 test("the wheels' commands are in the log, and the page has nothing to complain of", { skip }, async (context) => {
   assert.deepEqual(browser.complaints, []);
-  server.kill("SIGTERM");
-  await ended;
+  await server.end();
   try {
     execFileSync("sqlite3", ["--version"]);
   } catch {
@@ -177,4 +279,60 @@ test("the wheels' commands are in the log, and the page has nothing to complain 
   }
   const query = "SELECT count(*) FROM command JOIN robotComponent USING (componentID) WHERE client > 0 AND name LIKE 'WheelMotor%'";
   assert.ok(Number(execFileSync("sqlite3", [join(folder, "log.db"), query], { encoding: "utf8" })) >= 8);
+});
+
+/** A robot with so many scanners, before a wall: the first has 181 rays, the second is a lidar of 16 layers. */
+function watchers(count) {
+  const kinds = ['rays="181" halfAngle="1.5707963"', 'rays="60" halfAngle="3.1" layers="16" verticalHalfAngle="0.3"'];
+  const scanner = (index) => `<sensor type="ScannerSensor" name="Scan${index}" body="Mast" port="0" range="40" rate="20" ${kinds[index] ?? 'rays="5"'}>
+    <pose y="${(index % 10) / 20}" pitch="1.570796326794897"/></sensor>`;
+  const mast = '<body name="Mast"><mass>1</mass><pose y="0.5"/><box x="0.4" y="1" z="0.4"/></body>';
+  return `<robot name="Watchers">${mast}${Array.from({ length: count }, (_, index) => scanner(index)).join("\n")}</robot>`;
+}
+const WORLD = `<world name="watched"><surface a="0" b="1" c="0" d="0"/><gravity y="-9.81"/>
+  <object type="Body" name="Wall"><static>true</static><pose x="-3" y="1"/><box x="0.2" y="2" z="4"/></object>
+  <object type="Body" name="Mountain"><static>true</static><pose x="4000" y="0" z="-3000"/><box x="400" y="900" z="400"/></object>
+  <robot file="watchers.xml" name="Watchers"/></world>`;
+
+test("scans of 181 rays and of 16 layers have their plots among 60 devices, and the page finds a server that was started again", { skip }, async () => {
+  const place = join(folder, "watched");
+  await mkdir(place);
+  await writeFile(join(place, "world.xml"), WORLD);
+  await writeFile(join(place, "watchers.xml"), watchers(60));
+  let watched = await serve(join(place, "world.xml"), "none");
+  const page = await Browser.open();
+  try {
+    await page.go(watched.url);
+    await page.until(`${text("badge")} === "live" && viewer.frame !== null`);
+    await page.value("viewer.panel.open('Devices')");
+    for (const [name, layers] of [["Scan0", 1], ["Scan1", 16]]) {
+      await page.click(`[data-key="device:Watchers/${name}"] summary`);
+      const plot = `[data-key="device:Watchers/${name}"] .scan-plot`;
+      // The wall stands behind; the first of them does not look there.
+      await page.until(`/${layers === 1 ? "nearest|nothing within" : "nearest .*layer \\d+ of 16"}/.test(document.querySelector('${plot} .scan-note')?.textContent)`);
+      assert.equal(await page.value(`document.querySelector('${plot}').dataset.layers`), String(layers));
+      assert.equal(await page.value(`document.querySelector('${plot} .scan-image') !== null`), layers > 1);
+      await page.shot(`9-${name}`);
+      await page.click(`[data-key="device:Watchers/${name}"] summary`);
+    }
+    // All is five kilometres across, and still in the picture; then back to the robot.
+    await page.press("KeyF");
+    const visible = "viewer.stage.bodies.nodes.every((node) => { const at = node.position.clone().project(viewer.stage.cameras.camera); return Math.abs(at.x) <= 1 && Math.abs(at.y) <= 1 && at.z <= 1; })";
+    await page.until(`viewer.stage.cameras.camera.updateMatrixWorld(), ${visible}`);
+    await page.shot("9-all");
+    await page.press("KeyG");
+    await page.until("viewer.stage.cameras.camera.position.length() < 200");
+    const port = new URL(watched.url).port;
+    await watched.end();
+    await page.until(`${text("badge")} === "no connection"`);
+    await writeFile(join(place, "watchers.xml"), watchers(3));
+    watched = await serve(join(place, "world.xml"), "none", "--set", `viewer.port=${port}`);
+    await page.until(`${text("badge")} === "live" && viewer.scene.devices.length === 3 && viewer.frame !== null`);
+    assert.equal(await page.value("viewer.stage.bodies.nodes.length"), 3);
+    // While it was gone, the browser has complained of connections that were refused, and of nothing else.
+    assert.deepEqual(page.complaints.filter((complaint) => !/ERR_CONNECTION_REFUSED|WebSocket/.test(complaint)), []);
+  } finally {
+    await page.close();
+    await watched.end();
+  }
 });
