@@ -273,20 +273,24 @@ fn while_a_step_is_long_the_clock_answers_and_a_run_ends_without_it() {
         let simulation = Simulation::with_engine(world, timestep, scene::settings(), 0, engine).unwrap();
         let clock = start(simulation, Settings { start_paused: false, ..settings(mode) }, 100);
         clock.reach(4);
-        let status = clock.ask(Control::State).unwrap();
+        // The fifth step may not have begun.
+        let states = std::iter::repeat_with(|| clock.ask(Control::State).unwrap());
+        let status = states.take(1000).find(|status| status.making.is_some()).expect("the fifth step is in the making");
         assert_eq!((status.state, status.step, status.is_pending), (RunState::Playing, StepIndex(4), false));
-        let making = status.making.expect("the fifth step is in the making");
+        let making = status.making.unwrap();
         let later = clock.ask(Control::Pause).unwrap();
         assert!(later.is_pending && later.making.unwrap() > making, "{later:?}");
         let status = clock.ask(Control::Quit).unwrap();
         assert_eq!((status.state, status.is_pending), (RunState::Quitting, true));
         let (report, records) = clock.end();
         assert_eq!((report.outcome, report.step, report.steps), (Outcome::Quit, StepIndex(4), 4));
-        assert_eq!((records.len(), report.slips), (4, u64::from(mode == Mode::RealTime)));
+        // A busy machine may have made others before.
+        assert!(records.len() == 4 && (report.slips > 0) == (mode == Mode::RealTime), "{report:?}");
         assert_every_step_once(&records);
         let [event] = &report.events[..] else { panic!("{:?}", report.events) };
         assert!(event.text.starts_with("the run ended without step 5"), "{event:?}");
-        assert_eq!(event.value, Some(report.slipped_s).filter(|_| mode == Mode::RealTime).or(event.value));
+        let kind = if mode == Mode::RealTime { EventKind::ClockSlip } else { EventKind::PhysicsLimit };
+        assert!(event.kind == kind && event.value > Some(making.as_secs_f64()), "{event:?}");
         drop(release);
     }
 }

@@ -507,13 +507,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "6580",
         "Port of the viewer's page; 0 is any free one, which is also taken where this one is not free.",
     ),
-    setting(
-        "realtime",
-        "priority",
-        integer(0, 99),
-        "80",
-        "SCHED_FIFO priority to ask for while steps have deadlines, 1 to 99; 0 does not ask. It is never had for more than 80 % of a core.",
-    ),
+    setting("realtime", "priority", integer(0, 99), "80", "SCHED_FIFO priority while steps have deadlines; 0 is none."),
     setting(
         "realtime",
         "fast_niceness",
