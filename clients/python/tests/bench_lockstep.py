@@ -1,5 +1,5 @@
-"""Steps a second in lockstep over WorkPartner's combined port, four wheels commanded in each: by the client, by bare sockets in one
-line a step and in two, and beside both the same lines sent to and fro by a process with nothing behind it. Run it by hand."""
+"""Steps a second in lockstep over WorkPartner's combined port, four wheels commanded in each: by the client, by bare sockets in
+one line a step and in two, and beside both the same lines sent to and fro with nothing behind them. Run it by hand."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ LAWS: dict[str, Callable[[int], str]] = {
 
 def held(law: Callable[[int], str], count: int) -> tuple[float, bytes]:
     """Steps a second by bare sockets, and the last sample."""
-    with simpartner.launch(
-        "worlds/flat.xml", mode="lockstep", free_ports=True, folder=HOUSE, binary=BINARY
-    ) as sim:
+    with simpartner.launch("worlds/flat.xml", mode="lockstep", free_ports=True, folder=HOUSE, binary=BINARY) as sim:
         wire = Wire(sim.robots["WorkPartner"].line.port)
         wire.line()
         wire.socket.sendall(b"ACK\n")
