@@ -38,7 +38,7 @@ serve() {
 step "the program alone, in an empty folder"
 expect "built-in/worlds/flat.xml" "$simpartner" run --mode fast --duration 0.2
 expect "WheelMotor1" "$simpartner" devices
-expect "MyWorld" "$simpartner" init project
+expect "my_world.xml" "$simpartner" init project
 [ ! -e worlds ]
 
 step "a project folder"
