@@ -28,7 +28,7 @@ const BYTES: usize = 16_000_000;
 
 /// How many bytes of them are read from the log at a time. The next are read when the page has taken these, so that one that
 /// does not read takes no more memory than this.
-const PIECE: usize = 512 * 1024;
+const PIECE: usize = 1024 * 1024;
 
 /// How long a question waits for its turn at the log.
 const PATIENCE: Duration = Duration::from_secs(10);
