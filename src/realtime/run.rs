@@ -170,7 +170,7 @@ impl Loop {
             wall_ns: begin_ns - self.start_ns,
             late_ns: late_ns.unwrap_or(0),
             compute_ns: 0,
-            played_ns: self.speed.played_ns(begin_ns),
+            played_ns: self.shared.lock().figures.speed.played_ns(begin_ns),
         };
         self.publish();
         self.shared.begin_step(begin_ns);
