@@ -164,11 +164,13 @@ fn an_offset_moves_every_port_or_says_which_cannot_be_moved() {
     assert_eq!(port(&["--set", "server.port_offset=2000"], "Position"), (3026.into(), 8500.into()));
     let nothing = serde_json::Value::Null;
     assert_eq!(port(&["--free-ports"], "Position"), (nothing.clone(), nothing));
-    for (offset, moved) in [("64510", "655"), ("-2", "10")] {
+    for (offset, place, moved) in
+        [("64510", "server.control_port:", "71010"), ("-2", "workpartner_assemblies.xml:", "1023")]
+    {
         let told = output(&["run", "--database", "none", "--port-offset", offset]);
         assert_eq!(told.status.code(), Some(8));
         let told = text(&told.stderr);
-        assert!(told.contains("workpartner_assemblies.xml:") && told.contains(&format!("moves to {moved}")), "{told}");
+        assert!(told.contains(place) && told.contains(&format!("moves to {moved}")), "{told}");
     }
 }
 
