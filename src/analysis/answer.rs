@@ -3,9 +3,12 @@
 use std::io::{self, Write};
 
 use super::AnalysisError;
-use crate::recorder::{
-    Inquiry,
-    inquiry::{Column, Listener, Scope, Value},
+use crate::{
+    recorder::{
+        Inquiry,
+        inquiry::{Column, Listener, Scope, Value},
+    },
+    signal::printable,
 };
 
 /// How an answer is written.
@@ -15,12 +18,21 @@ pub enum Form {
     Table,
     /// As in RFC 4180; no value is an empty field.
     Csv,
+    /// The same for a terminal, with control characters made visible.
+    CsvForTerminal,
     /// An array of objects.
     Json,
 }
 
 /// A table's widths are those of its first rows, so that it need not wait for the last.
-const LOOKED_AT: u64 = 200;
+const LOOKED_AT: usize = 200;
+
+/// Characters of the rows that wait until the widths are known; a cell may be as long as a model's text.
+const MOST_WAITING: usize = 1 << 20;
+
+/// The widest that a column of a table is made. A cell that is wider stands out of it, so that the others need not be filled up
+/// to its length.
+const WIDEST: usize = 120;
 
 /// Asks the log, writes what it answers, and tells how many rows that were.
 ///
@@ -33,13 +45,14 @@ pub fn answer(
     form: Form,
     out: &mut impl Write,
 ) -> Result<u64, AnalysisError> {
-    let mut answer = Answer { form, out, columns: Vec::new(), waiting: Vec::new(), widths: Vec::new(), rows: 0 };
+    let mut answer =
+        Answer { form, out, columns: Vec::new(), waiting: Vec::new(), length: 0, widths: Vec::new(), rows: 0 };
     inquiry.ask(sql, scope, &mut answer)?;
     match form {
         Form::Json if answer.rows == 0 => writeln!(answer.out, "]")?,
         Form::Json => writeln!(answer.out, "\n]")?,
         Form::Table => answer.begin_table()?,
-        Form::Csv => {}
+        Form::Csv | Form::CsvForTerminal => {}
     }
     answer.out.flush()?;
     Ok(answer.rows)
@@ -52,6 +65,8 @@ struct Answer<'a, W> {
     columns: Vec<String>,
     /// Rows of a table that wait until its widths are known.
     waiting: Vec<Vec<String>>,
+    /// Characters of those.
+    length: usize,
     /// The widths, once they are known.
     widths: Vec<usize>,
     rows: u64,
@@ -64,6 +79,9 @@ impl<W: Write> Listener for Answer<'_, W> {
         self.columns = names(columns);
         match self.form {
             Form::Csv => line(self.out, self.columns.iter().map(|name| quoted(name)))?,
+            Form::CsvForTerminal => {
+                line(self.out, self.columns.iter().map(|name| printable(&quoted(name)).into_owned()))?
+            }
             Form::Json => self.out.write_all(b"[")?,
             Form::Table => {}
         }
@@ -74,12 +92,17 @@ impl<W: Write> Listener for Answer<'_, W> {
         self.rows += 1;
         match self.form {
             Form::Csv => line(self.out, row.iter().map(csv))?,
+            Form::CsvForTerminal => line(self.out, row.iter().map(|value| printable(&csv(value)).into_owned()))?,
             Form::Json => object(self.out, &self.columns, row, self.rows == 1)?,
-            Form::Table if self.rows <= LOOKED_AT => self.waiting.push(row.iter().map(shown).collect()),
-            Form::Table => {
-                self.begin_table()?;
-                aligned(self.out, row.iter().map(shown), &self.widths)?;
+            Form::Table if self.widths.is_empty() => {
+                let row: Vec<String> = row.iter().map(shown).collect();
+                self.length += row.iter().map(String::len).sum::<usize>();
+                self.waiting.push(row);
+                if self.waiting.len() == LOOKED_AT || self.length > MOST_WAITING {
+                    self.begin_table()?;
+                }
             }
+            Form::Table => aligned(self.out, row.iter().map(shown), &self.widths)?,
         }
         Ok(())
     }
@@ -92,10 +115,11 @@ impl<W: Write> Answer<'_, W> {
             return Ok(());
         }
         let width = |text: &String| text.chars().count();
+        let names: Vec<String> = self.columns.iter().map(|name| printable(name).into_owned()).collect();
         let widest = |index: usize| self.waiting.iter().map(|row| width(&row[index])).max().unwrap_or(0);
-        let widths = self.columns.iter().enumerate().map(|(index, name)| widest(index).max(width(name)));
+        let widths = names.iter().enumerate().map(|(index, name)| widest(index).max(width(name)).min(WIDEST));
         self.widths = widths.collect();
-        aligned(self.out, self.columns.iter().cloned(), &self.widths)?;
+        aligned(self.out, names.into_iter(), &self.widths)?;
         aligned(self.out, self.widths.iter().map(|width| "-".repeat(*width)), &self.widths)?;
         for row in self.waiting.drain(..) {
             aligned(self.out, row.into_iter(), &self.widths)?;
@@ -134,7 +158,7 @@ fn shown(value: &Value) -> String {
         Value::Integer(integer) => integer.to_string(),
         Value::Real(number) => real(*number),
         // A table has one line to a row.
-        Value::Text(text) => text.replace(['\n', '\r', '\t'], " "),
+        Value::Text(text) => printable(&text.replace(['\n', '\r', '\t'], " ")).into_owned(),
         Value::Bytes(bytes) => hexadecimal(bytes),
     }
 }
@@ -172,23 +196,31 @@ fn object(out: &mut impl Write, columns: &[String], row: &[Value], first: bool) 
         if index > 0 {
             out.write_all(b", ")?;
         }
-        serde_json::to_writer(&mut *out, name)?;
+        string(out, name)?;
         out.write_all(b": ")?;
         match value {
             Value::Integer(integer) => write!(out, "{integer}")?,
             Value::Real(number) if number.is_finite() => out.write_all(real(*number).as_bytes())?,
             Value::Null | Value::Real(_) => out.write_all(b"null")?,
-            Value::Text(text) => serde_json::to_writer(&mut *out, text)?,
-            Value::Bytes(bytes) => serde_json::to_writer(&mut *out, &hexadecimal(bytes))?,
+            Value::Text(text) => string(out, text)?,
+            Value::Bytes(bytes) => string(out, &hexadecimal(bytes))?,
         }
     }
     out.write_all(b"}")
 }
 
+/// A string of JSON; also the control characters that JSON allows as they are go out by their numbers.
+fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(printable(&serde_json::to_string(text)?).as_bytes())
+}
+
 fn aligned(out: &mut impl Write, cells: impl Iterator<Item = String>, widths: &[usize]) -> io::Result<()> {
     let mut line = String::new();
     for (cell, width) in cells.zip(widths) {
-        line += &format!("{cell:<width$}  ");
+        // A width in a format has 16 bits at most.
+        let blanks = width.saturating_sub(cell.chars().count()) + 2;
+        line.push_str(&cell);
+        line.extend(std::iter::repeat_n(' ', blanks));
     }
     writeln!(out, "{}", line.trim_end())
 }

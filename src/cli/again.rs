@@ -23,6 +23,9 @@ use crate::{
 /// Steps whose commands and hashes are read at a time.
 const STRETCH: u64 = 1024;
 
+/// Steps that may be missing in a log of few steps, before a row far behind them counts as damaged.
+const MOST_MISSING: u64 = 1_000_000;
+
 /// A run of a log, and the simulation that makes it again.
 pub(super) struct Again {
     pub(super) run: RecordedRun,
@@ -76,7 +79,7 @@ impl Again {
         let world = Arc::new(xml::read_kept(&texts.model)?);
         let simulation = build(&world, &properties(&run, &texts.properties, &[])?)?;
         let record = StepRecord::new(simulation.layout());
-        let devices = devices(&mut inquiry, run.simulation_id)?;
+        let devices = devices(&mut inquiry, &run, &simulation)?;
         let chain = StateChain::default();
         let mut again = Self { run, made, texts, simulation, chain, held: 0, inquiry, devices, record };
         if let Some((_, step)) = again.made.parent {
@@ -220,7 +223,8 @@ fn stretch(table: &str, run: &RecordedRun, from: u64, to: u64) -> Selection {
     Selection { steps: Some((from, to)), ..Selection::all(table, run.simulation_id) }
 }
 
-fn made(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Made, RecorderError> {
+fn made(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Made, CliError> {
+    let logged = last_logged(inquiry, run)?;
     let columns = [
         "engine",
         "engine_version",
@@ -240,11 +244,26 @@ fn made(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Made, RecorderError>
             program: row[3].text().to_owned(),
             target: row[4].text().to_owned(),
             parent: row[5].integer().zip(step(6)),
-            last: step(7).unwrap_or(StepIndex(run.steps.map_or(0, |(_, last)| last))),
+            // Steps behind the last that is logged are not in the log, whatever the run's row says.
+            last: step(7).map_or(logged, |made| made.min(logged.after(run.every_n_steps - 1))),
         };
         Ok::<_, RecorderError>(())
     })?;
     Ok(made)
+}
+
+/// The last step that is logged. A row of a step far behind all others cannot be one, and would be waited for without end.
+fn last_logged(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<StepIndex, CliError> {
+    let Some((first, last)) = run.steps else { return Ok(StepIndex(0)) };
+    let table = Table::named("simulationRow").expect("the log has this table");
+    let steps = inquiry.count(&Selection::all(table, run.simulation_id))?;
+    let expected = steps.saturating_mul(run.every_n_steps);
+    if last - first > expected.saturating_mul(2).saturating_add(MOST_MISSING) {
+        let number = run.simulation_id;
+        let what = format!("run {number} has a row of step {last} in simulationRow, but only {steps} steps are logged");
+        return Err(CliError::Setting(format!("{what}; `simpartner db verify {number}` says what is missing")));
+    }
+    Ok(StepIndex(last))
 }
 
 fn texts(inquiry: &mut Inquiry, run: i64) -> Result<Texts, RecorderError> {
@@ -261,9 +280,39 @@ fn texts(inquiry: &mut Inquiry, run: i64) -> Result<Texts, RecorderError> {
     Ok(texts)
 }
 
-/// The devices by their numbers in the log, where they stand in the order of the model.
-fn devices(inquiry: &mut Inquiry, run: i64) -> Result<HashMap<i64, DeviceId>, RecorderError> {
-    let components = inquiry.components(run)?;
-    let devices = components.iter().filter(|component| component.part == Part::Device);
-    Ok(devices.enumerate().map(|(index, device)| (device.number, DeviceId::new(index))).collect())
+/// The devices by their numbers in the log, where they stand in the order of the model: both have to name the same ones, or the
+/// log was changed.
+fn devices(
+    inquiry: &mut Inquiry,
+    run: &RecordedRun,
+    simulation: &Simulation,
+) -> Result<HashMap<i64, DeviceId>, CliError> {
+    let (layout, number) = (simulation.layout(), run.simulation_id);
+    let components = inquiry.components(number)?;
+    let of = |part: Part| components.iter().filter(move |component| component.part == part);
+    let unlike = |what: String| {
+        let advice = format!("one of them was changed after the run; `simpartner db verify {number}` says more");
+        CliError::Setting(format!("run {number}: the model and the tables in its log do not fit: {what}; {advice}"))
+    };
+    let counts =
+        [("bodies", of(Part::Body).count(), layout.bodies()), ("joints", of(Part::Joint).count(), layout.joints())];
+    if let Some((what, logged, modelled)) = counts.into_iter().find(|(_, logged, modelled)| logged != modelled) {
+        return Err(unlike(format!("the tables have {logged} {what}, and the model {modelled}")));
+    }
+    let mut logged = of(Part::Device);
+    let mut found = HashMap::new();
+    for (index, info) in layout.devices().iter().enumerate() {
+        let name = format!("{}/{}", info.robot, info.name);
+        match logged.next() {
+            Some(device) if device.name == name => found.insert(device.number, DeviceId::new(index)),
+            Some(device) => {
+                return Err(unlike(format!("the tables have the device {} where the model has {name}", device.name)));
+            }
+            None => return Err(unlike(format!("the tables lack the device {name} of the model"))),
+        };
+    }
+    match logged.next() {
+        Some(device) => Err(unlike(format!("the model lacks the device {} of the tables", device.name))),
+        None => Ok(found),
+    }
 }

@@ -14,6 +14,8 @@ use std::{
 
 use thiserror::Error;
 
+use crate::signal::printable;
+
 /// Standard output could not be written to.
 #[derive(Debug, Error)]
 #[error("standard output cannot be written to: {0}\nhelp: is the disk full that it goes to?")]
@@ -38,7 +40,7 @@ fn state() -> MutexGuard<'static, State> {
 /// Writes data to standard output. Once it has ended, nothing more is written.
 pub fn print(text: impl Display) {
     // What goes wrong is remembered for `finish`.
-    let _ = Stdout.write_all(escaped(&text.to_string()).as_bytes()).and_then(|()| Stdout.flush());
+    let _ = Stdout.write_all(printable(&text.to_string()).as_bytes()).and_then(|()| Stdout.flush());
 }
 
 /// Writes a line of data to standard output.
@@ -53,7 +55,7 @@ pub fn note(text: impl Display) {
 
 /// Writes a message without a line end to standard error, such as a question.
 pub fn tell(text: impl Display) {
-    let _ = Stderr.write_all(escaped(&text.to_string()).as_bytes());
+    let _ = Stderr.write_all(printable(&text.to_string()).as_bytes());
 }
 
 /// Ends the output.
@@ -149,19 +151,6 @@ impl Write for Stderr {
     }
 }
 
-/// A text whose control characters, but line ends and tabs, are shown as escapes.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => out.push(character),
-            _ if character.is_control() => out.extend(character.escape_default()),
-            _ => out.push(character),
-        }
-    }
-    out
-}
-
 /// A number for people: at most six digits that count, so that 9.9 kg made of eight parts are not 9.900000000000002 kg.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounded(pub f64);
@@ -182,12 +171,6 @@ impl Display for Rounded {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_characters_are_shown_and_not_obeyed() {
-        assert_eq!(escaped("a\tb\n"), "a\tb\n");
-        assert_eq!(escaped("\u{1b}[2J\r\0\u{9b}ä"), "\\u{1b}[2J\\r\\u{0}\\u{9b}ä");
-    }
 
     #[test]
     fn numbers_are_rounded_to_what_people_read() {

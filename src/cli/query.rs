@@ -60,6 +60,7 @@ pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> 
     }
     let form = match arguments.format {
         AnswerFormat::Table => Form::Table,
+        AnswerFormat::Csv if std::io::stdout().is_terminal() => Form::CsvForTerminal,
         AnswerFormat::Csv => Form::Csv,
         AnswerFormat::Json => Form::Json,
     };

@@ -253,8 +253,11 @@ fn class(line: Line) -> String {
     }
 }
 
-/// The text with what XML takes for its own written out.
+/// The text with what XML takes for its own written out. What XML cannot hold at all, and other control characters, become the
+/// sign for a character that cannot be shown.
 pub fn escape(text: &str) -> String {
+    let refused = |c: char| c.is_control() && !matches!(c, '\t' | '\n') || matches!(c, '\u{fffe}' | '\u{ffff}');
+    let text = text.replace(refused, "\u{fffd}");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -350,6 +353,14 @@ mod tests {
         let svg = Plot::new("a < b", "t in s", "y in m").line("theory", Line::Reference, points).svg();
         assert!(svg.contains("a &lt; b") && !svg.contains("NaN"));
         assert!(svg.contains(r#"<polyline class="reference""#));
+    }
+
+    #[test]
+    fn no_text_spoils_the_document() {
+        assert_eq!(
+            escape("a\0b\u{1b}[31m\u{9b}\u{ffff}<&\">"),
+            "a\u{fffd}b\u{fffd}[31m\u{fffd}\u{fffd}&lt;&amp;&quot;&gt;"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{
     Refusal,
     device::whole_number,
     fault::{FAULTS, read_fault},
+    framing::refuse_control_characters,
     number::{excerpt, read_numbers},
 };
 use crate::signal::{DeviceId, Fault, Layout, Member, RobotId};
@@ -60,6 +61,7 @@ pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seco
 /// # Errors
 /// When the verb is unknown or its parameter does not fit.
 pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
+    refuse_control_characters(text)?;
     let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
     Ok(match (verb, rest) {
         ("" | "STATE", "") => ControlRequest::State,

@@ -1,6 +1,7 @@
 //! Bytes into messages: lines that end in LF and frames in `<` and `>`, mixed and split as the network likes.
 
 use super::Refusal;
+use crate::signal::ControlCharacter;
 
 /// The longest message, without its line end or brackets, in bytes.
 pub const MAX_MESSAGE: usize = 4096;
@@ -23,7 +24,7 @@ pub enum Message<'a> {
     Text(&'a str),
     /// A message over the limit; the rest of it is passed over.
     TooLong,
-    /// A message that is not UTF-8.
+    /// A message that is not UTF-8, or has control characters in it.
     NotText,
     /// The line that opens an HTTP request: a web page is talking to the wrong port.
     Http,
@@ -94,7 +95,9 @@ impl Decoder {
         let (result, flow) = match message {
             None => return (taken, Flow::Open),
             Some(Message::Http) => return (taken, Flow::Close),
-            Some(Message::NotText) => (Err(Refusal::Message("expected UTF-8 text".into())), Flow::Close),
+            Some(Message::NotText) => {
+                (Err(Refusal::Message("expected UTF-8 text without control characters".into())), Flow::Close)
+            }
             Some(Message::TooLong) => (Err(self.too_long()), Flow::Open),
             Some(Message::Text(text)) => (answer(text, out), Flow::Open),
         };
@@ -149,8 +152,9 @@ impl Decoder {
 
     /// Adds a byte to the message under way.
     fn add(&mut self, byte: u8, in_frame: bool) -> (Inside, Option<Found>) {
-        let is_text = byte >= b' ' || matches!(byte, b'\t' | b'\r' | b'\n');
-        let not_text = (!is_text).then_some(Found::NotText);
+        // Those beyond ASCII show once the message is whole.
+        let is_refused = byte.is_ascii() && ControlCharacter::is_refused(byte.into());
+        let not_text = is_refused.then_some(Found::NotText);
         if self.buffer.len() == self.limit {
             self.buffer.clear();
             let inside = if in_frame { Inside::LongFrame } else { Inside::LongLine };
@@ -162,7 +166,10 @@ impl Decoder {
     }
 
     fn whole(&self) -> Message<'_> {
-        std::str::from_utf8(&self.buffer).map_or(Message::NotText, |text| Message::Text(text.trim()))
+        match std::str::from_utf8(&self.buffer) {
+            Ok(text) if ControlCharacter::find(text).is_none() => Message::Text(text.trim()),
+            _ => Message::NotText,
+        }
     }
 
     /// True while a message has begun and not ended.
@@ -174,6 +181,11 @@ impl Decoder {
     fn is_blank(&self) -> bool {
         self.buffer.iter().all(u8::is_ascii_whitespace)
     }
+}
+
+/// Refuses a whole message that did not come through a [`Decoder`], if it has control characters in it.
+pub(super) fn refuse_control_characters(text: &str) -> Result<(), Refusal> {
+    ControlCharacter::find(text).map_or(Ok(()), |found| Err(Refusal::Message(format!("expected text, got {found}"))))
 }
 
 /// Whether a line has just turned out to be that of an HTTP request: a method, a blank and the first byte of its target. Our
@@ -232,6 +244,8 @@ mod tests {
         assert_eq!(decode(&[b"CONNECT a"]), ["Http"]);
         // The first bytes of a TLS greeting.
         assert_eq!(decode(&[b"\x16\x03\x01"])[0], "NotText");
+        assert_eq!(decode(&[b"a\x7f"])[0], "NotText");
+        assert_eq!(decode(&["<a\u{9b}b>".as_bytes()])[0], "NotText");
         assert_eq!(decode(&[b"GET \r\nSYNC /x\n"]), ["GET", "SYNC /x"]);
     }
 

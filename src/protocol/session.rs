@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     CommandBoard, Order, Refusal,
     device::{self, Answer, DeviceRequest, FrameCommand},
-    framing::{Decoder, Flow, MAX_MESSAGE},
+    framing::{Decoder, Flow, MAX_MESSAGE, refuse_control_characters},
     number,
     stream::Stream,
 };
@@ -94,7 +94,9 @@ impl DeviceSession {
         out: &mut String,
     ) {
         let taken = match text.len() {
-            ..=MAX_MESSAGE => self.answer(text.trim(), record, &mut send, out),
+            ..=MAX_MESSAGE => {
+                refuse_control_characters(text).and_then(|()| self.answer(text.trim(), record, &mut send, out))
+            }
             _ => Err(self.decoder.too_long()),
         };
         if let Err(refusal) = taken {

@@ -55,9 +55,14 @@ impl Cell {
     }
 }
 
+/// No way in lets a NUL through, but a database that is merged may have one, and not every database stores it: it becomes the
+/// sign for a character that cannot be shown.
 impl From<&str> for Cell {
     fn from(text: &str) -> Self {
-        Self::Text(text.into())
+        match text.contains('\0') {
+            true => Self::Text(text.replace('\0', "\u{fffd}").into()),
+            false => Self::Text(text.into()),
+        }
     }
 }
 
@@ -86,18 +91,19 @@ impl Keys {
     /// Of a new run: its parts are numbered from its own number times 2^20 on, so that any number of runs may begin at the
     /// same time and none has to know of the others.
     pub(super) fn new(simulation: i64) -> Self {
-        Self { simulation, first_part: simulation << PART_BITS }
+        // A damaged log may have any number; its rows are then not found.
+        Self { simulation, first_part: simulation.wrapping_shl(PART_BITS) }
     }
 
     /// The simulationRowID of a step. A step beyond 2^32 (50 days at 1 kHz) would reach into the next run's numbers; the
     /// writer ends the log before it.
     pub(super) fn row(self, step: StepIndex) -> i64 {
-        (self.simulation << STEP_BITS) + step.0 as i64
+        (self.simulation << STEP_BITS).wrapping_add(step.0 as i64)
     }
 
     /// The number of the first row of this run, and of the first of the next.
     pub(super) fn rows(self) -> (i64, i64) {
-        (self.simulation << STEP_BITS, (self.simulation + 1) << STEP_BITS)
+        (self.simulation << STEP_BITS, self.simulation.wrapping_add(1) << STEP_BITS)
     }
 
     /// What the database takes for a cell. A number that is not finite is NULL: not all of them know it.
@@ -111,8 +117,8 @@ impl Keys {
             Cell::Bytes(bytes) => Value::Bytes(bytes),
             Cell::Run => Value::Integer(self.simulation),
             Cell::Step(step) => Value::Integer(self.row(StepIndex(*step))),
-            Cell::Robot(robot) => Value::Integer((self.simulation << PART_BITS) + i64::from(*robot)),
-            Cell::Part(part) => Value::Integer(self.first_part + i64::from(*part)),
+            Cell::Robot(robot) => Value::Integer((self.simulation << PART_BITS).wrapping_add(i64::from(*robot))),
+            Cell::Part(part) => Value::Integer(self.first_part.wrapping_add(i64::from(*part))),
         }
     }
 }

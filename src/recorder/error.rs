@@ -1,6 +1,6 @@
 //! What can keep the log from being written, each with the database, the cause and the way out.
 
-use std::{io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use sqlx::migrate::MigrateError;
 use thiserror::Error;
@@ -65,7 +65,7 @@ pub enum RecorderError {
         /// The database.
         database: Database,
         /// Cause.
-        source: sqlx::Error,
+        source: Cause,
     },
     /// The server took longer than it may.
     #[error("the database {database} did not answer within {seconds} s; every step committed before is kept")]
@@ -81,7 +81,7 @@ pub enum RecorderError {
         /// The database.
         database: Database,
         /// Cause.
-        source: sqlx::Error,
+        source: Cause,
     },
     /// Something else holds a lock.
     #[error(
@@ -106,7 +106,7 @@ pub enum RecorderError {
         /// The database.
         database: Database,
         /// Cause.
-        source: sqlx::Error,
+        source: Cause,
     },
     /// The server has no database of that name.
     #[error("the database {database} does not exist on its server; create it with CREATE DATABASE, or name another")]
@@ -114,7 +114,7 @@ pub enum RecorderError {
         /// The database.
         database: Database,
         /// Cause.
-        source: sqlx::Error,
+        source: Cause,
     },
     /// The file could not be opened.
     #[error(
@@ -138,6 +138,17 @@ pub enum RecorderError {
     FileGone {
         /// The file.
         database: Database,
+    },
+    /// Its tables are others.
+    #[error(
+        "the database {database} is no log of this program, or a damaged one: a table or a column of the log is not there; name \
+         another database"
+    )]
+    NotALog {
+        /// The database.
+        database: Database,
+        /// Cause.
+        source: Cause,
     },
     /// The disk is full.
     #[error(
@@ -267,7 +278,7 @@ pub enum RecorderError {
         /// The database.
         database: Database,
         /// Cause.
-        source: sqlx::Error,
+        source: Cause,
     },
     /// The writer's thread or its runtime could not be started.
     #[error("the log writer cannot be started")]
@@ -275,6 +286,30 @@ pub enum RecorderError {
     /// The writer's thread panicked.
     #[error("the log writer ended without an answer")]
     WriterLost,
+}
+
+/// What a driver said. Of what the database itself said, its words are all there is to tell: the driver repeats them as a cause
+/// of their own, and adds lines of the server's source.
+#[derive(Debug)]
+pub struct Cause(sqlx::Error);
+
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            sqlx::Error::Database(error) => formatter.write_str(error.message()),
+            other => other.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for Cause {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            // Its text has the cause's in it.
+            sqlx::Error::Database(_) | sqlx::Error::Io(_) | sqlx::Error::Tls(_) => None,
+            other => other.source(),
+        }
+    }
 }
 
 /// What an answer of a database means, made out by each backend from its codes.
@@ -288,6 +323,7 @@ pub(super) enum Failure {
     Missing,
     CannotOpen,
     NotADatabase,
+    NotALog,
     DiskFull,
     Other,
 }
@@ -307,6 +343,7 @@ impl RecorderError {
     }
 
     pub(super) fn new(database: Database, failure: Failure, source: sqlx::Error) -> Self {
+        let source = Cause(source);
         match failure {
             Failure::Unreachable => Self::Unreachable { database, source },
             Failure::Interrupted => Self::Interrupted { database, source },
@@ -316,6 +353,7 @@ impl RecorderError {
             Failure::Missing => Self::Missing { database, source },
             Failure::CannotOpen => Self::CannotOpen { database },
             Failure::NotADatabase => Self::NotADatabase { database },
+            Failure::NotALog => Self::NotALog { database, source },
             Failure::DiskFull => Self::DiskFull { database },
             Failure::Other => Self::Database { database, source },
         }

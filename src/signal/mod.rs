@@ -14,6 +14,7 @@ mod kind;
 mod layout;
 mod member;
 mod record;
+mod text;
 mod time;
 
 pub use budget::{Budget, Overdrawn, Reservation};
@@ -28,4 +29,5 @@ pub use layout::{
 };
 pub use member::{Acknowledgement, Member, RobotInfo, Seen};
 pub use record::{StepRecord, StepTiming};
+pub use text::{ControlCharacter, printable};
 pub use time::{StepIndex, Timestep, TimestepError};

@@ -15,6 +15,7 @@ use super::{
     reading::shorten,
     schema::Element,
 };
+use crate::signal::ControlCharacter;
 
 const ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers are known";
 
@@ -91,6 +92,9 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut builder = Builder { path, text, open: vec![Node::default()], elements: 0 };
+    if let Some(found) = ControlCharacter::find(text) {
+        return Err(builder.refused(found.at, found));
+    }
     loop {
         let start = reader.buffer_position() as usize;
         let event = reader.read_event().map_err(|error| {
@@ -121,6 +125,11 @@ impl Builder<'_> {
         Diagnostic::at(self.path, self.text, offset, message)
     }
 
+    fn refused(&self, offset: usize, found: ControlCharacter) -> Diagnostic {
+        let problem = self.problem(offset, format!("{found} is not taken"));
+        problem.with_help("names and texts go to terminals, clients and databases: leave it out")
+    }
+
     /// Takes an event that begins at `start`; false at the end of the text.
     fn take(&mut self, event: Event<'_>, start: usize) -> Result<bool, Diagnostic> {
         match event {
@@ -135,7 +144,12 @@ impl Builder<'_> {
                     self.problem(start, message)
                         .with_help("only &lt; &gt; &amp; &apos; &quot; and character numbers are")
                 })?;
-                self.add_text(resolved.encode_utf8(&mut [0; 4]), start);
+                let mut resolved_text = [0; 4];
+                let resolved_text = resolved.encode_utf8(&mut resolved_text);
+                if let Some(found) = ControlCharacter::find(resolved_text) {
+                    return Err(self.refused(start, found));
+                }
+                self.add_text(resolved_text, start);
             }
             Event::DocType(declaration) => {
                 let words: Vec<&str> = declaration.split_ascii_whitespace().collect();
@@ -187,6 +201,9 @@ impl Builder<'_> {
                 let message = format!("attribute '{name}' holds an entity that is not known: {value}");
                 return Err(self.problem(offset, message).with_help(ENTITIES));
             };
+            if let Some(found) = ControlCharacter::find(&value) {
+                return Err(self.refused(offset, found));
+            }
             node.attributes.push(Attribute { name: name.to_owned(), value, offset });
             if node.attributes.len() > MAX_ATTRIBUTES {
                 return Err(self.problem(start, format!("<{}> has more than {MAX_ATTRIBUTES} attributes", node.name)));

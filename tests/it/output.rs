@@ -110,5 +110,5 @@ fn control_characters_never_reach_the_terminal_raw() {
     let name = scratch.path("no\u{1b}[2Jworld.xml").display().to_string();
     let ended = output(&["check", &name]);
     let told = text(&ended.stderr) + &text(&ended.stdout);
-    assert!(told.contains("no\\u{1b}[2Jworld.xml") && !told.contains('\u{1b}'), "{told:?}");
+    assert!(told.contains("no\\u001b[2Jworld.xml") && !told.contains('\u{1b}'), "{told:?}");
 }

@@ -123,6 +123,30 @@ fn a_command_that_was_tampered_with_is_named_with_the_step_and_the_number_that_i
 }
 
 #[test]
+fn a_model_that_does_not_fit_its_log_is_refused() {
+    let scratch = Scratch::new();
+    let database = scratch.database("run.db");
+    drive(&scratch, &database);
+    for (change, told) in [
+        ("UPDATE simulation SET steps = 9000000000000000000", ""),
+        (
+            "UPDATE simulationFile SET text = '<world name=\"w\"/>' WHERE ordinal = 0",
+            "the tables have 14 bodies, and the model 0",
+        ),
+    ] {
+        execute(&scratch, change);
+        for made in [replay(&database, "1"), fork(&database, &["--at", "600"])] {
+            let error = text(&made.stderr);
+            match told {
+                // The steps that are logged come out the same, whatever the run's row says of others.
+                "" => assert_eq!(made.status.code(), Some(0), "{change}: {error}"),
+                told => assert!(made.status.code() == Some(3) && error.contains(told), "{change}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_fork_with_nothing_changed_has_the_chain_of_its_parent() {
     let scratch = Scratch::new();
     let database = scratch.database("run.db");

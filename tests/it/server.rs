@@ -248,7 +248,7 @@ fn hostile_clients_are_sent_away_and_the_rest_go_on() {
     assert_eq!(long_page.rest().trim_end(), "<1000,1000,1000,0,0,0>");
     let mut binary = Client::connect(motor);
     binary.write(b"\x16\x03\x01\xfe\xff\n");
-    assert!(binary.rest().contains("ERR 5 expected UTF-8 text"));
+    assert!(binary.rest().contains("ERR 5 expected UTF-8 text without control characters"));
     let mut slow = Client::connect(motor);
     slow.write(b"<1000,");
     assert_eq!(slow.rest().trim_end(), "<1000,1000,1000,0,0,0>");

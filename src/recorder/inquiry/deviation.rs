@@ -124,10 +124,10 @@ fn made(cells: &[cell::Cell], table: Table, keys: Keys, labelled: bool) -> BTree
     cells.chunks_exact(table.width()).map(row).collect()
 }
 
-/// Whether two values are the same to the bit.
+/// Whether two values are the same to the bit, but for the sign of zero, which SQLite does not keep.
 fn same(one: &Value, two: &Value) -> bool {
     match (one, two) {
-        (Value::Real(one), Value::Real(two)) => one.to_bits() == two.to_bits(),
+        (Value::Real(one), Value::Real(two)) => one == two || one.to_bits() == two.to_bits(),
         (one, two) => one == two,
     }
 }

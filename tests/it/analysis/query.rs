@@ -18,6 +18,25 @@ fn an_answer_comes_as_a_table_as_csv_and_as_json() {
 }
 
 #[test]
+fn a_cell_of_any_length_and_any_character_is_printed() {
+    let logs = Logs::shared();
+    let wide =
+        logs.printed(&["query", "last", "SELECT hex(zeroblob(40000)) AS wide, 1 AS one UNION ALL SELECT 'x', 2"]);
+    let lines: Vec<&str> = wide.lines().collect();
+    assert_eq!(lines[2], format!("{}  1", "0".repeat(80_000)));
+    assert_eq!(lines[3], format!("{:<120}  2", "x"));
+    let sql = "SELECT 'a' || char(27) || '[31m' || char(155) || char(0) || char(8238) AS text";
+    assert_eq!(logs.printed(&["query", "last", sql]).lines().last(), Some("a\\u001b[31m\\u009b\\u0000\\u202e"));
+    let json = logs.printed(&["query", "last", sql, "--format", "json"]);
+    assert!(!json.contains(|c: char| c.is_control() && c != '\n'), "{json:?}");
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value[0]["text"], "a\u{1b}[31m\u{9b}\0\u{202e}");
+    // What a program reads is exact.
+    let csv = logs.printed(&["query", "last", sql, "--format", "csv"]);
+    assert_eq!(csv, "text\na\u{1b}[31m\u{9b}\0\u{202e}\n");
+}
+
+#[test]
 fn tables_show_the_run_alone_unless_all_are_wanted() {
     let logs = Logs::shared();
     let count = |arguments: &[&str]| {

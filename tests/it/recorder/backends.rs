@@ -150,5 +150,9 @@ fn a_server_that_cannot_be_used_is_named_without_its_password() {
         let (_, rest) = place.url.split_once('@').unwrap();
         let error = refused(&format!("postgres://postgres:geheim@{rest}_not_there"));
         assert!(matches!(error, RecorderError::Missing { .. }), "{error:?}");
+        let first = std::error::Error::source(&error);
+        let causes = std::iter::successors(first, |cause| cause.source()).map(ToString::to_string);
+        let causes: Vec<String> = causes.collect();
+        assert!(causes.len() == 1 && causes[0].ends_with("_not_there\" does not exist"), "{causes:?}");
     }
 }

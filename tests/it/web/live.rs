@@ -147,6 +147,22 @@ fn what_cannot_be_understood_is_answered_and_what_is_too_long_ends_it() {
 }
 
 #[test]
+fn control_characters_from_a_page_are_refused() {
+    let rig = Rig::start(settings(), None);
+    let mut page = Page::open(rig.page);
+    for (text, named) in
+        [("1,\u{0}", "U+0000"), ("\u{1b}[31m", "U+001B"), ("<\u{9b}1m>", "U+009B"), ("\u{7f}", "U+007F")]
+    {
+        let refusal = format!("ERR 5 expected text, got the control character {named}");
+        let order = json!({ "device": "robot/Motor", "text": text });
+        assert_eq!(page.ask(1, json!({ "set": order })).trim_end(), refusal);
+        assert_eq!(page.ask(2, json!({ "control": text })).trim_end(), refusal);
+    }
+    let log = rig.end();
+    assert_eq!(log.iter().flat_map(|record| &record.commands).count(), 0);
+}
+
+#[test]
 fn a_page_that_goes_away_has_its_last_commands_carried_out() {
     let rig = Rig::start(settings(), None);
     let mut page = Page::open(rig.page);

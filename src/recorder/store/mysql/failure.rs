@@ -16,6 +16,8 @@ pub(in crate::recorder) fn of(error: &sqlx::Error) -> Failure {
         Some(1290 | 1836) => Failure::ReadOnly,
         Some(1044 | 1045 | 1142 | 1143 | 1227 | 1370 | 1698) => Failure::Denied,
         Some(1049) => Failure::Missing,
+        // A table or a column that is not there.
+        Some(1146 | 1054) => Failure::NotALog,
         Some(1021 | 1114 | 3675) => Failure::DiskFull,
         _ => Failure::Other,
     }

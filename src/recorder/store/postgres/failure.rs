@@ -15,6 +15,8 @@ pub(in crate::recorder) fn of(error: &sqlx::Error) -> Failure {
         "25006" => Failure::ReadOnly,
         "28000" | "28P01" | "42501" => Failure::Denied,
         "3D000" => Failure::Missing,
+        // A table or a column that is not there.
+        "42P01" | "42703" => Failure::NotALog,
         "53100" => Failure::DiskFull,
         _ => Failure::Other,
     }

@@ -83,7 +83,11 @@ fn value(row: &SqliteRow, index: usize) -> Result<Value, sqlx::Error> {
         (_, "INTEGER") => Value::Integer(row.try_get_unchecked(index)?),
         (_, "REAL") => Value::Real(row.try_get_unchecked(index)?),
         (_, "BLOB") => Value::Bytes(row.try_get_unchecked(index)?),
-        _ => Value::Text(row.try_get_unchecked(index)?),
+        // SQLite stores any bytes as a text.
+        _ => match String::from_utf8(row.try_get_unchecked(index)?) {
+            Ok(text) => Value::Text(text),
+            Err(error) => Value::Bytes(error.into_bytes()),
+        },
     })
 }
 

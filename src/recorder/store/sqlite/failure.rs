@@ -5,6 +5,7 @@ use crate::recorder::error::Failure;
 
 /// SQLite's primary result codes, from its C interface.
 mod code {
+    pub(super) const ERROR: u32 = 1;
     pub(super) const PERM: u32 = 3;
     pub(super) const BUSY: u32 = 5;
     pub(super) const LOCKED: u32 = 6;
@@ -16,7 +17,11 @@ mod code {
 }
 
 pub(in crate::recorder) fn of(error: &sqlx::Error) -> Failure {
+    let message = error.as_database_error().map_or("", |error| error.message());
     match primary_code(error) {
+        Some(code::ERROR) if message.starts_with("no such table") || message.starts_with("no such column") => {
+            Failure::NotALog
+        }
         Some(code::BUSY | code::LOCKED) => Failure::Locked { seconds: LOCK_TIMEOUT.as_secs() },
         Some(code::READONLY | code::PERM) => Failure::ReadOnly,
         Some(code::FULL) => Failure::DiskFull,

@@ -29,7 +29,11 @@ pub(super) fn row(row: &SqliteRow) -> Result<Row, sqlx::Error> {
             "INTEGER" | "BOOLEAN" => row.try_get_unchecked(column).map(Cell::Integer),
             "REAL" => row.try_get_unchecked(column).map(Cell::Real),
             "BLOB" => row.try_get_unchecked::<Vec<u8>, _>(column).map(|bytes| Cell::Bytes(Arc::from(bytes))),
-            _ => row.try_get_unchecked::<String, _>(column).map(|text| Cell::Text(Arc::from(text))),
+            // SQLite stores any bytes as a text.
+            _ => row.try_get_unchecked::<Vec<u8>, _>(column).map(|bytes| match String::from_utf8(bytes) {
+                Ok(text) => Cell::Text(Arc::from(text)),
+                Err(error) => Cell::Bytes(Arc::from(error.into_bytes())),
+            }),
         }
     };
     row.columns().iter().map(|column| cell(column.ordinal())).collect::<Result<_, _>>().map(Row)
