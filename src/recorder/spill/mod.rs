@@ -21,7 +21,7 @@ mod writer;
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
 use crc::{CRC_32_ISCSI, Crc, Table as CrcTable};
@@ -115,11 +115,15 @@ fn is_in_place(file: &std::fs::File, path: &Path) -> bool {
     }
 }
 
+/// Of all tables' names and columns.
 fn tables_checksum() -> u32 {
-    let mut digest = CRC.digest();
-    for table in Table::ALL {
-        digest.update(table.name().as_bytes());
-        digest.update(table.columns().as_bytes());
-    }
-    digest.finalize()
+    static CHECKSUM: LazyLock<u32> = LazyLock::new(|| {
+        let mut digest = CRC.digest();
+        for table in Table::ALL {
+            digest.update(table.name().as_bytes());
+            digest.update(table.columns().as_bytes());
+        }
+        digest.finalize()
+    });
+    *CHECKSUM
 }

@@ -61,7 +61,7 @@ fn meddle(
     let file = folder.join("log.db");
     let spill = folder.join("spill");
     std::fs::create_dir(&spill).unwrap();
-    let settings = Settings { spill_folder: spill, drain: Duration::from_millis(300), ..settings(&file) };
+    let settings = Settings { spill_folder: spill, drain, ..settings(&file) };
     let recorder = Recorder::start(settings, RunDescription { mode: Mode::RealTime, ..run() }).unwrap();
     let (sender, status) = (recorder.sender(), recorder.status());
     send(&sender, 1..=500);
@@ -77,6 +77,9 @@ fn meddle(
     recorder.finish(finished(1000))
 }
 
+/// The file stays as it is.
+const NOTHING: (Duration, fn(&Path)) = (Duration::from_millis(300), |_| ());
+
 fn verify(file: &Path) -> Completeness {
     wait(Reader::new(&settings(file).database).verify(None)).unwrap().remove(0)
 }
@@ -85,7 +88,7 @@ fn verify(file: &Path) -> Completeness {
 fn steps_for_a_file_that_was_moved_wait_and_come_home_into_it() {
     let folder = tempfile::tempdir().unwrap();
     let moved = folder.path().join("moved.db");
-    let error = meddle(folder.path(), |file| std::fs::rename(file, &moved).unwrap(), |_| ()).unwrap_err();
+    let error = meddle(folder.path(), |file| std::fs::rename(file, &moved).unwrap(), NOTHING).unwrap_err();
     let RecorderError::Undelivered { path, why, .. } = error else { panic!("{error}") };
     assert!(why.contains("log.db was moved, removed or replaced while a run was logged into it"), "{why}");
     assert!(!folder.path().join("log.db").exists(), "no other is made in its place");
@@ -98,7 +101,7 @@ fn steps_for_a_file_that_was_moved_wait_and_come_home_into_it() {
 #[test]
 fn steps_behind_a_file_that_was_removed_come_into_any_other_which_is_told_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
-    let error = meddle(folder.path(), |file| std::fs::remove_file(file).unwrap(), |_| ()).unwrap_err();
+    let error = meddle(folder.path(), |file| std::fs::remove_file(file).unwrap(), NOTHING).unwrap_err();
     let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
     let other = folder.path().join("other.db");
     let imported = import(&path, &settings(&other).database).unwrap();
@@ -114,7 +117,7 @@ fn a_file_that_comes_back_takes_all_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let away = folder.path().join("away.db");
     let back = |file: &Path| std::fs::rename(&away, file).unwrap();
-    meddle(folder.path(), |file| std::fs::rename(file, &away).unwrap(), back).unwrap();
+    meddle(folder.path(), |file| std::fs::rename(file, &away).unwrap(), (Duration::from_secs(30), back)).unwrap();
     assert_eq!(verify(&folder.path().join("log.db")).findings, Vec::<String>::new());
 }
 
@@ -123,7 +126,7 @@ fn a_file_that_stands_in_the_place_of_the_database_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other.db");
     log(settings(&other), steps(1..=5), finished(5));
-    let error = meddle(folder.path(), |file| std::fs::rename(&other, file).unwrap(), |_| ()).unwrap_err();
+    let error = meddle(folder.path(), |file| std::fs::rename(&other, file).unwrap(), NOTHING).unwrap_err();
     assert!(matches!(error, RecorderError::Undelivered { .. }), "{error}");
     assert_eq!(verify(&folder.path().join("log.db")).steps, 5);
 }
@@ -132,14 +135,14 @@ fn a_file_that_stands_in_the_place_of_the_database_is_not_written() {
 fn a_file_that_is_cut_short_is_made_whole_from_its_write_ahead_log_or_given_up() {
     let cut = |file: &Path| std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(0).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    meddle(folder.path(), cut, |_| ()).unwrap();
+    meddle(folder.path(), cut, (Duration::from_secs(30), |_: &Path| ())).unwrap();
     assert_eq!(verify(&folder.path().join("log.db")).findings, Vec::<String>::new());
     let folder = tempfile::tempdir().unwrap();
     let folded_and_cut = |file: &Path| {
         execute(file, "PRAGMA wal_checkpoint(TRUNCATE)");
         cut(file);
     };
-    let error = meddle(folder.path(), folded_and_cut, |_| ()).unwrap_err();
+    let error = meddle(folder.path(), folded_and_cut, NOTHING).unwrap_err();
     let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
     let other = folder.path().join("other.db");
     assert_eq!(import(&path, &settings(&other).database).unwrap().missing.len(), 1);
