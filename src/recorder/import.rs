@@ -153,15 +153,15 @@ impl Import {
                 self.imported.steps += frame.steps;
                 Ok(())
             }
-            // Another batch would be refused for the same reason.
-            Err(error) if error.is_passing() || !matches!(error, RecorderError::Database { .. }) => Err(error),
-            Err(error) => {
+            Err(error @ (RecorderError::Database { .. } | RecorderError::RunUnknown { .. })) => {
                 let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-                self.refuse(frame, format!("the database refuses it{cause}"));
+                self.refuse(frame, format!("{error}{cause}"));
                 // Whatever state the connection is in, that of a new one is known.
                 self.store = Store::open(self.store.database(), Access::Write).await?;
                 Ok(())
             }
+            // Another batch would fail for the same reason.
+            Err(error) => Err(error),
         }
     }
 

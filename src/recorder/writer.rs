@@ -20,7 +20,8 @@ use crate::{
     signal::{Event, EventKind, StepRecord},
 };
 
-/// How long records are gathered for a portion, and so what a killed process loses at most besides the portions under way.
+/// How long records are gathered for a portion, and so what a killed process loses at most besides portions that are so young that
+/// they have not been copied into the spill file yet.
 const GATHERING: Duration = Duration::from_millis(100);
 
 /// The most that is gathered for a portion, in numbers of the records, and in records.
