@@ -156,7 +156,8 @@ impl Import {
             Err(error @ (RecorderError::Database { .. } | RecorderError::RunUnknown { .. })) => {
                 let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
                 self.refuse(frame, format!("{error}{cause}"));
-                // Whatever state the connection is in, that of a new one is known.
+                // Whatever state the connection is in, that of a new one is known; but the old one must not hold its lock.
+                let _ = self.store.execute("ROLLBACK", &[]).await;
                 self.store = Store::open(self.store.database(), Access::Write).await?;
                 Ok(())
             }
