@@ -155,7 +155,7 @@ fn a_run_that_is_killed_while_its_database_hangs_has_its_steps_in_the_spill_file
     let is_long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
     let steps = if is_long { 6000 } else { 1000 };
     for place in ["sqlite", "postgres", "mysql"] {
-        let mut lost = Vec::new();
+        let mut lost: Vec<u64> = Vec::new();
         while lost.len() < 5 && (is_long || !lost.iter().any(|lost| *lost < steps / 2)) {
             match lost_on(place, steps) {
                 Some(count) => lost.push(count),
