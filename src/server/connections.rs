@@ -104,8 +104,8 @@ impl Connections {
         // One that makes room for the first bound may do so for the others too.
         for (bound, most) in [
             (Bound::Endpoint(self.per_endpoint), self.per_endpoint),
-            (Bound::Address(self.per_address), self.per_address),
             (Bound::All(self.in_all), self.in_all),
+            (Bound::Address(self.per_address), self.per_address),
         ] {
             let is_counted = |entry: &Entry| match bound {
                 Bound::Endpoint(_) => entry.endpoint == endpoint,
