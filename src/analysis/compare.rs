@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{AnalysisError, Progress, orientation};
 use crate::recorder::{
-    Inquiry, RecordedRun, Rows,
+    Cadence, Inquiry, RecordedRun, Rows,
     inquiry::{Part, Selection, Table, Value},
 };
 
@@ -173,11 +173,12 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
     progress.begin("comparing steps", last + 1);
     let mut bodies: BTreeMap<usize, Deviation> = BTreeMap::new();
     let mut held = Held::default();
+    held.look_back(sides, &roster, found.after)?;
     for from in (found.after + 1..=last).step_by(STRETCH as usize) {
         progress.reach(from);
         let stretch = (from, (from + STRETCH - 1).min(last));
         let steps = [steps(&mut sides[0], stretch)?, steps(&mut sides[1], stretch)?];
-        let common = found.count_steps(&steps);
+        let common = found.count_steps(&steps, [0, 1].map(|side| sides[side].run.cadence));
         let mut earliest: Option<Difference> = None;
         for compared in &COMPARED {
             let [one, two] = [0, 1].map(|side| rows(&mut sides[side], compared, stretch, &roster.numbers[side]));
@@ -228,9 +229,12 @@ impl Comparison {
     }
 
     /// Counts the steps of a stretch and returns those that both have.
-    fn count_steps(&mut self, steps: &[Vec<u64>; 2]) -> Vec<u64> {
+    fn count_steps(&mut self, steps: &[Vec<u64>; 2], cadences: [Cadence; 2]) -> Vec<u64> {
         for side in [0, 1] {
-            for step in steps[side].iter().filter(|step| steps[1 - side].binary_search(step).is_err()) {
+            // What the other leaves out on purpose, it does not miss.
+            let misses =
+                |step: &&u64| steps[1 - side].binary_search(step).is_err() && cadences[1 - side].is_logged(**step);
+            for step in steps[side].iter().filter(misses) {
                 let (count, _) = self.alone[side].get_or_insert((0, *step));
                 *count += 1;
             }
@@ -246,14 +250,26 @@ impl Comparison {
 struct Held([HashMap<(&'static str, usize, String), Vec<Value>>; 2]);
 
 impl Held {
+    /// Takes up the rows that stand for those left out right after a step.
+    fn look_back(&mut self, sides: &mut [Side<'_>; 2], roster: &Roster, after: u64) -> Result<(), AnalysisError> {
+        for side in [0, 1] {
+            let from = (after + 1).saturating_sub(sides[side].run.reach());
+            for compared in
+                COMPARED.iter().filter(|compared| compared.may_lack(sides[side].run.rows)).collect::<Vec<_>>()
+            {
+                for ((_, component, label), values) in
+                    rows(&mut sides[side], compared, (from, after), &roster.numbers[side])?
+                {
+                    self.0[side].insert((compared.table, component, label), values);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a row that such a run does not have the values of the one before.
     fn fill_in(&mut self, sides: &[Side<'_>; 2], compared: &Compared, pairs: &mut [(Key, [Option<Vec<Value>>; 2])]) {
-        let leaves_out = |side: &usize| match (sides[*side].run.rows, compared.table) {
-            (Rows::Always, _) | (_, "command") => false,
-            (Rows::Changed, _) => true,
-            (Rows::Moving, table) => table != "sensorReading",
-        };
-        for side in [0, 1].into_iter().filter(leaves_out) {
+        for side in [0, 1].into_iter().filter(|&side| compared.may_lack(sides[side].run.rows)) {
             for ((_, component, label), values) in pairs.iter_mut() {
                 let key = (compared.table, *component, label.clone());
                 match &values[side] {
@@ -266,6 +282,15 @@ impl Held {
 }
 
 impl Compared {
+    /// Whether a run leaves out rows of this table that are like the ones before.
+    fn may_lack(&self, rows: Rows) -> bool {
+        match (rows, self.table) {
+            (Rows::Always, _) | (_, "command") => false,
+            (Rows::Changed, _) => true,
+            (Rows::Moving, table) => table != "sensorReading",
+        }
+    }
+
     /// What a row is.
     fn row(&self) -> &'static str {
         match self.table {

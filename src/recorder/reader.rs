@@ -77,6 +77,13 @@ pub struct RecordedCommands {
     pub count: u64,
 }
 
+impl RecordedRun {
+    /// How many steps before one the row stands, at most, that a row left out is like.
+    pub fn reach(&self) -> u64 {
+        self.rows.reach(self.cadence)
+    }
+}
+
 impl Reader {
     /// Reads from this database, which need not be there yet.
     pub fn new(database: &Database) -> Self {

@@ -150,6 +150,15 @@ fn a_log_that_leaves_out_what_rests_is_equal_to_a_full_one() {
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
     assert_eq!(compared(&["1", "2", "--database", &url]).0, Some(0));
+    // A fork is logged in full for as long as any run, and its parent has fixed bodies' rows only from before it.
+    let thin =
+        ["--set", "log.detail=economical", "--set", "log.thin_after_s=0.3", "--set", "log.thin_to_every_n_steps=50"];
+    for at in ["77", "350"] {
+        let fork = ["fork", "2", "--at", at, "--database", &url];
+        assert!(simpartner(&[&fork[..], &thin].concat()).status.success());
+        let (code, found) = compared(&["last", "2", "--database", &url]);
+        assert_eq!(code, Some(0), "{found}");
+    }
     let runs: Value = serde_json::from_slice(&logs.call(&["runs", "--json"]).stdout).unwrap();
-    assert!(runs[0]["rows"].as_u64() < runs[1]["rows"].as_u64(), "{runs}");
+    assert!(runs[2]["rows"].as_u64() < runs[3]["rows"].as_u64(), "{runs}");
 }
