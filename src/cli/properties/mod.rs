@@ -3,6 +3,7 @@
 //! It opens no file and reads no environment itself; both are given to it. Start at `table`, the one list of settings, then
 //! [`Properties::load`].
 
+mod kind;
 mod layers;
 mod table;
 mod text;
