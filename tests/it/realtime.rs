@@ -283,7 +283,7 @@ fn while_a_step_is_long_the_clock_answers_and_a_run_ends_without_it() {
         let status = clock.ask(Control::Quit).unwrap();
         assert_eq!((status.state, status.is_pending), (RunState::Quitting, true));
         let (report, records) = clock.end();
-        assert_eq!((report.outcome, report.step, report.steps), (Outcome::Quit, StepIndex(4), 4));
+        assert_eq!((&report.outcome, report.step, report.steps), (&Outcome::Quit, StepIndex(4), 4));
         // A busy machine may have made others before.
         assert!(records.len() == 4 && (report.slips > 0) == (mode == Mode::RealTime), "{report:?}");
         assert_every_step_once(&records);

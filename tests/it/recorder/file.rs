@@ -52,11 +52,12 @@ fn the_end_of_the_terminal_is_ignored_where_nohup_says_so() {
     assert!(text(&ended.stdout).starts_with("outcome           completed\nsteps             500\n"), "{ended:?}");
 }
 
-/// A run of 500 steps in a file, `happens` to the file, and 500 more.
+/// A run of 500 steps in a file, `happens` to the file, and 500 more; then it is `restored`, and the log is waited for as long
+/// as that takes at most.
 fn meddle(
     folder: &Path,
     happens: impl FnOnce(&Path),
-    restored: impl FnOnce(&Path),
+    (drain, restored): (Duration, impl FnOnce(&Path)),
 ) -> Result<LogSummary, RecorderError> {
     let file = folder.join("log.db");
     let spill = folder.join("spill");

@@ -13,7 +13,7 @@ use std::{
 use bevy_math::DVec3;
 use simpartner::{
     model::World,
-    server::{Answer, Archive, Limits, LoggedEvent, LoggedRun, RunModel, Settings},
+    server::{Answer, Archive, Limits, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Settings},
     signal::{Layout, StepIndex, StepRecord, Timestep},
 };
 use tungstenite::Message;
@@ -68,6 +68,10 @@ impl Archive for Endless {
     }
 
     fn events(&self, _: i64, _: u64) -> Answer<'_, Vec<LoggedEvent>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn commands<'a>(&'a self, _: i64, _: &'a RunModel, _: u64) -> Answer<'a, Vec<LoggedCommands>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }
