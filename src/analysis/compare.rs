@@ -245,9 +245,12 @@ impl Comparison {
     }
 }
 
+/// A row of every step: its table, the component it is of, and what tells it from that component's others.
+type RowKey = (&'static str, usize, String);
+
 /// The rows that were written last, of runs that leave out rows like the ones before.
 #[derive(Default)]
-struct Held([HashMap<(&'static str, usize, String), Vec<Value>>; 2]);
+struct Held([HashMap<RowKey, Vec<Value>>; 2]);
 
 impl Held {
     /// Takes up the rows that stand for those left out right after a step.

@@ -40,6 +40,7 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "robots/straight.xml"
     "robots/terrain.xml"
     "robots/workpartner1.xml"
+    "robots/workpartner1_navigation.xml"
     "robots/workpartner2.xml"
     "robots/workpartner3.xml"
     "robots/workpartner4.xml"
@@ -51,6 +52,7 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "worlds/heightfield.csv"
     "worlds/heightfield.xml"
     "worlds/maze.xml"
+    "worlds/navigation.xml"
     "worlds/pole.xml"
     "worlds/scanner.xml"
     "worlds/slippery.xml"
@@ -83,7 +85,7 @@ pub(super) fn with_help(problem: Diagnostic) -> Diagnostic {
     let path = Path::new(&problem.path);
     let same = |file: &&BuiltIn| Path::new(file.path).file_name() == path.file_name();
     match BUILT_IN.iter().find(same).filter(|_| !path.exists()) {
-        Some(file) => Diagnostic { help: Some(format!("a file {} is built in", file.path)), ..problem },
+        Some(file) => Diagnostic { help: Some(format!("a file {} is built in", file.path).into()), ..problem },
         None => problem,
     }
 }

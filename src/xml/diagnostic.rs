@@ -31,7 +31,7 @@ pub struct Diagnostic {
     /// Where the assembly it stands in is placed, `path:line:column`, from the inside out; empty outside of assemblies.
     pub placed_at: Box<[String]>,
     /// What would put it right, if that can be guessed.
-    pub help: Option<String>,
+    pub help: Option<Box<str>>,
 }
 
 /// Where an offset is in a text.
@@ -118,7 +118,7 @@ impl Diagnostic {
 
     /// The same with a hint.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(limited(help.into()));
+        self.help = Some(limited(help.into()).into());
         self
     }
 }

@@ -228,6 +228,9 @@ fn seconds(read: impl Fn()) -> f64 {
     (0..3).map(time).fold(f64::INFINITY, f64::min)
 }
 
+/// Makes a file of so many parts.
+type Maker<'a> = &'a dyn Fn(usize) -> String;
+
 /// Ten times the file may take ten times as long, a hundred times is quadratic; a busy machine gets the room between.
 #[test]
 fn the_work_grows_as_the_file_does() {
@@ -241,7 +244,7 @@ fn the_work_grows_as_the_file_does() {
     let all = |count: usize, one: &dyn Fn(usize) -> String| (0..count).map(one).collect::<String>();
     let command =
         |index: usize| format!("<command><port>1027</port><commandString>1,1,{index}</commandString></command>\n");
-    let makers: [(&str, usize, &dyn Fn(usize) -> String); 7] = [
+    let makers: [(&str, usize, Maker<'_>); 7] = [
         ("commands", 3000, &|n| format!("<sequence version=\"1\">\n{}</sequence>", all(n, &command))),
         ("bodies and joints", 400, &|n| {
             format!("<robot name=\"R\">\n{}{}</robot>", all(n + 1, &body), all(n, &|index| joint("Body", index)))

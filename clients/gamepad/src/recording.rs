@@ -158,7 +158,7 @@ mod tests {
             let timeline = xml::read_sequence(&path).unwrap().timeline(timestep);
             let back: Vec<u64> = timeline.commands.iter().map(|command| command.after_steps + 1).collect();
             assert_eq!((back.as_slice(), timeline.steps), (steps.as_slice(), 86_400_007));
-            assert_eq!(timeline.commands[2].text, format!("1000,{}", 7.0 / 3.0));
+            assert_eq!(*timeline.commands[2].text, *format!("1000,{}", 7.0 / 3.0));
             std::fs::remove_file(&path).unwrap();
         }
     }

@@ -25,7 +25,9 @@ fn beginning() -> Portion {
 fn written(folder: &Path, last: u64) -> (PathBuf, Vec<Frame>) {
     let mut spill = Spill::create(folder, "key", 1);
     let frames = (2..=last).map(|number| spill.append(&portion(number), &beginning(), number).unwrap()).collect();
-    (spill.path().to_owned(), frames)
+    let path = spill.path().to_owned();
+    assert!(!spill.finish(0).unwrap(), "nothing was committed");
+    (path, frames)
 }
 
 fn places(path: &Path) -> Vec<Place> {
