@@ -125,6 +125,7 @@ impl Delivery {
         tracing::error!("the log has failed: {error}");
         self.progress.set_trouble(&error);
         self.progress.has_failed.store(true, Ordering::Release);
+        self.status.fail();
         delivered.failure = Some(error);
     }
 
