@@ -18,7 +18,10 @@ impl Cadence {
     /// One step in `every`; with `thinned` up to its first number, and then one in about its second: a multiple of `every`.
     pub fn new(every: u64, thinned: Option<(u64, u64)>) -> Self {
         let every = every.max(1);
-        let thinned = thinned.map(|(after, later)| Thinned { after, every: later.max(1).next_multiple_of(every) });
+        let thinned = thinned.map(|(after, later)| Thinned {
+            after,
+            every: later.max(1).checked_next_multiple_of(every).unwrap_or(u64::MAX),
+        });
         Self { every, thinned: thinned.filter(|thinned| thinned.every > every) }
     }
 
@@ -63,7 +66,7 @@ impl Cadence {
 
     /// The first logged step after this one.
     pub fn next(self, step: u64) -> u64 {
-        let next = |every: u64| step - step % every + every;
+        let next = |every: u64| (step - step % every).saturating_add(every);
         // A multiple of the wider spacing is one of the narrower, so none is passed over.
         Some(next(self.every)).filter(|&next| self.is_logged(next)).unwrap_or_else(|| next(self.widest()))
     }

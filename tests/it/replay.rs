@@ -133,6 +133,7 @@ fn a_model_that_does_not_fit_its_log_is_refused() {
             "UPDATE simulationFile SET text = '<world name=\"w\"/>' WHERE ordinal = 0",
             "the tables have 14 bodies, and the model 0",
         ),
+        ("UPDATE simulation SET timestep_ns = 0", "which has not run 1"),
     ] {
         execute(&scratch, change);
         for made in [replay(&database, "1"), fork(&database, &["--at", "600"])] {
@@ -140,6 +141,7 @@ fn a_model_that_does_not_fit_its_log_is_refused() {
             match told {
                 // The steps that are logged come out the same, whatever the run's row says of others.
                 "" => assert_eq!(made.status.code(), Some(0), "{change}: {error}"),
+                "which has not run 1" => assert!(error.contains("says that a step has 0 ns"), "{change}: {error}"),
                 told => assert!(made.status.code() == Some(3) && error.contains(told), "{change}: {error}"),
             }
         }
