@@ -165,6 +165,20 @@ fn a_fork_with_nothing_changed_has_the_chain_of_its_parent() {
     assert_eq!(number(&scratch.path("run.db"), "SELECT count(*) FROM snapshot WHERE simulationID = 1"), 6);
 }
 
+#[test]
+fn steps_behind_the_last_of_a_thinned_log_are_made_again_too() {
+    let scratch = Scratch::new();
+    let database = scratch.database("run.db");
+    let thin = ["--set", "log.thin_after_s=0.1", "--set", "log.thin_to_every_n_steps=100"];
+    let run = ["run", "--mode", "fast", "--duration", "0.37", "--no-viewer", "--database", &database];
+    let made = output(&[&run[..], &thin].concat());
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert_eq!(number(&scratch.path("run.db"), "SELECT max(step) FROM simulationRow"), 300);
+    let again = replay(&database, "1");
+    is_the_same(&again);
+    assert!(text(&again.stdout).contains("steps made        370, "), "{}", text(&again.stdout));
+}
+
 /// Whether a command is lost is drawn by lot, so one that is given twice shows.
 #[test]
 fn a_fork_right_before_a_command_gives_it_once() {
