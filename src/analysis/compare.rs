@@ -174,9 +174,16 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
     let mut bodies: BTreeMap<usize, Deviation> = BTreeMap::new();
     let mut held = Held::default();
     held.look_back(sides, &roster, found.after)?;
-    for from in (found.after + 1..=last).step_by(STRETCH as usize) {
+    let mut from = found.after.saturating_add(1);
+    while from <= last {
         progress.reach(from);
-        let stretch = (from, (from + STRETCH - 1).min(last));
+        // The side with more steps decides.
+        let mut end = last;
+        for side in &mut *sides {
+            end = side.inquiry.stretch(side.run.simulation_id, (from, end), STRETCH)?;
+        }
+        let stretch = (from, end);
+        from = end + 1;
         let steps = [steps(&mut sides[0], stretch)?, steps(&mut sides[1], stretch)?];
         let common = found.count_steps(&steps, [0, 1].map(|side| sides[side].run.cadence));
         let mut earliest: Option<Difference> = None;
@@ -448,10 +455,10 @@ fn difference(compared: &Compared, roster: &Roster, key: &Key, values: &[Option<
     Some(found(field, quantity, [Some(one[index].clone()), Some(two[index].clone())]))
 }
 
-/// Whether two values are the same to the bit.
+/// Whether two values are the same to the bit, but for the sign of zero, which SQLite does not keep.
 fn same(one: &Value, two: &Value) -> bool {
     match (one, two) {
-        (Value::Real(one), Value::Real(two)) => one.to_bits() == two.to_bits(),
+        (Value::Real(one), Value::Real(two)) => one == two || one.to_bits() == two.to_bits(),
         (one, two) => one == two,
     }
 }

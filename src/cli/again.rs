@@ -244,8 +244,8 @@ fn made(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Made, CliError> {
             program: row[3].text().to_owned(),
             target: row[4].text().to_owned(),
             parent: row[5].integer().zip(step(6)),
-            // Steps behind the last that is logged are not in the log, whatever the run's row says.
-            last: step(7).map_or(logged, |made| made.min(logged.after(run.every_n_steps - 1))),
+            // Steps from the next on that would be logged are not in the log, whatever the run's row says.
+            last: step(7).map_or(logged, |made| made.min(StepIndex(run.cadence.next(logged.0) - 1))),
         };
         Ok::<_, RecorderError>(())
     })?;
@@ -254,10 +254,10 @@ fn made(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Made, CliError> {
 
 /// The last step that is logged. A row of a step far behind all others cannot be one, and would be waited for without end.
 fn last_logged(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<StepIndex, CliError> {
-    let Some((first, last)) = run.steps else { return Ok(StepIndex(0)) };
+    let Some((first, last)) = run.steps else { return Ok(StepIndex(run.origin.unwrap_or(0))) };
     let table = Table::named("simulationRow").expect("the log has this table");
     let steps = inquiry.count(&Selection::all(table, run.simulation_id))?;
-    let expected = steps.saturating_mul(run.every_n_steps);
+    let expected = run.cadence.span(first, steps);
     if last - first > expected.saturating_mul(2).saturating_add(MOST_MISSING) {
         let number = run.simulation_id;
         let what = format!("run {number} has a row of step {last} in simulationRow, but only {steps} steps are logged");

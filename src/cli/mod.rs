@@ -240,7 +240,34 @@ pub fn main() -> ExitCode {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(terminal.clone());
     log.with_ansi(colours).with_target(false).init();
     signals::survive_file_size_limit();
-    let result = match arguments.verb {
+    let result = dispatch(arguments);
+    terminal.finish();
+    let status = result.unwrap_or_else(|error| {
+        output::note(&error);
+        // What an error above leaves to its causes, such as SQLite's own words.
+        let mut cause = std::error::Error::source(&error).and_then(std::error::Error::source);
+        while let Some(error) = cause {
+            output::note(format_args!("cause: {error}"));
+            cause = error.source();
+        }
+        error.status()
+    });
+    output::exit(status.into())
+}
+
+/// Carries out one call in this process, as [`main`] does, and leaves what it fails with to the caller. Arguments begin behind the
+/// program's name.
+///
+/// # Errors
+/// When the call fails.
+pub fn call(arguments: &[&str]) -> Result<ExitStatus, CliError> {
+    let arguments = ["simpartner"].iter().chain(arguments);
+    let arguments = Arguments::try_parse_from(arguments).map_err(|error| CliError::Usage(error.to_string()))?;
+    dispatch(arguments)
+}
+
+fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
+    match arguments.verb {
         None => run::run(&arguments.run),
         Some(Verb::Run(arguments)) => run::run(&arguments),
         Some(Verb::Check(arguments)) => check::check(&arguments),
@@ -256,19 +283,7 @@ pub fn main() -> ExitCode {
         Some(Verb::Db(verb)) => db::db(&verb),
         Some(Verb::Init(arguments)) => init::init(&arguments),
         Some(Verb::Schema { what }) => schema(what),
-    };
-    terminal.finish();
-    let status = result.unwrap_or_else(|error| {
-        output::note(&error);
-        // What an error above leaves to its causes, such as SQLite's own words.
-        let mut cause = std::error::Error::source(&error).and_then(std::error::Error::source);
-        while let Some(error) = cause {
-            output::note(format_args!("cause: {error}"));
-            cause = error.source();
-        }
-        error.status()
-    });
-    output::exit(status.into())
+    }
 }
 
 fn schema(what: Schema) -> Result<ExitStatus, CliError> {

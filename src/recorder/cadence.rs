@@ -18,7 +18,10 @@ impl Cadence {
     /// One step in `every`; with `thinned` up to its first number, and then one in about its second: a multiple of `every`.
     pub fn new(every: u64, thinned: Option<(u64, u64)>) -> Self {
         let every = every.max(1);
-        let thinned = thinned.map(|(after, later)| Thinned { after, every: later.max(1).next_multiple_of(every) });
+        let thinned = thinned.map(|(after, later)| Thinned {
+            after,
+            every: later.max(1).checked_next_multiple_of(every).unwrap_or(u64::MAX),
+        });
         Self { every, thinned: thinned.filter(|thinned| thinned.every > every) }
     }
 
@@ -63,9 +66,16 @@ impl Cadence {
 
     /// The first logged step after this one.
     pub fn next(self, step: u64) -> u64 {
-        let next = |every: u64| step - step % every + every;
+        let next = |every: u64| (step - step % every).saturating_add(every);
         // A multiple of the wider spacing is one of the narrower, so none is passed over.
         Some(next(self.every)).filter(|&next| self.is_logged(next)).unwrap_or_else(|| next(self.widest()))
+    }
+
+    /// How many steps so many logged ones are apart at most, from the first of them on.
+    pub fn span(self, first: u64, logged: u64) -> u64 {
+        let full =
+            self.thinned.map_or(u64::MAX, |thinned| thinned.after.saturating_sub(first) / self.every).min(logged);
+        full.saturating_mul(self.every).saturating_add((logged - full).saturating_mul(self.widest()))
     }
 }
 
@@ -84,8 +94,13 @@ mod tests {
                 let next = (step + 1..).find(|&step| cadence.is_logged(step)).unwrap();
                 assert_eq!((cadence.last(step), cadence.next(step)), (last, next), "{cadence:?} {step}");
                 assert!(next - step <= cadence.widest(), "{cadence:?} {step}");
+                let logged = (1..=step).filter(|&step| cadence.is_logged(step)).count() as u64;
+                assert!(step <= cadence.span(1, logged) + cadence.widest(), "{cadence:?} {step}");
             }
         }
+        assert_eq!(Cadence::new(1, Some((1000, 100))).span(1, 1099), 999 + 100 * 100);
+        let damaged = Cadence::new(u64::MAX, Some((u64::MAX, u64::MAX - 1)));
+        assert_eq!((damaged.next(7), damaged.span(1, 2)), (u64::MAX, u64::MAX));
         assert_eq!(Cadence::new(3, Some((20, 7))).thinned(), Some((20, 9)));
         assert_eq!(Cadence::new(8, Some((20, 7))).thinned(), None, "it is as thin as that already");
     }

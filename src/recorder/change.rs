@@ -48,7 +48,9 @@ impl Rows {
     pub(super) fn reach(self, cadence: Cadence) -> u64 {
         match self {
             Self::Always => 0,
-            Self::Changed | Self::Moving => self.steps_of_all() * cadence.every() + cadence.widest() - 1,
+            Self::Changed | Self::Moving => {
+                self.steps_of_all().saturating_mul(cadence.every()).saturating_add(cadence.widest() - 1)
+            }
         }
     }
 

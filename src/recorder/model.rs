@@ -6,6 +6,7 @@ use super::{
     Cadence, Origin, RunDescription, RunOutcome,
     cell::{self, Cell},
     change::Rows,
+    checksum,
     table::{Batch, Table},
 };
 use crate::{
@@ -55,6 +56,7 @@ pub(super) fn begin(run: &RunDescription, beginning: &Beginning) -> Batch {
         origin.map_or(Cell::Null, |origin| origin.step.0.into()),
         thinned.map_or(Cell::Null, |(after, _)| after.into()),
         thinned.map_or(Cell::Null, |(_, every)| every.into()),
+        checksum::VERSION.into(),
     ];
     batch.push(Table::Simulation, row);
     if let Some(Origin { step, chain_head, state, .. }) = origin {
@@ -76,11 +78,29 @@ pub(super) fn push_snapshot(batch: &mut Batch, step: StepIndex, chain_head: u64,
     batch.push(Table::Snapshot, [Cell::Run, step.0.into(), chain_head.into(), Cell::Bytes(Arc::clone(state))]);
 }
 
+/// What is set in a run's row at its end, but for the checksum over it, in the order of [`end`].
+pub(super) const END_COLUMNS: [&str; 14] = [
+    "status",
+    "ended",
+    "steps",
+    "rows_written",
+    "steps_logged",
+    "gaps",
+    "chain_head",
+    "slips",
+    "late_p50_us",
+    "late_p99_us",
+    "late_p99_9_us",
+    "late_max_us",
+    "real_time_factor",
+    "stateHash",
+];
+
 /// Writes the outcome into a run's row; the values are [`end`]'s.
 pub(super) const END: &str =
     "UPDATE simulation SET status = ?, ended = ?, steps = ?, rows_written = ?, steps_logged = ?, gaps = ?,
     chain_head = ?, slips = ?, late_p50_us = ?, late_p99_us = ?, late_p99_9_us = ?, late_max_us = ?,
-    real_time_factor = ?, stateHash = nullif(?, '') WHERE simulationID = ?";
+    real_time_factor = ?, stateHash = nullif(?, ''), end_checksum = ? WHERE simulationID = ?";
 
 /// What was written of a run, for its row.
 #[derive(Debug, Clone, Copy, Default)]
@@ -94,7 +114,7 @@ pub(super) struct Written {
 /// The values of [`END`].
 pub(super) fn end(outcome: &RunOutcome, written: Written, ended: &str) -> Vec<Cell> {
     let late = outcome.lateness;
-    vec![
+    let mut values: Vec<Cell> = vec![
         outcome.status.as_str().into(),
         ended.into(),
         outcome.steps.into(),
@@ -109,8 +129,10 @@ pub(super) fn end(outcome: &RunOutcome, written: Written, ended: &str) -> Vec<Ce
         late.map(|late| late.max_us).into(),
         Cell::Real(outcome.real_time_factor),
         if outcome.state_hash.is_empty() { Cell::Null } else { outcome.state_hash.as_str().into() },
-        Cell::Run,
-    ]
+    ];
+    let checksum = checksum::end(&values);
+    values.extend([checksum.into(), Cell::Run]);
+    values
 }
 
 fn files(batch: &mut Batch, run: &RunDescription) {

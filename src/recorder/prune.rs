@@ -5,7 +5,7 @@ use tokio::runtime::Runtime;
 
 use super::{
     Database, RecorderError, calendar,
-    inquiry::{Selection, TABLES},
+    inquiry::{LAST_STEP, Selection, TABLES, Table, rows_of},
     store::{Access, Store},
 };
 
@@ -50,32 +50,52 @@ impl Prune {
         Ok(self.runtime.block_on(self.store.row(sql, &[]))?.map_or(0, |row| row.count(0)))
     }
 
-    /// How many statements it takes to take a run out.
-    pub fn statements(last: u64) -> u64 {
-        TABLES.iter().filter(|table| !table.view).map(|table| table.stretches(last, STRETCH).len() as u64).sum()
-    }
-
-    /// Takes a run out, and tells how many rows that were. `last` is its last logged step; `progress` hears of statements carried out, of [`Prune::statements`].
+    /// Takes a run out, and tells how many rows that were. `progress` hears of statements carried out, and of how many.
     ///
     /// # Errors
     /// When the database fails; then the run is there as it was.
-    pub fn remove(&mut self, run: i64, last: u64, progress: &mut dyn FnMut(u64)) -> Result<u64, RecorderError> {
+    pub fn remove(&mut self, run: i64, progress: &mut dyn FnMut(u64, u64)) -> Result<u64, RecorderError> {
         self.runtime.block_on(self.store.begin())?;
-        let mut rows = 0;
-        let mut done = 0;
+        let stretches = self.stretches(run)?;
+        let of = |table: &Table| if table.of_steps || table.has_steps() { stretches.len() } else { 1 };
+        let tables = || TABLES.iter().rev().filter(|table| !table.view);
+        let all = tables().map(of).sum::<usize>() as u64;
+        let (mut rows, mut done) = (0, 0);
         // What refers to others goes before them.
-        for table in TABLES.iter().rev().filter(|table| !table.view) {
-            for steps in table.stretches(last, STRETCH) {
-                let selection = Selection { steps, ..Selection::all(table, run) };
+        for table in tables() {
+            for steps in &stretches[..of(table)] {
+                let selection = Selection { steps: Some(*steps), ..Selection::all(table, run) };
                 let sql = format!("DELETE FROM {} WHERE {}", table.name, selection.condition());
                 // Made of constants of this room and numbers.
                 rows += self.runtime.block_on(self.store.execute(AssertSqlSafe(sql), &[]))?;
                 done += 1;
-                progress(done);
+                progress(done, all);
             }
         }
         self.runtime.block_on(self.store.commit())?;
         Ok(rows)
+    }
+
+    /// The steps of a run in stretches of so many logged ones; what happened after the last belongs to the last stretch.
+    fn stretches(&mut self, run: i64) -> Result<Vec<(u64, u64)>, RecorderError> {
+        let (mut found, mut from) = (Vec::new(), 0);
+        let first = rows_of(run).0;
+        loop {
+            let selection =
+                Selection { steps: Some((from, LAST_STEP)), ..Selection::all(Table::of_logged_steps(), run) };
+            let sql = format!(
+                "SELECT simulationRowID - {first} FROM simulationRow WHERE {} ORDER BY simulationRowID LIMIT 1 OFFSET {}",
+                selection.condition(),
+                STRETCH - 1
+            );
+            let row = self.runtime.block_on(self.store.row(AssertSqlSafe(sql), &[]))?;
+            let Some(last) = row.and_then(|row| row.integer(0)).and_then(|step| u64::try_from(step).ok()) else {
+                found.push((from, LAST_STEP));
+                return Ok(found);
+            };
+            found.push((from, last));
+            from = last + 1;
+        }
     }
 
     /// Gives free room back to the disk, however long that takes.

@@ -45,6 +45,12 @@ pub(super) async fn runs(database: &Database, only: Option<i64>) -> Result<Vec<R
     let (lowest, highest) = only.map_or((i64::MIN, i64::MAX), |only| (only, only));
     let rows = store.rows(statement, &[Value::Integer(lowest), Value::Integer(highest)]).await?;
     let extents = extents(&mut store, (lowest, highest)).await?;
+    for row in rows.iter().filter(|row| timestep(row).is_none()) {
+        let (number, length) = (row.integer(0).unwrap_or(0), row.count(4));
+        tracing::warn!(
+            "run {number} in {database} is left out: its row in simulation says that a step has {length} ns"
+        );
+    }
     Ok(rows.iter().filter_map(|row| run(row, extents.get(&row.integer(0)?)?)).collect())
 }
 
@@ -90,17 +96,21 @@ pub(super) async fn extents(
     Ok(rows?.iter().filter_map(extent).collect())
 }
 
-/// A run of a row; `None` if its step has no length, which no version of this program has ever written.
+fn timestep(row: &Row) -> Option<Timestep> {
+    Timestep::from_seconds(row.count(4) as f64 * 1e-9).ok()
+}
+
+/// A run of a row; `None` if its step has no length, which no version of this program has ever written, so it was damaged.
 fn run(row: &Row, extent: &Extent) -> Option<RecordedRun> {
     let simulation_id = row.integer(0)?;
     let keys = Keys { simulation: simulation_id, first_part: 0 };
-    let step = |number: i64| (number - keys.rows().0) as u64;
+    let step = |number: i64| number.wrapping_sub(keys.rows().0) as u64;
     Some(RecordedRun {
         simulation_id,
         world: row.text(1).to_owned(),
         started: row.text(2).to_owned(),
         status: row.text(3).to_owned(),
-        timestep: Timestep::from_seconds(row.count(4) as f64 * 1e-9).ok()?,
+        timestep: timestep(row)?,
         every_n_steps: extent.cadence.every(),
         cadence: extent.cadence,
         rows: extent.rows,
@@ -165,9 +175,11 @@ pub(super) async fn commands(
     let (begin, end) = (Value::Integer(begin.0 as i64), Value::Integer(end.0 as i64));
     let run = Value::Integer(simulation);
     let rows = store.rows(statement, &[run, begin, run, end, begin]).await?;
-    let first = first_part(&mut store, simulation).await? + (layout.bodies() + layout.joints()) as i64;
+    let first = first_part(&mut store, simulation).await?.wrapping_add((layout.bodies() + layout.joints()) as i64);
     let command = |row: &Row| {
-        let device = usize::try_from(row.integer(1)? - first).ok().filter(|&index| index < layout.devices().len())?;
+        let device = usize::try_from(row.integer(1)?.checked_sub(first)?)
+            .ok()
+            .filter(|&index| index < layout.devices().len())?;
         let (text, reply) = (row.text(2).to_owned(), row.text(3).to_owned());
         Some(LoggedCommand { step: StepIndex(row.count(0)), device: DeviceId::new(device), text, reply })
     };
@@ -339,7 +351,7 @@ async fn joints(
     let statement = "SELECT jointID, anchorx, anchory, anchorz, position_1, position_2, position_3, rate_1, rate_2,
         rate_3, effort_1, effort_2, effort_3, F_x, F_y, F_z, T_x, T_y, T_z FROM jointPose
         WHERE simulationRowID BETWEEN ? AND ? ORDER BY simulationRowID";
-    let first = keys.first_part + layout.bodies() as i64;
+    let first = keys.first_part.wrapping_add(layout.bodies() as i64);
     for row in store.rows(statement, &[Value::Integer(since), Value::Integer(keys.row(record.step))]).await? {
         let Some(joint) = place(&row, first, layout.joints()).map(JointId::new) else { continue };
         for (offset, value) in record.values[layout.joint(joint)].iter_mut().enumerate() {
@@ -356,7 +368,7 @@ async fn readings(
     record: &mut StepRecord,
 ) -> Result<(), RecorderError> {
     let statement = "SELECT componentID, field, value FROM sensorReading WHERE simulationRowID = ?";
-    let first = keys.first_part + (layout.bodies() + layout.joints()) as i64;
+    let first = keys.first_part.wrapping_add((layout.bodies() + layout.joints()) as i64);
     for row in store.rows(statement, &[Value::Integer(keys.row(record.step))]).await? {
         let Some(device) = place(&row, first, layout.devices().len()).map(DeviceId::new) else { continue };
         if let Some(field) = layout.device_info(device).fields.iter().position(|field| field.name == row.text(1)) {
@@ -369,5 +381,5 @@ async fn readings(
 
 /// The place of a row's part in its list of so many, if it is of that list.
 fn place(row: &Row, first: i64, count: usize) -> Option<usize> {
-    usize::try_from(row.integer(0)? - first).ok().filter(|&index| index < count)
+    usize::try_from(row.integer(0)?.checked_sub(first)?).ok().filter(|&index| index < count)
 }

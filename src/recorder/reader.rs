@@ -196,12 +196,12 @@ impl Reader {
         self.ask(move |runtime, database| runtime.block_on(read::events(database, simulation, most))).await
     }
 
-    /// Whether runs are complete: the one of this number, or all.
+    /// Whether runs are complete and unchanged, in one state of the database: the one of this number, or all.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub async fn verify(&self, only: Option<i64>) -> Result<Vec<Completeness>, RecorderError> {
-        self.ask(move |runtime, database| runtime.block_on(complete::check(database, only))).await
+        self.ask(move |_, database| complete::check(database, only)).await
     }
 
     /// Asks on a thread that may wait: the drivers' futures stay on the thread they began on.

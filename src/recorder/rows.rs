@@ -90,6 +90,8 @@ impl Format {
             bodies.into(),
             joints.into(),
             readings.into(),
+            // Known once the batch is complete.
+            Cell::Null,
         ];
         batch.push(Table::SimulationRow, row);
         true

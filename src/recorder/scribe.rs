@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     Cadence, RecorderError, RunDescription, RunOutcome, Settings, calendar,
     change::Rows,
+    checksum::Summer,
     model::{self, Beginning, Written},
     portion::{Content, Portion},
     rows::{self, Format},
@@ -35,6 +36,7 @@ pub(super) struct Scribe {
     epoch: u32,
     number: u64,
     batch: Batch,
+    summer: Summer,
     first_step: u64,
     steps: u64,
     chain: StateChain,
@@ -66,6 +68,7 @@ impl Scribe {
             epoch: 0,
             number: 0,
             batch: Batch::default(),
+            summer: Summer::default(),
             first_step: 0,
             steps: 0,
             chain: StateChain::default(),
@@ -204,14 +207,18 @@ impl Scribe {
             joints_logged: self.selection.joints.len() as u64,
         };
         self.runs.push(RunSoFar { key, rows: 0, steps_logged: 0, gaps: 0 });
-        self.put(Content::Begin(model::begin(&self.run, &beginning)));
+        let mut batch = model::begin(&self.run, &beginning);
+        self.summer = Summer::default();
+        self.summer.seal(&mut batch, self.number + 1);
+        self.put(Content::Begin(batch));
     }
 
     fn flush(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
+        let mut batch = std::mem::take(&mut self.batch);
         let rows = batch.rows();
         if rows > 0 {
             self.current().rows += rows;
+            self.summer.seal(&mut batch, self.number + 1);
             self.put(Content::Rows(batch));
         }
     }

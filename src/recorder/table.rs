@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 
-/// The tables, each before those that refer to it.
+/// The tables, each before those that refer to it. Stored checksums name them by their place here: a new one comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Table {
     Simulation,
@@ -24,10 +24,11 @@ pub(super) enum Table {
     Command,
     Event,
     Snapshot,
+    Batch,
 }
 
 /// How many tables there are.
-pub(super) const TABLES: usize = Table::Snapshot as usize + 1;
+pub(super) const TABLES: usize = Table::Batch as usize + 1;
 
 impl Table {
     pub(super) const ALL: [Self; TABLES] = [
@@ -48,6 +49,7 @@ impl Table {
         Self::Command,
         Self::Event,
         Self::Snapshot,
+        Self::Batch,
     ];
 
     /// Its name, spelt as it was created.
@@ -70,6 +72,7 @@ impl Table {
             Self::Command => "command",
             Self::Event => "event",
             Self::Snapshot => "snapshot",
+            Self::Batch => "batch",
         }
     }
 
@@ -93,7 +96,24 @@ impl Table {
             Self::Command => "simulationID, step, ordinal, port, componentID, client, text, reply",
             Self::Event => "simulationID, step, kind, subject, text, value, wall_ns",
             Self::Snapshot => "simulationID, step, chain_head, state",
+            Self::Batch => "simulationID, number, first_step, last_step, checksum, sums",
         }
+    }
+
+    /// How many columns at the beginning tell a row from the others of the run.
+    pub(super) fn key_columns(self) -> usize {
+        match self {
+            Self::Simulation => 0,
+            Self::Robot | Self::RobotComponent | Self::Body | Self::Joint | Self::Device | Self::SimulationRow => 1,
+            Self::SensorReading | Self::Command => 3,
+            _ => 2,
+        }
+    }
+
+    /// Whether its rows belong to a row in `simulationRow`.
+    pub(super) fn has_row_of_step(self) -> bool {
+        use Table::{BodyState, ForceAndTorqueInterval, JointPose, SensorReading, SimulationRow};
+        matches!(self, SimulationRow | BodyState | JointPose | ForceAndTorqueInterval | SensorReading)
     }
 
     /// How many columns that are.
@@ -111,7 +131,7 @@ impl Table {
 const SIMULATION: &str = "\
     runKey, status, started, world, resets, timestep_ns, every_n_steps, clock_mode, program_version, engine, \
     engine_version, engine_features, target, realtime_grants, on_change, bodies_logged, joints_logged, \
-    parent_simulationID, parent_step, full_steps, thinned_every_n_steps";
+    parent_simulationID, parent_step, full_steps, thinned_every_n_steps, checksums";
 const BODY: &str = "\
     bodyID, simulationID, robotID, name, fixed, shape, size_x, size_y, size_z, radius, length, mass, com_x, \
     com_y, com_z, I_xx, I_yy, I_zz, I_xy, I_xz, I_yz, friction, restitution, rolling_friction";
@@ -119,7 +139,7 @@ const JOINT: &str = "\
     jointID, simulationID, robotID, name, kind, parent_bodyID, child_bodyID, anchorx, anchory, anchorz";
 const SIMULATION_ROW: &str = "\
     simulationRowID, simulationID, step, simulationTime, wall_ns, late_ns, compute_ns, state_hash, bodies, \
-    joints, readings";
+    joints, readings, checksum";
 const BODY_STATE: &str = "\
     simulationRowID, bodyID, x, y, z, axis_x, axis_y, axis_z, angle, v_x, v_y, v_z, omega_x, omega_y, omega_z, \
     F_x, F_y, F_z, T_x, T_y, T_z";
@@ -156,9 +176,10 @@ impl Batch {
         &self.cells[table as usize]
     }
 
-    /// How many rows there are.
+    /// How many rows there are, but for the one with the checksums.
     pub(super) fn rows(&self) -> u64 {
-        Table::ALL.iter().map(|&table| (self.cells(table).len() / table.width()) as u64).sum()
+        let logged = Table::ALL.iter().filter(|&&table| table != Table::Batch);
+        logged.map(|&table| (self.cells(table).len() / table.width()) as u64).sum()
     }
 
     /// How much room the rows take in a database, about.

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use super::{
     Database, Inquiry, RecorderError,
     cell::{Cell, Keys, Value as Given},
-    inquiry::{self, Selection, Value, rows_of},
+    inquiry::{self, LAST_STEP, Selection, Value, rows_of},
     store::{Access, Store},
     table::{Batch, Table},
 };
@@ -18,7 +18,7 @@ use super::{
 const STRETCH: u64 = 64;
 
 /// What is set in a run's row after it was entered.
-const AFTERWARDS: [&str; 17] = [
+const AFTERWARDS: [&str; 18] = [
     "ended",
     "steps",
     "rows_written",
@@ -36,12 +36,13 @@ const AFTERWARDS: [&str; 17] = [
     "chain_head",
     "log_bytes",
     "status",
+    "end_checksum",
 ];
 const AFTERWARDS_SET: &str =
     "UPDATE simulation SET ended = nullif(?, ''), steps = ?, rows_written = ?, slips = ?, late_p50_us = ?,
     late_p99_us = ?, late_p99_9_us = ?, late_max_us = ?, real_time_factor = ?, stateHash = nullif(?, ''), position = ?,
-    missing_batches = nullif(?, ''), steps_logged = ?, gaps = ?, chain_head = ?, log_bytes = ?, status = ?
-    WHERE simulationID = ?";
+    missing_batches = nullif(?, ''), steps_logged = ?, gaps = ?, chain_head = ?, log_bytes = ?, status = ?,
+    end_checksum = ? WHERE simulationID = ?";
 
 /// A run that was moved, or was there before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,15 +217,23 @@ impl Merge {
         if known.is_empty() {
             return Ok(0);
         }
+        let place = |column: &&str| known.iter().position(|known| known == column);
+        let places: Vec<_> = columns.iter().map(|column| (place(column), Reference::of(column))).collect();
         let mut rows = 0;
-        for steps in source.stretches(parts.last_step, STRETCH) {
+        let mut from = 0;
+        while from <= LAST_STEP {
+            let to = match source.of_steps || source.has_steps() {
+                true => self.from.stretch(run, (from, LAST_STEP), STRETCH)?,
+                false => LAST_STEP,
+            };
+            let steps = Some((from, to));
+            from = to + 1;
             let selection = Selection { steps, ..Selection::all(source, run) };
             let mut batch = Batch::default();
             self.from.rows(&selection, &known, |row| {
                 let cells = batch.of(table);
-                for column in &columns {
-                    let value = known.iter().position(|known| known == column).map(|place| &row[place]);
-                    cells.push(value.map_or(Cell::Null, |value| parts.cell(run, column, value)));
+                for (place, reference) in &places {
+                    cells.push(place.map_or(Cell::Null, |place| parts.cell(*reference, &row[place])));
                 }
                 Ok::<_, RecorderError>(())
             })?;
@@ -244,17 +253,46 @@ impl Merge {
     }
 }
 
+/// What a column's numbers refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reference {
+    Run,
+    Step,
+    Robot,
+    Part,
+    /// Nothing; it holds bytes, which not every database tells from a text.
+    Bytes,
+    /// Nothing.
+    None,
+}
+
+impl Reference {
+    /// Of the column of a name.
+    pub(super) fn of(column: &str) -> Self {
+        match column {
+            "simulationID" => Self::Run,
+            "simulationRowID" => Self::Step,
+            "robotID" => Self::Robot,
+            "bodyID" | "jointID" | "componentID" | "reference" | "parent_bodyID" | "child_bodyID" | "attached_to" => {
+                Self::Part
+            }
+            "state" | "sums" => Self::Bytes,
+            _ => Self::None,
+        }
+    }
+}
+
 /// What the numbers of a run's parts count from.
-struct Parts {
+pub(super) struct Parts {
+    run: i64,
     /// The robots' numbers, in their order.
     robots: Vec<i64>,
     /// The number of the first body, joint or device.
     first: i64,
-    last_step: u64,
 }
 
 impl Parts {
-    fn of(from: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
+    pub(super) fn of(from: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
         let mut robots = Vec::new();
         if let Some(table) = inquiry::Table::named("robot") {
             from.rows(&Selection::all(table, run), &["robotID"], |row| {
@@ -263,32 +301,31 @@ impl Parts {
             })?;
         }
         let first = from.components(run)?.iter().map(|component| component.number).min().unwrap_or(0);
-        let runs = from.runs()?;
-        let steps = runs.iter().find(|known| known.simulation_id == run).and_then(|run| run.steps);
-        Ok(Self { robots, first, last_step: steps.map_or(0, |steps| steps.1) })
+        Ok(Self { run, robots, first })
     }
 
     /// The cell of a value: what it refers to, where it refers to something.
-    fn cell(&self, run: i64, column: &str, value: &Value) -> Cell {
+    pub(super) fn cell(&self, reference: Reference, value: &Value) -> Cell {
+        if reference == Reference::Bytes {
+            return Cell::Bytes(value.bytes().into());
+        }
         let Some(number) = value.integer() else { return plain(value) };
-        let count = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-        match column {
-            "simulationID" => Cell::Run,
-            "simulationRowID" => Cell::Step((number - rows_of(run).0) as u64),
-            "robotID" => self
+        let count = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX);
+        match reference {
+            Reference::Run => Cell::Run,
+            Reference::Step => Cell::Step(number.wrapping_sub(rows_of(self.run).0) as u64),
+            Reference::Robot => self
                 .robots
                 .iter()
                 .position(|robot| *robot == number)
-                .map_or(Cell::Null, |place| Cell::Robot(count(place as i64))),
-            "bodyID" | "jointID" | "componentID" | "reference" | "parent_bodyID" | "child_bodyID" | "attached_to" => {
-                Cell::Part(count(number - self.first))
-            }
-            _ => plain(value),
+                .map_or(Cell::Null, |place| Cell::Robot(count(i64::try_from(place).ok()))),
+            Reference::Part => Cell::Part(count(number.checked_sub(self.first))),
+            Reference::Bytes | Reference::None => plain(value),
         }
     }
 }
 
-fn plain(value: &Value) -> Cell {
+pub(super) fn plain(value: &Value) -> Cell {
     match value {
         Value::Integer(integer) => Cell::Integer(*integer),
         Value::Real(real) => Cell::Real(*real),

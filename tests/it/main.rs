@@ -7,6 +7,7 @@ mod analysis;
 mod bounds;
 mod check;
 mod cli;
+mod damaged;
 mod device;
 mod dynamics;
 mod examples;

@@ -133,6 +133,7 @@ fn a_model_that_does_not_fit_its_log_is_refused() {
             "UPDATE simulationFile SET text = '<world name=\"w\"/>' WHERE ordinal = 0",
             "the tables have 14 bodies, and the model 0",
         ),
+        ("UPDATE simulation SET timestep_ns = 0", "which has not run 1"),
     ] {
         execute(&scratch, change);
         for made in [replay(&database, "1"), fork(&database, &["--at", "600"])] {
@@ -140,6 +141,7 @@ fn a_model_that_does_not_fit_its_log_is_refused() {
             match told {
                 // The steps that are logged come out the same, whatever the run's row says of others.
                 "" => assert_eq!(made.status.code(), Some(0), "{change}: {error}"),
+                "which has not run 1" => assert!(error.contains("says that a step has 0 ns"), "{change}: {error}"),
                 told => assert!(made.status.code() == Some(3) && error.contains(told), "{change}: {error}"),
             }
         }
@@ -161,6 +163,20 @@ fn a_fork_with_nothing_changed_has_the_chain_of_its_parent() {
     let origin = "SELECT parent_simulationID * 1000 + parent_step FROM simulation WHERE simulationID = 4";
     assert_eq!(number(&scratch.path("run.db"), origin), 1600);
     assert_eq!(number(&scratch.path("run.db"), "SELECT count(*) FROM snapshot WHERE simulationID = 1"), 6);
+}
+
+#[test]
+fn steps_behind_the_last_of_a_thinned_log_are_made_again_too() {
+    let scratch = Scratch::new();
+    let database = scratch.database("run.db");
+    let thin = ["--set", "log.thin_after_s=0.1", "--set", "log.thin_to_every_n_steps=100"];
+    let run = ["run", "--mode", "fast", "--duration", "0.37", "--no-viewer", "--database", &database];
+    let made = output(&[&run[..], &thin].concat());
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert_eq!(number(&scratch.path("run.db"), "SELECT max(step) FROM simulationRow"), 300);
+    let again = replay(&database, "1");
+    is_the_same(&again);
+    assert!(text(&again.stdout).contains("steps made        370, "), "{}", text(&again.stdout));
 }
 
 /// Whether a command is lost is drawn by lot, so one that is given twice shows.

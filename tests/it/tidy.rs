@@ -34,6 +34,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
             "src/recorder/",
             "tests/it/recorder/",
             "tests/it/replay.rs",
+            "tests/it/damaged.rs",
             "tests/bench/log/",
             "tests/it/cli.rs",
             "tests/it/analysis/",

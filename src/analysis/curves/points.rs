@@ -33,7 +33,7 @@ pub(super) fn points(
         return Ok(kept.iter().map(|kept| kept.points(seconds)).collect());
     };
     // Both quantities are taken at the same steps.
-    let every = stretch.next_multiple_of(run.cadence.spacing(steps.1));
+    let every = stretch.checked_next_multiple_of(run.cadence.spacing(steps.1)).unwrap_or(u64::MAX);
     let both: Vec<Curve> = lines.iter().chain(over).cloned().collect();
     let mut samples: Vec<BTreeMap<u64, f64>> = vec![BTreeMap::new(); both.len()];
     read(inquiry, &Wanted { run, steps, every }, &both, progress, |line, (step, value)| {

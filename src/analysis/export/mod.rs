@@ -83,7 +83,9 @@ fn tables<S: Sheet>(
     let folder = Unfinished::new(order.output, Some(extension), order.force)?;
     let mut counts = Vec::new();
     // The views have all that body_state has, under the names of the thesis; those for people have everything once more.
-    let all = || TABLES.iter().filter(|table| table.name != "body_state" && !table.for_people).collect();
+    // Checksums are of use in a database alone.
+    let is_wanted = |table: &&Table| !matches!(table.name, "body_state" | "batch") && !table.for_people;
+    let all = || TABLES.iter().filter(is_wanted).collect();
     let wanted: Vec<&'static Table> = if order.tables.is_empty() { all() } else { order.tables.clone() };
     for table in wanted {
         let columns = inquiry.columns(table)?;

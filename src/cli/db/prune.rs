@@ -95,9 +95,13 @@ fn take_out(arguments: &PruneArguments, database: &Database, wanted: &[RecordedR
     let before = prune.bytes()?;
     for run in wanted {
         let mut bar = Bar::new();
-        let last = run.steps.map_or(0, |steps| steps.1);
-        bar.begin(&format!("run {}", run.simulation_id), Prune::statements(last));
-        let rows = prune.remove(run.simulation_id, last, &mut |done| bar.reach(done))?;
+        let name = format!("run {}", run.simulation_id);
+        let rows = prune.remove(run.simulation_id, &mut |done, all| {
+            if done == 1 {
+                bar.begin(&name, all);
+            }
+            bar.reach(done);
+        })?;
         drop(bar);
         print(format_args!("run {} taken out, {rows} rows\n", run.simulation_id));
     }

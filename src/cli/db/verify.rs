@@ -22,9 +22,12 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
         let what = arguments.run.map_or_else(|| "no run".to_owned(), |run| format!("no run {run}"));
         return Err(CliError::Setting(format!("{database} has {what}")));
     }
-    for Completeness { simulation_id, steps, rows, chain_head, findings } in &found {
+    for Completeness { simulation_id, steps, rows, chain_head, has_checksums, findings } in &found {
         let verdict = if findings.is_empty() { "complete" } else { "incomplete" };
         line(format_args!("run {simulation_id:<6} {verdict:<10}  {steps} steps, {rows} rows, chain {chain_head:016x}"));
+        if !has_checksums {
+            line("           it has no checksums (an earlier version logged it): its rows are counted, not proved");
+        }
         for finding in findings {
             line(format_args!("           {finding}"));
         }

@@ -257,6 +257,8 @@ const ENTRIES: &[Entry] = &[
             ("full_steps", "", "the last step before the log is thinned out; NULL where it is not"),
             ("thinned_every_n_steps", "", "one step in so many is logged from then on"),
             ("log_bytes", "B", "how much was written, about: eight bytes a value"),
+            ("checksums", "", "version of the run's checksums; NULL if it has none"),
+            ("end_checksum", "", "checksum of what was entered at the run's end"),
         ],
     },
     Entry {
@@ -357,6 +359,7 @@ const ENTRIES: &[Entry] = &[
             ("compute_ns", "ns", "how long it took"),
             ("state_hash", "", "hash of its record and of the one before: a chain over every step, logged or not"),
             ("bodies, joints, readings", "", "rows that belong to it"),
+            ("checksum", "", "checksum of its rows, without commands, events and snapshots"),
         ],
     },
     Entry {
@@ -426,6 +429,17 @@ const ENTRIES: &[Entry] = &[
         table: "snapshot",
         doc: "The whole state after a step, to go on from.",
         columns: &[RUN, STEP, ("chain_head", "", "the chain there"), ("state", "", "bytes that the engine reads")],
+    },
+    Entry {
+        table: "batch",
+        doc: "Rows that were committed at once, with the checksums that `db verify` computes again.",
+        columns: &[
+            RUN,
+            ("number", "", "from 1, which is the model"),
+            ("first_step, last_step", "", "steps of its rows; NULL where there are none"),
+            ("checksum", "", "checksum of all its rows"),
+            ("sums", "", "checksums of each column, body, joint, device and file"),
+        ],
     },
 ];
 

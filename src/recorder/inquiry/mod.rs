@@ -23,7 +23,7 @@ pub use tables::{TABLES, Table};
 
 pub(super) use place::Told;
 pub(super) use scope::Dialect;
-pub(super) use tables::{rows_of, spelt};
+pub(super) use tables::{LAST_STEP, rows_of, spelt};
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,12 +111,14 @@ pub struct Selection {
     pub every: u64,
     /// Only rows that have one of these numbers in this column.
     pub among: Option<(&'static str, Vec<i64>)>,
+    /// Only so many of them.
+    pub most: Option<u64>,
 }
 
 impl Selection {
     /// All rows of a run.
     pub fn all(table: &'static Table, run: i64) -> Self {
-        Self { table, run, steps: None, every: 1, among: None }
+        Self { table, run, steps: None, every: 1, among: None, most: None }
     }
 
     /// A column, or the step that the rows of steps have in their number.
@@ -229,7 +231,30 @@ impl Inquiry {
         let Table { name: table, order, .. } = *selection.table;
         let condition = selection.condition();
         let columns: Vec<String> = columns.iter().map(|column| selection.column(column)).collect();
-        self.stream(&format!("SELECT {} FROM {table} WHERE {condition} ORDER BY {order}", columns.join(", ")), take)
+        let limit = selection.most.map_or(String::new(), |most| format!(" LIMIT {most}"));
+        let columns = columns.join(", ");
+        self.stream(&format!("SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order}{limit}"), take)
+    }
+
+    /// The last step of a stretch that begins with `from`, has so many logged steps at most, and ends with `to` at the latest. Where
+    /// steps are far apart, or only said to be, a stretch is as long as it has to be, so that their number follows from the rows.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn stretch(&mut self, run: i64, (from, to): (u64, u64), logged: u64) -> Result<u64, RecorderError> {
+        let selection = Selection { steps: Some((from, to)), ..Selection::all(Table::of_logged_steps(), run) };
+        let sql = format!(
+            "SELECT simulationRowID - {} FROM simulationRow WHERE {} ORDER BY simulationRowID LIMIT 1 OFFSET {}",
+            rows_of(run).0,
+            selection.condition(),
+            logged.saturating_sub(1)
+        );
+        let mut last = to;
+        self.stream(&sql, |row| {
+            last = row[0].integer().and_then(|step| u64::try_from(step).ok()).unwrap_or(to).clamp(from, to);
+            Ok::<_, RecorderError>(())
+        })?;
+        Ok(last)
     }
 
     /// How many rows of a table belong to a run.
@@ -274,7 +299,8 @@ impl Inquiry {
         Ok(read?)
     }
 
-    fn stream<E: From<RecorderError>>(
+    /// Goes through the rows of a query of ours.
+    pub(super) fn stream<E: From<RecorderError>>(
         &mut self,
         sql: &str,
         mut take: impl FnMut(&[Value]) -> Result<(), E>,

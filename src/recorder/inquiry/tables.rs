@@ -70,6 +70,7 @@ pub const TABLES: &[Table] = &[
     table("command", Key::Simulation, "step, ordinal"),
     table("event", Key::Simulation, "eventID"),
     table("snapshot", Key::Simulation, "step"),
+    table("batch", Key::Simulation, "number"),
     for_people("bodyLog", Key::Row, "simulationRowID, robot, body"),
     for_people("contactLog", Key::Row, "simulationRowID, robot, body"),
     for_people("jointLog", Key::Row, "simulationRowID, robot, joint"),
@@ -142,7 +143,7 @@ pub(in crate::recorder) fn spelt(name: &str) -> String {
 }
 
 /// A step beyond which no run has any.
-const LAST_STEP: u64 = u32::MAX as u64;
+pub(in crate::recorder) const LAST_STEP: u64 = u32::MAX as u64;
 
 /// The first of a run's row numbers, and the first of the next run's.
 pub(in crate::recorder) fn rows_of(run: i64) -> (i64, i64) {
@@ -160,14 +161,9 @@ impl Table {
         self.order.starts_with("step") || self.name == "event"
     }
 
-    /// Its rows in portions by their steps, of which `last` is the last that is known; one portion if they have none.
-    pub(in crate::recorder) fn stretches(&self, last: u64, stretch: u64) -> Vec<Option<(u64, u64)>> {
-        if !self.of_steps && !self.has_steps() {
-            return vec![None];
-        }
-        // What happened after the last logged step belongs to the last portion.
-        let end = |from: u64| if from + stretch > last { LAST_STEP } else { from + stretch - 1 };
-        (0..=last).step_by(stretch as usize).map(|from| Some((from, end(from)))).collect()
+    /// The table that has a row for each logged step.
+    pub(in crate::recorder) fn of_logged_steps() -> &'static Self {
+        Self::named("simulationRow").unwrap_or(&TABLES[0])
     }
 
     /// What is true of a run's rows and of no others; tables of the condition are qualified by `schema`, if there is one.

@@ -60,11 +60,13 @@ pub(super) fn export(
     film.scene(&world, from)?;
     let last = order.run.steps.map_or(from, |steps| steps.1).clamp(from, to);
     progress.begin("steps", last - from + 1);
-    for start in (from..=last).step_by(STRETCH as usize) {
+    let mut start = from;
+    while start <= last {
         progress.reach(start - from);
         // What happened after the last logged step belongs to the last stretch.
-        let end = if start + STRETCH > last { to } else { start + STRETCH - 1 };
+        let end = inquiry.stretch(order.run.simulation_id, (start, to), STRETCH)?;
         film.stretch(inquiry, (start, end))?;
+        start = end + 1;
     }
     film.writer.finish()?;
     let counts = film.channels.into_iter().map(|channel| (channel.topic, channel.messages)).collect();
