@@ -85,10 +85,6 @@ pub(super) struct Parsed {
 
 /// Takes a text apart into its elements.
 pub(super) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
-    if let Some((offset, character)) = text.char_indices().find(|(_, c)| is_forbidden(*c)) {
-        let message = format!("the control character U+{:04X} does not belong into a file", u32::from(character));
-        return Err(Diagnostic::at(path, text, offset, message));
-    }
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut builder = Builder { path, text, open: vec![Node::default()], elements: 0 };
@@ -105,11 +101,6 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
             return builder.finish();
         }
     }
-}
-
-/// Control characters but for line breaks and tabs: names and commands go to terminals, into databases and into plots.
-fn is_forbidden(character: char) -> bool {
-    character.is_control() && !matches!(character, '\t' | '\n' | '\r')
 }
 
 struct Builder<'a> {
@@ -256,7 +247,7 @@ impl Builder<'_> {
 
 fn resolve(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
     match reference.resolve_char_ref() {
-        Ok(Some(character)) => Some(character).filter(|c| !is_forbidden(*c)),
+        Ok(Some(character)) => Some(character),
         Ok(None) => predefined(reference),
         Err(_) => None,
     }
@@ -275,6 +266,5 @@ fn predefined(name: &str) -> Option<char> {
 
 /// Resolves the entities of an attribute's value.
 fn unescape(value: &str) -> Option<String> {
-    let value = quick_xml::escape::unescape(value).ok()?;
-    (!value.contains(is_forbidden)).then(|| value.into_owned())
+    quick_xml::escape::unescape(value).ok().map(std::borrow::Cow::into_owned)
 }

@@ -127,7 +127,8 @@ fn control_characters_are_refused_wherever_they_stand() {
         check_refused(text, "control character U+");
         assert!(!refusal(text).to_string().contains(|c: char| c.is_control() && c != '\n'));
     }
-    check_refused("<world name='&#27;'/>", "is not known");
+    check_refused("<world name='&#27;'/>", "control character U+001B");
+    check_refused("<world name='w'>&#x9b;</world>", "control character U+009B");
     check_refused("<world name='w'>&#0;</world>", "is not known");
     assert!(read_text("f.xml", "<world\tname='w'>\r\n</world>").is_ok());
 }
