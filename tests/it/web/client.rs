@@ -224,9 +224,17 @@ impl Page {
         self.text(|text| text["event"]["kind"] == kind)["event"].clone()
     }
 
-    /// What the next message tells of commands.
+    /// What the next message tells of commands. Frames on the way are taken up, since a page that is behind is told nothing.
     pub fn commands(&mut self) -> Value {
-        self.text(|text| text.get("commands").is_some())["commands"].clone()
+        loop {
+            while let Some(frame) = self.frames.pop_front() {
+                self.say(json!({ "seen": frame.number }));
+            }
+            if let Some(index) = self.texts.iter().position(|text| text.get("commands").is_some()) {
+                return self.texts.remove(index).unwrap()["commands"].clone();
+            }
+            self.read();
+        }
     }
 
     fn text(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
