@@ -69,7 +69,7 @@ class Examples(unittest.TestCase):
 
     def test_the_programs_of_the_readme_run(self) -> None:
         programs = re.findall(r"```python\n(.*?)```", (CLIENT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-        self.assertEqual(len(programs), 2)
+        self.assertEqual(len(programs), 3)
         for program in programs:
             command = [sys.executable, "-c", program]
             done = subprocess.run(
