@@ -46,8 +46,8 @@ before(async () => {
   if (skip) return;
   folder = await mkdtemp(join(tmpdir(), "viewer-server-"));
   const database = `sqlite:${join(folder, "log.db")}`;
-  // The run that is opened later on.
-  const recorded = ["run", "--world", "worlds/flat.xml", "--database", database, "--mode", "fast", "--sequence", "robots/circle.xml", "--duration", "2"];
+  // The run that is opened later on; the wheels get their commands at 3 s.
+  const recorded = ["run", "--world", "worlds/flat.xml", "--database", database, "--mode", "fast", "--sequence", "robots/circle.xml", "--duration", "4"];
   execFileSync(program, recorded, { cwd: root, stdio: "ignore" });
   server = await serve("worlds/flat.xml", database);
   browser = await Browser.open();

@@ -119,7 +119,7 @@ fn an_unknown_port_is_told_with_file_and_line_before_anything_is_sent() {
     let rig = Rig::start(Mode::Fast, None);
     let lines = [command("1,1,1,0,0,1", rig.ports[0]), command("0.1", 0), command("1", 1025)].join("\n");
     let message = playing(&sequence(&lines), &options(&rig)).unwrap_err();
-    assert_eq!(message, "turn.xml:3: the server has no device on port 1025");
+    assert_eq!(message, "turn.xml:3:1: the server has no device on port 1025");
     rig.request(Control::Step { count: 1 });
     let (report, log) = rig.end();
     assert_eq!((report.step, acted(&log)), (StepIndex(1), vec![]));
@@ -135,10 +135,10 @@ fn a_refusal_is_told_with_file_and_line_and_in_the_servers_words() {
     let [motor, _, position] = rig.ports;
     let message = refused("1,2,3", motor);
     let expected =
-        format!("turn.xml:2: the device on port {motor} answers '1,2,3' with: ERR 2 expected 6 numbers, got 3");
+        format!("turn.xml:2:1: the device on port {motor} answers '1,2,3' with: ERR 2 expected 6 numbers, got 3");
     assert_eq!(message, expected);
     let message = refused("1,2,3", position);
-    assert!(message.starts_with("turn.xml:2: ") && message.contains(" with: ERR 1 expected <>, GET"), "{message}");
+    assert!(message.starts_with("turn.xml:2:1: ") && message.contains(" with: ERR 1 expected <>, GET"), "{message}");
     rig.end();
 }
 
