@@ -12,7 +12,6 @@ use tungstenite::{Error, Message, WebSocket, handshake::client::Request};
 /// Opens the WebSocket that the viewer's page opens.
 pub fn open(address: SocketAddr) -> WebSocket<TcpStream> {
     let stream = TcpStream::connect(address).expect("the page's port is open");
-    stream.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout can be set");
     let request = Request::builder()
         .uri(format!("ws://{address}/live"))
         .header("Host", address.to_string())
@@ -24,7 +23,10 @@ pub fn open(address: SocketAddr) -> WebSocket<TcpStream> {
         .header("Sec-WebSocket-Protocol", "simpartner.1")
         .body(())
         .expect("the request is whole");
-    tungstenite::client(request, stream).expect("the server lets its page in").0
+    let socket = tungstenite::client(request, stream).expect("the server lets its page in").0;
+    // So that a page notices the end of the bench.
+    socket.get_ref().set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout can be set");
+    socket
 }
 
 /// Acknowledges every frame as soon as it is there, as a page does that is fast enough, and counts them.
