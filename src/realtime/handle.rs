@@ -1,10 +1,6 @@
 //! The way in and out of the physics thread.
 
-use std::{
-    pin::pin,
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use thiserror::Error;
 use tokio::{
@@ -16,6 +12,7 @@ use super::{
     lockstep::{LockstepState, Place, Roll},
     os,
     quota::{Full, QUEUE, Quota},
+    request_queue::{RequestReceiver, RequestSender, SendError, request_queue},
     shared::Shared,
     told::{self, Commanded, Teller, Told},
 };
@@ -190,6 +187,9 @@ pub enum ControlError {
 /// What travels to the physics thread. All kinds share one queue, so that their order is kept.
 #[derive(Debug)]
 pub enum Request {
+    /// A command, and its place in the queue. It is no list of one: the physics thread would have to free that, and could wait for
+    /// whoever the memory's arena is locked by.
+    Command(Command, Reservation),
     /// Commands that act in the same step, and their place in the queue.
     Commands(Vec<Command>, Reservation),
     /// A client takes a member's seat.
@@ -210,15 +210,17 @@ const BYTES_OF_A_COMMAND: usize = 64;
 impl Request {
     /// What taking it in costs the physics thread, in short commands: it is copied into the record and the log.
     pub fn cost(&self) -> usize {
-        let cost = |commands: &[Command]| {
-            commands.iter().map(|command| 1 + command.text.len() / BYTES_OF_A_COMMAND).sum::<usize>()
-        };
         match self {
-            Self::Commands(commands, _) => cost(commands),
-            Self::Answer(answer) => 1 + cost(&answer.commands),
+            Self::Command(command, _) => cost_of(command),
+            Self::Commands(commands, _) => commands.iter().map(cost_of).sum(),
+            Self::Answer(answer) => 1 + answer.commands.iter().map(cost_of).sum::<usize>(),
             Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Note(_) => 1,
         }
     }
+}
+
+fn cost_of(command: &Command) -> usize {
+    1 + command.text.len() / BYTES_OF_A_COMMAND
 }
 
 /// What a member says to a step that it was asked about.
@@ -261,7 +263,7 @@ fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
 /// The outside end: for sessions, sequences and the command line.
 #[derive(Debug, Clone)]
 pub struct Handle {
-    requests: mpsc::SyncSender<Request>,
+    requests: RequestSender,
     latest: watch::Receiver<Arc<StepRecord>>,
     told: Told,
     commanded: Commanded,
@@ -276,7 +278,7 @@ pub struct Handle {
 #[derive(Debug)]
 pub struct Inbox {
     /// Requests in the order they came.
-    pub requests: mpsc::Receiver<Request>,
+    pub requests: RequestReceiver,
     /// Where the latest record is shown.
     pub latest: watch::Sender<Arc<StepRecord>>,
     /// Who sits where in lockstep.
@@ -289,7 +291,7 @@ pub struct Inbox {
 
 /// Makes both ends. `first` is the record of step 0.
 pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
-    let (sender, requests) = mpsc::sync_channel(QUEUE);
+    let (sender, requests) = request_queue(QUEUE);
     let shared = Arc::new(Shared::new(Status::at_start(&first, timestep)));
     let (shown, latest) = watch::channel(Arc::new(first));
     let roll = Arc::new(Roll::default());
@@ -315,7 +317,12 @@ impl Handle {
     /// When the queue is full, the client has as much waiting as it may have, or the run is over.
     pub fn commands(&self, commands: Vec<Command>) -> Result<(), ControlError> {
         let present = Arc::clone(&self.latest.borrow());
-        self.quota.admit(commands, &present, |commands, place| self.send(Request::Commands(commands, place)))
+        self.quota.admit(commands, &present, |commands, place| {
+            self.send(match <[Command; 1]>::try_from(commands) {
+                Ok([command]) => Request::Command(command, place),
+                Err(commands) => Request::Commands(commands, place),
+            })
+        })
     }
 
     /// Whether there is a place in the queue for a command of this client. If there is none, there will be after a step.
@@ -469,9 +476,9 @@ impl Handle {
     }
 
     fn send(&self, request: Request) -> Result<(), ControlError> {
-        self.requests.try_send(request).map_err(|error| match error {
-            mpsc::TrySendError::Full(_) => ControlError::Full(Full::Queue),
-            mpsc::TrySendError::Disconnected(_) => ControlError::Over,
+        self.requests.send(request).map_err(|error| match error {
+            SendError::Full => ControlError::Full(Full::Queue),
+            SendError::Over => ControlError::Over,
         })
     }
 }

@@ -3,10 +3,7 @@
 mod intake;
 mod members;
 
-use std::{
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
@@ -19,6 +16,7 @@ use super::{
     pace::{Lateness, Pace},
     priority::{Niceness, Priority},
     report::{Figures, Outcome, RunReport},
+    request_queue::RequestReceiver,
     shared::Shared,
     thread::{OnOverrun, Settings},
 };
@@ -52,7 +50,7 @@ struct Goal {
 /// A simulation with its clock.
 pub(super) struct Loop {
     simulation: Simulation,
-    requests: mpsc::Receiver<Request>,
+    requests: RequestReceiver,
     roll: Arc<Roll>,
     barrier: Option<Barrier>,
     settings: Settings,
@@ -75,7 +73,7 @@ pub(super) struct Loop {
 
 /// What comes in, and where the thread shows how it stands.
 pub(super) struct Inlet {
-    pub(super) requests: mpsc::Receiver<Request>,
+    pub(super) requests: RequestReceiver,
     pub(super) roll: Arc<Roll>,
     pub(super) barrier: Option<Barrier>,
     pub(super) shared: Arc<Shared>,
@@ -308,6 +306,7 @@ impl Loop {
 
     fn answer(&mut self, request: Request) {
         match request {
+            Request::Command(command, _) => self.submit(command),
             Request::Commands(commands, _) => commands.into_iter().for_each(|command| self.submit(command)),
             Request::Join(place, client) => self.join(place, client),
             Request::Answer(answer) => self.take_answer(answer),

@@ -24,9 +24,9 @@ impl Loop {
     pub(super) fn wait_for_request(&mut self, limit: Duration) {
         self.publish();
         let from_ns = os::now_ns();
-        let request = self.requests.recv_timeout(limit);
+        let request = self.requests.receive(limit);
         self.priority.slept(os::now_ns() - from_ns);
-        if let Ok(request) = request {
+        if let Some(request) = request {
             self.answer(request);
         }
     }
@@ -55,7 +55,7 @@ impl Loop {
         let mut cost = 0;
         while cost < most
             && os::now_ns() < until_ns
-            && let Ok(request) = self.requests.try_recv()
+            && let Some(request) = self.requests.try_receive()
         {
             cost += request.cost();
             self.answer(request);
