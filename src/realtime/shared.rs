@@ -100,11 +100,14 @@ impl Shared {
     /// Ends the run without the step under way, if the end was asked for and the step takes too long. Returns for how long it
     /// has been in the making.
     pub(super) fn abandon_if_due(&self, now_ns: u64) -> Option<Duration> {
-        let mut board = self.lock();
-        let making = self.in_the_making(now_ns)?;
-        if !is_overdue(now_ns, self.quit_asked_ns.load(Ordering::Acquire), making) {
+        let is_due = |making| is_overdue(now_ns, self.quit_asked_ns.load(Ordering::Acquire), making);
+        // A look without the lock, which the physics thread takes in every step and must not find taken by a thread of
+        // ordinary priority that it has interrupted.
+        if !self.in_the_making(now_ns).is_some_and(is_due) {
             return None;
         }
+        let mut board = self.lock();
+        let making = self.in_the_making(now_ns).filter(|making| is_due(*making))?;
         self.abandoned.store(true, Ordering::Release);
         board.status.state = RunState::Quitting;
         Some(making)
