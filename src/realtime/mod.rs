@@ -28,6 +28,7 @@ pub use lockstep::{LockstepSettings, LockstepState, OnTimeout, Place, Roll};
 pub use log_queue::{LogFlags, LogReceiver, LogSender, log_queue, text_bytes};
 pub use os::{Grants, Scheduling, now_ns};
 pub use pace::{Lateness, Pace};
+pub use priority::Haste;
 pub use quota::{COMMAND_MEMORY, COMMANDS_OF_A_STEP, Full, QUEUE};
 pub use report::{Outcome, Percentiles, QueueUse, RunReport};
 pub use request_queue::RequestReceiver;

@@ -104,6 +104,11 @@ mod linux {
         could && setpriority_process(None, now).is_ok()
     }
 
+    /// Gives the calling thread a niceness, where the system grants it.
+    pub fn set_own_niceness(niceness: i32) {
+        let _ = setpriority_process(None, niceness);
+    }
+
     /// Gives all threads of this process a niceness. Threads that end meanwhile are no failure.
     pub fn set_niceness(niceness: i32) {
         for entry in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
@@ -142,7 +147,7 @@ mod linux {
 #[cfg(target_os = "linux")]
 pub use linux::{
     ThreadId, can_be_less_nice, lower, niceness, now_ns, prepare_thread, processor_seconds, raise, set_niceness,
-    sleep_until, this_thread,
+    set_own_niceness, sleep_until, this_thread,
 };
 
 #[cfg(not(target_os = "linux"))]
@@ -201,6 +206,9 @@ mod portable {
     }
 
     /// Not known here.
+    pub fn set_own_niceness(_: i32) {}
+
+    /// Not known here.
     pub fn set_niceness(_: i32) {}
 
     /// Nothing is asked for on this system, and that is said.
@@ -212,5 +220,5 @@ mod portable {
 #[cfg(not(target_os = "linux"))]
 pub use portable::{
     ThreadId, can_be_less_nice, lower, niceness, now_ns, prepare_thread, processor_seconds, raise, set_niceness,
-    sleep_until, this_thread,
+    set_own_niceness, sleep_until, this_thread,
 };

@@ -179,11 +179,58 @@ impl Niceness {
     }
 }
 
+/// By how much less nice than others a thread is that has to keep up with steps that have deadlines. Such a thread gets some nine
+/// times an ordinary one's share of a core that is asked for too much, and still leaves the others theirs.
+const LESS_NICE: i32 = 10;
+
+/// The niceness of a thread that has to keep up with the clock, as the log's does: without it a queue fills up beside busy
+/// programs, for which the clock then has to wait. Where the system does not grant it, nothing changes.
+#[derive(Debug)]
+pub struct Haste {
+    ordinary: i32,
+}
+
+impl Haste {
+    /// For the calling thread, which has its ordinary niceness.
+    pub fn new() -> Self {
+        Self { ordinary: os::niceness() }
+    }
+
+    /// Whether steps have deadlines now; on the thread that it was made for.
+    pub fn set(&self, has_deadlines: bool) {
+        let (hasty, present) = ((self.ordinary - LESS_NICE).max(-20), os::niceness());
+        // A fast run sets the niceness of all threads, so the present one says whether anything is to be done.
+        match has_deadlines {
+            true if present != hasty => os::set_own_niceness(hasty),
+            false if present == hasty => os::set_own_niceness(self.ordinary),
+            _ => {}
+        }
+    }
+}
+
+impl Default for Haste {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
+
+    /// On Linux, where niceness is a thread's own.
+    #[test]
+    fn a_thread_that_has_to_keep_up_is_less_nice_while_steps_have_deadlines() {
+        let haste = Haste::new();
+        let ordinary = os::niceness();
+        let granted = if os::can_be_less_nice() { (ordinary - LESS_NICE).max(-20) } else { ordinary };
+        haste.set(true);
+        assert_eq!(os::niceness(), granted);
+        haste.set(false);
+        assert_eq!(os::niceness(), ordinary);
+    }
 
     /// Runs a thread that computes for `busy_ns` and then sleeps for `idle_ns`, for ten seconds. Returns the time it had real-time
     /// priority while it computed, and how often that changed.

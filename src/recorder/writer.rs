@@ -16,7 +16,7 @@ use super::{
     spill,
 };
 use crate::{
-    realtime::{self, LogReceiver, Mode},
+    realtime::{self, Haste, LogReceiver, Mode},
     signal::{Event, EventKind, StepRecord},
 };
 
@@ -116,7 +116,9 @@ impl Writer {
 
     /// Writes until every sender is gone.
     pub(super) fn write_all(&mut self) {
+        let haste = Haste::new();
         loop {
+            haste.set(self.status.flags().has_deadlines());
             let until = (!self.outbox.is_idle()).then(|| Instant::now() + WATCH);
             match self.queue.next(until) {
                 Ok(first) => self.gather(&first),
