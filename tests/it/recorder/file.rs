@@ -22,14 +22,15 @@ fn several_programs_begin_in_one_new_file_and_all_are_logged() {
     let is_long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
     for _ in 0..if is_long { 10 } else { 1 } {
         let place = Place::file();
+        // Each waits 5 s for the others' turns, which on a busy machine is not enough for many more.
         let arguments = ["run", "--mode", "fast", "--duration", "0.01", "--no-viewer", "--database", &place.url];
-        let runs: Vec<Child> = (0..6).map(|_| simpartner(&arguments).spawn().unwrap()).collect();
+        let runs: Vec<Child> = (0..4).map(|_| simpartner(&arguments).spawn().unwrap()).collect();
         for run in runs {
             let ended = run.wait_with_output().unwrap();
             assert!(ended.status.success(), "{}", text(&ended.stderr));
         }
         let found = wait(Reader::new(&place.database).verify(None)).unwrap();
-        assert_eq!(found.len(), 6);
+        assert_eq!(found.len(), 4);
         assert!(found.iter().all(|run| run.steps == 10 && run.findings.is_empty()), "{found:?}");
     }
 }
