@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::{
     CheckArguments, CliError, ConfigurationArguments, ExitStatus, Format,
     output::{Rounded, line, print, tell},
-    prepare::{self, prepare},
-    properties::Properties,
 };
 use crate::{
+    config::Config,
     device,
     model::{Body, Graph, Joint, Sequence, Timeline, Warning, World},
+    run::{self, Job, RunError},
     signal::{DeviceInfo, RobotId, StepIndex, Timestep},
     xml::{self, Diagnostic, Diagnostics, Document},
 };
@@ -21,13 +21,13 @@ use crate::{
 /// that are not.
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> {
     let (properties, set) = (arguments.properties.clone(), arguments.set.clone());
-    let properties = ConfigurationArguments { properties, set, ..Default::default() }.properties(&[])?;
+    let config = ConfigurationArguments { properties, set, ..Default::default() }.config(&[])?;
     let world = arguments.world.as_deref().map(xml::read_world).transpose()?.map(Arc::new);
     let mut status = ExitStatus::Success;
     let mut results = Vec::new();
     for path in &arguments.files {
         let path = &xml::locate(path);
-        match examine(path, world.as_ref(), &properties) {
+        match examine(path, world.as_ref(), &config) {
             Ok((document, warnings)) => {
                 if arguments.strict && !warnings.is_empty() {
                     status = ExitStatus::Input;
@@ -45,14 +45,14 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
                     }
                 }
             }
-            Err(CliError::Files(problems)) => {
+            Err(RunError::Files(problems)) => {
                 status = ExitStatus::Input;
                 match arguments.format {
                     Format::Text => tell(problems),
                     Format::Json => results.push(json_of_problems(path, &problems)),
                 }
             }
-            Err(other) => return Err(other),
+            Err(other) => return Err(other.into()),
         }
     }
     if arguments.format == Format::Json && !arguments.dot {
@@ -62,21 +62,17 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
 }
 
 /// Reads a file and builds what a run of it would build.
-fn examine(
-    path: &Path,
-    world: Option<&Arc<World>>,
-    properties: &Properties,
-) -> Result<(Document, Vec<Warning>), CliError> {
+fn examine(path: &Path, world: Option<&Arc<World>>, config: &Config) -> Result<(Document, Vec<Warning>), RunError> {
     let document = xml::read_any(path)?;
     let warnings = match &document {
         Document::World(own) | Document::Robot(own) => {
             let alone = matches!(document, Document::Robot(_));
-            prepare(&Arc::new(own.clone()), None, properties)?;
-            prepare::warnings(own, alone, properties)?
+            Job::new(&Arc::new(own.clone()), None, config.clone())?;
+            run::warnings(own, alone, config)?
         }
         Document::Sequence(sequence) => {
             if let Some(world) = world {
-                prepare(world, Some(sequence), properties)?;
+                Job::new(world, Some(sequence), config.clone())?;
             }
             Vec::new()
         }

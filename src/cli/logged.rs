@@ -56,7 +56,7 @@ impl LogArguments {
             return Ok(Database::parse(url)?);
         }
         let arguments = ConfigurationArguments { properties: self.properties.clone(), ..Default::default() };
-        let log = arguments.properties(&[])?.log;
+        let log = arguments.config(&[])?.log;
         log.map(|log| log.database).ok_or_else(|| {
             CliError::Usage("the settings keep no log (log.enabled = false); name a database by --database".into())
         })
@@ -79,7 +79,7 @@ impl LogArguments {
                     Some(last) => format!("its last one is {}; `simpartner runs` lists all", last.simulation_id),
                     None => "it holds none".into(),
                 };
-                Err(CliError::Setting(format!("{database} has not {wanted}: {has}")))
+                Err(CliError::Input(format!("{database} has not {wanted}: {has}")))
             }
         }
     }

@@ -1,9 +1,8 @@
-//! The command line: verbs and their flags, configuration in layers, and the composition of all rooms into a run.
+//! The command line: parses the arguments of each verb, calls the library and prints what comes back.
 //!
-//! Data goes to standard output, messages to standard error, both by way of [`output`]. Start at [`main`], then `run`.
+//! Data goes to standard output, messages to standard error, both through [`output`]. No verb computes anything that another
+//! program may want: that is in the modules below. Start at [`main`], then `run`.
 
-mod again;
-mod archive;
 mod check;
 mod db;
 mod devices;
@@ -15,8 +14,6 @@ mod logged;
 pub mod output;
 mod plot;
 mod ports;
-mod prepare;
-pub mod properties;
 mod query;
 mod replay;
 mod run;
@@ -34,11 +31,10 @@ use std::{
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use archive::Logs;
 pub use exit::{CliError, ExitStatus};
 pub use ports::ServerArguments;
 
-use properties::{Flag, Properties, PropertiesFile};
+use crate::config::{self, Config, Override, PropertiesFile};
 use terminal::Terminal;
 
 /// The properties file that is read if it is there and no other is named.
@@ -292,7 +288,7 @@ fn schema(what: Schema) -> Result<ExitStatus, CliError> {
         Schema::Robot => crate::xml::robot_dtd(),
         Schema::Sequence => crate::xml::sequence_dtd(),
         Schema::Reference => crate::xml::reference(),
-        Schema::Properties => properties::default_properties(),
+        Schema::Properties => config::default_properties(),
         Schema::Log => crate::recorder::inquiry::dictionary(),
     };
     output::print(text);
@@ -300,8 +296,8 @@ fn schema(what: Schema) -> Result<ExitStatus, CliError> {
 }
 
 impl ConfigurationArguments {
-    /// Puts all layers together. `flags` are those of a verb's own that stand for settings.
-    fn properties(&self, flags: &[Flag<'_>]) -> Result<Properties, CliError> {
+    /// Applies all layers. `flags` are those of a verb's own that stand for settings.
+    fn config(&self, flags: &[Override<'_>]) -> Result<Config, CliError> {
         let path = self.properties.as_deref().unwrap_or(Path::new(PROPERTIES_FILE));
         let name = path.to_string_lossy();
         // Only the file that nobody asked for may be missing.
@@ -310,27 +306,33 @@ impl ConfigurationArguments {
         let text = text
             .map_err(|problem| CliError::Usage(format!("--properties: cannot read '{name}': {}", problem.message)))?;
         let file = text.as_deref().map(|text| PropertiesFile { path: &name, text });
-        let mut all: Vec<Flag<'_>> = Vec::new();
-        for set in &self.set {
-            let (key, text) = set
-                .split_once('=')
-                .ok_or_else(|| CliError::Usage(format!("--set: expected SECTION.KEY=VALUE, got '{set}'")))?;
-            all.push(Flag { name: "--set", key, text });
-        }
+        let mut all = overrides(&self.set)?;
         let given = [
             ("--world", "simulation.world_file", self.world.as_deref()),
             ("--port-offset", "server.port_offset", self.port_offset.as_deref()),
             ("--free-ports", "server.free_ports", self.free_ports.then_some("true")),
             ("--ports-file", "server.ports_file", self.ports_file.as_deref()),
         ];
-        all.extend(given.into_iter().filter_map(|(name, key, text)| text.map(|text| Flag { name, key, text })));
+        all.extend(given.into_iter().filter_map(|(name, key, text)| text.map(|text| Override { name, key, text })));
         all.extend(flags);
-        Ok(Properties::load(file, std::env::vars(), &all)?)
+        Ok(Config::load(file, std::env::vars(), &all)?)
     }
 }
 
+/// The settings given as `--set section.key=value`.
+fn overrides(set: &[String]) -> Result<Vec<Override<'_>>, CliError> {
+    let mut overrides = Vec::new();
+    for given in set {
+        let (key, text) = given
+            .split_once('=')
+            .ok_or_else(|| CliError::Usage(format!("--set: expected SECTION.KEY=VALUE, got '{given}'")))?;
+        overrides.push(Override { name: "--set", key, text });
+    }
+    Ok(overrides)
+}
+
 impl RunArguments {
-    fn properties(&self) -> Result<Properties, CliError> {
+    fn config(&self) -> Result<Config, CliError> {
         let without_log = self.database.as_deref() == Some("none");
         let given = [
             ("--mode", "simulation.mode", self.mode.as_deref()),
@@ -341,7 +343,7 @@ impl RunArguments {
             ("--no-viewer", "viewer.enabled", self.no_viewer.then_some("false")),
             ("--database none", "log.enabled", without_log.then_some("false")),
         ];
-        let flags = given.into_iter().filter_map(|(name, key, text)| text.map(|text| Flag { name, key, text }));
-        self.configuration.properties(&flags.collect::<Vec<_>>())
+        let flags = given.into_iter().filter_map(|(name, key, text)| text.map(|text| Override { name, key, text }));
+        self.configuration.config(&flags.collect::<Vec<_>>())
     }
 }

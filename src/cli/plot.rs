@@ -64,11 +64,11 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
 
 #[cfg(feature = "png")]
 fn picture(document: &Document) -> Result<Vec<u8>, CliError> {
-    document.png().map_err(|error| CliError::Setting(error.to_string()))
+    document.png().map_err(|error| CliError::Input(error.to_string()))
 }
 
 #[cfg(not(feature = "png"))]
 fn picture(_: &Document) -> Result<Vec<u8>, CliError> {
     let what = "this build draws no PNG: build it with `cargo build --release --features png`, or write .svg";
-    Err(CliError::Setting(what.into()))
+    Err(CliError::Input(what.into()))
 }

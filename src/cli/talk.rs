@@ -64,12 +64,12 @@ pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
                 .map_err(|_| CliError::Usage(format!("--wait: expected seconds from 0 on, got {seconds}")))?,
         ),
     };
-    let properties = arguments.configuration.properties(&[])?;
+    let config = arguments.configuration.config(&[])?;
     let control = match &arguments.server {
         Some(server) => resolve(server)?,
-        None => ports::control_address(&properties)?,
+        None => ports::control_address(&config)?,
     };
-    let token = arguments.token.clone().or(properties.server.token);
+    let token = arguments.token.clone().or(config.server.token);
     let address = match (arguments.whom.as_str(), arguments.whom.parse::<u16>()) {
         ("control", _) => control,
         (_, Ok(port)) => SocketAddr::new(control.ip(), port),

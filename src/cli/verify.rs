@@ -9,10 +9,10 @@ use super::{
     CliError, ConfigurationArguments, ExitStatus, VerifyArguments,
     logged::Bar,
     output::{Stdout, line, print},
-    properties::Flag,
 };
 use crate::{
     analysis::Progress,
+    config::Override,
     verify::{self, Bench, Verification},
 };
 
@@ -26,10 +26,10 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
         }
         return Ok(ExitStatus::Success);
     }
-    let flag = arguments.engine.as_deref().map(|text| Flag { name: "--engine", key: "physics.engine", text });
-    let properties = ConfigurationArguments::default().properties(flag.as_slice())?;
-    let worlds = properties.simulation.world_file.parent().unwrap_or(Path::new("")).to_owned();
-    let bench = Bench { settings: properties.physics, worlds };
+    let flag = arguments.engine.as_deref().map(|text| Override { name: "--engine", key: "physics.engine", text });
+    let config = ConfigurationArguments::default().config(flag.as_slice())?;
+    let worlds = config.simulation.world_file.parent().unwrap_or(Path::new("")).to_owned();
+    let bench = Bench { settings: config.physics, worlds };
     let engine = bench.engine()?;
     let mut bar = Bar::new();
     let mut reports = Vec::new();

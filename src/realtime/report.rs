@@ -111,7 +111,7 @@ pub struct QueueUse {
 
 /// A run in figures.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunReport {
+pub struct ClockReport {
     /// Why it ended.
     pub outcome: Outcome,
     /// The last step made since the start or the last reset.
@@ -146,7 +146,7 @@ pub struct RunReport {
     pub events: Vec<Event>,
 }
 
-impl RunReport {
+impl ClockReport {
     /// Simulated seconds per wall second while the clock ran.
     pub fn real_time_factor(&self) -> f64 {
         if self.wall_s > 0.0 { self.simulated_s / self.wall_s } else { 0.0 }

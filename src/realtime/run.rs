@@ -15,10 +15,10 @@ use super::{
     os,
     pace::{Lateness, Pace},
     priority::{Niceness, Priority},
-    report::{Figures, Outcome, RunReport},
+    report::{ClockReport, Figures, Outcome},
     request_queue::RequestReceiver,
     shared::Shared,
-    thread::{OnOverrun, Settings},
+    thread::{ClockSettings, OnOverrun},
 };
 use crate::{
     signal::{Event, EventKind, StepIndex, StepRecord, StepTiming},
@@ -53,7 +53,7 @@ pub(super) struct Loop {
     requests: RequestReceiver,
     roll: Arc<Roll>,
     barrier: Option<Barrier>,
-    settings: Settings,
+    settings: ClockSettings,
     outlet: Outlet,
     log: Arc<LogFlags>,
     shared: Arc<Shared>,
@@ -85,7 +85,7 @@ impl Loop {
     pub(super) fn new(
         simulation: Simulation,
         inlet: Inlet,
-        settings: Settings,
+        settings: ClockSettings,
         outlet: Outlet,
         log: Arc<LogFlags>,
     ) -> Self {
@@ -121,7 +121,7 @@ impl Loop {
     }
 
     /// Runs to the end.
-    pub(super) fn run(mut self) -> RunReport {
+    pub(super) fn run(mut self) -> ClockReport {
         while self.outcome.is_none() {
             self.attend();
             if self.log.run_is_to_end() {
@@ -464,11 +464,11 @@ impl Loop {
         }
     }
 
-    fn finish(mut self) -> RunReport {
+    fn finish(mut self) -> ClockReport {
         self.pause(Err(ControlError::Over));
         self.publish();
         let outcome = self.outcome.clone().unwrap_or(Outcome::Quit);
         let (state_hash, events) = (self.simulation.state_hash(), self.simulation.take_events());
-        RunReport { state_hash, events, ..self.shared.report(outcome, self.simulation.timestep()) }
+        ClockReport { state_hash, events, ..self.shared.report(outcome, self.simulation.timestep()) }
     }
 }

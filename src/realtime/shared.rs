@@ -14,7 +14,7 @@ use super::{
     handle::{Mode, RunState, Status},
     os,
     priority::PriorityState,
-    report::{Figures, Outcome, RunReport},
+    report::{ClockReport, Figures, Outcome},
 };
 use crate::signal::{Event, EventKind, StepIndex, Timestep};
 
@@ -114,11 +114,11 @@ impl Shared {
     }
 
     /// The run in figures. What only the physics thread knows is left empty.
-    pub(super) fn report(&self, outcome: Outcome, timestep: Timestep) -> RunReport {
+    pub(super) fn report(&self, outcome: Outcome, timestep: Timestep) -> ClockReport {
         let board = self.lock();
         let (figures, status) = (&board.figures, &board.status);
         let steps = figures.speed.steps();
-        RunReport {
+        ClockReport {
             outcome,
             step: status.step,
             steps,
@@ -139,7 +139,7 @@ impl Shared {
     }
 
     /// The report of a run that ended without the step under way, which had been in the making for so long.
-    pub(super) fn report_without(&self, making: Duration, timestep: Timestep) -> RunReport {
+    pub(super) fn report_without(&self, making: Duration, timestep: Timestep) -> ClockReport {
         let mut board = self.lock();
         board.figures.speed.stop(os::now_ns());
         let (status, making_s) = (board.status.clone(), making.as_secs_f64());
@@ -155,7 +155,7 @@ impl Shared {
         let text = format!("the run ended without step {next}, which had been in the making for {making_s:.3} s");
         tracing::warn!("{text}");
         let event = Event { step: status.step, kind, subject: String::new(), text, value: Some(making_s) };
-        RunReport { events: vec![event], ..self.report(Outcome::Quit, timestep) }
+        ClockReport { events: vec![event], ..self.report(Outcome::Quit, timestep) }
     }
 
     pub(super) fn set_paced(&self, is_paced: bool) {

@@ -17,7 +17,7 @@ use super::{
     os::{self, Grants, Scheduling},
     print::Printer,
     priority::Niceness,
-    report::RunReport,
+    report::ClockReport,
     run::{Inlet, Loop},
     shared::Shared,
     told::Told,
@@ -44,7 +44,7 @@ pub enum OnOverrun {
 
 /// How the clock runs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct ClockSettings {
     /// Whether steps have deadlines.
     pub mode: Mode,
     /// Simulated seconds per wall second in real time.
@@ -67,7 +67,7 @@ pub struct Settings {
     pub scheduling: Scheduling,
 }
 
-impl Default for Settings {
+impl Default for ClockSettings {
     /// Real time at rate 1, up to 50 steps of catching up, no end, nothing asked of the operating system.
     fn default() -> Self {
         Self {
@@ -102,7 +102,7 @@ pub struct PhysicsThread {
     shared: Arc<Shared>,
     priority: u8,
     start: mpsc::Sender<(Outlet, Arc<LogFlags>)>,
-    thread: JoinHandle<Option<RunReport>>,
+    thread: JoinHandle<Option<ClockReport>>,
     /// Closed when the thread ends.
     ended: mpsc::Receiver<()>,
     courier: Option<(Courier, Printer)>,
@@ -124,7 +124,11 @@ impl PhysicsThread {
     ///
     /// # Errors
     /// When the operating system gives no thread.
-    pub fn prepare(simulation: Simulation, inbox: Inbox, settings: Settings) -> Result<(Self, Grants), ThreadError> {
+    pub fn prepare(
+        simulation: Simulation,
+        inbox: Inbox,
+        settings: ClockSettings,
+    ) -> Result<(Self, Grants), ThreadError> {
         let (start, started) = mpsc::channel();
         let (tell, told) = mpsc::channel();
         let (alive, ended) = mpsc::channel::<()>();
@@ -173,7 +177,7 @@ impl PhysicsThread {
     ///
     /// # Errors
     /// When the thread panicked.
-    pub fn join(self) -> Result<Option<RunReport>, ThreadError> {
+    pub fn join(self) -> Result<Option<ClockReport>, ThreadError> {
         let Self { timestep, shown, shared, start, thread, ended, courier, .. } = self;
         drop((shown, start));
         let unmade = loop {
@@ -199,7 +203,7 @@ impl PhysicsThread {
         }
         // Only now all queues have been used as much as they were.
         Ok(match unmade {
-            None => report?.map(|report| RunReport { queues: shared.queues.uses(), ..report }),
+            None => report?.map(|report| ClockReport { queues: shared.queues.uses(), ..report }),
             Some(making) => Some(shared.report_without(making, timestep)),
         })
     }

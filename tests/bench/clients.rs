@@ -16,7 +16,7 @@ use std::{
 
 use simpartner::{
     physics,
-    realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
+    realtime::{self, ClockReport, Outputs, PhysicsThread, Scheduling, channel},
     server::{Limits, Server, Settings},
     signal::{StepIndex, Timestep},
     sim::Simulation,
@@ -52,7 +52,7 @@ fn main() {
     }
 }
 
-fn run(crowd: Crowd, seconds: f64) -> RunReport {
+fn run(crowd: Crowd, seconds: f64) -> ClockReport {
     let world = match xml::read_text("bench.xml", WORLD) {
         Ok(Document::World(world)) => world,
         other => panic!("{other:?}"),
@@ -60,11 +60,11 @@ fn run(crowd: Crowd, seconds: f64) -> RunReport {
     let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, physics::Settings::default())
         .expect("the robot can be built");
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let clock = realtime::Settings {
+    let clock = realtime::ClockSettings {
         end: Some(StepIndex(simulation.timestep().steps_in(seconds))),
         unattended: true,
         scheduling: Scheduling { priority: 80, fast_niceness: 0, lock_memory: true },
-        ..realtime::Settings::default()
+        ..realtime::ClockSettings::default()
     };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");

@@ -68,7 +68,8 @@ fn simulation() -> Simulation {
 fn fast(steps: u64) -> Duration {
     let simulation = simulation();
     let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let clock = realtime::Settings { mode: Mode::Fast, end: Some(StepIndex(steps)), ..realtime::Settings::default() };
+    let clock =
+        realtime::ClockSettings { mode: Mode::Fast, end: Some(StepIndex(steps)), ..realtime::ClockSettings::default() };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let start = Instant::now();
     physics.start(Outputs { log: None, log_flags: Arc::default() }).expect("a thread can be had");
@@ -82,8 +83,12 @@ fn lockstep(steps: u64, law: Law) -> (Duration, String) {
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let members = vec![Member::Robot(RobotId::new(0))];
     let lockstep = LockstepSettings { members, ..LockstepSettings::default() };
-    let clock =
-        realtime::Settings { mode: Mode::Lockstep, start_paused: true, lockstep, ..realtime::Settings::default() };
+    let clock = realtime::ClockSettings {
+        mode: Mode::Lockstep,
+        start_paused: true,
+        lockstep,
+        ..realtime::ClockSettings::default()
+    };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");
     let settings = Settings::default();

@@ -95,11 +95,11 @@ fn whole_step(world: &Arc<World>, database: Option<&Path>) -> f64 {
     command_wheels(&mut simulation);
     let recorder = database.map(|path| start_log(&simulation, world, path));
     let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let settings = realtime::Settings {
+    let settings = realtime::ClockSettings {
         mode: Mode::Fast,
         end: Some(StepIndex(STEPS)),
         unattended: true,
-        ..realtime::Settings::default()
+        ..realtime::ClockSettings::default()
     };
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings).expect("a thread can be had");
     let start = Instant::now();

@@ -11,7 +11,7 @@ use std::{
 use bevy_math::DVec3;
 use simpartner::{
     model::{Actuator, Device, JointKind, Law, Measures, Pose, Sensor, World},
-    realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel, log_queue},
+    realtime::{ClockReport, ClockSettings, Control, Handle, Mode, Outputs, PhysicsThread, channel, log_queue},
     server::{Limits, Server, ServerError, Settings},
     signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
     sim::Simulation,
@@ -66,16 +66,12 @@ pub(crate) struct Rig {
 
 impl Rig {
     fn start(settings: Settings) -> Self {
-        let clock = simpartner::realtime::Settings {
-            mode: Mode::Fast,
-            start_paused: true,
-            ..simpartner::realtime::Settings::default()
-        };
+        let clock = ClockSettings { mode: Mode::Fast, start_paused: true, ..ClockSettings::default() };
         Self::with(robot([0; 3]), settings, clock)
     }
 
     /// The same with a world and a clock of one's own.
-    pub(crate) fn with(world: World, settings: Settings, clock: simpartner::realtime::Settings) -> Self {
+    pub(crate) fn with(world: World, settings: Settings, clock: ClockSettings) -> Self {
         let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
@@ -107,14 +103,14 @@ impl Rig {
     }
 
     /// Ends everything in order and returns what was logged.
-    pub(crate) fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub(crate) fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         // The run may have been ended by a client.
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
         self.wait()
     }
 
     /// The same for a run that ends by itself.
-    pub(crate) fn wait(mut self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub(crate) fn wait(mut self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         let report = self.thread.take().unwrap().join().unwrap().unwrap();
         drop(self.stop.take());
         self.runtime.block_on(self.server.take().unwrap()).unwrap();

@@ -72,7 +72,8 @@ impl Rig {
         let world = Arc::new(world);
         let simulation = Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-        let clock = realtime::Settings { mode: Mode::Fast, start_paused: true, ..realtime::Settings::default() };
+        let clock =
+            realtime::ClockSettings { mode: Mode::Fast, start_paused: true, ..realtime::ClockSettings::default() };
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
         let (log, logged) = realtime::log_queue(1000);
         let log_thread = std::thread::spawn(move || logged.iter().collect());

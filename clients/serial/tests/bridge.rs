@@ -14,9 +14,7 @@ use std::{
 
 use simpartner::{
     physics,
-    realtime::{
-        Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel,
-    },
+    realtime::{ClockReport, ClockSettings, Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
     server::{Server, Settings},
     signal::{Member, RobotId, Timestep},
     sim::Simulation,
@@ -73,7 +71,7 @@ impl Rig {
         self.runtime.block_on(self.handle.control(Control::Play { rate: None })).unwrap();
     }
 
-    fn end(self) -> RunReport {
+    fn end(self) -> ClockReport {
         self.runtime.block_on(self.handle.control(Control::Quit)).unwrap();
         let report = self.thread.join().unwrap().unwrap();
         drop(self.stop);

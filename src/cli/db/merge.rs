@@ -28,7 +28,7 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> 
     let mut merge = Merge::new(&from, &into)?;
     let runs = merge.runs()?;
     if let Some(missing) = arguments.runs.iter().find(|run| !runs.contains(run)) {
-        return Err(CliError::Setting(format!(
+        return Err(CliError::Input(format!(
             "{from} has no run {missing}; `simpartner runs --database URL` lists them"
         )));
     }

@@ -20,7 +20,7 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
     let found = runtime.block_on(Reader::new(&database).verify(arguments.run))?;
     if found.is_empty() {
         let what = arguments.run.map_or_else(|| "no run".to_owned(), |run| format!("no run {run}"));
-        return Err(CliError::Setting(format!("{database} has {what}")));
+        return Err(CliError::Input(format!("{database} has {what}")));
     }
     for Completeness { simulation_id, steps, rows, chain_head, has_checksums, findings } in &found {
         let verdict = if findings.is_empty() { "complete" } else { "incomplete" };

@@ -10,9 +10,7 @@ use std::{
 use simpartner::{
     model::{Sequence, World},
     physics,
-    realtime::{
-        Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel, log_queue,
-    },
+    realtime::{ClockReport, ClockSettings, Control, Handle, Mode, Outputs, PhysicsThread, channel, log_queue},
     server::{Server, Settings},
     signal::{Layout, Port, StepRecord, Timestep},
     sim::Simulation,
@@ -138,7 +136,7 @@ impl Rig {
     }
 
     /// Ends everything in order and returns the steps that had commands.
-    pub fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
         let report = self.thread.join().unwrap().unwrap();
         if let Some((stop, server)) = self.server {

@@ -9,9 +9,7 @@ use std::{
 use simpartner::{
     model::{Sequence, World},
     physics,
-    realtime::{
-        Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel, log_queue,
-    },
+    realtime::{ClockReport, ClockSettings, Control, Handle, Mode, Outputs, PhysicsThread, channel, log_queue},
     server::{Server, Settings},
     signal::{StepRecord, Timestep},
     sim::Simulation,
@@ -107,7 +105,7 @@ impl Rig {
     }
 
     /// Ends everything in order and returns what was logged.
-    pub fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         // The run may have been ended by the sequencer.
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
         let report = self.thread.join().unwrap().unwrap();
