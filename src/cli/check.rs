@@ -1,11 +1,17 @@
 //! `simpartner check`: validate files and show what they hold.
 
-use std::{fmt::Write, path::Path, sync::Arc};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    CheckArguments, CliError, ConfigurationArguments, ExitStatus, Format,
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
     output::{Rounded, line, print, tell},
 };
 use crate::{
@@ -16,6 +22,37 @@ use crate::{
     signal::{DeviceInfo, RobotId, StepIndex, Timestep},
     xml::{self, Diagnostic, Diagnostics, Document},
 };
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArguments {
+    /// World, robot and sequence files
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Properties file whose settings the files are checked with [default: properties.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    properties: Option<PathBuf>,
+    /// World that sequences are checked with: whether it has their ports and its devices take their commands
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Any other setting, as `--set section.key=value`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Take warnings for errors: exit code 3
+    #[arg(long)]
+    strict: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// Print the graph of bodies and joints for Graphviz instead
+    #[arg(long)]
+    dot: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
 
 /// Checks every file as a run would, prints each that is sound with what is hardly meant in it, and all problems of those
 /// that are not.

@@ -1,9 +1,24 @@
 //! `simpartner devices`: what can be read and driven, and where.
 
+use clap::Args;
 use serde_json::{Value, json};
 
-use super::{CliError, DevicesArguments, ExitStatus, output::line, ports};
+use super::{
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
+    output::line,
+    ports,
+};
 use crate::{config::Config, device, server::PortsFile, signal::DeviceInfo, xml};
+
+#[derive(Debug, Args)]
+pub(super) struct DevicesArguments {
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// Lists the devices of the configured world.
 pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliError> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{
-    CliError, ExitStatus,
+    exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
     output::print,
 };

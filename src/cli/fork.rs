@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    CliError, ExitStatus,
+    arguments::overrides,
+    exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
     output::note,
-    overrides, run,
+    run,
 };
 use crate::{
     config::Override,

@@ -7,7 +7,10 @@ use std::{
 
 use clap::Args;
 
-use super::{CliError, ExitStatus, output::line};
+use super::{
+    exit::{CliError, ExitStatus},
+    output::line,
+};
 use crate::{config, xml};
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{CliError, ConfigurationArguments};
+use super::{arguments::ConfigurationArguments, exit::CliError};
 use crate::{
     analysis::Progress,
     recorder::{Database, Inquiry, RecordedRun},

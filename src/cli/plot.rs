@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    CliError, ExitStatus,
+    exit::{CliError, ExitStatus},
     export::steps,
     logged::{Bar, LogArguments, RunName},
     output::line,

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 
-use super::CliError;
+use super::exit::CliError;
 use crate::{
     config::Config,
     server::{PortsFile, PortsFileError},

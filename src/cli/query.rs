@@ -5,7 +5,7 @@ use std::io::{BufWriter, IsTerminal, Read};
 use clap::{Args, ValueEnum};
 
 use super::{
-    CliError, ExitStatus,
+    exit::{CliError, ExitStatus},
     logged::{LogArguments, RunName},
     output::{Stdout, note},
 };

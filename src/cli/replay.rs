@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{
-    CliError, ExitStatus,
+    exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
     output::{note, print},
 };

@@ -1,15 +1,65 @@
 //! `simpartner run`: the main job, announced and summed up.
 
+use std::path::PathBuf;
+
+use clap::Args;
+
 use super::{
-    CliError, ExitStatus, RunArguments,
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
     output::{note, print},
     signals,
     summary::{announce, summary},
 };
 use crate::{
+    config::{Config, Override},
     realtime::Outcome,
     run::{self, Job, Observer, RunReport, Started, StopSignal},
 };
+
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct RunArguments {
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+    /// Clock: `realtime` gives every step its deadline, `fast` makes one step after the other, `lockstep` waits for controllers
+    #[arg(long, value_name = "realtime|fast|lockstep")]
+    mode: Option<String>,
+    /// Simulated seconds per wall second in real time
+    #[arg(long)]
+    rate: Option<String>,
+    /// End after so many simulated seconds
+    #[arg(long, value_name = "SECONDS")]
+    duration: Option<String>,
+    /// Play this command sequence from step 0, inside the process. A fast run ends when the sequence does
+    #[arg(long, value_name = "FILE")]
+    sequence: Option<PathBuf>,
+    /// Database of the log, or `none`
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Wait for PLAY on the control port
+    #[arg(long)]
+    paused: bool,
+    /// Serve no viewer page
+    #[arg(long)]
+    no_viewer: bool,
+}
+
+impl RunArguments {
+    fn config(&self) -> Result<Config, CliError> {
+        let without_log = self.database.as_deref() == Some("none");
+        let given = [
+            ("--mode", "simulation.mode", self.mode.as_deref()),
+            ("--rate", "simulation.rate", self.rate.as_deref()),
+            ("--duration", "simulation.duration_s", self.duration.as_deref()),
+            ("--paused", "simulation.start_paused", self.paused.then_some("true")),
+            ("--database", "log.database", self.database.as_deref().filter(|_| !without_log)),
+            ("--no-viewer", "viewer.enabled", self.no_viewer.then_some("false")),
+            ("--database none", "log.enabled", without_log.then_some("false")),
+        ];
+        let flags = given.into_iter().filter_map(|(name, key, text)| text.map(|text| Override { name, key, text }));
+        self.configuration.config(&flags.collect::<Vec<_>>())
+    }
+}
 
 /// Runs the configured world.
 pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {

@@ -9,7 +9,8 @@ use std::{
 use clap::Args;
 
 use super::{
-    CliError, ConfigurationArguments, ExitStatus,
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
     output::{self, print},
     ports,
 };
@@ -54,7 +55,7 @@ pub(super) struct TalkArguments {
     configuration: ConfigurationArguments,
 }
 
-/// Says the lines and prints what comes, until the server has answered all of them.
+/// Sends the lines and prints what comes back, until the server has answered all of them.
 pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
     let wait = match arguments.wait {
         None => Some(Duration::ZERO),
@@ -80,21 +81,21 @@ pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
     let line = arguments.line.join(" ");
     // Standard input may never end, so nobody waits for this thread.
     std::thread::spawn(move || {
-        let said = match line.is_empty() {
-            true => pass_on(&sending),
+        let sent = match line.is_empty() {
+            true => forward_stdin(&sending),
             false => (&sending).write_all(format!("{line}\n").as_bytes()),
         };
         // A server that is gone has ended the other direction, too.
-        if let (Ok(()), Some(wait)) = (said, wait) {
+        if let (Ok(()), Some(wait)) = (sent, wait) {
             std::thread::sleep(wait);
             let _ = sending.shutdown(Shutdown::Write);
         }
     });
-    hear(stream, &arguments.whom)
+    print_answers(stream, &arguments.whom)
 }
 
-/// Says the lines of standard input as they come.
-fn pass_on(mut stream: &TcpStream) -> io::Result<()> {
+/// Sends the lines of standard input as they come.
+fn forward_stdin(mut stream: &TcpStream) -> io::Result<()> {
     let mut lines = io::stdin().lock();
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {
@@ -107,8 +108,8 @@ fn pass_on(mut stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints what comes until the server, or whoever reads the output, has had enough.
-fn hear(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
+/// Prints what comes until the server closes the connection or the reader of the output is gone.
+fn print_answers(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
     let mut status = ExitStatus::Success;
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
@@ -118,7 +119,7 @@ fn hear(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
         match read {
             Ok(0) => break,
             Ok(_) => {}
-            // A server that ends with words of ours unread breaks the connection off.
+            // A server that closes with unread lines of ours resets the connection.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
             Err(error) => return Err(CliError::Talk(format!("the connection to '{whom}' is lost: {error}"))),
         }

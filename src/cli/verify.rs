@@ -2,11 +2,14 @@
 
 use std::{
     io::{IsTerminal, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
+use clap::Args;
+
 use super::{
-    CliError, ConfigurationArguments, ExitStatus, VerifyArguments,
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
     logged::Bar,
     output::{Stdout, line, print},
 };
@@ -15,6 +18,28 @@ use crate::{
     config::Override,
     verify::{self, Bench, Verification},
 };
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArguments {
+    /// Name all cases, and what they test
+    #[arg(long)]
+    list: bool,
+    /// Run only this case; any number of times
+    #[arg(long = "case", value_name = "NAME")]
+    cases: Vec<String>,
+    /// Run only the cases that take a moment
+    #[arg(long)]
+    quick: bool,
+    /// The physics engine to verify [default: that of the settings]
+    #[arg(long, value_name = "dynamics|rapier")]
+    engine: Option<String>,
+    /// Print JSON, or write it into a file and print the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<Option<PathBuf>>,
+    /// Write a report with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
 
 /// Runs the cases and says whether all are within their tolerances.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {

@@ -1,12 +1,11 @@
-//! What clients may know of a device, from the table of kinds and the model.
+//! The description of a device for clients, from the table of kinds and the model.
 
-use super::interval_steps;
 use crate::{
     model::{self, DeviceSpec, Measures, Mount, World},
     signal::{Attachment, DeviceInfo, DeviceKind, Field, JointId, Quantity, Timestep},
 };
 
-/// What clients may know of a device.
+/// The description of a device for clients.
 pub fn describe(device: &model::Device, world: &World, timestep: Timestep) -> DeviceInfo {
     let joint = |id: JointId| Attachment::Joint(world.joint(id).name.clone());
     let (attachment, linear) = match &device.spec {
@@ -31,7 +30,12 @@ pub fn describe(device: &model::Device, world: &World, timestep: Timestep) -> De
     }
 }
 
-/// The numbers of a device's frame, in order; `linear` where its joint slides.
+/// Steps from one reading to the next: the whole number nearest to the rate, at least one.
+pub(super) fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
+    rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))
+}
+
+/// The numbers of a device's frame, in order; `linear` if its joint slides.
 pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
     let quantities = spec.kind().description().quantities;
     match spec {
@@ -55,7 +59,7 @@ pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
         DeviceSpec::Actuator(_) => {
             let mut fields = all(quantities, linear);
             if linear && spec.kind() == DeviceKind::AngleController {
-                // What it turns by is an angle; what it slides by is a position.
+                // On a joint that slides, the target is a position.
                 fields.iter_mut().for_each(|field| field.name = field.name.replace("angle", "position"));
             }
             fields

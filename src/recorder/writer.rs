@@ -16,7 +16,7 @@ use super::{
     spill,
 };
 use crate::{
-    realtime::{self, Haste, LogReceiver, Mode},
+    realtime::{self, DeadlineNiceness, LogReceiver, Mode},
     signal::{Event, EventKind, StepRecord},
 };
 
@@ -116,9 +116,9 @@ impl Writer {
 
     /// Writes until every sender is gone.
     pub(super) fn write_all(&mut self) {
-        let haste = Haste::new();
+        let niceness = DeadlineNiceness::new();
         loop {
-            haste.set(self.status.flags().has_deadlines());
+            niceness.set(self.status.flags().has_deadlines());
             let until = (!self.outbox.is_idle()).then(|| Instant::now() + WATCH);
             match self.queue.next(until) {
                 Ok(first) => self.gather(&first),

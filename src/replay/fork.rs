@@ -1,6 +1,6 @@
 //! A fork: a logged run repeated up to a step, and a new run that goes on from there with something changed.
 
-use super::{Replay, ReplayError, config};
+use super::{error::ReplayError, repeat::Replay};
 use crate::{
     analysis::Progress,
     config::{Config, Override},
@@ -79,7 +79,7 @@ fn forked_config(replay: &Replay, overrides: &[Override<'_>]) -> Result<Config, 
     if let Some(fixed) = overrides.iter().find(|given| FIXED.contains(&given.key)) {
         return Err(ReplayError::FixedSetting { name: fixed.name.to_owned(), key: fixed.key.to_owned() });
     }
-    let mut config = config(&replay.run, &replay.texts, overrides)?;
+    let mut config = replay.config(overrides)?;
     // The properties in the log have the address without its password.
     let is_overridden = overrides.iter().any(|given| given.key == "log.database");
     if let Some(log) = config.log.as_mut().filter(|_| !is_overridden) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::ReplayError;
+use super::error::ReplayError;
 use crate::{
     model::SourceFile,
     recorder::{

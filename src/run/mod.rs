@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 pub use archive::LogArchive;
 pub use error::RunError;
-pub use prepare::{Job, build_simulation, warnings};
+pub use prepare::{Job, build_simulation, target, warnings};
 
 use self::archive::LogStatus;
 use crate::{
@@ -26,11 +26,6 @@ use crate::{
     server::{self, Archive, PortsFile, Server, Viewer},
     signal::StepIndex,
 };
-
-/// What the program was built for: architecture and operating system. Floating-point results may differ between targets.
-pub fn target() -> String {
-    format!("{} {}", std::env::consts::ARCH, std::env::consts::OS)
-}
 
 /// A future that ends a run when it completes.
 pub type StopSignal = Pin<Box<dyn Future<Output = ()> + Send>>;

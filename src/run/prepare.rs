@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::RunError;
+use super::error::RunError;
 use crate::{
     config::{Config, LockstepConfig},
     model::{Sequence, Timeline, Warning, World},
@@ -110,6 +110,11 @@ pub(super) fn lockstep(config: &Config, layout: &Layout) -> Result<LockstepSetti
     Ok(LockstepSettings { members, timeout: *timeout, on_timeout: *on_timeout })
 }
 
+/// What the program was built for: architecture and operating system. Floating-point results may differ between targets.
+pub fn target() -> String {
+    format!("{} {}", std::env::consts::ARCH, std::env::consts::OS)
+}
+
 /// What the log says of the run as a whole.
 pub(super) fn describe(simulation: &Simulation, config: &Config) -> RunDescription {
     let world = simulation.world();
@@ -122,7 +127,7 @@ pub(super) fn describe(simulation: &Simulation, config: &Config) -> RunDescripti
         timestep: simulation.timestep(),
         properties: config.effective_text().to_owned(),
         engine: simulation.engine_identity(),
-        target: super::target(),
+        target: target(),
         mode: config.simulation.mode,
         realtime_grants: String::new(),
         origin: None,

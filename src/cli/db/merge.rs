@@ -4,7 +4,11 @@ use clap::Args;
 
 use crate::{
     analysis::Progress,
-    cli::{CliError, ExitStatus, logged::Bar, output::print},
+    cli::{
+        exit::{CliError, ExitStatus},
+        logged::Bar,
+        output::print,
+    },
     recorder::{Database, Merge},
 };
 

@@ -7,7 +7,7 @@ mod verify;
 
 use clap::Subcommand;
 
-use super::{CliError, ExitStatus};
+use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DbVerb {

@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args};
 use crate::{
     analysis::Progress,
     cli::{
-        CliError, ExitStatus,
+        exit::{CliError, ExitStatus},
         logged::{Bar, LogArguments},
         output::{note, print, tell},
     },

@@ -2,7 +2,11 @@
 
 use clap::Args;
 
-use super::super::{CliError, ExitStatus, logged::LogArguments, output::line};
+use super::super::{
+    exit::{CliError, ExitStatus},
+    logged::LogArguments,
+    output::line,
+};
 use crate::recorder::{Completeness, Reader};
 
 #[derive(Debug, Args)]

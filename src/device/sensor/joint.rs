@@ -1,4 +1,4 @@
-//! What a joint tells.
+//! Sensors on joints: encoders and load cells.
 
 use bevy_math::DVec3;
 
@@ -14,7 +14,7 @@ pub(super) fn read_state(joint: JointId, engine: &dyn Engine, reading: &mut Vec<
     reading.extend(state.position.into_iter().chain(state.rate));
 }
 
-/// What a joint transmits from parent to child.
+/// The force and torque that a joint transmits from parent to child.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadCell {
     joint: JointId,
@@ -32,7 +32,7 @@ impl LoadCell {
         Self { joint, axes }
     }
 
-    /// Force and torque about the anchor. An engine that cannot tell was refused at the start.
+    /// Force, and torque about the anchor. An engine that does not compute them was refused when the simulation was built.
     pub(super) fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
         let JointLoad { reaction, .. } = engine.joint(self.joint).load.unwrap_or_default();
         let turned = |vector: DVec3| match self.axes {

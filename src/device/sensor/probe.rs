@@ -1,4 +1,4 @@
-//! What each kind of sensor reads, without any imperfection.
+//! What each kind of sensor measures, without noise.
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use super::{
     geographic::TangentPlane,
     inertial::Accelerometer,
     joint::{self, LoadCell},
+    mount_point::MountPoint,
     rays::{self, Rays},
-    seat::Seat,
 };
 use crate::{
     model::{Frame, Measures, Mount, Sensor, World},
@@ -16,31 +16,31 @@ use crate::{
     signal::{BodyId, JointId, Timestep},
 };
 
-/// What a probe carries from step to step.
+/// The state of a probe between steps.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Memory {
+pub(super) enum ProbeState {
     None,
-    /// What an accelerometer saw last.
+    /// The last motion that an accelerometer saw.
     Motion([f64; 10]),
-    /// How far rays reach.
+    /// The range of rays.
     Range(f64),
 }
 
 /// The measuring part of a sensor.
 #[derive(Debug, Clone)]
 pub(super) enum Probe {
-    /// Reads nothing: it says what it hears.
+    /// Measures nothing; the protocol answers with the last text that was sent.
     Echo,
-    Position(Seat),
-    Pose(Seat),
-    Velocity(Seat, Frame),
+    Position(MountPoint),
+    Pose(MountPoint),
+    Velocity(MountPoint, Frame),
     Acceleration(Accelerometer),
-    AngularVelocity(Seat),
+    AngularVelocity(MountPoint),
     Inertial(Accelerometer),
-    Geographic(Seat, TangentPlane),
-    Heading(Seat, TangentPlane),
+    Geographic(MountPoint, TangentPlane),
+    Heading(MountPoint, TangentPlane),
     Rays(Rays),
-    Contact(Seat, Frame),
+    Contact(MountPoint, Frame),
     Bump(BodyId, f64),
     JointState(JointId),
     JointLoad(LoadCell),
@@ -57,21 +57,21 @@ impl Probe {
                 };
             }
         };
-        let seat = Seat::new(world, body, pose);
-        let accelerometer = || Accelerometer::new(seat, world.gravity, timestep.seconds());
+        let mount = MountPoint::new(world, body, pose);
+        let accelerometer = || Accelerometer::new(mount, world.gravity, timestep.seconds());
         let plane = TangentPlane::new(world.geographic_origin);
         match sensor.measures {
-            Measures::Position => Self::Position(seat),
-            Measures::Pose => Self::Pose(seat),
-            Measures::Velocity(frame) => Self::Velocity(seat, frame),
+            Measures::Position => Self::Position(mount),
+            Measures::Pose => Self::Pose(mount),
+            Measures::Velocity(frame) => Self::Velocity(mount, frame),
             Measures::Acceleration => Self::Acceleration(accelerometer()),
-            Measures::AngularVelocity => Self::AngularVelocity(seat),
+            Measures::AngularVelocity => Self::AngularVelocity(mount),
             Measures::Inertial => Self::Inertial(accelerometer()),
-            Measures::Geographic => Self::Geographic(seat, plane),
-            Measures::Heading => Self::Heading(seat, plane),
-            Measures::Distance { range } => Self::Rays(Rays::new(seat, rays::single(range))),
-            Measures::Scan(scanner) => Self::Rays(Rays::new(seat, scanner)),
-            Measures::Contact(frame) => Self::Contact(seat, frame),
+            Measures::Geographic => Self::Geographic(mount, plane),
+            Measures::Heading => Self::Heading(mount, plane),
+            Measures::Distance { range } => Self::Rays(Rays::new(mount, rays::single(range))),
+            Measures::Scan(scanner) => Self::Rays(Rays::new(mount, scanner)),
+            Measures::Contact(frame) => Self::Contact(mount, frame),
             Measures::Bump { threshold } => Self::Bump(body, threshold),
             // The reader puts these on joints, and an echo needs no place.
             Measures::Echo | Measures::JointState | Measures::JointLoad(_) => Self::Echo,
@@ -97,32 +97,32 @@ impl Probe {
         let mut push = |vector: DVec3| reading.extend(vector.to_array());
         match self {
             Self::Echo => {}
-            Self::Position(seat) => push(seat.point(engine)),
-            Self::Pose(seat) => reading.extend(seat.pose(engine).to_array()),
-            Self::Velocity(seat, frame) => {
-                let spin = engine.body(seat.body).angular_velocity;
-                push(seat.in_frame(engine, *frame, seat.velocity(engine)));
-                push(seat.in_frame(engine, *frame, spin));
+            Self::Position(mount) => push(mount.point(engine)),
+            Self::Pose(mount) => reading.extend(mount.pose(engine).to_array()),
+            Self::Velocity(mount, frame) => {
+                let spin = engine.body(mount.body).angular_velocity;
+                push(mount.in_frame(engine, *frame, mount.velocity(engine)));
+                push(mount.in_frame(engine, *frame, spin));
             }
             Self::Acceleration(accelerometer) => push(accelerometer.reading()),
-            Self::AngularVelocity(seat) => push(spin_in_sensor(seat, engine)),
+            Self::AngularVelocity(mount) => push(spin_in_sensor(mount, engine)),
             Self::Inertial(accelerometer) => {
-                let seat = accelerometer.seat();
-                reading.extend(&seat.pose(engine).to_array()[3..]);
-                reading.extend(spin_in_sensor(seat, engine).to_array());
+                let mount = accelerometer.mount();
+                reading.extend(&mount.pose(engine).to_array()[3..]);
+                reading.extend(spin_in_sensor(mount, engine).to_array());
                 reading.extend(accelerometer.reading().to_array());
             }
-            Self::Geographic(seat, plane) => reading.extend(plane.position(seat.point(engine))),
-            Self::Heading(seat, plane) => {
-                let rotation = seat.pose(engine).rotation;
+            Self::Geographic(mount, plane) => reading.extend(plane.position(mount.point(engine))),
+            Self::Heading(mount, plane) => {
+                let rotation = mount.pose(engine).rotation;
                 reading.push(plane.heading(rotation * DVec3::Z));
                 reading.extend((rotation.inverse() * plane.north()).to_array());
             }
             Self::Rays(rays) => rays.read(engine, reading),
-            Self::Contact(seat, frame) => {
-                let state = engine.body(seat.body);
-                push(seat.in_frame(engine, *frame, state.force));
-                push(seat.in_frame(engine, *frame, state.torque));
+            Self::Contact(mount, frame) => {
+                let state = engine.body(mount.body);
+                push(mount.in_frame(engine, *frame, state.force));
+                push(mount.in_frame(engine, *frame, state.torque));
             }
             Self::Bump(body, threshold) => {
                 let touching = engine.contacts().iter().filter(|contact| contact.bodies.contains(&Some(*body)));
@@ -134,32 +134,34 @@ impl Probe {
         }
     }
 
-    /// What it carries from step to step.
-    pub(super) fn memory(&self) -> Memory {
+    /// Its state between steps.
+    pub(super) fn state(&self) -> ProbeState {
         match self {
-            Self::Acceleration(accelerometer) | Self::Inertial(accelerometer) => Memory::Motion(accelerometer.memory()),
-            Self::Rays(rays) => Memory::Range(rays.range()),
-            _ => Memory::None,
+            Self::Acceleration(accelerometer) | Self::Inertial(accelerometer) => {
+                ProbeState::Motion(accelerometer.state())
+            }
+            Self::Rays(rays) => ProbeState::Range(rays.range()),
+            _ => ProbeState::None,
         }
     }
 
-    /// Takes that up again. False if it is of another kind of sensor.
-    pub(super) fn recall(&mut self, memory: &Memory) -> bool {
-        match (self, memory) {
-            (Self::Acceleration(accelerometer) | Self::Inertial(accelerometer), &Memory::Motion(motion)) => {
-                accelerometer.recall(motion);
+    /// Goes on from such a state. False if it is of another kind of sensor.
+    pub(super) fn restore(&mut self, state: &ProbeState) -> bool {
+        match (self, state) {
+            (Self::Acceleration(accelerometer) | Self::Inertial(accelerometer), &ProbeState::Motion(motion)) => {
+                accelerometer.restore(motion);
                 true
             }
-            (Self::Rays(rays), &Memory::Range(range)) => {
+            (Self::Rays(rays), &ProbeState::Range(range)) => {
                 rays.set_range(range);
                 true
             }
             (Self::Acceleration(_) | Self::Inertial(_) | Self::Rays(_), _) => false,
-            (_, memory) => *memory == Memory::None,
+            (_, state) => *state == ProbeState::None,
         }
     }
 
-    /// Keeps distances within what it sees. A ray that met nothing reads the range, which no noise changes.
+    /// Limits distances to the range. A ray that met nothing reads the range, without noise.
     pub(super) fn limit(&self, truth: &[f64], reading: &mut [f64]) {
         if let Self::Rays(rays) = self {
             let range = rays.range();
@@ -169,7 +171,7 @@ impl Probe {
         }
     }
 
-    /// How far it sees from now on, where it sees.
+    /// Sets the range, if it has one.
     pub(super) fn set_range(&mut self, range: f64) {
         if let Self::Rays(rays) = self {
             rays.set_range(range);
@@ -177,6 +179,6 @@ impl Probe {
     }
 }
 
-fn spin_in_sensor(seat: &Seat, engine: &dyn Engine) -> DVec3 {
-    seat.in_sensor(engine, engine.body(seat.body).angular_velocity)
+fn spin_in_sensor(mount: &MountPoint, engine: &dyn Engine) -> DVec3 {
+    mount.in_sensor(engine, engine.body(mount.body).angular_velocity)
 }

@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use super::seat::Seat;
+use super::mount_point::MountPoint;
 use crate::{
     model::{Measures, Mount, Pose, Scanner, Sensor},
     physics::{Engine, Ray},
@@ -46,19 +46,19 @@ pub(super) fn single(range: f64) -> Scanner {
     Scanner { rays: 1, range, ..Scanner::default() }
 }
 
-/// A bundle of rays from one point. What is not met within the range reads the range; the body the sensor sits on does not
-/// stand in the way.
+/// A bundle of rays from one point. A ray that meets nothing within the range reads the range; rays pass through the body that the
+/// sensor is mounted on.
 #[derive(Debug, Clone)]
 pub(super) struct Rays {
-    seat: Seat,
+    mount: MountPoint,
     /// Ray directions in the body's frame.
     directions: Vec<DVec3>,
     range: f64,
 }
 
 impl Rays {
-    pub(super) fn new(seat: Seat, scanner: Scanner) -> Self {
-        Self { seat, directions: directions(&seat.mount, scanner), range: scanner.range }
+    pub(super) fn new(mount: MountPoint, scanner: Scanner) -> Self {
+        Self { mount, directions: directions(&mount.pose_on_body, scanner), range: scanner.range }
     }
 
     pub(super) fn range(&self) -> f64 {
@@ -70,11 +70,11 @@ impl Rays {
     }
 
     pub(super) fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
-        let world_from_body = engine.body(self.seat.body).pose;
-        let origin = world_from_body.point(self.seat.mount.translation);
+        let world_from_body = engine.body(self.mount.body).pose;
+        let origin = world_from_body.point(self.mount.pose_on_body.translation);
         reading.extend(self.directions.iter().map(|direction| {
             let direction = world_from_body.direction(*direction).normalize();
-            let ray = Ray { origin, direction, range: self.range, ignore: Some(self.seat.body) };
+            let ray = Ray { origin, direction, range: self.range, ignore: Some(self.mount.body) };
             engine.cast_ray(&ray).unwrap_or(self.range)
         }));
     }
