@@ -1,7 +1,7 @@
 //! The description of a device for clients, from the table of kinds and the model.
 
 use crate::{
-    model::{self, DeviceSpec, Measures, Mount, World},
+    model::{self, DeviceSpec, Mount, Scanner, World},
     signal::{Attachment, DeviceInfo, DeviceKind, Field, JointId, Quantity, Timestep},
 };
 
@@ -39,22 +39,17 @@ pub(super) fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
 pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
     let quantities = spec.kind().description().quantities;
     match spec {
-        DeviceSpec::Sensor(sensor) => match sensor.measures {
-            Measures::Scan(scanner) => (0..scanner.layers)
-                .flat_map(|layer| (1..=scanner.rays).map(move |ray| (layer, ray)))
-                .map(|(layer, ray)| Field {
-                    name: match scanner.layers {
-                        1 => format!("distance_{ray}"),
-                        _ => format!("distance_{}_{ray}", layer + 1),
-                    },
-                    highest: scanner.range,
-                    ..field(&quantities[0], quantities[0].fields[0], false)
-                })
-                .collect(),
-            Measures::Distance { range } => {
-                vec![Field { highest: range, ..field(&quantities[0], quantities[0].fields[0], false) }]
+        DeviceSpec::Sensor(sensor) => match sensor.rays() {
+            Some(rays) => {
+                let distance = field(&quantities[0], quantities[0].fields[0], false);
+                let names = if sensor.kind == DeviceKind::ScannerSensor {
+                    ray_names(rays)
+                } else {
+                    vec![distance.name.clone()]
+                };
+                names.into_iter().map(|name| Field { name, highest: rays.range, ..distance.clone() }).collect()
             }
-            _ => all(quantities, linear),
+            None => all(quantities, linear),
         },
         DeviceSpec::Actuator(_) => {
             let mut fields = all(quantities, linear);
@@ -65,6 +60,16 @@ pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
             fields
         }
     }
+}
+
+/// The names of a scanner's fields: fan by fan, ray by ray.
+fn ray_names(scanner: Scanner) -> Vec<String> {
+    let places = (1..=scanner.layers).flat_map(|layer| (1..=scanner.rays).map(move |ray| (layer, ray)));
+    let name = |(layer, ray)| match scanner.layers {
+        1 => format!("distance_{ray}"),
+        _ => format!("distance_{layer}_{ray}"),
+    };
+    places.map(name).collect()
 }
 
 fn all(quantities: &[Quantity], linear: bool) -> Vec<Field> {

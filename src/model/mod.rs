@@ -14,8 +14,8 @@ mod shape;
 
 pub use body::{Body, CrossFriction, FrictionDirection, Inertia, Material};
 pub use device::{
-    Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, Measures, MotorLimits, Mount, Noise, OnTimeout,
-    PidGains, Scanner, Sensor, Watchdog,
+    Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains,
+    Scanner, Sensor, SensorOptions, Watchdog,
 };
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
 pub use heightfield::Heightfield;

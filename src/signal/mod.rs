@@ -23,7 +23,7 @@ pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Faul
 pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};
 pub use id::{BodyId, DeviceId, JointId, RobotId};
-pub use kind::{Description, DeviceKind, NoiseLaw, Quantity, Seat};
+pub use kind::{Description, DeviceKind, MountedOn, NoiseLaw, Quantity};
 pub use layout::{
     Attachment, DeviceInfo, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH, WRENCH_WIDTH,
 };

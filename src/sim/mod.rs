@@ -18,12 +18,12 @@ pub use warnings::warnings;
 
 use crate::{
     device::{self, Device},
-    model::{DeviceSpec, Measures, Mount, Sensor, Timeline, World},
+    model::{DeviceSpec, Mount, Sensor, Timeline, World},
     physics::{self, BuildError, Engine, EngineIdentity, Guard, Settings},
     protocol,
     signal::{
-        Action, AppliedCommand, BodyId, ClientId, Command, DeviceId, Event, EventKind, JointId, Layout, Reservation,
-        StepIndex, StepRecord, Timestep,
+        Action, AppliedCommand, BodyId, ClientId, Command, DeviceId, DeviceKind, Event, EventKind, JointId, Layout,
+        Reservation, StepIndex, StepRecord, Timestep,
     },
 };
 
@@ -368,7 +368,7 @@ impl Simulation {
 /// Refuses sensors of quantities that the engine does not compute; they would read zeros that mean nothing.
 fn refuse_unsupported_sensors(world: &World, engine: &dyn Engine) -> Result<(), BuildError> {
     for device in &world.devices {
-        if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), measures: Measures::JointLoad(_), .. }) =
+        if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), kind: DeviceKind::ForceTorqueSensor, .. }) =
             device.spec
             && engine.joint(joint).load.is_none()
         {

@@ -11,7 +11,7 @@ use super::{
     tree::Node,
 };
 use crate::{
-    model::{Body, Device, DeviceSpec, Graph, Joint, Measures, Pose, Robot, SourceFile, World},
+    model::{Body, Device, DeviceSpec, Graph, Joint, Pose, Robot, SourceFile, World},
     signal::{BodyId, JointId, Port, RobotId},
 };
 
@@ -93,10 +93,7 @@ pub(super) struct Totals {
 impl Totals {
     pub(super) fn of(bodies: &[Body], joints: &[Joint], devices: &[Device]) -> Self {
         let rays = |device: &Device| match &device.spec {
-            DeviceSpec::Sensor(sensor) => match sensor.measures {
-                Measures::Scan(scanner) => scanner.rays * scanner.layers,
-                _ => 0,
-            },
+            DeviceSpec::Sensor(sensor) => sensor.rays().map_or(0, |rays| rays.rays * rays.layers),
             DeviceSpec::Actuator(_) => 0,
         };
         let shapes = bodies.iter().flat_map(|body| [&body.shape, &body.collision]).flatten();

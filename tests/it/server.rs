@@ -10,10 +10,10 @@ use std::{
 
 use bevy_math::DVec3;
 use simpartner::{
-    model::{Actuator, Device, JointKind, Law, Measures, Pose, Sensor, World},
+    model::{Actuator, Device, JointKind, Law, Pose, Sensor, World},
     realtime::{ClockReport, ClockSettings, Control, Handle, Mode, Outputs, PhysicsThread, channel, log_queue},
     server::{Limits, Server, ServerError, Settings},
-    signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
+    signal::{BodyId, DeviceKind, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
     sim::Simulation,
 };
 use tokio::sync::oneshot;
@@ -30,8 +30,8 @@ pub(crate) fn robot(ports: [u16; 3]) -> World {
     let mut world = as_robot(world);
     let trunk = BodyId::new(0);
     world.devices = [
-        ("Echo", Sensor::on(trunk, Pose::IDENTITY, Measures::Echo).into()),
-        ("Position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
+        ("Echo", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::EchoSensor).into()),
+        ("Position", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::PositionSensor).into()),
         ("Motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
     ]
     .into_iter()

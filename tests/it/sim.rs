@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::{
-    model::{
-        Actuator, Device, DeviceSpec, JointKind, Law, Measures, Noise, OnTimeout, PidGains, Pose, Scanner, Sensor,
-        Watchdog, World,
-    },
+    model::{Actuator, Device, DeviceSpec, JointKind, Law, Noise, OnTimeout, PidGains, Pose, Sensor, Watchdog, World},
     signal::{
-        Action, ClientId, Command, Configuration, DeviceId, EventKind, Fault, JointId, Port, Reservation, RobotId,
-        StepIndex, StepRecord, Timestep,
+        Action, ClientId, Command, Configuration, DeviceId, DeviceKind, EventKind, Fault, JointId, Port, Reservation,
+        RobotId, StepIndex, StepRecord, Timestep,
     },
     sim::{MAX_EVENTS, Simulation},
 };
@@ -37,11 +34,8 @@ fn robot() -> World {
     world.devices = [
         ("motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
         ("angle", Actuator::new(JointId::new(1), Law::Angle(PidGains::default())).into()),
-        ("position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
-        (
-            "scanner",
-            Sensor { rate_hz: Some(100.0), ..Sensor::on(trunk, down, Measures::Scan(Scanner::default())) }.into(),
-        ),
+        ("position", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::PositionSensor).into()),
+        ("scanner", Sensor { rate_hz: Some(100.0), ..Sensor::on(trunk, down, DeviceKind::ScannerSensor) }.into()),
     ]
     .map(|(name, spec)| Device {
         name: name.into(),
@@ -210,7 +204,7 @@ fn burdened(seed: u64) -> Simulation {
             }
         }
     }
-    let inertial = Sensor::on(trunk, Pose::IDENTITY, Measures::Inertial);
+    let inertial = Sensor::on(trunk, Pose::IDENTITY, DeviceKind::ImuSensor);
     world.devices.push(Device { name: "imu".into(), spec: inertial.into(), ..world.devices[0].clone() });
     let mut simulation = Simulation::seeded(Arc::new(world), Timestep::MILLISECOND, scene::settings(), seed)
         .expect("the robot can be built");

@@ -10,10 +10,10 @@ use std::{net::SocketAddr, sync::Arc, thread::JoinHandle};
 use bevy_math::DVec3;
 use serde_json::{Value, json};
 use simpartner::{
-    model::{Actuator, Device, JointKind, Law, Measures, Pose, Scanner, Sensor, World},
+    model::{Actuator, Device, JointKind, Law, Pose, Scanner, Sensor, World},
     realtime::{self, Control, Handle, Mode, Outputs, PhysicsThread, channel},
     server::{Archive, Server, Settings, Viewer},
-    signal::{BodyId, JointId, Port, RobotId, StepRecord, Timestep},
+    signal::{BodyId, DeviceKind, JointId, Port, RobotId, StepRecord, Timestep},
     sim::Simulation,
 };
 use tokio::sync::oneshot;
@@ -31,9 +31,9 @@ fn robot() -> World {
     let trunk = BodyId::new(0);
     let scanner = Scanner { rays: 3, half_angle: 0.5, ..Scanner::default() };
     world.devices = [
-        ("Position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
+        ("Position", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::PositionSensor).into()),
         ("Motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
-        ("Eyes", Sensor::on(trunk, Pose::IDENTITY, Measures::Scan(scanner)).into()),
+        ("Eyes", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::ScannerSensor).with_rays(scanner).into()),
     ]
     .into_iter()
     .map(|(name, spec)| Device {

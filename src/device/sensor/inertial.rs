@@ -2,7 +2,10 @@
 
 use bevy_math::{DQuat, DVec3};
 
-use super::mount_point::MountPoint;
+use super::{
+    mount_point::MountPoint,
+    probe::{Probe, ProbeState},
+};
 use crate::physics::Engine;
 
 /// Specific force at a point of a body.
@@ -26,25 +29,20 @@ impl Accelerometer {
         let (velocity, rotation, reading) = (DVec3::ZERO, DQuat::IDENTITY, DVec3::ZERO);
         Self { mount, gravity, timestep, velocity, rotation, reading }
     }
+}
 
-    pub(super) fn mount(&self) -> &MountPoint {
-        &self.mount
+impl Probe for Accelerometer {
+    fn read(&self, _: &dyn Engine, reading: &mut Vec<f64>) {
+        reading.extend(self.reading.to_array());
     }
 
-    /// Specific force over the last step, sensor axes, m/s².
-    pub(super) fn reading(&self) -> DVec3 {
-        self.reading
-    }
-
-    /// Looks at the state before the first step.
-    pub(super) fn start(&mut self, engine: &dyn Engine) {
+    fn start(&mut self, engine: &dyn Engine) {
         self.velocity = self.mount.velocity(engine);
         self.rotation = self.mount.pose(engine).rotation;
         self.reading = self.rotation.inverse() * -self.gravity;
     }
 
-    /// Looks at the state after a step.
-    pub(super) fn follow(&mut self, engine: &dyn Engine) {
+    fn follow(&mut self, engine: &dyn Engine) {
         let velocity = self.mount.velocity(engine);
         let rotation = self.mount.pose(engine).rotation;
         let force = (velocity - self.velocity) / self.timestep - self.gravity;
@@ -54,16 +52,44 @@ impl Accelerometer {
         (self.velocity, self.rotation, self.reading) = (velocity, rotation, middle.inverse() * force);
     }
 
-    /// Its state between steps: velocity, rotation and reading.
-    pub(super) fn state(&self) -> [f64; 10] {
+    fn state(&self) -> ProbeState {
         let (v, q, f) = (self.velocity, self.rotation, self.reading);
-        [v.x, v.y, v.z, q.x, q.y, q.z, q.w, f.x, f.y, f.z]
+        ProbeState::Motion([v.x, v.y, v.z, q.x, q.y, q.z, q.w, f.x, f.y, f.z])
     }
 
-    /// Goes on from such a state.
-    pub(super) fn restore(&mut self, state: [f64; 10]) {
-        let [vx, vy, vz, qx, qy, qz, qw, fx, fy, fz] = state;
+    fn restore(&mut self, state: &ProbeState) -> bool {
+        let &ProbeState::Motion([vx, vy, vz, qx, qy, qz, qw, fx, fy, fz]) = state else { return false };
         (self.velocity, self.reading) = (DVec3::new(vx, vy, vz), DVec3::new(fx, fy, fz));
         self.rotation = DQuat::from_xyzw(qx, qy, qz, qw);
+        true
+    }
+}
+
+/// Orientation, angular velocity and specific force at one mount point.
+#[derive(Debug, Clone)]
+pub(super) struct InertialUnit(pub(super) Accelerometer);
+
+impl Probe for InertialUnit {
+    fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
+        let Self(accelerometer) = self;
+        reading.extend(&accelerometer.mount.pose(engine).to_array()[3..]);
+        reading.extend(accelerometer.mount.spin(engine).to_array());
+        accelerometer.read(engine, reading);
+    }
+
+    fn start(&mut self, engine: &dyn Engine) {
+        self.0.start(engine);
+    }
+
+    fn follow(&mut self, engine: &dyn Engine) {
+        self.0.follow(engine);
+    }
+
+    fn state(&self) -> ProbeState {
+        self.0.state()
+    }
+
+    fn restore(&mut self, state: &ProbeState) -> bool {
+        self.0.restore(state)
     }
 }

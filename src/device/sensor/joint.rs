@@ -2,6 +2,7 @@
 
 use bevy_math::DVec3;
 
+use super::probe::Probe;
 use crate::{
     model::{Frame, World},
     physics::{Engine, JointLoad},
@@ -31,9 +32,11 @@ impl LoadCell {
         };
         Self { joint, axes }
     }
+}
 
+impl Probe for LoadCell {
     /// Force, and torque about the anchor. An engine that does not compute them was refused when the simulation was built.
-    pub(super) fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
+    fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
         let JointLoad { reaction, .. } = engine.joint(self.joint).load.unwrap_or_default();
         let turned = |vector: DVec3| match self.axes {
             Some(body) => engine.body(body).pose.rotation.inverse() * vector,

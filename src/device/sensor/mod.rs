@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use self::{
     delivery::Delivery,
     noise::{NoiseModel, NoiseState},
-    probe::{Probe, ProbeState},
+    probe::{Probe, ProbeState, probe},
 };
 use super::{
     describe::{fields, interval_steps},
@@ -31,7 +31,7 @@ use crate::{
 
 /// A sensor of a running simulation.
 pub(super) struct Sensor {
-    probe: Probe,
+    probe: Box<dyn Probe>,
     noise: NoiseModel,
     delivery: Delivery,
     timestep: Timestep,
@@ -68,11 +68,10 @@ impl Sensor {
         seed: StreamSeed<'_>,
         engine: &dyn Engine,
     ) -> Self {
-        let kind = spec.kind();
         let fields = fields(&spec.clone().into(), spec.is_on_slider(world));
-        let quantities = kind.description().quantities;
+        let quantities = spec.kind.description().quantities;
         let mut sensor = Self {
-            probe: Probe::new(spec, world, timestep),
+            probe: probe(spec, world, timestep),
             noise: NoiseModel::new(quantities, fields.len(), &spec.noise, seed.stream("noise")),
             delivery: Delivery::new(timestep.steps_in(spec.latency_s), spec.dropout, seed.stream("delivery")),
             timestep,

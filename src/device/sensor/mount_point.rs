@@ -42,8 +42,13 @@ impl MountPoint {
         state.linear_velocity + state.angular_velocity.cross(arm)
     }
 
+    /// Angular velocity in the sensor's axes, rad/s.
+    pub(super) fn spin(&self, engine: &dyn Engine) -> DVec3 {
+        self.in_sensor(engine, engine.body(self.body).angular_velocity)
+    }
+
     /// A vector in world axes, in the sensor's axes.
-    pub(super) fn in_sensor(&self, engine: &dyn Engine, vector: DVec3) -> DVec3 {
+    fn in_sensor(&self, engine: &dyn Engine, vector: DVec3) -> DVec3 {
         self.pose(engine).rotation.inverse() * vector
     }
 

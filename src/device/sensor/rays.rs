@@ -2,9 +2,12 @@
 
 use bevy_math::DVec3;
 
-use super::mount_point::MountPoint;
+use super::{
+    mount_point::MountPoint,
+    probe::{Probe, ProbeState},
+};
 use crate::{
-    model::{Measures, Mount, Pose, Scanner, Sensor},
+    model::{Mount, Pose, Scanner, Sensor},
     physics::{Engine, Ray},
     signal::BodyId,
 };
@@ -27,11 +30,7 @@ pub struct RayBundle {
 /// The rays of a sensor that measures along some.
 pub fn rays(sensor: &Sensor) -> Option<RayBundle> {
     let Mount::Body { body, pose } = sensor.mount else { return None };
-    let scanner = match sensor.measures {
-        Measures::Distance { range } => single(range),
-        Measures::Scan(scanner) => scanner,
-        _ => return None,
-    };
+    let scanner = sensor.rays()?;
     Some(RayBundle {
         body,
         origin: pose.translation,
@@ -41,35 +40,24 @@ pub fn rays(sensor: &Sensor) -> Option<RayBundle> {
     })
 }
 
-/// The one ray of a distance sensor.
-pub(super) fn single(range: f64) -> Scanner {
-    Scanner { rays: 1, range, ..Scanner::default() }
-}
-
 /// A bundle of rays from one point. A ray that meets nothing within the range reads the range; rays pass through the body that the
 /// sensor is mounted on.
 #[derive(Debug, Clone)]
-pub(super) struct Rays {
+pub(super) struct RaySensor {
     mount: MountPoint,
     /// Ray directions in the body's frame.
     directions: Vec<DVec3>,
     range: f64,
 }
 
-impl Rays {
+impl RaySensor {
     pub(super) fn new(mount: MountPoint, scanner: Scanner) -> Self {
         Self { mount, directions: directions(&mount.pose_on_body, scanner), range: scanner.range }
     }
+}
 
-    pub(super) fn range(&self) -> f64 {
-        self.range
-    }
-
-    pub(super) fn set_range(&mut self, range: f64) {
-        self.range = range;
-    }
-
-    pub(super) fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
+impl Probe for RaySensor {
+    fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
         let world_from_body = engine.body(self.mount.body).pose;
         let origin = world_from_body.point(self.mount.pose_on_body.translation);
         reading.extend(self.directions.iter().map(|direction| {
@@ -77,6 +65,26 @@ impl Rays {
             let ray = Ray { origin, direction, range: self.range, ignore: Some(self.mount.body) };
             engine.cast_ray(&ray).unwrap_or(self.range)
         }));
+    }
+    /// Limits distances to the range. A ray that met nothing reads the range, without noise.
+    fn limit(&self, truth: &[f64], reading: &mut [f64]) {
+        for (distance, &truth) in reading.iter_mut().zip(truth) {
+            *distance = if truth < self.range { distance.min(self.range) } else { self.range };
+        }
+    }
+
+    fn set_range(&mut self, range: f64) {
+        self.range = range;
+    }
+
+    fn state(&self) -> ProbeState {
+        ProbeState::Range(self.range)
+    }
+
+    fn restore(&mut self, state: &ProbeState) -> bool {
+        let &ProbeState::Range(range) = state else { return false };
+        self.range = range;
+        true
     }
 }
 

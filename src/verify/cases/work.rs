@@ -5,9 +5,9 @@ use bevy_math::DVec3;
 
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
-    model::{DeviceSpec, Heightfield, Measures, Mount, Pose, Scanner, Sensor},
+    model::{DeviceSpec, Heightfield, Mount, Pose, Scanner, Sensor},
     plot::{Line, Plot},
-    signal::{BodyId, DeviceId},
+    signal::{BodyId, DeviceId, DeviceKind},
     verify::bench::Drive,
 };
 
@@ -306,9 +306,9 @@ fn show_terrain(
 fn find_scanner(drive: &Drive) -> (DeviceId, Pose, Scanner) {
     let devices = drive.simulation.world().devices();
     let found = devices.filter_map(|(id, device)| match &device.spec {
-        DeviceSpec::Sensor(Sensor { mount: Mount::Body { pose, .. }, measures: Measures::Scan(scanner), .. }) => {
-            Some((id, *pose, *scanner))
-        }
+        DeviceSpec::Sensor(
+            sensor @ Sensor { kind: DeviceKind::ScannerSensor, mount: Mount::Body { pose, .. }, .. },
+        ) => Some((id, *pose, sensor.options.rays)),
         _ => None,
     });
     found.last().expect("WorkPartner 2 has a scanner")

@@ -1,8 +1,8 @@
 //! Faults put into devices while they run.
 
 use simpartner::{
-    model::{Actuator, JointKind, Law, Measures, Pose, Sensor, Timeline, TimelineCommand, World},
-    signal::{BodyId, EventKind, Fault, JointId, Port},
+    model::{Actuator, JointKind, Law, Pose, Sensor, Timeline, TimelineCommand, World},
+    signal::{BodyId, DeviceKind, EventKind, Fault, JointId, Port},
 };
 
 use super::{Run, cube_at, device, near};
@@ -11,7 +11,7 @@ use bevy_math::DVec3;
 
 fn falling() -> Run {
     let mut world = cube_at(100.0);
-    let position = || Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Position);
+    let position = || Sensor::on(BodyId::new(0), Pose::IDENTITY, DeviceKind::PositionSensor);
     world.devices = vec![device("sensor", position()), device("sound", position())];
     Run::of(world)
 }
@@ -82,7 +82,7 @@ pub(super) fn wheel(law: Law) -> World {
     let mut world = as_robot(world);
     world.devices = vec![
         device("motor", Actuator::new(JointId::new(0), law)),
-        device("encoder", Sensor::of(JointId::new(0), Measures::JointState)),
+        device("encoder", Sensor::of(JointId::new(0), DeviceKind::JointEncoder)),
     ];
     world
 }

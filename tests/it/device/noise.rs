@@ -3,8 +3,8 @@
 
 use bevy_math::DVec3;
 use simpartner::{
-    model::{Measures, Noise, Pose, Scanner, Sensor, World},
-    signal::{BodyId, Configuration, NoiseFigure},
+    model::{Noise, Pose, Scanner, Sensor, World},
+    signal::{BodyId, Configuration, DeviceKind, NoiseFigure},
 };
 
 use super::{Run, cube_at, device, near};
@@ -18,7 +18,7 @@ fn still() -> World {
 }
 
 fn position() -> Sensor {
-    Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Position)
+    Sensor::on(BodyId::new(0), Pose::IDENTITY, DeviceKind::PositionSensor)
 }
 
 fn noisy(noise: Noise) -> Sensor {
@@ -80,7 +80,7 @@ fn drift_grows_with_the_root_of_time() {
 fn an_orientation_is_turned_by_its_noise() {
     let mut world = still();
     let noise = Noise { standard_deviation: 0.01, ..Noise::default() };
-    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Pose);
+    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, DeviceKind::PoseSensor);
     world.devices = vec![device("pose", Sensor { noise: vec![Noise::default(), noise], ..sensor })];
     let mut run = Run::of(world);
     let squares: Vec<f64> = (0..5000)
@@ -115,7 +115,7 @@ fn readings_are_rounded_to_the_step() {
 fn a_ray_that_meets_nothing_reads_the_range_whatever_its_noise() {
     let mut world = with_plane(still(), 1.0);
     let scanner = Scanner { rays: 1, layers: 3, vertical_half_angle: 0.9, range: 10.0, ..Scanner::default() };
-    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Scan(scanner));
+    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, DeviceKind::ScannerSensor).with_rays(scanner);
     let noise = vec![Noise { standard_deviation: 1.0, bias: 4.0, ..Noise::default() }];
     world.devices = vec![device("scanner", Sensor { noise, ..sensor })];
     let mut run = Run::of(world);

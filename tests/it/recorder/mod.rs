@@ -20,8 +20,8 @@ use std::{path::Path, sync::Arc};
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner::{
     model::{
-        Actuator, Axis, Body, Device, FreeAxis, Joint, JointKind, Law, Material, Measures, Placed, Pose, Robot, Sensor,
-        Shape, SourceFile, World,
+        Actuator, Axis, Body, Device, FreeAxis, Joint, JointKind, Law, Material, Placed, Pose, Robot, Sensor, Shape,
+        SourceFile, World,
     },
     physics::{EngineIdentity, MassProperties},
     realtime::Mode,
@@ -81,7 +81,7 @@ fn world() -> World {
         }],
         devices: vec![
             device("Turner", Actuator::new(JointId::new(0), Law::Velocity).into()),
-            device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, Measures::Position).into()),
+            device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, DeviceKind::PositionSensor).into()),
         ],
         sources: vec![SourceFile { path: "world.xml".into(), text: "<world/>".into() }],
         ..World::default()
