@@ -1,4 +1,4 @@
-//! How a call can end.
+//! Exit codes and errors of a call.
 
 use std::process::ExitCode;
 

@@ -1,10 +1,11 @@
-//! Sensors: what they measure (`probe` and the files beside it), the noise on it (`noise`), and its way to the clients
+//! Sensors: what they measure (`kinds` and the files beside it), the noise on it (`noise`), and its way to the clients
 //! (`delivery`).
 
 mod delivery;
 mod geographic;
 mod inertial;
 mod joint;
+mod kinds;
 mod mount_point;
 mod noise;
 mod probe;
@@ -16,8 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use self::{
     delivery::Delivery,
+    kinds::probe,
     noise::{NoiseModel, NoiseState},
-    probe::{Probe, ProbeState, probe},
+    probe::{Probe, ProbeState},
 };
 use super::{
     describe::{fields, interval_steps},

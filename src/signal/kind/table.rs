@@ -1,6 +1,6 @@
 //! The table of device kinds. The enum, its list and its names are made from it.
 //!
-//! A new kind of sensor is an entry here and what it measures in `device/sensor/probe.rs`.
+//! A new kind of sensor is an entry here and what it measures in `device/sensor/kinds.rs`.
 
 use super::{Description, MountedOn, NoiseLaw, Quantity};
 
