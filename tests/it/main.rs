@@ -6,6 +6,7 @@
 mod analysis;
 mod bounds;
 mod check;
+mod circles;
 mod cli;
 mod config;
 mod damaged;
