@@ -28,10 +28,10 @@ pub(super) struct ConfigurationArguments {
     /// Move all ports that model and settings name by so many, so that a second server has its own
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) port_offset: Option<String>,
-    /// Any free ports in place of those; --ports-file tells which
+    /// Any free ports in place of those; --ports-file lists them
     #[arg(long)]
     pub(super) free_ports: bool,
-    /// File that tells, while the server runs, where everything listens
+    /// File that lists, while the server runs, the ports of everything
     #[arg(long, value_name = "FILE")]
     pub(super) ports_file: Option<String>,
     /// Any other setting, as `--set section.key=value`
@@ -40,7 +40,7 @@ pub(super) struct ConfigurationArguments {
 }
 
 impl ConfigurationArguments {
-    /// Applies all layers. `flags` are those of a verb's own that stand for settings.
+    /// Applies all layers. `flags` are settings that the verb has flags of its own for.
     pub(super) fn config(&self, flags: &[Override<'_>]) -> Result<Config, CliError> {
         let path = self.properties.as_deref().unwrap_or(Path::new(PROPERTIES_FILE));
         let name = path.to_string_lossy();

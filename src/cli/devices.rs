@@ -1,4 +1,4 @@
-//! `simpartner devices`: what can be read and driven, and where.
+//! `simpartner devices`: the sensors and actuators of a world, with their ports.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -74,8 +74,7 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
     Ok(ExitStatus::Success)
 }
 
-/// Where everything listens: as the file of ports of a running server tells, or as the settings ask for it. `None` is any
-/// free port.
+/// Where everything listens: from the file of ports of a running server, or else from the settings. `None` is any free port.
 struct Bound<'a> {
     config: &'a Config,
     file: Option<PortsFile>,

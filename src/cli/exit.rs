@@ -43,7 +43,7 @@ pub enum ExitStatus {
     Differ = 10,
     /// The end of the log did not come into the database, and waits in a spill file.
     Undelivered = 11,
-    /// The server refused what it was told.
+    /// The server refused a line.
     Refused = 12,
 }
 

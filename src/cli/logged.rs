@@ -1,4 +1,4 @@
-//! Which database and which run of it a verb is about.
+//! The flags by which verbs name a database and a run in it, and the progress bar.
 
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ impl std::str::FromStr for RunName {
 }
 
 impl LogArguments {
-    /// The database that is meant where a run does not name its own.
+    /// The database for runs that do not name their own.
     pub(super) fn database(&self) -> Result<Database, CliError> {
         if let Some(url) = &self.database {
             return Ok(Database::parse(url)?);
@@ -85,13 +85,13 @@ impl LogArguments {
     }
 }
 
-/// A bar on standard error for whoever waits at a terminal; nothing where there is none.
+/// A progress bar on standard error; invisible if that is no terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
     pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        // The form is a constant; without it the bar has its own.
+        // The template is a constant; if it were wrong, the bar would keep its default.
         if let Ok(style) = ProgressStyle::with_template("{msg:16} {bar:30} {percent:>3} %, {eta} to go") {
             bar.set_style(style);
         }

@@ -53,13 +53,13 @@ enum Verb {
     Check(check::CheckArguments),
     /// List the devices of the configured world with their ports and fields.
     Devices(devices::DevicesArguments),
-    /// Say lines to a port of a running server and print its answers. Exit code 12 if it refuses one.
+    /// Send lines to a port of a running server and print its answers. Exit code 12 if it refuses one.
     Talk(talk::TalkArguments),
-    /// Run experiments of known outcome and set what comes of them beside theory and the thesis.
+    /// Run experiments of known outcome and compare the results with theory and the thesis.
     Verify(verify::VerifyArguments),
-    /// Make a logged run again from its log alone, and hold every step against it. Exit code 10 if one comes out otherwise.
+    /// Repeat a logged run from its log alone, and compare every step. Exit code 10 if one differs.
     Replay(replay::ReplayArguments),
-    /// Go on from a step of a logged run with something changed, as a run of its own.
+    /// Continue a logged run from one of its steps with something changed, as a new run.
     Fork(fork::ForkArguments),
     /// Ask the log of a run by SQL.
     Query(query::QueryArguments),
@@ -69,7 +69,7 @@ enum Verb {
     Export(export::ExportArguments),
     /// Plot numbers of a run over time.
     Plot(plot::PlotArguments),
-    /// Prove logged runs complete, bring home what waits in a spill file, copy runs, or take runs out.
+    /// Prove logged runs complete, import a spill file, copy runs, or remove runs.
     #[command(subcommand)]
     Db(db::DbVerb),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
@@ -98,7 +98,7 @@ enum Schema {
     Log,
 }
 
-/// Runs the command line and says how it went.
+/// Runs the command line and returns the exit code.
 pub fn main() -> ExitCode {
     let arguments: Arguments = match output::arguments() {
         Ok(arguments) => arguments,
@@ -120,7 +120,7 @@ pub fn main() -> ExitCode {
     terminal.finish();
     let status = result.unwrap_or_else(|error| {
         output::note(&error);
-        // What an error above leaves to its causes, such as SQLite's own words.
+        // The causes below the message, such as SQLite's own text.
         let mut cause = std::error::Error::source(&error).and_then(std::error::Error::source);
         while let Some(error) = cause {
             output::note(format_args!("cause: {error}"));
@@ -131,8 +131,7 @@ pub fn main() -> ExitCode {
     output::exit(status.into())
 }
 
-/// Carries out one call in this process, as [`main`] does, and leaves what it fails with to the caller. Arguments begin behind the
-/// program's name.
+/// Carries out one call in this process, as [`main`] does, and returns its error. The arguments begin after the program's name.
 ///
 /// # Errors
 /// When the call fails.

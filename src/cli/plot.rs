@@ -40,7 +40,7 @@ pub(super) struct PlotArguments {
     log: LogArguments,
 }
 
-/// Draws and says where.
+/// Draws the plot and prints where it is.
 pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
     let (mut inquiry, run) = arguments.log.open(&arguments.run)?;
     let output = arguments.output.clone().unwrap_or_else(|| format!("run-{}.svg", run.simulation_id).into());

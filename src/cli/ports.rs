@@ -1,4 +1,4 @@
-//! Where a server listens: as its file of ports tells while it runs, or as the configuration asks for.
+//! Where a server listens: from its file of ports while it runs, or else from the configuration.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -24,7 +24,7 @@ pub(super) fn chosen(config: &Config, port: u16, who: &str) -> Result<Option<u16
     Ok(Some(chosen).filter(|chosen| *chosen != 0))
 }
 
-/// The control port of the configured server: as its file of ports tells, or else as the configuration asks for.
+/// The control port of the configured server: from its file of ports, or else from the configuration.
 pub(super) fn control_address(config: &Config) -> Result<SocketAddr, CliError> {
     if let Some(path) = &config.ports_file {
         return Ok(PortsFile::read(path)?.control);
@@ -45,7 +45,7 @@ pub(super) fn control_address(config: &Config) -> Result<SocketAddr, CliError> {
     Ok(SocketAddr::new(host, port))
 }
 
-/// How a client's command line says where the server is.
+/// The flags by which a client's command line names the server.
 #[derive(Debug, Clone, Args)]
 pub struct ServerArguments {
     /// Control port of the server

@@ -42,7 +42,7 @@ pub(super) struct TalkArguments {
     /// A line to say; without one, the lines of standard input
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     line: Vec<String>,
-    /// Go on printing for so many seconds after the last line was said, or until Ctrl-C
+    /// Go on printing for so many seconds after the last line was sent, or until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     wait: Option<Option<f64>>,
     /// Control port of the server [default: that of the settings, or of --ports-file]
@@ -132,7 +132,7 @@ fn print_answers(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> 
     Ok(status)
 }
 
-/// The port of a device or a robot, as the control port tells it.
+/// The port of a device or a robot, asked from the control port.
 fn find(control: SocketAddr, token: Option<&str>, name: &str) -> Result<u16, CliError> {
     let lost = |error: io::Error| CliError::Talk(format!("the control port at {control} does not answer: {error}"));
     let mut stream = connect(control, "control", token)?;

@@ -1,4 +1,4 @@
-//! `simpartner verify`: how accurate the simulator is, as a table, as JSON and as a report with plots.
+//! `simpartner verify`: the accuracy of the simulator as a table, as JSON and as a report with plots.
 
 use std::{
     io::{IsTerminal, Write},
@@ -41,7 +41,7 @@ pub(super) struct VerifyArguments {
     html: Option<PathBuf>,
 }
 
-/// Runs the cases and says whether all are within their tolerances.
+/// Runs the cases; the exit code tells whether all are within their tolerances.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
     let cases =
         verify::select(&arguments.cases, arguments.quick).map_err(|error| CliError::Usage(error.to_string()))?;
@@ -80,7 +80,7 @@ fn publish(arguments: &VerifyArguments, verification: &Verification) -> Result<(
     }
     if arguments.json != Some(None) {
         let table = verify::table::table(verification, std::io::stdout().is_terminal());
-        // With its colours; what goes wrong is told at the end.
+        // With its colours; a failure is reported at the end.
         let _ = Stdout.write_all(table.as_bytes());
     }
     if let Some(file) = &arguments.html {

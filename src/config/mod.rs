@@ -36,7 +36,7 @@ pub struct Config {
     pub log: Option<recorder::Settings>,
     /// The ports.
     pub server: server::Settings,
-    /// File that tells where everything listens; `None` where it is not wanted.
+    /// File that lists the ports of a running server; `None` writes none.
     pub ports_file: Option<PathBuf>,
     /// Port of the viewer's page; `None` where it is not wanted.
     pub viewer_port: Option<u16>,

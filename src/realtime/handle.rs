@@ -42,7 +42,7 @@ fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
     }
 }
 
-/// The outside end: for sessions and for whoever runs the simulation.
+/// The outside end: for sessions and for the code that runs the simulation.
 #[derive(Debug, Clone)]
 pub struct Handle {
     requests: RequestSender,
@@ -249,7 +249,7 @@ impl Handle {
         self.commands.clone()
     }
 
-    /// What stands where in a record.
+    /// The layout of a record.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }

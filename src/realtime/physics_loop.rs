@@ -366,7 +366,7 @@ impl PhysicsLoop {
         Ok(())
     }
 
-    /// Starts making steps up to a goal, or says why not.
+    /// Starts making steps up to a goal, or answers why not.
     fn pursue(&mut self, goal: Goal, paced: bool) {
         let step = self.simulation.step_index();
         let refusal = if matches!(self.activity, Activity::Playing { .. }) {

@@ -19,8 +19,8 @@ const SHARE: f64 = 0.8;
 /// (the 50 steps of catching up take less), and saved up again in 25 ms of ordinary priority.
 const CREDIT_NS: f64 = 20e6;
 
-/// Decides, from times that it is told, whether a thread may have real-time priority: a bucket that fills at the rate of the
-/// share and is emptied by computing with that priority.
+/// Decides whether a thread may have real-time priority: a token bucket that fills at the rate of the share and is emptied by computing
+/// with that priority. It reads no clock; the caller passes the times.
 #[derive(Debug)]
 struct DutyCycle {
     credit_ns: f64,

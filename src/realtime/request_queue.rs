@@ -84,7 +84,7 @@ impl RequestReceiver {
 }
 
 impl Drop for RequestReceiver {
-    /// Refuses further requests, and drops those in the queue, so that whoever waits for an answer learns that none comes.
+    /// Refuses further requests, and drops those in the queue, so that a caller that waits for an answer learns that none comes.
     fn drop(&mut self) {
         drop(self.ends.lock().take());
         while self.requests.pop().is_ok() {}

@@ -1,4 +1,4 @@
-//! What a log tells of a run as a whole: how it was made, its texts, its devices.
+//! What a log has of a run as a whole: how it was made, its texts, its devices.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::{
 /// would take hours to get there.
 const MOST_MISSING: u64 = 1_000_000;
 
-/// How the log says that a run was made.
+/// How a run was made.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Provenance {
     /// The engine, as an engine identifies itself.

@@ -74,8 +74,8 @@ pub struct RunReport {
 /// way: physics, sessions, log.
 ///
 /// # Errors
-/// When the run cannot start, or its physics thread dies. A run that ended early for another reason is a report, whose
-/// [`outcome`](ClockReport::outcome) tells it.
+/// When the run cannot start, or its physics thread dies. A run that ended early for another reason returns a report, and
+/// [`outcome`](ClockReport::outcome) is the reason.
 pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError> {
     let Job { simulation, config, end, origin } = job;
     // A fast run that ends by itself is a computation: it opens no port and waits for nobody.

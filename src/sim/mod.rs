@@ -146,7 +146,7 @@ impl Simulation {
         self.world.devices.iter().map(new).collect()
     }
 
-    /// What stands where in a record.
+    /// The layout of a record.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
@@ -181,7 +181,7 @@ impl Simulation {
         self.engine.identity()
     }
 
-    /// Whether the physics has diverged. The world then stands still until a reset.
+    /// Whether the physics has diverged. No step is made then until a reset.
     pub fn has_diverged(&self) -> bool {
         self.diverged
     }

@@ -23,7 +23,7 @@ pub(in crate::cli) struct MergeArguments {
     runs: Vec<i64>,
 }
 
-/// Copies the runs, each whole or not at all, and tells their new numbers.
+/// Copies the runs, each whole or not at all, and prints their new numbers.
 pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> {
     let (from, into) = (Database::parse(&arguments.from)?, Database::parse(&arguments.into)?);
     if from == into {

@@ -17,7 +17,7 @@ pub(in crate::cli) struct VerifyArguments {
     log: LogArguments,
 }
 
-/// Proves runs complete, or says what is missing.
+/// Proves runs complete, or prints what is missing.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
     let database = arguments.log.database()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

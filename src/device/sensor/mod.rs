@@ -152,7 +152,7 @@ impl Sensor {
         }
     }
 
-    /// Makes a reading if one is due after this step, and says whether a fresh one has arrived.
+    /// Makes a reading if one is due after this step, and returns whether a fresh one has arrived.
     pub(super) fn after_step(&mut self, engine: &dyn Engine, step: StepIndex) -> bool {
         self.probe.follow(engine);
         let due = step.0.is_multiple_of(self.interval_steps);

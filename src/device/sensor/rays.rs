@@ -21,7 +21,7 @@ pub struct RayBundle {
     pub origin: DVec3,
     /// Unit directions, body frame.
     pub directions: Vec<DVec3>,
-    /// What a ray that meets nothing reads, metres, until the sensor is told another range.
+    /// The reading of a ray that meets nothing, metres, until a client configures another range.
     pub range: f64,
     /// Fans one above the other, each of as many rays.
     pub layers: usize,
@@ -100,7 +100,7 @@ fn directions(mount: &Pose, scanner: Scanner) -> Vec<DVec3> {
     fans.flat_map(rays).map(direction).collect()
 }
 
-/// The angle of one of several evenly spread about 0. A single one stands at 0.
+/// The angle of one of several evenly spread about 0. A single one is at 0.
 fn spread(half_angle: f64, index: usize, count: usize) -> f64 {
     match count {
         1 => 0.0,
