@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use simpartner_description::xml;
 
 use super::exit::CliError;
-use crate::{
-    config::{Config, Override, PropertiesFile},
-    xml,
-};
+use crate::config::{Config, Override, PropertiesFile};
 
 /// The properties file that is read if it is there and no other is named.
 const PROPERTIES_FILE: &str = "properties.toml";

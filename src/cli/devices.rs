@@ -2,6 +2,8 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use simpartner_description::xml;
+use simpartner_wire::signal::DeviceInfo;
 
 use super::{
     arguments::ConfigurationArguments,
@@ -9,7 +11,7 @@ use super::{
     output::line,
     ports,
 };
-use crate::{config::Config, device, server::PortsFile, signal::DeviceInfo, xml};
+use crate::{config::Config, device, server::PortsFile};
 
 #[derive(Debug, Args)]
 pub(super) struct DevicesArguments {
@@ -32,8 +34,8 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
         of_devices.push(bound.device(info)?);
     }
     let mut of_robots = Vec::new();
-    for robot in &world.robots {
-        of_robots.push(bound.robot(&robot.name, robot.combined_port.number())?);
+    for (robot, port) in world.robots() {
+        of_robots.push(bound.robot(&robot.name, port.number())?);
     }
     if arguments.json {
         let devices = devices.iter().zip(&of_devices).map(|(info, bound)| {
@@ -41,10 +43,10 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
             json["bound"] = json!(bound);
             json
         });
-        let robots =
-            world.robots.iter().zip(&of_robots).map(
-                |(robot, bound)| json!({ "name": robot.name, "port": robot.combined_port.number(), "bound": bound }),
-            );
+        let robots = world
+            .robots()
+            .zip(&of_robots)
+            .map(|((robot, port), bound)| json!({ "name": robot.name, "port": port.number(), "bound": bound }));
         let (devices, robots): (Vec<Value>, Vec<Value>) = (devices.collect(), robots.collect());
         let json = json!({ "control": bound.control()?, "devices": devices, "robots": robots });
         line(format_args!("{json:#}"));
@@ -64,7 +66,7 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
             fields.join(", ")
         ));
     }
-    for (robot, bound) in world.robots.iter().zip(&of_robots) {
+    for (robot, bound) in world.mechanism.robots.iter().zip(&of_robots) {
         let (port, name) = (port(bound), &robot.name);
         line(format_args!(
             "{port:<6} {name:<16} {:<16} {name:<14} {:<14} all of its readings and commands",

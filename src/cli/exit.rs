@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
+use simpartner_description::xml::Diagnostics;
+use simpartner_dynamics::BuildError;
 use thiserror::Error;
 
 use crate::{
-    analysis::AnalysisError, config::ConfigError, physics::BuildError, recorder::RecorderError, replay::ReplayError,
-    run::RunError, server::PortsFileError, xml::Diagnostics,
+    analysis::AnalysisError, config::ConfigError, recorder::RecorderError, replay::ReplayError, run::RunError,
+    server::PortsFileError,
 };
 
 /// The exit codes, for `--help` and the README.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use simpartner_description::xml;
+use simpartner_model::StepIndex;
 
 use super::{
     arguments::overrides,
@@ -14,8 +16,6 @@ use super::{
 use crate::{
     config::Override,
     replay::{self, ForkCommands, ForkOptions, Replay, ReplayError},
-    signal::StepIndex,
-    xml,
 };
 
 #[derive(Debug, Args)]

@@ -6,12 +6,13 @@ use std::{
 };
 
 use clap::Args;
+use simpartner_description::xml;
 
 use super::{
     exit::{CliError, ExitStatus},
     output::line,
 };
-use crate::{config, xml};
+use crate::config;
 
 #[derive(Debug, Args)]
 pub(super) struct InitArguments {

@@ -28,12 +28,12 @@ mod verify;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use terminal::Terminal;
+
+use crate::config;
 
 pub use exit::{CliError, ExitStatus};
 pub use ports::ServerArguments;
-
-use crate::config;
-use terminal::Terminal;
 
 /// A dynamic robot simulator server: XML in, one TCP port per sensor and actuator, every step in SQL.
 #[derive(Debug, Parser)]
@@ -163,10 +163,10 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
 
 fn schema(what: Schema) -> Result<ExitStatus, CliError> {
     let text = match what {
-        Schema::World => crate::xml::world_dtd(),
-        Schema::Robot => crate::xml::robot_dtd(),
-        Schema::Sequence => crate::xml::sequence_dtd(),
-        Schema::Reference => crate::xml::reference(),
+        Schema::World => simpartner_description::xml::world_dtd(),
+        Schema::Robot => simpartner_description::xml::robot_dtd(),
+        Schema::Sequence => simpartner_description::xml::sequence_dtd(),
+        Schema::Reference => simpartner_description::xml::reference(),
         Schema::Properties => config::default_properties(),
         Schema::Log => crate::recorder::inquiry::dictionary(),
     };

@@ -1,16 +1,14 @@
 //! `simpartner replay`: repeats a logged run and compares every step with its log.
 
 use clap::Args;
+use simpartner_model::StepIndex;
 
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
     output::{note, print},
 };
-use crate::{
-    replay::{Mismatch, Replay, ReplayError, ReplayReport},
-    signal::StepIndex,
-};
+use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport};
 
 #[derive(Debug, Args)]
 pub(super) struct ReplayArguments {

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use simpartner_description::xml;
+
 use super::{
     output::{Rounded, note, tell},
     ports::USUAL,
@@ -11,7 +13,6 @@ use crate::{
     recorder::{ExpectedGrowth, LogSummary},
     run::{RunReport, Started},
     server::Server,
-    xml,
 };
 
 /// Prints, before the first step, what runs, where it can be reached and where its log goes.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use simpartner_wire::protocol;
 
 use super::{
     arguments::ConfigurationArguments,
@@ -14,7 +15,6 @@ use super::{
     output::{self, print},
     ports,
 };
-use crate::protocol;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use simpartner_description::xml::{self, shorten};
 use thiserror::Error;
 use toml::{
     Spanned,
@@ -9,7 +10,6 @@ use toml::{
 };
 
 use super::table::{BUILD_VARIABLES, RawValue, SETTINGS, Setting, SettingValue, VARIABLE_PREFIX};
-use crate::xml::{self, shorten};
 
 /// How many problems are reported one by one; more than anybody reads.
 const MAX_PROBLEMS: usize = 50;

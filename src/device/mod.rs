@@ -1,7 +1,7 @@
 //! Devices: sensors measure the state of the physics, actuators turn commands into motor settings.
 //!
 //! A device knows the physics engine's trait and simulated time. It knows nothing of ports, frames as text, clocks or the log. The
-//! table of kinds is [`DeviceKind`](crate::signal::DeviceKind). Start at [`Device`], whose methods are called in this order in a
+//! table of kinds is [`DeviceKind`](simpartner_wire::signal::DeviceKind). Start at [`Device`], whose methods are called in this order in a
 //! step: `command` (at the step's boundary), `before_step`, `after_step`, `values`.
 
 mod actuator;
@@ -13,16 +13,15 @@ pub use describe::describe;
 pub use sensor::{RayBundle, rays};
 
 use serde::{Deserialize, Serialize};
+use simpartner_description::{DeviceSpec, Watchdog, World};
+use simpartner_dynamics::Engine;
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::Action;
 
 use self::{
     actuator::{Actuator, ActuatorState},
     random::StreamSeed,
     sensor::{Sensor, SensorState},
-};
-use crate::{
-    model::{self, DeviceSpec, Watchdog, World},
-    physics::Engine,
-    signal::{Action, StepIndex, Timestep},
 };
 
 /// A device of a running simulation.
@@ -48,8 +47,14 @@ enum InstanceState {
 impl Device {
     /// The device of a model before the first command and the first step. Its random numbers depend on `seed`, its robot's name and
     /// its own.
-    pub fn new(spec: &model::Device, world: &World, timestep: Timestep, seed: u64, engine: &dyn Engine) -> Self {
-        let seed = StreamSeed { seed, robot: &world.robot(spec.robot).name, device: &spec.name };
+    pub fn new(
+        spec: &simpartner_description::Device,
+        world: &World,
+        timestep: Timestep,
+        seed: u64,
+        engine: &dyn Engine,
+    ) -> Self {
+        let seed = StreamSeed { seed, robot: &world.mechanism.robot(spec.robot).name, device: &spec.name };
         let instance = match &spec.spec {
             DeviceSpec::Sensor(sensor) => {
                 Instance::Sensor(Box::new(Sensor::new(sensor, world, timestep, seed, engine)))
@@ -96,8 +101,8 @@ impl Device {
     }
 
     /// Seeds its random numbers anew, as in [`Device::new`].
-    pub fn reseed(&mut self, spec: &model::Device, world: &World, seed: u64) {
-        let seed = StreamSeed { seed, robot: &world.robot(spec.robot).name, device: &spec.name };
+    pub fn reseed(&mut self, spec: &simpartner_description::Device, world: &World, seed: u64) {
+        let seed = StreamSeed { seed, robot: &world.mechanism.robot(spec.robot).name, device: &spec.name };
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.reseed(seed),
             Instance::Actuator(actuator) => actuator.reseed(seed),

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Member, StepRecord};
 use thiserror::Error;
 
 use super::{lockstep::LockstepState, quota::Full, settings::Mode};
-use crate::signal::{Member, StepIndex, StepRecord, Timestep};
 
 /// How long the status waits for the physics thread before the answer is the status that the thread last published.
 const STATE_PATIENCE: Duration = Duration::from_millis(100);

@@ -2,6 +2,8 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Acknowledgement, ClientId, Command, Event, Layout, StepRecord};
 use tokio::{
     sync::{oneshot, watch},
     time::{sleep, timeout},
@@ -17,7 +19,6 @@ use super::{
     request_queue::{RequestReceiver, RequestSender, SendError, request_queue},
     shared::Shared,
 };
-use crate::signal::{Acknowledgement, ClientId, Command, Event, Layout, StepIndex, StepRecord, Timestep};
 
 /// How soon QUIT tries again while the queue is full: the shortest usual step, which takes requests out of it.
 const QUIT_AGAIN: Duration = Duration::from_millis(1);

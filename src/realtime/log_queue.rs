@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::signal::StepRecord;
+use simpartner_wire::signal::StepRecord;
 
 /// The queue counts as half full when the texts of commands and events in it take so many bytes, whatever the number of records: a
 /// quarter of the memory that it may take (`recorder`).

@@ -8,6 +8,8 @@ mod members;
 
 use std::{sync::Arc, time::Duration};
 
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::{Event, EventKind, StepRecord, StepTiming};
 use tokio::sync::oneshot;
 
 use super::{
@@ -24,10 +26,7 @@ use super::{
     settings::{ClockSettings, Mode, OnOverrun},
     shared::Shared,
 };
-use crate::{
-    signal::{Event, EventKind, StepIndex, StepRecord, StepTiming},
-    sim::Simulation,
-};
+use crate::sim::Simulation;
 
 /// How long the clock sleeps at most before it checks whether the log has ended: a person hardly notices a tenth of a second.
 const LOG_CHECK: Duration = Duration::from_millis(100);

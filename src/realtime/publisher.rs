@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use simpartner_wire::signal::{Layout, StepRecord};
 use tokio::sync::watch;
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
     queue_figures::{QueueFigures, RECORDS},
     shared::Shared,
 };
-use crate::signal::{Layout, StepRecord};
 
 /// How long the publisher sleeps when nobody wakes it; it bounds how late it notices the end.
 const IDLE: Duration = Duration::from_millis(10);

@@ -6,9 +6,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::{Budget, ClientId, Command, Overdrawn, Reservation, StepRecord};
 use thiserror::Error;
-
-use crate::signal::{Budget, ClientId, Command, Overdrawn, Reservation, StepIndex, StepRecord};
 
 /// How many requests may wait in the queue to the physics thread. A step takes 64 short ones in, or more (`physics_loop/intake.rs`),
 /// so a full queue of them is a delay of 64 steps.

@@ -1,12 +1,13 @@
 //! What travels to the physics thread, through one queue that keeps its order.
 
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::{ClientId, Command, Event, Reservation};
 use tokio::sync::oneshot;
 
 use super::{
     control::{Control, ControlError, Status},
     lockstep::MemberSlot,
 };
-use crate::signal::{ClientId, Command, Event, Reservation, StepIndex};
 
 /// What travels to the physics thread.
 #[derive(Debug)]

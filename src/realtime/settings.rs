@@ -1,7 +1,8 @@
 //! How the clock runs.
 
+use simpartner_model::StepIndex;
+
 use super::{lockstep::LockstepSettings, os::Scheduling};
-use crate::signal::StepIndex;
 
 /// How the steps relate to the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

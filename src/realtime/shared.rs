@@ -9,6 +9,9 @@ use std::{
     time::Duration,
 };
 
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Event, EventKind};
+
 use super::{
     control::{RunState, Status},
     os,
@@ -17,7 +20,6 @@ use super::{
     report::{ClockReport, Figures, Outcome},
     settings::Mode,
 };
-use crate::signal::{Event, EventKind, StepIndex, Timestep};
 
 /// How long a run that is asked to end waits for the step under way. With this bound a run ends within a second, however long a
 /// step takes.

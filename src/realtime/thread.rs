@@ -9,6 +9,9 @@ use std::{
     time::Duration,
 };
 
+use simpartner_model::Timestep;
+use simpartner_wire::signal::Layout;
+
 use super::{
     events::EventReader,
     handle::Inbox,
@@ -23,10 +26,7 @@ use super::{
     settings::{ClockSettings, Mode},
     shared::Shared,
 };
-use crate::{
-    signal::{Layout, Timestep},
-    sim::Simulation,
-};
+use crate::sim::Simulation;
 
 /// How often the thread that waits for the end of the run looks at the step under way: half of [`LONG_STEP`].
 const LOOK: Duration = Duration::from_millis(50);

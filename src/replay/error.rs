@@ -1,14 +1,14 @@
 //! Why a logged run cannot be repeated or continued.
 
+use simpartner_description::xml::Diagnostics;
+use simpartner_dynamics::BuildError;
+use simpartner_model::StepIndex;
 use thiserror::Error;
 
 use crate::{
     config::ConfigError,
-    physics::BuildError,
     recorder::RecorderError,
-    signal::StepIndex,
     sim::{ScheduleError, SnapshotError},
-    xml::Diagnostics,
 };
 
 /// Why a logged run cannot be repeated or continued.

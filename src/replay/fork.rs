@@ -1,13 +1,15 @@
 //! A fork: a logged run repeated up to a step, and a new run that goes on from there with something changed.
 
+use simpartner_description::Sequence;
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::Command;
+
 use super::{error::ReplayError, repeat::Replay};
 use crate::{
     analysis::Progress,
     config::{Config, Override},
-    model::Sequence,
     recorder::Origin,
     run::{self, Job},
-    signal::{Command, StepIndex},
     sim::Simulation,
 };
 

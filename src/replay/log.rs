@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use simpartner_description::SourceFile;
+use simpartner_model::{DeviceId, StepIndex};
+
 use super::error::ReplayError;
 use crate::{
-    model::SourceFile,
     recorder::{
         Inquiry, RecordedRun, RecorderError,
         inquiry::{Part, Selection, Table},
     },
-    signal::{DeviceId, StepIndex},
     sim::Simulation,
 };
 

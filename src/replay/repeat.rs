@@ -2,6 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use simpartner_description::xml;
+use simpartner_model::{DeviceId, StepIndex};
+use simpartner_wire::{
+    protocol,
+    signal::{ClientId, Command, Reservation, StateChain, StepRecord},
+};
+
 use super::{
     error::ReplayError,
     log::{self, Provenance, SourceTexts},
@@ -9,15 +16,12 @@ use super::{
 use crate::{
     analysis::Progress,
     config::{Config, Override, PropertiesFile},
-    protocol,
     recorder::{
         Database, Inquiry, RecordedRun, RecorderError,
         inquiry::{Deviation, Selection, Table},
     },
     run,
-    signal::{ClientId, Command, DeviceId, Reservation, StateChain, StepIndex, StepRecord},
     sim::Simulation,
-    xml,
 };
 
 /// Steps whose commands and hashes are read at a time: enough that the queries cost little beside the steps, few enough that memory

@@ -1,13 +1,13 @@
 //! Why a run could not start or did not end properly.
 
+use simpartner_description::xml::Diagnostics;
+use simpartner_dynamics::BuildError;
 use thiserror::Error;
 
 use crate::{
-    physics::BuildError,
     realtime::ThreadError,
     recorder::RecorderError,
     server::{PortsFileError, ServerError},
-    xml::Diagnostics,
 };
 
 /// Why a run could not start, or why its physics thread died.

@@ -10,11 +10,8 @@ mod prepare;
 
 use std::{path::PathBuf, pin::Pin, sync::Arc};
 
+use simpartner_model::StepIndex;
 use tokio::sync::oneshot;
-
-pub use archive::LogArchive;
-pub use error::RunError;
-pub use prepare::{Job, build_simulation, target, warnings};
 
 use self::archive::LogStatus;
 use crate::{
@@ -24,8 +21,11 @@ use crate::{
     },
     recorder::{ExpectedGrowth, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
     server::{self, Archive, PortsFile, Server, Viewer},
-    signal::StepIndex,
 };
+
+pub use archive::LogArchive;
+pub use error::RunError;
+pub use prepare::{Job, build_simulation, target, warnings};
 
 /// A future that ends a run when it completes.
 pub type StopSignal = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -2,17 +2,23 @@
 
 use std::{path::Path, sync::Arc};
 
+use simpartner_description::{
+    Sequence, Timeline, Warning, World,
+    xml::{self, Diagnostic, Diagnostics},
+};
+use simpartner_dynamics::{BuildError, MassProperties};
+use simpartner_model::{RobotId, StepIndex};
+use simpartner_wire::{
+    protocol::{self, Refusal},
+    signal::{Layout, Member},
+};
+
 use super::error::RunError;
 use crate::{
     config::{Config, LockstepConfig},
-    model::{Sequence, Timeline, Warning, World},
-    physics::{self, BuildError, MassProperties},
-    protocol::{self, Refusal},
     realtime::{LockstepSettings, Mode},
     recorder::{Origin, RunDescription},
-    signal::{Layout, Member, RobotId, StepIndex},
     sim::{self, Simulation},
-    xml::{self, Diagnostic, Diagnostics},
 };
 
 /// A simulation that is ready to run, with its configuration.
@@ -119,11 +125,11 @@ pub fn target() -> String {
 pub(super) fn describe(simulation: &Simulation, config: &Config) -> RunDescription {
     let world = simulation.world();
     // The engine was built with these masses, so they can be computed.
-    let mass = |body| physics::mass_properties(body).unwrap_or(MassProperties::ZERO);
+    let mass = |body| simpartner_dynamics::mass_properties(body).unwrap_or(MassProperties::ZERO);
     RunDescription {
         world: Arc::clone(world),
         layout: Arc::clone(simulation.layout()),
-        masses: world.bodies.iter().map(mass).collect(),
+        masses: world.mechanism.bodies.iter().map(mass).collect(),
         timestep: simulation.timestep(),
         properties: config.effective_text().to_owned(),
         engine: simulation.engine_identity(),
@@ -149,7 +155,7 @@ fn taken_ports(world: &World, config: &Config) -> Vec<Warning> {
     let own =
         [(config.server.control_port, "server.control_port"), (config.viewer_port.unwrap_or_default(), "viewer.port")];
     let devices = world.devices.iter().map(|device| (device.port.number(), &device.name, &device.source));
-    let robots = world.robots.iter().map(|robot| (robot.combined_port.number(), &robot.name, &robot.source));
+    let robots = world.robots().map(|(robot, port)| (port.number(), &robot.name, &robot.source));
     let clashes = devices.chain(robots).filter(|(port, _, _)| *port != 0);
     let clashes = clashes.filter_map(|(port, name, place)| {
         let (_, setting) = own.iter().find(|(taken, _)| *taken == port)?;

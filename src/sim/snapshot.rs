@@ -1,14 +1,11 @@
 //! Snapshots: the state of a simulation as bytes, and a simulation that goes on from one.
 
 use serde::{Deserialize, Serialize};
+use simpartner_model::StepIndex;
 use thiserror::Error;
 
 use super::Simulation;
-use crate::{
-    device::{Device, DeviceState},
-    physics,
-    signal::StepIndex,
-};
+use crate::device::{Device, DeviceState};
 
 /// Bytes of the hash before the state.
 const HASH: usize = blake3::OUT_LEN;
@@ -40,7 +37,7 @@ struct SavedState {
     step: StepIndex,
     diverged: bool,
     devices: Vec<DeviceState>,
-    physics: physics::Snapshot,
+    physics: simpartner_dynamics::Snapshot,
 }
 
 impl Simulation {

@@ -15,13 +15,12 @@ use std::{
 };
 
 use simpartner::{
-    physics,
     realtime::{self, ClockReport, Outputs, PhysicsThread, Scheduling, channel},
     server::{Limits, Server, Settings},
-    signal::{StepIndex, Timestep},
     sim::Simulation,
-    xml::{self, Document},
 };
+use simpartner_description::xml::{self, Document};
+use simpartner_model::{StepIndex, Timestep};
 use tokio::sync::oneshot;
 
 const WORLD: &str = "<world><surface/><robot file='robots/workpartner1.xml' portOffset='20000'/></world>";
@@ -57,7 +56,7 @@ fn run(crowd: Crowd, seconds: f64) -> ClockReport {
         Ok(Document::World(world)) => world,
         other => panic!("{other:?}"),
     };
-    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, physics::Settings::default())
+    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default())
         .expect("the robot can be built");
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let clock = realtime::ClockSettings {

@@ -11,13 +11,13 @@ use std::{
 };
 
 use simpartner::{
-    physics,
     realtime::{self, Control, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
     server::{Server, Settings},
-    signal::{Member, RobotId, StepIndex, Timestep},
     sim::Simulation,
-    xml::{self, Document},
 };
+use simpartner_description::xml::{self, Document};
+use simpartner_model::{RobotId, StepIndex, Timestep};
+use simpartner_wire::signal::Member;
 use tokio::sync::oneshot;
 
 const WORLD: &str = "<world><surface/><robot file='robots/workpartner1.xml' portOffset='20000'/></world>";
@@ -62,7 +62,8 @@ fn simulation() -> Simulation {
         Ok(Document::World(world)) => world,
         other => panic!("{other:?}"),
     };
-    Simulation::new(Arc::new(world), Timestep::MILLISECOND, physics::Settings::default()).expect("it can be built")
+    Simulation::new(Arc::new(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default())
+        .expect("it can be built")
 }
 
 fn fast(steps: u64) -> Duration {

@@ -7,10 +7,9 @@ use std::{
     time::Duration,
 };
 
-use simpartner::{
-    realtime::{ClockReport, ClockSettings, LockstepSettings, Mode, OnTimeout, Outcome},
-    signal::{DeviceId, Event, EventKind, Member, RobotId, StepRecord},
-};
+use simpartner::realtime::{ClockReport, ClockSettings, LockstepSettings, Mode, OnTimeout, Outcome};
+use simpartner_model::{DeviceId, RobotId};
+use simpartner_wire::signal::{Event, EventKind, Member, StepRecord};
 
 use crate::server::{Client, Rig, robot, settings};
 

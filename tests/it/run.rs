@@ -8,9 +8,10 @@ use simpartner::{
     recorder::{Database, Inquiry, RecordedRun},
     replay::{ForkCommands, ForkOptions, Replay, ReplayError, fork},
     run::{self, Job, Observer, RunError, RunReport, Started, StopSignal},
-    signal::{StepIndex, StepRecord},
-    xml,
 };
+use simpartner_description::xml;
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::StepRecord;
 use tokio::sync::oneshot;
 
 use super::cli::{SHORT, Scratch, text};

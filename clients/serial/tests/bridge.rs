@@ -13,19 +13,19 @@ use std::{
 };
 
 use simpartner::{
-    physics,
     realtime::{ClockReport, ClockSettings, Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
     server::{Server, Settings},
-    signal::{Member, RobotId, Timestep},
     sim::Simulation,
-    xml::{self, Document},
 };
+use simpartner_description::xml::{self, Document};
+use simpartner_model::{RobotId, Timestep};
 use simpartner_serial::{
     bridge::{News, Order, run},
     line::Wire,
     server::Robot,
     times::Summary,
 };
+use simpartner_wire::signal::{Member, RobotId, Timestep};
 use tokio::sync::oneshot;
 
 const ROBOT: &str = "<robot name='Spinner'>
@@ -50,7 +50,7 @@ impl Rig {
     /// On a free port, or on the one that another server has had.
     fn start(control_port: u16) -> Self {
         let Ok(Document::Robot(world)) = xml::read_text("spinner.xml", ROBOT) else { panic!("it is a robot") };
-        let settings = physics::Settings::default();
+        let settings = simpartner_dynamics::Settings::default();
         let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, settings).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let members = vec![Member::Robot(RobotId::new(0))];

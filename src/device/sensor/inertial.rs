@@ -1,12 +1,12 @@
 //! Accelerometers: specific force at a mount point.
 
 use bevy_math::{DQuat, DVec3};
+use simpartner_dynamics::Engine;
 
 use super::{
     mount_point::MountPoint,
     probe::{Probe, ProbeState},
 };
-use crate::physics::Engine;
 
 /// Specific force at a point of a body.
 ///

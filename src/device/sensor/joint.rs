@@ -1,13 +1,11 @@
 //! Sensors on joints: encoders and load cells.
 
 use bevy_math::DVec3;
+use simpartner_description::{Frame, World};
+use simpartner_dynamics::{Engine, JointLoad};
+use simpartner_model::{BodyId, JointId};
 
 use super::probe::Probe;
-use crate::{
-    model::{Frame, World},
-    physics::{Engine, JointLoad},
-    signal::{BodyId, JointId},
-};
 
 /// Coordinates and rates of a joint's axes.
 pub(super) fn read_state(joint: JointId, engine: &dyn Engine, reading: &mut Vec<f64>) {
@@ -27,8 +25,8 @@ impl LoadCell {
     pub(super) fn new(world: &World, joint: JointId, frame: Frame) -> Self {
         let axes = match frame {
             Frame::World => None,
-            Frame::Parent => Some(world.joint(joint).parent),
-            Frame::Child | Frame::Sensor => Some(world.joint(joint).child),
+            Frame::Parent => Some(world.mechanism.joint(joint).parent),
+            Frame::Child | Frame::Sensor => Some(world.mechanism.joint(joint).child),
         };
         Self { joint, axes }
     }

@@ -4,6 +4,10 @@
 //! a type in a file beside this one.
 
 use bevy_math::DVec3;
+use simpartner_description::{Mount, Sensor, World};
+use simpartner_dynamics::Engine;
+use simpartner_model::{BodyId, Timestep};
+use simpartner_wire::signal::DeviceKind;
 
 use super::{
     geographic::TangentPlane,
@@ -12,11 +16,6 @@ use super::{
     mount_point::MountPoint,
     probe::Probe,
     rays::RaySensor,
-};
-use crate::{
-    model::{Mount, Sensor, World},
-    physics::Engine,
-    signal::{BodyId, DeviceKind, Timestep},
 };
 
 /// A probe that reads a vector.
@@ -43,7 +42,7 @@ pub(super) fn probe(sensor: &Sensor, world: &World, timestep: Timestep) -> Box<d
 fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep) -> Box<dyn Probe> {
     let frame = sensor.options.frame;
     let plane = TangentPlane::new(world.geographic_origin);
-    let accelerometer = || Accelerometer::new(mount, world.gravity, timestep.seconds());
+    let accelerometer = || Accelerometer::new(mount, world.mechanism.gravity, timestep.seconds());
     match sensor.kind {
         DeviceKind::PositionSensor => vector(move |engine| mount.point(engine)),
         DeviceKind::PoseSensor => boxed(move |engine, reading| reading.extend(mount.pose(engine).to_array())),

@@ -14,6 +14,10 @@ mod rays;
 pub use rays::{RayBundle, rays};
 
 use serde::{Deserialize, Serialize};
+use simpartner_description::World;
+use simpartner_dynamics::Engine;
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Configuration, Fault, Field};
 
 use self::{
     delivery::Delivery,
@@ -24,11 +28,6 @@ use self::{
 use super::{
     describe::{fields, interval_steps},
     random::{Stream, StreamSeed},
-};
-use crate::{
-    model::{self, World},
-    physics::Engine,
-    signal::{Configuration, Fault, Field, StepIndex, Timestep},
 };
 
 /// A sensor of a running simulation.
@@ -64,7 +63,7 @@ pub(super) struct SensorState {
 impl Sensor {
     /// The sensor with its reading of step 0, which has noise and no latency.
     pub(super) fn new(
-        spec: &model::Sensor,
+        spec: &simpartner_description::Sensor,
         world: &World,
         timestep: Timestep,
         seed: StreamSeed<'_>,

@@ -1,12 +1,9 @@
 //! The point of a body that a sensor is mounted at, and how it moves.
 
 use bevy_math::DVec3;
-
-use crate::{
-    model::{Frame, Pose, World},
-    physics::{Engine, mass_properties},
-    signal::BodyId,
-};
+use simpartner_description::{Frame, World};
+use simpartner_dynamics::{Engine, mass_properties};
+use simpartner_model::{BodyId, Pose};
 
 /// A point of a body, and the axes of the sensor there.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +18,8 @@ pub(super) struct MountPoint {
 impl MountPoint {
     pub(super) fn new(world: &World, body: BodyId, pose_on_body: Pose) -> Self {
         // A fixed body has no mass; it does not move, so any point will do.
-        let centre_of_mass = mass_properties(world.body(body)).map_or(DVec3::ZERO, |mass| mass.centre_of_mass);
+        let centre_of_mass =
+            mass_properties(world.mechanism.body(body)).map_or(DVec3::ZERO, |mass| mass.centre_of_mass);
         Self { body, pose_on_body, centre_of_mass }
     }
 

@@ -1,8 +1,7 @@
 //! The measuring part of a sensor: what all kinds have in common.
 
 use serde::{Deserialize, Serialize};
-
-use crate::physics::Engine;
+use simpartner_dynamics::Engine;
 
 /// The measuring part of a sensor.
 pub(super) trait Probe: Send {

@@ -1,15 +1,13 @@
 //! Distances along rays.
 
 use bevy_math::DVec3;
+use simpartner_description::{Mount, Scanner, Sensor};
+use simpartner_dynamics::{Engine, Ray};
+use simpartner_model::{BodyId, Pose};
 
 use super::{
     mount_point::MountPoint,
     probe::{Probe, ProbeState},
-};
-use crate::{
-    model::{Mount, Pose, Scanner, Sensor},
-    physics::{Engine, Ray},
-    signal::BodyId,
 };
 
 /// The rays of a sensor as they leave its body, in the order of its fields.

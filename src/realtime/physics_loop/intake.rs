@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use simpartner_model::StepIndex;
+
 use super::{LOG_CHECK, PhysicsLoop};
-use crate::{realtime::os, signal::StepIndex};
+use crate::realtime::os;
 
 /// How many short commands a step takes in, besides two for each device: about 60 us of a step of 1 ms.
 const COMMANDS_PER_STEP: usize = 64;

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
+use simpartner_wire::signal::{Action, ClientId, Command, EventKind, Member};
+
 use super::{LOG_CHECK, PhysicsLoop};
-use crate::{
-    realtime::{
-        control::ControlError,
-        lockstep::{Barrier, MemberSlot, OnTimeout},
-        os,
-        report::Outcome,
-        request::Answer,
-        settings::Mode,
-    },
-    signal::{Action, ClientId, Command, EventKind, Member},
+use crate::realtime::{
+    control::ControlError,
+    lockstep::{Barrier, MemberSlot, OnTimeout},
+    os,
+    report::Outcome,
+    request::Answer,
+    settings::Mode,
 };
 
 impl PhysicsLoop {

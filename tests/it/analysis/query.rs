@@ -237,7 +237,7 @@ fn what_is_told_of_the_log_is_what_it_has() {
 /// A kind that was added after the views may do without one: `readingLog` has the numbers of every kind.
 #[test]
 fn the_view_of_a_kind_of_sensor_has_its_numbers() {
-    use simpartner::signal::DeviceKind;
+    use simpartner_wire::signal::DeviceKind;
     let logs = Logs::shared();
     let mut views = 0;
     for kind in DeviceKind::ALL.iter().map(|kind| kind.description()) {
