@@ -13,7 +13,7 @@ use crate::{
     protocol,
     recorder::{
         Database, Inquiry, RecordedRun, RecorderError,
-        inquiry::{Deviation, Part, Selection, Table},
+        inquiry::{ComponentKind, Deviation, Selection, Table},
     },
     signal::{ClientId, Command, DeviceId, Reservation, StateChain, StepIndex, StepRecord},
     sim::Simulation,
@@ -289,17 +289,19 @@ fn devices(
 ) -> Result<HashMap<i64, DeviceId>, CliError> {
     let (layout, number) = (simulation.layout(), run.simulation_id);
     let components = inquiry.components(number)?;
-    let of = |part: Part| components.iter().filter(move |component| component.part == part);
+    let of = |kind: ComponentKind| components.iter().filter(move |component| component.kind == kind);
     let unlike = |what: String| {
         let advice = format!("one of them was changed after the run; `simpartner db verify {number}` says more");
         CliError::Setting(format!("run {number}: the model and the tables in its log do not fit: {what}; {advice}"))
     };
-    let counts =
-        [("bodies", of(Part::Body).count(), layout.bodies()), ("joints", of(Part::Joint).count(), layout.joints())];
+    let counts = [
+        ("bodies", of(ComponentKind::Body).count(), layout.bodies()),
+        ("joints", of(ComponentKind::Joint).count(), layout.joints()),
+    ];
     if let Some((what, logged, modelled)) = counts.into_iter().find(|(_, logged, modelled)| logged != modelled) {
         return Err(unlike(format!("the tables have {logged} {what}, and the model {modelled}")));
     }
-    let mut logged = of(Part::Device);
+    let mut logged = of(ComponentKind::Device);
     let mut found = HashMap::new();
     for (index, info) in layout.devices().iter().enumerate() {
         let name = format!("{}/{}", info.robot, info.name);

@@ -9,11 +9,12 @@ mod file;
 #[cfg(target_os = "linux")]
 mod full;
 mod killed;
+mod migrations;
 mod outage;
-pub(super) mod place;
 mod selection;
 #[cfg(target_os = "linux")]
 mod servers;
+pub(super) mod test_database;
 
 use std::{path::Path, sync::Arc};
 

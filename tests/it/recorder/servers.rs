@@ -16,7 +16,7 @@ use simpartner::recorder::{Database, Reader};
 use super::{
     super::cli::Scratch,
     killed::simpartner,
-    place::{Value, execute, rows, wait},
+    test_database::{Value, execute, rows, wait},
 };
 
 /// A server in a folder of its own, gone with it.
