@@ -174,7 +174,7 @@ fn a_row_that_is_gone_or_moved_is_named() {
         ("DELETE FROM command WHERE step = 3", "rows of step 3 in command are not what was logged"),
         ("DELETE FROM batch WHERE number = 1", "batch 1 is missing"),
         ("UPDATE batch SET sums = x'ff'", "the checksums of batch 2 are damaged"),
-        ("UPDATE simulation SET checksums = NULL", "the run's row knows of no checksums"),
+        ("UPDATE simulation SET checksums = NULL", "the run's row says nothing of checksums"),
     ] {
         target.execute(change);
         let found = verify(&target).findings;
@@ -210,7 +210,7 @@ fn verifying_beside_a_run_finds_nothing_missing() {
             });
             for _ in 0..5 {
                 let found = verify(&target);
-                let open = "the run was not closed (its status is running): it runs still, or was killed";
+                let open = "the run was not closed (its status is running): it is still running, or was killed";
                 assert_eq!(found.findings, [open], "{}", target.name());
             }
             is_over.store(true, Ordering::Relaxed);

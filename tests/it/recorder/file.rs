@@ -139,11 +139,11 @@ fn a_file_that_is_cut_short_is_made_whole_from_its_write_ahead_log_or_given_up()
     meddle(folder.path(), cut, (Duration::from_secs(30), |_: &Path| ())).unwrap();
     assert_eq!(verify(&folder.path().join("log.db")).findings, Vec::<String>::new());
     let folder = tempfile::tempdir().unwrap();
-    let folded_and_cut = |file: &Path| {
+    let copied_and_cut = |file: &Path| {
         execute(file, "PRAGMA wal_checkpoint(TRUNCATE)");
         cut(file);
     };
-    let error = meddle(folder.path(), folded_and_cut, NOTHING).unwrap_err();
+    let error = meddle(folder.path(), copied_and_cut, NOTHING).unwrap_err();
     let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
     let other = folder.path().join("other.db");
     assert_eq!(import(&path, &settings(&other).database).unwrap().missing.len(), 1);

@@ -67,6 +67,6 @@ fn a_spill_file_on_another_disk_takes_what_a_full_one_cannot() {
     assert!(said.contains("outcome           completed\nsteps             6000\n"), "{said}");
     assert!(said.contains("run ended with 11\n"), "{said}");
     // The next run tells of what is left behind.
-    assert!(said.contains(".spill holds steps of a run that was cut off"), "{said}");
+    assert!(said.contains(".spill has steps of a run that was killed"), "{said}");
     assert!(said.contains("complete    6000 steps") && said.contains("verify ended with 0\n"), "{said}");
 }

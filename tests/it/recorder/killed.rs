@@ -48,7 +48,7 @@ fn kill(target: &TestDatabase, most: u64) {
     run.wait().unwrap();
     let found = wait(Reader::new(&target.database).verify(None)).unwrap().pop().unwrap();
     assert!(found.steps >= committed, "{}: of {committed} committed steps {} are there", target.name(), found.steps);
-    let closed = "the run was not closed (its status is running): it runs still, or was killed".to_owned();
+    let closed = "the run was not closed (its status is running): it is still running, or was killed".to_owned();
     assert_eq!(found.findings, [closed], "{}", target.name());
 }
 
