@@ -12,12 +12,10 @@ mod partial_output;
 
 use std::{io, path::PathBuf};
 
+use simpartner_description::xml::Diagnostics;
 use thiserror::Error;
 
-use crate::{
-    recorder::{RecorderError, inquiry::Table},
-    xml::Diagnostics,
-};
+use crate::recorder::{RecorderError, inquiry::Table};
 
 /// Receives the progress of a long task.
 pub trait Progress {

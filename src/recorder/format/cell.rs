@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use simpartner_model::{BodyId, DeviceId, JointId, StepIndex};
+use simpartner_wire::signal::Layout;
+
 use super::{
     ids::RunIds,
     value::{Parameter, Value},
 };
-use crate::signal::{BodyId, DeviceId, JointId, Layout, StepIndex};
 
 /// A value of a row to be written. Spill files hold its variants by their place here: a new one comes last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

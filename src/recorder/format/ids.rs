@@ -3,7 +3,7 @@
 //! They follow from the run's own number, its simulationID, which the database gives. So servers that begin runs at the same time
 //! need no lock, and none has to know of the others.
 
-use crate::signal::StepIndex;
+use simpartner_model::StepIndex;
 
 /// Bits of a component's number that count within its run: robots, and in one sequence of their own bodies, joints and devices. A world
 /// has at most 200 000 elements, less than 2^20.

@@ -1,15 +1,15 @@
 //! Queries for commands and events.
 
+use simpartner_model::{DeviceId, StepIndex};
+use simpartner_wire::signal::Layout;
+
 use super::{
     recorded::{RecordedCommands, RecordedEvent},
     runs::first_component,
 };
-use crate::{
-    recorder::{
-        database::{connection::Connection, error::RecorderError},
-        format::value::{Parameter, Row},
-    },
-    signal::{DeviceId, Layout, StepIndex},
+use crate::recorder::{
+    database::{connection::Connection, error::RecorderError},
+    format::value::{Parameter, Row},
 };
 
 /// A command as the log has it.

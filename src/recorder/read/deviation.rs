@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use simpartner_model::Timestep;
+use simpartner_wire::signal::{Layout, StepRecord};
+
 use super::{inquiry::Inquiry, selection::Selection};
-use crate::{
-    recorder::{
-        database::error::RecorderError,
-        format::{cadence::Cadence, cell::Cell, ids::RunIds, schema::TableId, table_rows::TableRows, value::Value},
-        write::{logged_components::LoggedComponents, row_encoder::RowEncoder, settings::Settings},
-    },
-    signal::{Layout, StepRecord, Timestep},
+use crate::recorder::{
+    database::error::RecorderError,
+    format::{cadence::Cadence, cell::Cell, ids::RunIds, schema::TableId, table_rows::TableRows, value::Value},
+    write::{logged_components::LoggedComponents, row_encoder::RowEncoder, settings::Settings},
 };
 
 /// The first number that differs.

@@ -1,6 +1,10 @@
 //! Reads logs from async programs, beside a run that is being written. Each question opens a connection of its own and closes it with the
 //! answer, so that SQLite can copy its write-ahead log into the file in between.
 
+use simpartner_description::SourceFile;
+use simpartner_model::DeviceId;
+use simpartner_wire::signal::{Layout, StepRecord};
+
 use super::{
     commands,
     recorded::{RecordedCommands, RecordedEvent, RecordedRun},
@@ -9,11 +13,7 @@ use super::{
     steps,
     verify::{self, Completeness},
 };
-use crate::{
-    model::SourceFile,
-    recorder::database::{address::Database, connection::Connection, driver::Access, error::RecorderError},
-    signal::{DeviceId, Layout, StepRecord},
-};
+use crate::recorder::database::{address::Database, connection::Connection, driver::Access, error::RecorderError};
 
 /// A database of logs.
 #[derive(Debug, Clone)]

@@ -1,9 +1,8 @@
 //! What a log says of its runs, events and commands.
 
-use crate::{
-    recorder::format::{cadence::Cadence, row_policy::RowPolicy},
-    signal::{DeviceId, Timestep},
-};
+use simpartner_model::{DeviceId, Timestep};
+
+use crate::recorder::format::{cadence::Cadence, row_policy::RowPolicy};
 
 /// A run as the log has it.
 #[derive(Debug, Clone, PartialEq)]

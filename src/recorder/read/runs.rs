@@ -2,19 +2,18 @@
 
 use sqlx::AssertSqlSafe;
 
+use simpartner_description::SourceFile;
+use simpartner_model::Timestep;
+
 use super::{known_columns, recorded::RecordedRun};
-use crate::{
-    model::SourceFile,
-    recorder::{
-        database::{connection::Connection, error::RecorderError},
-        format::{
-            cadence::Cadence,
-            ids::{ROWS_PER_RUN, rows_of},
-            row_policy::RowPolicy,
-            value::{Parameter, Row},
-        },
+use crate::recorder::{
+    database::{connection::Connection, error::RecorderError},
+    format::{
+        cadence::Cadence,
+        ids::{ROWS_PER_RUN, rows_of},
+        row_policy::RowPolicy,
+        value::{Parameter, Row},
     },
-    signal::Timestep,
 };
 
 /// Columns of a run's row that were added after the first version of the log.

@@ -2,21 +2,21 @@
 
 use sqlx::AssertSqlSafe;
 
+use simpartner_model::{BodyId, DeviceId, JointId, StepIndex};
+use simpartner_wire::signal::{Layout, StepRecord, StepTiming};
+
 use super::{
     known_columns,
     runs::{first_component, runs},
 };
-use crate::{
-    recorder::{
-        database::{connection::Connection, error::RecorderError},
-        format::{
-            axis_angle::AxisAngle,
-            ids::{LAST_STEP, RunIds},
-            schema::TableId,
-            value::{Parameter, Row},
-        },
+use crate::recorder::{
+    database::{connection::Connection, error::RecorderError},
+    format::{
+        axis_angle::AxisAngle,
+        ids::{LAST_STEP, RunIds},
+        schema::TableId,
+        value::{Parameter, Row},
     },
-    signal::{BodyId, DeviceId, JointId, Layout, StepIndex, StepRecord, StepTiming},
 };
 
 /// Which steps of which run.

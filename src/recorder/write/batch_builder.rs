@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::{Event, StateChain, StepRecord};
+
 use super::{
     batch::{Batch, Content},
     description::{RunDescription, RunOutcome},
@@ -10,12 +13,9 @@ use super::{
     run_rows::{self, RunStart, RunTotals},
     settings::Settings,
 };
-use crate::{
-    recorder::{
-        database::error::RecorderError,
-        format::{cadence::Cadence, checksum::ChecksumBuilder, table_rows::TableRows, timestamp},
-    },
-    signal::{Event, StateChain, StepIndex, StepRecord},
+use crate::recorder::{
+    database::error::RecorderError,
+    format::{cadence::Cadence, checksum::ChecksumBuilder, table_rows::TableRows, timestamp},
 };
 
 /// Status of a run that a reset ended.

@@ -1,8 +1,9 @@
 //! Which rows differ from those before them, and so are written.
 
+use simpartner_wire::signal::{Layout, StepRecord};
+
 use super::{logged_components::LoggedComponents, settings::Settings};
 use crate::recorder::format::{cadence::Cadence, component::ComponentKind, row_policy::RowPolicy};
-use crate::signal::{Layout, StepRecord};
 
 /// The values that were written last, and which rows are to be written now.
 #[derive(Debug)]

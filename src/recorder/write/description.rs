@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use simpartner_description::World;
+use simpartner_dynamics::{EngineIdentity, MassProperties};
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Event, Layout};
+
 use crate::{
-    model::World,
-    physics::{EngineIdentity, MassProperties},
     realtime::{Mode, Percentiles, QueueUse},
     recorder::database::address::Database,
-    signal::{Event, Layout, StepIndex, Timestep},
 };
 
 /// A run before its first step.

@@ -1,11 +1,13 @@
 //! What contacts did to bodies between logged steps: mean and greatest force and torque.
 
+use simpartner_model::BodyId;
+use simpartner_wire::signal::Layout;
+
 use crate::recorder::format::{
     cell::{self, Cell},
     schema::TableId,
     table_rows::TableRows,
 };
-use crate::signal::{BodyId, Layout};
 
 /// The numbers of one body.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,15 +1,15 @@
 //! Which bodies, joints and devices of a world are logged.
 
+use simpartner_description::World;
+use simpartner_model::{BodyId, DeviceId, JointId, RobotId};
+use simpartner_wire::signal::Layout;
+
 use super::{
     description::RunDescription,
     patterns::{self, Patterns},
     settings::Settings,
 };
-use crate::{
-    model::World,
-    recorder::database::error::RecorderError,
-    signal::{BodyId, DeviceId, JointId, Layout, RobotId},
-};
+use crate::recorder::database::error::RecorderError;
 
 /// The components of a world that are logged.
 #[derive(Debug)]
@@ -36,11 +36,12 @@ impl LoggedComponents {
     pub(super) fn new(settings: &Settings, run: &RunDescription) -> Result<Self, RecorderError> {
         let world = &run.world;
         let of_robot = |robot: Option<RobotId>, name: &str| match robot {
-            Some(robot) => format!("{}/{name}", world.robots[robot.index()].name),
+            Some(robot) => format!("{}/{name}", world.mechanism.robots[robot.index()].name),
             None => name.to_owned(),
         };
-        let bodies: Vec<String> = world.bodies().map(|(_, body)| of_robot(body.robot, &body.name)).collect();
-        let joints: Vec<String> = world.joints().map(|(_, joint)| of_robot(joint.robot, &joint.name)).collect();
+        let bodies: Vec<String> = world.mechanism.bodies().map(|(_, body)| of_robot(body.robot, &body.name)).collect();
+        let joints: Vec<String> =
+            world.mechanism.joints().map(|(_, joint)| of_robot(joint.robot, &joint.name)).collect();
         let devices = run.layout.devices().iter().map(|device| format!("{}/{}", device.robot, device.name));
         let devices: Vec<String> = devices.collect();
         Ok(Self {
@@ -59,10 +60,10 @@ impl LoggedComponents {
 fn groups(world: &World) -> [Vec<usize>; 2] {
     let group = |robot: Option<RobotId>, body: BodyId| match robot {
         Some(robot) => robot.index(),
-        None => world.robots.len() + body.index(),
+        None => world.mechanism.robots.len() + body.index(),
     };
-    let bodies = world.bodies().map(|(id, body)| group(body.robot, id)).collect();
-    [bodies, world.joints().map(|(_, joint)| group(joint.robot, joint.child)).collect()]
+    let bodies = world.mechanism.bodies().map(|(id, body)| group(body.robot, id)).collect();
+    [bodies, world.mechanism.joints().map(|(_, joint)| group(joint.robot, joint.child)).collect()]
 }
 
 fn pick(

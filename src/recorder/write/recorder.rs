@@ -5,6 +5,9 @@ use std::{
     thread::JoinHandle,
 };
 
+use simpartner_model::Timestep;
+use simpartner_wire::signal::{Layout, StepRecord};
+
 use super::{
     description::{LogSummary, RunDescription, RunOutcome},
     expected_growth::ExpectedGrowth,
@@ -16,7 +19,6 @@ use super::{
 use crate::{
     realtime::{self, LogSender},
     recorder::database::error::RecorderError,
-    signal::{Layout, StepRecord, Timestep},
 };
 
 /// Simulated time that the queue holds, in seconds, as far as memory allows: longer than a server takes to restart.

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use simpartner_model::{BodyId, StepIndex, Timestep};
+use simpartner_wire::signal::{AppliedCommand, Event, Layout, StepRecord};
+
 use super::{changes::Changes, interval::Interval, logged_components::LoggedComponents, settings::Settings};
 use crate::recorder::format::{
     axis_angle::AxisAngle,
@@ -11,7 +14,6 @@ use crate::recorder::format::{
     schema::TableId,
     table_rows::TableRows,
 };
-use crate::signal::{AppliedCommand, BodyId, Event, Layout, StepIndex, StepRecord, Timestep};
 
 /// Makes rows of the records of a run.
 #[derive(Debug)]

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
+use simpartner_dynamics::MassProperties;
+use simpartner_model::{Axis, Body, DeviceId, JointId, RobotId, Shape, StepIndex};
+use simpartner_wire::signal::Attachment;
+
 use super::description::{Origin, RunDescription, RunOutcome};
-use crate::{
-    model::{Axis, Body, Shape},
-    physics::MassProperties,
-    recorder::format::{
-        cadence::Cadence,
-        cell::{self, Cell},
-        checksum,
-        row_policy::RowPolicy,
-        schema::{self, TableId},
-        table_rows::TableRows,
-    },
-    signal::{Attachment, DeviceId, JointId, RobotId, StepIndex},
+use crate::recorder::format::{
+    cadence::Cadence,
+    cell::{self, Cell},
+    checksum,
+    row_policy::RowPolicy,
+    schema::{self, TableId},
+    table_rows::TableRows,
 };
 
 /// What a run's row has besides the description of the run.
@@ -65,7 +64,7 @@ pub(super) fn begin(run: &RunDescription, start: &RunStart) -> TableRows {
         push_snapshot(&mut rows, *step, *chain_head, state);
     }
     files(&mut rows, run);
-    for (index, robot) in run.world.robots.iter().enumerate() {
+    for (index, robot) in run.world.mechanism.robots.iter().enumerate() {
         let row = [robot_cell(Some(RobotId::new(index))), Cell::Run, text(&robot.name), text(&robot.model)];
         rows.push(TableId::Robot, row);
     }
@@ -137,7 +136,7 @@ fn component(rows: &mut TableRows, number: &Cell, robot: Option<RobotId>, kind: 
 }
 
 fn bodies(rows: &mut TableRows, run: &RunDescription) {
-    for ((id, body), mass) in run.world.bodies().zip(&run.masses) {
+    for ((id, body), mass) in run.world.mechanism.bodies().zip(&run.masses) {
         component(rows, &cell::body(id), body.robot, "BODY", &body.name);
         let shape = body.shape.as_ref().map(|placed| &placed.shape);
         let cells = rows.cells_mut(TableId::Body);
@@ -152,7 +151,7 @@ fn bodies(rows: &mut TableRows, run: &RunDescription) {
 }
 
 fn joints(rows: &mut TableRows, run: &RunDescription) {
-    for (id, joint) in run.world.joints() {
+    for (id, joint) in run.world.mechanism.joints() {
         let number = cell::joint(&run.layout, id);
         component(rows, &number, joint.robot, "JOINT", &joint.name);
         let row = [
@@ -173,7 +172,7 @@ fn joints(rows: &mut TableRows, run: &RunDescription) {
 }
 
 fn axes(rows: &mut TableRows, run: &RunDescription, id: JointId) {
-    let joint = run.world.joint(id);
+    let joint = run.world.mechanism.joint(id);
     let directions = bevy_math::DMat3::from_quat(joint.frame);
     for (index, axis) in joint.axes.iter().enumerate() {
         let Axis::Free(motion) = axis else { continue };
@@ -210,9 +209,9 @@ fn devices(rows: &mut TableRows, run: &RunDescription) {
 
 fn attachment(run: &RunDescription, robot: RobotId, attachment: &Attachment) -> Cell {
     let cell = match attachment {
-        Attachment::Body(name) => run.world.body_named(Some(robot), name).map(cell::body),
+        Attachment::Body(name) => run.world.mechanism.body_named(Some(robot), name).map(cell::body),
         Attachment::Joint(name) => {
-            run.world.joint_named(Some(robot), name).map(|joint| cell::joint(&run.layout, joint))
+            run.world.mechanism.joint_named(Some(robot), name).map(|joint| cell::joint(&run.layout, joint))
         }
     };
     cell.expect("a device's attachment was resolved within its robot when the model was read")

@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use simpartner_wire::signal::{Event, EventKind, StepRecord};
+
 use super::{
     batch::Batch,
     batch_builder::{BatchBuilder, RunProgress},
@@ -20,7 +22,6 @@ use super::{
 use crate::{
     realtime::{self, Haste, LogReceiver, Mode},
     recorder::{database::error::RecorderError, format::ids::LAST_STEP},
-    signal::{Event, EventKind, StepRecord},
 };
 
 /// How long records are gathered for a batch. A killed process loses at most these records and the batches that are too young to have

@@ -20,18 +20,17 @@ use std::{
 
 use mcap::{Compression, WriteOptions, Writer, records::MessageHeader};
 use serde_json::json;
+use simpartner_description::{SourceFile, World, xml};
+use simpartner_wire::signal::EventKind;
 
 use self::readings::Readings;
 use super::{Exported, Order};
 use crate::{
     analysis::{AnalysisError, Progress, orientation, partial_output::PartialOutput, table},
-    model::{SourceFile, World},
     recorder::{
         Inquiry,
         inquiry::{Component, ComponentKind, Selection, Value},
     },
-    signal::EventKind,
-    xml,
 };
 
 /// Logged steps whose messages are in memory until they are sorted by time: some megabytes for a robot.
