@@ -63,7 +63,7 @@ pub struct Largest {
 }
 
 impl Largest {
-    fn see(&mut self, value: f64, step: u64) {
+    fn update(&mut self, value: f64, step: u64) {
         if value > self.value {
             *self = Self { value, step };
         }
@@ -94,21 +94,20 @@ pub struct Differing {
     pub rows: u64,
 }
 
-/// What comparing two runs has found.
+/// The result of a comparison.
 #[derive(Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// The step after which they are compared, if it is not the beginning: the one that a fork goes on from, since what is before
-    /// it is not its own.
+    /// The step after which the runs are compared: 0, or the one that a fork goes on from.
     pub after: u64,
-    /// Which quantities differ, in words.
+    /// The quantities that differ, by their names.
     pub differing: BTreeMap<String, Differing>,
     /// Steps that both have.
     pub common_steps: u64,
-    /// Steps that only the one or the other has, and the first of them.
+    /// How many steps only the one or the other has, and the first of them.
     pub alone: [Option<(u64, u64)>; 2],
     /// Bodies, joints and devices that only the one or the other has.
     pub strangers: [Vec<String>; 2],
-    /// Lengths of a step in nanoseconds, if they are two.
+    /// The lengths of a step in nanoseconds, if they differ.
     pub timesteps_ns: Option<[u64; 2]>,
     /// The first difference within the steps that both have.
     pub first: Option<Difference>,
@@ -146,7 +145,7 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
     found.strangers = [0, 1].map(|side| components.only_in(side));
     found.after = sides.iter().filter_map(|side| side.run.origin).max().unwrap_or(0);
     let bounds: Vec<(u64, u64)> = sides.iter().filter_map(|side| side.run.steps).collect();
-    // Commands act in steps that a thinned log has no state of.
+    // Commands act also in steps without rows of state.
     let last = bounds.iter().map(|bounds| bounds.1).max().unwrap_or(0);
     progress.begin("comparing steps", last + 1);
     let mut bodies: BTreeMap<usize, Deviation> = BTreeMap::new();
@@ -155,7 +154,7 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
     let mut from = found.after.saturating_add(1);
     while from <= last {
         progress.reach(from);
-        // The side with more steps decides.
+        // The side with more logged steps determines the chunk.
         let mut end = last;
         for side in &mut *sides {
             end = side.inquiry.chunk_end(side.run.simulation_id, (from, end), CHUNK)?;
@@ -205,7 +204,7 @@ impl Comparison {
         };
         let mut last = String::new();
         for (index, _) in one.iter().zip(two).enumerate().filter(|(_, (one, two))| !one.is_same(two)) {
-            // Of a vector that differs once is enough.
+            // A vector counts once.
             let quantity = compared.quantity(index, key).0;
             if quantity != last {
                 differs(quantity.clone());
@@ -217,7 +216,7 @@ impl Comparison {
     /// Counts the steps of a chunk and returns those that both have.
     fn count_steps(&mut self, steps: &[Vec<u64>; 2], cadences: [Cadence; 2]) -> Vec<u64> {
         for side in [0, 1] {
-            // What the other leaves out on purpose, it does not miss.
+            // A step that the other run leaves out on purpose is not missing there.
             let misses =
                 |step: &&u64| steps[1 - side].binary_search(step).is_err() && cadences[1 - side].is_logged(**step);
             for step in steps[side].iter().filter(misses) {
@@ -239,7 +238,7 @@ type RowKey = (&'static str, usize, String);
 struct LastRows([HashMap<RowKey, Vec<Value>>; 2]);
 
 impl LastRows {
-    /// Reads the last rows up to a step, which stand for those that were left out behind it.
+    /// Reads the last rows up to a step, which replace those that were left out behind it.
     fn look_back(
         &mut self,
         sides: &mut [Side<'_>; 2],
@@ -455,7 +454,7 @@ fn deviate(bodies: &mut BTreeMap<usize, Deviation>, compared: &Compared, key: &K
     };
     let turn = |row: &[Value]| ["axis_x", "axis_y", "axis_z", "angle"].map(|column| number(row, place(column)));
     let body = bodies.entry(key.1).or_default();
-    body.position.see(distance(["x", "y", "z"]), key.0);
-    body.angle.see(orientation::between(turn(one), turn(two)), key.0);
-    body.force.see(distance(["F_x", "F_y", "F_z"]), key.0);
+    body.position.update(distance(["x", "y", "z"]), key.0);
+    body.angle.update(orientation::between(turn(one), turn(two)), key.0);
+    body.force.update(distance(["F_x", "F_y", "F_z"]), key.0);
 }

@@ -71,7 +71,7 @@ pub fn curves(
     let over = asked.over.map(|over| paired(all("--over", over)?, wanted.len())).transpose()?;
     let drawn = points(inquiry, run, &wanted, over.as_deref(), steps, progress)?;
     if drawn.iter().all(Vec::is_empty) {
-        let text = "the log has no number of these fields in these steps: an actuator has no readings (what it was told is in \
+        let text = "the log has no number of these fields in these steps: an actuator has no readings (its commands are in \
                     the table command), and log.bodies, log.joints or log.devices may have left them out";
         return Err(AnalysisError::Question(text.into()));
     }
@@ -118,7 +118,7 @@ struct Panel {
 impl Panel {
     fn plot(self) -> Plot {
         let Curve { field, unit, .. } = &self.curves[0];
-        // What all lines have in common stands on the axis alone.
+        // The axis has what all lines have in common.
         let alike = self.curves.iter().all(|curve| curve.field == *field);
         let axis = if alike { format!("{field} in {unit}") } else { format!("in {unit}") };
         let time = "time in s".to_owned();

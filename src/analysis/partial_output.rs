@@ -1,4 +1,4 @@
-//! Files and folders that are there whole or not at all: written under another name beside their place, and moved at the end.
+//! Output files and folders that are complete or not there at all: they are written under another name and renamed at the end.
 
 use std::{
     fs, io,
@@ -7,7 +7,7 @@ use std::{
 
 use super::AnalysisError;
 
-/// What is being written.
+/// A file or folder being written.
 #[derive(Debug)]
 pub(super) struct PartialOutput {
     place: PathBuf,
@@ -16,8 +16,8 @@ pub(super) struct PartialOutput {
 }
 
 impl PartialOutput {
-    /// Of a file, or of a folder that is made at once. What stands in its place is replaced only if that is wanted, and a folder
-    /// only if it holds nothing but files of this extension.
+    /// Starts a file, or a folder, which is created at once. An existing one is replaced only with `force`, and a folder only if it has
+    /// nothing but files of this extension.
     pub(super) fn new(place: &Path, folder_of: Option<&str>, force: bool) -> Result<Self, AnalysisError> {
         let failed = |source| AnalysisError::Write { path: place.to_owned(), source };
         if place.exists() && !force {
@@ -65,7 +65,7 @@ impl PartialOutput {
         fs::File::create(&self.aside).map_err(|source| AnalysisError::Write { path: self.place.clone(), source })
     }
 
-    /// Puts it in its place, and tells that.
+    /// Renames it to its path, which it returns.
     pub(super) fn finish(mut self) -> Result<PathBuf, AnalysisError> {
         let cleared = if self.place.is_dir() { fs::remove_dir_all(&self.place) } else { Ok(()) };
         let moved = cleared.and_then(|()| fs::rename(&self.aside, &self.place));
@@ -78,7 +78,7 @@ impl PartialOutput {
 impl Drop for PartialOutput {
     fn drop(&mut self) {
         if !self.done {
-            // Nobody is left to be told of a failure.
+            // Nothing can be done about a failure here.
             let _ = if self.aside.is_dir() { fs::remove_dir_all(&self.aside) } else { fs::remove_file(&self.aside) };
         }
     }

@@ -11,9 +11,9 @@
 //!
 //! Four folders, each of which uses only those before it:
 //!
-//! - `format`: what a log is: tables, columns, values, checksums. [`schema`](crate::recorder::inquiry::TABLES) names every column once.
+//! - `format`: what a log is: tables, columns, values, checksums. [`inquiry::TABLES`] names every column once.
 //! - `database`: connections to SQLite, PostgreSQL, MySQL and MariaDB, and what their errors mean.
-//! - `write`: [`Recorder`] writes a log; [`import`] brings in a spill file.
+//! - `write`: [`Recorder`] writes a log; [`import`] commits what is in a spill file.
 //! - `read`: [`Inquiry`] and [`Reader`] read logs back, prove them complete, copy and prune them.
 //!
 //! This module knows nothing of engines, XML and sockets.
@@ -37,7 +37,7 @@ pub use write::{
     RunOutcome, Settings, SimulationSummary, Thinning, WhenFull, import,
 };
 
-/// What questions to a log are made of.
+/// The parts of questions to a log, and of their answers.
 pub mod inquiry {
     pub use super::{
         format::{

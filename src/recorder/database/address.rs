@@ -8,7 +8,6 @@ use std::{
 };
 
 use sqlx::{mysql::MySqlConnectOptions, postgres::PgConnectOptions};
-
 use thiserror::Error;
 
 /// The forms that an address may have, for messages.
@@ -132,7 +131,7 @@ impl Database {
     }
 }
 
-/// A URL with three stars where its password stands, whether or not it can be understood otherwise.
+/// A URL with three stars in place of its password, whether or not it is a valid address.
 pub fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let mut shown = match rest.rsplit_once('@') {

@@ -41,7 +41,7 @@ pub(in crate::recorder) enum ErrorLocation {
     Character(usize),
     /// By the text that begins there.
     From(String),
-    /// By the word that stands there.
+    /// By the word at that place.
     Word(String),
     /// Not at all.
     Unknown,

@@ -1,7 +1,7 @@
-//! Which steps of a run are logged: one in so many, and after a while one in more.
+//! Which steps of a run are logged: one in so many, and after a while fewer.
 
-/// The steps of a run that get rows of state. It follows from numbers alone, so that whoever reads the log can tell a step that
-/// was left out on purpose from one that is missing.
+/// The steps of a run that have rows of state. They follow from a few numbers, so a reader of the log can tell a step that was left out
+/// on purpose from one that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cadence {
     every: u64,
@@ -15,7 +15,8 @@ struct Thinned {
 }
 
 impl Cadence {
-    /// One step in `every`; with `thinned` up to its first number, and then one in about its second: a multiple of `every`.
+    /// One step in `every`. With `thinned` this holds up to the step of its first number; behind it one step in its second number is
+    /// logged, rounded up to a multiple of `every`.
     pub fn new(every: u64, thinned: Option<(u64, u64)>) -> Self {
         let every = every.max(1);
         let thinned = thinned.map(|(after, later)| Thinned {
@@ -25,7 +26,7 @@ impl Cadence {
         Self { every, thinned: thinned.filter(|thinned| thinned.every > every) }
     }
 
-    /// The last step up to which nothing is thinned out, and one step in how many is logged from then on.
+    /// The last step before the log is thinned out, and the spacing from then on.
     pub fn thinned(self) -> Option<(u64, u64)> {
         self.thinned.map(|thinned| (thinned.after, thinned.every))
     }
@@ -67,11 +68,11 @@ impl Cadence {
     /// The first logged step after this one.
     pub fn next(self, step: u64) -> u64 {
         let next = |every: u64| (step - step % every).saturating_add(every);
-        // A multiple of the wider spacing is one of the narrower, so none is passed over.
+        // A multiple of the wider spacing is one of the narrower, so no logged step is skipped.
         Some(next(self.every)).filter(|&next| self.is_logged(next)).unwrap_or_else(|| next(self.widest()))
     }
 
-    /// How many steps so many logged ones are apart at most, from the first of them on.
+    /// How many steps a number of logged steps spans at most, from the first of them on.
     pub fn span(self, first: u64, logged: u64) -> u64 {
         let full =
             self.thinned.map_or(u64::MAX, |thinned| thinned.after.saturating_sub(first) / self.every).min(logged);

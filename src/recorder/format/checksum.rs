@@ -214,7 +214,7 @@ pub(in crate::recorder) fn is_of_end(checksum: u64, mut values: &[Cell]) -> bool
     of_end(values) == checksum
 }
 
-/// The bits that stand for a value; none for the run itself, whose number is another one in every database.
+/// The bits of a value; none for the run itself, whose number differs from database to database.
 fn bits_of(cell: &Cell) -> Option<u64> {
     Some(match cell {
         Cell::Run => return None,

@@ -1,7 +1,8 @@
 //! Reads logs back.
 //!
-//! [`Inquiry`] serves programs that go through a whole run: one connection, one state of the database, rows that stream. On it stand
-//! `verify` (is a run complete and unchanged), `merge` (copies runs into another database) and `deviation` (where a replayed step differs).
+//! [`Inquiry`] serves programs that go through a whole run: one connection, one state of the database, rows that stream. It is the base
+//! of `verify` (is a run complete and unchanged), `merge` (copies runs into another database) and `deviation` (where a replayed step
+//! differs).
 //! [`Reader`] serves a page that looks at a few steps at a time, beside a run that is being written. [`Prune`] removes runs.
 //!
 //! Of `write` it uses only what makes rows of a record.

@@ -26,9 +26,9 @@ enum Token {
 pub struct Scope {
     /// The run.
     pub run: i64,
-    /// A number in the text that stands for the run, as 4045 does in a query of the thesis.
+    /// A number in the text that means the run, as 4045 does in a query of the thesis.
     pub alias: Option<u64>,
-    /// True if the tables show the rows of every run.
+    /// Whether the tables show the rows of all runs.
     pub all_runs: bool,
 }
 

@@ -104,7 +104,7 @@ impl BatchBuilder {
         for event in &record.events {
             row_encoder::push_event(&mut self.rows, event, Some(record.timing.wall_ns));
         }
-        // While the clock stands still a record may come again with new events. Step 0 is the model itself, not a step.
+        // While the clock is paused a record may come again with new events. Step 0 is the model itself, not a step.
         if record.step <= self.last_step {
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! Records come through a bounded queue to the log's thread ([`writer`]). It makes rows of them ([`row_encoder`]) and about ten times a
 //! second a batch ([`batch_builder`]), seals it with checksums and hands it to the [`outbox`], which sends it to the database through the
-//! thread of [`delivery`], appends it to the [`spill`] file, or both. [`import`] brings a spill file into a database later.
+//! thread of [`delivery`], appends it to the [`spill`] file, or both. [`import`] commits what is in a spill file later.
 //!
 //! It knows nothing of reading logs. Start at [`recorder`].
 

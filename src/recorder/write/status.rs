@@ -134,7 +134,7 @@ mod tests {
         (0..=300).for_each(|tenth| sent.add(if tenth < 200 { 1000 } else { 10 }, at(tenth)));
         assert_eq!(sent.bytes_per_second(at(300)), 100.0);
         assert!(sent.moments.len() <= 102, "{}", sent.moments.len());
-        // A clock that stands writes nothing.
+        // A paused clock writes nothing.
         assert_eq!(sent.bytes_per_second(at(500)), 0.0);
     }
 }

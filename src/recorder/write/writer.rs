@@ -85,7 +85,7 @@ impl Writer {
         queue: Queue,
         status: Arc<RecorderStatus>,
     ) -> Result<Self, RecorderError> {
-        if let Some(why) = settings.database.file().and_then(|file| disk_space::scarcity(file)) {
+        if let Some(why) = settings.database.file().and_then(disk_space::scarcity) {
             return Err(RecorderError::NoRoom { database: settings.database, why });
         }
         if !cfg!(feature = "tls") && !settings.database.is_local() {

@@ -1,9 +1,10 @@
-//! A run as one MCAP file that Foxglove and PlotJuggler open: messages as JSON, each channel with its schema, at times of the
-//! simulation.
+//! Exports a run as one MCAP file that Foxglove and PlotJuggler open: messages are JSON, each channel has its schema, and times are simulated
+//! times.
 //!
 //! `/tf` has the frames of all bodies and `/scene` their shapes, in the schemas that Foxglove draws; `/body/..` and `/joint/..` have
 //! plain numbers under their names for plots, `/device/..` readings in the schemas that Foxglove has for them (`readings`);
-//! `/command` has what was commanded and `/event` what happened. The world's y axis points up and a viewer's z axis does, so a frame `map` stands above `world` and is turned.
+//! `/command` has the commands and `/event` the events. The world's y axis points up and a viewer's z axis does, so `world` is rotated in
+//! a parent frame `map`.
 
 mod json;
 mod readings;
@@ -79,7 +80,7 @@ pub(super) fn export(
 fn parts(world: &World, components: Vec<Component>) -> HashMap<i64, Rc<Named>> {
     let mut devices = world.devices.iter();
     let named = |component: Component| {
-        // Those of the log stand in the order of the model.
+        // The log has them in the order of the model.
         let device = if component.kind == ComponentKind::Device { devices.next() } else { None };
         let folder = match component.kind {
             ComponentKind::Body => "body",
@@ -118,20 +119,20 @@ struct McapWriter<'a> {
     parts: HashMap<i64, Rc<Named>>,
     /// Places in `channels` by topic.
     topics: HashMap<String, usize>,
-    /// They come into being with their first message.
+    /// A channel is created with its first message.
     channels: Vec<Channel>,
-    /// Messages of the present chunk: step, place of the channel, text.
+    /// Messages of the present chunk: step, index of the channel, text.
     pending: Vec<(u64, usize, String)>,
 }
 
-/// A body, joint or device, with what is said of it again and again.
+/// A body, joint or device, with the texts that its messages repeat.
 struct Named {
     component: Component,
     topic: String,
     quoted: String,
     /// Of a device.
     readings: Option<Readings>,
-    /// Where its fields stand in its reading.
+    /// The places of its fields in its reading.
     places: HashMap<String, usize>,
 }
 

@@ -48,7 +48,7 @@ impl Connection {
         let seconds = LOCK_TIMEOUT.as_secs();
         let locks = format!("SET SESSION innodb_lock_wait_timeout = {seconds}, SESSION lock_wait_timeout = {seconds}");
         let transactions = match access {
-            // Rows of one run never stand between those of another, so there is no need for locks on gaps.
+            // Rows of one run are never between those of another, so gap locks are not needed.
             Access::Write => "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
             Access::Read => {
                 "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; \
@@ -120,7 +120,7 @@ impl Connection {
         query::for_each_row(rows, value::value, take).await
     }
 
-    /// Writes every table anew without its free space.
+    /// Rewrites every table without its free space.
     pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
         let tables = TableId::ALL.map(TableId::name).join(", ");
         // Made of constants of this program.

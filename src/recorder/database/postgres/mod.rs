@@ -141,7 +141,7 @@ impl Connection {
         sqlx::raw_sql("CLOSE answer").execute(&mut self.connection).await.map(drop)
     }
 
-    /// Writes every table anew without its free space.
+    /// Rewrites every table without its free space.
     pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("SET statement_timeout = 0").execute(&mut self.connection).await?;
         for table in TableId::ALL {

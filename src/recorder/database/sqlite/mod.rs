@@ -44,7 +44,7 @@ const CHECKPOINT_PAGES: &str = "2048";
 
 /// How long to wait for a lock of a file that is being created. Programs that begin at the same time on a new file create the tables one
 /// after the other; on a busy machine each takes more than a second for it, so the last of many waits longer than [`LOCK_TIMEOUT`].
-/// It is less than the time limit of the whole call, so that the user is told about the lock.
+/// It is less than the time limit of the whole call, so that the error is about the lock.
 const NEW_FILE_LOCK_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// How long to wait before a lock is tried again, where SQLite does not wait itself.
@@ -130,7 +130,7 @@ impl Connection {
         query::for_each_row(rows, value::value, take).await
     }
 
-    /// Writes the file anew without its free space.
+    /// Rewrites the file without its free space.
     pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
         let sql = "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)";
         sqlx::raw_sql(sql).execute(&mut self.connection).await.map(drop)

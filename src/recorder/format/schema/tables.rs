@@ -200,7 +200,7 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             integer("eventID", "order of the events").written(Written::ByDatabase),
             RUN,
             STEP,
-            text("kind, subject, text", "kind of event, whom it concerns, a sentence"),
+            text("kind, subject, text", "kind of event, the device or client it is about, a sentence"),
             real("value", "", "its figure"),
             integer("wall_ns", "wall time; NULL after the last step").in_unit("ns"),
         ],

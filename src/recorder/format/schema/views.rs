@@ -206,7 +206,7 @@ const EVENT_LOG: Table = view(
         STEP,
         TIME,
         text("kind", "play, pause, reset, clockSlip, fault, divergence ..."),
-        text("subject", "whom it concerns"),
+        text("subject", "the device or client it is about"),
         text("text", "a sentence"),
         real("value", "", "its figure"),
     ],

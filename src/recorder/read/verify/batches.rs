@@ -5,8 +5,8 @@ use crate::recorder::{database::error::RecorderError, format::checksum::Checksum
 /// Batches whose checksums are read at a time: about 500 bytes each.
 const PAGE: u64 = 256;
 
-/// Batches whose rows cannot be told apart by their steps, nearly always one: events and commands while the clock stands still
-/// come in later batches of the same step.
+/// Batches whose rows cannot be told apart by their steps, nearly always one: events and commands while the clock is paused
+/// are in later batches of the same step.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     /// Whether the batch before it is there: if not, some rows of its steps may have no checksums.
