@@ -1,4 +1,4 @@
-//! The same runs on three databases: copied from one to the next and back, asked alike, and taken out again.
+//! The same runs on three databases: copied from one to the next and back, queried alike, and pruned.
 
 use sqlx::{AssertSqlSafe, Connection};
 

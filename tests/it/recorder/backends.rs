@@ -1,4 +1,4 @@
-//! The same log in every database: tables, rows, queries, and what is said when one cannot be used.
+//! The same log in every database: tables, rows, queries, and the errors of one that cannot be used.
 
 use std::{net::TcpListener, thread};
 

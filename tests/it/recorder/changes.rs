@@ -1,4 +1,4 @@
-//! `db verify` finds what was changed in a log, names it, and finds nothing where nothing was.
+//! `db verify` names what was changed in a log, and finds nothing where nothing was changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

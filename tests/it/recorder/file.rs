@@ -1,5 +1,5 @@
-//! What others do to the files of a log while a run goes on, and to the run: programs that begin in one new file, files that are
-//! moved, removed, replaced or cut short, signals.
+//! The files of a log during a run: several programs create the same file, another program moves, removes, replaces or truncates it, and
+//! signals end the run.
 
 use std::{
     io::{BufRead, BufReader},

@@ -1,6 +1,6 @@
-//! The disk of an SQLite file runs full in mid-run: the physics goes on, and the log ends where it says, or goes to another disk.
+//! The disk of an SQLite file fills up during a run: the physics goes on, and the log ends where it says, or goes to another disk.
 //!
-//! The disk is a file system in memory that only the test sees; where the system does not let it have one, that is said.
+//! The disk is a file system in memory that only the test sees; where the system does not allow that, the test says so.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! The process is killed at any moment: what was committed stays, whole, and what is missing is named.
+//! The process is killed at any moment: what was committed stays whole, and `db verify` names what is missing.
 
 use std::{
     cell::RefCell,
@@ -24,16 +24,16 @@ pub(super) fn simpartner(arguments: &[&str]) -> Command {
     command
 }
 
-/// The last step that somebody who looks from outside can see.
+/// The last step that another program can see.
 fn last_step(target: &TestDatabase) -> u64 {
-    // As long as there is no run there is no step either.
+    // Without a run there is no step.
     let runs = wait(Reader::new(&target.database).runs()).unwrap_or_default();
     runs.first().and_then(|run| run.steps).map_or(0, |(_, last)| last)
 }
 
 /// Runs a simulation into the database, kills it after a while of so many milliseconds at most, and looks at what is there.
 fn kill(target: &TestDatabase, most: u64) {
-    // What a killed run leaves behind goes with the test.
+    // The files of a killed run are removed with the test.
     let folder = tempfile::tempdir().unwrap();
     let spill = format!("log.spill_folder={}", folder.path().display());
     let arguments = ["run", "--mode", "fast", "--duration", "100000", "--no-viewer", "--database", &target.url];

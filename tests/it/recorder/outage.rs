@@ -1,4 +1,4 @@
-//! The database goes away, and comes back or does not: nothing is lost, and nobody waits who must not.
+//! The database goes away, and comes back or does not: nothing is lost, and the physics does not wait in real time.
 
 use std::{
     io::{Read, Write},

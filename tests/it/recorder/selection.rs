@@ -1,4 +1,4 @@
-//! What is logged, and what a user does not pay for.
+//! Which rows are logged, and which are left out as the settings say.
 
 use simpartner::recorder::{Cadence, Patterns, Reader, Thinning};
 

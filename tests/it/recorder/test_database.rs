@@ -1,4 +1,4 @@
-//! Databases to test on: a file always, and one on each server that is there. `TEST_POSTGRES` and `TEST_MYSQL` name others than
+//! Databases to test on: always a file, and one on each server that is running. `TEST_POSTGRES` and `TEST_MYSQL` name servers other than
 //! those on this machine.
 
 use std::{
@@ -11,7 +11,7 @@ use sqlx::{
     AssertSqlSafe, Column, Connection, MySqlConnection, PgConnection, Row, SqliteConnection, TypeInfo, ValueRef,
 };
 
-/// A database of its own for one test, gone with it.
+/// A database for one test, dropped with it.
 pub(crate) struct TestDatabase {
     pub(super) database: Database,
     pub(crate) url: String,
@@ -52,7 +52,7 @@ impl TestDatabase {
         Self { database: Database::parse(&url).unwrap(), url, admin: Admin::Folder { _kept: folder } }
     }
 
-    /// `None` where there is no such server, which is said.
+    /// `None` where there is no such server, which is printed.
     pub(crate) fn on(scheme: &str) -> Option<Self> {
         let admin = server(scheme);
         let name = format!("simpartner_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -72,7 +72,7 @@ impl TestDatabase {
         }
     }
 
-    /// A file, and a database on each server there is.
+    /// A file, and a database on each server that is running.
     pub(super) fn all() -> Vec<Self> {
         [Some(Self::file()), Self::on("postgres"), Self::on("mysql")].into_iter().flatten().collect()
     }
@@ -103,7 +103,7 @@ impl Drop for TestDatabase {
     fn drop(&mut self) {
         if let Admin::Server { url, name } = &self.admin {
             let force = if url.starts_with("postgres") { " WITH (FORCE)" } else { "" };
-            // A test that has failed has more to say than this.
+            // A test that has failed reports more important things.
             let _ = wait(execute(url, format!("DROP DATABASE {name}{force}")));
         }
     }
