@@ -9,7 +9,7 @@ use super::error::ReplayError;
 use crate::{
     recorder::{
         Inquiry, RecordedRun, RecorderError,
-        inquiry::{Part, Selection, Table},
+        inquiry::{ComponentKind, Selection, Table},
     },
     sim::Simulation,
 };
@@ -108,14 +108,14 @@ pub(super) fn match_devices(
 ) -> Result<HashMap<i64, DeviceId>, ReplayError> {
     let (layout, number) = (simulation.layout(), run.simulation_id);
     let components = inquiry.components(number)?;
-    let of = |part: Part| components.iter().filter(move |component| component.part == part);
+    let of = |kind: ComponentKind| components.iter().filter(move |component| component.kind == kind);
     let differ = |what: String| ReplayError::OtherModel { run: number, what };
     let counts =
-        [("bodies", of(Part::Body).count(), layout.bodies()), ("joints", of(Part::Joint).count(), layout.joints())];
+        [("bodies", of(ComponentKind::Body).count(), layout.bodies()), ("joints", of(ComponentKind::Joint).count(), layout.joints())];
     if let Some((what, logged, modelled)) = counts.into_iter().find(|(_, logged, modelled)| logged != modelled) {
         return Err(differ(format!("the tables have {logged} {what}, and the model {modelled}")));
     }
-    let mut logged = of(Part::Device);
+    let mut logged = of(ComponentKind::Device);
     let mut found = HashMap::new();
     for (index, info) in layout.devices().iter().enumerate() {
         let name = format!("{}/{}", info.robot, info.name);

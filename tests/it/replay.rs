@@ -15,7 +15,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use crate::{
     cli::{Running, Scratch, number, output, text},
-    recorder::place::Place,
+    recorder::test_database::TestDatabase,
 };
 
 /// A wheel driven one way and then the other, and a fault in between.
@@ -267,7 +267,7 @@ fn what_cannot_be_forked_or_replayed_is_told() {
 #[test]
 fn runs_are_made_again_from_any_database() {
     for scheme in ["postgres", "mysql"] {
-        let Some(place) = Place::on(scheme) else { continue };
+        let Some(place) = TestDatabase::on(scheme) else { continue };
         let scratch = Scratch::new();
         drive(&scratch, &place.url);
         is_the_same(&replay(&place.url, "1"));

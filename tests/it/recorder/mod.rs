@@ -1,4 +1,4 @@
-//! The recorder through its public face: what comes in as records stands in the file, and nothing else.
+//! The recorder through its public interface: what comes in as records is in the file, and nothing else.
 
 #![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
@@ -9,11 +9,12 @@ mod file;
 #[cfg(target_os = "linux")]
 mod full;
 mod killed;
+mod migrations;
 mod outage;
-pub(super) mod place;
 mod selection;
 #[cfg(target_os = "linux")]
 mod servers;
+pub(super) mod test_database;
 
 use std::{path::Path, sync::Arc};
 

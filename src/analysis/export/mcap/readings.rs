@@ -1,5 +1,5 @@
-//! Readings in the schemas that Foxglove draws: scans, clouds of points, poses and places on a map. Their plain numbers stand
-//! beside them under their own names, for plots, except where there may be thousands.
+//! Readings in the schemas that Foxglove draws: scans, point clouds, poses and locations on a map. Messages also have the plain numbers
+//! under their own names, for plots, except where there may be thousands.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bevy_math::{DMat3, DVec3};
@@ -13,10 +13,10 @@ use crate::{
     recorder::inquiry::Component,
 };
 
-/// How the readings of a device are told.
+/// How the readings of a device become messages.
 #[derive(Debug)]
 pub(super) struct Readings {
-    /// The body that the sensor sits on, or the world, quoted.
+    /// The body that the sensor is mounted on, or the world, quoted.
     frame: String,
     /// The names of its fields in their order, quoted.
     names: Vec<String>,
@@ -37,7 +37,7 @@ enum Form {
     Location,
     /// A quaternion, an angular velocity and a specific force.
     Inertial,
-    /// Numbers that no schema is for.
+    /// Numbers without a schema of Foxglove's.
     Plain,
 }
 
@@ -73,7 +73,7 @@ impl Readings {
         }
     }
 
-    /// The message of a reading, whose numbers stand in the order of the fields.
+    /// The message of a reading, whose numbers are in the order of the fields.
     pub(super) fn message(&self, time: &str, reading: &[Option<f64>]) -> String {
         let mut text = String::from("{");
         match &self.form {
@@ -85,7 +85,7 @@ impl Readings {
         text
     }
 
-    /// What has a time and a frame of its own.
+    /// A message with a time and a frame of its own.
     fn in_frame(&self, text: &mut String, time: &str, reading: &[Option<f64>]) {
         *text += &format!(r#""timestamp":{time},"frame_id":{},"#, self.frame);
         match &self.form {
@@ -154,7 +154,7 @@ impl Form {
     }
 }
 
-/// What rays have met, in the body's frame; a ray that has met nothing has no point.
+/// The points that rays have hit, in the body's frame; a ray that has hit nothing has no point.
 fn points(text: &mut String, rays: &RayBundle, reading: &[Option<f64>]) {
     let mut data = Vec::with_capacity(reading.len() * 12);
     let met = |distance: &Option<f64>| distance.filter(|distance| *distance < rays.range);
