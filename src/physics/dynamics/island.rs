@@ -260,11 +260,11 @@ impl Island {
                     }
                 }
                 Kind::Closure(index) => {
-                    let (closure, _, row) = &self.problem.closure_rows[index];
-                    let closure = &parts.closures[*closure];
-                    let force = row.force(l[0] * rate);
-                    push(closure.b, force, row.points[1]);
-                    push(closure.a, -force, row.points[0]);
+                    let row = &self.problem.closure_rows[index];
+                    let closure = &parts.closures[row.closure];
+                    let (force, anchor) = (row.direction.force(l[0] * rate), closure.place.child.translation);
+                    push(closure.b, force, anchor);
+                    push(closure.a, -force, anchor);
                 }
                 Kind::Axis { tree, dof, which } => axes.push((tree, dof, which, l[0])),
             }
@@ -276,6 +276,15 @@ impl Island {
             tree.set_reactions(scheme.h);
             tree.set_loads(scheme.h);
         }
+        if let Some(&closure) = self.closures.first() {
+            // Any tree of the island that has joints can keep the account of all its closures.
+            let Closure { a, b, .. } = parts.closures[closure];
+            let keeper = if parts.tree_mut(a).is_some() { a } else { b };
+            let given = self.problem.closure_work(parts.closures, scheme.h);
+            if let Some(tree) = parts.tree_mut(keeper) {
+                tree.work.substep_work += given;
+            }
+        }
         sunk
     }
 
@@ -285,7 +294,7 @@ impl Island {
             (contacts[contact].impulse, contacts[contact].spin_impulse) = (DVec3::ZERO, DVec3::ZERO);
         }
         for &closure in &self.closures {
-            closures[closure].impulses.clear();
+            closures[closure].impulses.fill(0.0);
         }
         if self.failed {
             return;
@@ -302,9 +311,10 @@ impl Island {
                     contact.spin_impulse += spin_impulse(block.kind, contact, l);
                 }
                 Kind::Closure(index) => {
-                    let (closure, _, row) = &self.problem.closure_rows[index];
-                    closures[*closure].impulses.push(l[0]);
-                    closures[*closure].add(row, l[0] / scheme.h * scheme.share);
+                    let row = &self.problem.closure_rows[index];
+                    let closure = &mut closures[row.closure];
+                    closure.impulses[row.purpose.number()] = l[0];
+                    closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.share);
                 }
                 Kind::Axis { .. } => {}
             }

@@ -41,6 +41,7 @@ mod build;
 mod closure;
 mod collide;
 mod cone;
+mod constraint;
 mod guard;
 mod island;
 mod kinematics;

@@ -9,9 +9,13 @@
 use bevy_math::DVec3;
 
 use super::{
-    closure::{Closure, Row as ClosureRow},
+    closure::Closure,
     collide::{Contact, Side},
     cone::{Cone, Mode},
+    constraint::{
+        axis::{AxisRow, stops_and_friction},
+        closure::{ClosureRow, TakenRow},
+    },
     tree::Tree,
 };
 
@@ -22,10 +26,9 @@ const BOUNCE_SPEED: f64 = 0.05;
 const SKIN: f64 = 1e-6;
 /// Part of its slip by which a surface yields to what presses on it: how contacts share that then has one answer.
 const YIELD: f64 = 0.01;
-/// A row that is smaller than this share of what it is the difference of is nothing but rounding.
+/// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an error of
+/// some 1e-16 for each operation on the way there.
 const ROUNDING: f64 = 1e-10;
-/// A stop is looked at when its axis could come nearer than this, rad or m.
-const STOP_MARGIN: f64 = 1e-3;
 
 /// What a block stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,8 +102,8 @@ pub(super) struct Problem {
     pub(super) index: Vec<u32>,
     /// The whitened impulses' sum.
     pub(super) w: Vec<f64>,
-    /// The rows of closures: which closure, and the row's number in it.
-    pub(super) closure_rows: Vec<(usize, usize, ClosureRow)>,
+    pub(super) closure_rows: Vec<ClosureRow>,
+    pub(super) taken: TakenRow,
     scratch: Vec<[f64; 4]>,
 }
 
@@ -117,7 +120,18 @@ pub(super) struct Parts<'a, 'b> {
 }
 
 /// Velocities of a block's rows: without impulses, and at the start.
-type Velocities = ([f64; 3], [f64; 3]);
+pub(super) type Velocities = ([f64; 3], [f64; 3]);
+
+impl Parts<'_, '_> {
+    /// The tree of a side in this island; `None` if nothing moves it.
+    pub(super) fn tree(&self, side: Side) -> Option<&Tree> {
+        self.slots.get(side.tree).and_then(|&slot| self.trees.get(slot)).map(|tree| &**tree)
+    }
+
+    pub(super) fn tree_mut(&mut self, side: Side) -> Option<&mut Tree> {
+        self.slots.get(side.tree).and_then(|&slot| self.trees.get_mut(slot)).map(|tree| &mut **tree)
+    }
+}
 
 impl Problem {
     /// Assembles all blocks at the midpoint. `again` keeps the impulses found so far.
@@ -260,40 +274,14 @@ impl Problem {
         self.blocks.push(block);
     }
 
-    fn add_closure(&mut self, parts: &mut Parts, index: usize, scheme: &Scheme) {
-        let closure = &parts.closures[index];
-        let rows = closure.rows(scheme);
-        for (number, row) in rows.into_iter().enumerate() {
-            let ClosureRow { direction, points, angular, offset, compliance, low, high, gap, .. } = row;
-            let start = self.columns.len();
-            let ends = [Some((closure.a, points[0])), Some((closure.b, points[1]))];
-            let (free, before) = self.add_columns(parts, ends, [direction, DVec3::ZERO, DVec3::ZERO], angular);
-            let kind = Kind::Closure(self.closure_rows.len());
-            self.closure_rows.push((index, number, row));
-            let mut block = self.block(kind, start, [compliance, 0.0, 0.0], free, before);
-            block.bias[0] += offset;
-            (block.low, block.high, block.gap) = (low, high, gap);
-            block.impulse[0] = closure.impulses.get(number).copied().unwrap_or(0.0).clamp(low, high);
-            self.blocks.push(block);
-        }
-    }
-
     /// Stops and dry friction of a tree.
     fn add_axes(&mut self, tree: &Tree, slot: usize, scheme: &Scheme) {
         for dof in 0..tree.topology.freedom {
             let law = tree.topology.laws[dof];
             let (q, v) = (tree.state.q[dof], tree.work.v_free[dof]);
-            let bound = law.friction * scheme.h;
-            let rows = [
-                (q - law.lower, 1.0, 0.0, f64::INFINITY),
-                (law.upper - q, -1.0, 0.0, f64::INFINITY),
-                (0.0, 1.0, -bound, bound),
-            ];
-            for (which, (gap, sign, low, high)) in rows.into_iter().enumerate() {
-                let near = which < 2 && gap + 2.0 * scheme.h * (sign * v).min(0.0) < STOP_MARGIN;
-                if !(near || which == 2 && bound > 0.0) {
-                    continue;
-                }
+            for row in stops_and_friction(&law, q, v, scheme.h).into_iter().flatten() {
+                let AxisRow { law, sign, gap, offset, low, high, .. } = row;
+                let which = law as usize;
                 let start = self.columns.len();
                 let (row, depth) = (tree.topology.row[dof], tree.topology.depth[dof]);
                 for k in 0..=depth {
@@ -304,7 +292,7 @@ impl Problem {
                 let velocity = |v: f64| [sign * v, 0.0, 0.0];
                 let kind = Kind::Axis { tree: slot, dof, which };
                 let mut block = self.block(kind, start, [0.0; 3], velocity(v), velocity(tree.state.v[dof]));
-                block.bias[0] += gap.max(0.0) / scheme.h;
+                block.bias[0] += offset;
                 (block.low, block.high, block.gap, block.sign) = (low, high, gap, sign);
                 block.impulse[0] = tree.state.row_impulses[dof][which].clamp(low, high);
                 self.blocks.push(block);
@@ -313,7 +301,14 @@ impl Problem {
     }
 
     /// A block over the columns from `start` on.
-    fn block(&self, kind: Kind, start: usize, compliance: [f64; 3], free: [f64; 3], before: [f64; 3]) -> Block {
+    pub(super) fn block(
+        &self,
+        kind: Kind,
+        start: usize,
+        compliance: [f64; 3],
+        free: [f64; 3],
+        before: [f64; 3],
+    ) -> Block {
         let mut a = [0.0; 6];
         for y in &self.columns[start..] {
             a[0] += y[0] * y[0];
@@ -360,7 +355,8 @@ impl Problem {
         if let [Some((a, at_a)), Some((b, at_b))] = ends
             && a.tree == b.tree
         {
-            return self.add_columns_within(parts, [(a, at_a), (b, at_b)], directions, angular);
+            let ends = [Some((a.link, at_a)), Some((b.link, at_b))];
+            return self.add_columns_within(&*parts.trees[parts.slots[a.tree]], ends, directions, angular);
         }
         let (mut free, mut before) = ([0.0; 4], [0.0; 4]);
         for (end, sign) in ends.into_iter().zip([-1.0, 1.0]) {
@@ -387,28 +383,32 @@ impl Problem {
         ([free[0], free[1], free[2]], [before[0], before[1], before[2]])
     }
 
-    /// The same for two links of one tree: columns over the whole tree.
-    fn add_columns_within(
+    /// The same for links of one tree: columns over the whole tree. An end that is `None` does not move.
+    pub(super) fn add_columns_within(
         &mut self,
-        parts: &Parts,
-        ends: [(Side, DVec3); 2],
+        tree: &Tree,
+        ends: [Option<(usize, DVec3)>; 2],
         directions: [DVec3; 3],
         angular: bool,
     ) -> Velocities {
         let (mut free, mut before) = ([0.0; 3], [0.0; 3]);
-        let tree = &*parts.trees[parts.slots[ends[0].0.tree]];
         let start = self.columns.len();
         self.columns.resize(start + tree.topology.freedom, [0.0; 4]);
         let mut scale = [0.0; 3];
-        for ((side, point), sign) in ends.into_iter().zip([-1.0, 1.0]) {
-            let Some(leaf) = tree.topology.leaf[side.link] else { continue };
+        for (end, sign) in ends.into_iter().zip([-1.0, 1.0]) {
+            let Some((link, point)) = end else { continue };
+            let Some(leaf) = tree.topology.leaf[link] else { continue };
             let (row, length) = (tree.topology.row[leaf], tree.topology.depth[leaf] + 1);
             self.scratch.clear();
             jacobian(tree, row..row + length, point, directions, sign, angular, &mut self.scratch);
+            let reach = (point - tree.work.origin).length();
             for (column, &dof) in self.scratch.iter().zip(&tree.topology.chain[row..row + length]) {
+                let axis = &tree.work.axis[dof as usize];
+                let (turn, slide) = (axis.angular.length(), axis.linear.length());
+                let size = if angular { turn } else { turn * reach + slide };
                 for c in 0..3 {
                     self.columns[start + dof as usize][c] += column[c];
-                    scale[c] += column[c] * column[c];
+                    scale[c] += size * size * directions[c].length_squared();
                 }
             }
         }

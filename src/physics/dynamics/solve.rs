@@ -4,6 +4,7 @@
 //! solutions of nearly the same problem are close.
 
 use super::{
+    closure::Purpose,
     cone::Mode,
     newton::{MOST_ROWS, Newton},
     problem::{Block, Kind, Problem, Scheme},
@@ -204,21 +205,27 @@ impl Problem {
         self.blocks.iter().map(of).collect()
     }
 
-    /// Pseudo-velocities, whitened, that take out a part of the penetration in the following drift. They touch normals and
-    /// stops only and never the velocities, so they give no kinetic energy and do not disturb friction. `None` if nothing
-    /// penetrates.
+    /// Pseudo-velocities, whitened, that take out a part of the penetration in the following drift. They touch normals, stops
+    /// and what holds loops together, and never the velocities, so they give no kinetic energy and do not disturb friction.
+    /// `None` if nothing penetrates.
     pub(super) fn corrections(&self, scheme: &Scheme) -> Option<Vec<f64>> {
+        let holds = |block: &Block| match block.kind {
+            Kind::Closure(row) => matches!(self.closure_rows[row].purpose, Purpose::Hold(_)),
+            _ => false,
+        };
         let counts = |block: &Block| match block.kind {
             Kind::Contact(_) => !block.soft,
             Kind::Rolling { .. } | Kind::Torsion { .. } => false,
-            Kind::Axis { .. } | Kind::Closure(_) => block.low == 0.0,
+            Kind::Axis { .. } | Kind::Closure(_) => block.low == 0.0 || holds(block),
         };
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
             return None;
         }
         let target = |block: &Block| {
             let depth = -block.gap - scheme.surface_layer;
-            if depth > 0.0 {
+            if holds(block) {
+                0.0
+            } else if depth > 0.0 {
                 (scheme.correction * depth / scheme.h).min(scheme.correction_speed)
             } else {
                 -self.velocity(block)[0].max(0.0)
@@ -232,7 +239,11 @@ impl Problem {
                 let range = block.start..block.start + block.length;
                 let columns = self.columns[range.clone()].iter().zip(&self.index[range]);
                 let u = columns.clone().fold(-targets[place], |u, (y, &i)| u + y[0] * w[i as usize]);
-                let impulse = (impulses[place] - u / block.cone.a[0]).max(0.0);
+                if block.cone.a[0] <= 0.0 {
+                    continue;
+                }
+                let impulse = impulses[place] - u / block.cone.a[0];
+                let impulse = if holds(block) { impulse } else { impulse.max(0.0) };
                 let change = impulse - impulses[place];
                 impulses[place] = impulse;
                 if change != 0.0 {
