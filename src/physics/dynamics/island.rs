@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use super::{
     closure::Closure,
     collide::{Contact, Side},
+    constraint::{Constraints, Parts},
     newton::Newton,
-    problem::{Kind, Parts, Problem, Scheme},
+    problem::Scheme,
     solve::Outcome,
-    spatial::Spatial,
     tree::Tree,
 };
 
@@ -25,7 +25,7 @@ pub(super) struct Island {
     trees: Vec<usize>,
     contacts: Vec<usize>,
     closures: Vec<usize>,
-    problem: Problem,
+    constraints: Constraints,
     newton: Newton,
     pub(super) outcome: Outcome,
     /// True if its state was no longer finite; it has been set back and stands still.
@@ -169,23 +169,24 @@ impl Island {
             Parts { trees, slots, contacts, own_contacts: &self.contacts, closures, own_closures: &self.closures };
         self.outcome = Outcome { converged: true, ..Outcome::default() };
         for pass in 1..=PASSES {
-            self.problem.assemble(&mut parts, scheme, pass > 1);
-            if !self.problem.blocks.is_empty() {
-                self.outcome = self.problem.solve(&mut self.newton, scheme);
+            self.constraints.assemble(&mut parts, scheme, pass > 1);
+            let problem = &mut self.constraints.problem;
+            if !problem.blocks.is_empty() {
+                self.outcome = problem.solve(&mut self.newton, scheme);
             }
             if self.hand_out(parts.trees, scheme, pass) {
                 break;
             }
         }
-        let sunk = self.note_forces(&mut parts, scheme);
-        let corrections = self.problem.corrections(scheme);
+        self.note_forces(&mut parts, scheme);
+        let corrections = self.constraints.problem.corrections(scheme);
         for tree in parts.trees.iter_mut() {
             if let Some(whitened) = &corrections {
                 tree.set_pseudo_velocity(whitened);
             }
             tree.finish(scheme.h);
         }
-        self.sunk = sunk;
+        self.sunk = self.constraints.deepest_sinking(contacts, scheme.h);
         self.failed = !parts.trees.iter().all(|tree| tree.is_finite());
         self.gain = 0.0;
         for tree in parts.trees.iter_mut() {
@@ -203,7 +204,8 @@ impl Island {
         let mut settled = true;
         for tree in trees {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
-            let whitened = if self.problem.blocks.is_empty() { &[] } else { &self.problem.w[range] };
+            let problem = &self.constraints.problem;
+            let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
             let unchanged = tree.take_impulses(whitened, scheme.h);
             let impact = tree.work.impact && pass == 1;
             if impact {
@@ -217,75 +219,14 @@ impl Island {
         settled
     }
 
-    /// Stops' and friction's impulses for the next step, and the joints' reactions for the reports. Returns how far a contact
-    /// sank in before it could press, and which.
-    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) -> (f64, usize) {
-        for tree in parts.trees.iter_mut() {
-            if tree.topology.has_rows {
-                tree.state.row_impulses.fill([0.0; 3]);
-            }
-            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
-        }
-        let rate = 1.0 / scheme.h;
-        let mut push = |side: Side, force: Spatial, point: DVec3| {
-            let Some(tree) = parts.slots.get(side.tree).and_then(|&slot| parts.trees.get_mut(slot)) else { return };
-            let lever = point - tree.work.origin;
-            tree.work.links[side.link].external +=
-                Spatial::new(force.angular + lever.cross(force.linear), force.linear);
-        };
-        let mut axes = Vec::new();
-        let mut sunk = (0.0, 0);
-        for block in &self.problem.blocks {
-            let l = block.impulse;
-            match block.kind {
-                Kind::Contact(index) => {
-                    let contact = &parts.contacts[index];
-                    // Contacts press at the middle of the step: until then it went on as it came.
-                    let depth = (-contact.gap).min(-0.5 * scheme.h * block.before[0]);
-                    if depth > sunk.0 && contact.surface.stiffness.is_infinite() {
-                        sunk = (depth, index);
-                    }
-                    let force = Spatial::new(DVec3::ZERO, contact.impulse_of(l) * rate);
-                    push(contact.b, force, contact.point);
-                    if let Some(a) = contact.a {
-                        push(a, -force, contact.point);
-                    }
-                }
-                Kind::Rolling { contact: index, .. } | Kind::Torsion { contact: index, .. } => {
-                    let contact = &parts.contacts[index];
-                    let moment = Spatial::new(spin_impulse(block.kind, contact, l) * rate, DVec3::ZERO);
-                    push(contact.b, moment, contact.point);
-                    if let Some(a) = contact.a {
-                        push(a, -moment, contact.point);
-                    }
-                }
-                Kind::Closure(index) => {
-                    let row = &self.problem.closure_rows[index];
-                    let closure = &parts.closures[row.closure];
-                    let (force, anchor) = (row.direction.force(l[0] * rate), closure.place.child.translation);
-                    push(closure.b, force, anchor);
-                    push(closure.a, -force, anchor);
-                }
-                Kind::Axis { tree, dof, which } => axes.push((tree, dof, which, l[0])),
-            }
-        }
-        for (tree, dof, which, impulse) in axes {
-            parts.trees[tree].state.row_impulses[dof][which] = impulse;
-        }
+    /// Works out what the joints of its trees transmit.
+    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) {
+        self.constraints.push_links(parts, scheme.h);
         for tree in parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1) {
             tree.set_reactions(scheme.h);
             tree.set_loads(scheme.h);
         }
-        if let Some(&closure) = self.closures.first() {
-            // Any tree of the island that has joints can keep the account of all its closures.
-            let Closure { a, b, .. } = parts.closures[closure];
-            let keeper = if parts.tree_mut(a).is_some() { a } else { b };
-            let given = self.problem.closure_work(parts.closures, scheme.h);
-            if let Some(tree) = parts.tree_mut(keeper) {
-                tree.work.substep_work += given;
-            }
-        }
-        sunk
+        self.constraints.count_closure_work(parts, scheme.h);
     }
 
     /// Gives contacts and closures what they got.
@@ -296,34 +237,14 @@ impl Island {
         for &closure in &self.closures {
             closures[closure].impulses.fill(0.0);
         }
-        if self.failed {
-            return;
-        }
-        for block in &self.problem.blocks {
-            let l = block.impulse;
-            match block.kind {
-                Kind::Contact(index) => {
-                    contacts[index].impulse = contacts[index].impulse_of(l);
-                    contacts[index].slip = block.cone.slip;
-                }
-                Kind::Rolling { contact, .. } | Kind::Torsion { contact, .. } => {
-                    let contact = &mut contacts[contact];
-                    contact.spin_impulse += spin_impulse(block.kind, contact, l);
-                }
-                Kind::Closure(index) => {
-                    let row = &self.problem.closure_rows[index];
-                    let closure = &mut closures[row.closure];
-                    closure.impulses[row.purpose.number()] = l[0];
-                    closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.share);
-                }
-                Kind::Axis { .. } => {}
-            }
+        if !self.failed {
+            self.constraints.write_back(contacts, closures, scheme);
         }
     }
 
     /// True if it is too large to be solved again in smaller steps.
     pub(super) fn is_large(&self) -> bool {
-        self.problem.is_large()
+        self.constraints.problem.is_large()
     }
 
     /// True if one of its trees was hit.
@@ -335,9 +256,4 @@ impl Island {
     pub(super) fn trees(&self) -> &[usize] {
         &self.trees
     }
-}
-
-/// The world angular impulse on b of a solution of rolling or torsional resistance.
-fn spin_impulse(kind: Kind, contact: &Contact, l: [f64; 3]) -> DVec3 {
-    if let Kind::Torsion { .. } = kind { contact.normal * l[0] } else { contact.rolling_impulse_of(l) }
 }

@@ -7,7 +7,7 @@
 
 use super::{
     cone::{Cone, Mode},
-    problem::{Block, Kind, Problem},
+    problem::{Block, Law, Problem},
 };
 
 /// Rows at most: the elimination costs their cube.
@@ -193,12 +193,12 @@ impl Newton {
         let count = self.count;
         for active in &self.rows {
             let change = self.change(active, count);
-            let normal = problem.normal_impulse(active.block);
+            let radius = problem.disc_radius(problem.blocks[active.block].law);
             let block = &mut problem.blocks[active.block];
             for c in 0..3 {
                 block.impulse[c] += share * change[c];
             }
-            block.bring_into_bounds(normal);
+            block.bring_into_bounds(radius);
         }
         problem.sum_up();
     }
@@ -206,19 +206,19 @@ impl Newton {
 
 fn share_of(block: &Block, change: [f64; 3], active: &ActiveRow) -> f64 {
     let l = block.impulse;
-    match block.kind {
-        Kind::Rolling { .. } | Kind::Torsion { .. } => 1.0,
-        Kind::Axis { .. } | Kind::Closure(_) => {
+    match block.law {
+        Law::Disc { .. } => 1.0,
+        Law::Interval { low, high } => {
             let end = l[0] + change[0];
-            if end > block.high {
-                (block.high - l[0]) / change[0]
-            } else if end < block.low {
-                (block.low - l[0]) / change[0]
+            if end > high {
+                (high - l[0]) / change[0]
+            } else if end < low {
+                (low - l[0]) / change[0]
             } else {
                 1.0
             }
         }
-        Kind::Contact(_) => {
+        Law::Cone => {
             let normal = if l[0] + change[0] < 0.0 { l[0] / -change[0] } else { 1.0 };
             if active.slides || active.count < 3 { normal } else { normal.min(share_to_cone(l, change)) }
         }

@@ -150,10 +150,7 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
-    use crate::physics::dynamics::{
-        cone::Cone,
-        problem::{Block, Kind},
-    };
+    use crate::physics::dynamics::problem::{Block, Law};
 
     const UNKNOWNS: usize = 7;
 
@@ -167,48 +164,26 @@ mod tests {
     }
 
     /// Adds a block of random rows, its tangents as rough as `rough`.
-    fn add(problem: &mut Problem, next: &mut impl FnMut() -> f64, kind: Kind, rows: usize, rough: f64, high: f64) {
+    fn add(problem: &mut Problem, next: &mut impl FnMut() -> f64, law: Law, rows: usize, rough: f64) {
         let start = problem.columns.len();
-        let mut a = [0.0; 6];
         for index in 0..UNKNOWNS {
             let mut y = [next(), rough * next(), rough * next(), 0.0];
             y[rows..].fill(0.0);
             if index == 0 {
-                let opens = matches!(kind, Kind::Contact(_) | Kind::Axis { which: 0, .. });
+                let opens = matches!(law, Law::Cone | Law::Interval { low: 0.0, .. });
                 y = [if opens { 0.6 + 0.4 * y[0] } else { 0.0 }, 0.0, 0.0, 0.0];
-            }
-            for (k, (i, j)) in [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)].into_iter().enumerate() {
-                a[k] += y[i] * y[j];
             }
             problem.columns.push(y);
             problem.index.push(u32::try_from(index).unwrap());
         }
-        let cone = if let Kind::Contact(_) = kind { Cone::new(a) } else { Cone::bare(a) };
         let mut bias = [next() - 0.5, rough * next(), rough * next()];
         bias[rows..].fill(0.0);
-        problem.blocks.push(Block { low: -high, ..block(kind, start..start + UNKNOWNS, cone, bias, high) });
+        problem.blocks.push(block(problem, law, start, bias));
     }
 
-    /// A block at rest over these columns, that may not pull.
-    fn block(kind: Kind, columns: Range<usize>, cone: Cone, bias: [f64; 3], high: f64) -> Block {
-        let zero = [0.0; 3];
-        Block {
-            kind,
-            start: columns.start,
-            length: columns.len(),
-            cone,
-            bias,
-            impulse: zero,
-            compliance: zero,
-            free: bias,
-            before: bias,
-            without_bounce: 0.0,
-            low: 0.0,
-            high,
-            gap: 0.0,
-            soft: false,
-            sign: 1.0,
-        }
+    /// A block at rest over the columns from `start` on.
+    fn block(problem: &Problem, law: Law, start: usize, bias: [f64; 3]) -> Block {
+        problem.block(law, start, [0.0; 3], bias, bias)
     }
 
     /// The law of a block, from its impulse and the velocity that all impulses give it.
@@ -220,20 +195,18 @@ mod tests {
             l[0].hypot(l[1]) <= radius + near
                 && (l[0] * u[0] + l[1] * u[1] + radius * u[0].hypot(u[1])).abs() <= near * (1.0 + radius)
         };
-        match block.kind {
-            Kind::Contact(_) => {
+        match block.law {
+            Law::Cone => {
                 l[0] >= 0.0
                     && u[0] >= -near
                     && l[0] * u[0] <= near * (1.0 + l[0])
                     && brakes([l[1], l[2]], [u[1], u[2]], l[0])
             }
-            Kind::Rolling { block: contact, .. } | Kind::Torsion { block: contact, .. } => {
-                brakes([l[0], l[1]], [u[0], u[1]], block.high * problem.blocks[contact].impulse[0])
-            }
-            Kind::Axis { .. } | Kind::Closure(_) => {
-                (block.low..=block.high).contains(&l[0])
-                    && (u[0] <= near || l[0] - block.low <= near)
-                    && (u[0] >= -near || block.high - l[0] <= near)
+            Law::Disc { .. } => brakes([l[0], l[1]], [u[0], u[1]], problem.disc_radius(block.law)),
+            Law::Interval { low, high } => {
+                (low..=high).contains(&l[0])
+                    && (u[0] <= near || l[0] - low <= near)
+                    && (u[0] >= -near || high - l[0] <= near)
             }
         }
     }
@@ -249,16 +222,15 @@ mod tests {
             let mut problem = Problem::default();
             problem.w.resize(UNKNOWNS, 0.0);
             let rough = 0.2 + 1.5 * f64::from(round % 8) / 7.0;
-            for contact in 0..4 {
-                add(&mut problem, &mut next, Kind::Contact(contact), 3, rough, f64::INFINITY);
+            for _ in 0..4 {
+                add(&mut problem, &mut next, Law::Cone, 3, rough);
             }
-            add(&mut problem, &mut next, Kind::Rolling { contact: 0, block: 0 }, 2, 1.0, 0.1);
-            add(&mut problem, &mut next, Kind::Torsion { contact: 1, block: 1 }, 1, 1.0, 0.3);
-            for (which, high) in [(0, f64::INFINITY), (2, 0.2)] {
-                add(&mut problem, &mut next, Kind::Axis { tree: 0, dof: 0, which }, 1, 1.0, high);
+            add(&mut problem, &mut next, Law::Disc { normal: 0, radius: 0.1, rows: 2 }, 2, 1.0);
+            add(&mut problem, &mut next, Law::Disc { normal: 1, radius: 0.3, rows: 1 }, 1, 1.0);
+            let many = f64::INFINITY;
+            for (low, high) in [(0.0, many), (-0.2, 0.2), (-many, many)] {
+                add(&mut problem, &mut next, Law::Interval { low, high }, 1, 1.0);
             }
-            problem.blocks[6].low = 0.0;
-            add(&mut problem, &mut next, Kind::Closure(0), 1, 1.0, f64::INFINITY);
             let (steps, residual) = problem.follow_path(2000, 1e-8);
             assert!(residual < 1e-8, "problem {round}: {residual} after {steps} steps");
             most = most.max(steps);
@@ -281,12 +253,9 @@ mod tests {
         let mut problem = Problem::default();
         problem.w.resize(1, 0.0);
         for (place, along) in [1.0, -1.0].into_iter().enumerate() {
-            let mut cone = Cone::new([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-            cone.friction = false;
             problem.columns.push([along, 0.0, 0.0, 0.0]);
             problem.index.push(0);
-            let (kind, bias) = (Kind::Contact(place), [-1.0, 0.0, 0.0]);
-            problem.blocks.push(block(kind, place..place + 1, cone, bias, f64::INFINITY));
+            problem.blocks.push(block(&problem, Law::Cone, place, [-1.0, 0.0, 0.0]));
         }
         let (_, residual) = problem.follow_path(1000, 1e-6);
         assert!(residual > 0.1, "{residual}");

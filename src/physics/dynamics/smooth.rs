@@ -11,14 +11,14 @@
 //! u_0 more, u_0 being the fastest velocity without impulses. For large nu that rules: the solution is unique and near v =
 //! sqrt(nu u_0) n. At nu = 0 it is the law.
 
-use super::problem::{Kind, Problem};
+use super::problem::{Law, Problem};
 
 /// Added to every row's own matrix, relative: keeps impulses bounded where contacts press against each other.
 const SHIFT: f64 = 1e-10;
 
 /// What the impulse of a block is projected on.
 #[derive(Debug, Clone, Copy)]
-enum Law {
+enum Set {
     /// The unit cone.
     Cone,
     /// An interval, in terms of velocity.
@@ -33,7 +33,7 @@ struct Part {
     block: usize,
     row: usize,
     count: usize,
-    law: Law,
+    set: Set,
     rho: f64,
 }
 
@@ -70,23 +70,19 @@ impl Equations {
             if a[0] <= 0.0 {
                 continue;
             }
-            let rows = match block.kind {
-                Kind::Contact(_) if block.cone.friction => 3,
-                Kind::Rolling { .. } => 2,
-                _ => 1,
-            };
+            let rows = block.rows();
             let rho = rows as f64 / [a[0], a[3], a[5]][..rows].iter().sum::<f64>();
-            let law = match block.kind {
-                Kind::Contact(_) if rows == 3 => Law::Cone,
-                Kind::Contact(_) => Law::Interval(0.0, f64::INFINITY),
-                Kind::Rolling { block: contact, .. } | Kind::Torsion { block: contact, .. } => {
-                    let normal = parts.iter().find(|part| part.block == contact).map_or(0.0, |part| part.rho);
-                    Law::Disc(first_rows[contact], block.high * normal / rho)
+            let set = match block.law {
+                Law::Cone if rows == 3 => Set::Cone,
+                Law::Cone => Set::Interval(0.0, f64::INFINITY),
+                Law::Disc { normal, radius, .. } => {
+                    let of_normal = parts.iter().find(|part| part.block == normal).map_or(0.0, |part| part.rho);
+                    Set::Disc(first_rows[normal], radius * of_normal / rho)
                 }
-                Kind::Axis { .. } | Kind::Closure(_) => Law::Interval(block.low / rho, block.high / rho),
+                Law::Interval { low, high } => Set::Interval(low / rho, high / rho),
             };
             first_rows[index] = count;
-            parts.push(Part { block: index, row: count, count: rows, law, rho });
+            parts.push(Part { block: index, row: count, count: rows, set, rho });
             count += rows;
         }
         let (matrix, bias) = Self::fill(problem, &parts, count);
@@ -128,7 +124,7 @@ impl Equations {
             return None;
         }
         let mut at = vec![0.0; self.count + 1];
-        for part in self.parts.iter().filter(|part| matches!(part.law, Law::Cone)) {
+        for part in self.parts.iter().filter(|part| matches!(part.set, Set::Cone)) {
             at[part.row] = self.fastest * far.sqrt();
         }
         at[self.count] = libm::log(far * self.fastest);
@@ -140,7 +136,7 @@ impl Equations {
         let (n, nu) = (self.count, libm::exp(at[self.count]));
         let own = nu / self.fastest;
         for part in 0..self.parts.len() {
-            let Part { row, count, law, .. } = self.parts[part];
+            let Part { row, count, set, .. } = self.parts[part];
             let mut u = [0.0; 3];
             for c in 0..count {
                 let coefficients = &self.matrix[(row + c) * n..][..n];
@@ -149,16 +145,16 @@ impl Equations {
             }
             // The normal velocity that the cone is given has the speed of sliding added.
             let speed = (u[1] * u[1] + u[2] * u[2] + nu * nu).sqrt();
-            let (along, by_nu) = match law {
-                Law::Cone => ([u[1] / speed, u[2] / speed], nu / speed - 1.0),
+            let (along, by_nu) = match set {
+                Set::Cone => ([u[1] / speed, u[2] / speed], nu / speed - 1.0),
                 _ => ([0.0; 2], 0.0),
             };
-            let lifted = if let Law::Cone = law { speed - nu } else { 0.0 };
+            let lifted = if let Set::Cone = set { speed - nu } else { 0.0 };
             let mut x = [0.0; 3];
             for c in 0..count {
                 x[c] = at[row + c] - u[c] - if c == 0 { lifted } else { 0.0 };
             }
-            let projection = law.project(x, at, nu);
+            let projection = set.project(x, at, nu);
             for c in 0..count {
                 self.value[row + c] = at[row + c] - projection.value[c];
                 let d = projection.by_argument[c];
@@ -171,7 +167,7 @@ impl Equations {
                     slope[row + r] += weights[r] * own - d[r];
                 }
                 slope[row + c] += 1.0;
-                if let Law::Disc(normal, share) = law {
+                if let Set::Disc(normal, share) = set {
                     slope[normal] -= projection.by_radius[c] * share;
                 }
                 let grown = (0..count).map(|r| weights[r] * own * at[row + r]).sum::<f64>();
@@ -199,16 +195,16 @@ impl Equations {
             for c in 0..part.count {
                 l[c] = part.rho * (v[part.row + c] - self.value[part.row + c]);
             }
-            let normal = problem.normal_impulse(part.block);
+            let radius = problem.disc_radius(problem.blocks[part.block].law);
             let block = &mut problem.blocks[part.block];
             block.impulse = l;
-            block.bring_into_bounds(normal);
+            block.bring_into_bounds(radius);
         }
         problem.sum_up();
     }
 }
 
-impl Law {
+impl Set {
     /// The smoothed projection of x at (v, ln nu).
     fn project(self, x: [f64; 3], at: &[f64], nu: f64) -> Projection {
         match self {

@@ -4,10 +4,9 @@
 //! solutions of nearly the same problem are close.
 
 use super::{
-    closure::Purpose,
     cone::Mode,
     newton::{MOST_ROWS, Newton},
-    problem::{Block, Kind, Problem, Scheme},
+    problem::{Block, Correction, Law, Problem, Scheme},
 };
 
 /// A solution is found when no visit of the last sweep changed a velocity by more than this, m/s or rad/s.
@@ -118,12 +117,7 @@ impl Problem {
     fn sweep(&mut self) -> f64 {
         let mut largest = 0.0f64;
         for place in 0..self.blocks.len() {
-            let bound = match self.blocks[place].kind {
-                Kind::Rolling { block, .. } | Kind::Torsion { block, .. } => {
-                    self.blocks[place].high * self.blocks[block].impulse[0]
-                }
-                _ => 0.0,
-            };
+            let radius = self.disc_radius(self.blocks[place].law);
             let block = &mut self.blocks[place];
             let range = block.start..block.start + block.length;
             let (columns, index) = (&self.columns[range.clone()], &self.index[range]);
@@ -137,7 +131,7 @@ impl Problem {
             for c in 0..3 {
                 u[c] += block.compliance[c] * block.impulse[c];
             }
-            let l = block.visit([u[0], u[1], u[2]], bound);
+            let l = block.visit([u[0], u[1], u[2]], radius);
             let change = [l[0] - block.impulse[0], l[1] - block.impulse[1], l[2] - block.impulse[2]];
             if change == [0.0; 3] {
                 continue;
@@ -209,21 +203,13 @@ impl Problem {
     /// and what holds loops together, and never the velocities, so they give no kinetic energy and do not disturb friction.
     /// `None` if nothing penetrates.
     pub(super) fn corrections(&self, scheme: &Scheme) -> Option<Vec<f64>> {
-        let holds = |block: &Block| match block.kind {
-            Kind::Closure(row) => matches!(self.closure_rows[row].purpose, Purpose::Hold(_)),
-            _ => false,
-        };
-        let counts = |block: &Block| match block.kind {
-            Kind::Contact(_) => !block.soft,
-            Kind::Rolling { .. } | Kind::Torsion { .. } => false,
-            Kind::Axis { .. } | Kind::Closure(_) => block.low == 0.0 || holds(block),
-        };
+        let counts = |block: &Block| block.correction != Correction::Ignored;
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
             return None;
         }
         let target = |block: &Block| {
             let depth = -block.gap - scheme.surface_layer;
-            if holds(block) {
+            if block.correction == Correction::Held {
                 0.0
             } else if depth > 0.0 {
                 (scheme.correction * depth / scheme.h).min(scheme.correction_speed)
@@ -243,7 +229,7 @@ impl Problem {
                     continue;
                 }
                 let impulse = impulses[place] - u / block.cone.a[0];
-                let impulse = if holds(block) { impulse } else { impulse.max(0.0) };
+                let impulse = if block.correction == Correction::Held { impulse } else { impulse.max(0.0) };
                 let change = impulse - impulses[place];
                 impulses[place] = impulse;
                 if change != 0.0 {
@@ -256,8 +242,7 @@ impl Problem {
 
     /// Panics where a converged solution breaks the law of contact by more than the tolerance explains.
     fn check(&self) {
-        for block in &self.blocks {
-            let Kind::Contact(_) = block.kind else { continue };
+        for block in self.blocks.iter().filter(|block| block.law == Law::Cone) {
             let (u, l) = (self.velocity(block), block.impulse);
             let tangent = l[1].hypot(l[2]);
             assert!(l[0] >= 0.0 && tangent <= l[0] * (1.0 + 1e-9), "a contact's impulse {l:?} is outside of its cone");
@@ -270,27 +255,27 @@ impl Problem {
 }
 
 impl Block {
-    /// The impulse that solves the block for the velocity `u` it has with its present one.
-    fn visit(&mut self, u: [f64; 3], bound: f64) -> [f64; 3] {
-        match self.kind {
-            Kind::Contact(_) => {
+    /// The impulse that solves the block for the velocity `u` it has with its present one; `radius` is that of its disc.
+    fn visit(&mut self, u: [f64; 3], radius: f64) -> [f64; 3] {
+        match self.law {
+            Law::Cone => {
                 let own = self.cone.times(self.impulse);
                 self.cone.solve([u[0] - own[0], u[1] - own[1], u[2] - own[2]])
             }
-            Kind::Rolling { .. } | Kind::Torsion { .. } => {
+            Law::Disc { .. } => {
                 let own = self.cone.times(self.impulse);
-                let (l, held) = within_disc(&self.cone.a, [u[0] - own[0], u[1] - own[1]], bound);
+                let (l, held) = within_disc(&self.cone.a, [u[0] - own[0], u[1] - own[1]], radius);
                 self.cone.mode = if held { Mode::Stick } else { Mode::Open };
                 [l[0], l[1], 0.0]
             }
-            Kind::Axis { .. } | Kind::Closure(_) => {
+            Law::Interval { low, high } => {
                 if self.cone.a[0] <= 0.0 {
                     self.cone.mode = Mode::Open;
                     return [0.0; 3];
                 }
                 let l = self.impulse[0] - u[0] / self.cone.a[0];
-                self.cone.mode = if l < self.low || l > self.high { Mode::Open } else { Mode::Stick };
-                [l.clamp(self.low, self.high), 0.0, 0.0]
+                self.cone.mode = if l < low || l > high { Mode::Open } else { Mode::Stick };
+                [l.clamp(low, high), 0.0, 0.0]
             }
         }
     }

@@ -14,7 +14,7 @@ mod triangles;
 use bevy_math::{DQuat, DVec3};
 
 pub(super) use self::{
-    contact::{Contact, Side},
+    contact::{Contact, Side, Surface},
     geom::{Geom, Ground, Outline},
 };
 use self::{

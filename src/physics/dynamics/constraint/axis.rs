@@ -22,6 +22,12 @@ pub(in crate::physics::dynamics) enum AxisLaw {
     Passive,
 }
 
+impl AxisLaw {
+    pub(super) fn is_stop(self) -> bool {
+        matches!(self, Self::LowerStop | Self::UpperStop)
+    }
+}
+
 /// One row: l is between `low` and `high`, and within them sign v' + compliance l + offset = 0.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::physics::dynamics) struct AxisRow {
