@@ -59,12 +59,12 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("rand_pcg", &["src/device/random.rs"], "only the devices' own streams are random"),
     (
         "print!(",
-        &["tests/", "clients/gamepad/tests/", "src/physics/dynamics/path.rs"],
+        &["tests/", "clients/gamepad/tests/", "src/physics/dynamics/homotopy.rs"],
         "output goes by way of cli::output, which outlives its reader",
     ),
     (
         "println!(",
-        &["tests/", "clients/gamepad/tests/", "src/physics/dynamics/path.rs"],
+        &["tests/", "clients/gamepad/tests/", "src/physics/dynamics/homotopy.rs"],
         "output goes by way of cli::output, which outlives its reader",
     ),
     ("glam::", &[], "glam comes through bevy_math"),

@@ -7,13 +7,13 @@
 //! The friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone and an
 //! elliptic one (two coefficients) is exact with the rule of maximum dissipation.
 
-/// What a contact or row does.
+/// The mode of a block in the last visit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     /// No impulse, or one at its bound: its velocity is free.
     #[default]
     Open,
-    /// Its velocity is nil.
+    /// Its velocity is zero.
     Stick,
     /// Pressed on and sliding.
     Slip,
@@ -26,7 +26,7 @@ pub(super) struct Cone {
     pub(super) a: [f64; 6],
     inverse: [f64; 6],
     /// Eigenvalues of the Schur complement A_tt - A_tn A_nt / A_nn, the larger first, and the cosine and sine of the first
-    /// eigenvector; nil until it slides.
+    /// eigenvector; zero until it slides.
     eigenvalues: [f64; 2],
     cosine: f64,
     sine: f64,

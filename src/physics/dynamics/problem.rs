@@ -1,33 +1,47 @@
-//! The constraint problem of one island in whitened coordinates: what the solvers see.
+//! The constraint problem of one island in whitened coordinates: what the solvers see. [`super::constraint`] builds it and alone
+//! knows what each block stands for.
 //!
-//! With M + h D = Lᵀ Dg L of each tree and w the sum of Y l over all blocks, where Y = Dg^(-1/2) L⁻ᵀ Jᵀ, the velocity of a block
-//! is u = J v_free + Yᵀ w and its own matrix A = Yᵀ Y. No matrix over all contacts is formed: a visit costs the length of a
-//! block's columns, whatever the number of contacts, and memory is linear. A block has up to three rows and one law that its
-//! impulse obeys. What a block stands for is known to [`super::constraint`] alone, which makes them all.
+//! | symbol | meaning | unit | in the code |
+//! |---|---|---|---|
+//! | h | length of the step | s | [`Scheme::h`] |
+//! | q, v | coordinates and their rates | rad, m; rad/s, m/s | `tree::State` |
+//! | M, D | mass matrix; what motors, dampers and springs add to it, per second | kg, kg m² | `articulated`, `motion` |
+//! | L, Dg | factors: M + h D = Lᵀ Dg L | | `articulated` |
+//! | J | Jacobian of a block: its velocity is J v | | `constraint::rows` |
+//! | Y | whitened Jacobian, Dg^(-1/2) L⁻ᵀ Jᵀ | | [`Problem::columns`] |
+//! | A | own matrix of a block, Yᵀ Y + R; `a` lists 00, 01, 02, 11, 12, 22 | 1/kg, 1/(kg m²) | `cone::Cone` |
+//! | R | compliance of a row | 1/kg, 1/(kg m²) | [`Block::compliance`] |
+//! | l | impulse of a block | N s, N m s | [`Block::impulse`] |
+//! | w | whitened impulse, sum of Y l over all blocks | | [`Problem::w`] |
+//! | b | velocity without impulses, with what gaps and targets add | m/s, rad/s | [`Block::bias`] |
+//! | u | velocity of a block, b + Yᵀ w | m/s, rad/s | [`Problem::velocity`] |
+//!
+//! No matrix over all contacts is formed: a visit costs the length of a block's columns, whatever the number of contacts, and
+//! memory is linear. A block has up to three rows and one law that relates its impulse and its velocity.
 
 use bevy_math::DVec3;
 
 use super::cone::{Cone, Mode};
 
-/// What the impulse of a block and its velocity u obey.
+/// How the impulse l and the velocity u of a block are related.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Law {
     /// Signorini and Coulomb: order normal, first and second tangent, friction coefficients multiplied into the tangents.
     Cone,
     /// One or two rows that brake with at most `radius` times the normal impulse of the block `normal`.
     Disc { normal: usize, radius: f64, rows: usize },
-    /// One row: u is zero, or not below zero at the lower bound, or not above zero at the upper one.
+    /// One row: u is zero within the bounds of l, at least zero at the lower and at most zero at the upper one.
     Interval { low: f64, high: f64 },
 }
 
-/// What the pass that takes out penetration does with a block.
+/// What the pass that corrects positions does with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Correction {
-    /// It does not know of it.
+pub(super) enum PositionRule {
+    /// Nothing: the block may move either way.
     Ignored,
-    /// Its gap becomes no smaller, and larger where it is negative.
+    /// It opens a negative gap and closes no other.
     PushedOut,
-    /// Nothing moves along its row.
+    /// It lets nothing move along the row.
     Held,
 }
 
@@ -51,7 +65,7 @@ pub(super) struct Block {
     /// What to add to the bias to solve without restitution.
     pub(super) without_bounce: f64,
     pub(super) gap: f64,
-    pub(super) correction: Correction,
+    pub(super) position: PositionRule,
 }
 
 /// The part of a step's settings that the assembly needs.
@@ -126,7 +140,7 @@ impl Problem {
             before,
             without_bounce: 0.0,
             gap: 0.0,
-            correction: Correction::Ignored,
+            position: PositionRule::Ignored,
         }
     }
 

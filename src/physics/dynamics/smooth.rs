@@ -1,19 +1,19 @@
-//! Coulomb's law, and those of stops, dry friction and rolling, as one smoothed system of equations, which [`super::path`]
-//! follows to the law itself.
+//! The laws of all blocks as one smoothed system of equations, for the homotopy solver ([`super::homotopy`]).
 //!
 //! With u' = u + |u_t| n, sliding is orthogonality: the impulse lies in the cone K, u' in its dual, and l · u' = 0 (De Saxcé
-//! and Feng 1998). That is v = P(v - u'), where P is the projection on K and v = l / rho the impulse in terms of velocity, rho
-//! being one over the mean of the block's own diagonal. Stops and dry friction have their interval in place of K, what
-//! resists rolling the disc that its normal impulse spans.
+//! and Feng 1998). That is v = P(v - u'), where P is the projection on K and v = l / rho the impulse in terms of velocity; rho is
+//! one over the mean of the block's own diagonal. An interval, or a disc whose radius grows with a normal impulse, stands in place
+//! of K for the other laws.
 //!
-//! P takes the positive part of the two eigenvalues n ± |t| of (n, t); for lambda+ stands (lambda + sqrt(lambda² + 4 nu²)) / 2
-//! (Chen, Harker, Kanzow and Smale; Fukushima, Luo and Tseng 2002), for |u_t| stands sqrt(u_t² + nu²) - nu, and u gets nu v /
-//! u_0 more, u_0 being the fastest velocity without impulses. For large nu that rules: the solution is unique and near v =
-//! sqrt(nu u_0) n. At nu = 0 it is the law.
+//! P takes the positive part of the two eigenvalues n ± |t| of (n, t). Smoothing replaces the positive part of x by
+//! (x + sqrt(x² + 4 nu²)) / 2 (Chen, Harker, Kanzow and Smale; Fukushima, Luo and Tseng 2002) and |u_t| by sqrt(u_t² + nu²) - nu, and
+//! adds nu v / u_0 to u, where u_0 is the fastest velocity without impulses. For large nu that term dominates: the solution is
+//! unique and near v = sqrt(nu u_0) n. At nu = 0 the equations are the law.
 
 use super::problem::{Law, Problem};
 
-/// Added to every row's own matrix, relative: keeps impulses bounded where contacts press against each other.
+/// Added to the diagonal of every row, relative: keeps impulses bounded where contacts press against each other. It changes a
+/// velocity by this part, far below the accepted residual.
 const SHIFT: f64 = 1e-10;
 
 /// What the impulse of a block is projected on.
@@ -46,7 +46,7 @@ pub(super) struct Equations {
     bias: Vec<f64>,
     /// The fastest of them, m/s.
     pub(super) fastest: f64,
-    /// What is nought on the curve, its derivatives by v and last by ln nu.
+    /// Zero on the curve; its derivatives by v, and last by ln nu.
     pub(super) value: Vec<f64>,
     pub(super) slope: Vec<f64>,
 }
@@ -118,7 +118,7 @@ impl Equations {
         (matrix, bias)
     }
 
-    /// About where the solution is for a nu `far` beyond the fastest velocity. `None` if nothing moves.
+    /// About where the solution is for a nu `far` times the fastest velocity. `None` if nothing moves.
     pub(super) fn start(&self, far: f64) -> Option<Vec<f64>> {
         if !(self.fastest > 0.0 && self.fastest.is_finite()) {
             return None;
@@ -176,20 +176,20 @@ impl Equations {
         }
     }
 
-    /// By how much the law fails without any smoothing, m/s or rad/s.
+    /// The residual of the law without any smoothing, m/s or rad/s.
     pub(super) fn residual(&mut self, v: &[f64]) -> f64 {
         (0..self.count).for_each(|row| self.matrix[row * (self.count + 1)] -= SHIFT);
         let mut at = v.to_vec();
-        // So small that its square is nil, and nothing is divided by nil.
+        // So small that its square is zero, but no divisor is.
         at.push(libm::log(1e-200));
         self.evaluate(&at);
-        // The largest of them does not show what is not a number.
+        // The largest of them ignores NaN.
         let finite = self.value.iter().all(|value| value.is_finite());
         if finite { self.value.iter().fold(0.0, |most, value| value.abs().max(most)) } else { f64::INFINITY }
     }
 
-    /// Gives the blocks their impulses after [`Self::residual`]: the projections themselves, so that what is open has none.
-    pub(super) fn hand_out(&self, problem: &mut Problem, v: &[f64]) {
+    /// Writes the impulses of the blocks after [`Self::residual`]: the projections themselves, so that an open block has none.
+    pub(super) fn write_impulses(&self, problem: &mut Problem, v: &[f64]) {
         for part in &self.parts {
             let mut l = [0.0; 3];
             for c in 0..part.count {

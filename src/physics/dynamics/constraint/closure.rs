@@ -15,7 +15,7 @@ use super::{
 };
 use crate::physics::dynamics::{
     closure::{Closure, Direction, Motion, Purpose},
-    problem::{Block, Correction, Law, Scheme},
+    problem::{Block, Law, PositionRule, Scheme},
     spatial::Spatial,
 };
 
@@ -71,7 +71,7 @@ impl Constraints {
             let law = Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
             let mut block = self.closure_block(law, 1.0, 0.0);
             block.bias[0] += error * LOOP_CORRECTION / h;
-            block.correction = Correction::Held;
+            block.position = PositionRule::Held;
             let purpose = Purpose::Hold(number);
             block.impulse[0] = closure.impulses[purpose.number()];
             self.push_closure_row(ClosureRow { closure: index, purpose, direction }, block);
@@ -86,7 +86,7 @@ impl Constraints {
             for row in rows.flatten() {
                 let mut block = self.closure_block(row.interval(), row.sign, row.compliance);
                 block.bias[0] += row.offset;
-                (block.gap, block.correction) = (row.gap, row.correction());
+                (block.gap, block.position) = (row.gap, row.position_rule());
                 let purpose = Purpose::Axis(axis, row.law);
                 block.impulse[0] = closure.impulses[purpose.number()].clamp(row.low, row.high);
                 let direction = Direction { vector: direction.vector * row.sign, ..direction };

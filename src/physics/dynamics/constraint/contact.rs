@@ -6,7 +6,7 @@
 use super::{Constraints, Parts, Source, rows::Directions};
 use crate::physics::dynamics::{
     collide::{Contact, Surface},
-    problem::{Block, Correction, Law, Scheme},
+    problem::{Block, Law, PositionRule, Scheme},
 };
 
 /// Approach below this does not bounce, m/s.
@@ -43,7 +43,7 @@ impl Constraints {
         if is_compliant(surface) {
             press(&mut block, contact, scheme);
         } else {
-            block.correction = Correction::PushedOut;
+            block.position = PositionRule::PushedOut;
             stop_or_bounce(&mut block, contact, scheme);
             if !again && is_impact(&block, scheme) {
                 for side in sides.into_iter().flatten() {

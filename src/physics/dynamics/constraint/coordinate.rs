@@ -6,7 +6,7 @@ use super::{
     axis::{AxisRow, stops_and_friction},
 };
 use crate::physics::dynamics::{
-    problem::{Correction, Law, Scheme},
+    problem::{Law, PositionRule, Scheme},
     tree::Tree,
 };
 
@@ -22,7 +22,7 @@ impl Constraints {
                 let velocity = |v: f64| [row.sign * v, 0.0, 0.0];
                 let mut block = self.problem.block(row.interval(), start, [0.0; 3], velocity(free), velocity(before));
                 block.bias[0] += row.offset;
-                (block.gap, block.correction) = (row.gap, row.correction());
+                (block.gap, block.position) = (row.gap, row.position_rule());
                 let law = row.law as usize;
                 block.impulse[0] = tree.state.row_impulses[dof][law].clamp(row.low, row.high);
                 self.push_block(Source::Coordinate { tree: slot, dof, law }, block);
@@ -38,7 +38,7 @@ impl AxisRow {
     }
 
     /// A stop that was passed is left again.
-    pub(super) fn correction(&self) -> Correction {
-        if self.law.is_stop() { Correction::PushedOut } else { Correction::Ignored }
+    pub(super) fn position_rule(&self) -> PositionRule {
+        if self.law.is_stop() { PositionRule::PushedOut } else { PositionRule::Ignored }
     }
 }
