@@ -1,5 +1,5 @@
-//! Islands: trees that touch or are joined by loops, directly or over others, have one problem together; different islands
-//! know nothing of each other and may be solved on different threads with the same bits.
+//! Islands: trees that touch or that loop joints connect, directly or through other trees, share one constraint problem. Islands
+//! do not depend on each other, so any number of threads may solve them with the same bits.
 
 use bevy_math::DVec3;
 use rayon::prelude::*;
@@ -14,7 +14,8 @@ use super::{
     tree::Tree,
 };
 
-/// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias.
+/// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias. Motors that
+/// still change after that begin the next step where they are now.
 const PASSES: usize = 4;
 /// What [`Islands::slots`] says of a tree that nothing moves.
 const NOWHERE: usize = usize::MAX;
@@ -28,12 +29,12 @@ pub(super) struct Island {
     constraints: Constraints,
     newton: Newton,
     pub(super) outcome: Outcome,
-    /// True if its state was no longer finite; it has been set back and stands still.
+    /// True if its state was not finite: it is back where the step began, at rest.
     pub(super) failed: bool,
-    /// Energy that it gained beside what its motors gave, J; of no meaning where it was pushed out of a penetration.
+    /// Energy gained beyond the work of its motors, J; meaningless if `pushed_out`, which changes heights.
     pub(super) gain: f64,
     pub(super) pushed_out: bool,
-    /// The farthest that any of its contacts sank in before it could press, metres, and its place in the list of contacts.
+    /// The deepest that any of its contacts penetrated before it could press, m, and that contact's place in the list.
     pub(super) sunk: (f64, usize),
 }
 
@@ -174,11 +175,11 @@ impl Island {
             if !problem.blocks.is_empty() {
                 self.outcome = problem.solve(&mut self.newton, scheme);
             }
-            if self.hand_out(parts.trees, scheme, pass) {
+            if self.apply_impulses(parts.trees, scheme, pass) {
                 break;
             }
         }
-        self.note_forces(&mut parts, scheme);
+        self.compute_reactions(&mut parts, scheme);
         let corrections = self.constraints.problem.corrections(scheme);
         for tree in parts.trees.iter_mut() {
             if let Some(whitened) = &corrections {
@@ -199,8 +200,8 @@ impl Island {
         self.pushed_out = corrections.is_some();
     }
 
-    /// Gives every tree its impulses. False if one of them has to be solved again, which is then prepared.
-    fn hand_out(&self, trees: &mut [&mut Tree], scheme: &Scheme, pass: usize) -> bool {
+    /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.
+    fn apply_impulses(&self, trees: &mut [&mut Tree], scheme: &Scheme, pass: usize) -> bool {
         let mut settled = true;
         for tree in trees {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
@@ -219,8 +220,8 @@ impl Island {
         settled
     }
 
-    /// Works out what the joints of its trees transmit.
-    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) {
+    /// Computes what the joints of its trees transmit.
+    fn compute_reactions(&self, parts: &mut Parts, scheme: &Scheme) {
         self.constraints.push_links(parts, scheme.h);
         for tree in parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1) {
             tree.set_reactions(scheme.h);
@@ -229,7 +230,7 @@ impl Island {
         self.constraints.count_closure_work(parts, scheme.h);
     }
 
-    /// Gives contacts and closures what they got.
+    /// Writes the impulses into contacts and closures: the warm start of the next step, and the loads that are read.
     pub(super) fn write_back(&self, contacts: &mut [Contact], closures: &mut [Closure], scheme: &Scheme) {
         for &contact in &self.contacts {
             (contacts[contact].impulse, contacts[contact].spin_impulse) = (DVec3::ZERO, DVec3::ZERO);
