@@ -8,11 +8,9 @@
 use std::f64::consts::TAU;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Axis, Body, FreeAxis, Joint, JointKind, Shape, World},
-    physics::{DynamicsSettings, Engine, Guard, Motor, Servo, mass_properties},
-    signal::{BodyId, JointId},
-};
+use simpartner_description::World;
+use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Servo, mass_properties};
+use simpartner_model::{Axis, Body, BodyId, FreeAxis, Joint, JointId, JointKind, Shape};
 
 use super::{build, build_with, energy, run, steps};
 use crate::scene::{self, body, joint};
@@ -28,27 +26,27 @@ const SOLVED: f64 = 1e-9;
 fn door(law: FreeAxis, place: usize, rate: f64) -> World {
     let mut world = scene::world();
     let post = Shape::Box { size: DVec3::new(0.3, 0.3, 2.0) };
-    world.bodies.push(body("frame", 5.0, Some(post), DVec3::ZERO));
-    world.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("frame", 5.0, Some(post), DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
     let leaf = Shape::Box { size: DVec3::new(0.8, 0.05, 2.0) };
-    world.bodies.push(body("door", 3.0, Some(leaf), DVec3::new(0.4, 0.0, 0.1)));
-    world.bodies[1].angular_velocity = DVec3::Z * rate;
-    world.bodies[1].linear_velocity = DVec3::Y * (0.4 * rate);
+    world.mechanism.bodies.push(body("door", 3.0, Some(leaf), DVec3::new(0.4, 0.0, 0.1)));
+    world.mechanism.bodies[1].angular_velocity = DVec3::Z * rate;
+    world.mechanism.bodies[1].linear_velocity = DVec3::Y * (0.4 * rate);
     for z in [-1.0, 0.7] {
-        world.joints.push(joint("hinge", JointKind::Hinge, 0, 1, DVec3::Z * z));
+        world.mechanism.joints.push(joint("hinge", JointKind::Hinge, 0, 1, DVec3::Z * z));
     }
-    world.joints[place].axes[2] = Axis::Free(law);
+    world.mechanism.joints[place].axes[2] = Axis::Free(law);
     world
 }
 
 /// Moment of inertia of the door about its hinges.
 fn inertia() -> f64 {
-    let door = &door(FreeAxis::default(), IN_TREE, 0.0).bodies[1];
+    let door = &door(FreeAxis::default(), IN_TREE, 0.0).mechanism.bodies[1];
     mass_properties(door).unwrap().tensor.z_axis.z + door.mass * 0.16
 }
 
 fn weightless(mut world: World) -> World {
-    world.gravity = DVec3::ZERO;
+    world.mechanism.gravity = DVec3::ZERO;
     world
 }
 
@@ -188,8 +186,8 @@ fn a_door_on_two_hinges_swings_like_one_on_one() {
         for free in [false, true] {
             let doors = [1, 2].map(|hinges| {
                 let mut world = door(FreeAxis::default(), IN_TREE, 1.0);
-                world.joints.truncate(hinges);
-                world.bodies[0].fixed = !free;
+                world.mechanism.joints.truncate(hinges);
+                world.mechanism.bodies[0].fixed = !free;
                 moved(&mut world, place, turn);
                 world
             });
@@ -210,13 +208,13 @@ fn a_door_on_two_hinges_swings_like_one_on_one() {
 }
 
 fn moved(world: &mut World, by: DVec3, turn: DQuat) {
-    for body in &mut world.bodies {
+    for body in &mut world.mechanism.bodies {
         body.pose.translation = by + turn * body.pose.translation;
         body.pose.rotation = turn * body.pose.rotation;
         body.linear_velocity = turn * body.linear_velocity;
         body.angular_velocity = turn * body.angular_velocity;
     }
-    for joint in &mut world.joints {
+    for joint in &mut world.mechanism.joints {
         joint.anchor = by + turn * joint.anchor;
         joint.frame = turn * joint.frame;
     }
@@ -297,15 +295,15 @@ impl Ring {
     fn world(&self, first: usize, backwards: bool) -> World {
         let count = self.links.len();
         let mut world = scene::world();
-        world.bodies = (0..count).map(|k| self.links[(first + k) % count].clone()).collect();
-        world.joints = (0..count).map(|k| self.joints[(first + k) % count].clone()).collect();
-        for joint in &mut world.joints {
+        world.mechanism.bodies = (0..count).map(|k| self.links[(first + k) % count].clone()).collect();
+        world.mechanism.joints = (0..count).map(|k| self.joints[(first + k) % count].clone()).collect();
+        for joint in &mut world.mechanism.joints {
             for end in [&mut joint.parent, &mut joint.child] {
                 *end = BodyId::new((end.index() + count - first) % count);
             }
         }
         if backwards {
-            world.joints.reverse();
+            world.mechanism.joints.reverse();
         }
         // The links of a robot do not meet.
         scene::as_robot(world)

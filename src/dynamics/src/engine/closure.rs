@@ -1,0 +1,320 @@
+//! Joints that close a loop: where their two frames are, how they move relative to each other, what they transmit. What holds
+//! them together are rows of the constraint problem, not missing coordinates.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+use simpartner_model::{FreeAxis, JointKind, Pose};
+
+use super::{collide::Side, constraint::axis::AxisLaw, spatial::Spatial, tree::Tree};
+use crate::{Servo, state::rotation_vector};
+
+/// Rows that hold a joint together at most, and rows of the laws of an axis.
+pub(super) const HELD_ROWS: usize = 6;
+pub(super) const AXIS_ROWS: usize = 5;
+/// All rows that a joint can have, each with a number of its own.
+pub(super) const ROWS: usize = HELD_ROWS + 3 * AXIS_ROWS;
+
+/// A joint between two links that are connected otherwise too.
+#[derive(Debug, Clone)]
+pub(super) struct Closure {
+    /// The model's parent.
+    pub(super) a: Side,
+    /// The model's child.
+    pub(super) b: Side,
+    /// `link_from_joint` on either side.
+    pub(super) frames: [Pose; 2],
+    pub(super) kind: JointKind,
+    /// The laws of its free axes.
+    pub(super) axes: [Option<FreeAxis>; 3],
+    pub(super) motors: [Servo; 3],
+    /// Where its frames are.
+    pub(super) place: Placement,
+    /// The coordinates of its axes: offsets, angles that count whole turns, or the rotation vector of a ball joint.
+    pub(super) coordinates: [f64; 3],
+    /// The rows' impulses in the last step, by the rows' numbers.
+    pub(super) impulses: [f64; ROWS],
+    /// What it transmitted, mean over the step.
+    pub(super) load: Load,
+}
+
+/// What a joint transmits on its child.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Load {
+    /// Of each axis: motor, stops, and spring, damping, dry friction and rotor.
+    pub(super) effort: [f64; 3],
+    pub(super) stop: [f64; 3],
+    pub(super) passive: [f64; 3],
+    /// All of it; the torque about the anchor.
+    pub(super) force: DVec3,
+    pub(super) torque: DVec3,
+}
+
+/// Where the two frames are.
+#[derive(Debug, Clone)]
+pub(super) struct Placement {
+    pub(super) parent: Pose,
+    pub(super) child: Pose,
+}
+
+/// How the two sides move at the joint's anchor, which is the origin of the child's frame: the velocities, and the
+/// accelerations that they have while the rates of all coordinates stay what they are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Motion {
+    pub(super) velocity: [Spatial; 2],
+    pub(super) acceleration: [Spatial; 2],
+}
+
+/// A direction of the child's motion relative to the parent, along it or about it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Direction {
+    pub(super) vector: DVec3,
+    pub(super) angular: bool,
+    /// What the velocity in this direction gains in a second while the rates of all coordinates stay what they are.
+    pub(super) drift: f64,
+}
+
+/// Which row of a closure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Hold(usize),
+    Axis(usize, AxisLaw),
+}
+
+impl Purpose {
+    /// The row's number.
+    pub(super) fn number(self) -> usize {
+        match self {
+            Self::Hold(number) => number,
+            Self::Axis(axis, law) => HELD_ROWS + AXIS_ROWS * axis + law as usize,
+        }
+    }
+}
+
+impl Placement {
+    /// Offset and turn of the child's frame in the parent's.
+    fn relative(&self) -> (DVec3, DQuat) {
+        let turn = self.parent.rotation.inverse() * self.child.rotation;
+        (self.parent.rotation.inverse() * (self.child.translation - self.parent.translation), turn)
+    }
+}
+
+impl Motion {
+    /// Velocity and drift of the child relative to the parent.
+    fn relative(&self) -> (Spatial, Spatial) {
+        let [parent, child] = self.velocity;
+        let (velocity, drift) = (child - parent, self.acceleration[1] - self.acceleration[0]);
+        // The anchor moves with the child.
+        let carried = velocity.angular.cross(child.linear);
+        (velocity, Spatial::new(drift.angular, drift.linear + carried))
+    }
+
+    /// A direction that turns with the angular velocity `spin`.
+    fn along(&self, vector: DVec3, spin: DVec3) -> Direction {
+        let (velocity, drift) = self.relative();
+        let drift = vector.dot(drift.linear) + spin.cross(vector).dot(velocity.linear);
+        Direction { vector, angular: false, drift }
+    }
+
+    /// The same for a turn about a direction that changes by `change` in a second.
+    fn about(&self, vector: DVec3, change: DVec3) -> Direction {
+        let (velocity, drift) = self.relative();
+        Direction { vector, angular: true, drift: vector.dot(drift.angular) + change.dot(velocity.angular) }
+    }
+}
+
+impl Direction {
+    /// The force, or the moment, of an effort along it.
+    pub(super) fn force(&self, effort: f64) -> Spatial {
+        let vector = self.vector * effort;
+        if self.angular { Spatial::new(vector, DVec3::ZERO) } else { Spatial::new(DVec3::ZERO, vector) }
+    }
+}
+
+impl Closure {
+    /// Adds what a row exerts, a share of the step's mean.
+    pub(super) fn add_load(&mut self, purpose: Purpose, direction: &Direction, effort: f64) {
+        let (force, load) = (direction.force(effort), &mut self.load);
+        load.force += force.linear;
+        load.torque += force.angular;
+        match purpose {
+            Purpose::Hold(_) => {}
+            Purpose::Axis(axis, AxisLaw::LowerStop) => load.stop[axis] += effort,
+            // Its row points the other way.
+            Purpose::Axis(axis, AxisLaw::UpperStop) => load.stop[axis] -= effort,
+            Purpose::Axis(axis, AxisLaw::Motor) => load.effort[axis] += effort,
+            Purpose::Axis(axis, AxisLaw::Friction | AxisLaw::Passive) => load.passive[axis] += effort,
+        }
+    }
+
+    fn is_linear(&self) -> bool {
+        self.kind.is_linear()
+    }
+
+    /// Whether it holds the offset along an axis of the parent's frame.
+    fn holds_offset(&self, axis: usize) -> bool {
+        !(self.is_linear() && self.axes[axis].is_some())
+    }
+
+    /// How far it is open, m.
+    pub(super) fn error(&self) -> f64 {
+        let (offset, _) = self.place.relative();
+        (0..3).filter(|&axis| self.holds_offset(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
+    }
+
+    /// Sets the motor of a free axis; a ball joint has none. True if that changes anything.
+    pub(super) fn drive(&mut self, axis: usize, motor: Servo) -> bool {
+        let changes = self.axes[axis].is_some() && self.kind != JointKind::Ball && self.motors[axis] != motor;
+        if changes {
+            self.motors[axis] = motor;
+        }
+        changes
+    }
+
+    /// Notes where its two frames are, and its coordinates.
+    pub(super) fn set_place(&mut self, trees: &[Tree]) {
+        let place = |side: Side, frame: &Pose| {
+            let work = &trees[side.tree].work;
+            Pose { translation: work.links[side.link].position, rotation: work.links[side.link].rotation }.then(frame)
+        };
+        self.place = Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) };
+        let (offset, turn) = self.place.relative();
+        self.coordinates = match (self.is_linear(), self.kind) {
+            (true, _) => offset.to_array(),
+            (_, JointKind::Ball) => rotation_vector(turn).to_array(),
+            _ => self.angles(turn),
+        };
+    }
+
+    /// The numbers of its axes that turn, in order.
+    fn turning(&self) -> [Option<usize>; 3] {
+        let mut turning = (0..3).filter(|&axis| !self.is_linear() && self.axes[axis].is_some());
+        [turning.next(), turning.next(), turning.next()]
+    }
+
+    /// The angles of its axes, each as near to the last as whole turns allow.
+    fn angles(&self, turn: DQuat) -> [f64; 3] {
+        use std::f64::consts::TAU;
+        let mut angles = [0.0; 3];
+        match self.turning() {
+            [Some(axis), None, _] => angles[axis] = 2.0 * libm::atan2(turn.to_array()[axis], turn.w),
+            [Some(first), Some(second), None] => {
+                // turn = R(first) R(second): the second axis is only turned by the first, and the other way round.
+                let (one, two) = (DVec3::AXES[first], DVec3::AXES[second]);
+                let third = one.cross(two);
+                let (forth, back) = (turn * two, turn.inverse() * one);
+                angles[first] = libm::atan2(forth.dot(third), forth.dot(two));
+                angles[second] = libm::atan2(back.dot(third), back.dot(one));
+            }
+            [Some(_), Some(_), Some(_)] => {
+                let matrix = DMat3::from_quat(turn);
+                let entry = |row: usize, column: usize| matrix.col(column)[row];
+                angles = [
+                    libm::atan2(-entry(1, 2), entry(2, 2)),
+                    libm::asin(entry(0, 2).clamp(-1.0, 1.0)),
+                    libm::atan2(-entry(0, 1), entry(0, 0)),
+                ];
+            }
+            [None, ..] => {}
+        }
+        for (angle, last) in angles.iter_mut().zip(self.coordinates) {
+            *angle += TAU * ((last - *angle) / TAU).round();
+        }
+        angles
+    }
+
+    /// The directions in which it holds its two frames together, by the numbers of their rows, and how far they are off there,
+    /// m or rad.
+    pub(super) fn held(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
+        let (offset, turn) = self.place.relative();
+        let units = DVec3::AXES.map(|axis| self.place.parent.rotation * axis);
+        let spin = motion.velocity.map(|velocity| velocity.angular);
+        let mut held = [None; HELD_ROWS];
+        for k in (0..3).filter(|&axis| self.holds_offset(axis)) {
+            held[k] = Some((motion.along(units[k], spin[0]), offset[k]));
+        }
+        let hold_turn = |k: usize, error: f64| Some((motion.about(units[k], spin[0].cross(units[k])), error));
+        match self.turning() {
+            [None, ..] => {
+                let error = DVec3::new(turn.x, turn.y, turn.z) * (2.0 * turn.w.signum());
+                (0..3).for_each(|k| held[3 + k] = hold_turn(k, error[k]));
+            }
+            [Some(axis), None, _] => {
+                let tilt = units[axis].cross(self.place.child.rotation * DVec3::AXES[axis]);
+                (0..3).filter(|&k| k != axis).for_each(|k| held[3 + k] = hold_turn(k, units[k].dot(tilt)));
+            }
+            [Some(first), Some(second), None] => {
+                // The first axis is the parent's, the second the child's; they stay at right angles.
+                let (one, two) = (units[first], self.place.child.rotation * DVec3::AXES[second]);
+                let change = spin[0].cross(one).cross(two) + one.cross(spin[1].cross(two));
+                held[3] = Some((motion.about(one.cross(two), change), -one.dot(two)));
+            }
+            [Some(_), Some(_), Some(_)] => {}
+        }
+        held
+    }
+
+    /// The directions of its free axes, by their numbers: the velocity in each is the rate of that axis alone, and an effort
+    /// there acts on that axis alone. A ball joint has no axes.
+    pub(super) fn free(&self, motion: &Motion) -> [Option<Direction>; 3] {
+        let [parent, child] = [self.place.parent.rotation, self.place.child.rotation];
+        let spin = motion.velocity[0].angular;
+        if self.is_linear() {
+            let along = |axis: usize| motion.along(parent * DVec3::AXES[axis], spin);
+            return [0, 1, 2].map(|axis| self.axes[axis].map(|_| along(axis)));
+        }
+        if self.kind == JointKind::Ball {
+            return [None; 3];
+        }
+        // The first axis is the parent's, the last the child's, one between them at right angles to both.
+        let numbers = self.turning();
+        let of = |frame: DQuat, number: Option<usize>| number.map_or(DVec3::ZERO, |axis| frame * DVec3::AXES[axis]);
+        let first = of(parent, numbers[0]);
+        let (axes, duals) = match numbers {
+            [_, None, _] => ([first, DVec3::ZERO, DVec3::ZERO], [first, DVec3::ZERO, DVec3::ZERO]),
+            [_, _, None] => {
+                let last = of(child, numbers[1]);
+                ([first, last, DVec3::ZERO], duals(first, last, first.cross(last)))
+            }
+            _ => {
+                let last = of(child, numbers[2]);
+                let middle = last.cross(first).normalize_or_zero();
+                ([first, middle, last], duals(first, middle, last))
+            }
+        };
+        let (velocity, drift) = motion.relative();
+        // Each axis is carried by the parent and turned by the axes before it.
+        let (mut carrier, mut drift) = (spin, drift.angular);
+        for (axis, dual) in axes.iter().zip(duals) {
+            let rate = dual.dot(velocity.angular);
+            drift -= carrier.cross(*axis) * rate;
+            carrier += *axis * rate;
+        }
+        let mut free = [None; 3];
+        for (number, vector) in numbers.into_iter().zip(duals) {
+            let Some(axis) = number else { continue };
+            free[axis] = Some(Direction { vector, angular: true, drift: vector.dot(drift) });
+        }
+        free
+    }
+
+    /// The rates of its axes; a ball joint's are the angular velocity along the parent's axes.
+    pub(super) fn rates(&self, motion: &Motion) -> [f64; 3] {
+        let (velocity, _) = motion.relative();
+        if self.kind == JointKind::Ball {
+            return (self.place.parent.rotation.inverse() * velocity.angular).to_array();
+        }
+        self.free(motion).map(|direction| {
+            direction.map_or(0.0, |Direction { vector, angular, .. }| {
+                vector.dot(if angular { velocity.angular } else { velocity.linear })
+            })
+        })
+    }
+}
+
+/// The vectors along each of which only one of three others has a component, and that is one. At right angles they are the
+/// others themselves; where the three lie in a plane there are none.
+fn duals(a: DVec3, b: DVec3, c: DVec3) -> [DVec3; 3] {
+    let volume = a.dot(b.cross(c));
+    let scale = if volume.abs() > 1e-9 { 1.0 / volume } else { 0.0 };
+    [b.cross(c) * scale, c.cross(a) * scale, a.cross(b) * scale]
+}
