@@ -355,7 +355,7 @@ fn a_ring_moves_alike_wherever_it_is_cut() {
         ("constrained, hinge, universal, hinge", &[Constrained, Hinge, Universal, Hinge], false),
     ];
     for (name, kinds, planar) in rings {
-        for seed in 1..=3 {
+        for seed in 1..=2 {
             let ring = Ring::new(kinds, planar, seed);
             let [coarse, fine] = [0.004, 0.001].map(|h| ring.differ(h));
             println!("{name} {seed}: cut elsewhere {coarse:.1e} off at 4 ms, {fine:.1e} at 1 ms");

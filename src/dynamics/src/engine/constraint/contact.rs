@@ -9,13 +9,14 @@ use crate::engine::{
     problem::{Block, Law, PositionRule, Scheme},
 };
 
-/// An approach slower than this does not bounce, m/s: it is a fall of 0.13 mm, and a body at rest would hop for ever.
+/// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop
+/// on what rounding leaves.
 const BOUNCE_SPEED: f64 = 0.05;
 /// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
 /// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
 const SKIN: f64 = 1e-6;
-/// The normal compliance of a surface with slip, in terms of the tangential one. Without it a rigid body on four such points has
-/// many ways to share its load, which friction with slip makes many motions. A hundredth keeps the sinking small beside the creep.
+/// The normal compliance of a surface with slip, in terms of the tangential one. Without it a rigid body on four points can share
+/// its load in many ways, and with slip each of them is another motion. A hundredth keeps the sinking small beside the creep.
 const SLIP_COMPLIANCE: f64 = 0.01;
 
 impl Constraints {
@@ -58,8 +59,8 @@ impl Constraints {
         self.add_rolling(parts, index, place);
     }
 
-    /// The farthest that any rigid contact sank in before it could press, metres, and its place in the list of contacts.
-    /// Contacts press at the middle of the step: until then it went on as it came.
+    /// The deepest that any rigid contact penetrated before it could press, m, and its place in the list of contacts. Contacts press
+    /// from the middle of the step on; until then the surfaces approach as before.
     pub(in crate::engine) fn deepest_sinking(&self, contacts: &[Contact], h: f64) -> (f64, usize) {
         let mut deepest = (0.0, 0);
         for (source, block) in self.blocks() {
@@ -87,7 +88,7 @@ fn is_closing(block: &Block, h: f64) -> bool {
     block.gap + h * block.free[0] < 0.0
 }
 
-/// Whether it is a hit, and not only the weight of the step before that presses again.
+/// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
 fn is_impact(block: &Block, scheme: &Scheme) -> bool {
     let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.length() * scheme.h;
     is_closing(block, scheme.h) && block.before[0] < -speed
@@ -114,7 +115,7 @@ fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     }
     block.bias[0] += room / h;
     if block.compliance[0] > 0.0 {
-        // What yields is brought back as far as nothing else takes a penetration out.
+        // A yielding contact sinks in slowly; within the surface layer, where no other correction acts, this brings it back.
         block.bias[0] += scheme.correction * contact.gap.clamp(-scheme.surface_layer, 0.0) / h;
     }
 }
