@@ -15,7 +15,7 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_model::{BodyId, Material};
 
 pub(super) use self::{
-    contact::{Contact, Side},
+    contact::{Contact, Side, Surface},
     geom::{Geom, Ground, Outline},
 };
 use self::{
