@@ -15,6 +15,7 @@ mod first_hour;
 mod limits;
 mod lockstep;
 mod locomotion;
+mod needs;
 mod output;
 mod physics;
 mod ports;

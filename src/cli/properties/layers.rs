@@ -10,7 +10,7 @@ use toml::{
 
 use crate::xml::shorten;
 
-use super::table::{BUILD_VARIABLES, Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
+use super::table::{OTHER_VARIABLES, Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
 use crate::xml;
 
 /// How many problems are told one by one.
@@ -107,7 +107,7 @@ impl Layers {
     pub(super) fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
         let ours = variables
             .into_iter()
-            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && !BUILD_VARIABLES.contains(&name.as_str()));
+            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(&name.as_str()));
         for (name, text) in ours {
             match SETTINGS.iter().find(|setting| setting.variable() == name) {
                 Some(setting) => self.set(&name, &setting.path(), &Raw::Plain(&text), &text),

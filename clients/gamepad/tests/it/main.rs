@@ -5,6 +5,8 @@
 
 mod command;
 mod loss;
+#[path = "../../../../tests/it/needs.rs"]
+mod needs;
 mod pilot;
 mod replay;
 mod rig;
