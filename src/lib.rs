@@ -8,6 +8,7 @@
 pub mod analysis;
 pub mod cli;
 pub mod device;
+pub mod draw;
 pub mod model;
 pub mod physics;
 pub mod plot;

@@ -7,11 +7,13 @@ mod archive;
 mod check;
 mod db;
 mod devices;
+mod draw;
 mod exit;
 mod export;
 mod fork;
 mod init;
 mod logged;
+mod manual;
 pub mod output;
 mod plot;
 mod ports;
@@ -84,6 +86,8 @@ enum Verb {
     /// Prove logged runs complete, bring home what waits in a spill file, copy runs, or take runs out.
     #[command(subcommand)]
     Db(db::DbVerb),
+    /// Draw worlds as SVG pictures, as they are before the first step.
+    Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
     Init(init::InitArguments),
     /// Print a generated file: the DTDs, the format's reference, the default properties.
@@ -92,6 +96,10 @@ enum Verb {
         #[arg(value_enum)]
         what: Schema,
     },
+    /// Print the manual page of the program, or of a verb: `simpartner man run | man -l -`.
+    Man(manual::ManArguments),
+    /// Print a script that completes verbs and flags in a shell.
+    Completions(manual::CompletionsArguments),
 }
 
 /// Flags that change the configuration for one call.
@@ -282,7 +290,10 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Plot(arguments)) => plot::plot(&arguments),
         Some(Verb::Db(verb)) => db::db(&verb),
         Some(Verb::Init(arguments)) => init::init(&arguments),
+        Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
+        Some(Verb::Man(arguments)) => manual::man(&arguments),
+        Some(Verb::Completions(arguments)) => Ok(manual::completions(&arguments)),
     }
 }
 

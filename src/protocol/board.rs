@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Errand, Refusal, Taken};
+use super::{Accepted, Refusal, Request};
 use crate::signal::{Acknowledgement, Action, ClientId, Command, DeviceId, Layout, Reservation, StepIndex, StepRecord};
 
 /// One slot for each device, shared by all sessions.
@@ -20,7 +20,7 @@ struct Slot {
     sequence: u64,
     /// The state after the newest immediate command.
     pending: Option<Pending>,
-    /// The last text it was sent, for a device that keeps what it hears.
+    /// The last text it was sent, for a device that keeps it (an echo sensor).
     heard: String,
 }
 
@@ -117,14 +117,14 @@ impl CommandBoard {
         orders: Vec<Order>,
         layout: &Layout,
         record: &StepRecord,
-        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
-    ) -> Result<Taken, Refusal> {
-        let mut taken = Taken::Queued;
+        send: &mut impl FnMut(Request) -> Result<Accepted, Refusal>,
+    ) -> Result<Accepted, Refusal> {
+        let mut accepted = Accepted::Queued;
         self.accept_all(orders, layout, record, |commands| {
-            taken = send(Errand::Acknowledge(answer, commands))?;
+            accepted = send(Request::Acknowledge(answer, commands))?;
             Ok(())
         })?;
-        Ok(taken)
+        Ok(accepted)
     }
 
     fn slot(&self, device: DeviceId) -> MutexGuard<'_, Slot> {

@@ -189,4 +189,4 @@ pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{excerpt, frame, read_numbers};
 pub use refusal::Refusal;
 pub use robot::RobotSession;
-pub use session::{DeviceSession, Errand, Session, Taken};
+pub use session::{Accepted, DeviceSession, Request, Session};

@@ -1,6 +1,6 @@
 //! Which steps a client is sent by itself.
 
-use super::{Refusal, Taken};
+use super::{Accepted, Refusal};
 use crate::signal::{Acknowledgement, StepIndex, StepRecord};
 
 /// A stream of every n-th step, if the client has asked for one.
@@ -29,9 +29,9 @@ impl Stream {
         &mut self,
         answer: Acknowledgement,
         record: &StepRecord,
-        send: impl FnOnce(Acknowledgement) -> Result<Taken, Refusal>,
+        send: impl FnOnce(Acknowledgement) -> Result<Accepted, Refusal>,
     ) -> Result<bool, Refusal> {
-        let joined = send(answer)? == Taken::Joined;
+        let joined = send(answer)? == Accepted::Joined;
         if joined {
             self.follow(record);
         } else if let Some(subscription) = self.0.as_mut().filter(|subscription| subscription.from_zero) {

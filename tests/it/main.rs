@@ -9,6 +9,7 @@ mod check;
 mod cli;
 mod damaged;
 mod device;
+mod draw;
 mod dynamics;
 mod examples;
 mod first_hour;

@@ -11,6 +11,7 @@ const LADDER: &[(&str, u8)] = &[
     ("plot", 1),
     ("model", 2),
     ("protocol", 2),
+    ("draw", 3),
     ("xml", 3),
     ("physics", 3),
     ("device", 4),
@@ -52,7 +53,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "Instant::now",
-        &["src/realtime/os.rs", "src/recorder/", "src/server/line.rs", "clients/", "tests/"],
+        &["src/realtime/os.rs", "src/recorder/", "src/server/connection.rs", "clients/", "tests/"],
         "only the clock, the log's batches and a client's deadlines read a clock",
     ),
     ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),

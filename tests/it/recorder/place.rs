@@ -50,7 +50,9 @@ pub(super) fn need(scheme: &str) -> Need {
 
 fn server(scheme: &str) -> String {
     match scheme {
-        "postgres" => std::env::var("SIMPARTNER_TEST_POSTGRES").unwrap_or("postgres://postgres@127.0.0.1:5432/postgres".into()),
+        "postgres" => {
+            std::env::var("SIMPARTNER_TEST_POSTGRES").unwrap_or("postgres://postgres@127.0.0.1:5432/postgres".into())
+        }
         _ => std::env::var("SIMPARTNER_TEST_MYSQL").unwrap_or("mysql://root@127.0.0.1:3306/mysql".into()),
     }
 }
