@@ -2,8 +2,34 @@
 //!
 //! An XML world and XML robots become a [`model::World`]; [`sim::Simulation`] advances it one fixed timestep at a time;
 //! [`realtime`] gives the steps a clock; [`server`] offers every device on its own TCP port; [`recorder`] writes every
-//! step into SQL. Each room may use only the rooms below it (ARCHITECTURE.md draws the ladder, `tests/it/tidy.rs` holds
-//! it). Start reading at [`signal`], then [`sim`].
+//! step into SQL. Each module may use only the modules below it (ARCHITECTURE.md lists the layers, `tests/it/tidy.rs` checks
+//! them). Start reading at [`signal`], then [`sim`].
+//!
+//! A stone that falls for a second, without a clock, ports or a log:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use simpartner::{physics::Settings, signal::Timestep, sim::Simulation, xml};
+//!
+//! let text = r#"
+//!     <world name="well">
+//!       <gravity y="-10"/>
+//!       <object name="Stone"><mass>1</mass><pose y="5"/><sphere radius="0.1"/></object>
+//!     </world>"#;
+//! let xml::Document::World(world) = xml::read_text("well.xml", text)? else { unreachable!("its root is a world") };
+//!
+//! let mut simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, Settings::default())?;
+//! let mut record = simulation.observe();
+//! for _ in 0..1000 {
+//!     simulation.step(&mut record);
+//! }
+//!
+//! let stone = simulation.world().body_named(None, "Stone").ok_or("the file has a stone")?;
+//! let height = record.values[simulation.layout().pose(stone)][1];
+//! assert!((height - (5.0 - 10.0 / 2.0)).abs() < 1e-9, "{height}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod analysis;
 pub mod cli;

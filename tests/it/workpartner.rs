@@ -163,6 +163,7 @@ fn it_drives_in_every_shipped_world() {
         (0..6000).for_each(|_| observer.step(&mut simulation));
         let end = observer.middle(&simulation);
         let way = (end.0 - start.0).hypot(end.1 - start.1);
+        println!("{world}: {way} m in 6 s, of {} m", 6.0 * WHEEL_RADIUS);
         assert!((0.8..1.6).contains(&way), "{world}: {way} m in 6 s");
     }
 }
