@@ -1,4 +1,4 @@
-//! The command board: what each device has been told and the physics has not yet shown.
+//! The command board: commands that were accepted and have not yet acted, one slot for each device.
 //!
 //! A frame for an actuator is answered with the state before it, at once, although it takes effect at the next step boundary.
 //! So the board remembers, for each device, the newest command on its way.
@@ -21,7 +21,7 @@ struct Slot {
     /// The state after the newest immediate command.
     pending: Option<Pending>,
     /// The last text it was sent, for a device that keeps it (an echo sensor).
-    heard: String,
+    last_text: String,
 }
 
 #[derive(Debug)]
@@ -58,8 +58,8 @@ impl CommandBoard {
     }
 
     /// The last text a device was sent.
-    pub fn heard(&self, device: DeviceId) -> String {
-        self.slot(device).heard.clone()
+    pub fn last_text(&self, device: DeviceId) -> String {
+        self.slot(device).last_text.clone()
     }
 
     /// Numbers a command and sends it on its way, in the order of this device's commands. Returns the values before it.
@@ -151,7 +151,7 @@ impl Slot {
                 values.splice(kept.., new);
                 self.pending = Some(Pending { sequence: self.sequence, epoch, values });
             }
-            Action::Hear => self.heard = order.text,
+            Action::Hear => self.last_text = order.text,
             Action::Drive(_) | Action::Configure(_) | Action::Fault(_) => {}
         }
     }

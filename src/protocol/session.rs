@@ -169,8 +169,8 @@ impl DeviceSession {
 
     fn write_frame(&self, values: &[f64], out: &mut String) {
         if self.layout.device_info(self.device).kind == DeviceKind::EchoSensor {
-            let heard = self.board.heard(self.device);
-            out.push_str(&if heard.starts_with('<') { heard } else { format!("<{heard}>") });
+            let text = self.board.last_text(self.device);
+            out.push_str(&if text.starts_with('<') { text } else { format!("<{text}>") });
         } else {
             out.push_str(&number::frame(values));
         }

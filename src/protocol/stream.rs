@@ -12,7 +12,7 @@ struct Subscription {
     interval: u64,
     due: StepIndex,
     epoch: u32,
-    /// Whether the state after a reset is told too: a member of the lockstep has to answer for it.
+    /// Whether the state after a reset is sent too: a member of the lockstep has to acknowledge it.
     from_zero: bool,
 }
 
@@ -24,7 +24,7 @@ impl Stream {
     }
 
     /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true, and it is
-    /// to be told that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
+    /// to be sent that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
     pub(super) fn acknowledge(
         &mut self,
         answer: Acknowledgement,

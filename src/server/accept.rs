@@ -1,4 +1,4 @@
-//! Accepting clients: who is let in at which endpoint, and what the log hears of it.
+//! Accepting clients: which endpoint admits whom, and the events of it in the log.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::{
     signal::{ClientId, Event, EventKind, StepIndex},
 };
 
-/// How long to wait when the system has no more sockets, or the queue to the physics is full.
+/// How long to wait when the system has no more sockets, or the queue to the physics thread is full.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
 /// Accepts clients of an endpoint until the server closes, then waits for those still talking.
@@ -116,7 +116,7 @@ fn endpoint_name(endpoint: Endpoint, shared: &Shared) -> String {
     }
 }
 
-/// Gives up the client's seat in the lockstep, if it has one, however long the queue is.
+/// Gives up the client's membership of the lockstep, if it has one, however long the queue is.
 async fn leave(shared: &Shared, client: ClientId) {
     while let Err(ControlError::Full(_)) = shared.handle.leave(client) {
         sleep(BACK_OFF).await;

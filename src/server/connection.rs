@@ -125,7 +125,7 @@ impl<'a> Connection<'a> {
             read = self.stream.read(buffer) => match read? {
                 0 => Err(End::Client),
                 count => {
-                    self.place.heard(now_ns());
+                    self.place.received(now_ns());
                     Ok(Wake::Bytes(count))
                 }
             },

@@ -78,7 +78,7 @@ pub(super) async fn wait_for_place(handle: &Handle, client: ClientId) {
             sleep(LOOK).await;
         }
     };
-    // After that it is told.
+    // After that the queue refuses the command, and the client reads why.
     let _ = timeout(PATIENCE, wait).await;
 }
 

@@ -92,7 +92,12 @@ fn a_sliding_cube_is_braked_by_coulomb_friction() {
     let mut engine = build(&world);
     run(&mut *engine, 1.0);
     let state = engine.body(BodyId::new(0));
-    close("speed of the sliding cube", state.linear_velocity.x, 10.0 - 0.5 * G, Within { dynamics: 0.5 * G * H, rapier: 0.5 * G * H });
+    close(
+        "speed of the sliding cube",
+        state.linear_velocity.x,
+        10.0 - 0.5 * G,
+        Within { dynamics: 0.5 * G * H, rapier: 0.5 * G * H },
+    );
     close("friction", state.force.x, -0.5 * G, Within { dynamics: 1e-2, rapier: 1e-2 });
     // The friction acts half a metre below the centre, so it pitches the cube forward; the normal force balances it.
     close("moment about its centre", state.torque.length(), 0.0, Within { dynamics: 1e-2, rapier: 1e-2 });
@@ -151,7 +156,12 @@ fn a_stop_ends_the_motion() {
     world.joints.push(hinge);
     let mut engine = build(&world);
     run(&mut *engine, 3.0);
-    close("angle at the stop", engine.joint(JointId::new(0)).position[2], -0.5, Within { dynamics: 1e-4, rapier: 1e-4 });
+    close(
+        "angle at the stop",
+        engine.joint(JointId::new(0)).position[2],
+        -0.5,
+        Within { dynamics: 1e-4, rapier: 1e-4 },
+    );
 }
 
 /// Viscous damping c on a slider under gravity: it falls at m g / c in the end.
@@ -205,7 +215,12 @@ fn a_constrained_joint_turns_about_its_axes_in_order() {
         let expected = turn(DVec3::X, 0.3) * turn(DVec3::Y, -0.4) * turn(DVec3::Z, 0.5);
         let rotation = |body| engine.body(BodyId::new(body)).pose.rotation;
         let off = (rotation(0).inverse() * rotation(1)).angle_between(expected);
-        close("angle between the hand's orientation and the composed one", off, 0.0, Within { dynamics: 1e-6, rapier: 1e-6 });
+        close(
+            "angle between the hand's orientation and the composed one",
+            off,
+            0.0,
+            Within { dynamics: 1e-6, rapier: 1e-6 },
+        );
     }
 }
 

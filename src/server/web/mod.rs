@@ -126,7 +126,7 @@ impl Web {
     }
 }
 
-/// Serves the page until the server closes, and returns when the last page has been told.
+/// Serves the page until the server closes, and returns when the last page is closed.
 pub(super) async fn serve(page: PageListener, shared: Arc<Shared>, closed: watch::Receiver<bool>) {
     let PageListener { listener, viewer, .. } = page;
     let patience = shared.settings.limits.unread;
