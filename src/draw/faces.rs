@@ -149,7 +149,7 @@ fn of_shape(part: Part, world_from_outer: &Pose, placed: &Placed) -> Vec<Face> {
         }
         Shape::Cone { radius, length } => {
             let (base, tip) = (ring(*radius, -length / 2.0), DVec3::Y * *length / 2.0);
-            let side = |index: usize| [base[index], tip, base[(index + 1) % SIDES]];
+            let side = |index: usize| [base[index], base[(index + 1) % SIDES], tip];
             let mut faces: Vec<Face> = (0..SIDES).map(|index| face(&side(index))).collect();
             faces.push(face(&base.into_iter().rev().collect::<Vec<_>>()));
             faces
