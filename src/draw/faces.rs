@@ -70,27 +70,30 @@ impl Face {
         }
     }
 
-    /// Cut in halves until no side is longer than `longest`. Only triangles and quadrilaterals are ever large.
+    /// Cut until no side of a part is longer than `longest`: triangles and quadrilaterals into halves, a polygon with more corners
+    /// into triangles about its centre.
     pub(super) fn tiles(self, longest: f64) -> Vec<Self> {
         let corners = &self.corners;
-        if !(3..=4).contains(&corners.len()) {
-            return vec![self];
-        }
-        let next = |index: usize| corners[(index + 1) % corners.len()];
-        let length = |index: &usize| corners[*index].distance(next(*index));
-        let Some(side) = (0..corners.len()).max_by(|a, b| length(a).total_cmp(&length(b))) else { return vec![self] };
-        if length(&side) <= longest {
-            return vec![self];
-        }
-        let corner = |offset: usize| corners[(side + offset) % corners.len()];
-        let middle = (corner(0) + corner(1)) / 2.0;
-        let halves = if corners.len() == 3 {
-            [vec![corner(0), middle, corner(2)], vec![middle, corner(1), corner(2)]]
-        } else {
-            let other = (corner(2) + corner(3)) / 2.0;
-            [vec![corner(0), middle, other, corner(3)], vec![middle, corner(1), corner(2), other]]
+        let count = corners.len();
+        let length = |index: &usize| corners[*index].distance(corners[(index + 1) % count]);
+        let longest_side = (0..count).max_by(|a, b| length(a).total_cmp(&length(b)));
+        let Some(side) = longest_side.filter(|_| count >= 3) else { return vec![self] };
+        let corner = |offset: usize| corners[(side + offset) % count];
+        let centre = self.centre();
+        let parts = match count {
+            3 | 4 if length(&side) <= longest => return vec![self],
+            3 => {
+                let middle = corner(0).midpoint(corner(1));
+                vec![vec![corner(0), middle, corner(2)], vec![middle, corner(1), corner(2)]]
+            }
+            4 => {
+                let (middle, other) = (corner(0).midpoint(corner(1)), corner(2).midpoint(corner(3)));
+                vec![vec![corner(0), middle, other, corner(3)], vec![middle, corner(1), corner(2), other]]
+            }
+            _ if centre.distance(corner(0)) <= longest => return vec![self],
+            _ => (0..count).map(|offset| vec![corner(offset), corner(offset + 1), centre]).collect(),
         };
-        halves.into_iter().flat_map(|corners| Self { corners, ..self.clone() }.tiles(longest)).collect()
+        parts.into_iter().flat_map(|corners| Self { corners, ..self.clone() }.tiles(longest)).collect()
     }
 
     pub(super) fn write(&self, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {

@@ -53,10 +53,10 @@ pub(super) fn write_plane(world: &World, camera: &Camera, frame: &Frame, out: &m
         point + camera.back * ((plane.distance - plane.normal.dot(point)) / facing)
     };
     let corners = [frame.low, DVec2::new(frame.high.x, frame.low.y), frame.high, DVec2::new(frame.low.x, frame.high.y)];
-    let colour = Part::Ground.shade(plane.normal.dot(TO_LIGHT));
+    let colour = Part::Ground.lit(plane.normal);
     write!(out, r#"<path fill="{colour}" d=""#)?;
     write_outline(corners.into_iter().map(|corner| frame.place(corner)), out)?;
-    write!(out, "\"/>\n<path stroke=\"#a8a28c\" stroke-width=\".5\" d=\"")?;
+    write!(out, "\"/>\n<path stroke=\"#a8a28c\" stroke-width=\".5\" clip-path=\"url(#picture)\" d=\"")?;
     write_grid(plane, corners.map(on_plane), &|point| frame.place(camera.sees(point)), out)?;
     write!(out, "\"/>\n<g fill=\"#9a9580\">")?;
     write_shadows(world, plane, &|point| frame.place(camera.sees(point)), out)?;

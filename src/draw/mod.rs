@@ -41,6 +41,9 @@ const SHADES: f64 = 24.0;
 /// Where the light comes from: above, ahead and the right. Of length 1 to half a percent, which no shade shows.
 const TO_LIGHT: DVec3 = DVec3::new(0.36, 0.82, 0.44);
 
+/// How much larger differences of brightness are on terrain than light would make them.
+const RELIEF: f64 = 3.0;
+
 /// What a face is part of; it has the colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -60,6 +63,16 @@ impl Part {
             Self::Object => [232.0, 164.0, 84.0],
             Self::Robot => [92.0, 146.0, 206.0],
             Self::Wheel => [92.0, 96.0, 106.0],
+        }
+    }
+
+    /// As SVG writes it, on a surface of this unit normal.
+    fn lit(self, normal: DVec3) -> String {
+        let brightness = normal.dot(TO_LIGHT);
+        match self {
+            // Slopes of a few degrees are to be seen.
+            Self::Ground => self.shade(TO_LIGHT.y + RELIEF * (brightness - TO_LIGHT.y)),
+            _ => self.shade(brightness),
         }
     }
 
@@ -168,6 +181,7 @@ fn write(world: &World, camera: &Camera, frame: &Frame, faces: &[Face], out: &mu
         write!(out, r#"<radialGradient id="{part:?}" cx=".38" cy=".3" r=".75">"#)?;
         write!(out, r#"<stop stop-color="{light}"/><stop offset="1" stop-color="{dark}"/></radialGradient>"#)?;
     }
+    write!(out, r#"<clipPath id="picture"><rect width="{WIDTH}" height="{height:.0}"/></clipPath>"#)?;
     writeln!(out, "</defs>\n<rect width=\"{WIDTH}\" height=\"{height:.0}\" fill=\"#eef2f6\"/>")?;
     ground::write_plane(world, camera, frame, out)?;
     // Each path is stroked in its own colour, which closes the seams between faces.
@@ -176,7 +190,7 @@ fn write(world: &World, camera: &Camera, frame: &Frame, faces: &[Face], out: &mu
     for face in faces {
         let next = match face.form {
             Form::Ball(_) => String::new(),
-            Form::Flat(normal) => face.part.shade(normal.dot(TO_LIGHT)),
+            Form::Flat(normal) => face.part.lit(normal),
         };
         if next != colour || next.is_empty() {
             out.push_str(if colour.is_empty() { "" } else { "\"/>\n" });
