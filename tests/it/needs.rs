@@ -115,8 +115,10 @@ pub fn met<T>(need: Need, found: Result<T, impl Display>) -> Option<T> {
         Ok(found) => (Some(found), None),
         Err(why) => (None, Some(why.to_string())),
     };
-    let line = required().and_then(|required| judge(&required, need, missing.as_deref()));
-    let line = line.unwrap_or_else(|error| panic!("{error}"));
+    let line = match required().and_then(|required| judge(&required, need, missing.as_deref())) {
+        Ok(line) => line,
+        Err(error) => panic!("{error}"),
+    };
     if let Some(why) = missing {
         // Not by `eprintln!`, which libtest captures; a closed standard error is nobody's concern.
         let test = thread::current().name().unwrap_or("a test").to_owned();
