@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use simpartner_description::xml;
 
 use super::{CliError, ExitStatus, output::line};
-use crate::{draw, xml};
+use crate::draw;
 
 #[derive(Debug, Args)]
 pub(super) struct DrawArguments {

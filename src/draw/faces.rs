@@ -3,9 +3,9 @@
 use std::{f64::consts::TAU, fmt::Write};
 
 use bevy_math::{DVec2, DVec3};
+use simpartner_model::{Body, Placed, Pose, Shape};
 
 use super::{Camera, Frame, Part, write_outline};
-use crate::model::{Body, Placed, Pose, Shape};
 
 /// Sides of what is round: at the size of the pictures more would not show.
 const SIDES: usize = 24;

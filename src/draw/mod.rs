@@ -10,9 +10,10 @@ mod ground;
 use std::fmt::Write;
 
 use bevy_math::{DVec2, DVec3};
+use simpartner_description::World;
 
 use self::faces::{Face, Form};
-use crate::{model::World, plot::escape};
+use crate::plot::escape;
 
 /// Where a world is seen from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,8 +226,9 @@ fn tenth(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use simpartner_model::{Body, Material, Placed, Plane, Pose, Shape};
+
     use super::*;
-    use crate::model::{Body, Material, Placed, Plane, Pose, Shape};
 
     fn cube() -> World {
         let shape = Placed { pose: Pose::IDENTITY, shape: Shape::Box { size: DVec3::ONE } };

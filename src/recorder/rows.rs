@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use simpartner_model::{BodyId, StepIndex, Timestep};
+use simpartner_wire::signal::{AppliedCommand, Event, Layout, StepRecord};
+
 use super::{
     Settings,
     axis_angle::AxisAngle,
@@ -12,7 +15,6 @@ use super::{
     selection::Selection,
     table::{Batch, Table},
 };
-use crate::signal::{AppliedCommand, BodyId, Event, Layout, StepIndex, StepRecord, Timestep};
 
 /// What is made of the records of a run.
 #[derive(Debug)]

@@ -9,6 +9,10 @@ use std::{net::SocketAddr, pin::Pin, sync::Arc, task::Poll, time::Duration};
 use axum::extract::ws::{Message, WebSocket};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use simpartner_wire::{
+    protocol::{self, Accepted, DeviceSession, Refusal, Request, Session},
+    signal::{ClientId, EventKind, StepRecord},
+};
 use tokio::{
     sync::watch,
     task::JoinSet,
@@ -20,10 +24,8 @@ use super::{
     frame::{self, Head},
 };
 use crate::{
-    protocol::{self, Accepted, DeviceSession, Refusal, Request, Session},
     realtime::{Commanded, Mode, RunState, Status, Told, ToldCommands, ToldEvent},
     server::{accept::note, connection::End, control, device::wait_for_place, error::refusal},
-    signal::{ClientId, EventKind, StepRecord},
 };
 
 /// How many frames may be on their way to a page.

@@ -1,0 +1,203 @@
+//! Colliding shapes on their links, and the ground.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::{BodyId, Material, Plane};
+
+use super::{Side, narrow::Placed};
+use crate::{engine::tree::Tree, parry::shape::SharedShape};
+
+/// How far apart bodies may be and still be looked at, at least, metres.
+pub(super) const MARGIN: f64 = 0.002;
+
+/// The form of a shape as the contacts with a plane need it; lengths in metres.
+#[derive(Debug, Clone)]
+pub(in crate::engine) enum Outline {
+    Ball(f64),
+    /// Half edges.
+    Box(DVec3),
+    Cylinder {
+        radius: f64,
+        half: f64,
+    },
+    Capsule {
+        radius: f64,
+        half: f64,
+    },
+    Cone {
+        radius: f64,
+        half: f64,
+    },
+    /// The corners of a hull or mesh.
+    Points(Vec<DVec3>),
+}
+
+/// A colliding shape on a link.
+pub(in crate::engine) struct Geom {
+    pub(in crate::engine) side: Side,
+    pub(in crate::engine) body: BodyId,
+    pub(in crate::engine) outline: Outline,
+    pub(in crate::engine) shape: SharedShape,
+    /// `link_from_shape`.
+    pub(in crate::engine) offset: DVec3,
+    pub(in crate::engine) turn: DQuat,
+    /// `link_from_body`, for directions that are fixed in the body.
+    pub(in crate::engine) frame: DQuat,
+    /// Middle and half extent of its box, in its own frame.
+    pub(in crate::engine) middle: DVec3,
+    pub(in crate::engine) half: DVec3,
+    pub(in crate::engine) material: Material,
+    /// False on a body that nothing moves.
+    pub(in crate::engine) moves: bool,
+    /// The farthest that a point of it is from its centre.
+    reach: f64,
+    /// True if a ball of that radius is much more than the shape.
+    long: bool,
+    /// True until its box is as small as it can be.
+    loose: bool,
+    /// True if its middle is its link's.
+    is_centred: bool,
+    pub(super) centre: DVec3,
+    pub(super) bounds: Bounds,
+}
+
+/// An axis-aligned box.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) low: DVec3,
+    pub(super) high: DVec3,
+}
+
+impl Bounds {
+    pub(super) const NOTHING: Self = Self { low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
+
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.low.cmple(other.high).all() && other.low.cmple(self.high).all()
+    }
+
+    /// Whether any of it is in the ground below a plane.
+    pub(super) fn reaches(&self, plane: &Plane) -> bool {
+        // The corner that is deepest along the normal.
+        let low = DVec3::select(plane.normal.cmpge(DVec3::ZERO), self.low, self.high);
+        plane.normal.dot(low) < plane.distance
+    }
+
+    pub(super) fn with(self, other: &Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+}
+
+/// What the world stands on.
+pub(in crate::engine) struct Ground {
+    pub(super) plane: Option<Plane>,
+    pub(super) heightfield: Option<(SharedShape, Material)>,
+    /// Height of the terrain's highest point, metres.
+    pub(super) top: f64,
+}
+
+impl Ground {
+    pub(in crate::engine) fn new(plane: Option<Plane>, terrain: Option<(SharedShape, Material)>) -> Self {
+        let highest =
+            |shape: &SharedShape| shape.as_heightfield().map_or(f64::INFINITY, |field| field.root_aabb().maxs.y);
+        let top = terrain.as_ref().map_or(f64::NEG_INFINITY, |(shape, _)| highest(shape));
+        Self { plane, heightfield: terrain, top }
+    }
+
+    /// Whether a box reaches any of it.
+    pub(super) fn meets(&self, bounds: &Bounds) -> bool {
+        bounds.low.y < self.top || self.plane.as_ref().is_some_and(|plane| bounds.reaches(plane))
+    }
+}
+
+impl Geom {
+    /// A shape on a link, in the link's frame.
+    pub(in crate::engine) fn new(
+        side: Side,
+        body: BodyId,
+        outline: Outline,
+        shape: SharedShape,
+        at: (DVec3, DQuat),
+        material: Material,
+    ) -> Self {
+        let bounds = shape.compute_local_aabb();
+        let half = bounds.half_extents();
+        let reach = match outline {
+            Outline::Ball(radius) => radius,
+            _ => half.length() + bounds.center().length(),
+        };
+        Self {
+            side,
+            body,
+            outline,
+            shape,
+            offset: at.0,
+            turn: at.1,
+            frame: DQuat::IDENTITY,
+            middle: bounds.center(),
+            half,
+            material,
+            moves: true,
+            reach,
+            long: half.max_element() > 4.0 * half.min_element(),
+            loose: false,
+            is_centred: at.0 == DVec3::ZERO,
+            centre: DVec3::ZERO,
+            bounds: Bounds::NOTHING,
+        }
+    }
+
+    /// Moves with its link; its box holds all places that it could come to in two steps. It is that of a ball around the shape
+    /// until [`Geom::tighten`] is called.
+    pub(super) fn place(&mut self, tree: &Tree, h: f64) {
+        let work = &tree.work;
+        let link = &work.links[self.side.link];
+        let velocity = link.velocity;
+        self.centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
+        // Sums of sizes instead of lengths are a little more than enough.
+        let spin = velocity.angular.abs().element_sum() * self.reach;
+        let motion = velocity.at(self.centre - work.origin).abs() + DVec3::splat(spin);
+        let around = motion * (2.0 * h) + (0.5 * MARGIN + self.reach);
+        self.bounds = Bounds { low: self.centre - around, high: self.centre + around };
+        self.loose = self.long;
+    }
+
+    /// Shrinks the box around a long shape.
+    pub(super) fn tighten(&mut self, tree: &Tree) {
+        if self.loose {
+            let axes = tree.work.links[self.side.link].matrix * DMat3::from_quat(self.turn);
+            let half =
+                axes.x_axis.abs() * self.half.x + axes.y_axis.abs() * self.half.y + axes.z_axis.abs() * self.half.z;
+            let (shift, less) = (axes * self.middle, DVec3::splat(self.reach) - half);
+            self.bounds = Bounds { low: self.bounds.low + shift + less, high: self.bounds.high + shift - less };
+            self.loose = false;
+        }
+    }
+
+    /// The largest speed of any of its points, or more.
+    pub(super) fn speed(&self, tree: &Tree) -> f64 {
+        self.velocity(tree).length() + self.spin(tree)
+    }
+
+    /// How far from its centre its points are, at most, times its angular speed.
+    pub(super) fn spin(&self, tree: &Tree) -> f64 {
+        tree.work.links[self.side.link].velocity.angular.length() * self.reach
+    }
+
+    /// The velocity of its centre.
+    pub(super) fn velocity(&self, tree: &Tree) -> DVec3 {
+        tree.work.links[self.side.link].velocity.at(self.centre - tree.work.origin)
+    }
+
+    /// The shape where it is now.
+    pub(super) fn placed(&self, tree: &Tree) -> Placed<'_> {
+        let rotation = tree.work.links[self.side.link].rotation * self.turn;
+        Placed { outline: &self.outline, shape: &self.shape, centre: self.centre, rotation }
+    }
+
+    /// What rolls at all, with its radius.
+    pub(super) fn rolling_radius(&self) -> Option<f64> {
+        match self.outline {
+            Outline::Ball(radius) | Outline::Cylinder { radius, .. } | Outline::Capsule { radius, .. } => Some(radius),
+            Outline::Box(_) | Outline::Cone { .. } | Outline::Points(_) => None,
+        }
+    }
+}
