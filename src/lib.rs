@@ -31,7 +31,7 @@
 //!     simulation.step(&mut record);
 //! }
 //!
-//! let stone = simulation.world().body_named(None, "Stone").ok_or("the file has a stone")?;
+//! let stone = simulation.world().mechanism.body_named(None, "Stone").ok_or("the file has a stone")?;
 //! let height = record.values[simulation.layout().pose(stone)][1];
 //! assert!((height - (5.0 - 10.0 / 2.0)).abs() < 1e-9, "{height}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

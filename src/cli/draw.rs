@@ -42,7 +42,7 @@ pub(super) fn draw(arguments: &DrawArguments) -> Result<ExitStatus, CliError> {
             (Some(folder), Some(name)) => folder.join(name),
             _ => picture,
         };
-        std::fs::write(&picture, draw::svg(&world, view))
+        std::fs::write(&picture, draw::svg(&world.name, &world.mechanism, view))
             .map_err(|error| CliError::Usage(format!("cannot write '{}': {error}", picture.display())))?;
         line(picture.display());
     }

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use bevy_math::{DVec2, DVec3};
-use simpartner_description::World;
-use simpartner_model::Plane;
+use simpartner_model::{Mechanism, Plane};
 
 use super::{Camera, Frame, Part, TO_LIGHT, faces, faces::Face, write_outline};
 
@@ -15,8 +14,8 @@ const CELLS: usize = 1600;
 const LINES: f64 = 40.0;
 
 /// The terrain, if there is one.
-pub(super) fn terrain(world: &World) -> Vec<Face> {
-    let Some(field) = &world.heightfield else { return Vec::new() };
+pub(super) fn terrain(mechanism: &Mechanism) -> Vec<Face> {
+    let Some(field) = &mechanism.heightfield else { return Vec::new() };
     let mut stride = 1;
     let cells = |points: usize, stride: usize| (points - 1).div_ceil(stride);
     while cells(field.points_x, stride) * cells(field.points_z, stride) > CELLS {
@@ -41,8 +40,8 @@ pub(super) fn terrain(world: &World) -> Vec<Face> {
 }
 
 /// The plane, if there is one: as large as the picture, with its grid, and on it the shadows.
-pub(super) fn write_plane(world: &World, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {
-    let Some(plane) = &world.plane else { return Ok(()) };
+pub(super) fn write_plane(mechanism: &Mechanism, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {
+    let Some(plane) = &mechanism.plane else { return Ok(()) };
     // Seen from below or from its edge there is no ground to draw.
     let facing = plane.normal.dot(camera.back);
     if facing < 1e-3 {
@@ -60,7 +59,7 @@ pub(super) fn write_plane(world: &World, camera: &Camera, frame: &Frame, out: &m
     write!(out, "\"/>\n<path stroke=\"#a8a28c\" stroke-width=\".5\" clip-path=\"url(#picture)\" d=\"")?;
     write_grid(plane, corners.map(on_plane), &|point| frame.place(camera.sees(point)), out)?;
     write!(out, "\"/>\n<g fill=\"#9a9580\">")?;
-    write_shadows(world, plane, &|point| frame.place(camera.sees(point)), out)?;
+    write_shadows(mechanism, plane, &|point| frame.place(camera.sees(point)), out)?;
     out.push_str("</g>\n");
     Ok(())
 }
@@ -95,11 +94,16 @@ fn write_grid(
 }
 
 /// The shadow of each face that the light meets.
-fn write_shadows(world: &World, plane: &Plane, place: &dyn Fn(DVec3) -> DVec2, out: &mut String) -> std::fmt::Result {
+fn write_shadows(
+    mechanism: &Mechanism,
+    plane: &Plane,
+    place: &dyn Fn(DVec3) -> DVec2,
+    out: &mut String,
+) -> std::fmt::Result {
     let towards = plane.normal.dot(TO_LIGHT);
     let shadow = |point: DVec3| point - TO_LIGHT * ((plane.normal.dot(point) - plane.distance) / towards);
     out.push_str("<path d=\"");
-    for outline in world.bodies.iter().flat_map(faces::of_body).filter_map(|face| face.lit_outline(TO_LIGHT)) {
+    for outline in mechanism.bodies.iter().flat_map(faces::of_body).filter_map(|face| face.lit_outline(TO_LIGHT)) {
         write_outline(outline.into_iter().map(|point| place(shadow(point))), out)?;
     }
     out.push_str("\"/>");

@@ -1,4 +1,4 @@
-//! Pictures of a world as SVG: ground and bodies at step 0, without a browser and without running anything.
+//! Pictures of a mechanism as SVG: ground and bodies at step 0, without a browser and without running anything.
 //!
 //! The projection is orthographic. Faces are drawn from the farthest to the nearest (painter's algorithm, ordered by their
 //! centres); large faces are cut into tiles first, so that centres order them rightly. The module knows the model and nothing of
@@ -10,7 +10,7 @@ mod ground;
 use std::fmt::Write;
 
 use bevy_math::{DVec2, DVec3};
-use simpartner_description::World;
+use simpartner_model::Mechanism;
 
 use self::faces::{Face, Form};
 use crate::plot::escape;
@@ -153,11 +153,11 @@ impl Frame {
     }
 }
 
-/// A world at step 0 as an SVG document.
-pub fn svg(world: &World, view: View) -> String {
+/// A mechanism at step 0 as an SVG document.
+pub fn svg(title: &str, mechanism: &Mechanism, view: View) -> String {
     let camera = Camera::new(view);
-    let mut faces: Vec<Face> = ground::terrain(world);
-    faces.extend(world.bodies.iter().flat_map(faces::of_body));
+    let mut faces: Vec<Face> = ground::terrain(mechanism);
+    faces.extend(mechanism.bodies.iter().flat_map(faces::of_body));
     let frame = Frame::around(faces.iter().flat_map(|face| face.seen(&camera)));
     let tile = 0.05 * (frame.high - frame.low).max_element();
     let mut faces: Vec<Face> = faces.into_iter().flat_map(|face| face.tiles(tile)).collect();
@@ -165,12 +165,19 @@ pub fn svg(world: &World, view: View) -> String {
     faces.sort_by(|a, b| camera.depth(a.centre()).total_cmp(&camera.depth(b.centre())));
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write(world, &camera, &frame, &faces, &mut out);
+    let _ = write(title, mechanism, &camera, &frame, &faces, &mut out);
     out
 }
 
-fn write(world: &World, camera: &Camera, frame: &Frame, faces: &[Face], out: &mut String) -> std::fmt::Result {
-    let (height, title) = (frame.height(), escape(&world.name));
+fn write(
+    title: &str,
+    mechanism: &Mechanism,
+    camera: &Camera,
+    frame: &Frame,
+    faces: &[Face],
+    out: &mut String,
+) -> std::fmt::Result {
+    let (height, title) = (frame.height(), escape(title));
     writeln!(
         out,
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-label="{title}">"#
@@ -184,7 +191,7 @@ fn write(world: &World, camera: &Camera, frame: &Frame, faces: &[Face], out: &mu
     }
     write!(out, r#"<clipPath id="picture"><rect width="{WIDTH}" height="{height:.0}"/></clipPath>"#)?;
     writeln!(out, "</defs>\n<rect width=\"{WIDTH}\" height=\"{height:.0}\" fill=\"#eef2f6\"/>")?;
-    ground::write_plane(world, camera, frame, out)?;
+    ground::write_plane(mechanism, camera, frame, out)?;
     // Each path is stroked in its own colour, which closes the seams between faces.
     writeln!(out, r#"<g fill="currentColor" stroke="currentColor" stroke-width=".6" stroke-linejoin="round">"#)?;
     let mut colour = String::new();
@@ -230,7 +237,7 @@ mod tests {
 
     use super::*;
 
-    fn cube() -> World {
+    fn cube() -> Mechanism {
         let shape = Placed { pose: Pose::IDENTITY, shape: Shape::Box { size: DVec3::ONE } };
         let body = Body {
             name: "cube".into(),
@@ -247,7 +254,7 @@ mod tests {
             source: String::new(),
         };
         let plane = Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() };
-        World { name: "a < b".into(), plane: Some(plane), bodies: vec![body], ..World::default() }
+        Mechanism { plane: Some(plane), bodies: vec![body], ..Mechanism::default() }
     }
 
     /// The area of all outlines of the bodies, in the picture's units.
@@ -267,7 +274,7 @@ mod tests {
     fn the_faces_of_a_cube_cover_its_silhouette_once() {
         // Of a unit cube, an orthographic view along the unit vector v shows |vx| + |vy| + |vz| square metres.
         for view in [View::Isometric, View::Top] {
-            let (svg, camera) = (svg(&cube(), view), Camera::new(view));
+            let (svg, camera) = (svg("cube", &cube(), view), Camera::new(view));
             let seen = camera.back.abs().element_sum();
             let scale =
                 Frame::around(faces::of_body(&cube().bodies[0]).iter().flat_map(|face| face.seen(&camera))).scale;
@@ -280,14 +287,14 @@ mod tests {
 
     #[test]
     fn names_are_escaped_and_numbers_are_numbers() {
-        let svg = svg(&cube(), View::Isometric);
+        let svg = svg("a < b", &cube(), View::Isometric);
         assert!(svg.contains("<title>a &lt; b</title>"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }
 
     #[test]
     fn a_world_without_any_shape_has_a_picture() {
-        let svg = svg(&World::default(), View::Isometric);
+        let svg = svg("", &Mechanism::default(), View::Isometric);
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{svg}");
     }
 }

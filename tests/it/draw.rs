@@ -20,7 +20,8 @@ fn the_gallery_shows_every_world_as_it_is() {
         }
         worlds += 1;
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let drawn = draw::svg(&xml::read_world(&path).unwrap(), View::Isometric);
+        let world = xml::read_world(&path).unwrap();
+        let drawn = draw::svg(&world.name, &world.mechanism, View::Isometric);
         let kept = fs::read_to_string(format!("worlds/pictures/{name}.svg")).unwrap_or_default();
         assert!(kept.replace("\r\n", "\n") == drawn, "worlds/pictures/{name}.svg is not what `simpartner draw` makes");
         assert!(drawn.len() < 200_000, "{name}: {} bytes are no small picture", drawn.len());
