@@ -8,11 +8,41 @@
 //!
 //! Four libraries lie below: `simpartner_model` (mechanisms), `simpartner_dynamics` (engines), `simpartner_wire` (the protocol,
 //! which clients link) and `simpartner_description` (worlds, devices, sequences and their files).
+//!
+//! A stone that falls for a second, without a clock, ports or a log:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use simpartner::sim::Simulation;
+//! use simpartner_description::xml;
+//! use simpartner_dynamics::Settings;
+//! use simpartner_model::Timestep;
+//!
+//! let text = r#"
+//!     <world name="well">
+//!       <gravity y="-10"/>
+//!       <object name="Stone"><mass>1</mass><pose y="5"/><sphere radius="0.1"/></object>
+//!     </world>"#;
+//! let xml::Document::World(world) = xml::read_text("well.xml", text)? else { unreachable!("its root is a world") };
+//!
+//! let mut simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, Settings::default())?;
+//! let mut record = simulation.observe();
+//! for _ in 0..1000 {
+//!     simulation.step(&mut record);
+//! }
+//!
+//! let stone = simulation.world().mechanism.body_named(None, "Stone").ok_or("the file has a stone")?;
+//! let height = record.values[simulation.layout().pose(stone)][1];
+//! assert!((height - (5.0 - 10.0 / 2.0)).abs() < 1e-9, "{height}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod analysis;
 pub mod cli;
 pub mod config;
 pub mod device;
+pub mod draw;
 pub mod plot;
 pub mod realtime;
 pub mod recorder;

@@ -36,19 +36,19 @@ static FILE *open_line(const char *host, const char *port) {
     return fdopen(handle, "r");
 }
 
-static char *hear(FILE *line, char *text) {
+static char *read_line(FILE *line, char *text) {
     if (!fgets(text, LONG, line)) fail("the server has closed the connection");
     if (strncmp(text, "ERR", 3) == 0) fail(text);
     return text;
 }
 
-static void tell(FILE *line, const char *text) {
+static void send_line(FILE *line, const char *text) {
     if (send(fileno(line), text, strlen(text), 0) < 0) fail("the server has closed the connection");
 }
 
 static char *ask(FILE *line, const char *text, char *answer) {
-    tell(line, text);
-    return hear(line, answer);
+    send_line(line, text);
+    return read_line(line, answer);
 }
 
 static double between(double low, double value, double high) { return fmax(low, fmin(high, value)); }
@@ -63,11 +63,11 @@ int main(int count, char **words) {
     unsigned long step;
 
     ask(control, "MODE lockstep WorkPartner\n", text);
-    for (ask(control, "ROBOTS\n", text); strncmp(text, "OK", 2) != 0; hear(control, text))
+    for (ask(control, "ROBOTS\n", text); strncmp(text, "OK", 2) != 0; read_line(control, text))
         if (strncmp(text, "ROBOT name=WorkPartner ", 23) == 0) sscanf(text, "ROBOT name=%255s port=%*d bound=%15s", name, port);
     if (!*name) fail("there is no robot WorkPartner");
     robot = open_line(host, port);
-    hear(robot, text); /* It speaks first. */
+    read_line(robot, text); /* The server sends first. */
     ask(robot, "INFO\n", text);
     if (!strstr(text, "readings=Position.x[m],Position.y[m],Position.z[m],Scanner.distance_1[m],"))
         fail("expected the sensors of WorkPartner 1");
@@ -103,8 +103,8 @@ int main(int count, char **words) {
                      "WheelMotor4=1000,1000,100,0,0,%.17g\n",
                      step + 1, turn, right, left, left, right);
         }
-        tell(robot, command);
-        while (strncmp(hear(robot, sample), "OK", 2) == 0) continue;
+        send_line(robot, command);
+        while (strncmp(read_line(robot, sample), "OK", 2) == 0) continue;
     }
     printf("step %lu x %.17g z %.17g\n", step, x, z);
     ask(control, "PAUSE\n", text);

@@ -32,18 +32,18 @@ class Line:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("r", encoding="utf-8", newline="\n")
 
-    def tell(self, text: str) -> None:
+    def send_line(self, text: str) -> None:
         self.socket.sendall(f"{text}\n".encode())
 
-    def hear(self) -> str:
+    def read_line(self) -> str:
         line = self.file.readline().strip()
         if not line or line.startswith("ERR"):
             sys.exit(f"error: {line or 'the server has closed the connection'}")
         return line
 
     def ask(self, text: str) -> str:
-        self.tell(text)
-        return self.hear()
+        self.send_line(text)
+        return self.read_line()
 
 
 def combined_port(control: Line, robot: str) -> int:
@@ -52,7 +52,7 @@ def combined_port(control: Line, robot: str) -> int:
     while line.startswith("ROBOT "):
         words = dict(word.split("=", 1) for word in line.split()[1:])
         ports[words["name"]] = int(words["bound"])
-        line = control.hear()
+        line = control.read_line()
     return ports[robot] if robot in ports else sys.exit(f"error: there is no robot {robot}, only {', '.join(ports)}")
 
 
@@ -73,7 +73,7 @@ def main(server: str) -> None:
     control = Line(host, int(port))
     control.ask("MODE lockstep WorkPartner")
     robot = Line(host, combined_port(control, "WorkPartner"))
-    robot.hear()  # It speaks first.
+    robot.read_line()  # The server sends first.
     if "readings=Position.x[m],Position.y[m],Position.z[m],Scanner.distance_1[m]," not in robot.ask("INFO"):
         sys.exit("error: expected the sensors of WorkPartner 1")
     sample = robot.ask("ACK")
@@ -92,7 +92,7 @@ def main(server: str) -> None:
             if rest > REST:
                 break
         if step % 10 > 0:
-            robot.tell(f"ACK {step}")
+            robot.send_line(f"ACK {step}")
         else:
             turn, speed = 0.0, 0.0
             if goal < len(WAYPOINTS):
@@ -100,7 +100,7 @@ def main(server: str) -> None:
                 turn = 0.0 if heading is None else max(-0.55, min(0.55, 1.5 * wrap(bearing - heading)))
                 speed = max(0.3, min(1.0, 0.5 * min(distances)))
             robot.ask(f"SET @{step + 1} {drive(turn, speed)}")
-        sample = robot.hear()
+        sample = robot.read_line()
     print(f"step {step} x {x} z {z}")
     control.ask("PAUSE")
 

@@ -7,11 +7,13 @@ mod arguments;
 mod check;
 mod db;
 mod devices;
+mod draw;
 mod exit;
 mod export;
 mod fork;
 mod init;
 mod logged;
+mod manual;
 pub mod output;
 mod plot;
 mod ports;
@@ -72,6 +74,8 @@ enum Verb {
     /// Prove logged runs complete, import a spill file, copy runs, or remove runs.
     #[command(subcommand)]
     Db(db::DbVerb),
+    /// Draw worlds as SVG pictures, as they are before the first step.
+    Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
     Init(init::InitArguments),
     /// Print a generated file: the DTDs, the format's reference, the default properties.
@@ -80,6 +84,10 @@ enum Verb {
         #[arg(value_enum)]
         what: Schema,
     },
+    /// Print the manual page of the program, or of a verb: `simpartner man run | man -l -`.
+    Man(manual::ManArguments),
+    /// Print a script that completes verbs and flags in a shell.
+    Completions(manual::CompletionsArguments),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -157,7 +165,10 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Plot(arguments)) => plot::plot(&arguments),
         Some(Verb::Db(verb)) => db::db(&verb),
         Some(Verb::Init(arguments)) => init::init(&arguments),
+        Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
+        Some(Verb::Man(arguments)) => manual::man(&arguments),
+        Some(Verb::Completions(arguments)) => Ok(manual::completions(&arguments)),
     }
 }
 

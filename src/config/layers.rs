@@ -9,7 +9,7 @@ use toml::{
     de::{DeString, DeTable, DeValue},
 };
 
-use super::table::{BUILD_VARIABLES, RawValue, SETTINGS, Setting, SettingValue, VARIABLE_PREFIX};
+use super::table::{OTHER_VARIABLES, RawValue, SETTINGS, Setting, SettingValue, VARIABLE_PREFIX};
 
 /// How many problems are reported one by one; more than anybody reads.
 const MAX_PROBLEMS: usize = 50;
@@ -108,7 +108,7 @@ impl Layers {
     pub(super) fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
         let ours = variables
             .into_iter()
-            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && !BUILD_VARIABLES.contains(&name.as_str()));
+            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(&name.as_str()));
         for (name, text) in ours {
             match SETTINGS.iter().find(|setting| setting.variable() == name) {
                 Some(setting) => self.set(&name, &setting.path(), &RawValue::Plain(&text), &text),

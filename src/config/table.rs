@@ -26,8 +26,16 @@ impl Setting {
     }
 }
 
-/// Variables with that prefix that the build reads (`build.rs`), not a run.
-pub(super) const BUILD_VARIABLES: &[&str] = &["SIMPARTNER_VIEWER"];
+/// Variables with that beginning that are no settings: they are for the build (`build.rs`), for the tests (`tests/README.md`) and
+/// for programs that start a server.
+pub(super) const OTHER_VARIABLES: &[&str] = &[
+    "SIMPARTNER_BIN",
+    "SIMPARTNER_LONG_TESTS",
+    "SIMPARTNER_REQUIRE",
+    "SIMPARTNER_TEST_MYSQL",
+    "SIMPARTNER_TEST_POSTGRES",
+    "SIMPARTNER_VIEWER",
+];
 
 /// The prefix of all environment variables.
 pub(super) const VARIABLE_PREFIX: &str = "SIMPARTNER_";

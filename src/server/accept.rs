@@ -1,4 +1,4 @@
-//! Accepting clients: who is let in at which endpoint, and what the log hears of it.
+//! Accepting clients: which endpoint admits whom, and the events of it in the log.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -16,12 +16,13 @@ use tokio::{
 };
 
 use super::{
-    Endpoint, Shared, control, device,
-    line::{End, Line},
+    Endpoint, Shared,
+    connection::{Connection, End},
+    control, device,
 };
 use crate::realtime::{ControlError, now_ns};
 
-/// How long to wait when the system has no more sockets, or the queue to the physics is full.
+/// How long to wait when the system has no more sockets, or the queue to the physics thread is full.
 const BACK_OFF: Duration = Duration::from_millis(50);
 
 /// Accepts clients of an endpoint until the server closes, then waits for those still talking.
@@ -70,7 +71,7 @@ async fn admit(
         let client = shared.next_client();
         let subject = endpoint_name(endpoint, &shared);
         note(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
-        let end = talk(Line::new(stream, place, closed, &shared), endpoint, client).await;
+        let end = talk(Connection::new(stream, place, closed, &shared), endpoint, client).await;
         leave(&shared, client).await;
         let why = match end {
             End::Client => "left",
@@ -81,29 +82,29 @@ async fn admit(
     });
 }
 
-async fn talk(mut line: Line<'_>, endpoint: Endpoint, client: ClientId) -> End {
-    let shared = line.shared;
+async fn talk(mut connection: Connection<'_>, endpoint: Endpoint, client: ClientId) -> End {
+    let shared = connection.shared;
     let (layout, board) = (Arc::clone(shared.handle.layout()), Arc::clone(&shared.board));
     let timestep = shared.handle.timestep();
-    let result = match line.admit_by_token().await {
+    let result = match connection.admit_by_token().await {
         Ok(rest) => match endpoint {
             Endpoint::Device(id) => {
                 let port = shared.addresses.devices[id.index()].port();
                 let session = DeviceSession::new(layout, board, timestep, id, client, port);
-                device::talk(&mut line, session, client, &rest).await
+                device::talk(&mut connection, session, client, &rest).await
             }
             Endpoint::Robot(id) => {
                 let port = shared.addresses.robots[id.index()].port();
                 let session = RobotSession::new(layout, board, timestep, id, client, port);
-                device::talk(&mut line, session, client, &rest).await
+                device::talk(&mut connection, session, client, &rest).await
             }
-            Endpoint::Control => control::talk(&mut line, client, &rest).await,
+            Endpoint::Control => control::talk(&mut connection, client, &rest).await,
             Endpoint::Page => unreachable!("the page's clients speak HTTP"),
         },
         Err(end) => Err(end),
     };
     let end = result.err().unwrap_or(End::Client);
-    line.close(end).await;
+    connection.close(end).await;
     end
 }
 
@@ -116,7 +117,7 @@ fn endpoint_name(endpoint: Endpoint, shared: &Shared) -> String {
     }
 }
 
-/// Gives up the client's seat in the lockstep, if it has one, however long the queue is.
+/// Gives up the client's membership of the lockstep, if it has one, however long the queue is.
 async fn leave(shared: &Shared, client: ClientId) {
     while let Err(ControlError::Full(_)) = shared.handle.leave(client) {
         sleep(BACK_OFF).await;

@@ -42,7 +42,7 @@ pub(super) fn bind_all(settings: &Settings, layout: &Layout) -> Result<Bound, Se
     Ok(Bound { control, control_address, devices, robots: bound.unzip() })
 }
 
-/// Binds the port that is had for one that model or settings ask for.
+/// Binds the port that stands for one that model or settings name.
 pub(super) fn listen_at(
     settings: &Settings,
     port: u16,
@@ -56,7 +56,7 @@ pub(super) fn listen_at(
     })
 }
 
-/// The port that is had for one that model or settings ask for.
+/// The port that stands for one that model or settings name.
 fn chosen(settings: &Settings, port: u16, place: &str, who: &str) -> Result<u16, ServerError> {
     let moved_out = |moved| ServerError::Offset { place: place.to_owned(), who: who.to_owned(), port, moved };
     settings.ports.choose(port).map_err(moved_out)

@@ -1,4 +1,4 @@
-//! Who is connected, and who makes room for a newcomer.
+//! Which clients are connected, and which one makes room for a newcomer.
 //!
 //! Connections are bounded for each endpoint, for each address and in all, below what the operating system lets this process
 //! open. A newcomer that finds a bound reached takes the place of a client that does not use its own: of the one that has been
@@ -47,8 +47,8 @@ struct Activity {
     has_spoken: AtomicBool,
     /// Whether it is sent something without asking each time, or waits for an answer; then its silence means nothing.
     is_served: AtomicBool,
-    /// When it was heard last, or connected.
-    heard_ns: AtomicU64,
+    /// When it last sent something, or connected.
+    received_ns: AtomicU64,
 }
 
 /// A connection's place, given back when it is dropped.
@@ -121,20 +121,20 @@ impl Connections {
             }
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let activity = Arc::new(Activity { heard_ns: AtomicU64::new(now_ns), ..Activity::default() });
+        let activity = Arc::new(Activity { received_ns: AtomicU64::new(now_ns), ..Activity::default() });
         let (keep, give_way) = oneshot::channel();
         open.insert(number, Entry { endpoint, address, activity: Arc::clone(&activity), _keep: keep });
         Ok(Place { number, connections: Arc::clone(self), activity, give_way })
     }
 
-    /// If a connection could make room: those that have never sent a request come first, then those heard longest ago.
+    /// If a connection could make room: those that have never sent a request come first, then those that have sent nothing for longest.
     fn dispensable(&self, entry: &Entry, now_ns: u64) -> Option<(bool, u64)> {
         let activity = &entry.activity;
-        let heard_ns = activity.heard_ns.load(Ordering::Relaxed);
+        let received_ns = activity.received_ns.load(Ordering::Relaxed);
         let has_spoken = activity.has_spoken.load(Ordering::Relaxed);
         let patience_ns = if has_spoken { IDLE_NS } else { self.silent_ns };
-        let is_idle = now_ns.saturating_sub(heard_ns) >= patience_ns && !activity.is_served.load(Ordering::Relaxed);
-        is_idle.then_some((has_spoken, heard_ns))
+        let is_idle = now_ns.saturating_sub(received_ns) >= patience_ns && !activity.is_served.load(Ordering::Relaxed);
+        is_idle.then_some((has_spoken, received_ns))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Entry>> {
@@ -145,8 +145,8 @@ impl Connections {
 
 impl Place {
     /// The client has sent something.
-    pub(super) fn heard(&self, now_ns: u64) {
-        self.activity.heard_ns.store(now_ns, Ordering::Relaxed);
+    pub(super) fn received(&self, now_ns: u64) {
+        self.activity.received_ns.store(now_ns, Ordering::Relaxed);
     }
 
     /// The client has sent a whole request.
@@ -217,7 +217,7 @@ mod tests {
         old.has_spoken();
         subscriber.has_spoken();
         subscriber.set_served(true);
-        old.heard(10 * SECOND);
+        old.received(10 * SECOND);
         assert!(connections.admit(MOTOR, HOME, 69 * SECOND).is_err());
         assert!(connections.admit(MOTOR, HOME, 70 * SECOND).is_ok());
         assert_eq!([&mut old, &mut subscriber].map(has_place), [false, true]);

@@ -8,43 +8,43 @@ use simpartner_wire::{
 
 use super::{
     Shared,
+    connection::{Connection, End, TURN, Wake},
     error::refusal,
-    line::{End, Line, TURN, Wake},
 };
 use crate::realtime::{Control, Mode, Status};
 
 /// Talks with the client until one of the two ends it. One request is answered after the other, so a client that waits for
 /// `RUNTO` sends `PAUSE` on another connection.
-pub(super) async fn talk(line: &mut Line<'_>, client: ClientId, first: &[u8]) -> Result<(), End> {
-    let shared = line.shared;
+pub(super) async fn talk(connection: &mut Connection<'_>, client: ClientId, first: &[u8]) -> Result<(), End> {
+    let shared = connection.shared;
     let mut decoder = Decoder::default();
     let mut out = String::new();
     let mut buffer = [0; TURN];
-    let mut heard = first;
-    line.expect_request();
+    let mut received = first;
+    connection.expect_request();
     loop {
-        while !heard.is_empty() {
-            let (taken, message) = decoder.feed(heard);
-            heard = &heard[taken..];
+        while !received.is_empty() {
+            let (taken, message) = decoder.feed(received);
+            received = &received[taken..];
             let request = match message {
                 None => continue,
                 Some(Message::Http | Message::NotText) => return Err(End::Rule("did not speak this protocol")),
                 Some(Message::TooLong) => Err(decoder.too_long()),
                 Some(Message::Text(text)) => protocol::read_control(text),
             };
-            line.note_request();
+            connection.note_request();
             match request {
                 Ok(request) => {
-                    line.set_served(true);
-                    line.unless_closed(answer(shared, client, request, &mut out)).await?;
-                    line.set_served(false);
+                    connection.set_served(true);
+                    connection.unless_closed(answer(shared, client, request, &mut out)).await?;
+                    connection.set_served(false);
                 }
                 Err(refusal) => out.push_str(&format!("{refusal}\n")),
             }
-            line.send(&mut out).await?;
+            connection.send(&mut out).await?;
         }
-        let wake = line.wait(&mut buffer, decoder.is_within_message(), std::future::pending()).await?;
-        heard = match wake {
+        let wake = connection.wait(&mut buffer, decoder.is_within_message(), std::future::pending()).await?;
+        received = match wake {
             Wake::Bytes(count) => &buffer[..count],
             Wake::Other => &[],
         };

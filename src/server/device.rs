@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use simpartner_wire::{
-    protocol::{Errand, Flow, Refusal, Session, Taken},
+    protocol::{Accepted, Flow, Refusal, Request, Session},
     signal::ClientId,
 };
 use tokio::time::{sleep, timeout};
 
 use super::{
+    connection::{Connection, End, TURN, Wake},
     error::refusal,
-    line::{End, Line, TURN, Wake},
 };
 use crate::realtime::{Acknowledged, Handle};
 
@@ -20,45 +20,45 @@ const LOOK: Duration = Duration::from_millis(1);
 
 /// Talks with the client until one of the two ends it. `first` is what came with the token.
 pub(super) async fn talk(
-    line: &mut Line<'_>,
+    connection: &mut Connection<'_>,
     mut session: impl Session,
     client: ClientId,
     first: &[u8],
 ) -> Result<(), End> {
-    let handle = &line.shared.handle;
+    let handle = &connection.shared.handle;
     let mut latest = handle.latest();
-    let send = |errand| carry(handle, errand);
+    let send = |request| carry(handle, request);
     let mut out = String::new();
     let mut buffer = [0; TURN];
-    let mut heard = first;
+    let mut received = first;
     let record = latest.borrow_and_update().clone();
     session.greet(&record, &mut out);
     loop {
-        while !heard.is_empty() {
-            line.unless_closed(wait_for_place(handle, client)).await?;
+        while !received.is_empty() {
+            connection.unless_closed(wait_for_place(handle, client)).await?;
             let record = latest.borrow_and_update().clone();
             // A record that came together with bytes is not shown a second time.
             session.sample(&record, &mut out);
-            let (taken, flow) = session.receive(heard, &record, send, &mut out);
-            heard = &heard[taken..];
+            let (taken, flow) = session.receive(received, &record, send, &mut out);
+            received = &received[taken..];
             if flow == Flow::Close {
-                line.send(&mut out).await?;
+                connection.send(&mut out).await?;
                 return Err(End::Rule("did not speak this protocol"));
             }
-            line.send_collected(&mut out).await?;
+            connection.send_collected(&mut out).await?;
         }
-        line.send(&mut out).await?;
+        connection.send(&mut out).await?;
         let subscribed = session.is_subscribed();
-        line.set_served(subscribed);
+        connection.set_served(subscribed);
         // Only a subscriber is woken by the clock; after the run's end there is no next record to wait for.
         let next_record = async {
             if !subscribed || latest.changed().await.is_err() {
                 std::future::pending().await
             }
         };
-        heard = match line.wait(&mut buffer, session.is_within_message(), next_record).await? {
+        received = match connection.wait(&mut buffer, session.is_within_message(), next_record).await? {
             Wake::Bytes(count) => {
-                line.note_request();
+                connection.note_request();
                 &buffer[..count]
             }
             Wake::Other => {
@@ -78,17 +78,17 @@ pub(super) async fn wait_for_place(handle: &Handle, client: ClientId) {
             sleep(LOOK).await;
         }
     };
-    // After that it is told.
+    // After that the queue refuses the command, and the client reads why.
     let _ = timeout(PATIENCE, wait).await;
 }
 
-/// Takes an errand to the physics.
-fn carry(handle: &Handle, errand: Errand) -> Result<Taken, Refusal> {
-    match errand {
-        Errand::Commands(commands) => handle.commands(commands).map(|()| Taken::Queued),
-        Errand::Acknowledge(answer, commands) => handle.acknowledge(answer, commands).map(|done| match done {
-            Acknowledged::Joined => Taken::Joined,
-            Acknowledged::Answered => Taken::Queued,
+/// Puts a request in the queue to the physics thread.
+fn carry(handle: &Handle, request: Request) -> Result<Accepted, Refusal> {
+    match request {
+        Request::Commands(commands) => handle.commands(commands).map(|()| Accepted::Queued),
+        Request::Acknowledge(answer, commands) => handle.acknowledge(answer, commands).map(|done| match done {
+            Acknowledged::Joined => Accepted::Joined,
+            Acknowledged::Answered => Accepted::Queued,
         }),
     }
     .map_err(refusal)

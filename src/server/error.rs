@@ -1,4 +1,4 @@
-//! Why the ports cannot be had.
+//! Why the ports cannot be bound.
 
 use std::{io, net::SocketAddr};
 
@@ -76,7 +76,7 @@ fn advice(cause: &io::Error, address: SocketAddr, holder: &Option<String>) -> St
     }
 }
 
-/// What a client is told when the clock does not take its request.
+/// The refusal that a client gets when the clock does not take its request.
 pub(super) fn refusal(error: ControlError) -> Refusal {
     match error {
         ControlError::Full(_) => Refusal::Busy(error.to_string()),

@@ -1,20 +1,20 @@
-//! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. Bytes come and go here; what they mean is told in
-//! [`protocol`](simpartner_wire::protocol).
+//! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. This module moves bytes;
+//! [`protocol`](simpartner_wire::protocol) defines what they mean.
 //!
 //! Everything is bounded: connections (`connections`), what one of them may send in a turn, what waits for it, how long it may
-//! leave a message unfinished or an answer unread. A client that breaks a bound is sent away and costs nobody else anything; the
-//! physics never waits for one.
-//! The room knows nothing of the log and of how steps are made. Start at [`Server`].
+//! leave a message unfinished or an answer unread. A client that breaks a bound is disconnected and costs the others nothing; the
+//! physics never waits for a client.
+//! The module knows nothing of the log and of how steps are computed. Start at [`Server`].
 
 mod accept;
 mod bind;
+mod connection;
 mod connections;
 mod control;
 mod descriptors;
 mod device;
 mod error;
 mod holder;
-mod line;
 mod ports_file;
 mod settings;
 mod web;
@@ -53,7 +53,7 @@ pub struct Server {
     control: TcpListener,
     devices: Vec<TcpListener>,
     robots: Vec<TcpListener>,
-    page: Option<web::Door>,
+    page: Option<web::PageListener>,
     shared: Arc<Shared>,
 }
 
@@ -70,7 +70,7 @@ struct Shared {
     log: OnceLock<Arc<dyn LogFigures>>,
 }
 
-/// What `STATE` tells of the log. The server knows none: whoever puts a run together gives it something that does.
+/// The figures of the log in `STATE`. The server knows no log: the code that assembles a run passes an implementation in.
 pub trait LogFigures: Send + Sync + std::fmt::Debug {
     /// How much the database has grown in this run, bytes.
     fn bytes(&self) -> u64;
@@ -79,7 +79,7 @@ pub trait LogFigures: Send + Sync + std::fmt::Debug {
     fn bytes_per_second(&self) -> f64;
 }
 
-/// Where everybody listens, each in the order of their ids.
+/// The addresses that are listened on, each list in the order of ids.
 #[derive(Debug)]
 struct Addresses {
     devices: Vec<SocketAddr>,
@@ -87,7 +87,7 @@ struct Addresses {
 }
 
 impl Shared {
-    /// A number for a client that has just come.
+    /// A number for a client that has just connected.
     fn next_client(&self) -> ClientId {
         ClientId(self.clients.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -106,7 +106,7 @@ impl Server {
     /// Binds the control port, the ports of all devices and the combined ports of all robots, or none.
     ///
     /// # Errors
-    /// When a port cannot be had, two want the same one, or the address wants a token and there is none.
+    /// When a port cannot be bound, two devices want the same one, or the address needs a token and there is none.
     pub async fn bind(settings: Settings, handle: Handle) -> Result<Self, ServerError> {
         let bound = bind::bind_all(&settings, handle.layout())?;
         let (limits, descriptors) = (&settings.limits, descriptors::for_connections());
@@ -136,10 +136,10 @@ impl Server {
         })
     }
 
-    /// Has `STATE` tell of the log.
+    /// Adds the figures of the log to `STATE`.
     #[must_use]
     pub fn with_log(self, log: Arc<dyn LogFigures>) -> Self {
-        // Said twice, the first stands.
+        // Of two, the first stays.
         let _ = self.shared.log.set(log);
         self
     }
@@ -147,15 +147,15 @@ impl Server {
     /// Binds the port of the viewer's page as well.
     ///
     /// # Errors
-    /// When it cannot be had; then no port is open.
+    /// When it cannot be bound; then no port is open.
     pub async fn with_viewer(mut self, viewer: Viewer) -> Result<Self, ServerError> {
-        self.page = Some(web::Door::bind(viewer, &self.shared)?);
+        self.page = Some(web::PageListener::bind(viewer, &self.shared)?);
         Ok(self)
     }
 
     /// Where the viewer's page is, if there is one.
     pub fn viewer_address(&self) -> Option<SocketAddr> {
-        self.page.as_ref().map(web::Door::address)
+        self.page.as_ref().map(web::PageListener::address)
     }
 
     /// Where the control port is.
@@ -176,22 +176,22 @@ impl Server {
     /// Serves all ports until `stop` is sent or dropped, and returns when the last connection is closed.
     pub async fn run(self, stop: oneshot::Receiver<()>) {
         let (closing, closed) = watch::channel(false);
-        let mut doors = JoinSet::new();
-        doors.spawn(accept::accept(self.control, Endpoint::Control, Arc::clone(&self.shared), closed.clone()));
+        let mut endpoints = JoinSet::new();
+        endpoints.spawn(accept::accept(self.control, Endpoint::Control, Arc::clone(&self.shared), closed.clone()));
         for (index, listener) in self.devices.into_iter().enumerate() {
             let endpoint = Endpoint::Device(DeviceId::new(index));
-            doors.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
+            endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
         }
         for (index, listener) in self.robots.into_iter().enumerate() {
             let endpoint = Endpoint::Robot(RobotId::new(index));
-            doors.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
+            endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
         }
-        if let Some(door) = self.page {
-            doors.spawn(web::serve(door, Arc::clone(&self.shared), closed.clone()));
+        if let Some(page) = self.page {
+            endpoints.spawn(web::serve(page, Arc::clone(&self.shared), closed.clone()));
         }
-        // Sent or dropped, it means the same.
+        // A sender that was dropped means the same as one that has sent.
         let _ = stop.await;
         closing.send_replace(true);
-        while doors.join_next().await.is_some() {}
+        while endpoints.join_next().await.is_some() {}
     }
 }

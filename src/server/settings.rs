@@ -1,4 +1,4 @@
-//! Where the server listens and what it puts up with.
+//! Where the server listens, and its limits.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -12,9 +12,9 @@ pub struct Settings {
     pub bind: IpAddr,
     /// Port of the clock; 0 asks for a free one.
     pub control_port: u16,
-    /// Which ports are had for those that model and settings ask for.
+    /// How the ports that model and settings name become the ports that are bound.
     pub ports: PortChoice,
-    /// What a client must say first. Needed on an address that other machines reach.
+    /// The token that a client must send first. Required on an address that other machines reach.
     pub token: Option<String>,
     /// The bounds.
     pub limits: Limits,
@@ -33,7 +33,7 @@ impl Default for Settings {
     }
 }
 
-/// Which ports are had for those that model and settings ask for, so that servers of one world run side by side.
+/// How the ports that model and settings name become the ports that are bound, so that servers of one world run side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortChoice {
     /// Each is moved by so many; 0 is the port itself.
@@ -49,7 +49,7 @@ impl Default for PortChoice {
 }
 
 impl PortChoice {
-    /// The port to have for one that is asked for; 0 is any free one.
+    /// The port to bind for one that is named; 0 is any free one.
     ///
     /// # Errors
     /// The number of a port that is moved out of 1025 to 65535.
@@ -66,7 +66,7 @@ impl PortChoice {
     }
 }
 
-/// What one client, and all of them, may take up.
+/// What one client, and all of them, may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Connections in all; fewer where the operating system has no descriptors for so many.

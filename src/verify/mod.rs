@@ -2,7 +2,7 @@
 //!
 //! A [`Case`] is an experiment: it builds a world, lets it run and returns rows (what theory says, what the thesis's
 //! simulator did, what this one does, how far off it may be and why so far) and plots. Worlds are the XML that a user would
-//! write; robots and sequences are the shipped ones. The room knows no clock, socket, database or command line. Start at
+//! write; robots and sequences are the shipped ones. The module knows no clock, socket, database or command line. Start at
 //! [`case`], then take one of `cases` as the pattern for a new one.
 
 pub mod bench;

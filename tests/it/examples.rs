@@ -7,7 +7,10 @@ use simpartner_description::xml;
 use simpartner_model::BodyId;
 use simpartner_wire::signal::Port;
 
-use crate::server::{Rig, settings};
+use crate::{
+    needs::{Need, met},
+    server::{Rig, settings},
+};
 
 /// Where the last waypoint of both examples is, x and z in metres, and how near they have to come.
 const GOAL: [f64; 2] = [3.4, -3.0];
@@ -37,18 +40,15 @@ fn drive(controller: impl Fn(&Rig) -> Command) -> (String, u64) {
     (report.state_hash, report.step.0)
 }
 
-/// Whether a program can be run here; a test without it says so.
-fn is_here(program: &str) -> bool {
-    let here = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    if !here {
-        eprintln!("skipped: {program} is not installed");
-    }
-    here
+/// Whether a program can be run here; a test without it is skipped.
+fn is_here(need: Need, program: &str) -> bool {
+    let ran = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    met(need, ran.map_err(|error| format!("{program} cannot be run: {error}"))).is_some()
 }
 
 #[test]
 fn a_controller_in_python_finds_its_way_twice_alike() {
-    if !is_here("python3") {
+    if !is_here(Need::Python, "python3") {
         return;
     }
     let follow = |rig: &Rig| {
@@ -62,7 +62,7 @@ fn a_controller_in_python_finds_its_way_twice_alike() {
 #[cfg(unix)]
 #[test]
 fn a_controller_in_c_finds_its_way_twice_alike() {
-    if !is_here("cc") {
+    if !is_here(Need::Cc, "cc") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

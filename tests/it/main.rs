@@ -1,4 +1,5 @@
-//! The one integration test binary: each module is a room's promise, tested through the library's public face.
+//! The one integration test binary. Each module here tests what a module of the library promises, through its public interface.
+//! `tests/README.md` says where a test belongs.
 
 // A test that cannot go on is to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
@@ -11,12 +12,14 @@ mod cli;
 mod config;
 mod damaged;
 mod device;
+mod draw;
 mod dynamics;
 mod examples;
 mod first_hour;
 mod limits;
 mod lockstep;
 mod locomotion;
+mod needs;
 mod output;
 mod physics;
 mod ports;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use simpartner_model::{DeviceId, RobotId, StepIndex, Timestep};
 use simpartner_wire::{
-    protocol::{CommandBoard, DeviceSession, Errand, Flow, RobotSession, Session, Taken, command, read_control},
+    protocol::{Accepted, CommandBoard, DeviceSession, Flow, Request, RobotSession, Session, command, read_control},
     signal::{
         Action, Attachment, ClientId, Command, Configuration, DeviceInfo, DeviceKind, Fault, Field, Layout,
         NoiseFigure, Port, StepRecord,
@@ -75,18 +75,18 @@ impl Talk {
 impl<S: Session> Talk<S> {
     fn says(&mut self, bytes: &[u8]) -> String {
         let mut out = String::new();
-        let mut send = |errand| {
-            match errand {
-                Errand::Commands(commands) => self.sent.extend(commands),
-                Errand::Acknowledge(answer, commands) => {
+        let mut send = |request| {
+            match request {
+                Request::Commands(commands) => self.sent.extend(commands),
+                Request::Acknowledge(answer, commands) => {
                     self.seen.push(answer.seen.step);
                     self.sent.extend(commands);
                     if !std::mem::replace(&mut self.joined, true) {
-                        return Ok(Taken::Joined);
+                        return Ok(Accepted::Joined);
                     }
                 }
             }
-            Ok(Taken::Queued)
+            Ok(Accepted::Queued)
         };
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -447,7 +447,7 @@ fn a_million_wild_messages_are_all_answered() {
 fn one_message_is_answered_at_a_time() {
     let mut talk = Talk::with(SCANNER);
     let (mut out, segment) = (String::new(), [b'\n'; 1024]);
-    let send = |_| Ok(Taken::Queued);
+    let send = |_| Ok(Accepted::Queued);
     let (taken, flow) = talk.session.receive(&segment, &talk.record, send, &mut out);
     assert_eq!((taken, flow, out.lines().count()), (1, Flow::Open, 1));
     // What does not end a message is taken all at once.

@@ -17,7 +17,10 @@ use simpartner_dynamics::{
 use simpartner_model::{BodyId, JointId, StepIndex, Timestep};
 use simpartner_wire::signal::{EventKind, StepRecord};
 
-use crate::scene::{self, body, cube};
+use crate::{
+    needs::{Need, met},
+    scene::{self, body, cube},
+};
 
 struct Clock {
     handle: Handle,
@@ -304,9 +307,9 @@ fn while_a_step_is_long_the_clock_answers_and_a_run_ends_without_it() {
 fn real_time_priority_is_had_only_while_steps_have_deadlines() {
     let scheduling = Scheduling { priority: 1, fast_niceness: 0, lock_memory: false };
     let clock = clock(ClockSettings { scheduling, ..settings(Mode::RealTime) });
-    if !clock.grants.0.iter().any(|grant| grant.starts_with("SCHED_FIFO priority 1 ")) {
-        return eprintln!("skipped: no real-time priority here ({})", clock.grants);
-    }
+    let has = clock.grants.0.iter().any(|grant| grant.starts_with("SCHED_FIFO priority 1 "));
+    let has = has.then_some(()).ok_or_else(|| format!("there is no real-time priority here ({})", clock.grants));
+    let Some(()) = met(Need::RealTime, has) else { return };
     let priority = |control| clock.ask(control).unwrap().priority;
     assert_eq!(priority(Control::State), 0, "paused");
     assert_eq!(priority(Control::Play { rate: None }), 1);

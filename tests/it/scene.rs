@@ -19,6 +19,36 @@ pub fn settings() -> Settings {
     Settings { engine: engine.unwrap_or(default.engine), ..default }
 }
 
+/// A tolerance that each engine has its own of.
+#[derive(Debug, Clone, Copy)]
+pub struct Within {
+    pub dynamics: f64,
+    pub rapier: f64,
+}
+
+impl Within {
+    /// One that both engines keep.
+    pub const fn both(tolerance: f64) -> Self {
+        Self { dynamics: tolerance, rapier: tolerance }
+    }
+
+    /// That of the engine under test.
+    pub fn tolerance(self) -> f64 {
+        match settings().engine {
+            EngineKind::Dynamics => self.dynamics,
+            EngineKind::Rapier => self.rapier,
+        }
+    }
+}
+
+/// Holds a figure against the expected one, and prints how far off it is (`cargo test --test it physics:: -- --nocapture`).
+#[track_caller]
+pub fn close(what: &str, found: f64, expected: f64, within: Within) {
+    let (off, tolerance) = ((found - expected).abs(), within.tolerance());
+    println!("{what}: {found}, expected {expected}; {off:.1e} off, {tolerance:.1e} allowed");
+    assert!(off <= tolerance, "{what}: {found} is {off:.1e} off {expected}, {tolerance:.1e} allowed");
+}
+
 /// An empty world under the earth's gravity.
 pub fn world() -> World {
     let mechanism = Mechanism { gravity: DVec3::new(0.0, -G, 0.0), ..Mechanism::default() };

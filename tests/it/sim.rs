@@ -10,7 +10,7 @@ use simpartner_wire::signal::{
     Action, ClientId, Command, Configuration, DeviceKind, EventKind, Fault, Port, Reservation, StepRecord,
 };
 
-use crate::scene::{self, as_robot, body, cube, joint, with_plane};
+use crate::scene::{self, Within, as_robot, body, close, cube, joint, with_plane};
 
 const MOTOR: DeviceId = DeviceId::new(0);
 const ANGLE: DeviceId = DeviceId::new(1);
@@ -130,20 +130,36 @@ fn an_angle_controller_reaches_its_target_and_six_numbers_keep_the_efforts() {
     assert!((shoulder[5] - 0.7).abs() < 1e-3, "{shoulder:?}");
 }
 
-/// A motor too weak for a while winds up no integral: it comes back to the target without overshoot worth the name.
+/// A motor too weak for a while winds up no integral.
+///
+/// Where the motor follows the controller, the error obeys e'' + P e' + I e = 0, which begins with the error e1 and without an
+/// integral: e(t) = e1 (a exp(-a t) - b exp(-b t)) / (a - b), with a and b the roots of s² - P s + I. It passes through zero and is
+/// lowest at t = 2 ln(a / b) / (a - b). For P = 10 and I = 20 that is an overshoot of 0.116 e1. An integral that had grown over
+/// three seconds at an error near a radian would throw the arm many times as far.
 #[test]
 fn a_saturated_angle_controller_does_not_wind_up() {
     let mut simulation = simulation();
     simulation.submit(command(ANGLE, None, &[1000.0, 1000.0, 0.0, 0.0, 0.0, 0.5, 10.0, 20.0, 0.0]));
     steps(&mut simulation, 3000);
     simulation.submit(command(ANGLE, None, &[1000.0, 1000.0, 100.0, 0.0, 0.0, 0.5, 10.0, 20.0, 0.0]));
-    let mut highest = f64::NEG_INFINITY;
+    let (mut highest, mut first_error) = (f64::NEG_INFINITY, None);
     for _ in 0..3000 {
         let record = steps(&mut simulation, 1);
-        highest = highest.max(record.values[simulation.layout().joint(JointId::new(1))][5]);
+        let shoulder = &record.values[simulation.layout().joint(JointId::new(1))];
+        let (angle, effort) = (shoulder[5], shoulder[11]);
+        highest = highest.max(angle);
+        // From the first step that needs less than the maximum effort on, the motor follows.
+        if effort.abs() < 100.0 {
+            first_error.get_or_insert(0.5 - angle);
+        }
     }
-    // Without a bound on it the integral of three seconds at an error near a radian would throw the arm far past it.
-    assert!(highest < 0.9, "{highest}");
+    let (p, i) = (10.0f64, 20.0);
+    let root = (p * p / 4.0 - i).sqrt();
+    let (a, b) = (p / 2.0 + root, p / 2.0 - root);
+    let lowest = 2.0 * (a / b).ln() / (a - b);
+    let overshoot = (b * (-b * lowest).exp() - a * (-a * lowest).exp()) / (a - b) * first_error.unwrap();
+    // The controller measures before the step at whose end the rate is reached: two steps late at most, each worth h P = 1 %.
+    close("highest angle", highest, 0.5 + overshoot, Within::both(2.0 * 1e-3 * p * overshoot));
 }
 
 #[test]

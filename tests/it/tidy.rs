@@ -1,13 +1,14 @@
-//! Rules of the house that the compiler does not know. Each failure says the file, the line and the rule.
+//! Rules of the codebase that the compiler does not check. Each failure names the file, the line and the rule.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// The ladder: a room may use only rooms on lower rungs, and never its neighbour on the same one.
-const LADDER: &[(&str, u8)] = &[
+/// The layers of the server: a module may use only modules of lower layers, and none of its own layer.
+const LAYERS: &[(&str, u8)] = &[
     ("plot", 1),
+    ("draw", 2),
     ("device", 4),
     ("sim", 5),
     ("realtime", 6),
@@ -27,7 +28,7 @@ const RECORDER: [&str; 4] = ["format", "database", "write", "read"];
 /// The packages below the server's own modules.
 const LIBRARIES: &[&str] = &["description", "dynamics", "model", "wire"];
 
-/// Names that may stand only in some places, and why.
+/// Names that may be used only in some places, and why.
 const FENCES: &[(&str, &[&str], &str)] = &[
     ("rapier3d_f64", &["src/dynamics/src/rapier/"], "only the second engine knows rapier, which not every build has"),
     (
@@ -45,7 +46,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ),
     ("parquet::", &["src/analysis/", "tests/it/analysis/"], "only the analysis writes files for other programs"),
     ("resvg", &["src/plot/"], "only the plots become pictures"),
-    ("axum", &["src/server/web/"], "only the page's door speaks HTTP"),
+    ("axum", &["src/server/web/"], "only the page's port speaks HTTP"),
     ("tokio::net", &["src/server/"], "only the server knows sockets"),
     (
         "std::net::Tcp",
@@ -54,7 +55,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "Instant::now",
-        &["src/realtime/os.rs", "src/recorder/", "src/server/line.rs", "clients/", "tests/"],
+        &["src/realtime/os.rs", "src/recorder/", "src/server/connection.rs", "clients/", "tests/"],
         "only the clock, the log's batches and a client's deadlines read a clock",
     ),
     ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),
@@ -100,7 +101,7 @@ fn sources() -> Vec<Source> {
         walk(&root().join(folder), &mut found);
     }
     found.sort();
-    assert!(found.len() > 40, "the rules are to be held against the whole house, not {} files", found.len());
+    assert!(found.len() > 40, "the rules are for the whole codebase, not {} files", found.len());
     found
         .into_iter()
         .map(|path| Source {
@@ -110,7 +111,7 @@ fn sources() -> Vec<Source> {
         .collect()
 }
 
-/// Lines that are code: comments say what they like.
+/// Lines that are code; comments may name anything.
 fn code_lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     source
         .text
@@ -124,7 +125,7 @@ fn check(broken: Vec<String>) {
     assert!(broken.is_empty(), "{} rules broken:\n{}", broken.len(), broken.join("\n"));
 }
 
-fn room(path: &str) -> Option<&str> {
+fn module(path: &str) -> Option<&str> {
     let inside = path.strip_prefix("src/")?;
     // The libraries are kept apart by their manifests.
     if LIBRARIES.iter().any(|library| inside.strip_prefix(library).is_some_and(|rest| rest.starts_with('/'))) {
@@ -133,8 +134,8 @@ fn room(path: &str) -> Option<&str> {
     Some(inside.split('/').next()?.trim_end_matches(".rs"))
 }
 
-/// The rooms named behind each `crate::` of a file, groups in braces taken apart at their top level.
-fn rooms_used(text: &str) -> Vec<&str> {
+/// The modules named after each `crate::` of a file, groups in braces taken apart at their top level.
+fn modules_used(text: &str) -> Vec<&str> {
     let mut used = Vec::new();
     for (start, _) in text.match_indices("crate::") {
         let rest = &text[start + "crate::".len()..];
@@ -163,23 +164,23 @@ fn rooms_used(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn rooms_use_only_rooms_below_them() {
-    let rung = |room: &str| LADDER.iter().find(|(name, _)| *name == room).map(|(_, rung)| *rung);
+fn modules_use_only_modules_below_them() {
+    let layer = |module: &str| LAYERS.iter().find(|(name, _)| *name == module).map(|(_, layer)| *layer);
     let mut broken = Vec::new();
     for source in sources() {
-        let Some(here) = room(&source.path) else { continue };
+        let Some(here) = module(&source.path) else { continue };
         if matches!(here, "lib" | "main") {
             continue;
         }
-        let Some(own) = rung(here) else {
-            broken.push(format!("{}: room '{here}' has no rung on the ladder", source.path));
+        let Some(own) = layer(here) else {
+            broken.push(format!("{}: module '{here}' has no layer", source.path));
             continue;
         };
-        for used in rooms_used(&source.text).into_iter().filter(|used| *used != here) {
-            match rung(used) {
+        for used in modules_used(&source.text).into_iter().filter(|used| *used != here) {
+            match layer(used) {
                 Some(other) if other < own => {}
-                Some(other) => broken.push(format!("{}: uses '{used}' (rung {other}) from rung {own}", source.path)),
-                None => broken.push(format!("{}: 'crate::{used}' is no room", source.path)),
+                Some(other) => broken.push(format!("{}: uses '{used}' (layer {other}) from layer {own}", source.path)),
+                None => broken.push(format!("{}: 'crate::{used}' is no module", source.path)),
             }
         }
     }
@@ -283,4 +284,18 @@ fn nothing_is_left_for_later() {
         }
     }
     check(broken);
+}
+
+/// The packages, the Python client and the viewer are released together.
+#[test]
+fn all_parts_have_one_version() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (path, line) in [
+        ("clients/python/simpartner/__init__.py", format!("__version__ = \"{version}\"\n")),
+        ("clients/viewer/package.json", format!("  \"version\": \"{version}\",\n")),
+        ("CHANGELOG.md", format!("\n## {version}")),
+    ] {
+        let text = fs::read_to_string(root().join(path)).unwrap().replace("\r\n", "\n");
+        assert!(text.contains(&line), "{path} is not of version {version}");
+    }
 }

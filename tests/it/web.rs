@@ -20,7 +20,10 @@ use simpartner_wire::signal::{DeviceKind, Port, StepRecord};
 use tokio::sync::oneshot;
 
 use self::client::get;
-use crate::scene::{self, as_robot, body, cube, joint};
+use crate::{
+    needs::{Need, met},
+    scene::{self, as_robot, body, cube, joint},
+};
 
 /// A robot that falls and spins a rotor.
 fn robot() -> World {
@@ -149,6 +152,7 @@ fn there_is_a_page_with_and_without_node() {
         _ => assert!(text.contains("npm") || text.contains("clients/viewer"), "{text}"),
     }
     rig.end();
+    met(Need::Node, if script.status == 200 { Ok(()) } else { Err("the server was built without its page") });
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::{path::Path, sync::Arc};
 
-use crate::scene;
+use crate::scene::{self, Within};
 use nalgebra::{Matrix3, Vector3};
 use simpartner::sim::Simulation;
 use simpartner_description::{Timeline, xml};
-use simpartner_model::{BodyId, JointId, RobotId, Timestep};
+use simpartner_model::{BodyId, Heightfield, JointId, RobotId, Timestep};
 use simpartner_wire::signal::StepRecord;
 
 pub const G: f64 = 9.81;
@@ -81,7 +81,8 @@ fn it_stands_on_its_weight_in_every_step() {
     }
     println!("standing: within 1e-4 of the weight from step {} on; from 1 s to 6 s within {worst:.1e}", settled + 1);
     assert!(settled < 1000, "{settled}");
-    assert!(worst < 1e-6, "{worst}");
+    // Rounding; rapier's soft contacts have a thousandth of their settling left after 1 s, and 1e-8 after 2 s.
+    assert!(worst < Within { dynamics: 1e-12, rapier: 1e-8 }.tolerance(), "{worst}");
     let (x, z) = observer.middle(&simulation);
     assert!(x.hypot(z) < 1e-4, "{x} {z}");
 }
@@ -98,8 +99,10 @@ fn it_drives_straight_at_the_rim_speed_of_its_wheels() {
     let end = observer.middle(&simulation);
     let ratio = (end.0 - start.0) / 5.0 / WHEEL_RADIUS;
     println!("straight: speed over 0.235 m/s {ratio:.5}, sideways {:.1e} m", end.1);
-    assert!((ratio - 1.0).abs() < 2e-3, "{ratio}");
-    assert!(end.1.abs() < 1e-3, "{}", end.1);
+    // A velocity motor is off by 1e-4 rad/s for each newton metre, and rolling free it needs none. Rapier lets what is held by
+    // friction creep, by half a per mille here.
+    assert!((ratio - 1.0).abs() < Within { dynamics: 1e-5, rapier: 1e-3 }.tolerance(), "{ratio}");
+    assert!(end.1.abs() < Within { dynamics: 1e-6, rapier: 1e-4 }.tolerance(), "{}", end.1);
 }
 
 /// Turner at 0.2 rad and wheels as equation 18. Equation 16 gives the radius on which the middles of the axles run, 0.6 cot(0.1)
@@ -151,7 +154,9 @@ pub fn fit_circle(points: &[(f64, f64)]) -> ((f64, f64), f64) {
     ((a, b), (solution[2] + a * a + b * b).sqrt())
 }
 
-/// It crosses the shipped terrain and finds its way into the maze without anything going wrong.
+/// It crosses the shipped terrain and finds its way into the maze without anything going wrong. Its wheels turn at 1 rad/s; until
+/// the robot is up to their rim speed v they slip, and it is pushed with mu g, so it falls behind by v² / (2 mu g). On terrain the
+/// way over ground is that along the slope, which is no steeper than the steepest cell in reach.
 #[test]
 fn it_drives_in_every_shipped_world() {
     for world in ["worlds/heightfield.xml", "worlds/maze.xml"] {
@@ -162,6 +167,25 @@ fn it_drives_in_every_shipped_world() {
         (0..6000).for_each(|_| observer.step(&mut simulation));
         let end = observer.middle(&simulation);
         let way = (end.0 - start.0).hypot(end.1 - start.1);
-        assert!((0.8..1.6).contains(&way), "{world}: {way} m in 6 s");
+        let (speed, friction) = (WHEEL_RADIUS, 0.8);
+        let level = 6.0 * speed - speed * speed / (2.0 * friction * G);
+        let slope = simulation.world().mechanism.heightfield.as_ref().map_or(0.0, |field| steepest(field, 3.0));
+        let lowest = level / (1.0 + slope * slope).sqrt();
+        println!("{world}: {way} m in 6 s; {lowest} m to {level} m on slopes up to {slope}");
+        // A step's way more or less, and rapier's creep.
+        let within = Within { dynamics: speed * 1e-3, rapier: 1e-3 * level }.tolerance();
+        assert!((lowest - within..level + within).contains(&way), "{world}: {way} m in 6 s");
     }
+}
+
+/// The steepest rise over run between neighbouring points of a terrain within so many metres of the origin.
+fn steepest(field: &Heightfield, reach: f64) -> f64 {
+    let near = |i: usize, j: usize| field.position(i, j).0.hypot(field.position(i, j).1) <= reach;
+    let slope = |(i, j): (usize, usize), (k, l): (usize, usize)| {
+        let ((x, z), (u, v)) = (field.position(i, j), field.position(k, l));
+        (field.height(k, l) - field.height(i, j)).abs() / (u - x).hypot(v - z)
+    };
+    let cells = (0..field.points_x - 1).flat_map(|i| (0..field.points_z - 1).map(move |j| (i, j)));
+    let cells = cells.filter(|(i, j)| near(*i, *j));
+    cells.flat_map(|(i, j)| [slope((i, j), (i + 1, j)), slope((i, j), (i, j + 1))]).fold(0.0, f64::max)
 }

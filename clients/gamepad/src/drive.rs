@@ -38,7 +38,7 @@ pub struct Driven {
     pub recordings: Vec<PathBuf>,
 }
 
-/// Drives until the backend says [`Event::End`] or `stop` is set, and stops the robot. `tell` hears what the user should know.
+/// Drives until the backend says [`Event::End`] or `stop` is set, and stops the robot. `tell` gets what the user should know.
 ///
 /// # Errors
 /// When there is no server at the start, or one comes that the mapping does not fit; when the pad's backend fails; when the robot
@@ -105,7 +105,7 @@ impl Driver<'_> {
                 events.push(Event::End);
             }
             for event in events.drain(..) {
-                self.hear(&event);
+                self.handle(&event);
                 if event == Event::End {
                     ending.get_or_insert(now);
                 }
@@ -123,13 +123,13 @@ impl Driver<'_> {
         }
     }
 
-    fn hear(&mut self, event: &Event) {
+    fn handle(&mut self, event: &Event) {
         match event {
             Event::Found(name) => (self.tell)(format!("pad: {name}")),
             Event::Lost => (self.tell)("the pad is lost; the robot stops, and goes on when it is back".into()),
             Event::End | Event::Axis(..) | Event::Button(..) => {}
         }
-        self.pilot.hear(event);
+        self.pilot.handle(event);
     }
 
     /// Sends what the pilot wants, or tries to get the server back. Says whether everything has been sent and has acted.

@@ -30,7 +30,7 @@ const FASTEST: f64 = 1e4;
 pub struct Server {
     /// `host:port` of the control port.
     pub address: String,
-    /// What a server that other machines reach wants to hear first.
+    /// The token that a server requires on an address that other machines reach.
     pub token: Option<String>,
     /// The robot to drive, where the world has several with such devices.
     pub robot: Option<String>,
@@ -74,7 +74,7 @@ struct Device {
     port: u16,
     /// Its state, with the commands that are certain to act.
     present: Vec<f64>,
-    /// Its last refusal, which is told once.
+    /// Its last refusal, which is printed once.
     refusal: Option<String>,
 }
 
@@ -204,12 +204,12 @@ impl Link {
         let (at, commands) = (self.sent_for, self.under_way.clone());
         for (device, values) in &commands {
             let values = frame(values);
-            self.devices[*device].connection.tell(&format!("SET @{at} {}", values.trim_matches(['<', '>'])))?;
+            self.devices[*device].connection.send_line(&format!("SET @{at} {}", values.trim_matches(['<', '>'])))?;
         }
         let mut outcome = Outcome::default();
         let mut taken = Vec::new();
         for (device, values) in commands {
-            let answer = self.devices[device].connection.hear()?;
+            let answer = self.devices[device].connection.read_line()?;
             if answer == "OK" {
                 self.devices[device].refusal = None;
                 taken.push((device, values));
@@ -329,9 +329,9 @@ fn state(control: &mut Connection) -> Result<State> {
 }
 
 fn list(control: &mut Connection) -> Result<Vec<wire::Device>> {
-    control.tell("DEVICES")?;
+    control.send_line("DEVICES")?;
     let mut known = Vec::new();
-    while let Some(device) = wire::Device::read(&control.hear()?)? {
+    while let Some(device) = wire::Device::read(&control.read_line()?)? {
         known.push(device);
     }
     Ok(known)
@@ -375,7 +375,7 @@ fn connect(control: &Connection, device: &wire::Device, token: Option<&str>) -> 
     let (name, port) = (device.name.clone(), device.port);
     let address = SocketAddr::new(control.host()?, device.bound).to_string();
     let mut connection = open(&address, &format!("'{name}'"), token)?;
-    let greeting = connection.hear()?;
+    let greeting = connection.read_line()?;
     ensure!(!greeting.starts_with("ERR 9 "), "'{name}' answers: {greeting}");
     let info = connection.ask("INFO")?;
     let fields = word(&info, "fields").with_context(|| format!("'{name}' answers INFO with: {info}"))?;

@@ -16,7 +16,7 @@ pub const WORKPARTNER: &str = include_str!("../mappings/workpartner.toml");
 /// A mapping that holds together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mapping {
-    /// The devices, in groups that are told the same.
+    /// The devices, in groups that get the same commands.
     pub groups: Vec<Group>,
     /// What moves them.
     pub bindings: Vec<Binding>,

@@ -140,7 +140,7 @@ impl Pilot {
     }
 
     /// Takes an event.
-    pub fn hear(&mut self, event: &Event) {
+    pub fn handle(&mut self, event: &Event) {
         match *event {
             Event::Found(_) | Event::Lost | Event::End => self.let_go(),
             Event::Axis(axis, value) => {

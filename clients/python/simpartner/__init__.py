@@ -11,7 +11,7 @@
 Start at `connect`, or at `launch` to start a server as well. `simpartner.arrays` needs numpy, `simpartner.gym` needs numpy and
 gymnasium.
 
-The wire itself is told in the server's `protocol` room. This package knows no kind of device by name: fields and kinds are what
+The server's module `protocol` documents the wire. This package knows no kind of device by name: fields and kinds are what
 the server says they are.
 """
 
@@ -35,9 +35,10 @@ from .errors import (
     WrongParameterError,
     WrongStateError,
 )
-from .launch import Server, launch
+from .launch import launch
 from .lockstep import Lockstep, Robot, Turn
 from .reading import Field, Info, Reading, Values
+from .server import Server
 from .simulation import Devices, Simulation, State, connect
 
 __version__ = "0.1.0"

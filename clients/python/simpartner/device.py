@@ -7,7 +7,7 @@ from types import TracebackType
 
 from .errors import ConnectionLostError, WireError, read_refusal
 from .reading import Field, Info, Reading, Values, identifier, read_frame, read_info, read_sample, values_type
-from .wire import Connection, DeviceLine, read_numbers, write_numbers
+from .wire import Connection, DevicePort, read_numbers, write_numbers
 
 
 class Device:
@@ -18,7 +18,7 @@ class Device:
     device; their requests follow one another.
     """
 
-    def __init__(self, line: DeviceLine, name: str, kind: str, robot: str, model_port: int) -> None:
+    def __init__(self, line: DevicePort, name: str, kind: str, robot: str, model_port: int) -> None:
         self.name, self.kind, self.robot = name, kind, robot
         self.model_port = model_port
         """The port that the model asks for; 0 is any. The one it got is in `info.port`."""
@@ -145,7 +145,7 @@ class Subscription:
     """
 
     def __init__(
-        self, line: DeviceLine, make: Callable[[Iterable[float]], Values], every: int, timeout: float | None
+        self, line: DevicePort, make: Callable[[Iterable[float]], Values], every: int, timeout: float | None
     ) -> None:
         if every < 1:
             raise ValueError(f"expected every step or every n-th, got {every}")
@@ -155,8 +155,8 @@ class Subscription:
         self._connection: Connection = line.open()
         self._open = True
         try:
-            self._connection.tell(f"SUB {every}")
-            answer = self._connection.hear(line.timeout)
+            self._connection.send_line(f"SUB {every}")
+            answer = self._connection.read_line(line.timeout)
             if (refusal := read_refusal(answer, f"SUB {every}", line.who)) is not None:
                 raise refusal
         except BaseException:
@@ -171,7 +171,7 @@ class Subscription:
         if not self._open:
             raise StopIteration
         try:
-            reading = read_sample(self._connection.hear(self.timeout), self._make)
+            reading = read_sample(self._connection.read_line(self.timeout), self._make)
         except ConnectionLostError:
             self.close()
             raise StopIteration from None

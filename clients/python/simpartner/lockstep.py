@@ -5,21 +5,34 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .device import Device
 from .errors import ConnectionLostError, NoAnswerError, SimPartnerError, WireError, read_refusal
 from .reading import Field, Reading, Values, read_fields, values_type
-from .wire import Connection, DeviceLine, read_pairs, write_numbers
+from .wire import Connection, DevicePort, read_pairs, write_numbers
 
-if TYPE_CHECKING:
-    from .simulation import Simulation
+
+class Clock(Protocol):
+    """What a lockstep asks of the simulation whose clock it holds."""
+
+    def mode(self, word: str) -> object:
+        """Changes the mode."""
+
+    def play(self) -> object:
+        """Lets the clock run."""
+
+    def pause(self) -> object:
+        """Stops the clock."""
+
+    def reset(self) -> object:
+        """Builds the world anew."""
 
 
 class Robot:
     """A robot as a whole: the port that has all readings in one line and takes all commands in one line."""
 
-    def __init__(self, line: DeviceLine, name: str, devices: Sequence[Device]) -> None:
+    def __init__(self, line: DevicePort, name: str, devices: Sequence[Device]) -> None:
         self.name = name
         self.line = line
         self.devices = devices
@@ -99,30 +112,35 @@ class Lockstep:
     """
 
     def __init__(
-        self, simulation: Simulation, members: Sequence[Device | Robot], timeout: float | None, every: int = 1
+        self,
+        clock: Clock,
+        former_mode: str,
+        members: Sequence[Device | Robot],
+        timeout: float | None,
+        every: int = 1,
     ) -> None:
         if not members:
             raise ValueError("a clock in lockstep needs at least one member")
         if every < 1:
             raise ValueError(f"expected every step or every n-th, got {every}")
         self.every = every
-        self._simulation = simulation
+        self._clock = clock
         self._timeout = timeout
-        self._former_mode = simulation.state.mode
+        self._former_mode = former_mode
         self._turn: Turn | None = None
         self._first: list[_Sample] = []
         self._members: list[_Member] = []
         names = [member.name if isinstance(member, Robot) else member.full_name for member in members]
         # Before any connection is open: a server without lockstep says so here.
-        simulation.mode("lockstep " + " ".join(names))
+        clock.mode("lockstep " + " ".join(names))
         try:
             # All join in the same step: until the last has, the clock would run without them.
-            simulation.pause()
+            clock.pause()
             for member in members:
                 self._members.append(_RobotMember(member) if isinstance(member, Robot) else _DeviceMember(member))
             self._drop_ambiguous_names()
             self._first = self._samples()
-            simulation.play()
+            clock.play()
         except BaseException:
             self.close()
             raise
@@ -150,7 +168,7 @@ class Lockstep:
         self._turn = None
         for member in self._members:
             member.forget()
-        self._simulation.reset()
+        self._clock.reset()
         samples = self._samples()
         while any(sample.step != 0 for sample in samples):
             samples = [
@@ -171,8 +189,8 @@ class Lockstep:
         self._members = []
         self._turn = None
         try:
-            self._simulation.pause()
-            self._simulation.mode(self._former_mode)
+            self._clock.pause()
+            self._clock.mode(self._former_mode)
         except ConnectionLostError:
             pass  # The server has ended.
 
@@ -254,13 +272,13 @@ class _Member:
         """What is sent with the next acknowledgement, by the names of the actuators."""
         self.connection = connection
         # This takes the member's place; the answer is the present step.
-        connection.tell("ACK")
+        connection.send_line("ACK")
 
     def sample(self, deadline: float | None) -> _Sample:
         """The next sample; a refusal is raised."""
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
-            line = self.connection.hear(left)
+            line = self.connection.read_line(left)
         except NoAnswerError as error:
             raise NoAnswerError(f"no step came to '{self.name}' in time") from error
         if not line.startswith("S ") and (refusal := read_refusal(line, "", self.name)) is not None:
@@ -281,7 +299,7 @@ class _Member:
         if self.pending:
             text = f"{text} {';'.join(self.pending.values())}"
             self.pending.clear()
-        self.connection.tell(text)
+        self.connection.send_line(text)
 
     def _show(self, device: Device, place: _Place) -> None:
         self.shown.append(device)

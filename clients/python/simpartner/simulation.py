@@ -8,15 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .device import Device
 from .errors import ConnectionLostError, SimPartnerError, UnknownDeviceError, WireError
-from .wire import DeviceLine, Line, read_pairs
-
-if TYPE_CHECKING:
-    from .launch import Server
-    from .lockstep import Lockstep, Robot
+from .lockstep import Lockstep, Robot, read_robot
+from .server import Server
+from .wire import DevicePort, Port, read_pairs
 
 CONTROL_PORT: Final = 6500
 
@@ -94,8 +92,8 @@ class Simulation:
         self.server = server
         """The process, where this program launched it."""
         self._token = token
-        self._control = Line(host, port, "the control port", token, timeout)
-        self._runner = Line(host, port, "the control port", token, timeout)
+        self._control = Port(host, port, "the control port", token, timeout)
+        self._runner = Port(host, port, "the control port", token, timeout)
         self._devices: Devices | None = None
         self._robots: dict[str, Robot] | None = None
         self._has_quit = False
@@ -117,14 +115,12 @@ class Simulation:
     @property
     def robots(self) -> Mapping[str, Robot]:
         """The robots by their names; asked once."""
-        from .lockstep import Robot, read_robot
-
         with self._control.lock:
             if self._robots is None:
                 lines = self._control.ask_lines("ROBOTS", self.timeout, lambda line: not line.startswith("ROBOT "))
                 self._robots = {}
                 for name, port in map(read_robot, lines[:-1]):
-                    wire = DeviceLine(self.host, port, f"'{name}'", self._token, self.timeout)
+                    wire = DevicePort(self.host, port, f"'{name}'", self._token, self.timeout)
                     self._robots[name] = Robot(wire, name, self.devices.of_robot(name))
             return self._robots
 
@@ -166,9 +162,7 @@ class Simulation:
     def lockstep(self, members: Iterable[str], timeout: float | None = None, every: int = 1) -> Lockstep:
         """A clock that waits in every step, or in every so many, for this program. Members are robots, each of which then has
         its readings and commands in one line, or devices; see `Lockstep`."""
-        from .lockstep import Lockstep
-
-        return Lockstep(self, [self._member(name) for name in members], timeout, every)
+        return Lockstep(self, self.state.mode, [self._member(name) for name in members], timeout, every)
 
     def _member(self, name: str) -> Device | Robot:
         try:
@@ -227,7 +221,7 @@ class Simulation:
             bound, model_port = int(pairs["bound"]), int(pairs["port"])
         except (KeyError, ValueError) as error:
             raise WireError(f"expected a device, got '{line[:200]}'") from error
-        wire = DeviceLine(self.host, bound, f"'{robot}/{name}'", self._token, self.timeout)
+        wire = DevicePort(self.host, bound, f"'{robot}/{name}'", self._token, self.timeout)
         return Device(wire, name, kind, robot, model_port)
 
 

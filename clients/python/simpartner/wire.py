@@ -1,4 +1,4 @@
-"""Lines over TCP, with deadlines. It knows the shape of messages, nothing of what they mean. Start at `Line`."""
+"""Lines over TCP, with deadlines. It knows the shape of messages, nothing of what they mean. Start at `Port`."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Connection:
             raise ConnectionLostError(f"cannot connect to {self.who}: {error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if token is not None:
-            self.tell(f"TOKEN {token}")
+            self.send_line(f"TOKEN {token}")
 
-    def tell(self, text: str) -> None:
+    def send_line(self, text: str) -> None:
         """Sends a line."""
         if "\n" in text:
             raise ValueError("a message is one line")
@@ -50,7 +50,7 @@ class Connection:
         except OSError as error:
             raise ConnectionLostError(f"{self.who} has closed the connection: {error}") from error
 
-    def hear(self, timeout: float | None) -> str:
+    def read_line(self, timeout: float | None) -> str:
         """The next line. A frame whose text holds line ends counts as one line."""
         deadline = None if timeout is None else time.monotonic() + timeout
         searched = 0
@@ -91,7 +91,7 @@ class Connection:
         self._socket.close()
 
 
-class Line:
+class Port:
     """A port that is asked, one request after the other, by any number of threads.
 
     It connects at the first request. After a failure the connection is dropped, since an answer may still be under way, and
@@ -114,10 +114,10 @@ class Line:
         with self.lock:
             connection = self._open()
             try:
-                connection.tell(text)
-                lines = [connection.hear(timeout)]
+                connection.send_line(text)
+                lines = [connection.read_line(timeout)]
                 while (refusal := read_refusal(lines[-1], text, self.who)) is None and not is_last(lines[-1]):
-                    lines.append(connection.hear(timeout))
+                    lines.append(connection.read_line(timeout))
             except BaseException as error:
                 # Also Ctrl-C leaves an answer under way. A text that was never sent does not.
                 if not isinstance(error, ValueError):
@@ -141,8 +141,8 @@ class Line:
         """Takes what the server says first. The control port says nothing, but is asked whether it took the token."""
         if self.token is None:
             return
-        connection.tell("STATE")
-        refusal = read_refusal(connection.hear(self.timeout), "TOKEN ...", self.who)
+        connection.send_line("STATE")
+        refusal = read_refusal(connection.read_line(self.timeout), "TOKEN ...", self.who)
         if isinstance(refusal, UnknownVerbError):
             raise UnknownVerbError(refusal.code, "the server wants no token; leave it out", "TOKEN ...", self.who)
         if refusal is not None:
@@ -166,12 +166,12 @@ class Line:
             connection.close()
 
 
-class DeviceLine(Line):
+class DevicePort(Port):
     """A device's port, which speaks first."""
 
     def greet(self, connection: Connection) -> None:
         """Hears the greeting. A device that is off greets with its refusal and still understands some requests."""
-        refusal = read_refusal(connection.hear(self.timeout), "", self.who)
+        refusal = read_refusal(connection.read_line(self.timeout), "", self.who)
         if isinstance(refusal, TokenError) or (refusal is not None and refusal.code == 6):
             raise refusal
 

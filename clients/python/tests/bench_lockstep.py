@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from rig import BINARY, HOUSE, simpartner
+from rig import BINARY, REPOSITORY, simpartner
 
 ECHO = """
 import socket, sys
@@ -63,7 +63,7 @@ LAWS: dict[str, Callable[[int], str]] = {
 
 def held(law: Callable[[int], str], count: int) -> tuple[float, bytes]:
     """Steps a second by bare sockets, and the last sample."""
-    with simpartner.launch("worlds/flat.xml", mode="lockstep", free_ports=True, folder=HOUSE, binary=BINARY) as sim:
+    with simpartner.launch("worlds/flat.xml", mode="lockstep", free_ports=True, folder=REPOSITORY, binary=BINARY) as sim:
         wire = Wire(sim.robots["WorkPartner"].line.port)
         wire.line()
         wire.socket.sendall(b"ACK\n")
@@ -98,7 +98,7 @@ def bare(law: Callable[[int], str], count: int, sample: bytes) -> float:
 def client(count: int, every: int) -> float:
     """Steps a second by the client."""
     with (
-        simpartner.launch("worlds/flat.xml", free_ports=True, folder=HOUSE, binary=BINARY) as sim,
+        simpartner.launch("worlds/flat.xml", free_ports=True, folder=REPOSITORY, binary=BINARY) as sim,
         sim.lockstep(["WorkPartner"], every=every) as steps,
     ):
         start = time.perf_counter()

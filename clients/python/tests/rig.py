@@ -9,34 +9,52 @@ import threading
 import unittest
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 TESTS = Path(__file__).resolve().parent
 CLIENT = TESTS.parent
-HOUSE = CLIENT.parent.parent
+REPOSITORY = CLIENT.parent.parent
 if str(CLIENT) not in sys.path:
     sys.path.insert(0, str(CLIENT))
 
 import simpartner  # noqa: E402 (its folder has to be known first)
-from simpartner.launch import find_binary  # noqa: E402
+from simpartner.server import find_binary  # noqa: E402
 
-__all__ = ["BINARY", "CLIENT", "FALLING", "HOUSE", "STATE", "Door", "environment", "fake", "launch", "needs_server"]
-__all__ += ["simpartner"]
+__all__ = ["BINARY", "CLIENT", "FALLING", "REPOSITORY", "STATE", "FakePort", "environment", "fake", "launch", "needs"]
+__all__ += ["needs_server", "simpartner"]
 
 FALLING = TESTS / "falling.xml"
 
+_Test = TypeVar("_Test", bound="Callable[..., object] | type")
+
 try:
-    BINARY: Path | None = find_binary(None, HOUSE)
+    BINARY: Path | None = find_binary(None, REPOSITORY)
 except simpartner.LaunchError:
     BINARY = None
 
-needs_server = unittest.skipUnless(
-    BINARY, "no server: name it in SIMPARTNER_BIN, or build it with 'cargo build' in the repository"
+KNOWN_NEEDS = {"postgres", "mysql", "python", "cc", "node", "chromium", "curl", "font", "mount", "realtime", "gamepad"}
+"""The words of SIMPARTNER_REQUIRE, as in tests/it/needs.rs."""
+
+REQUIRED = {word.strip() for word in os.environ.get("SIMPARTNER_REQUIRE", "").split(",")} - {""}
+if unknown := REQUIRED - KNOWN_NEEDS:
+    raise ValueError(f"SIMPARTNER_REQUIRE names {', '.join(sorted(unknown))}; known: {', '.join(sorted(KNOWN_NEEDS))}")
+
+
+def needs(found: object, why: str) -> Callable[[_Test], _Test]:
+    """Skips a test where something is not found, or fails all of them where SIMPARTNER_REQUIRE names python."""
+    if not found and "python" in REQUIRED:
+        raise RuntimeError(f"SIMPARTNER_REQUIRE names python, but {why}")
+    return unittest.skipUnless(found, why)
+
+
+needs_server = needs(
+    BINARY, "there is no server: name it in SIMPARTNER_BIN, or build it with 'cargo build' in the repository"
 )
 
 
 def launch(world: Path = FALLING, **options: object) -> simpartner.Simulation:
     """A paused server in the repository's folder, without a log."""
-    return simpartner.launch(world, folder=HOUSE, binary=BINARY, **options)  # type: ignore[arg-type]
+    return simpartner.launch(world, folder=REPOSITORY, binary=BINARY, **options)  # type: ignore[arg-type]
 
 
 def environment() -> dict[str, str]:
@@ -44,7 +62,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(CLIENT), "SIMPARTNER_BIN": str(BINARY)}
 
 
-class Door:
+class FakePort:
     """A port at which every client is greeted and every line of a client is answered by a function. Answers that are None
     close the connection."""
 
@@ -96,8 +114,8 @@ STATE = b"OK state=PAUSED step=0 time=0 timestep=0.001 mode=fast rate=1 rtf=0 sl
 INFO = b"OK name=D kind=NovelSensor robot=R body=B port=1 rate=10 fields=x[m],angle.1[rad],class[],x[N.m] mood=calm\n"
 
 
-def fake(device: Callable[[str], bytes | None], greeting: bytes = b"<1,2,3,4>\n") -> tuple[Door, Door]:
+def fake(device: Callable[[str], bytes | None], greeting: bytes = b"<1,2,3,4>\n") -> tuple[FakePort, FakePort]:
     """A server with one device: its control port and the device's."""
-    told = Door(greeting, lambda line: INFO if line == "INFO" else device(line))
+    told = FakePort(greeting, lambda line: INFO if line == "INFO" else device(line))
     line = f"DEVICE name=D kind=NovelSensor robot=R body=B port=7 bound={told.port} hue=3\nOK 1\n".encode()
-    return Door(b"", lambda asked: line if asked == "DEVICES" else STATE), told
+    return FakePort(b"", lambda asked: line if asked == "DEVICES" else STATE), told

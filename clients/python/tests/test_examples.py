@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
-from rig import CLIENT, HOUSE, environment, launch, needs_server
+from rig import CLIENT, REPOSITORY, environment, launch, needs, needs_server
 
 EXAMPLES = CLIENT / "examples"
 
@@ -20,7 +20,7 @@ def run(name: str, *arguments: str, code: int = 0) -> str:
     """What an example prints, started in the repository's folder."""
     command = [sys.executable, str(EXAMPLES / name), *arguments]
     done = subprocess.run(
-        command, cwd=HOUSE, env=environment(), capture_output=True, text=True, timeout=300, check=False
+        command, cwd=REPOSITORY, env=environment(), capture_output=True, text=True, timeout=300, check=False
     )
     if done.returncode != code:
         raise AssertionError(f"{name} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -41,7 +41,7 @@ class Examples(unittest.TestCase):
         # It starts a metre off.
         self.assertLess(float(found[1]), 50)
 
-    @unittest.skipUnless(importlib.util.find_spec("gymnasium"), "gymnasium is not installed")
+    @needs(importlib.util.find_spec("gymnasium"), "gymnasium is not installed")
     def test_steering_comes_to_the_goal_and_gives_the_same_bits_each_time(self) -> None:
         first = run("gym_rollout.py", "--episodes", "1")
         self.assertRegex(first, r"steering seed 0: .*at the goal")
@@ -73,7 +73,7 @@ class Examples(unittest.TestCase):
         for program in programs:
             command = [sys.executable, "-c", program]
             done = subprocess.run(
-                command, cwd=HOUSE, env=environment(), capture_output=True, text=True, timeout=60, check=False
+                command, cwd=REPOSITORY, env=environment(), capture_output=True, text=True, timeout=60, check=False
             )
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from unittest import mock
 
-from rig import BINARY, FALLING, HOUSE, launch, needs_server, simpartner
+from rig import BINARY, FALLING, REPOSITORY, launch, needs, needs_server, simpartner
 
 from simpartner.wire import Connection
 
@@ -29,15 +29,15 @@ try:
 except ImportError:
     DriveEnv = None  # type: ignore[assignment, misc]
 
-NAVIGATION = HOUSE / "worlds" / "navigation.xml"
+NAVIGATION = REPOSITORY / "worlds" / "navigation.xml"
 
 
 def make(**options: object) -> DriveEnv:
-    return DriveEnv(NAVIGATION, folder=HOUSE, binary=BINARY, steps=20, **options)  # type: ignore[arg-type]
+    return DriveEnv(NAVIGATION, folder=REPOSITORY, binary=BINARY, steps=20, **options)  # type: ignore[arg-type]
 
 
 @needs_server
-@unittest.skipUnless(DriveEnv, "gymnasium is not installed")
+@needs(DriveEnv, "gymnasium is not installed")
 class Environment(unittest.TestCase):
     def test_the_checker_of_gymnasium_finds_nothing(self) -> None:
         env = make(render_mode="rgb_array")
@@ -147,13 +147,13 @@ class Environment(unittest.TestCase):
         self.addCleanup(env.close)
         env.reset(seed=1)
         said: list[str] = []
-        tell = Connection.tell
+        send_line = Connection.send_line
 
         def note(connection: Connection, text: str) -> None:
             said.append(text)
-            tell(connection, text)
+            send_line(connection, text)
 
-        with mock.patch.object(Connection, "tell", note):
+        with mock.patch.object(Connection, "send_line", note):
             env.step(np.array([1.0, 0.0], dtype=np.float32))
             env.step(np.array([1.0, 0.0], dtype=np.float32))
         self.assertEqual([line.split(" ")[:2] for line in said], [["ACK", "0+20"], ["ACK", "20+20"]])
@@ -192,14 +192,14 @@ class Environment(unittest.TestCase):
                 )
 
     def test_it_is_made_by_its_registered_name(self) -> None:
-        env = gymnasium.make("SimPartner/Drive-v0", world=NAVIGATION, folder=HOUSE, binary=BINARY)
+        env = gymnasium.make("SimPartner/Drive-v0", world=NAVIGATION, folder=REPOSITORY, binary=BINARY)
         self.addCleanup(env.close)
         observation, _ = env.reset(seed=1)
         self.assertTrue(env.observation_space.contains(observation))
 
 
 @needs_server
-@unittest.skipUnless(arrays, "numpy is not installed")
+@needs(arrays, "numpy is not installed")
 class Arrays(unittest.TestCase):
     def test_readings_turn_into_columns(self) -> None:
         with launch(mode="fast") as sim:

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from rig import BINARY, FALLING, HOUSE, environment, launch, needs_server, simpartner
+from rig import BINARY, FALLING, REPOSITORY, environment, launch, needs_server, simpartner
 
 
 class Finding(unittest.TestCase):
@@ -71,18 +71,20 @@ class Launching(unittest.TestCase):
         self.assertEqual(raised.exception.code, 3)
 
     def test_two_servers_of_one_world_run_side_by_side_on_free_ports(self) -> None:
-        world = HOUSE / "worlds" / "flat.xml"
+        world = REPOSITORY / "worlds" / "flat.xml"
         with launch(world, free_ports=True) as one, launch(world, free_ports=True) as two:
             self.assertNotEqual(one["Position"].info.port, two["Position"].info.port)
             self.assertEqual((one["Position"].model_port, two["Position"].model_port), (1026, 1026))
 
     def test_a_server_is_found_by_its_file_of_ports(self) -> None:
-        world = HOUSE / "worlds" / "flat.xml"
+        world = REPOSITORY / "worlds" / "flat.xml"
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "ports.json")
-            with launch(world, free_ports=True, arguments=["--ports-file", str(file)]) as sim:
-                with simpartner.connect(ports_file=file) as other:
-                    self.assertEqual(other["Position"].info.port, sim["Position"].info.port)
+            with (
+                launch(world, free_ports=True, arguments=["--ports-file", str(file)]) as sim,
+                simpartner.connect(ports_file=file) as other,
+            ):
+                self.assertEqual(other["Position"].info.port, sim["Position"].info.port)
             self.assertFalse(file.exists(), "the file goes with the server")
             with self.assertRaisesRegex(simpartner.ConnectionLostError, "ports.json"):
                 simpartner.connect(ports_file=file)
@@ -105,7 +107,7 @@ class Launching(unittest.TestCase):
     def test_a_server_ends_with_the_program_that_forgot_it(self) -> None:
         program = (
             "import simpartner\n"
-            f"sim = simpartner.launch({str(FALLING)!r}, folder={str(HOUSE)!r}, binary={str(BINARY)!r})\n"
+            f"sim = simpartner.launch({str(FALLING)!r}, folder={str(REPOSITORY)!r}, binary={str(BINARY)!r})\n"
             "print(sim.server.process.pid)\n"
         )
         done = subprocess.run(

@@ -7,7 +7,7 @@ import threading
 import unittest
 from unittest import mock
 
-from rig import STATE, Door, launch, needs_server, simpartner
+from rig import STATE, FakePort, launch, needs_server, simpartner
 
 from simpartner.wire import Connection
 
@@ -22,17 +22,17 @@ class HoldingServer:
         self._step = 0
         self._answered: set[str] = set()
         self._lock = threading.Lock()
-        self.doors = {name: Door(b"<0,0>\n", functools.partial(self._device, name)) for name in "AB"}
-        self.control = Door(b"", self._clock)
+        self.ports = {name: FakePort(b"<0,0>\n", functools.partial(self._device, name)) for name in "AB"}
+        self.control = FakePort(b"", self._clock)
 
     def close(self) -> None:
         """Closes all ports."""
-        for door in (self.control, *self.doors.values()):
-            door.close()
+        for port in (self.control, *self.ports.values()):
+            port.close()
 
     def _clock(self, line: str) -> bytes:
         if line == "DEVICES":
-            lines = [f"DEVICE name={n} kind=K robot=R body=B port=0 bound={d.port}\n" for n, d in self.doors.items()]
+            lines = [f"DEVICE name={n} kind=K robot=R body=B port=0 bound={d.port}\n" for n, d in self.ports.items()]
             return "".join([*lines, "OK 2\n"]).encode()
         self.control_heard.append(line)
         return STATE
@@ -45,7 +45,7 @@ class HoldingServer:
         with self._lock:
             self.heard.append((name, line))
             self._answered.add(name)
-            complete = len(self._answered) == len(self.doors)
+            complete = len(self._answered) == len(self.ports)
         if complete:
             self._show()
         return b""
@@ -55,8 +55,8 @@ class HoldingServer:
             self._answered.clear()
             self._step += 1
             sample = self._sample()
-        for door in self.doors.values():
-            door.say(sample)
+        for port in self.ports.values():
+            port.say(sample)
 
     def _sample(self) -> bytes:
         return f"S {self._step} {self._step / 1000} {self._step * 10},7\n".encode()
@@ -144,17 +144,17 @@ class Server(unittest.TestCase):
             first.command("RightMotor", velocity_3=2)
             said: list[str] = []
             heard: list[str] = []
-            tell, hear = Connection.tell, Connection.hear
+            send_line, read_line = Connection.send_line, Connection.read_line
 
             def note(connection: Connection, text: str) -> None:
                 said.append(text)
-                tell(connection, text)
+                send_line(connection, text)
 
             def listen(connection: Connection, timeout: float | None) -> str:
-                heard.append(hear(connection, timeout))
+                heard.append(read_line(connection, timeout))
                 return heard[-1]
 
-            with mock.patch.multiple(Connection, tell=note, hear=listen):
+            with mock.patch.multiple(Connection, send_line=note, read_line=listen):
                 turn = next(steps)
             self.assertEqual(len(said), 1, said)
             self.assertTrue(said[0].startswith("ACK 0 LeftMotor=1000.0,1000.0,100.0,0.0,0.0,1.0;RightMotor="), said)

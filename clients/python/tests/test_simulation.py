@@ -7,7 +7,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
-from rig import HOUSE, launch, needs_server, simpartner
+from rig import REPOSITORY, launch, needs_server, simpartner
 
 
 @needs_server
@@ -231,7 +231,7 @@ class Falling(unittest.TestCase):
 @needs_server
 class EveryKind(unittest.TestCase):
     def test_every_kind_of_device_tells_its_fields_and_reads_them(self) -> None:
-        with launch(HOUSE / "worlds" / "square.xml", mode="fast", free_ports=True) as sim:
+        with launch(REPOSITORY / "worlds" / "square.xml", mode="fast", free_ports=True) as sim:
             sim.step(5)
             kinds = set()
             for device in sim.devices.values():

@@ -6,7 +6,7 @@ import math
 import threading
 import unittest
 
-from rig import Door, fake, simpartner
+from rig import FakePort, fake, simpartner
 
 from simpartner.reading import identifier, read_fields, read_sample, values_type
 from simpartner.wire import Connection, read_numbers, read_pairs, write_numbers
@@ -50,10 +50,10 @@ class Text(unittest.TestCase):
 
 
 class Conversation(unittest.TestCase):
-    def meet(self, doors: tuple[Door, ...], timeout: float = 5.0, token: str | None = None) -> simpartner.Simulation:
-        for door in doors:
-            self.addCleanup(door.close)
-        simulation = simpartner.connect(port=doors[0].port, timeout=timeout, token=token)
+    def meet(self, ports: tuple[FakePort, ...], timeout: float = 5.0, token: str | None = None) -> simpartner.Simulation:
+        for port in ports:
+            self.addCleanup(port.close)
+        simulation = simpartner.connect(port=ports[0].port, timeout=timeout, token=token)
         self.addCleanup(simulation.close)
         return simulation
 
@@ -126,10 +126,10 @@ class Conversation(unittest.TestCase):
         self.assertEqual(device.ask("HOW"), "alive")
 
     def test_a_subscription_counts_what_it_missed_and_ends_with_the_server(self) -> None:
-        _, told = doors = fake(
+        _, told = ports = fake(
             lambda _: b"OK\nS 10 0.01 1,2,3,4\nS 40 0.04 1,2,3,4 dropped=2\nS 60 0.06 1,2,3,4 dropped=1\n"
         )
-        stream = self.meet(doors)["D"].subscribe(10, timeout=5)
+        stream = self.meet(ports)["D"].subscribe(10, timeout=5)
         readings = [next(stream) for _ in range(3)]
         self.assertEqual([reading.dropped for reading in readings], [0, 2, 1])
         self.assertEqual(stream.dropped, 3)
@@ -141,44 +141,44 @@ class Conversation(unittest.TestCase):
             self.meet(fake(lambda _: b"ERR 6 no\n"))["D"].subscribe()
 
     def test_a_line_may_come_byte_by_byte_and_a_frame_may_hold_line_ends(self) -> None:
-        door = Door(b"", lambda _: b"<a\nb>\r\nOK\n")
-        self.addCleanup(door.close)
-        connection = Connection("127.0.0.1", door.port, "it", None, 5.0)
+        port = FakePort(b"", lambda _: b"<a\nb>\r\nOK\n")
+        self.addCleanup(port.close)
+        connection = Connection("127.0.0.1", port.port, "it", None, 5.0)
         self.addCleanup(connection.close)
-        connection.tell("x")
-        self.assertEqual([connection.hear(5), connection.hear(5)], ["<a\nb>", "OK"])
+        connection.send_line("x")
+        self.assertEqual([connection.read_line(5), connection.read_line(5)], ["<a\nb>", "OK"])
         for byte in b"S 1 2 3\n":
-            door.say(bytes([byte]))
-        self.assertEqual(connection.hear(5), "S 1 2 3")
+            port.say(bytes([byte]))
+        self.assertEqual(connection.read_line(5), "S 1 2 3")
 
     def test_an_endless_line_is_given_up(self) -> None:
-        door = Door(b"x" * (3 << 20), lambda _: b"")
-        self.addCleanup(door.close)
-        connection = Connection("127.0.0.1", door.port, "it", None, 5.0)
+        port = FakePort(b"x" * (3 << 20), lambda _: b"")
+        self.addCleanup(port.close)
+        connection = Connection("127.0.0.1", port.port, "it", None, 5.0)
         self.addCleanup(connection.close)
         with self.assertRaises(simpartner.WireError):
-            connection.hear(5)
+            connection.read_line(5)
 
     def test_the_token_is_shown_first_and_an_unwanted_one_is_told(self) -> None:
         heard: list[str] = []
-        control, _ = doors = fake(lambda _: b"")
+        control, _ = ports = fake(lambda _: b"")
         control.close()
-        wants = Door(b"", lambda line: heard.append(line) or b"" if line == "TOKEN abc" else b"OK state=x\n")  # type: ignore[func-returns-value]
+        wants = FakePort(b"", lambda line: heard.append(line) or b"" if line == "TOKEN abc" else b"OK state=x\n")  # type: ignore[func-returns-value]
         with self.assertRaises(simpartner.WireError):
-            self.meet((wants, *doors), token="abc")
+            self.meet((wants, *ports), token="abc")
         self.assertEqual(heard, ["TOKEN abc"])
-        unwilling = Door(b"", lambda line: b"ERR 1 expected STATE\n" if line.startswith("TOKEN") else b"OK\n")
+        unwilling = FakePort(b"", lambda line: b"ERR 1 expected STATE\n" if line.startswith("TOKEN") else b"OK\n")
         with self.assertRaisesRegex(simpartner.UnknownVerbError, "leave it out"):
             self.meet((unwilling,), token="abc")
-        asks = Door(b"", lambda _: b"ERR 9 expected TOKEN\n")
+        asks = FakePort(b"", lambda _: b"ERR 9 expected TOKEN\n")
         with self.assertRaises(simpartner.TokenError):
             self.meet((asks,))
 
     def test_nobody_there_is_an_error_of_its_own(self) -> None:
-        door = Door(b"", lambda _: b"")
-        door.close()
+        port = FakePort(b"", lambda _: b"")
+        port.close()
         with self.assertRaises(simpartner.ConnectionLostError) as raised:
-            simpartner.connect(port=door.port)
+            simpartner.connect(port=port.port)
         self.assertIsInstance(raised.exception, ConnectionError)
 
 

@@ -12,8 +12,8 @@ use simpartner::cli::{ServerArguments, output};
 use simpartner_description::xml;
 use simpartner_sequencer::play::{Options, Progress, play};
 
-/// How often the progress is told.
-const TELL: Duration = Duration::from_secs(1);
+/// How often the progress is printed.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Plays an XML command sequence to a running SimPartner server.
 ///
@@ -57,10 +57,10 @@ fn run(arguments: Arguments) -> Result<Progress> {
     let sequence = xml::read_sequence(&arguments.file)?;
     let server = arguments.server.control()?;
     let Arguments { token, lead: lead_s, quit, .. } = arguments;
-    let mut told = Instant::now();
+    let mut printed = Instant::now();
     play(&sequence, &Options { server, token, lead_s, quit }, |progress| {
-        if told.elapsed() >= TELL {
-            told = Instant::now();
+        if printed.elapsed() >= PROGRESS_INTERVAL {
+            printed = Instant::now();
             let Progress { commands, simulated_s, length_s, .. } = progress;
             output::note(format_args!("{simulated_s:.1} s of {length_s:.1} s, {commands} commands sent"));
         }

@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(5);
 pub struct Options {
     /// `host:port` of the control port.
     pub server: String,
-    /// What a server that other machines reach wants to hear first.
+    /// The token that a server requires on an address that other machines reach.
     pub token: Option<String>,
     /// How far ahead of a running clock the sequence begins, in simulated seconds.
     pub lead_s: f64,
@@ -43,7 +43,7 @@ pub struct Progress {
 }
 
 /// Plays a sequence to a server. A paused clock is run from one group of commands to the next and left paused at the end; a
-/// playing one is followed. `show` is told how far it has come after every group, or at every look at the clock.
+/// playing one is followed. `show` is called with the progress after every group, or at every look at the clock.
 ///
 /// # Errors
 /// When the server cannot be reached, does not have a port of the sequence, or refuses a command.
@@ -88,9 +88,9 @@ fn connect_devices(
     timeline: &Timeline,
     token: Option<&str>,
 ) -> Result<BTreeMap<u16, Connection>> {
-    control.tell("DEVICES")?;
+    control.send_line("DEVICES")?;
     let mut known = BTreeMap::new();
-    while let Some(device) = Device::read(&control.hear()?)? {
+    while let Some(device) = Device::read(&control.read_line()?)? {
         known.insert(device.port, device);
     }
     let mut named = BTreeMap::new();
@@ -104,7 +104,7 @@ fn connect_devices(
     let connect = |device: &Device| {
         let address = SocketAddr::new(host, device.bound).to_string();
         let mut connection = Connection::open(&address, &format!("'{}'", device.name), token)?;
-        let greeting = connection.hear()?;
+        let greeting = connection.read_line()?;
         ensure!(!greeting.starts_with("ERR "), "'{}' at {address} answers: {greeting}", device.name);
         Ok(connection)
     };
@@ -203,9 +203,9 @@ impl Player<'_> {
     }
 
     fn quit(&mut self) -> Result<()> {
-        self.control.tell("QUIT")?;
+        self.control.send_line("QUIT")?;
         // The server may close the connection before its answer is out; both mean that it ends.
-        match self.control.hear() {
+        match self.control.read_line() {
             Ok(answer) if answer.starts_with("ERR ") => bail!("the server answers QUIT with: {answer}"),
             Ok(_) | Err(_) => Ok(()),
         }

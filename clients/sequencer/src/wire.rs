@@ -1,6 +1,6 @@
 //! A connection that asks in lines and is answered in lines, and the two answers of the control port that clients read.
 //!
-//! It knows nothing of sequences. What the lines mean is told in [`simpartner_wire::protocol`].
+//! It knows nothing of sequences. [`simpartner_wire::protocol`] documents what the lines mean.
 
 use std::{
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},
@@ -57,7 +57,7 @@ impl Connection {
         stream.set_write_timeout(Some(patience))?;
         let mut connection = Self { reader: BufReader::new(stream), peer, patience };
         if let Some(token) = token {
-            connection.tell(&format!("TOKEN {token}"))?;
+            connection.send_line(&format!("TOKEN {token}"))?;
         }
         Ok(connection)
     }
@@ -74,7 +74,7 @@ impl Connection {
     ///
     /// # Errors
     /// When the connection is lost.
-    pub fn tell(&mut self, line: &str) -> Result<()> {
+    pub fn send_line(&mut self, line: &str) -> Result<()> {
         let sent = self.reader.get_mut().write_all(format!("{line}\n").as_bytes());
         sent.map_err(|error| self.lost(&error))
     }
@@ -83,7 +83,7 @@ impl Connection {
     ///
     /// # Errors
     /// When none comes in time, or the connection is lost.
-    pub fn hear(&mut self) -> Result<String> {
+    pub fn read_line(&mut self) -> Result<String> {
         let mut line = String::new();
         let read = (&mut self.reader).take(MAX_LINE).read_line(&mut line);
         read.map_err(|error| self.lost(&error))?;
@@ -99,8 +99,8 @@ impl Connection {
     /// # Errors
     /// When none comes in time, or the connection is lost.
     pub fn ask(&mut self, line: &str) -> Result<String> {
-        self.tell(line)?;
-        self.hear()
+        self.send_line(line)?;
+        self.read_line()
     }
 
     /// The same for an answer that takes as long as it takes.

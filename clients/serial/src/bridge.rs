@@ -27,7 +27,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long a line may take to be written. A controller that reads nothing is not waited for.
 const WRITING: Duration = Duration::from_secs(2);
 
-/// What a running bridge is told.
+/// A request to a running bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Tell the times so far.
@@ -56,7 +56,7 @@ enum End {
     Stopped,
 }
 
-/// Runs a bridge until it is told to stop, or nobody is left to tell it so. Returns its times.
+/// Runs a bridge until a request to stop, or until every sender of requests is gone. Returns its times.
 ///
 /// # Errors
 /// When the serial line cannot be opened at the start, or the server refuses us or has no such robot.
@@ -163,7 +163,7 @@ impl<T: FnMut(News)> Bridge<T> {
                         Ok(None) => return End::Serial("it was closed".into()),
                         Err(error) => return End::Serial(format!("{error:#}")),
                     };
-                    self.times.heard();
+                    self.times.received();
                     if let Err(error) = write(&mut to_robot, &line).await {
                         return End::Robot(format!("{error:#}"));
                     }

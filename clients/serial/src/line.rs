@@ -94,8 +94,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// When the stream fails.
     pub async fn next(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         loop {
-            let room = (LONGEST + 2 - self.line.len()) as u64;
-            let count = (&mut self.reader).take(room).read_until(b'\n', &mut self.line).await?;
+            let free = (LONGEST + 2 - self.line.len()) as u64;
+            let count = (&mut self.reader).take(free).read_until(b'\n', &mut self.line).await?;
             let ends = self.line.last() == Some(&b'\n');
             if !ends && count > 0 && self.line.len() < LONGEST + 2 {
                 continue;

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Robot {
     /// `host:port` of the control port.
     pub server: String,
-    /// What the server wants to be told first, where it does.
+    /// The token that the server requires, if it does.
     pub token: Option<String>,
     /// The robot's name.
     pub name: String,
@@ -37,24 +37,24 @@ impl Robot {
     /// # Errors
     /// When nobody answers, or the server has no such robot or refuses us.
     pub async fn connect(&self) -> Result<TcpStream, Failure> {
-        let told = async {
+        let lines = async {
             let stream = self.open(&self.server).await?;
             let host = stream.peer_addr()?.ip();
             let mut lines = Lines::new(stream);
-            let mut told = Vec::new();
+            let mut lines = Vec::new();
             loop {
                 let line = lines.next().await?.context("the server has closed the connection")?;
                 let line = String::from_utf8_lossy(&line).trim().to_owned();
                 let ends = line.starts_with("OK ") || line.starts_with("ERR ");
-                told.push(line);
+                lines.push(line);
                 if ends {
-                    return anyhow::Ok((host, told));
+                    return anyhow::Ok((host, lines));
                 }
             }
         };
-        let told = timeout(PATIENCE, told).await.context("the server does not answer").flatten();
-        let (host, told) = told.with_context(|| format!("at {}", self.server)).map_err(Failure::Away)?;
-        let port = find(&told, &self.name).map_err(Failure::Hopeless)?;
+        let lines = timeout(PATIENCE, lines).await.context("the server does not answer").flatten();
+        let (host, lines) = lines.with_context(|| format!("at {}", self.server)).map_err(Failure::Away)?;
+        let port = find(&lines, &self.name).map_err(Failure::Hopeless)?;
         let address = std::net::SocketAddr::new(host, port);
         let stream = TcpStream::connect(address).await.with_context(|| format!("at {address}"));
         let mut stream = stream.map_err(Failure::Away)?;
@@ -80,11 +80,11 @@ impl Robot {
 }
 
 /// The port behind a robot's name in the answer to `ROBOTS`.
-fn find(told: &[String], name: &str) -> Result<u16> {
-    if let Some(refusal) = told.last().filter(|line| line.starts_with("ERR ")) {
+fn find(lines: &[String], name: &str) -> Result<u16> {
+    if let Some(refusal) = lines.last().filter(|line| line.starts_with("ERR ")) {
         bail!("the server refuses: {refusal}");
     }
-    let robots: Vec<&String> = told.iter().filter(|line| line.starts_with("ROBOT ")).collect();
+    let robots: Vec<&String> = lines.iter().filter(|line| line.starts_with("ROBOT ")).collect();
     let names: Vec<&str> = robots.iter().filter_map(|line| word(line, "name")).collect();
     ensure!(!names.is_empty(), "the server has no robot");
     let line = robots.iter().find(|line| word(line, "name") == Some(name));
@@ -99,9 +99,9 @@ mod tests {
 
     #[test]
     fn a_robot_is_found_by_its_name() {
-        let told = ["ROBOT name=A port=0 bound=40001", "ROBOT name=B port=7000 bound=7000", "OK 2"].map(String::from);
-        assert_eq!(find(&told, "A").unwrap(), 40_001);
-        assert_eq!(find(&told, "C").unwrap_err().to_string(), "the server has no robot 'C'; it has A, B");
+        let lines = ["ROBOT name=A port=0 bound=40001", "ROBOT name=B port=7000 bound=7000", "OK 2"].map(String::from);
+        assert_eq!(find(&lines, "A").unwrap(), 40_001);
+        assert_eq!(find(&lines, "C").unwrap_err().to_string(), "the server has no robot 'C'; it has A, B");
         let refused = ["ERR 9 expected TOKEN and the server's token".to_owned()];
         let what = find(&refused, "A").unwrap_err().to_string();
         assert_eq!(what, "the server refuses: ERR 9 expected TOKEN and the server's token");

@@ -41,7 +41,7 @@ impl Times {
     }
 
     /// A line has come; the first one after a line that was sent answers it.
-    pub fn heard(&mut self) {
+    pub fn received(&mut self) {
         if let Some(sent) = self.sent.take() {
             let nanoseconds = u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.histogram.saturating_record(nanoseconds.max(1));

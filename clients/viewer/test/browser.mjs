@@ -39,7 +39,7 @@ export class Browser {
     browser.process = spawn(program, [...FLAGS, `--window-size=${width},${height}`, `--user-data-dir=${browser.profile}`, "about:blank"], {
       stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
     });
-    browser.process.stdio[4].on("data", (data) => browser.#hear(data));
+    browser.process.stdio[4].on("data", (data) => browser.#receive(data));
     const { targetId } = await browser.#send("Target.createTarget", { url: "about:blank" });
     browser.session = (await browser.#send("Target.attachToTarget", { targetId, flatten: true })).sessionId;
     for (const domain of ["Page", "Runtime", "Network", "Log"]) await browser.send(`${domain}.enable`);
@@ -58,7 +58,7 @@ export class Browser {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, method }));
   }
 
-  #hear(data) {
+  #receive(data) {
     const messages = (this.#rest + data).split("\0");
     this.#rest = messages.pop();
     for (const text of messages) {

@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Browser, findBrowser, pause } from "./browser.mjs";
+import { Browser, pause } from "./browser.mjs";
+import { noServer, server as program } from "./needs.mjs";
 
-const program = process.env.VIEWER_SERVER;
-const skip = !program ? "VIEWER_SERVER names no server" : !findBrowser() ? "there is no Chromium; CHROMIUM names one" : false;
+const skip = noServer();
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const text = (id) => `document.getElementById("${id}").textContent`;
 const rate = (factor) =>

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Browser, findBrowser, pause, until } from "./browser.mjs";
+import { Browser, pause, until } from "./browser.mjs";
 import { start } from "./mock.mjs";
+import { noBrowser as skip } from "./needs.mjs";
 
-const skip = findBrowser() ? false : "there is no Chromium; CHROMIUM names one";
 const text = (id) => `document.getElementById("${id}").textContent`;
 const wheels = (mock) => mock.commands.filter(({ device }) => device.includes("WheelMotor"));
 const lastRate = (mock) => Number(wheels(mock).at(-1)?.text.split(",")[5]);

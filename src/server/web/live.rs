@@ -1,4 +1,4 @@
-//! The conversation with an open page: frames and events out, commands and words for the clock in.
+//! The WebSocket of an open page: frames and events out, commands and requests to the clock in.
 //!
 //! A frame is made when it can be sent, of the newest record. While [`UNDER_WAY`] of them have not been taken up, no frame is
 //! made and no event is sent, so that a page which stands still costs nothing; of the events it missed it finds as many as the
@@ -10,7 +10,7 @@ use axum::extract::ws::{Message, WebSocket};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use simpartner_wire::{
-    protocol::{self, DeviceSession, Errand, Refusal, Session, Taken},
+    protocol::{self, Accepted, DeviceSession, Refusal, Request, Session},
     signal::{ClientId, EventKind, StepRecord},
 };
 use tokio::{
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     realtime::{CommandCount, CommandReader, EpochEvent, EventReader, Mode, RunState, Status},
-    server::{accept::note, control, device::wait_for_place, error::refusal, line::End},
+    server::{accept::note, connection::End, control, device::wait_for_place, error::refusal},
 };
 
 /// How many frames may be on their way to a page.
@@ -37,32 +37,32 @@ const HZ: f64 = 60.0;
 /// The most frames a second that a page may ask for.
 const HIGHEST_HZ: f64 = 1000.0;
 
-/// How many events of late a page is told first.
+/// How many recent events a page is sent first.
 const LATE: u64 = 200;
 
-/// How long commands are gathered before a page is told of them: ten times a second is as fast as anybody reads.
+/// How long commands are gathered before a page is sent them: ten times a second is as fast as anybody reads.
 const GATHER: Duration = Duration::from_millis(100);
 
 /// How many answers a page may wait for.
 const PENDING: usize = 64;
 
-/// How often a page is asked whether it is there, and how often in a row it may say nothing.
+/// How often a page is pinged, and how many pings in a row it may leave unanswered.
 const PING: Duration = Duration::from_secs(5);
 const SILENCE: u32 = 3;
 
-/// What a page may say.
+/// What a page may send.
 const KNOWN: &str = "an object of id and set, of id and control, of seen, of watch or of on_close";
 
-/// What a page says.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Said {
-    id: Option<u64>,
-    set: Option<Order>,
-    control: Option<String>,
-    seen: Option<u32>,
-    watch: Option<Watch>,
-    on_close: Option<Vec<Order>>,
+/// What a page sends. The keys of the object tell which message it is.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum ClientMessage {
+    /// A command for a device; the reply carries the id.
+    Set { id: u64, set: Order },
+    /// A line for the control port; the reply carries the id.
+    Control { id: u64, control: String },
+    /// What the page has shown and what it wants from now on, at least one of the three.
+    View { seen: Option<u32>, watch: Option<Watch>, on_close: Option<Vec<Order>> },
 }
 
 /// A command for a device, as text.
@@ -88,7 +88,7 @@ struct Page {
     status: watch::Receiver<Option<Status>>,
     events: EventReader,
     commands: CommandReader,
-    /// Ticks when it may be told of commands.
+    /// Ticks when commands may be sent.
     gathered: Interval,
     /// Ticks when the next frame may be made; `None` while none is wanted.
     pace: Option<Interval>,
@@ -101,9 +101,9 @@ struct Page {
     pending: JoinSet<(u64, String)>,
 }
 
-/// What woke the conversation up.
+/// What the loop of a page woke up for.
 enum Wake {
-    Heard(Option<Result<Message, axum::Error>>),
+    Received(Option<Result<Message, axum::Error>>),
     Due,
     Frame,
     Events,
@@ -112,7 +112,7 @@ enum Wake {
     Ping,
 }
 
-/// Talks with a page until one of the two ends it, and then does what the page wanted done.
+/// Serves a page until either side ends the connection, and then carries out its `on_close` commands.
 pub(super) async fn talk(mut socket: WebSocket, web: Arc<Web>, address: SocketAddr) {
     let shared = Arc::clone(&web.shared);
     let client = shared.next_client();
@@ -121,7 +121,7 @@ pub(super) async fn talk(mut socket: WebSocket, web: Arc<Web>, address: SocketAd
     let mut page = Page::new(web, client);
     let end = page.run(&mut socket).await.err().unwrap_or(End::Client);
     for order in std::mem::take(&mut page.on_close) {
-        // Nobody is there to hear a refusal.
+        // A refusal has no reader left.
         let _ = page.set(&order);
     }
     let why = match end {
@@ -167,11 +167,11 @@ impl Page {
                 wake = self.wake(socket, &mut pings) => wake,
             };
             match wake {
-                Wake::Heard(Some(Ok(message))) => {
+                Wake::Received(Some(Ok(message))) => {
                     silent = 0;
-                    self.hear(socket, message).await?;
+                    self.receive(socket, message).await?;
                 }
-                Wake::Heard(Some(Err(_)) | None) => return Err(End::Client),
+                Wake::Received(Some(Err(_)) | None) => return Err(End::Client),
                 Wake::Due => self.due = true,
                 Wake::Frame => {
                     self.due = false;
@@ -181,12 +181,12 @@ impl Page {
                 }
                 Wake::Events => {
                     for event in self.events.take() {
-                        self.tell(socket, json!({ "event": json_of(&event.into()) })).await?;
+                        self.send_json(socket, json!({ "event": json_of(&event.into()) })).await?;
                     }
                 }
                 Wake::Commands => {
                     let commands: Vec<_> = self.commands.take().into_iter().map(|told| self.named(told)).collect();
-                    self.tell(socket, json!({ "commands": commands })).await?;
+                    self.send_json(socket, json!({ "commands": commands })).await?;
                 }
                 Wake::Answer(id, reply) => self.reply(socket, Some(id), &reply).await?,
                 Wake::Ping if silent == SILENCE => return Err(End::Rule("said nothing any more")),
@@ -203,7 +203,7 @@ impl Page {
         let Self { latest, status, events, commands, gathered, pace, due, number, seen, pending, .. } = self;
         let flows = number.wrapping_sub(*seen) < UNDER_WAY;
         tokio::select! {
-            heard = socket.recv() => Wake::Heard(heard),
+            received = socket.recv() => Wake::Received(received),
             _ = tick(pace), if !*due => Wake::Due,
             () = changed(latest), if *due && flows => Wake::Frame,
             () = changed(status), if *due && flows => Wake::Frame,
@@ -218,43 +218,48 @@ impl Page {
         }
     }
 
-    async fn hear(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), End> {
-        let said = match &message {
+    async fn receive(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), End> {
+        let received = match &message {
             Message::Text(text) => serde_json::from_str(text).ok(),
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
             Message::Close(_) => return Err(End::Client),
             Message::Binary(_) => None,
         };
-        match said {
-            Some(Said { id: Some(id), set: Some(order), control: None, seen: None, watch: None, on_close: None }) => {
+        match received {
+            Some(ClientMessage::Set { id, set }) => {
                 wait_for_place(&self.web.shared.handle, self.client).await;
-                let reply = self.set(&order).unwrap_or_else(|refusal| refusal.to_string());
+                let reply = self.set(&set).unwrap_or_else(|refusal| refusal.to_string());
                 self.reply(socket, Some(id), &reply).await
             }
-            Some(Said { id: Some(id), set: None, control: Some(text), seen: None, watch: None, on_close: None }) => {
-                match self.control(id, &text).await {
-                    Some(reply) => self.reply(socket, Some(id), &reply).await,
-                    None => Ok(()),
-                }
-            }
-            Some(Said { id: None, set: None, control: None, seen, watch, on_close })
+            Some(ClientMessage::Control { id, control }) => match self.control(id, &control).await {
+                Some(reply) => self.reply(socket, Some(id), &reply).await,
+                None => Ok(()),
+            },
+            Some(ClientMessage::View { seen, watch, on_close })
                 if seen.is_some() || watch.is_some() || on_close.is_some() =>
             {
-                // A number that was never sent is no reason to send more.
-                self.seen = seen.filter(|seen| *seen <= self.number).map_or(self.seen, |seen| seen.max(self.seen));
-                if let Some(Watch { hz }) = watch {
-                    self.pace = pace(hz);
-                    self.due = false;
-                    // Whoever begins to watch wants to see what there is, whether or not anything moves.
-                    self.latest.mark_changed();
-                }
-                self.on_close = on_close.unwrap_or_else(|| std::mem::take(&mut self.on_close));
+                self.view(seen, watch, on_close);
                 Ok(())
             }
-            _ => {
+            Some(ClientMessage::View { .. }) | None => {
                 let got = message.to_text().unwrap_or("binary").chars().take(60).collect();
                 self.reply(socket, None, &Refusal::Verb { got, known: KNOWN }.to_string()).await
             }
+        }
+    }
+
+    /// Takes in what the page has shown and what it wants.
+    fn view(&mut self, seen: Option<u32>, watch: Option<Watch>, on_close: Option<Vec<Order>>) {
+        // A number that was never sent is no reason to send more.
+        self.seen = seen.filter(|seen| *seen <= self.number).map_or(self.seen, |seen| seen.max(self.seen));
+        if let Some(Watch { hz }) = watch {
+            self.pace = pace(hz);
+            self.due = false;
+            // A page that begins to watch wants the present state, whether or not anything moves.
+            self.latest.mark_changed();
+        }
+        if let Some(orders) = on_close {
+            self.on_close = orders;
         }
     }
 
@@ -276,9 +281,9 @@ impl Page {
         );
         let record = self.latest.borrow().clone();
         let mut out = String::new();
-        let send = |errand| match errand {
-            Errand::Commands(commands) => handle.commands(commands).map(|()| Taken::Queued).map_err(refusal),
-            Errand::Acknowledge(..) => Err(Refusal::Parameter("ACK is for the device's port".into())),
+        let send = |request| match request {
+            Request::Commands(commands) => handle.commands(commands).map(|()| Accepted::Queued).map_err(refusal),
+            Request::Acknowledge(..) => Err(Refusal::Parameter("ACK is for the device's port".into())),
         };
         session.take(&order.text, &record, send, &mut out);
         match session.is_subscribed() {
@@ -287,7 +292,7 @@ impl Page {
         }
     }
 
-    /// Puts a word for the clock on its way, and returns the answer if there is one at once. What has to be waited for is
+    /// Puts a request to the clock on its way, and returns the answer if there is one at once. What has to be waited for is
     /// answered later, and holds nothing back.
     async fn control(&mut self, id: u64, text: &str) -> Option<String> {
         let request = match protocol::read_control(text) {
@@ -355,10 +360,10 @@ impl Page {
     }
 
     async fn reply(&self, socket: &mut WebSocket, to: Option<u64>, reply: &str) -> Result<(), End> {
-        self.tell(socket, json!({ "to": to, "reply": reply.trim_end() })).await
+        self.send_json(socket, json!({ "to": to, "reply": reply.trim_end() })).await
     }
 
-    async fn tell(&self, socket: &mut WebSocket, message: Value) -> Result<(), End> {
+    async fn send_json(&self, socket: &mut WebSocket, message: Value) -> Result<(), End> {
         self.send(socket, Message::Text(message.to_string().into())).await
     }
 
@@ -432,7 +437,7 @@ fn mode(mode: Mode) -> u8 {
     }
 }
 
-/// An event as the page is told it.
+/// An event as JSON.
 pub(super) fn json_of(event: &LoggedEvent) -> Value {
     json!({
         "step": event.step,
@@ -444,7 +449,7 @@ pub(super) fn json_of(event: &LoggedEvent) -> Value {
     })
 }
 
-/// Commands as the page is told them.
+/// Commands as JSON.
 pub(super) fn json_of_commands(commands: &LoggedCommands) -> Value {
     json!({
         "step": commands.step,

@@ -1,8 +1,9 @@
-//! The viewer's page and its data, over HTTP and a WebSocket. What is said is told in `clients/viewer/PROTOCOL.md`.
+//! The viewer's page and its data, over HTTP and a WebSocket. `clients/viewer/PROTOCOL.md` documents the messages.
 //!
-//! A page is a client like any other: its commands go the way of a device port's, its words for the clock that of the control
-//! port's, and it is sent the newest record only, when it has taken up those before. Connections are bounded, and none of them
-//! is waited for. Start at [`serve`]; `guard` says who may ask, `live` is the conversation with an open page.
+//! A page is a client like any other: a command takes the same path as on a device's port, a line for the clock that of the
+//! control port, and the page is sent the newest record only, when it has taken up those before. Connections are bounded, and
+//! nothing waits for a slow one. Start at [`serve`]; `guard` decides which requests are let in, `live` is the connection of an
+//! open page.
 
 mod archive;
 mod clock;
@@ -67,19 +68,19 @@ pub struct Viewer {
 }
 
 /// The page's port, bound but not yet served.
-pub(super) struct Door {
+pub(super) struct PageListener {
     listener: TcpListener,
     address: SocketAddr,
     viewer: Viewer,
 }
 
-impl std::fmt::Debug for Door {
+impl std::fmt::Debug for PageListener {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Door").field("address", &self.address).finish_non_exhaustive()
+        formatter.debug_struct("PageListener").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
-impl Door {
+impl PageListener {
     pub(super) fn bind(viewer: Viewer, shared: &Shared) -> Result<Self, ServerError> {
         let listen = |port| bind::listen_at(&shared.settings, port, "viewer.port", "the viewer's page");
         let (listener, address) = listen(viewer.port).or_else(|error| match &error {
@@ -108,7 +109,7 @@ struct Web {
     guard: guard::Guard,
     /// The clock's status as of late; `None` before it was first asked.
     status: watch::Receiver<Option<Status>>,
-    /// Told when somebody has changed the clock.
+    /// Notified when somebody has changed the clock.
     asker: Arc<clock::Asker>,
     /// How many pages are open.
     pages: watch::Sender<u32>,
@@ -123,9 +124,9 @@ impl Web {
     }
 }
 
-/// Serves the page until the server closes, and returns when the last page has been told.
-pub(super) async fn serve(door: Door, shared: Arc<Shared>, closed: watch::Receiver<bool>) {
-    let Door { listener, viewer, .. } = door;
+/// Serves the page until the server closes, and returns when the last page is closed.
+pub(super) async fn serve(page: PageListener, shared: Arc<Shared>, closed: watch::Receiver<bool>) {
+    let PageListener { listener, viewer, .. } = page;
     let patience = shared.settings.limits.unread;
     let (pages, watched) = watch::channel(0);
     let (asker, status) = clock::Asker::new();

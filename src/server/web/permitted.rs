@@ -68,7 +68,7 @@ impl AsyncRead for Permitted {
                 false => Poll::Pending,
             };
         }
-        self.place.heard(now_ns());
+        self.place.received(now_ns());
         if !self.is_asking {
             self.is_asking = true;
             let limit = self.limits.unfinished;

@@ -153,7 +153,7 @@ pub(super) async fn frames(State(web): State<Arc<Web>>, Path(run): Path<i64>, Qu
     let fit = (BYTES / frame::length(&model.layout)).max(1) as u64;
     let count = steps.count.min(FRAMES).min(fit);
     let mut frames = Frames { web, run, model, from: steps.from, every, count };
-    // What is wrong with the log is told before anything is sent, as far as that can be known.
+    // A fault of the log is reported before anything is sent, as far as it can be known by then.
     let first = frames.next_piece().await?;
     let rest = stream::try_unfold(frames, async |mut frames| {
         let piece = frames.next_piece().await.map_err(|refused| io::Error::other(refused.explain().1))?;

@@ -1,6 +1,6 @@
-//! The cost of the log: the recorder compared with each database's own tools, `fast` mode with and without a log, and real time with each
-//! database. `cargo bench --bench log -- [writers|fast|realtime|chain]`; servers as in the tests, by `TEST_POSTGRES` and
-//! `TEST_MYSQL`. On a busy machine only the ratios are meaningful.
+//! What the log costs: the writers beside the databases' own ways, `fast` mode with and without a log, and real time with each
+//! database. `cargo bench --bench log -- [writers|fast|realtime|chain]`; servers as in the tests, by `SIMPARTNER_TEST_POSTGRES` and
+//! `SIMPARTNER_TEST_MYSQL`. Only the ratios mean something on a machine that does other things as well.
 
 mod own;
 

@@ -31,8 +31,10 @@ pub(crate) fn places() -> Vec<Place> {
 
 fn server(name: &str) -> (String, String) {
     let admin = match name {
-        "PostgreSQL" => std::env::var("TEST_POSTGRES").unwrap_or("postgres://postgres@127.0.0.1:5432/postgres".into()),
-        _ => std::env::var("TEST_MYSQL").unwrap_or("mysql://root@127.0.0.1:3306/mysql".into()),
+        "PostgreSQL" => {
+            std::env::var("SIMPARTNER_TEST_POSTGRES").unwrap_or("postgres://postgres@127.0.0.1:5432/postgres".into())
+        }
+        _ => std::env::var("SIMPARTNER_TEST_MYSQL").unwrap_or("mysql://root@127.0.0.1:3306/mysql".into()),
     };
     let own = format!("{}/simpartner_bench_{}", &admin[..admin.rfind('/').unwrap_or(admin.len())], std::process::id());
     (admin, own)

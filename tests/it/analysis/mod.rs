@@ -12,6 +12,8 @@ use std::{
     sync::OnceLock,
 };
 
+use crate::needs::{Need, met};
+
 /// Half a second in which a wheel and the middle joint are driven.
 const DRIVE: &str = "<sequence version='1'>
   <command><commandString>1000,1000,100,0,0,2</commandString><port>1027</port></command>
@@ -84,14 +86,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Whether Python has these modules; a test without them says so.
+/// Whether Python has these modules; a test without them is skipped.
 fn python_has(modules: &str) -> bool {
-    let output = Command::new("python3").args(["-c", &format!("import {modules}")]).output();
-    let here = output.is_ok_and(|output| output.status.success());
-    if !here {
-        eprintln!("skipped: Python with {modules} is not installed");
-    }
-    here
+    let found = match Command::new("python3").args(["-c", &format!("import {modules}")]).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(_) => Err(format!("Python has no {modules}")),
+        Err(error) => Err(format!("python3 cannot be run: {error}")),
+    };
+    met(Need::Python, found).is_some()
 }
 
 /// What a Python program prints.

@@ -1,62 +1,7 @@
 //! The same runs on three databases: copied from one to the next and back, queried alike, and pruned.
 
-use sqlx::{AssertSqlSafe, Connection};
-
 use super::{BODIES, JOINTS, Logs, STEPS, simpartner, text};
-
-/// A database of its own on a server, gone when the test is over.
-struct Server {
-    root: String,
-    name: String,
-}
-
-impl Server {
-    /// Makes it, where the server runs; a test without it says so.
-    fn new(root: &str) -> Option<Self> {
-        let server = Self { root: root.into(), name: format!("simpartner_analysis_{}", std::process::id()) };
-        server.tell(&format!("DROP DATABASE IF EXISTS {}", server.name))?;
-        server.tell(&format!("CREATE DATABASE {}", server.name))?;
-        Some(server)
-    }
-
-    fn url(&self) -> String {
-        format!("{}/{}", self.root, self.name)
-    }
-
-    #[tokio::main(flavor = "current_thread")]
-    async fn tell(&self, sql: &str) -> Option<()> {
-        let sql = AssertSqlSafe(sql.to_owned());
-        let done = if self.root.starts_with("postgres") {
-            let mut connection = sqlx::PgConnection::connect(&format!("{}/postgres", self.root)).await.ok()?;
-            sqlx::raw_sql(sql).execute(&mut connection).await.map(drop)
-        } else {
-            let mut connection = sqlx::MySqlConnection::connect(&self.root).await.ok()?;
-            sqlx::raw_sql(sql).execute(&mut connection).await.map(drop)
-        };
-        done.map_err(|error| eprintln!("{error}")).ok()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.tell(&format!("DROP DATABASE IF EXISTS {}", self.name));
-    }
-}
-
-fn servers() -> Vec<Server> {
-    let roots = [
-        ("PostgreSQL", "SIMPARTNER_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432"),
-        ("MariaDB or MySQL", "SIMPARTNER_TEST_MYSQL", "mysql://root@127.0.0.1:3306"),
-    ];
-    let found = roots.into_iter().filter_map(|(name, variable, default)| {
-        let server = Server::new(&std::env::var(variable).unwrap_or(default.into()));
-        if server.is_none() {
-            eprintln!("skipped: {name} does not run here");
-        }
-        server
-    });
-    found.collect()
-}
+use crate::recorder::test_database::TestDatabase;
 
 fn printed(arguments: &[&str]) -> String {
     let output = simpartner(arguments);
@@ -142,8 +87,8 @@ fn printed_out(arguments: &[&str]) -> String {
 fn a_run_is_the_same_on_every_database() {
     let logs = Logs { folder: tempfile::tempdir().unwrap() };
     let from = Logs::shared().url("runs.db");
-    for server in servers() {
-        let url = server.url();
+    for place in ["postgres", "mysql"].into_iter().filter_map(TestDatabase::on) {
+        let url = place.url.clone();
         printed(&["db", "merge", &from, &url, "--runs", "1,2"]);
         let (here, there) = (format!("{from}#2"), format!("{url}#2"));
         let equal = "steps in both     500\nfirst difference  none\n";

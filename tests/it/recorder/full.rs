@@ -1,10 +1,11 @@
 //! The disk of an SQLite file fills up during a run: the physics goes on, and the log ends where it says, or goes to another disk.
 //!
-//! The disk is a file system in memory that only the test sees; where the system does not allow that, the test says so.
+//! The disk is a file system in memory that only the test sees; skipped where the system does not let it have one.
 
 use std::process::{Command, Stdio};
 
 use super::super::cli::{Scratch, text};
+use crate::needs::{Need, met};
 
 /// Mounts a disk with little more room than the log leaves to others, fills that while a run goes on, and makes room again behind
 /// it. Prints the run's summary, exit codes and what there is.
@@ -38,18 +39,15 @@ fn fill(spill_on_another: bool) -> Option<String> {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--map-root-user", "sh", "-c", SCRIPT, "sh", env!("CARGO_BIN_EXE_simpartner")]);
     let made = command.arg(&disk).arg(scratch.world()).arg(spill).stdin(Stdio::null()).output();
-    match made {
-        Ok(made) if made.stdout.starts_with(b"outcome") => Some(text(&made.stdout) + &text(&made.stderr)),
+    let filled = match made {
+        Ok(made) if made.stdout.starts_with(b"outcome") => Ok(text(&made.stdout) + &text(&made.stderr)),
         Ok(made) if made.status.code() == Some(1) || made.status.code() == Some(99) => {
-            println!("skipped: a full disk, since none can be mounted here: {}", text(&made.stderr));
-            None
+            Err(format!("no disk can be mounted here: {}", text(&made.stderr)))
         }
         Ok(made) => panic!("{} {}", text(&made.stdout), text(&made.stderr)),
-        Err(error) => {
-            println!("skipped: a full disk, since unshare cannot be run: {error}");
-            None
-        }
-    }
+        Err(error) => Err(format!("unshare cannot be run: {error}")),
+    };
+    met(Need::Mount, filled)
 }
 
 #[test]

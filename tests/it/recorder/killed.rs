@@ -19,7 +19,7 @@ use super::{
 
 pub(super) fn simpartner(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_simpartner"));
-    command.args(arguments).env_remove("SIMPARTNER_LONG_TESTS").env_remove("RUST_LOG").stdin(Stdio::null());
+    command.args(arguments).env_remove("RUST_LOG").stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,7 +1,7 @@
 //! The test starts a database server, kills it, suspends it and restarts it while a run in real time is logged into it: no row is lost,
 //! and the physics is not affected.
 //!
-//! Where the server's programs are not installed the test says so; with `SIMPARTNER_LONG_TESTS=1` it is away for 20 s each time.
+//! Skipped where the server's programs are not installed; `SIMPARTNER_LONG_TESTS=1` keeps the server away for 20 s each time.
 
 use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -16,8 +16,9 @@ use simpartner::recorder::{Database, Reader};
 use super::{
     super::cli::Scratch,
     killed::simpartner,
-    test_database::{Value, execute, rows, wait},
+    test_database::{Value, execute, need, rows, wait},
 };
+use crate::needs::met;
 
 /// A server in a folder of its own, gone with it.
 struct Server {
@@ -28,7 +29,7 @@ struct Server {
 }
 
 impl Server {
-    /// `None` where its programs are not installed, or cannot be used by this user, which is said.
+    /// `None` where its programs are not installed, or cannot be used by this user: the test is then skipped.
     fn new(scheme: &'static str) -> Option<Self> {
         let program = if scheme == "postgres" { "initdb" } else { "mariadb-install-db" };
         let folder = tempfile::tempdir().unwrap();
@@ -39,13 +40,12 @@ impl Server {
             "postgres" => server.program("initdb").args(["--auth=trust", "--username=root", "--no-sync"]).output(),
             _ => server.program(program).args(["--auth-root-authentication-method=normal", "--skip-test-db"]).output(),
         };
-        match made {
-            Ok(made) if made.status.success() => {}
-            why => {
-                println!("skipped: a {scheme} server of the test's own, since {program} does not work here: {why:?}");
-                return None;
-            }
-        }
+        let why = match made {
+            Ok(made) if made.status.success() => Ok(()),
+            Ok(made) => Err(format!("{program} failed: {}", String::from_utf8_lossy(&made.stderr))),
+            Err(error) => Err(format!("{program} cannot be run: {error}")),
+        };
+        met(need(scheme), why)?;
         drop(free);
         server.start();
         Some(server)

@@ -1,5 +1,5 @@
-//! Databases to test on: always a file, and one on each server that is running. `TEST_POSTGRES` and `TEST_MYSQL` name servers other than
-//! those on this machine.
+//! Databases to test on: a file always, and one on each server that is running. `SIMPARTNER_TEST_POSTGRES` and
+//! `SIMPARTNER_TEST_MYSQL` name servers other than those on this machine.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -10,6 +10,8 @@ use simpartner::recorder::Database;
 use sqlx::{
     AssertSqlSafe, Column, Connection, MySqlConnection, PgConnection, Row, SqliteConnection, TypeInfo, ValueRef,
 };
+
+use crate::needs::{Need, met};
 
 /// A database for one test, dropped with it.
 pub(crate) struct TestDatabase {
@@ -38,10 +40,20 @@ pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
+/// What a test on a server of a scheme needs.
+pub(super) fn need(scheme: &str) -> Need {
+    match scheme {
+        "postgres" => Need::Postgres,
+        _ => Need::Mysql,
+    }
+}
+
 fn server(scheme: &str) -> String {
     match scheme {
-        "postgres" => std::env::var("TEST_POSTGRES").unwrap_or("postgres://postgres@127.0.0.1:5432/postgres".into()),
-        _ => std::env::var("TEST_MYSQL").unwrap_or("mysql://root@127.0.0.1:3306/mysql".into()),
+        "postgres" => {
+            std::env::var("SIMPARTNER_TEST_POSTGRES").unwrap_or("postgres://postgres@127.0.0.1:5432/postgres".into())
+        }
+        _ => std::env::var("SIMPARTNER_TEST_MYSQL").unwrap_or("mysql://root@127.0.0.1:3306/mysql".into()),
     }
 }
 
@@ -52,24 +64,18 @@ impl TestDatabase {
         Self { database: Database::parse(&url).unwrap(), url, admin: Admin::Folder { _kept: folder } }
     }
 
-    /// `None` where there is no such server, which is printed.
+    /// `None` where there is no such server: the test is then skipped.
     pub(crate) fn on(scheme: &str) -> Option<Self> {
         let admin = server(scheme);
         let name = format!("simpartner_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let made = wait(async {
             tokio::time::timeout(Duration::from_secs(5), execute(&admin, format!("CREATE DATABASE {name}"))).await
         });
-        match made {
-            Ok(Ok(())) => {
-                let url = format!("{}/{name}", &admin[..admin.rfind('/').unwrap()]);
-                let database = Database::parse(&url).unwrap();
-                Some(Self { database, url, admin: Admin::Server { url: admin, name } })
-            }
-            why => {
-                println!("skipped: {scheme}, since {admin} cannot be used: {why:?}");
-                None
-            }
-        }
+        let made = made.map_err(|late| late.to_string()).and_then(|made| made.map_err(|error| error.to_string()));
+        met(need(scheme), made.map_err(|why| format!("{admin} cannot be used: {why}")))?;
+        let url = format!("{}/{name}", &admin[..admin.rfind('/').unwrap()]);
+        let database = Database::parse(&url).unwrap();
+        Some(Self { database, url, admin: Admin::Server { url: admin, name } })
     }
 
     /// A file, and a database on each server that is running.

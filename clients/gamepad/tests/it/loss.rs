@@ -29,7 +29,7 @@ fn a_lost_pad_stops_the_wheels_and_leaves_the_rest_as_it_is() {
     drive.does(forward(1.0));
     wait_for(&rig, "it drives", |record| speed(&rig, record) == 4.0);
     drive.does(Event::Lost);
-    drive.hears("the pad is lost; the robot stops");
+    drive.waits_for_notice("the pad is lost; the robot stops");
     wait_for(&rig, "it stands", |record| speed(&rig, record) == 0.0);
     drive.does(Event::Found("hand".into()));
     drive.does(forward(-1.0));
@@ -56,9 +56,9 @@ fn a_server_that_comes_back_finds_the_wheels_stopped_until_the_stick_was_let_go(
     wait_for(&rig, "it drives", |record| speed(&rig, record) == 4.0);
     wait_for(&rig, "it crouches", |record| values(&rig, record, "HipController1")[ANGLE] < -0.01);
     rig.interrupt();
-    drive.hears("trying to get it back");
+    drive.waits_for_notice("trying to get it back");
     rig.resume();
-    drive.hears("the server is back");
+    drive.waits_for_notice("the server is back");
     // The stick is still forward, and is not trusted.
     wait_for(&rig, "it stands", |record| speed(&rig, record) == 0.0);
     let hip = values(&rig, &rig.latest(), "HipController1")[ANGLE];
@@ -93,9 +93,9 @@ fn another_world_gets_another_recording() {
     drive.does(forward(1.0));
     wait_for(&rig, "it drives", |record| speed(&rig, record) == 4.0);
     rig.request(Control::Reset);
-    drive.hears("the world was reset");
-    drive.hears("drive-2.xml");
-    drive.hears("the server is back");
+    drive.waits_for_notice("the world was reset");
+    drive.waits_for_notice("drive-2.xml");
+    drive.waits_for_notice("the server is back");
     drive.does(forward(0.0));
     drive.does(forward(-1.0));
     wait_for(&rig, "it drives back", |record| speed(&rig, record) == -4.0);
@@ -104,9 +104,9 @@ fn another_world_gets_another_recording() {
     let world = rig.world.clone();
     // A server that ends takes its world with it, and another one on the same port has one of its own.
     let (report, _) = rig.end();
-    drive.hears("trying to get it back");
+    drive.waits_for_notice("trying to get it back");
     let rig = Rig::restart("flat.xml", 1.0, &control);
-    drive.hears("drive-3.xml");
+    drive.waits_for_notice("drive-3.xml");
     let driven = drive.end();
     let files = ["drive.xml", "drive-2.xml", "drive-3.xml"].map(|name| folder.path().join(name));
     assert_eq!(driven.recordings, files);
@@ -125,7 +125,7 @@ fn a_robot_that_cannot_be_stopped_is_an_error() {
     drive.does(forward(1.0));
     wait_for(&rig, "it drives", |record| speed(&rig, record) == 4.0);
     rig.interrupt();
-    drive.hears("trying to get it back");
+    drive.waits_for_notice("trying to get it back");
     drive.does(Event::End);
     let error = drive.thread.join().unwrap().unwrap_err().to_string();
     assert_eq!(error, "the robot could not be stopped: the server is lost");

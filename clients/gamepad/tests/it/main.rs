@@ -5,6 +5,8 @@
 
 mod command;
 mod loss;
+#[path = "../../../../tests/it/needs.rs"]
+mod needs;
 mod pilot;
 mod replay;
 mod rig;
@@ -36,7 +38,7 @@ fn server(rig: &Rig) -> Server {
     Server { address: rig.control.clone(), token: None, robot: None, lead_s: 0.02 }
 }
 
-/// Drives by a script, and returns also what the user was told.
+/// Drives by a script; returns also the notices to the user.
 fn by_script(server: &Server, script: &str, record: Option<&Path>) -> (Driven, Vec<String>) {
     let mut told = Vec::new();
     let mut script = Script::read("script", script).unwrap();
@@ -79,11 +81,11 @@ impl Drive {
         self.pad.send(event).unwrap();
     }
 
-    /// Waits until the user is told something of the kind.
-    fn hears(&self, what: &str) -> String {
+    /// Waits for a notice to the user that contains this.
+    fn waits_for_notice(&self, what: &str) -> String {
         loop {
             let told =
-                self.told.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("never heard '{what}'"));
+                self.told.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("no notice has '{what}'"));
             if told.contains(what) {
                 return told;
             }

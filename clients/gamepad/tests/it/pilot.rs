@@ -71,23 +71,23 @@ fn wanted(pilot: &Pilot) -> [Option<f64>; 2] {
 fn nothing_is_sent_until_an_input_is_touched_and_nothing_twice() {
     let mut pilot = pilot([0.0, 0.7], After::Start);
     assert_eq!(wanted(&pilot), [None; 2]);
-    pilot.hear(&stick(0.05));
+    pilot.handle(&stick(0.05));
     assert_eq!(wanted(&pilot), [None; 2], "that is within the dead zone");
-    pilot.hear(&stick(0.55));
+    pilot.handle(&stick(0.55));
     assert_eq!(wanted(&pilot), [None, Some(1.0)]);
     assert_eq!(pilot.wanted(1, &[9.0, 1.0]), None);
     assert_eq!(pilot.wanted(1, &[9.0, 0.0]), Some(vec![9.0, 1.0]), "the rest of the frame is the mapping's");
-    pilot.hear(&stick(0.0));
+    pilot.handle(&stick(0.0));
     assert_eq!(pilot.wanted(1, &[9.0, 1.0]), Some(vec![9.0, 0.0]));
 }
 
 #[test]
 fn a_held_button_gives_a_stick_another_meaning() {
     let mut pilot = pilot([0.25, 0.0], After::Start);
-    pilot.hear(&stick(1.0));
-    pilot.hear(&button(Button::LeftTrigger, true));
+    pilot.handle(&stick(1.0));
+    pilot.handle(&button(Button::LeftTrigger, true));
     assert_eq!(wanted(&pilot), [None, None], "the wheel is let go");
-    pilot.hear(&stick(1.0));
+    pilot.handle(&stick(1.0));
     pilot.advance(Duration::from_millis(100));
     pilot.advance(Duration::from_millis(150));
     assert_eq!(wanted(&pilot)[0], Some(0.4));
@@ -97,7 +97,7 @@ fn a_held_button_gives_a_stick_another_meaning() {
         pilot.advance(Duration::from_millis(60_000 + 100 * tick));
     }
     assert_eq!(wanted(&pilot)[0], Some(0.75), "the end of its range");
-    pilot.hear(&button(Button::LeftTrigger, false));
+    pilot.handle(&button(Button::LeftTrigger, false));
     assert_eq!(wanted(&pilot), [Some(0.75), Some(2.0)], "what was moved stays");
 }
 
@@ -105,9 +105,9 @@ fn a_held_button_gives_a_stick_another_meaning() {
 fn a_toggle_adds_to_where_the_device_was_found() {
     let mut pilot = pilot([-0.125, 0.0], After::Start);
     let press = |pilot: &mut Pilot| {
-        pilot.hear(&button(Button::South, true));
-        pilot.hear(&button(Button::South, true));
-        pilot.hear(&button(Button::South, false));
+        pilot.handle(&button(Button::South, true));
+        pilot.handle(&button(Button::South, true));
+        pilot.handle(&button(Button::South, false));
     };
     press(&mut pilot);
     assert_eq!(wanted(&pilot)[0], Some(0.375));
@@ -118,10 +118,10 @@ fn a_toggle_adds_to_where_the_device_was_found() {
 #[test]
 fn a_lost_pad_lets_go_of_what_is_released_and_leaves_what_is_held() {
     let mut pilot = pilot([0.25, 0.0], After::Start);
-    pilot.hear(&button(Button::South, true));
-    pilot.hear(&stick(1.0));
+    pilot.handle(&button(Button::South, true));
+    pilot.handle(&stick(1.0));
     assert_eq!(wanted(&pilot), [Some(0.75), Some(2.0)]);
-    pilot.hear(&Event::Lost);
+    pilot.handle(&Event::Lost);
     assert_eq!(wanted(&pilot), [None, None]);
     assert_eq!(pilot.wanted(1, &[5.0, 2.0]), Some(vec![9.0, 0.0]), "it has to stop");
 }
@@ -129,13 +129,13 @@ fn a_lost_pad_lets_go_of_what_is_released_and_leaves_what_is_held() {
 #[test]
 fn what_was_held_while_the_server_was_away_does_not_count() {
     let mut pilot = pilot([0.25, 0.0], After::Start);
-    pilot.hear(&stick(1.0));
+    pilot.handle(&stick(1.0));
     pilot.attach(&found([0.25, 2.0]), After::Gap).unwrap();
     assert_eq!(pilot.wanted(1, &[5.0, 2.0]), Some(vec![9.0, 0.0]));
-    pilot.hear(&stick(0.8));
+    pilot.handle(&stick(0.8));
     assert_eq!(wanted(&pilot)[1], None);
-    pilot.hear(&stick(0.02));
-    pilot.hear(&stick(0.55));
+    pilot.handle(&stick(0.02));
+    pilot.handle(&stick(0.55));
     assert_eq!(wanted(&pilot)[1], Some(1.0));
 }
 

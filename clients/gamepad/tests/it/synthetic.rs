@@ -1,5 +1,4 @@
-//! A pad that the kernel makes up (uinput), seen through gilrs. Most containers have no uinput; there the test says that it is
-//! skipped.
+//! A pad that the kernel makes up (uinput), seen through gilrs. Most containers have no uinput; there the test is skipped.
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,8 @@ use simpartner_gamepad::{
     pad::{Axis, Backend, Button, Event},
     real::RealPad,
 };
+
+use crate::needs::{Need, met};
 
 /// The make and model of a pad that every table of pads knows.
 const XBOX_360: (u16, u16) = (0x045e, 0x028e);
@@ -57,18 +58,12 @@ fn wait_for(pad: &mut RealPad, is_so: impl Fn(&Event) -> bool) -> bool {
 
 #[test]
 fn a_synthetic_pad_is_found_felt_and_missed() {
-    let skip = |why: String| eprintln!("skipped: a_synthetic_pad_is_found_felt_and_missed: {why}");
-    let mut device = match plug_in() {
-        Ok(device) => device,
-        Err(error) => return skip(format!("no uinput: {error}")),
-    };
-    let mut pad = match RealPad::open(true) {
-        Ok(pad) => pad,
-        Err(error) => return skip(error.to_string()),
-    };
-    if !wait_for(&mut pad, |event| matches!(event, Event::Found(_))) {
-        return skip("udev does not tell of the pad; GILRS_DISABLE_UDEV=1 looks without it".into());
-    }
+    let device = plug_in().map_err(|error| format!("there is no uinput: {error}"));
+    let Some(mut device) = met(Need::Gamepad, device) else { return };
+    let Some(mut pad) = met(Need::Gamepad, RealPad::open(true)) else { return };
+    let found = wait_for(&mut pad, |event| matches!(event, Event::Found(_)));
+    let found = found.then_some(()).ok_or("udev does not tell of the pad; GILRS_DISABLE_UDEV=1 looks without it");
+    let Some(()) = met(Need::Gamepad, found) else { return };
     // The kernel's y points down, ours up.
     let push = InputEvent::new(EventType::ABSOLUTE.0, AbsoluteAxisCode::ABS_Y.0, -32_768);
     device.emit(&[push]).unwrap();

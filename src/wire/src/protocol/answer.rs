@@ -1,4 +1,4 @@
-//! What clients read in answers.
+//! Reading answers, for clients.
 
 /// The value behind `key=` in a line of such words.
 pub fn word<'a>(line: &'a str, key: &str) -> Option<&'a str> {

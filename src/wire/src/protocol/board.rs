@@ -1,4 +1,4 @@
-//! The command board: what each device has been told and the physics has not yet shown.
+//! The command board: commands that were accepted and have not yet acted, one slot for each device.
 //!
 //! A frame for an actuator is answered with the state before it, at once, although it takes effect at the next step boundary.
 //! So the board remembers, for each device, the newest command on its way.
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use simpartner_model::{DeviceId, StepIndex};
 
-use super::{Errand, Refusal, Taken};
+use super::{Accepted, Refusal, Request};
 use crate::signal::{Acknowledgement, Action, ClientId, Command, Layout, Reservation, StepRecord};
 
 /// One slot for each device, shared by all sessions.
@@ -22,8 +22,8 @@ struct Slot {
     sequence: u64,
     /// The state after the newest immediate command.
     pending: Option<Pending>,
-    /// The last text it was sent, for a device that keeps what it hears.
-    heard: String,
+    /// The last text it was sent, for a device that keeps it (an echo sensor).
+    last_text: String,
 }
 
 #[derive(Debug)]
@@ -60,8 +60,8 @@ impl CommandBoard {
     }
 
     /// The last text a device was sent.
-    pub fn heard(&self, device: DeviceId) -> String {
-        self.slot(device).heard.clone()
+    pub fn last_text(&self, device: DeviceId) -> String {
+        self.slot(device).last_text.clone()
     }
 
     /// Numbers a command and sends it on its way, in the order of this device's commands. Returns the values before it.
@@ -119,14 +119,14 @@ impl CommandBoard {
         orders: Vec<Order>,
         layout: &Layout,
         record: &StepRecord,
-        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
-    ) -> Result<Taken, Refusal> {
-        let mut taken = Taken::Queued;
+        send: &mut impl FnMut(Request) -> Result<Accepted, Refusal>,
+    ) -> Result<Accepted, Refusal> {
+        let mut accepted = Accepted::Queued;
         self.accept_all(orders, layout, record, |commands| {
-            taken = send(Errand::Acknowledge(answer, commands))?;
+            accepted = send(Request::Acknowledge(answer, commands))?;
             Ok(())
         })?;
-        Ok(taken)
+        Ok(accepted)
     }
 
     fn slot(&self, device: DeviceId) -> MutexGuard<'_, Slot> {
@@ -153,7 +153,7 @@ impl Slot {
                 values.splice(kept.., new);
                 self.pending = Some(Pending { sequence: self.sequence, epoch, values });
             }
-            Action::Hear => self.heard = order.text,
+            Action::Hear => self.last_text = order.text,
             Action::Drive(_) | Action::Configure(_) | Action::Fault(_) => {}
         }
     }

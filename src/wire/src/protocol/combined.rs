@@ -1,4 +1,4 @@
-//! What a client may say to a whole robot: all readings in one line, all commands in one line.
+//! The requests of a robot's combined port: all readings in one line, all commands in one line.
 
 use simpartner_model::{DeviceId, RobotId, StepIndex, Timestep};
 

@@ -73,7 +73,7 @@ fn parameter(info: &DeviceInfo, key: &str) -> Option<Parameter> {
     let from_zero = |highest, make| Parameter { lowest: 0.0, above: false, highest, make };
     match key {
         "rate" => return Some(positive(MAX_RATE_HZ, Make::Rate)),
-        // A scanner sees less far if it is told to, never farther than it was made for.
+        // The range of a scanner can be reduced, never extended beyond the model's.
         "range" if sees(info) => {
             return Some(positive(info.fields.first().map_or(0.0, |field| field.highest), Make::Range));
         }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::signal::{Fault, Layout, Member};
 
-/// A message for the control port, understood. What each does is told in the room's documentation.
+/// A message for the control port, understood. The module's documentation says what each does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ControlRequest {
     /// `STATE`

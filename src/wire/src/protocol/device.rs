@@ -1,4 +1,4 @@
-//! What a client may say to a device, and what it is told.
+//! The requests of a device's port: how they are read and answered.
 
 use simpartner_model::{StepIndex, Timestep};
 

@@ -254,7 +254,7 @@ mod tests {
         let mut stream = vec![b'1'; 3 * MAX_MESSAGE];
         stream.extend(b"\nGET\n");
         assert_eq!(decode(&[&stream]), ["TooLong", "GET"]);
-        // A client that never sends line ends is heard again behind the end of its frame.
+        // The decoder reads a client that never sends line ends again after the end of its frame.
         let frame = [b"<".to_vec(), vec![b'1'; 2 * MAX_MESSAGE], b"><2>".to_vec()].concat();
         assert_eq!(decode(&[&frame]), ["TooLong", "2"]);
         let exact = [vec![b'1'; MAX_MESSAGE], b"\n".to_vec()].concat();

@@ -1,16 +1,32 @@
 //! The wire, as seen by any client in any language: plain text over TCP, one port for every sensor and actuator, one for every
 //! robot as a whole, and one for the clock. This page is the contract.
 //!
-//! The room is sans-IO: bytes, records and time are arguments. It knows nothing of sockets, threads and the physics. Start at
+//! The module is sans-IO: bytes, records and time are arguments. It knows nothing of sockets, threads and the physics. Start at
 //! [`DeviceSession`], then [`RobotSession`].
 //!
+//! A client in Rust needs little more than a socket and this:
+//!
+//! ```
+//! use simpartner_wire::protocol::{Decoder, Message, frame, read_numbers};
+//!
+//! // What arrives is split into messages, wherever the segments of the stream begin and end.
+//! let mut decoder = Decoder::default();
+//! let bytes = b"<1000,1000,100,0,0,0>\r\nOK\n";
+//! let (taken, message) = decoder.feed(bytes);
+//! let Some(Message::Text(state)) = message else { panic!("{message:?}") };
+//! assert_eq!(read_numbers(state)?[2], 100.0);
+//! assert!(matches!(decoder.feed(&bytes[taken..]), (_, Some(Message::Text("OK")))));
+//!
+//! // Numbers are written in the fewest digits that read back as the same f64.
+//! assert_eq!(frame(&[1000.0, 1000.0, 100.0, 0.0, 0.0, 0.1]), "<1000,1000,100,0,0,0.1>");
+//! # Ok::<(), simpartner_wire::protocol::Refusal>(())
+//! ```
+//!
 //! # Connecting
-//! The server listens, on loopback unless told otherwise. On a device port it speaks first: a sensor sends its reading, an
-//! actuator its present state, as one frame. Any number of clients may use a device; of commands the latest wins, and every
-//! one is logged. A server bound to another address wants `TOKEN xxxx` as the first line of every connection, and says nothing
-//! before. A line that opens an HTTP
-//! request closes the connection without a word, so that no web page drives a robot. The viewer's page has a port of its own,
-//! where the same messages travel in JSON (`clients/viewer/PROTOCOL.md`).
+//! The server listens, on loopback by default. On a device port the server sends first: a sensor its reading, an actuator its
+//! present state, as one frame. Any number of clients may use a device; the latest command wins, and every command is logged. A
+//! server that is bound to another address requires `TOKEN xxxx` as the first line of every connection, and sends nothing before. A line that opens an HTTP request closes the connection without an answer, so that no web page drives a robot. The
+//! viewer's page has a port of its own, where the same messages travel in JSON (`clients/viewer/PROTOCOL.md`).
 //!
 //! # Messages
 //! A message is a line ending in LF (a CR before it is ignored) or a frame `<...>` with or without a line end. It is UTF-8 and
@@ -49,9 +65,9 @@
 //! its state stays the last command, and the `event` table has a row `watchdog`.
 //!
 //! # The combined port of a robot
-//! A controller that cannot hold a connection for each device has one for the whole robot. `ROBOTS` on the control port tells
-//! where; the world's `combinedPort` asks for a number. It takes the messages of a device port but `CFG` and `FAULT`, up to 65536
-//! bytes long. The server speaks first, with all readings.
+//! A controller that cannot hold a connection for each device has one for the whole robot. `ROBOTS` on the control port lists
+//! these ports; the world's `combinedPort` asks for a number. A combined port takes the messages of a device port except `CFG` and
+//! `FAULT`, up to 65536 bytes long. The server sends first, all readings.
 //!
 //! | client sends | server answers | meaning |
 //! |---|---|---|
@@ -68,7 +84,7 @@
 //! commands for one that is off are forgotten, the others act.
 //!
 //! # Lockstep
-//! In `MODE lockstep` a step is made when every member has answered for the one before. A member is a port: a device's
+//! In `MODE lockstep` a step is made when every member has acknowledged the one before. A member is a port: a device's
 //! (`robot/device`) or a robot's combined one (`robot`).
 //!
 //! 1. The first `ACK` on a connection, with a step or without, takes the member's place. Its answer is the `S` line of the present
@@ -137,7 +153,7 @@
 //! | `HELP` | `OK` and the verbs | |
 //!
 //! A clock that has real-time priority at the moment adds ` priority=..` to its state. While a step takes long, the state is that
-//! before it, with ` making=` and the step's number and ` making_s=` and for how many seconds it has been in the making. A request
+//! before it, with ` making=` (the step's number) and ` making_s=` (seconds since it began). A request
 //! that changes the clock is then answered with ` pending=true`: it is carried out when the step is made. `QUIT` ends the run
 //! without that step; `STEP`, `RUNTO` and `SYNC` are answered when they are done.
 //!
@@ -146,8 +162,8 @@
 //! `6` too much waits or is connected already, `7` not in this state, `8` wrong parameter, `9` no token, `10` the device is off. The text says what was expected and what came.
 //!
 //! # Bounds
-//! What waits is bounded, for each client and in all, so that no client takes memory, time or places from the others. Nothing that
-//! was answered is forgotten; what goes beyond a bound is refused with `ERR 6`, and the text says which bound and what to do.
+//! All queues are bounded, for each client and in all, so that no client takes memory, time or connections from the others. What
+//! was acknowledged is carried out; what exceeds a bound is refused with `ERR 6`, and the text names the bound and a remedy.
 //!
 //! - A step takes in 64 commands and two for each device of the world, a text of 64 bytes counting as one more; the others wait in
 //!   the order in which they came. A client that has 64 waiting is not read until some have acted, for a second at most.
@@ -164,8 +180,8 @@
 //!
 //! # What makes a run repeatable
 //! A command takes effect at a step boundary only, and the log holds step, order, client, text and answer. Simulated time is
-//! the step's number times the timestep. Clients never hold the physics up, except in lockstep. A slow reader gets the latest value and is told how
-//! many it missed.
+//! the step's number times the timestep. Clients never delay the physics, except in lockstep. A slow reader gets the latest
+//! value and the number of those that it missed.
 
 mod answer;
 mod board;
@@ -189,4 +205,4 @@ pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{excerpt, frame, read_numbers};
 pub use refusal::Refusal;
 pub use robot::RobotSession;
-pub use session::{DeviceSession, Errand, Session, Taken};
+pub use session::{Accepted, DeviceSession, Request, Session};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use simpartner_model::{RobotId, StepIndex, Timestep};
 
 use super::{
-    CommandBoard, Errand, Order, Refusal, Session, Taken,
+    Accepted, CommandBoard, Order, Refusal, Request, Session,
     combined::{RobotCommand, RobotRequest, describe_robot, read_request, readings, write_robot_sample},
     framing::{Decoder, Flow, MAX_COMBINED},
     number,
@@ -44,7 +44,7 @@ impl RobotSession {
         &mut self,
         text: &str,
         record: &StepRecord,
-        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
+        send: &mut impl FnMut(Request) -> Result<Accepted, Refusal>,
         out: &mut String,
     ) -> Result<(), Refusal> {
         match read_request(&self.layout, self.robot, text)? {
@@ -68,7 +68,7 @@ impl RobotSession {
             }
             RobotRequest::Commands { commands, at } => {
                 let orders = commands.into_iter().map(|command| self.order(command, at)).collect();
-                let send = |commands| send(Errand::Commands(commands)).map(drop);
+                let send = |commands| send(Request::Commands(commands)).map(drop);
                 self.board.accept_all(orders, &self.layout, record, send)?;
                 out.push_str("OK\n");
             }
@@ -100,7 +100,7 @@ impl Session for RobotSession {
         &mut self,
         bytes: &[u8],
         record: &StepRecord,
-        mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        mut send: impl FnMut(Request) -> Result<Accepted, Refusal>,
         out: &mut String,
     ) -> (usize, Flow) {
         // The decoder is lent out so that the messages may be answered by the rest of the session.

@@ -13,37 +13,37 @@ use super::{
 };
 use crate::signal::{Acknowledgement, Action, ClientId, Command, DeviceKind, Layout, Member, StepRecord};
 
-/// What a session asks of the physics, in the order in which it was said.
+/// What a session asks of the physics thread, in the order in which the client sent it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Errand {
+pub enum Request {
     /// Commands that act in the same step: all of them or none.
     Commands(Vec<Command>),
     /// A member of the lockstep joins, or has seen a step and commands this for the next one.
     Acknowledge(Acknowledgement, Vec<Command>),
 }
 
-/// What came of an errand.
+/// What became of a request that was not refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum Accepted {
     /// It is on its way.
     Queued,
-    /// The client is a member of the lockstep from now on, and has to be told the present step.
+    /// The client is a member of the lockstep from now on, and has to be sent the present step.
     Joined,
 }
 
 /// A client of a port that has readings or a state.
 pub trait Session {
-    /// What the port says first.
+    /// What the port sends first.
     fn greet(&self, record: &StepRecord, out: &mut String);
 
-    /// Takes what the client has sent up to the end of the first message in it, and answers that. `send` puts an errand in the
-    /// queue to the physics. Returns how many bytes were taken, and whether the conversation goes on. One message at a time lets
+    /// Takes what the client has sent up to the end of the first message in it, and answers that. `send` puts a request in the
+    /// queue to the physics thread. Returns how many bytes were taken, and whether the conversation goes on. One message at a time lets
     /// the caller send its answer before the next one is made.
     fn receive(
         &mut self,
         bytes: &[u8],
         record: &StepRecord,
-        send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        send: impl FnMut(Request) -> Result<Accepted, Refusal>,
         out: &mut String,
     ) -> (usize, Flow);
 
@@ -90,16 +90,16 @@ impl DeviceSession {
         &mut self,
         text: &str,
         record: &StepRecord,
-        mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        mut send: impl FnMut(Request) -> Result<Accepted, Refusal>,
         out: &mut String,
     ) {
-        let taken = match text.len() {
+        let answered = match text.len() {
             ..=MAX_MESSAGE => {
                 refuse_control_characters(text).and_then(|()| self.answer(text.trim(), record, &mut send, out))
             }
             _ => Err(self.decoder.too_long()),
         };
-        if let Err(refusal) = taken {
+        if let Err(refusal) = answered {
             out.push_str(&format!("{refusal}\n"));
         }
     }
@@ -108,7 +108,7 @@ impl DeviceSession {
         &mut self,
         text: &str,
         record: &StepRecord,
-        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
+        send: &mut impl FnMut(Request) -> Result<Accepted, Refusal>,
         out: &mut String,
     ) -> Result<(), Refusal> {
         let info = self.layout.device_info(self.device);
@@ -138,7 +138,7 @@ impl DeviceSession {
             }
             DeviceRequest::Command { action, at, answer } => {
                 let order = self.order(at, text.to_owned(), action);
-                let send = |command| send(Errand::Commands(vec![command])).map(drop);
+                let send = |command| send(Request::Commands(vec![command])).map(drop);
                 let previous = self.board.accept(order, &self.layout, record, send)?;
                 match answer {
                     Answer::Ok => out.push_str("OK\n"),
@@ -169,8 +169,8 @@ impl DeviceSession {
 
     fn write_frame(&self, values: &[f64], out: &mut String) {
         if self.layout.device_info(self.device).kind == DeviceKind::EchoSensor {
-            let heard = self.board.heard(self.device);
-            out.push_str(&if heard.starts_with('<') { heard } else { format!("<{heard}>") });
+            let text = self.board.last_text(self.device);
+            out.push_str(&if text.starts_with('<') { text } else { format!("<{text}>") });
         } else {
             out.push_str(&number::frame(values));
         }
@@ -190,7 +190,7 @@ impl Session for DeviceSession {
         &mut self,
         bytes: &[u8],
         record: &StepRecord,
-        mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        mut send: impl FnMut(Request) -> Result<Accepted, Refusal>,
         out: &mut String,
     ) -> (usize, Flow) {
         // The decoder is lent out so that the messages may be answered by the rest of the session.

@@ -2,7 +2,7 @@
 
 use simpartner_model::StepIndex;
 
-use super::{Refusal, Taken};
+use super::{Accepted, Refusal};
 use crate::signal::{Acknowledgement, StepRecord};
 
 /// A stream of every n-th step, if the client has asked for one.
@@ -14,7 +14,7 @@ struct Subscription {
     interval: u64,
     due: StepIndex,
     epoch: u32,
-    /// Whether the state after a reset is told too: a member of the lockstep has to answer for it.
+    /// Whether the state after a reset is sent too: a member of the lockstep has to acknowledge it.
     from_zero: bool,
 }
 
@@ -26,14 +26,14 @@ impl Stream {
     }
 
     /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true, and it is
-    /// to be told that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
+    /// to be sent that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
     pub(super) fn acknowledge(
         &mut self,
         answer: Acknowledgement,
         record: &StepRecord,
-        send: impl FnOnce(Acknowledgement) -> Result<Taken, Refusal>,
+        send: impl FnOnce(Acknowledgement) -> Result<Accepted, Refusal>,
     ) -> Result<bool, Refusal> {
-        let joined = send(answer)? == Taken::Joined;
+        let joined = send(answer)? == Accepted::Joined;
         if joined {
             self.follow(record);
         } else if let Some(subscription) = self.0.as_mut().filter(|subscription| subscription.from_zero) {

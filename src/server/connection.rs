@@ -14,7 +14,7 @@ use tokio::{
 use super::{Shared, connections::Place};
 use crate::realtime::now_ns;
 
-/// How many bytes a client is heard at a time, so that no flood keeps others waiting.
+/// How many bytes a client is received at a time, so that no flood keeps others waiting.
 pub(super) const TURN: usize = 1024;
 
 /// Why a connection ended.
@@ -48,7 +48,7 @@ const COLLECTED: usize = 16 * 1024;
 const READING_RATE: usize = 64 * 1024;
 
 /// A connection with its bounds.
-pub(super) struct Line<'a> {
+pub(super) struct Connection<'a> {
     stream: TcpStream,
     closed: watch::Receiver<bool>,
     place: Place,
@@ -67,7 +67,7 @@ pub(super) enum Wake {
     Other,
 }
 
-impl<'a> Line<'a> {
+impl<'a> Connection<'a> {
     /// A connection that has just been accepted; `closed` turns true when the server closes.
     pub(super) fn new(stream: TcpStream, place: Place, closed: watch::Receiver<bool>, shared: &'a Shared) -> Self {
         // Small messages are to leave at once; without it they only leave later.
@@ -123,7 +123,7 @@ impl<'a> Line<'a> {
             read = self.stream.read(buffer) => match read? {
                 0 => Err(End::Client),
                 count => {
-                    self.place.heard(now_ns());
+                    self.place.received(now_ns());
                     Ok(Wake::Bytes(count))
                 }
             },
@@ -166,22 +166,22 @@ impl<'a> Line<'a> {
     /// Where a token is wanted, reads the first line and compares. Returns what came behind it.
     pub(super) async fn admit_by_token(&mut self) -> Result<Vec<u8>, End> {
         let Some(token) = self.shared.settings.token.clone() else { return Ok(Vec::new()) };
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         let mut buffer = [0; TURN];
         loop {
-            if let Some(end) = heard.iter().position(|&byte| byte == b'\n') {
-                let line = heard[..end].strip_suffix(b"\r").unwrap_or(&heard[..end]);
+            if let Some(end) = received.iter().position(|&byte| byte == b'\n') {
+                let line = received[..end].strip_suffix(b"\r").unwrap_or(&received[..end]);
                 let shown = line.strip_prefix(b"TOKEN ").unwrap_or_default();
                 if blake3::hash(shown) == blake3::hash(token.as_bytes()) {
-                    return Ok(heard.split_off(end + 1));
+                    return Ok(received.split_off(end + 1));
                 }
                 break;
             }
-            if heard.len() > MAX_MESSAGE {
+            if received.len() > MAX_MESSAGE {
                 break;
             }
             if let Wake::Bytes(count) = self.wait(&mut buffer, true, std::future::pending()).await? {
-                heard.extend_from_slice(&buffer[..count]);
+                received.extend_from_slice(&buffer[..count]);
             }
         }
         self.send(&mut format!("{}\n", Refusal::Token)).await?;

@@ -1,0 +1,23 @@
+# The server in a container:
+#   docker build -t simpartner .
+#   docker run --rm --network host -v "$PWD:/data" simpartner        # Linux: loopback, as without a container
+#   docker run --rm -p 6500:6500 -p 6580:6580 -v "$PWD:/data" -e SIMPARTNER_SERVER_BIND=0.0.0.0 -e SIMPARTNER_SERVER_TOKEN=secret simpartner
+# The log is written into /data; worlds and robots are read from there, or are those built in.
+
+FROM node:22-bookworm-slim AS page
+WORKDIR /viewer
+COPY clients/viewer .
+RUN npm ci --no-audit --no-fund && npm run build
+
+FROM rust:1-bookworm AS build
+WORKDIR /simpartner
+COPY . .
+# build.rs takes a page that was bundled before where there is no Node.
+COPY --from=page /viewer/dist clients/viewer/dist
+RUN cargo install --locked --path . --root /out
+
+FROM debian:bookworm-slim
+COPY --from=build /out/bin/simpartner /usr/local/bin/
+WORKDIR /data
+EXPOSE 6500 6580
+ENTRYPOINT ["simpartner"]

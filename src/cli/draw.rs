@@ -1,0 +1,50 @@
+//! `simpartner draw`: a picture of a world, as SVG.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use simpartner_description::xml;
+
+use super::{CliError, ExitStatus, output::line};
+use crate::draw;
+
+#[derive(Debug, Args)]
+pub(super) struct DrawArguments {
+    /// World files
+    #[arg(required = true)]
+    worlds: Vec<PathBuf>,
+    /// Where they are seen from
+    #[arg(long, value_enum, default_value = "isometric")]
+    view: View,
+    /// Folder for the pictures; each has its world's name and .svg [default: that of the world]
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum View {
+    /// From ahead, from the right and from above
+    Isometric,
+    /// Straight down
+    Top,
+}
+
+/// Draws every world as it is at step 0 and says where.
+pub(super) fn draw(arguments: &DrawArguments) -> Result<ExitStatus, CliError> {
+    let view = match arguments.view {
+        View::Isometric => draw::View::Isometric,
+        View::Top => draw::View::Top,
+    };
+    for path in &arguments.worlds {
+        let world = xml::read_world(path)?;
+        let picture = path.with_extension("svg");
+        let picture = match (&arguments.output, picture.file_name()) {
+            (Some(folder), Some(name)) => folder.join(name),
+            _ => picture,
+        };
+        std::fs::write(&picture, draw::svg(&world.name, &world.mechanism, view))
+            .map_err(|error| CliError::Usage(format!("cannot write '{}': {error}", picture.display())))?;
+        line(picture.display());
+    }
+    Ok(ExitStatus::Success)
+}

@@ -1,0 +1,47 @@
+//! `simpartner man` and `simpartner completions`: manual pages and shell completions, both made from the verbs and flags as the
+//! program itself reads them.
+
+use clap::{Args, Command, CommandFactory};
+use clap_complete::Shell;
+
+use super::{CliError, ExitStatus, output};
+
+#[derive(Debug, Args)]
+pub(super) struct ManArguments {
+    /// The verb whose page to print, such as `run` or `db verify`; without one the program's own
+    verb: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Prints a manual page in roff, for `man -l -`.
+pub(super) fn man(arguments: &ManArguments) -> Result<ExitStatus, CliError> {
+    let mut command = program();
+    command.build();
+    for verb in &arguments.verb {
+        let found = command.find_subcommand(verb).cloned();
+        command = found.ok_or_else(|| CliError::Usage(format!("man: there is no verb '{verb}'")))?;
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page).map_err(|error| CliError::Usage(format!("man: {error}")))?;
+    output::print(String::from_utf8_lossy(&page));
+    Ok(ExitStatus::Success)
+}
+
+/// Prints a script that completes verbs and flags.
+pub(super) fn completions(arguments: &CompletionsArguments) -> ExitStatus {
+    let (mut command, mut script) = (program(), Vec::new());
+    let name = command.get_name().to_owned();
+    clap_complete::generate(arguments.shell, &mut command, name, &mut script);
+    output::print(String::from_utf8_lossy(&script));
+    ExitStatus::Success
+}
+
+fn program() -> Command {
+    super::Arguments::command()
+}

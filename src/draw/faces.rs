@@ -1,0 +1,253 @@
+//! Shapes as faces: flat polygons, and balls, whose picture is a circle.
+
+use std::{f64::consts::TAU, fmt::Write};
+
+use bevy_math::{DVec2, DVec3};
+use simpartner_model::{Body, Placed, Pose, Shape};
+
+use super::{Camera, Frame, Part, write_outline};
+
+/// Sides of what is round: at the size of the pictures more would not show.
+const SIDES: usize = 24;
+
+/// Radius at which a particle is drawn, metres.
+const PARTICLE: f64 = 0.08;
+
+/// Something that is drawn at one distance from the camera.
+#[derive(Debug, Clone)]
+pub(super) struct Face {
+    pub(super) part: Part,
+    pub(super) form: Form,
+    /// World coordinates: the corners in order, or the centre of a ball.
+    corners: Vec<DVec3>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Form {
+    /// A convex polygon with this unit normal, outwards. Only those that are turned to the camera are seen.
+    Flat(DVec3),
+    /// A ball of this radius.
+    Ball(f64),
+}
+
+impl Face {
+    /// A face of a solid, its corners counter-clockwise seen from outside.
+    pub(super) fn new(part: Part, corners: Vec<DVec3>) -> Self {
+        let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize_or_zero();
+        Self { part, form: Form::Flat(normal), corners }
+    }
+
+    pub(super) fn centre(&self) -> DVec3 {
+        self.corners.iter().sum::<DVec3>() / self.corners.len() as f64
+    }
+
+    /// Where its outermost points are seen.
+    pub(super) fn seen(&self, camera: &Camera) -> Vec<DVec2> {
+        match self.form {
+            Form::Flat(_) => self.corners.iter().map(|corner| camera.sees(*corner)).collect(),
+            Form::Ball(radius) => [-radius, radius].map(|r| camera.sees(self.corners[0]) + DVec2::splat(r)).into(),
+        }
+    }
+
+    /// True if the camera can see it, as far as other faces let it.
+    pub(super) fn faces(&self, camera: &Camera) -> bool {
+        match self.form {
+            Form::Flat(normal) => normal.dot(camera.back) > 0.0,
+            Form::Ball(_) => true,
+        }
+    }
+
+    /// The outline that keeps the light off what lies behind it; `None` for a face that is turned away from the light.
+    pub(super) fn lit_outline(self, to_light: DVec3) -> Option<Vec<DVec3>> {
+        match self.form {
+            Form::Flat(normal) => (normal.dot(to_light) > 0.0).then_some(self.corners),
+            Form::Ball(radius) => {
+                let across = to_light.any_orthonormal_vector() * radius;
+                let around = to_light.normalize().cross(across);
+                let point = |ring: DVec3| self.corners[0] + across * ring.x + around * -ring.z;
+                Some(ring(1.0, 0.0).into_iter().map(point).collect())
+            }
+        }
+    }
+
+    /// Cut until no side of a part is longer than `longest`: triangles and quadrilaterals into halves, a polygon with more corners
+    /// into triangles about its centre.
+    pub(super) fn tiles(self, longest: f64) -> Vec<Self> {
+        let corners = &self.corners;
+        let count = corners.len();
+        let length = |index: &usize| corners[*index].distance(corners[(index + 1) % count]);
+        let longest_side = (0..count).max_by(|a, b| length(a).total_cmp(&length(b)));
+        let Some(side) = longest_side.filter(|_| count >= 3) else { return vec![self] };
+        let corner = |offset: usize| corners[(side + offset) % count];
+        let centre = self.centre();
+        let parts = match count {
+            3 | 4 if length(&side) <= longest => return vec![self],
+            3 => {
+                let middle = corner(0).midpoint(corner(1));
+                vec![vec![corner(0), middle, corner(2)], vec![middle, corner(1), corner(2)]]
+            }
+            4 => {
+                let (middle, other) = (corner(0).midpoint(corner(1)), corner(2).midpoint(corner(3)));
+                vec![vec![corner(0), middle, other, corner(3)], vec![middle, corner(1), corner(2), other]]
+            }
+            _ if centre.distance(corner(0)) <= longest => return vec![self],
+            _ => (0..count).map(|offset| vec![corner(offset), corner(offset + 1), centre]).collect(),
+        };
+        parts.into_iter().flat_map(|corners| Self { corners, ..self.clone() }.tiles(longest)).collect()
+    }
+
+    pub(super) fn write(&self, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {
+        let place = |corner: &DVec3| frame.place(camera.sees(*corner));
+        match self.form {
+            Form::Flat(_) => write_outline(self.corners.iter().map(place), out),
+            Form::Ball(radius) => {
+                let (at, part) = (place(&self.corners[0]), self.part);
+                let radius = radius * frame.scale;
+                writeln!(
+                    out,
+                    r#"<circle cx="{:.1}" cy="{:.1}" r="{radius:.1}" fill="url(#{part:?})" stroke="none"/>"#,
+                    at.x, at.y
+                )
+            }
+        }
+    }
+}
+
+/// All faces of a body where it stands at step 0.
+pub(super) fn of_body(body: &Body) -> Vec<Face> {
+    let Some(placed) = &body.shape else {
+        return vec![ball(Part::Object, body.pose.translation, PARTICLE)];
+    };
+    let part = match (&placed.shape, body.robot) {
+        (_, None) if body.fixed => Part::Fixed,
+        (_, None) => Part::Object,
+        (Shape::Cylinder { .. } | Shape::Sphere { .. }, Some(_)) => Part::Wheel,
+        (_, Some(_)) => Part::Robot,
+    };
+    of_shape(part, &body.pose, placed)
+}
+
+fn ball(part: Part, centre: DVec3, radius: f64) -> Face {
+    Face { part, form: Form::Ball(radius), corners: vec![centre] }
+}
+
+fn of_shape(part: Part, world_from_outer: &Pose, placed: &Placed) -> Vec<Face> {
+    let world_from_shape = world_from_outer.then(&placed.pose);
+    let at = |point: DVec3| world_from_shape.point(point);
+    let face = |corners: &[DVec3]| Face::new(part, corners.iter().map(|corner| at(*corner)).collect());
+    match &placed.shape {
+        Shape::Box { size } => cuboid(*size / 2.0).iter().map(|corners| face(corners)).collect(),
+        Shape::Sphere { radius } => vec![ball(part, at(DVec3::ZERO), *radius)],
+        Shape::Cylinder { radius, length } => {
+            let (low, high) = (ring(*radius, -length / 2.0), ring(*radius, length / 2.0));
+            let mut faces: Vec<Face> = mantle(&low, &high).iter().map(|corners| face(corners)).collect();
+            faces.extend([face(&high), face(&low.into_iter().rev().collect::<Vec<_>>())]);
+            faces
+        }
+        Shape::Capsule { radius, length } => {
+            let (low, high) = (ring(*radius, -length / 2.0), ring(*radius, length / 2.0));
+            let mut faces: Vec<Face> = mantle(&low, &high).iter().map(|corners| face(corners)).collect();
+            faces.extend([-0.5, 0.5].map(|end| ball(part, at(DVec3::Y * *length * end), *radius)));
+            faces
+        }
+        Shape::Cone { radius, length } => {
+            let (base, tip) = (ring(*radius, -length / 2.0), DVec3::Y * *length / 2.0);
+            let side = |index: usize| [base[index], base[(index + 1) % SIDES], tip];
+            let mut faces: Vec<Face> = (0..SIDES).map(|index| face(&side(index))).collect();
+            faces.push(face(&base.into_iter().rev().collect::<Vec<_>>()));
+            faces
+        }
+        Shape::ConvexHull { points } => hull(points).iter().map(|corners| face(corners)).collect(),
+        Shape::TriangleMesh { vertices, triangles } => {
+            let corners = |triangle: &[u32; 3]| triangle.map(|index| vertices[index as usize]);
+            triangles.iter().map(|triangle| face(&corners(triangle))).collect()
+        }
+        Shape::Compound { parts } => parts.iter().flat_map(|inner| of_shape(part, &world_from_shape, inner)).collect(),
+    }
+}
+
+/// A circle about y, counter-clockwise seen from above.
+fn ring(radius: f64, y: f64) -> Vec<DVec3> {
+    let corner = |index: usize| {
+        let (sine, cosine) = libm::sincos(index as f64 * TAU / SIDES as f64);
+        DVec3::new(radius * cosine, y, -radius * sine)
+    };
+    (0..SIDES).map(corner).collect()
+}
+
+/// The sides between two rings.
+fn mantle(low: &[DVec3], high: &[DVec3]) -> Vec<[DVec3; 4]> {
+    let next = |index: usize| (index + 1) % SIDES;
+    (0..SIDES).map(|index| [low[index], low[next(index)], high[next(index)], high[index]]).collect()
+}
+
+fn cuboid(half: DVec3) -> [[DVec3; 4]; 6] {
+    let side = |normal: DVec3, across: DVec3| {
+        let up = normal.cross(across);
+        [-across - up, across - up, across + up, -across + up].map(|corner| (normal + corner) * half)
+    };
+    [
+        side(DVec3::X, DVec3::Y),
+        side(DVec3::NEG_X, DVec3::Y),
+        side(DVec3::Y, DVec3::Z),
+        side(DVec3::NEG_Y, DVec3::Z),
+        side(DVec3::Z, DVec3::X),
+        side(DVec3::NEG_Z, DVec3::X),
+    ]
+}
+
+/// The triangles of a convex hull: those through three of its points that have no point outside. For the few points of a hull in a
+/// world file the plain search is quick enough; coplanar points give overlapping triangles of one colour.
+fn hull(points: &[DVec3]) -> Vec<[DVec3; 3]> {
+    let size = points.iter().fold(0.0f64, |size, point| size.max(point.length()));
+    let mut found = Vec::new();
+    for (first, &a) in points.iter().enumerate() {
+        for (second, &b) in points.iter().enumerate().skip(first + 1) {
+            for &c in points.iter().skip(second + 1) {
+                let normal = (b - a).cross(c - a).normalize_or_zero();
+                let outside = |point: &DVec3| normal.dot(*point - a);
+                if normal == DVec3::ZERO {
+                } else if points.iter().all(|point| outside(point) < 1e-9 * size) {
+                    found.push([a, b, c]);
+                } else if points.iter().all(|point| outside(point) > -1e-9 * size) {
+                    found.push([a, c, b]);
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The area of a closed surface seen from any side: twice that is the sum over all faces, whichever way they turn.
+    #[test]
+    fn all_shapes_are_closed_and_turned_outwards() {
+        let corners = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z];
+        let shapes = [
+            Shape::Box { size: DVec3::new(1.0, 2.0, 3.0) },
+            Shape::Cylinder { radius: 0.5, length: 2.0 },
+            Shape::Cone { radius: 0.5, length: 2.0 },
+            Shape::ConvexHull { points: corners.into() },
+            Shape::TriangleMesh {
+                vertices: corners.into(),
+                triangles: vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
+            },
+        ];
+        for shape in shapes {
+            let name = shape.name();
+            let faces = of_shape(Part::Object, &Pose::IDENTITY, &Placed { pose: Pose::IDENTITY, shape });
+            let middle = faces.iter().map(Face::centre).sum::<DVec3>() / faces.len() as f64;
+            let mut sum = DVec3::ZERO;
+            for face in &faces {
+                let Form::Flat(normal) = face.form else { panic!("{name}: {face:?}") };
+                assert!(normal.dot(face.centre() - middle) > 0.0, "{name}: {face:?} is turned inwards");
+                let fan = face.corners.windows(2).skip(1);
+                sum += fan.map(|pair| (pair[0] - face.corners[0]).cross(pair[1] - face.corners[0])).sum::<DVec3>();
+            }
+            assert!(sum.length() < 1e-12, "{name}: its areas add up to {sum}");
+        }
+    }
+}

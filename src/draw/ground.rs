@@ -1,0 +1,111 @@
+//! The ground: terrain as faces, a plane as one surface with a grid and the bodies' shadows.
+
+use std::fmt::Write;
+
+use bevy_math::{DVec2, DVec3};
+use simpartner_model::{Mechanism, Plane};
+
+use super::{Camera, Frame, Part, TO_LIGHT, faces, faces::Face, write_outline};
+
+/// So many cells of a terrain are drawn at most; a finer one is drawn with every second point, every third and so on.
+const CELLS: usize = 1600;
+
+/// So many lines of the grid at most each way.
+const LINES: f64 = 40.0;
+
+/// The terrain, if there is one.
+pub(super) fn terrain(mechanism: &Mechanism) -> Vec<Face> {
+    let Some(field) = &mechanism.heightfield else { return Vec::new() };
+    let mut stride = 1;
+    let cells = |points: usize, stride: usize| (points - 1).div_ceil(stride);
+    while cells(field.points_x, stride) * cells(field.points_z, stride) > CELLS {
+        stride += 1;
+    }
+    let along = |points: usize| {
+        let starts = (0..points - 1).step_by(stride);
+        starts.map(move |start| (start, (start + stride).min(points - 1))).collect::<Vec<_>>()
+    };
+    let corner = |i: usize, j: usize| {
+        let (x, z) = field.position(i, j);
+        DVec3::new(x, field.height(i, j), z)
+    };
+    let mut faces = Vec::new();
+    for &(i, next_i) in &along(field.points_x) {
+        for &(j, next_j) in &along(field.points_z) {
+            let corners = vec![corner(i, j), corner(i, next_j), corner(next_i, next_j), corner(next_i, j)];
+            faces.push(Face::new(Part::Ground, corners));
+        }
+    }
+    faces
+}
+
+/// The plane, if there is one: as large as the picture, with its grid, and on it the shadows.
+pub(super) fn write_plane(mechanism: &Mechanism, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {
+    let Some(plane) = &mechanism.plane else { return Ok(()) };
+    // Seen from below or from its edge there is no ground to draw.
+    let facing = plane.normal.dot(camera.back);
+    if facing < 1e-3 {
+        return Ok(());
+    }
+    // The point of the plane that is seen at a point of the picture.
+    let on_plane = |seen: DVec2| {
+        let point = camera.right * seen.x + camera.up * seen.y;
+        point + camera.back * ((plane.distance - plane.normal.dot(point)) / facing)
+    };
+    let corners = [frame.low, DVec2::new(frame.high.x, frame.low.y), frame.high, DVec2::new(frame.low.x, frame.high.y)];
+    let colour = Part::Ground.lit(plane.normal);
+    write!(out, r#"<path fill="{colour}" d=""#)?;
+    write_outline(corners.into_iter().map(|corner| frame.place(corner)), out)?;
+    write!(out, "\"/>\n<path stroke=\"#a8a28c\" stroke-width=\".5\" clip-path=\"url(#picture)\" d=\"")?;
+    write_grid(plane, corners.map(on_plane), &|point| frame.place(camera.sees(point)), out)?;
+    write!(out, "\"/>\n<g fill=\"#9a9580\">")?;
+    write_shadows(mechanism, plane, &|point| frame.place(camera.sees(point)), out)?;
+    out.push_str("</g>\n");
+    Ok(())
+}
+
+/// Lines a metre apart, or 2, 5, 10 m, over the part of the plane with these corners.
+fn write_grid(
+    plane: &Plane,
+    corners: [DVec3; 4],
+    place: &dyn Fn(DVec3) -> DVec2,
+    out: &mut String,
+) -> std::fmt::Result {
+    // Along the world's x and z as far as the plane has them.
+    let first = (DVec3::X - plane.normal * plane.normal.x).try_normalize().unwrap_or(DVec3::Y);
+    let second = first.cross(plane.normal);
+    let origin = plane.normal * plane.distance;
+    let span = |axis: DVec3| {
+        let along = corners.map(|corner| (corner - origin).dot(axis));
+        along.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (low.min(at), high.max(at)))
+    };
+    let (a, b) = (span(first), span(second));
+    let longest = (a.1 - a.0).max(b.1 - b.0);
+    let spacing = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0].into_iter().find(|spacing| longest / spacing <= LINES);
+    let Some(spacing) = spacing else { return Ok(()) };
+    for (axis, across, (low, high), ends) in [(first, second, a, b), (second, first, b, a)] {
+        for index in (low / spacing).ceil() as i64..=(high / spacing).floor() as i64 {
+            let at = origin + axis * (index as f64 * spacing);
+            let (from, to) = (place(at + across * ends.0), place(at + across * ends.1));
+            write!(out, "M{:.1} {:.1}L{:.1} {:.1}", from.x, from.y, to.x, to.y)?;
+        }
+    }
+    Ok(())
+}
+
+/// The shadow of each face that the light meets.
+fn write_shadows(
+    mechanism: &Mechanism,
+    plane: &Plane,
+    place: &dyn Fn(DVec3) -> DVec2,
+    out: &mut String,
+) -> std::fmt::Result {
+    let towards = plane.normal.dot(TO_LIGHT);
+    let shadow = |point: DVec3| point - TO_LIGHT * ((plane.normal.dot(point) - plane.distance) / towards);
+    out.push_str("<path d=\"");
+    for outline in mechanism.bodies.iter().flat_map(faces::of_body).filter_map(|face| face.lit_outline(TO_LIGHT)) {
+        write_outline(outline.into_iter().map(|point| place(shadow(point))), out)?;
+    }
+    out.push_str("\"/>");
+    Ok(())
+}
