@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use bevy_math::{DMat3, DVec3};
-use rapier3d_f64::parry::mass_properties::MassProperties as ParryMass;
 
-use super::rapier::shape;
+use super::{parry::mass_properties::MassProperties as ParryMass, shape};
 use crate::model::{Body, Placed, Shape};
 
 /// Mass, centre of mass and inertia of a body.

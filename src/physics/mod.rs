@@ -8,6 +8,7 @@ mod mass;
 mod motor;
 mod rapier;
 mod settings;
+mod shape;
 mod state;
 
 pub use dynamics::Probe;
@@ -19,6 +20,8 @@ pub use state::{BodyState, ContactPoint, JointLoad, JointState, Wrench};
 use std::fmt;
 
 use bevy_math::DVec3;
+// The one place that says where parry comes from. Both engines share its shapes; rapier brings it along.
+use rapier3d_f64::parry;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -4,7 +4,7 @@ use bevy_math::{DQuat, DVec3};
 
 use crate::{
     model::{Body, Pose},
-    signal::{BodyId, Contact},
+    signal::BodyId,
 };
 
 /// A body faster than this has run away, m/s.
@@ -49,26 +49,6 @@ pub struct ContactPoint {
     pub gap: f64,
     /// What the first exerts on the second at the point: force, and torque of rolling and torsional friction.
     pub wrench: Wrench,
-}
-
-impl ContactPoint {
-    /// How it acts on the one of its two bodies that `moves`, the second where both do.
-    pub fn acting(&self, moves: impl Fn(BodyId) -> bool) -> Option<Contact> {
-        let [first, second] = self.bodies;
-        let (body, other, sign) = match second.filter(|&body| moves(body)) {
-            Some(second) => (second, first, 1.0),
-            None => (first?, second, -1.0),
-        };
-        let single = |vector: DVec3| vector.to_array().map(|component| component as f32);
-        Some(Contact {
-            body,
-            other,
-            point: single(self.point),
-            normal: single(sign * self.normal),
-            force: single(sign * self.wrench.force),
-            gap: self.gap as f32,
-        })
-    }
 }
 
 /// The state of a joint. Locked axes read zero.

@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use bevy_math::DVec3;
 use thiserror::Error;
 
 pub use snapshot::SnapshotError;
@@ -19,11 +20,11 @@ pub use warnings::warnings;
 use crate::{
     device::{self, Device},
     model::{DeviceSpec, Measures, Mount, Sensor, Timeline, World},
-    physics::{self, BuildError, Engine, EngineIdentity, Guard, Settings},
+    physics::{self, BuildError, ContactPoint, Engine, EngineIdentity, Guard, Settings},
     protocol,
     signal::{
-        Action, AppliedCommand, BodyId, ClientId, Command, DeviceId, Event, EventKind, JointId, Layout, Reservation,
-        StepIndex, StepRecord, Timestep,
+        Action, AppliedCommand, BodyId, ClientId, Command, Contact, DeviceId, Event, EventKind, JointId, Layout,
+        Reservation, StepIndex, StepRecord, Timestep,
     },
 };
 
@@ -361,8 +362,26 @@ impl Simulation {
             record.off[index] = device.is_off();
         }
         let moves = |body| !self.world.body(body).fixed;
-        record.contacts.refill(self.engine.contacts().iter().filter_map(|contact| contact.acting(moves)));
+        record.contacts.refill(self.engine.contacts().iter().filter_map(|contact| contact_of(contact, moves)));
     }
+}
+
+/// A contact as it acts on the one of its two bodies that `moves`, the second where both do.
+fn contact_of(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Option<Contact> {
+    let [first, second] = point.bodies;
+    let (body, other, sign) = match second.filter(|&body| moves(body)) {
+        Some(second) => (second, first, 1.0),
+        None => (first?, second, -1.0),
+    };
+    let single = |vector: DVec3| vector.to_array().map(|component| component as f32);
+    Some(Contact {
+        body,
+        other,
+        point: single(point.point),
+        normal: single(sign * point.normal),
+        force: single(sign * point.wrench.force),
+        gap: point.gap as f32,
+    })
 }
 
 /// A sensor of something that the engine cannot tell would read zeros that mean nothing.

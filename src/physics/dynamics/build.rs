@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::{Axis, FreeAxis, Graph, Joint, JointKind, Placed, Pose, Shape, Tree as Span, TreeEdge, World},
-    physics::{BuildError, MassProperties, Servo, mass_properties, rapier::shape},
+    physics::{BuildError, MassProperties, Servo, mass_properties, shape},
     signal::{BodyId, JointId},
 };
 

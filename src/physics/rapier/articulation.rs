@@ -7,10 +7,9 @@
 use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
 
-use super::shape;
 use crate::{
     model::{Axis, FreeAxis, Graph, Joint, JointKind, Pose, World},
-    physics::{BodyState, BuildError, Servo},
+    physics::{BodyState, BuildError, Servo, shape},
     signal::{BodyId, JointId, RobotId},
 };
 
@@ -261,7 +260,7 @@ impl Span<'_> {
         inner: RigidBodyHandle,
         outer: RigidBodyHandle,
     ) -> GenericJointBuilder {
-        let frame = self.joint.frame * shape::x_to_axis(axis);
+        let frame = self.joint.frame * x_to_axis(axis);
         let locked = if self.joint.kind.is_linear() {
             JointAxesMask::LOCKED_PRISMATIC_AXES
         } else {
@@ -282,6 +281,15 @@ impl Span<'_> {
             place: self.joint.source.clone(),
             what: format!("joint '{}' cannot become part of a tree", self.joint.name),
         })
+    }
+}
+
+/// A rotation that takes the x axis to local axis `axis` (0 to 2), by a cyclic exchange of the three.
+fn x_to_axis(axis: usize) -> DQuat {
+    match axis {
+        0 => DQuat::IDENTITY,
+        1 => DQuat::from_xyzw(0.5, 0.5, 0.5, 0.5),
+        _ => DQuat::from_xyzw(-0.5, -0.5, -0.5, 0.5),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use rapier3d_f64::prelude::*;
 
-use super::{Fixture, articulation::Articulation, shape};
+use super::{Fixture, articulation::Articulation};
 use crate::{
     model::{Body, Material, World},
-    physics::{BuildError, MassProperties, Settings, mass_properties},
+    physics::{BuildError, MassProperties, Settings, mass_properties, shape},
     signal::{RobotId, Timestep},
 };
 

@@ -19,7 +19,6 @@
 mod articulation;
 mod build;
 mod contacts;
-pub(super) mod shape;
 mod state;
 
 use rapier3d_f64::prelude::{ColliderHandle, PhysicsWorld, QueryFilter, RigidBodyHandle};

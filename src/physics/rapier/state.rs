@@ -8,9 +8,9 @@ use super::{
     Fixture,
     articulation::{self, AxisPlace, JointHandle, Placement},
     contacts::Contacts,
-    shape,
 };
 use crate::{
+    model,
     physics::{
         BodyState, Guard, JointState, Notice,
         state::{angles, rotation_vector},
@@ -30,7 +30,7 @@ pub(super) fn read_bodies(
     for (index, &handle) in fixture.bodies.iter().enumerate() {
         let (linear_velocity, angular_velocity) = twist(world, handle);
         let (force, torque) = contacts.wrench(index);
-        let pose = shape::model_pose(world.bodies[handle].position());
+        let pose = model_pose(world.bodies[handle].position());
         let state = BodyState { pose, linear_velocity, angular_velocity, force, torque };
         let complaint = if disabled.contains(&handle) {
             Some(("was in no finite state and has been put out of action".to_owned(), f64::NAN))
@@ -47,6 +47,11 @@ pub(super) fn read_bodies(
             }),
         }
     }
+}
+
+/// A rigid transform in the model's type.
+fn model_pose(pose: &Pose) -> model::Pose {
+    model::Pose { translation: pose.translation, rotation: pose.rotation }
 }
 
 /// Velocity of the centre of mass and angular velocity. A link's own `linvel` lags, so it is the Jacobian times the
@@ -125,8 +130,8 @@ fn read_loop(
         bodies.get(index)
     };
     let (Some(parent), Some(child)) = (body(joint.body1()), body(joint.body2())) else { return };
-    let parent_frame = parent.pose.then(&shape::model_pose(&joint.data.local_frame1));
-    let child_frame = child.pose.then(&shape::model_pose(&joint.data.local_frame2));
+    let parent_frame = parent.pose.then(&model_pose(&joint.data.local_frame1));
+    let child_frame = child.pose.then(&model_pose(&joint.data.local_frame2));
     let turn = parent_frame.rotation.inverse() * child_frame.rotation;
     let offset = parent_frame.inverse().point(child_frame.translation);
     let spin = parent_frame.rotation.inverse() * (child.angular_velocity - parent.angular_velocity);

@@ -1,12 +1,11 @@
 //! Colliding shapes on their links, and the ground.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use rapier3d_f64::parry::shape::SharedShape;
 
 use super::{Side, narrow::Placed};
 use crate::{
     model::{Material, Plane},
-    physics::dynamics::tree::Tree,
+    physics::{dynamics::tree::Tree, parry::shape::SharedShape},
     signal::BodyId,
 };
 

@@ -2,16 +2,22 @@
 //! are made anew in every step, so that nothing of them is part of the state.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use rapier3d_f64::parry::{
-    query::{
-        ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, ShapeCastOptions, cast_shapes,
-        details::contact_manifolds_heightfield_composite_shape,
-    },
-    shape::SharedShape,
-};
 
 use super::{Hit, Outline, triangles};
-use crate::{model, physics::rapier::shape};
+use crate::{
+    model,
+    physics::{
+        parry::{
+            math::Pose,
+            query::{
+                ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, ShapeCastOptions, cast_shapes,
+                details::contact_manifolds_heightfield_composite_shape,
+            },
+            shape::SharedShape,
+        },
+        shape,
+    },
+};
 
 /// Normals that differ by less than this cosine belong to one face.
 const SAME_FACE: f64 = 0.9998;
@@ -172,7 +178,7 @@ fn ball_on_mesh(mesh: &Placed, ball: &Placed, radius: f64, ahead: f64, hits: &mu
     }
 }
 
-fn pose(placed: &Placed) -> rapier3d_f64::math::Pose {
+fn pose(placed: &Placed) -> Pose {
     shape::pose(&model::Pose { translation: placed.centre, rotation: placed.rotation })
 }
 

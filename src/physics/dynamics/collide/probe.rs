@@ -1,11 +1,10 @@
 //! How the shapes stand before the first step.
 
 use bevy_math::DVec3;
-use rapier3d_f64::parry::query;
 
 use super::{Collider, Contact, Geom, Outline};
 use crate::{
-    physics::{Ray, dynamics::tree::Tree},
+    physics::{Ray, dynamics::tree::Tree, parry::query},
     signal::BodyId,
 };
 

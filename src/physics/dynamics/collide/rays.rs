@@ -1,11 +1,9 @@
 //! Rays against all colliding shapes.
 
-use rapier3d_f64::parry::query;
-
 use super::{Collider, Geom};
 use crate::{
     model::Pose,
-    physics::{Ray, dynamics::tree::Tree, rapier::shape},
+    physics::{Ray, dynamics::tree::Tree, parry::query, shape},
 };
 
 impl Collider {

@@ -2,9 +2,12 @@
 //! the closest point of every triangle that it belongs to (compare Ericson, *Real-Time Collision Detection*, 5.1.5).
 
 use bevy_math::DVec3;
-use rapier3d_f64::parry::shape::{HeightField, TriMesh};
 
 use super::Hit;
+use crate::physics::parry::{
+    bounding_volume::Aabb,
+    shape::{HeightField, TriMesh},
+};
 
 /// Points nearer than this are one, m².
 const SAME_POINT: f64 = 1e-16;
@@ -93,7 +96,7 @@ pub(super) fn ball_on_heightfield(field: &HeightField, centre: DVec3, radius: f6
 /// A ball on a mesh, in the mesh's frame.
 pub(super) fn ball_on_mesh(mesh: &TriMesh, centre: DVec3, radius: f64, ahead: f64, hits: &mut Vec<Hit>) {
     let reach = radius + ahead;
-    let around = rapier3d_f64::parry::bounding_volume::Aabb::new(centre - reach, centre + reach);
+    let around = Aabb::new(centre - reach, centre + reach);
     let mut near: Vec<u32> = mesh.bvh().intersect_aabb(&around).collect();
     near.sort_unstable();
     let triangles = near.iter().map(|&index| {

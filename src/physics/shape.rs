@@ -1,29 +1,24 @@
 //! The model's shapes as parry's.
 
-use bevy_math::{DQuat, DVec3};
-use rapier3d_f64::{
-    geometry::{HeightFieldFlags, SharedShape},
-    math::Pose as RapierPose,
-    parry::{shape::TriMeshFlags, utils::Array2},
-};
+use bevy_math::DVec3;
 
+use super::parry::{
+    math::Pose as ParryPose,
+    shape::{HeightFieldFlags, SharedShape, TriMeshFlags},
+    utils::Array2,
+};
 use crate::model::{Heightfield, Placed, Pose, Shape};
 
-/// A rigid transform in rapier's type.
-pub(in crate::physics) fn pose(pose: &Pose) -> RapierPose {
-    RapierPose::from_parts(pose.translation, pose.rotation)
-}
-
-/// A rigid transform in the model's type.
-pub(super) fn model_pose(pose: &RapierPose) -> Pose {
-    Pose { translation: pose.translation, rotation: pose.rotation }
+/// A rigid transform in parry's type.
+pub(super) fn pose(pose: &Pose) -> ParryPose {
+    ParryPose::from_parts(pose.translation, pose.rotation)
 }
 
 /// The shape, and where it sits in its body.
 ///
 /// # Errors
 /// A sentence that says why parry cannot take it.
-pub(in crate::physics) fn collider_shape(placed: &Placed) -> Result<(SharedShape, RapierPose), String> {
+pub(super) fn collider_shape(placed: &Placed) -> Result<(SharedShape, ParryPose), String> {
     let shape = match &placed.shape {
         Shape::Compound { parts } => {
             let parts: Result<Vec<_>, String> =
@@ -55,17 +50,8 @@ fn simple_shape(shape: &Shape) -> Result<SharedShape, String> {
 }
 
 /// The terrain. Parry's rows run along z and its columns along x; the scale is the full extent.
-pub(in crate::physics) fn heightfield(field: &Heightfield) -> SharedShape {
+pub(super) fn heightfield(field: &Heightfield) -> SharedShape {
     let heights = Array2::new(field.points_z, field.points_x, field.heights.clone());
     let scale = DVec3::new(field.width, 1.0, field.depth);
     SharedShape::heightfield_with_flags(heights, scale, HeightFieldFlags::FIX_INTERNAL_EDGES)
-}
-
-/// A rotation that takes the x axis to local axis `axis` (0 to 2), by a cyclic exchange of the three.
-pub(super) fn x_to_axis(axis: usize) -> DQuat {
-    match axis {
-        0 => DQuat::IDENTITY,
-        1 => DQuat::from_xyzw(0.5, 0.5, 0.5, 0.5),
-        _ => DQuat::from_xyzw(-0.5, -0.5, -0.5, 0.5),
-    }
 }
