@@ -193,7 +193,7 @@ impl Round {
     }
 }
 
-/// Copies the numbers and takes the lists, so that the record goes back empty and with its memory.
+/// Copies the numbers and moves what the lists hold, so that the record goes back empty and with its memory.
 fn carry_off(record: &mut StepRecord) -> StepRecord {
     StepRecord {
         step: record.step,
@@ -204,8 +204,8 @@ fn carry_off(record: &mut StepRecord) -> StepRecord {
         off: record.off.clone(),
         applied: record.applied.clone(),
         contacts: record.contacts.clone(),
-        commands: std::mem::take(&mut record.commands),
-        events: std::mem::take(&mut record.events),
+        commands: record.commands.drain(..).collect(),
+        events: record.events.drain(..).collect(),
         snapshot: record.snapshot.take(),
     }
 }

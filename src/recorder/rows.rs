@@ -12,7 +12,10 @@ use super::{
     selection::Selection,
     table::{Batch, Table},
 };
-use crate::signal::{AppliedCommand, BodyId, Event, Layout, StepIndex, StepRecord, Timestep};
+use crate::{
+    protocol,
+    signal::{AppliedCommand, BodyId, Event, Layout, StepIndex, StepRecord, Timestep},
+};
 
 /// What is made of the records of a run.
 #[derive(Debug)]
@@ -154,7 +157,7 @@ impl Format {
                 cell::device(&self.layout, command.device),
                 command.client.0.into(),
                 command.text.as_str().into(),
-                applied.reply.as_str().into(),
+                protocol::reply(applied).as_str().into(),
             ],
         );
     }

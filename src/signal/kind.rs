@@ -176,6 +176,7 @@ impl fmt::Display for DeviceKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signal::MAX_STATE_NUMBERS;
 
     #[test]
     fn the_table_stands_in_the_order_of_the_enum() {
@@ -185,6 +186,7 @@ mod tests {
             assert_eq!(DeviceKind::named(kind.name()), Some(kind));
             let listed = if kind.is_actuator() { DeviceKind::ACTUATORS } else { DeviceKind::SENSORS };
             assert!(listed.contains(&kind.name()));
+            assert!(kind.command_lengths().iter().all(|&numbers| numbers <= MAX_STATE_NUMBERS));
         }
         assert_eq!(DeviceKind::SENSORS.len() + DeviceKind::ACTUATORS.len(), DeviceKind::ALL.len());
     }

@@ -3,17 +3,16 @@
 //! It knows no clock, thread, socket or file, and so the same model, settings and commands give the same bits wherever and
 //! however fast they run. Start at [`Simulation::step`].
 
+mod schedule;
 mod snapshot;
 mod warnings;
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use bevy_math::DVec3;
 use thiserror::Error;
 
+use self::schedule::Schedule;
 pub use snapshot::SnapshotError;
 pub use warnings::warnings;
 
@@ -23,8 +22,8 @@ use crate::{
     physics::{self, BuildError, ContactPoint, Engine, EngineIdentity, Guard, Settings},
     protocol,
     signal::{
-        Action, AppliedCommand, BodyId, ClientId, Command, Contact, DeviceId, Event, EventKind, JointId, Layout,
-        Reservation, StepIndex, StepRecord, Timestep,
+        Action, ActuatorState, AppliedCommand, BodyId, ClientId, Command, Contact, DeviceId, Event, EventKind, JointId,
+        Layout, Reservation, StepIndex, StepRecord, Timestep,
     },
 };
 
@@ -42,10 +41,8 @@ pub struct Simulation {
     devices: Vec<Device>,
     step: StepIndex,
     epoch: u32,
-    /// Commands for later steps, each with its number, so that those for the same step keep the order in which they came. Who
-    /// sends them bounds them: the server by the memory that they reserve.
-    scheduled: BTreeMap<(StepIndex, u64), Command>,
-    scheduled_so_far: u64,
+    /// Commands for later steps, the next first. Who sends them bounds them: the server by the memory that they reserve.
+    scheduled: Schedule,
     /// Commands applied at the boundary before the next step.
     applied: Vec<AppliedCommand>,
     /// For each device, the `sequence` of its newest applied command.
@@ -110,8 +107,7 @@ impl Simulation {
             layout,
             step: StepIndex(0),
             epoch: 0,
-            scheduled: BTreeMap::new(),
-            scheduled_so_far: 0,
+            scheduled: Schedule::default(),
             applied: Vec::new(),
             events: Vec::new(),
             diverged: false,
@@ -191,10 +187,7 @@ impl Simulation {
         let next = self.step.after(1);
         match command.at {
             Some(at) if at < next => self.refuse(&command, format!("step {at} has been made already")),
-            Some(at) if at > next => {
-                self.scheduled_so_far += 1;
-                self.scheduled.insert((at, self.scheduled_so_far), command);
-            }
+            Some(at) if at > next => self.scheduled.add(at, command),
             _ => self.apply(command),
         }
     }
@@ -257,10 +250,9 @@ impl Simulation {
 
     fn apply(&mut self, command: Command) {
         let index = command.device.index();
-        let reply = match &command.action {
-            Action::Drive(_) => protocol::frame(self.devices[index].values()),
-            Action::Configure(_) | Action::Fault(_) => "OK".to_owned(),
-            Action::Hear => format!("<{}>", command.text),
+        let before = match command.action {
+            Action::Drive(_) => ActuatorState::new(self.devices[index].values()),
+            Action::Configure(_) | Action::Fault(_) | Action::Hear => ActuatorState::NONE,
         };
         if let Action::Fault(fault) = command.action {
             let text = match fault.value() {
@@ -272,7 +264,7 @@ impl Simulation {
         self.devices[index].command(&command.action);
         self.newest[index] = self.newest[index].max(command.sequence);
         let order = u32::try_from(self.applied.len()).unwrap_or(u32::MAX);
-        self.applied.push(AppliedCommand { order, command, reply });
+        self.applied.push(AppliedCommand { order, command, before });
     }
 
     /// Notes an event of a device.
@@ -285,8 +277,7 @@ impl Simulation {
     /// Makes one step and fills `record` with what it brought about, its timing excepted.
     pub fn step(&mut self, record: &mut StepRecord) {
         let next = self.step.after(1);
-        while let Some(due) = self.scheduled.first_entry().filter(|entry| entry.key().0 == next) {
-            let command = due.remove();
+        while let Some(command) = self.scheduled.take_due(next) {
             self.apply(command);
         }
         for index in 0..self.devices.len() {
@@ -362,12 +353,12 @@ impl Simulation {
             record.off[index] = device.is_off();
         }
         let moves = |body| !self.world.body(body).fixed;
-        record.contacts.refill(self.engine.contacts().iter().filter_map(|contact| contact_of(contact, moves)));
+        record.contacts.refill(self.engine.contacts().iter().filter_map(|contact| contact_record(contact, moves)));
     }
 }
 
 /// A contact as it acts on the one of its two bodies that `moves`, the second where both do.
-fn contact_of(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Option<Contact> {
+pub fn contact_record(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Option<Contact> {
     let [first, second] = point.bodies;
     let (body, other, sign) = match second.filter(|&body| moves(body)) {
         Some(second) => (second, first, 1.0),

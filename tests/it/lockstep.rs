@@ -8,6 +8,7 @@ use std::{
 };
 
 use simpartner::{
+    protocol,
     realtime::{LockstepSettings, Mode, OnTimeout, Outcome, RunReport, Settings},
     signal::{DeviceId, Event, EventKind, Member, RobotId, StepRecord},
 };
@@ -298,7 +299,7 @@ fn commands_of_a_combined_line_act_in_the_same_step_and_are_logged_one_by_one() 
     let (_, log) = rig.end();
     let command = &log[0].commands[0];
     assert_eq!(
-        (command.command.text.as_str(), command.reply.as_str()),
+        (command.command.text.as_str(), protocol::reply(command).as_str()),
         ("1000,1000,5,0,0,1", "<1000,1000,1000,0,0,0>")
     );
 }

@@ -11,6 +11,7 @@ use std::{
 use bevy_math::DVec3;
 use simpartner::{
     model::{Actuator, Device, JointKind, Law, Measures, Pose, Sensor, World},
+    protocol,
     realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel, log_queue},
     server::{Limits, Server, ServerError, Settings},
     signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
@@ -180,7 +181,7 @@ fn a_client_drives_a_motor_and_reads_the_world() {
     let (_, log) = rig.end();
     let commands: Vec<_> = log.iter().flat_map(|record| &record.commands).map(|c| c.command.text.as_str()).collect();
     assert_eq!(commands, ["1000,1000,5,0,0,1", "1000,1000,5,0,0,2"]);
-    assert_eq!(log[0].commands[1].reply, "<1000,1000,5,0,0,1>");
+    assert_eq!(protocol::reply(&log[0].commands[1]), "<1000,1000,5,0,0,1>");
 }
 
 #[test]

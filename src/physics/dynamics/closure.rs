@@ -140,13 +140,12 @@ impl Closure {
         self.place = Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) };
     }
 
-    /// Its rows at the midpoint: what is locked, then stops, motors and friction of what is free.
-    pub(super) fn rows(&self, scheme: &Scheme) -> Vec<Row> {
+    /// Appends its rows at the midpoint: what is locked, then stops, motors and friction of what is free.
+    pub(super) fn add_rows(&self, scheme: &Scheme, rows: &mut Vec<Row>) {
         let place = &self.place;
         let (offset, turn) = place.relative();
         let units = DVec3::AXES.map(|axis| place.parent.rotation * axis);
         let points = [place.parent.translation, place.child.translation];
-        let mut rows = Vec::with_capacity(6);
         let mut hold = |direction: DVec3, angular: bool, error: f64| {
             rows.push(Row {
                 purpose: Purpose::Hold,
@@ -166,11 +165,11 @@ impl Closure {
             }
         }
         let error = small_turn(turn);
-        let free: Vec<usize> = (0..3).filter(|&k| !self.linear && self.axes[k].is_some()).collect();
-        match free[..] {
-            [] => (0..3).for_each(|k| hold(units[k], true, error[k])),
-            [axis] => (0..3).filter(|&k| k != axis).for_each(|k| hold(units[k], true, error[k])),
-            [first, second] => {
+        let mut turning = (0..3).filter(|&k| !self.linear && self.axes[k].is_some());
+        match [turning.next(), turning.next(), turning.next()] {
+            [None, ..] => (0..3).for_each(|k| hold(units[k], true, error[k])),
+            [Some(axis), None, _] => (0..3).filter(|&k| k != axis).for_each(|k| hold(units[k], true, error[k])),
+            [Some(first), Some(second), None] => {
                 // The first axis is the parent's, the second the child's; they stay at right angles.
                 let (one, two) = (units[first], place.child.rotation * DVec3::AXES[second]);
                 let across = one.cross(two);
@@ -181,10 +180,9 @@ impl Closure {
         let coordinates = self.coordinates();
         for k in 0..3 {
             if let Some(law) = &self.axes[k] {
-                self.free_rows(law, k, coordinates[k], units[k], points, scheme, &mut rows);
+                self.free_rows(law, k, coordinates[k], units[k], points, scheme, rows);
             }
         }
-        rows
     }
 
     /// The coordinates of its axes: offsets, the angle of a single axis, or the rotation vector.

@@ -12,6 +12,8 @@ use super::{
     closure::{Closure, Row as ClosureRow},
     collide::{Contact, Side},
     cone::{Cone, Mode},
+    path::Path,
+    solve::{Correction, Solution},
     tree::Tree,
 };
 
@@ -101,7 +103,13 @@ pub(super) struct Problem {
     pub(super) w: Vec<f64>,
     /// The rows of closures: which closure, and the row's number in it.
     pub(super) closure_rows: Vec<(usize, usize, ClosureRow)>,
+    /// Those of one closure, while they are added.
+    rows_of_one: Vec<ClosureRow>,
     scratch: Vec<[f64; 4]>,
+    pub(super) correction: Correction,
+    /// The solutions with restitution and without, while they are blended.
+    pub(super) solutions: [Vec<Solution>; 2],
+    pub(super) path: Path,
 }
 
 /// What an island is made of.
@@ -262,8 +270,10 @@ impl Problem {
 
     fn add_closure(&mut self, parts: &mut Parts, index: usize, scheme: &Scheme) {
         let closure = &parts.closures[index];
-        let rows = closure.rows(scheme);
-        for (number, row) in rows.into_iter().enumerate() {
+        let mut rows = std::mem::take(&mut self.rows_of_one);
+        rows.clear();
+        closure.add_rows(scheme, &mut rows);
+        for (number, &row) in rows.iter().enumerate() {
             let ClosureRow { direction, points, angular, offset, compliance, low, high, gap, .. } = row;
             let start = self.columns.len();
             let ends = [Some((closure.a, points[0])), Some((closure.b, points[1]))];
@@ -276,6 +286,7 @@ impl Problem {
             block.impulse[0] = closure.impulses.get(number).copied().unwrap_or(0.0).clamp(low, high);
             self.blocks.push(block);
         }
+        self.rows_of_one = rows;
     }
 
     /// Stops and dry friction of a tree.

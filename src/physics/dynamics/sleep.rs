@@ -28,15 +28,15 @@ impl Tree {
 impl Dynamics {
     /// Islands whose trees have all been at rest long enough fall asleep together.
     pub(super) fn fall_asleep(&mut self) {
-        if !self.sleepers.contains(&true) {
+        if !self.model.sleepers.contains(&true) {
             return;
         }
         for island in self.islands.all() {
             let mut all = true;
             for &tree in island.trees() {
-                let rests = self.sleepers[tree] && self.trees[tree].is_at_rest();
+                let rests = self.model.sleepers[tree] && self.trees[tree].is_at_rest();
                 let state = &mut self.trees[tree].state;
-                state.rest = if rests { state.rest + self.timestep } else { 0.0 };
+                state.rest = if rests { state.rest + self.model.timestep } else { 0.0 };
                 all &= state.rest >= REST_TIME;
             }
             if all {
@@ -45,7 +45,7 @@ impl Dynamics {
                     tree.state.asleep = true;
                     tree.state.v.fill(0.0);
                     tree.state.last_dv.fill(0.0);
-                    tree.settle(self.scheme.gravity);
+                    tree.update_kinematics(self.scheme.gravity);
                 }
             }
         }
@@ -56,13 +56,12 @@ impl Dynamics {
         if !self.trees.iter().any(|tree| tree.state.asleep) {
             return;
         }
-        let contacts = self.collider.contacts.iter().filter_map(|contact| Some((contact.a?.tree, contact.b.tree)));
-        let closures = self.closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
-        let ties: Vec<(usize, usize)> = contacts.chain(closures).collect();
         let mut changed = true;
         while changed {
             changed = false;
-            for &(a, b) in &ties {
+            let contacts = self.collider.contacts.iter().filter_map(|contact| Some((contact.a?.tree, contact.b.tree)));
+            let closures = self.closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
+            for (a, b) in contacts.chain(closures) {
                 for (one, other) in [(a, b), (b, a)] {
                     if self.trees[one].is_awake() && self.trees[other].state.asleep {
                         self.trees[other].wake();

@@ -87,6 +87,13 @@ pub(super) struct Half<'a> {
     pub(super) radius: Option<f64>,
 }
 
+impl<'a> Half<'a> {
+    /// The ground, which rolls nowhere.
+    pub(super) fn ground(material: &'a Material) -> Self {
+        Self { material, rotation: DQuat::IDENTITY, radius: None }
+    }
+}
+
 /// Two surfaces on each other. The direction of friction is that of the second, unless only the first has one.
 pub(super) struct Pair {
     surface: Surface,
