@@ -128,8 +128,10 @@ impl Guards {
                 }
             } else if island.failed || !island.outcome.converged {
                 return true;
-            } else if island.sunk.0 > self.allowed_depth(island, trees) {
-                self.tell_sinking(trees, &contacts[island.sunk.1], island.sunk.0);
+            } else if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))
+                && depth > self.allowed_depth(island, trees) * contact.share_of_depth()
+            {
+                self.tell_sinking(trees, contact, depth);
                 rejects = true;
             }
             rejects |= self.rejects_linkage(island, trees, h);

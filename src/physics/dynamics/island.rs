@@ -33,8 +33,9 @@ pub(super) struct Island {
     /// Energy that it gained beside what its motors gave, J; of no meaning where it was pushed out of a penetration.
     pub(super) gain: f64,
     pub(super) pushed_out: bool,
-    /// The farthest that any of its contacts sank in before it could press, metres, and its place in the list of contacts.
-    pub(super) sunk: (f64, usize),
+    /// How far a contact sank in before it could press, metres, and its place in the list of contacts: the one that sank
+    /// farthest for the size of its shapes.
+    pub(super) sunk: Option<(f64, usize)>,
 }
 
 /// All islands of this step.
@@ -256,7 +257,7 @@ impl Island {
 
     /// Stops' and friction's impulses for the next step, and the joints' reactions for the reports. Returns how far a contact
     /// sank in before it could press, and which.
-    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) -> (f64, usize) {
+    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) -> Option<(f64, usize)> {
         for tree in parts.trees.iter_mut() {
             if tree.topology.has_rows {
                 tree.state.row_impulses.fill([0.0; 3]);
@@ -270,7 +271,7 @@ impl Island {
             tree.work.links[side.link].external +=
                 Spatial::new(force.angular + lever.cross(force.linear), force.linear);
         };
-        let mut sunk = (0.0, 0);
+        let (mut sunk, mut farthest) = (None, 0.0);
         for block in &self.problem.blocks {
             let l = block.impulse;
             match block.kind {
@@ -278,8 +279,9 @@ impl Island {
                     let contact = &parts.contacts[index];
                     // Contacts press at the middle of the step: until then it went on as it came.
                     let depth = (-contact.gap).min(-0.5 * scheme.h * block.before[0]);
-                    if depth > sunk.0 && contact.surface.stiffness.is_infinite() {
-                        sunk = (depth, index);
+                    let relative = depth / contact.share_of_depth();
+                    if relative > farthest && contact.surface.stiffness.is_infinite() {
+                        (sunk, farthest) = (Some((depth, index)), relative);
                     }
                     let force = Spatial::new(DVec3::ZERO, contact.impulse_of(l) * rate);
                     push(contact.b, force, contact.point);

@@ -104,8 +104,8 @@ struct Model {
     /// The timestep, and the substeps that it is made in at least.
     timestep: f64,
     substeps: usize,
-    /// For each tree, whether it may sleep.
-    sleepers: Vec<bool>,
+    /// For each tree that may sleep, the speed below which it is at rest, m/s.
+    sleepers: Vec<Option<f64>>,
     /// Where the bodies and joints of the world are.
     bodies: Vec<BodyPlace>,
     joints: Vec<JointPlace>,
@@ -115,9 +115,10 @@ impl Dynamics {
     /// Builds the world at step 0.
     pub(super) fn build(world: &World, timestep: Timestep, settings: &Settings) -> Result<Self, BuildError> {
         let built = build::build(world)?;
-        let mut sleepers = vec![settings.auto_disable; built.trees.len()];
+        let rest_speed = |tree| settings.auto_disable.then(|| sleep::rest_speed(built.collider.smallest_size(tree)));
+        let mut sleepers: Vec<Option<f64>> = (0..built.trees.len()).map(rest_speed).collect();
         for (place, body) in built.bodies.iter().zip(&world.bodies) {
-            sleepers[place.tree] &= body.robot.is_none();
+            sleepers[place.tree] = sleepers[place.tree].filter(|_| body.robot.is_none());
         }
         let mut engine = Self {
             model: Model {

@@ -3,9 +3,16 @@
 
 use super::{Dynamics, tree::Tree};
 
-/// At rest is what moves more slowly than this, m/s and rad/s, for so long, s.
+/// At rest is what moves more slowly than this, m/s and rad/s (the defaults of ODE's autoDisableFlag), for so long, s.
 const REST_SPEED: f64 = 0.01;
 const REST_TIME: f64 = 0.5;
+/// What is small moves more slowly yet: by less than this part of its size in a second.
+const REST_SHARE: f64 = 0.1;
+
+/// The speed below which a tree is at rest whose smallest shape has this size, m/s.
+pub(super) fn rest_speed(size: f64) -> f64 {
+    REST_SPEED.min(REST_SHARE * size)
+}
 
 impl Tree {
     /// Ends its sleep.
@@ -14,12 +21,12 @@ impl Tree {
         self.state.rest = 0.0;
     }
 
-    fn is_at_rest(&self) -> bool {
+    fn is_at_rest(&self, speed: f64) -> bool {
         let work = &self.work;
         let still = |link: usize| {
             let velocity = work.links[link].velocity;
             velocity.angular.length() < REST_SPEED
-                && velocity.at(work.links[link].position - work.origin).length() < REST_SPEED
+                && velocity.at(work.links[link].position - work.origin).length() < speed
         };
         (0..self.topology.links.len()).all(still)
     }
@@ -28,13 +35,13 @@ impl Tree {
 impl Dynamics {
     /// Islands whose trees have all been at rest long enough fall asleep together.
     pub(super) fn fall_asleep(&mut self) {
-        if !self.model.sleepers.contains(&true) {
+        if self.model.sleepers.iter().all(Option::is_none) {
             return;
         }
         for island in self.islands.all() {
             let mut all = true;
             for &tree in island.trees() {
-                let rests = self.model.sleepers[tree] && self.trees[tree].is_at_rest();
+                let rests = self.model.sleepers[tree].is_some_and(|speed| self.trees[tree].is_at_rest(speed));
                 let state = &mut self.trees[tree].state;
                 state.rest = if rests { state.rest + self.model.timestep } else { 0.0 };
                 all &= state.rest >= REST_TIME;

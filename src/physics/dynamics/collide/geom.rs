@@ -165,6 +165,11 @@ impl Geom {
         }
     }
 
+    /// Its size: the farthest that a point of it is from its centre, m.
+    pub(super) fn size(&self) -> f64 {
+        self.reach
+    }
+
     /// Where it is on its link, and what it could come to at its velocity within two steps of `h` seconds.
     pub(super) fn place(&self, tree: &Tree, h: f64) -> Placement {
         let work = &tree.work;

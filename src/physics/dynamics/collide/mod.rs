@@ -19,18 +19,12 @@ pub(super) use self::{
     geom::{Geom, Ground, Outline},
 };
 use self::{
-    contact::{Half, Pair},
+    contact::{Half, Pair, Sizes},
     geom::{Bounds, MARGIN, Moving, Placement},
     narrow::Memory,
 };
 use super::tree::Tree;
 use crate::signal::BodyId;
-
-/// How far a contact may have moved since the last step and still be the same, metres.
-const SAME_CONTACT: f64 = 0.05;
-
-/// A pair that moves farther than this in two steps is looked at along its way too, metres.
-const FAST: f64 = 0.02;
 
 /// A point where two surfaces meet or are about to.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +52,16 @@ struct Model {
 impl Model {
     fn may_meet(&self, a: BodyId, b: BodyId) -> bool {
         a != b && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
+    }
+
+    /// The size of the smaller shape of the contacts with this key.
+    fn size_at(&self, key: u64) -> f64 {
+        let size =
+            |index: u64| usize::try_from(index).ok().and_then(|index| self.geoms.get(index)).map_or(0.0, Geom::size);
+        match (key >> 32).checked_sub(1) {
+            Some(first) => size(first).min(size(key & 0xffff_ffff)),
+            None => size(key >> 1),
+        }
     }
 }
 
@@ -109,10 +113,18 @@ impl Collider {
         }
     }
 
+    /// The size of the smallest shape of a tree, m.
+    pub(super) fn smallest_size(&self, tree: usize) -> f64 {
+        let geoms = &self.model.geoms[self.model.starts[tree]..self.model.starts[tree + 1]];
+        geoms.iter().map(Geom::size).fold(f64::INFINITY, f64::min)
+    }
+
     /// Takes up the contacts of a snapshot.
     pub(super) fn restore(&mut self, contacts: Vec<Contact>) {
         self.contacts.clear();
-        self.contacts.extend(contacts);
+        let model = &self.model;
+        self.contacts
+            .extend(contacts.into_iter().map(|contact| Contact { size: model.size_at(contact.key), ..contact }));
         self.placed = false;
     }
 
@@ -168,6 +180,8 @@ impl Collider {
         geoms[index].tighten(placement, tree);
         let bounds = placement.bounds;
         let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
+        let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
+        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
         // The ground comes before all pairs.
         let key = |ground: u64| ((index as u64) << 1) | ground;
         if let Some(plane) = &ground.plane
@@ -176,9 +190,9 @@ impl Collider {
             let ahead = MARGIN + 2.0 * h * shape.speed();
             self.hits.clear();
             narrow::on_plane(plane.normal, plane.distance, &shape.placed(), ahead, &mut self.hits);
-            narrow::reduce(&mut self.hits, &mut self.memory);
+            narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
             let pair = Pair::new(&Half::ground(&plane.material), &shape.half());
-            add(&pair, None, shape.geom.side, key(0), &self.hits, &mut self.contacts);
+            add(&pair, None, shape.geom.side, key(0), sizes, &self.hits, &mut self.contacts);
         }
         if let Some((field, material)) = &ground.heightfield
             && bounds.low.y < ground.top
@@ -186,13 +200,12 @@ impl Collider {
             let ahead = MARGIN + 2.0 * h * shape.speed();
             self.hits.clear();
             narrow::on_heightfield(field, &shape.placed(), ahead, &mut self.memory, &mut self.hits);
-            let motion = shape.velocity() * (2.0 * h);
-            if motion.length() > FAST && 2.0 * h * shape.spin() < FAST {
-                narrow::keep_real(&narrow::ground(field), &shape.placed(), motion, MARGIN, &mut self.hits);
+            if sizes.are_passed_by(motion, spin) {
+                narrow::keep_real(&narrow::ground(field), &shape.placed(), motion, sizes.margin(), &mut self.hits);
             }
-            narrow::reduce(&mut self.hits, &mut self.memory);
+            narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
             let pair = Pair::new(&Half::ground(material), &shape.half());
-            add(&pair, None, shape.geom.side, key(1), &self.hits, &mut self.contacts);
+            add(&pair, None, shape.geom.side, key(1), sizes, &self.hits, &mut self.contacts);
         }
     }
 
@@ -205,15 +218,16 @@ impl Collider {
         let (motion, spin) =
             ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
         let ahead = MARGIN + motion.length() + spin;
+        let sizes = Sizes { size: first.geom.size().min(second.geom.size()), motion: 0.5 * (motion.length() + spin) };
         let (one, two) = (first.placed(), second.placed());
         self.hits.clear();
         narrow::of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
-        if motion.length() > FAST && spin < FAST {
-            narrow::keep_real(&one, &two, motion, MARGIN, &mut self.hits);
+        if sizes.are_passed_by(motion, spin) {
+            narrow::keep_real(&one, &two, motion, sizes.margin(), &mut self.hits);
         }
-        narrow::reduce(&mut self.hits, &mut self.memory);
+        narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
         let (pair, key) = (Pair::new(&first.half(), &second.half()), ((a as u64 + 1) << 32) | b as u64);
-        add(&pair, Some(first.geom.side), second.geom.side, key, &self.hits, &mut self.contacts);
+        add(&pair, Some(first.geom.side), second.geom.side, key, sizes, &self.hits, &mut self.contacts);
     }
 
     /// Finds the pairs of shapes whose boxes meet and of which one is awake, in order and about as many as `most` at most: trees
@@ -277,7 +291,7 @@ impl Collider {
             let old_end = old_start + self.old[old_start..].iter().take_while(|old| old.key == key).count();
             let mut used = 0u64;
             for contact in &mut self.contacts[start..end] {
-                let (mut best, mut nearest) = (SAME_CONTACT * SAME_CONTACT, None);
+                let (mut best, mut nearest) = (contact.same_within * contact.same_within, None);
                 for (index, old) in self.old[old_start..old_end].iter().enumerate().take(64) {
                     let square = (old.point - contact.point).length_squared();
                     if square < best && used >> index & 1 == 0 {
@@ -299,8 +313,8 @@ impl Collider {
 }
 
 /// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
-fn add(pair: &Pair, a: Option<Side>, b: Side, key: u64, hits: &[Hit], contacts: &mut Vec<Contact>) {
-    contacts.extend(hits.iter().map(|hit| pair.contact(a, b, hit, key)));
+fn add(pair: &Pair, a: Option<Side>, b: Side, key: u64, sizes: Sizes, hits: &[Hit], contacts: &mut Vec<Contact>) {
+    contacts.extend(hits.iter().map(|hit| pair.contact(a, b, hit, key, sizes)));
 }
 
 /// Merges contacts that stand in the order of their keys with others that do too; `memory` is where.

@@ -17,8 +17,9 @@ use crate::{
 
 /// Normals that differ by less than this cosine belong to one face.
 const SAME_FACE: f64 = 0.9998;
-/// Points of one face that are nearer to each other than this are one, metres.
-const SAME_POINT: f64 = 1e-4;
+/// Points of one face that are nearer to each other than this part of the smaller shape's size are one; at most so many metres.
+const SAME_POINT: f64 = 1e-3;
+const SAME_POINT_AT_MOST: f64 = 1e-4;
 /// How many points of one face are kept.
 const KEPT_POINTS: usize = 4;
 
@@ -169,13 +170,13 @@ fn ball_on_mesh(mesh: &Placed, ball: &Placed, radius: f64, ahead: f64, triangles
 /// Keeps at most four points of every face: the deepest, the one farthest from it, and the two that span the largest area
 /// with these. More would only make the problem larger and its solution less determined; of points that fall together one is
 /// enough.
-pub(super) fn reduce(hits: &mut Vec<Hit>, memory: &mut Memory) {
+pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
+    let near = SAME_POINT_AT_MOST.min(SAME_POINT * size);
     let mut index = 1;
     while index < hits.len() {
         let hit = hits[index];
         let same = |other: &Hit| {
-            (other.point - hit.point).length_squared() < SAME_POINT * SAME_POINT
-                && other.normal.dot(hit.normal) > SAME_FACE
+            (other.point - hit.point).length_squared() < near * near && other.normal.dot(hit.normal) > SAME_FACE
         };
         match hits[..index].iter().position(same) {
             Some(other) => {
