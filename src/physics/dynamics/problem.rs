@@ -134,6 +134,8 @@ impl Problem {
             std::mem::swap(&mut self.blocks, &mut self.previous);
         }
         self.blocks.clear();
+        // Both lists grow with the longer of them.
+        self.blocks.reserve(self.previous.capacity());
         self.columns.clear();
         self.index.clear();
         self.closure_rows.clear();

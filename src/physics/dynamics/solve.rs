@@ -323,9 +323,10 @@ fn within_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
     if bound <= 0.0 {
         return ([0.0; 2], false);
     }
-    // A single row has nothing in its second.
+    // A single row has nothing in its second, and about an axis that nothing can turn there is nothing in either.
     let at = |s: f64| {
-        let (p, q, r) = (a[0] + s, a[1], if a[3] > 0.0 { a[3] + s } else { 1.0 });
+        let diagonal = |a: f64| if a > 0.0 { a + s } else { 1.0 };
+        let (p, q, r) = (diagonal(a[0]), a[1], diagonal(a[3]));
         let scale = -1.0 / (p * r - q * q);
         let l = [scale * (r * b[0] - q * b[1]), scale * (p * b[1] - q * b[0])];
         let slope = [-scale * (r * l[0] - q * l[1]), -scale * (p * l[1] - q * l[0])];
