@@ -16,13 +16,15 @@ use std::{path::Path, sync::Arc};
 
 use allocation_counter::{AllocationInfo, measure};
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Axis, Body, FreeAxis, Joint, JointKind, Material, Shape, World},
-    physics::{self, DynamicsSettings, Engine, Motor, Settings},
+use simpartner::sim::Simulation;
+use simpartner_description::{World, xml};
+use simpartner_dynamics::{DynamicsSettings, Engine, Motor, Settings};
+use simpartner_model::{
+    Axis, Body, DeviceId, FreeAxis, Joint, JointId, JointKind, Material, Pose, Shape, StepIndex, Timestep,
+};
+use simpartner_wire::{
     protocol,
-    signal::{BodyId, ClientId, Command, DeviceId, JointId, Reservation, StepIndex, StepRecord, Timestep},
-    sim::Simulation,
-    xml,
+    signal::{ClientId, Command, Reservation, StepRecord},
 };
 
 use self::scene::{ball, body, cube, hills, joint, with_plane, world};
@@ -30,7 +32,7 @@ use self::scene::{ball, body, cube, hills, joint, with_plane, world};
 /// Makes a motion twice from the same snapshot: the first time the buffers grow, the second time no step may allocate or free.
 /// A step that gives a notice allocates its words, and the step after it frees them.
 fn repeat(world: &World, settings: &Settings, steps: usize, act: impl Fn(&mut dyn Engine, usize)) {
-    let mut engine = physics::build(world, Timestep::MILLISECOND, settings).unwrap();
+    let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, settings).unwrap();
     let start = engine.snapshot();
     let (mut contacts, mut measured) = (0, 0);
     for round in 0..2 {
@@ -68,7 +70,7 @@ fn shapes_that_fall_in_a_heap() {
             let name = format!("{layer} {place}");
             let material =
                 Material { friction: 0.5, rolling_friction: 0.01, torsional_friction: 0.01, ..Material::default() };
-            world.bodies.push(Body { material, ..body(&name, 1.0, Some(shape.clone()), at) });
+            world.mechanism.bodies.push(Body { material, ..body(&name, 1.0, Some(shape.clone()), at) });
         }
     }
     repeat(&world, &Settings::default(), 1200, idle);
@@ -108,11 +110,16 @@ fn every_shape() -> Vec<Shape> {
 fn a_stack_that_is_hit() {
     let mut world = with_plane(world(), 0.6);
     for layer in 0..10 {
-        world.bodies.push(body(&format!("box {layer}"), 1.0, cube(0.2), DVec3::Y * (0.1 + 0.2 * f64::from(layer))));
+        world.mechanism.bodies.push(body(
+            &format!("box {layer}"),
+            1.0,
+            cube(0.2),
+            DVec3::Y * (0.1 + 0.2 * f64::from(layer)),
+        ));
     }
     let mut thrown = body("ball", 2.0, ball(0.15), DVec3::new(-3.0, 1.5, 0.0));
     (thrown.linear_velocity, thrown.material.restitution) = (DVec3::X * 6.0, 0.5);
-    world.bodies.push(thrown);
+    world.mechanism.bodies.push(thrown);
     repeat(&world, &Settings::default(), 1500, idle);
 }
 
@@ -121,9 +128,14 @@ fn a_stack_that_is_hit() {
 fn sleepers_that_are_woken() {
     let mut world = with_plane(world(), 0.6);
     for place in 0..5 {
-        world.bodies.push(body(&format!("box {place}"), 1.0, cube(0.2), DVec3::new(0.4 * f64::from(place), 0.1, 0.0)));
+        world.mechanism.bodies.push(body(
+            &format!("box {place}"),
+            1.0,
+            cube(0.2),
+            DVec3::new(0.4 * f64::from(place), 0.1, 0.0),
+        ));
     }
-    world.bodies.push(body("ball", 2.0, ball(0.15), DVec3::new(0.05, 5.0, 0.0)));
+    world.mechanism.bodies.push(body("ball", 2.0, ball(0.15), DVec3::new(0.05, 5.0, 0.0)));
     repeat(&world, &Settings { auto_disable: true, ..Settings::default() }, 2000, idle);
 }
 
@@ -140,7 +152,7 @@ fn what_bounces() {
             DVec3::new(0.05 * f64::from(place), 0.5 + 0.3 * f64::from(place), 0.0),
         );
         thrown.material = Material { friction: 0.4, restitution: 0.7, ..Material::default() };
-        world.bodies.push(thrown);
+        world.mechanism.bodies.push(thrown);
     }
     repeat(&world, &Settings::default(), 1500, idle);
 }
@@ -150,23 +162,23 @@ fn what_bounces() {
 fn a_loop_with_motor_and_stops() {
     let mut world = world();
     let bar = |name: &str, length: f64, at: DVec3| Body {
-        pose: simpartner::model::Pose { translation: at, rotation: DQuat::IDENTITY },
+        pose: Pose { translation: at, rotation: DQuat::IDENTITY },
         ..body(name, 1.0, Some(Shape::Box { size: DVec3::new(length, 0.02, 0.02) }), at)
     };
-    world.bodies.push(Body { fixed: true, ..bar("ground", 1.0, DVec3::new(0.5, 0.0, 0.0)) });
-    world.bodies.push(bar("crank", 0.3, DVec3::new(0.15, 0.0, 0.0)));
-    world.bodies.push(bar("rod", 0.9, DVec3::new(0.75, 0.0, 0.0)));
-    world.bodies.push(bar("rocker", 0.2, DVec3::new(1.1, 0.0, 0.0)));
+    world.mechanism.bodies.push(Body { fixed: true, ..bar("ground", 1.0, DVec3::new(0.5, 0.0, 0.0)) });
+    world.mechanism.bodies.push(bar("crank", 0.3, DVec3::new(0.15, 0.0, 0.0)));
+    world.mechanism.bodies.push(bar("rod", 0.9, DVec3::new(0.75, 0.0, 0.0)));
+    world.mechanism.bodies.push(bar("rocker", 0.2, DVec3::new(1.1, 0.0, 0.0)));
     let hinge = |name: &str, parent: usize, child: usize, x: f64, law: FreeAxis| Joint {
         axes: [Axis::Locked, Axis::Locked, Axis::Free(law)],
         ..joint(name, JointKind::Hinge, parent, child, DVec3::new(x, 0.0, 0.0))
     };
     let losses = FreeAxis { friction: 0.01, damping: 0.01, ..FreeAxis::default() };
     let stops = FreeAxis { lower: -0.3, upper: 0.3, ..losses };
-    world.joints.push(hinge("first", 0, 1, 0.0, losses));
-    world.joints.push(hinge("second", 1, 2, 0.3, losses));
-    world.joints.push(hinge("third", 2, 3, 1.2, stops));
-    world.joints.push(hinge("fourth", 0, 3, 1.0, losses));
+    world.mechanism.joints.push(hinge("first", 0, 1, 0.0, losses));
+    world.mechanism.joints.push(hinge("second", 1, 2, 0.3, losses));
+    world.mechanism.joints.push(hinge("third", 2, 3, 1.2, stops));
+    world.mechanism.joints.push(hinge("fourth", 0, 3, 1.0, losses));
     repeat(&world, &Settings::default(), 1500, |engine, step| {
         let target = if step / 300 % 2 == 0 { 3.0 } else { -3.0 };
         for joint in 0..4 {
@@ -179,17 +191,17 @@ fn a_loop_with_motor_and_stops() {
 #[test]
 fn what_turns_fast() {
     let mut world = world();
-    world.bodies.push(Body { fixed: true, ..body("post", 1.0, None, DVec3::ZERO) });
+    world.mechanism.bodies.push(Body { fixed: true, ..body("post", 1.0, None, DVec3::ZERO) });
     for link in 0..3 {
         let at = DVec3::new(0.1 + 0.2 * f64::from(link), 0.0, 0.0);
-        world.bodies.push(body(
+        world.mechanism.bodies.push(body(
             &format!("rod {link}"),
             0.3,
             Some(Shape::Box { size: DVec3::new(0.2, 0.02, 0.02) }),
             at,
         ));
         let (parent, anchor) = (link as usize, DVec3::new(0.2 * f64::from(link), 0.0, 0.0));
-        world.joints.push(joint(&format!("{link}"), JointKind::Hinge, parent, parent + 1, anchor));
+        world.mechanism.joints.push(joint(&format!("{link}"), JointKind::Hinge, parent, parent + 1, anchor));
     }
     let dynamics = DynamicsSettings { turn_per_substep_rad: 0.01, ..DynamicsSettings::default() };
     repeat(&world, &Settings { substeps: 2, dynamics, ..Settings::default() }, 1000, |engine, _| {
@@ -201,9 +213,9 @@ fn what_turns_fast() {
 #[test]
 fn a_robot_that_drives_over_hills() {
     let mut world = xml::read_world(Path::new("worlds/flat.xml")).unwrap();
-    (world.plane, world.heightfield) = (None, hills().heightfield);
+    (world.mechanism.plane, world.mechanism.heightfield) = (None, hills().mechanism.heightfield);
     let wheels: Vec<JointId> =
-        world.joints().filter(|(_, joint)| joint.name.starts_with("Axle")).map(|(id, _)| id).collect();
+        world.mechanism.joints().filter(|(_, joint)| joint.name.starts_with("Axle")).map(|(id, _)| id).collect();
     assert!(!wheels.is_empty());
     repeat(&world, &Settings::default(), 1500, |engine, _| {
         for &wheel in &wheels {

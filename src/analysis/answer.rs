@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
+use simpartner_wire::signal::printable;
+
 use super::AnalysisError;
-use crate::{
-    recorder::{
-        Inquiry,
-        inquiry::{Column, Listener, Scope, Value},
-    },
-    signal::printable,
+use crate::recorder::{
+    Inquiry,
+    inquiry::{Column, Listener, Scope, Value},
 };
 
 /// How an answer is written.

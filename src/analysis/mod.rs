@@ -13,9 +13,10 @@ mod unfinished;
 
 use std::{io, path::PathBuf};
 
+use simpartner_description::xml::Diagnostics;
 use thiserror::Error;
 
-use crate::{recorder::RecorderError, xml::Diagnostics};
+use crate::recorder::RecorderError;
 
 /// Whoever wants to know how far a long work has come.
 pub trait Progress {

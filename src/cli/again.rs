@@ -2,6 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use simpartner_description::{SourceFile, World, xml};
+use simpartner_model::{DeviceId, StepIndex};
+use simpartner_wire::{
+    protocol,
+    signal::{ClientId, Command, Reservation, StateChain, StepRecord},
+};
+
 use super::{
     CliError,
     logged::{LogArguments, RunName},
@@ -9,15 +16,11 @@ use super::{
 };
 use crate::{
     analysis::Progress,
-    model::{SourceFile, World},
-    protocol,
     recorder::{
         Database, Inquiry, RecordedRun, RecorderError,
         inquiry::{Deviation, Part, Selection, Table},
     },
-    signal::{ClientId, Command, DeviceId, Reservation, StateChain, StepIndex, StepRecord},
     sim::Simulation,
-    xml,
 };
 
 /// Steps whose commands and hashes are read at a time.

@@ -6,12 +6,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use simpartner_description::xml;
+use simpartner_wire::signal::{Layout, StepRecord};
+
 use crate::{
     device,
     recorder::{Database, Reader, RecorderStatus},
     server::{Answer, Archive, ArchiveError, LogFigures, LoggedCommands, LoggedEvent, LoggedRun, RunModel},
-    signal::{Layout, StepRecord},
-    xml,
 };
 
 /// How many models are kept read. A model does not change, but reading one takes as long as a whole request may.
@@ -35,7 +36,7 @@ impl Logs {
         let world = xml::read_kept(&sources).map_err(told)?;
         let describe = |spec| device::describe(spec, &world, run.timestep);
         let devices = world.devices.iter().map(describe).collect();
-        let layout = Layout::new(world.bodies.len(), world.joints.len(), devices);
+        let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), devices);
         Ok(Some(Arc::new(RunModel { world, layout, timestep: run.timestep, every: run.every_n_steps })))
     }
 

@@ -3,6 +3,12 @@
 use std::{fmt::Write, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
+use simpartner_description::{
+    Sequence, Timeline, Warning, World,
+    xml::{self, Diagnostic, Diagnostics, Document},
+};
+use simpartner_model::{Body, Graph, Joint, RobotId, StepIndex, Timestep};
+use simpartner_wire::signal::DeviceInfo;
 
 use super::{
     CheckArguments, CliError, ConfigurationArguments, ExitStatus, Format,
@@ -10,12 +16,7 @@ use super::{
     prepare::{self, prepare},
     properties::Properties,
 };
-use crate::{
-    device,
-    model::{Body, Graph, Joint, Sequence, Timeline, Warning, World},
-    signal::{DeviceInfo, RobotId, StepIndex, Timestep},
-    xml::{self, Diagnostic, Diagnostics, Document},
-};
+use crate::device;
 
 /// Checks every file as a run would, prints each that is sound with what is hardly meant in it, and all problems of those
 /// that are not.
@@ -107,7 +108,7 @@ struct Group<'a> {
 }
 
 fn groups(world: &World) -> Vec<Group<'_>> {
-    let robots = world.robots.iter().enumerate().map(|(index, robot)| {
+    let robots = world.mechanism.robots.iter().enumerate().map(|(index, robot)| {
         let name = format!("robot {} ({})", robot.name, robot.model);
         group(world, Some(RobotId::new(index)), name)
     });
@@ -116,16 +117,19 @@ fn groups(world: &World) -> Vec<Group<'_>> {
 }
 
 fn group(world: &World, robot: Option<RobotId>, name: String) -> Group<'_> {
-    let trees = Graph::new(&world.bodies, &world.joints).spanning_forest().trees;
-    let trees: Vec<_> = trees.iter().filter(|tree| world.body(tree.root).robot == robot).collect();
-    let roots = trees.iter().filter(|tree| !world.body(tree.root).fixed).count();
-    let along_trees: usize =
-        trees.iter().flat_map(|tree| &tree.edges).map(|edge| world.joint(edge.joint).degrees_of_freedom()).sum();
+    let trees = Graph::new(&world.mechanism.bodies, &world.mechanism.joints).spanning_forest().trees;
+    let trees: Vec<_> = trees.iter().filter(|tree| world.mechanism.body(tree.root).robot == robot).collect();
+    let roots = trees.iter().filter(|tree| !world.mechanism.body(tree.root).fixed).count();
+    let along_trees: usize = trees
+        .iter()
+        .flat_map(|tree| &tree.edges)
+        .map(|edge| world.mechanism.joint(edge.joint).degrees_of_freedom())
+        .sum();
     let devices = world.devices.iter().filter(|device| Some(device.robot) == robot);
     Group {
         name,
-        bodies: world.bodies.iter().filter(|body| body.robot == robot).collect(),
-        joints: world.joints.iter().filter(|joint| joint.robot == robot).collect(),
+        bodies: world.mechanism.bodies.iter().filter(|body| body.robot == robot).collect(),
+        joints: world.mechanism.joints.iter().filter(|joint| joint.robot == robot).collect(),
         devices: devices.map(|spec| device::describe(spec, world, Timestep::MILLISECOND)).collect(),
         degrees_of_freedom: 6 * roots + along_trees,
         loops: trees.iter().map(|tree| tree.loops.len()).sum(),
@@ -157,11 +161,11 @@ fn write_sequence(path: &Path, sequence: &Sequence, out: &mut String) -> std::fm
 
 fn write_world(path: &Path, kind: &str, world: &World, out: &mut String) -> std::fmt::Result {
     writeln!(out, "{}: {kind} {}", path.display(), world.name)?;
-    if let Some(plane) = &world.plane {
+    if let Some(plane) = &world.mechanism.plane {
         let [x, y, z] = plane.normal.to_array().map(Rounded);
         writeln!(out, "  plane, normal [{x}, {y}, {z}], {} m from the origin", Rounded(plane.distance))?;
     }
-    if let Some(field) = &world.heightfield {
+    if let Some(field) = &world.mechanism.heightfield {
         let (low, high) = field.bounds();
         let (points, extent) = ((field.points_x, field.points_z), (Rounded(field.width), Rounded(field.depth)));
         let (low, high) = (Rounded(low), Rounded(high));
@@ -189,7 +193,7 @@ fn write_world(path: &Path, kind: &str, world: &World, out: &mut String) -> std:
             writeln!(out, "    body  {:<16} {shape:<12} {mass}", body.name)?;
         }
         for joint in &group.joints {
-            let ends = (&world.body(joint.parent).name, &world.body(joint.child).name);
+            let ends = (&world.mechanism.body(joint.parent).name, &world.mechanism.body(joint.child).name);
             let kind = joint.kind.name();
             writeln!(
                 out,
@@ -232,8 +236,8 @@ fn json_of(path: &Path, document: &Document) -> Value {
             "joints": group.joints.iter().map(|joint| json!({
                 "name": joint.name,
                 "kind": joint.kind.name(),
-                "parent": world.body(joint.parent).name,
-                "child": world.body(joint.child).name,
+                "parent": world.mechanism.body(joint.parent).name,
+                "child": world.mechanism.body(joint.child).name,
                 "degrees_of_freedom": joint.degrees_of_freedom(),
             })).collect::<Vec<_>>(),
             "devices": group.devices.iter().map(super::devices::json_of).collect::<Vec<_>>(),
@@ -257,18 +261,18 @@ fn dot(path: &Path, document: &Document) -> String {
         }
     };
     let mut out = format!("graph {:?} {{\n  node [shape=ellipse];\n", world.name);
-    for (index, robot) in world.robots.iter().enumerate() {
+    for (index, robot) in world.mechanism.robots.iter().enumerate() {
         out.push_str(&format!("  subgraph cluster_{index} {{ label={:?};", robot.name));
-        for (id, _) in world.bodies().filter(|(_, body)| body.robot == Some(RobotId::new(index))) {
+        for (id, _) in world.mechanism.bodies().filter(|(_, body)| body.robot == Some(RobotId::new(index))) {
             out.push_str(&format!(" b{};", id.index()));
         }
         out.push_str(" }\n");
     }
-    for (id, body) in world.bodies() {
+    for (id, body) in world.mechanism.bodies() {
         let mass = if body.fixed { "fixed".to_owned() } else { format!("{} kg", Rounded(body.mass)) };
         out.push_str(&format!("  b{} [label=\"{}\\n{mass}\"];\n", id.index(), body.name));
     }
-    for joint in &world.joints {
+    for joint in &world.mechanism.joints {
         let (parent, child) = (joint.parent.index(), joint.child.index());
         out.push_str(&format!("  b{parent} -- b{child} [label=\"{}\\n{}\"];\n", joint.name, joint.kind.name()));
     }

@@ -1,9 +1,11 @@
 //! `simpartner devices`: what can be read and driven, and where.
 
 use serde_json::{Value, json};
+use simpartner_description::xml;
+use simpartner_wire::signal::DeviceInfo;
 
 use super::{CliError, DevicesArguments, ExitStatus, output::line, ports, properties::Properties};
-use crate::{device, server::PortsFile, signal::DeviceInfo, xml};
+use crate::{device, server::PortsFile};
 
 /// Lists the devices of the configured world.
 pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliError> {
@@ -17,8 +19,8 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
         of_devices.push(bound.device(info)?);
     }
     let mut of_robots = Vec::new();
-    for robot in &world.robots {
-        of_robots.push(bound.robot(&robot.name, robot.combined_port.number())?);
+    for (robot, port) in world.robots() {
+        of_robots.push(bound.robot(&robot.name, port.number())?);
     }
     if arguments.json {
         let devices = devices.iter().zip(&of_devices).map(|(info, bound)| {
@@ -26,10 +28,10 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
             json["bound"] = json!(bound);
             json
         });
-        let robots =
-            world.robots.iter().zip(&of_robots).map(
-                |(robot, bound)| json!({ "name": robot.name, "port": robot.combined_port.number(), "bound": bound }),
-            );
+        let robots = world
+            .robots()
+            .zip(&of_robots)
+            .map(|((robot, port), bound)| json!({ "name": robot.name, "port": port.number(), "bound": bound }));
         let (devices, robots): (Vec<Value>, Vec<Value>) = (devices.collect(), robots.collect());
         let json = json!({ "control": bound.control()?, "devices": devices, "robots": robots });
         line(format_args!("{json:#}"));
@@ -49,7 +51,7 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
             fields.join(", ")
         ));
     }
-    for (robot, bound) in world.robots.iter().zip(&of_robots) {
+    for (robot, bound) in world.mechanism.robots.iter().zip(&of_robots) {
         let (port, name) = (port(bound), &robot.name);
         line(format_args!(
             "{port:<6} {name:<16} {:<16} {name:<14} {:<14} all of its readings and commands",

@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
+use simpartner_description::xml::Diagnostics;
+use simpartner_dynamics::BuildError;
 use thiserror::Error;
 
 use crate::{
     analysis::AnalysisError,
-    physics::BuildError,
     realtime::ThreadError,
     recorder::RecorderError,
     server::{PortsFileError, ServerError},
     sim::ScheduleError,
-    xml::Diagnostics,
 };
 
 /// The exit codes, for `--help` and the README.

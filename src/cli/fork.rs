@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use simpartner_description::xml;
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::Command;
 
 use super::{
     CliError, ExitStatus,
@@ -12,12 +15,7 @@ use super::{
     properties::Flag,
     run::{self, Job},
 };
-use crate::{
-    recorder::Origin,
-    signal::{Command, StepIndex},
-    sim::Simulation,
-    xml,
-};
+use crate::{recorder::Origin, sim::Simulation};
 
 /// Settings that belong to the state that a fork starts from.
 const FIXED: [&str; 3] = ["simulation.world_file", "simulation.timestep_s", "physics.engine"];

@@ -6,9 +6,9 @@ use std::{
 };
 
 use clap::Args;
+use simpartner_description::xml;
 
 use super::{CliError, ExitStatus, output::line, properties};
-use crate::xml;
 
 #[derive(Debug, Args)]
 pub(super) struct InitArguments {

@@ -288,10 +288,10 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
 
 fn schema(what: Schema) -> Result<ExitStatus, CliError> {
     let text = match what {
-        Schema::World => crate::xml::world_dtd(),
-        Schema::Robot => crate::xml::robot_dtd(),
-        Schema::Sequence => crate::xml::sequence_dtd(),
-        Schema::Reference => crate::xml::reference(),
+        Schema::World => simpartner_description::xml::world_dtd(),
+        Schema::Robot => simpartner_description::xml::robot_dtd(),
+        Schema::Sequence => simpartner_description::xml::sequence_dtd(),
+        Schema::Reference => simpartner_description::xml::reference(),
         Schema::Properties => properties::default_properties(),
         Schema::Log => crate::recorder::inquiry::dictionary(),
     };
@@ -306,7 +306,7 @@ impl ConfigurationArguments {
         let name = path.to_string_lossy();
         // Only the file that nobody asked for may be missing.
         let is_there = self.properties.is_some() || path.try_exists().unwrap_or(true);
-        let text = is_there.then(|| crate::xml::read_file(&name, MAX_PROPERTIES)).transpose();
+        let text = is_there.then(|| simpartner_description::xml::read_file(&name, MAX_PROPERTIES)).transpose();
         let text = text
             .map_err(|problem| CliError::Usage(format!("--properties: cannot read '{name}': {}", problem.message)))?;
         let file = text.as_deref().map(|text| PropertiesFile { path: &name, text });

@@ -12,9 +12,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use simpartner_wire::signal::printable;
 use thiserror::Error;
-
-use crate::signal::printable;
 
 /// Standard output could not be written to.
 #[derive(Debug, Error)]

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{CliError, properties::Properties, run};
-use crate::{
-    model::{Sequence, Timeline, Warning, World},
-    sim::{self, Simulation},
+use simpartner_description::{
+    Sequence, Timeline, Warning, World,
     xml::{Diagnostic, Diagnostics},
 };
+
+use super::{CliError, properties::Properties, run};
+use crate::sim::{self, Simulation};
 
 /// A simulation with its sequence in place.
 pub(super) struct Prepared {
@@ -55,7 +56,7 @@ fn taken_ports(world: &World, properties: &Properties) -> Vec<Warning> {
         (properties.viewer_port.unwrap_or_default(), "viewer.port"),
     ];
     let devices = world.devices.iter().map(|device| (device.port.number(), &device.name, &device.source));
-    let robots = world.robots.iter().map(|robot| (robot.combined_port.number(), &robot.name, &robot.source));
+    let robots = world.robots().map(|(robot, port)| (port.number(), &robot.name, &robot.source));
     let clashes = devices.chain(robots).filter(|(port, _, _)| *port != 0);
     let clashes = clashes.filter_map(|(port, name, place)| {
         let (_, setting) = own.iter().find(|(taken, _)| *taken == port)?;

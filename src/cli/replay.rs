@@ -1,6 +1,7 @@
 //! `simpartner replay`: a logged run made again, step by step, and held against its log.
 
 use clap::Args;
+use simpartner_model::StepIndex;
 
 use super::{
     CliError, ExitStatus,
@@ -8,7 +9,6 @@ use super::{
     logged::{Bar, LogArguments, RunName},
     output::{note, print},
 };
-use crate::signal::StepIndex;
 
 #[derive(Debug, Args)]
 pub(super) struct ReplayArguments {

@@ -5,6 +5,13 @@
 
 use std::sync::Arc;
 
+use simpartner_description::{Timeline, World, xml};
+use simpartner_dynamics::MassProperties;
+use simpartner_model::{RobotId, StepIndex};
+use simpartner_wire::{
+    protocol::{self, Refusal},
+    signal::{Layout, Member},
+};
 use tokio::sync::oneshot;
 
 use super::{
@@ -18,15 +25,10 @@ use super::{
     summary::{self, Summary},
 };
 use crate::{
-    model::{Timeline, World},
-    physics::{self, MassProperties},
-    protocol::{self, Refusal},
     realtime::{self, Control, Grants, Handle, LockstepSettings, Mode, Outcome, Outputs, PhysicsThread, RunReport},
     recorder::{LogSummary, Origin, Recorder, RecorderError, RunDescription, RunOutcome},
     server::{self, Archive, Server, Viewer},
-    signal::{Layout, Member, RobotId, StepIndex},
     sim::Simulation,
-    xml,
 };
 
 /// Runs the configured world.
@@ -173,11 +175,11 @@ pub(super) fn lockstep(properties: &Properties, layout: &Layout) -> Result<Locks
 
 fn describe(simulation: &Simulation, world: &Arc<World>, properties: &Properties) -> RunDescription {
     // The engine was built with these masses, so they can be had.
-    let mass = |body| physics::mass_properties(body).unwrap_or(MassProperties::ZERO);
+    let mass = |body| simpartner_dynamics::mass_properties(body).unwrap_or(MassProperties::ZERO);
     RunDescription {
         world: Arc::clone(world),
         layout: Arc::clone(simulation.layout()),
-        masses: world.bodies.iter().map(mass).collect(),
+        masses: world.mechanism.bodies.iter().map(mass).collect(),
         timestep: simulation.timestep(),
         properties: properties.effective_text().to_owned(),
         engine: simulation.engine_identity(),

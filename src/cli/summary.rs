@@ -1,5 +1,8 @@
 //! What a run says at its start and at its end.
 
+use simpartner_description::xml;
+use simpartner_model::StepIndex;
+
 use super::{
     output::{Rounded, line, note, tell},
     ports::USUAL,
@@ -9,8 +12,6 @@ use crate::{
     realtime::{Grants, Mode, Outcome, Percentiles, RunReport},
     recorder::{ExpectedGrowth, LogSummary},
     server::Server,
-    signal::StepIndex,
-    xml,
 };
 
 /// Tells, before the first step, what runs, where it can be reached and where its log goes.

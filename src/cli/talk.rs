@@ -7,13 +7,13 @@ use std::{
 };
 
 use clap::Args;
+use simpartner_wire::protocol;
 
 use super::{
     CliError, ConfigurationArguments, ExitStatus,
     output::{self, print},
     ports,
 };
-use crate::protocol;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);

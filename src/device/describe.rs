@@ -1,28 +1,30 @@
 //! What clients may know of a device, from the table of kinds and the model.
 
+use simpartner_description::{DeviceSpec, Measures, Mount, World};
+use simpartner_model::{JointId, Timestep};
+use simpartner_wire::signal::{Attachment, DeviceInfo, DeviceKind, Field, Quantity};
+
 use super::interval_steps;
-use crate::{
-    model::{self, DeviceSpec, Measures, Mount, World},
-    signal::{Attachment, DeviceInfo, DeviceKind, Field, JointId, Quantity, Timestep},
-};
 
 /// What clients may know of a device.
-pub fn describe(device: &model::Device, world: &World, timestep: Timestep) -> DeviceInfo {
-    let joint = |id: JointId| Attachment::Joint(world.joint(id).name.clone());
+pub fn describe(device: &simpartner_description::Device, world: &World, timestep: Timestep) -> DeviceInfo {
+    let joint = |id: JointId| Attachment::Joint(world.mechanism.joint(id).name.clone());
     let (attachment, linear) = match &device.spec {
         DeviceSpec::Sensor(sensor) => {
             let attachment = match sensor.mount {
-                Mount::Body { body, .. } => Attachment::Body(world.body(body).name.clone()),
+                Mount::Body { body, .. } => Attachment::Body(world.mechanism.body(body).name.clone()),
                 Mount::Joint(id) => joint(id),
             };
             (attachment, sensor.is_on_slider(world))
         }
-        DeviceSpec::Actuator(actuator) => (joint(actuator.joint), world.joint(actuator.joint).kind.is_linear()),
+        DeviceSpec::Actuator(actuator) => {
+            (joint(actuator.joint), world.mechanism.joint(actuator.joint).kind.is_linear())
+        }
     };
     DeviceInfo {
         name: device.name.clone(),
         kind: device.spec.kind(),
-        robot: world.robot(device.robot).name.clone(),
+        robot: world.mechanism.robot(device.robot).name.clone(),
         attachment,
         port: device.port,
         fields: fields(&device.spec, linear),

@@ -1,7 +1,7 @@
 //! Devices: sensors make readings of the physics, actuators turn commands into motor settings.
 //!
 //! A device knows the physics seam and simulated time. It knows nothing of ports, frames as text, clocks or the log. What there
-//! is stands in one table, [`DeviceKind`](crate::signal::DeviceKind). Start at [`Device`]: its life in a step is `command` (at
+//! is stands in one table, [`DeviceKind`](simpartner_wire::signal::DeviceKind). Start at [`Device`]: its life in a step is `command` (at
 //! the step's boundary), `before_step`, `after_step`, `values`.
 
 mod actuator;
@@ -13,13 +13,12 @@ pub use describe::describe;
 pub use sensor::{RayBundle, rays};
 
 use serde::{Deserialize, Serialize};
+use simpartner_description::{DeviceSpec, Watchdog, World};
+use simpartner_dynamics::Engine;
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::Action;
 
 use self::{actuator::Actuator, random::Origin, sensor::Sensor};
-use crate::{
-    model::{self, DeviceSpec, Watchdog, World},
-    physics::Engine,
-    signal::{Action, StepIndex, Timestep},
-};
 
 /// A device of a running simulation.
 pub struct Device {
@@ -44,8 +43,14 @@ enum Carried {
 impl Device {
     /// The device of a model, in the state it has before the first command and the first step.
     /// Whatever it does by chance follows from `seed`, its robot's name and its own.
-    pub fn new(spec: &model::Device, world: &World, timestep: Timestep, seed: u64, engine: &dyn Engine) -> Self {
-        let origin = Origin { seed, robot: &world.robot(spec.robot).name, device: &spec.name };
+    pub fn new(
+        spec: &simpartner_description::Device,
+        world: &World,
+        timestep: Timestep,
+        seed: u64,
+        engine: &dyn Engine,
+    ) -> Self {
+        let origin = Origin { seed, robot: &world.mechanism.robot(spec.robot).name, device: &spec.name };
         let instance = match &spec.spec {
             DeviceSpec::Sensor(sensor) => {
                 Instance::Sensor(Box::new(Sensor::new(sensor, world, timestep, origin, engine)))
@@ -91,8 +96,8 @@ impl Device {
     }
 
     /// From now on what it does by chance follows from this seed, as in [`Device::new`].
-    pub fn reseed(&mut self, spec: &model::Device, world: &World, seed: u64) {
-        let origin = Origin { seed, robot: &world.robot(spec.robot).name, device: &spec.name };
+    pub fn reseed(&mut self, spec: &simpartner_description::Device, world: &World, seed: u64) {
+        let origin = Origin { seed, robot: &world.mechanism.robot(spec.robot).name, device: &spec.name };
         match &mut self.instance {
             Instance::Sensor(sensor) => sensor.reseed(origin),
             Instance::Actuator(actuator) => actuator.reseed(origin),

@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use simpartner_wire::signal::{Layout, StepRecord};
 use tokio::sync::watch;
 
 use super::{
@@ -25,7 +26,6 @@ use super::{
     shared::Shared,
     told::Teller,
 };
-use crate::signal::{Layout, StepRecord};
 
 /// How many records go round: a second of steps at 1 kHz.
 pub(super) const RECORDS: usize = 1024;

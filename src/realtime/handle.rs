@@ -2,6 +2,8 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Acknowledgement, ClientId, Command, Event, Layout, Member, Reservation, StepRecord};
 use thiserror::Error;
 use tokio::{
     sync::{oneshot, watch},
@@ -15,9 +17,6 @@ use super::{
     request_queue::{RequestReceiver, RequestSender, SendError, request_queue},
     shared::Shared,
     told::{self, Commanded, Teller, Told},
-};
-use crate::signal::{
-    Acknowledgement, ClientId, Command, Event, Layout, Member, Reservation, StepIndex, StepRecord, Timestep,
 };
 
 /// How long the status waits for the physics thread before it is told as that thread left it.

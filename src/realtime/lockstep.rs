@@ -10,7 +10,8 @@ use std::{
     time::Duration,
 };
 
-use crate::signal::{ClientId, Layout, Member, StepIndex};
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::{ClientId, Layout, Member};
 
 /// How the clock waits in lockstep.
 #[derive(Debug, Clone, PartialEq)]

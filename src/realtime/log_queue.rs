@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::signal::StepRecord;
+use simpartner_wire::signal::StepRecord;
 
 /// The queue counts as half full where texts of commands and events take so many bytes, whatever the number of records.
 const CROWDED_BYTES: usize = 64_000_000;

@@ -1,6 +1,6 @@
 //! When each step is due, and what to do when it is late.
 
-use crate::signal::{StepIndex, Timestep};
+use simpartner_model::{StepIndex, Timestep};
 
 /// Deadlines on an absolute grid: no error adds up, however long the run.
 #[derive(Debug, Clone, Copy)]

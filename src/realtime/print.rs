@@ -10,10 +10,10 @@ use std::{
     time::Duration,
 };
 
+use simpartner_wire::signal::{Event, EventKind};
 use tracing::Level;
 
 use super::{os, told::Told};
-use crate::signal::{Event, EventKind};
 
 /// How often the ring is read: it keeps 1024 events, so up to 20,000 a second are seen one by one.
 const EVERY: Duration = Duration::from_millis(50);

@@ -5,9 +5,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::{Budget, ClientId, Command, Overdrawn, Reservation, StepRecord};
 use thiserror::Error;
-
-use crate::signal::{Budget, ClientId, Command, Overdrawn, Reservation, StepIndex, StepRecord};
 
 /// How many requests may wait in the queue to the physics thread.
 pub const QUEUE: usize = 4096;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::Event;
 
 use super::speed::Speed;
-use crate::signal::{Event, StepIndex};
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -96,10 +96,9 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::{
-        realtime::{Control, ControlError, Status},
-        signal::{Event, EventKind, StepIndex},
-    };
+    use crate::realtime::{Control, ControlError, Status};
+    use simpartner_model::StepIndex;
+    use simpartner_wire::signal::{Event, EventKind};
 
     type Answer = oneshot::Receiver<Result<Status, ControlError>>;
 

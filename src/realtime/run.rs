@@ -5,6 +5,8 @@ mod members;
 
 use std::{sync::Arc, time::Duration};
 
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::{Event, EventKind, StepRecord, StepTiming};
 use tokio::sync::oneshot;
 
 use super::{
@@ -20,10 +22,7 @@ use super::{
     shared::Shared,
     thread::{OnOverrun, Settings},
 };
-use crate::{
-    signal::{Event, EventKind, StepIndex, StepRecord, StepTiming},
-    sim::Simulation,
-};
+use crate::sim::Simulation;
 
 /// How long the clock sleeps at most without looking whether the log has ended.
 const LOOK_AT_LOG: Duration = Duration::from_millis(100);

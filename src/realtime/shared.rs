@@ -9,6 +9,9 @@ use std::{
     time::Duration,
 };
 
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Event, EventKind};
+
 use super::{
     hand_over::Queues,
     handle::{Mode, RunState, Status},
@@ -16,7 +19,6 @@ use super::{
     priority::PriorityState,
     report::{Figures, Outcome, RunReport},
 };
-use crate::signal::{Event, EventKind, StepIndex, Timestep};
 
 /// How long a run that is asked to end waits for the step under way. A step that takes longer is not waited for: with what
 /// follows it, a run ends within a second.

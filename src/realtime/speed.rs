@@ -1,6 +1,6 @@
 //! How fast simulated time passes.
 
-use crate::signal::Timestep;
+use simpartner_model::Timestep;
 
 /// Over how long the real-time factor is taken, nanoseconds.
 const WINDOW_NS: u64 = 1_000_000_000;

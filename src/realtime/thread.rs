@@ -9,6 +9,9 @@ use std::{
     time::Duration,
 };
 
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::Layout;
+
 use super::{
     hand_over::{Courier, Outlet, Shown},
     handle::{Inbox, Mode},
@@ -22,10 +25,7 @@ use super::{
     shared::Shared,
     told::Told,
 };
-use crate::{
-    signal::{Layout, StepIndex, Timestep},
-    sim::Simulation,
-};
+use crate::sim::Simulation;
 
 /// How often whoever waits for the end of the run looks at the step under way.
 const LOOK: Duration = Duration::from_millis(50);

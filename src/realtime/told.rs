@@ -9,9 +9,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use simpartner_model::{DeviceId, StepIndex};
+use simpartner_wire::signal::{AppliedCommand, ClientId, Event, StepRecord};
 use tokio::sync::watch;
-
-use crate::signal::{AppliedCommand, ClientId, DeviceId, Event, StepIndex, StepRecord};
 
 /// How many events are kept.
 pub const KEPT: usize = 1024;
@@ -215,7 +215,7 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signal::{Action, ActuatorState, Command, EventKind, Reservation};
+    use simpartner_wire::signal::{Action, ActuatorState, Command, EventKind, Reservation};
 
     fn events(range: std::ops::Range<u64>) -> Vec<Event> {
         let event = |step| Event {

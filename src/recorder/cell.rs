@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-
-use crate::signal::{BodyId, DeviceId, JointId, Layout, StepIndex};
+use simpartner_model::{BodyId, DeviceId, JointId, StepIndex};
+use simpartner_wire::signal::Layout;
 
 /// Bits of a run's numbers that count its own parts: robots, and on a line of their own bodies, joints and devices.
 const PART_BITS: u32 = 20;

@@ -1,7 +1,8 @@
 //! Which rows differ from those before them.
 
+use simpartner_wire::signal::{Layout, StepRecord};
+
 use super::{Settings, cadence::Cadence, selection::Selection};
-use crate::signal::{Layout, StepRecord};
 
 /// When a row is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

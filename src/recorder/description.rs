@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use simpartner_description::World;
+use simpartner_dynamics::{EngineIdentity, MassProperties};
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Event, Layout};
+
 use super::Database;
-use crate::{
-    model::World,
-    physics::{EngineIdentity, MassProperties},
-    realtime::{Mode, Percentiles, QueueUse},
-    signal::{Event, Layout, StepIndex, Timestep},
-};
+use crate::realtime::{Mode, Percentiles, QueueUse};
 
 /// A run before its first step.
 #[derive(Debug, Clone)]

@@ -32,7 +32,7 @@ impl ExpectedGrowth {
 /// Of a logged step, where one step in `every` is.
 fn bytes_of_step(settings: &Settings, run: &RunDescription, selection: &Selection, every: u64) -> f64 {
     let rests = |fixed: bool| fixed && (settings.skip_resting || settings.on_change);
-    let bodies = selection.bodies.iter().filter(|&&body| !rests(run.world.body(body).fixed)).count() as f64;
+    let bodies = selection.bodies.iter().filter(|&&body| !rests(run.world.mechanism.body(body).fixed)).count() as f64;
     let readings = selection.devices.iter().map(|&device| run.layout.device_info(device));
     // A sensor with a rate has a reading in some of the steps.
     let readings = readings.filter(|info| !info.kind.is_actuator());

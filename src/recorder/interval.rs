@@ -1,10 +1,12 @@
 //! What contacts did to bodies between logged steps: mean and greatest force and torque.
 
+use simpartner_model::BodyId;
+use simpartner_wire::signal::Layout;
+
 use super::{
     cell::{self, Cell},
     table::{Batch, Table},
 };
-use crate::signal::{BodyId, Layout};
 
 /// The numbers of one body.
 #[derive(Debug, Clone, Copy, Default)]

@@ -56,6 +56,9 @@ use std::{
     thread::JoinHandle,
 };
 
+use simpartner_model::Timestep;
+use simpartner_wire::signal::{Layout, StepRecord};
+
 pub use cadence::Cadence;
 pub use change::Rows;
 pub use complete::Completeness;
@@ -72,10 +75,7 @@ pub use settings::{Settings, Thinning, WhenFull};
 pub use status::RecorderStatus;
 pub use transfer::{Merge, Merged};
 
-use crate::{
-    realtime::{self, LogSender},
-    signal::{Layout, StepRecord, Timestep},
-};
+use crate::realtime::{self, LogSender};
 use selection::Selection;
 use writer::{Queue, Writer};
 

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use simpartner_dynamics::MassProperties;
+use simpartner_model::{Axis, Body, DeviceId, JointId, RobotId, Shape, StepIndex};
+use simpartner_wire::signal::Attachment;
+
 use super::{
     Cadence, Origin, RunDescription, RunOutcome,
     cell::{self, Cell},
     change::Rows,
     checksum,
     table::{Batch, Table},
-};
-use crate::{
-    model::{Axis, Body, Shape},
-    physics::MassProperties,
-    signal::{Attachment, DeviceId, JointId, RobotId, StepIndex},
 };
 
 /// What a run's row says of its selection, besides what the description knows.
@@ -63,7 +62,7 @@ pub(super) fn begin(run: &RunDescription, beginning: &Beginning) -> Batch {
         push_snapshot(&mut batch, *step, *chain_head, state);
     }
     files(&mut batch, run);
-    for (index, robot) in run.world.robots.iter().enumerate() {
+    for (index, robot) in run.world.mechanism.robots.iter().enumerate() {
         let row = [robot_cell(Some(RobotId::new(index))), Cell::Run, text(&robot.name), text(&robot.model)];
         batch.push(Table::Robot, row);
     }
@@ -157,7 +156,7 @@ fn component(batch: &mut Batch, part: &Cell, robot: Option<RobotId>, kind: &'sta
 }
 
 fn bodies(batch: &mut Batch, run: &RunDescription) {
-    for ((id, body), mass) in run.world.bodies().zip(&run.masses) {
+    for ((id, body), mass) in run.world.mechanism.bodies().zip(&run.masses) {
         component(batch, &cell::body(id), body.robot, "BODY", &body.name);
         let shape = body.shape.as_ref().map(|placed| &placed.shape);
         let cells = batch.of(Table::Body);
@@ -172,7 +171,7 @@ fn bodies(batch: &mut Batch, run: &RunDescription) {
 }
 
 fn joints(batch: &mut Batch, run: &RunDescription) {
-    for (id, joint) in run.world.joints() {
+    for (id, joint) in run.world.mechanism.joints() {
         let part = cell::joint(&run.layout, id);
         component(batch, &part, joint.robot, "JOINT", &joint.name);
         let row = [
@@ -193,7 +192,7 @@ fn joints(batch: &mut Batch, run: &RunDescription) {
 }
 
 fn axes(batch: &mut Batch, run: &RunDescription, id: JointId) {
-    let joint = run.world.joint(id);
+    let joint = run.world.mechanism.joint(id);
     let directions = bevy_math::DMat3::from_quat(joint.frame);
     for (index, axis) in joint.axes.iter().enumerate() {
         let Axis::Free(motion) = axis else { continue };
@@ -230,9 +229,9 @@ fn devices(batch: &mut Batch, run: &RunDescription) {
 
 fn attachment(run: &RunDescription, robot: RobotId, attachment: &Attachment) -> Cell {
     let cell = match attachment {
-        Attachment::Body(name) => run.world.body_named(Some(robot), name).map(cell::body),
+        Attachment::Body(name) => run.world.mechanism.body_named(Some(robot), name).map(cell::body),
         Attachment::Joint(name) => {
-            run.world.joint_named(Some(robot), name).map(|joint| cell::joint(&run.layout, joint))
+            run.world.mechanism.joint_named(Some(robot), name).map(|joint| cell::joint(&run.layout, joint))
         }
     };
     cell.expect("a device's attachment was resolved within its robot when the model was read")

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use simpartner_description::SourceFile;
+use simpartner_model::{BodyId, DeviceId, JointId, StepIndex, Timestep};
+use simpartner_wire::signal::{Layout, StepRecord, StepTiming};
+
 use super::{
     Cadence, Database, RecordedCommands, RecordedEvent, RecordedRun, RecorderError, Rows,
     axis_angle::AxisAngle,
     cell::{Keys, Row, Value},
     store::{Access, Store},
-};
-use crate::{
-    model::SourceFile,
-    signal::{BodyId, DeviceId, JointId, Layout, StepIndex, StepRecord, StepTiming, Timestep},
 };
 
 /// Which steps of which run.

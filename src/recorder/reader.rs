@@ -1,12 +1,11 @@
 //! Reading logs back: through connections of its own that cannot write, beside a run that does.
 
+use simpartner_description::SourceFile;
+use simpartner_model::{DeviceId, Timestep};
+use simpartner_wire::signal::{Layout, StepRecord};
 use tokio::runtime::Handle;
 
 use super::{Cadence, Completeness, Database, RecorderError, Rows, complete, read, setting::Setting};
-use crate::{
-    model::SourceFile,
-    signal::{DeviceId, Layout, StepRecord, Timestep},
-};
 
 /// A database of logs.
 #[derive(Debug, Clone)]

@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use simpartner_model::{BodyId, StepIndex, Timestep};
+use simpartner_wire::{
+    protocol,
+    signal::{AppliedCommand, Event, Layout, StepRecord},
+};
+
 use super::{
     Settings,
     axis_angle::AxisAngle,
@@ -11,10 +17,6 @@ use super::{
     interval::Interval,
     selection::Selection,
     table::{Batch, Table},
-};
-use crate::{
-    protocol,
-    signal::{AppliedCommand, BodyId, Event, Layout, StepIndex, StepRecord, Timestep},
 };
 
 /// What is made of the records of a run.

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::{Event, StateChain, StepRecord};
+
 use super::{
     Cadence, RecorderError, RunDescription, RunOutcome, Settings, calendar,
     change::Rows,
@@ -12,7 +15,6 @@ use super::{
     selection::Selection,
     table::Batch,
 };
-use crate::signal::{Event, StateChain, StepIndex, StepRecord};
 
 /// Status of a run that a reset ended.
 const RESET: &str = "reset";

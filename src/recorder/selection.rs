@@ -1,10 +1,10 @@
 //! What of a world is logged: patterns for names, and what they pick.
 
+use simpartner_description::World;
+use simpartner_model::{BodyId, DeviceId, JointId, RobotId};
+use simpartner_wire::signal::Layout;
+
 use super::{RecorderError, RunDescription, Settings};
-use crate::{
-    model::World,
-    signal::{BodyId, DeviceId, JointId, Layout, RobotId},
-};
 
 /// Patterns for names such as `WorkPartner/Wheel1`, in which `*` stands for any part of a name. Without any, nothing is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,11 +72,12 @@ impl Selection {
     pub(super) fn new(settings: &Settings, run: &RunDescription) -> Result<Self, RecorderError> {
         let world = &run.world;
         let of_robot = |robot: Option<RobotId>, name: &str| match robot {
-            Some(robot) => format!("{}/{name}", world.robots[robot.index()].name),
+            Some(robot) => format!("{}/{name}", world.mechanism.robots[robot.index()].name),
             None => name.to_owned(),
         };
-        let bodies: Vec<String> = world.bodies().map(|(_, body)| of_robot(body.robot, &body.name)).collect();
-        let joints: Vec<String> = world.joints().map(|(_, joint)| of_robot(joint.robot, &joint.name)).collect();
+        let bodies: Vec<String> = world.mechanism.bodies().map(|(_, body)| of_robot(body.robot, &body.name)).collect();
+        let joints: Vec<String> =
+            world.mechanism.joints().map(|(_, joint)| of_robot(joint.robot, &joint.name)).collect();
         let devices = run.layout.devices().iter().map(|device| format!("{}/{}", device.robot, device.name));
         let devices: Vec<String> = devices.collect();
         Ok(Self {
@@ -95,10 +96,10 @@ impl Selection {
 fn wholes(world: &World) -> [Vec<usize>; 2] {
     let whole = |robot: Option<RobotId>, body: BodyId| match robot {
         Some(robot) => robot.index(),
-        None => world.robots.len() + body.index(),
+        None => world.mechanism.robots.len() + body.index(),
     };
-    let bodies = world.bodies().map(|(id, body)| whole(body.robot, id)).collect();
-    [bodies, world.joints().map(|(_, joint)| whole(joint.robot, joint.child)).collect()]
+    let bodies = world.mechanism.bodies().map(|(id, body)| whole(body.robot, id)).collect();
+    [bodies, world.mechanism.joints().map(|(_, joint)| whole(joint.robot, joint.child)).collect()]
 }
 
 fn pick(

@@ -1,6 +1,6 @@
 //! What an actuator was set to, as its commands in the log tell. The log has no rows of it: between commands it does not change.
 
-use crate::{
+use simpartner_wire::{
     protocol,
     signal::{Action, DeviceInfo, Fault},
 };
@@ -52,7 +52,7 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signal::{Attachment, DeviceKind, Field, Port};
+    use simpartner_wire::signal::{Attachment, DeviceKind, Field, Port};
 
     fn motor() -> DeviceInfo {
         let names = ["max_force_1", "max_force_2", "max_force_3", "velocity_1", "velocity_2", "velocity_3"];

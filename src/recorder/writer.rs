@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use simpartner_wire::signal::{Event, EventKind, StepRecord};
+
 use super::{
     LogSummary, RecorderError, RecorderStatus, RunDescription, RunOutcome, Settings, SimulationSummary, WhenFull,
     calendar, deliver,
@@ -15,10 +17,7 @@ use super::{
     space::{self, SpaceWatch},
     spill,
 };
-use crate::{
-    realtime::{self, Haste, LogReceiver, Mode},
-    signal::{Event, EventKind, StepRecord},
-};
+use crate::realtime::{self, Haste, LogReceiver, Mode};
 
 /// How long records are gathered for a portion, and so what a killed process loses at most besides portions that are so young that
 /// they have not been copied into the spill file yet.

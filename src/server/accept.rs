@@ -2,6 +2,11 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use simpartner_model::StepIndex;
+use simpartner_wire::{
+    protocol::{DeviceSession, Refusal, RobotSession},
+    signal::{ClientId, Event, EventKind},
+};
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
@@ -14,11 +19,7 @@ use super::{
     Endpoint, Shared, control, device,
     line::{End, Line},
 };
-use crate::{
-    protocol::{DeviceSession, Refusal, RobotSession},
-    realtime::{ControlError, now_ns},
-    signal::{ClientId, Event, EventKind, StepIndex},
-};
+use crate::realtime::{ControlError, now_ns};
 
 /// How long to wait when the system has no more sockets, or the queue to the physics is full.
 const BACK_OFF: Duration = Duration::from_millis(50);

@@ -2,10 +2,10 @@
 
 use std::{collections::HashMap, io, net::SocketAddr};
 
+use simpartner_wire::signal::{Layout, Port};
 use tokio::net::{TcpListener, TcpSocket};
 
 use super::{PortChoice, ServerError, Settings, holder};
-use crate::signal::{Layout, Port};
 
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1024;

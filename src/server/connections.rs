@@ -171,7 +171,7 @@ mod tests {
     use std::{net::Ipv4Addr, time::Duration};
 
     use super::*;
-    use crate::signal::DeviceId;
+    use simpartner_model::DeviceId;
 
     const SECOND: u64 = 1_000_000_000;
     const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

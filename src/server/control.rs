@@ -1,15 +1,17 @@
 //! A client of the control port.
 
+use simpartner_model::StepIndex;
+use simpartner_wire::{
+    protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, Message, Order, Refusal},
+    signal::{Action, ClientId, Fault},
+};
+
 use super::{
     Shared,
     error::refusal,
     line::{End, Line, TURN, Wake},
 };
-use crate::{
-    protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, Message, Order, Refusal},
-    realtime::{Control, Mode, Status},
-    signal::{Action, ClientId, Fault, StepIndex},
-};
+use crate::realtime::{Control, Mode, Status};
 
 /// Talks with the client until one of the two ends it. One request is answered after the other, so a client that waits for
 /// `RUNTO` sends `PAUSE` on another connection.

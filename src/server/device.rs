@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use simpartner_wire::{
+    protocol::{Errand, Flow, Refusal, Session, Taken},
+    signal::ClientId,
+};
 use tokio::time::{sleep, timeout};
 
 use super::{
     error::refusal,
     line::{End, Line, TURN, Wake},
 };
-use crate::{
-    protocol::{Errand, Flow, Refusal, Session, Taken},
-    realtime::{Acknowledged, Handle},
-    signal::ClientId,
-};
+use crate::realtime::{Acknowledged, Handle};
 
 /// How long a client waits for a place in the queue to the physics before it is refused, and how often it looks.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -2,9 +2,10 @@
 
 use std::{io, net::SocketAddr};
 
+use simpartner_wire::protocol::Refusal;
 use thiserror::Error;
 
-use crate::{protocol::Refusal, realtime::ControlError};
+use crate::realtime::ControlError;
 
 /// What is wrong with the ports. No port is open after it.
 #[derive(Debug, Error)]

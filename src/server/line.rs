@@ -2,6 +2,7 @@
 
 use std::{io, time::Duration};
 
+use simpartner_wire::protocol::{MAX_MESSAGE, Refusal};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -11,10 +12,7 @@ use tokio::{
 };
 
 use super::{Shared, connections::Place};
-use crate::{
-    protocol::{MAX_MESSAGE, Refusal},
-    realtime::now_ns,
-};
+use crate::realtime::now_ns;
 
 /// How many bytes a client is heard at a time, so that no flood keeps others waiting.
 pub(super) const TURN: usize = 1024;

@@ -1,5 +1,5 @@
 //! The ports: one for every device, one for every robot, one for the clock, one for the viewer's page. Bytes come and go here; what they mean is told in
-//! [`protocol`](crate::protocol).
+//! [`protocol`](simpartner_wire::protocol).
 //!
 //! Everything is bounded: connections (`connections`), what one of them may send in a turn, what waits for it, how long it may
 //! leave a message unfinished or an answer unread. A client that breaks a bound is sent away and costs nobody else anything; the
@@ -27,6 +27,11 @@ use std::{
     },
 };
 
+use simpartner_model::{DeviceId, RobotId};
+use simpartner_wire::{
+    protocol::CommandBoard,
+    signal::{ClientId, DeviceInfo, RobotInfo},
+};
 use tokio::{
     net::TcpListener,
     sync::{oneshot, watch},
@@ -40,11 +45,7 @@ pub use settings::{Limits, PortChoice, Settings};
 pub use web::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Viewer};
 
 use self::connections::Connections;
-use crate::{
-    protocol::CommandBoard,
-    realtime::Handle,
-    signal::{ClientId, DeviceId, DeviceInfo, RobotId, RobotInfo},
-};
+use crate::realtime::Handle;
 
 /// All ports, bound but not yet served.
 #[derive(Debug)]

@@ -10,22 +10,23 @@ mod warnings;
 use std::{collections::HashMap, sync::Arc};
 
 use bevy_math::DVec3;
+use simpartner_description::{DeviceSpec, Measures, Mount, Sensor, Timeline, World};
+use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Guard, Settings};
+use simpartner_model::{BodyId, DeviceId, JointId, StepIndex, Timestep};
+use simpartner_wire::{
+    protocol,
+    signal::{
+        Action, ActuatorState, AppliedCommand, ClientId, Command, Contact, Event, EventKind, Layout, Reservation,
+        StepRecord,
+    },
+};
 use thiserror::Error;
 
 use self::schedule::Schedule;
 pub use snapshot::SnapshotError;
 pub use warnings::warnings;
 
-use crate::{
-    device::{self, Device},
-    model::{DeviceSpec, Measures, Mount, Sensor, Timeline, World},
-    physics::{self, BuildError, ContactPoint, Engine, EngineIdentity, Guard, Settings},
-    protocol,
-    signal::{
-        Action, ActuatorState, AppliedCommand, BodyId, ClientId, Command, Contact, DeviceId, Event, EventKind, JointId,
-        Layout, Reservation, StepIndex, StepRecord, Timestep,
-    },
-};
+use crate::device::{self, Device};
 
 /// How many events are kept for the next record. Those of the physics come on top; it has a bounded number for each step.
 pub const MAX_EVENTS: usize = 10_000;
@@ -76,7 +77,7 @@ impl Simulation {
     /// # Errors
     /// When the engine cannot represent something in the world.
     pub fn seeded(world: Arc<World>, timestep: Timestep, settings: Settings, seed: u64) -> Result<Self, BuildError> {
-        let engine = physics::build(&world, timestep, &settings)?;
+        let engine = simpartner_dynamics::build(&world.mechanism, timestep, &settings)?;
         Self::with_engine(world, timestep, settings, seed, engine)
     }
 
@@ -92,8 +93,8 @@ impl Simulation {
         engine: Box<dyn Engine>,
     ) -> Result<Self, BuildError> {
         let infos = world.devices.iter().map(|device| device::describe(device, &world, timestep)).collect();
-        let robots = world.robots.iter().map(|robot| (robot.name.clone(), robot.combined_port, robot.source.clone()));
-        let layout = Layout::new(world.bodies.len(), world.joints.len(), infos).with_robots(robots);
+        let robots = world.robots().map(|(robot, port)| (robot.name.clone(), port, robot.source.clone()));
+        let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), infos).with_robots(robots);
         let layout = Arc::new(layout);
         refuse_deaf_sensors(&world, &*engine)?;
         let mut simulation = Self {
@@ -121,7 +122,7 @@ impl Simulation {
     /// # Errors
     /// When the engine cannot represent something in the world, which it could before.
     pub fn reset(&mut self) -> Result<(), BuildError> {
-        self.engine = physics::build(&self.world, self.timestep, &self.settings)?;
+        self.engine = simpartner_dynamics::build(&self.world.mechanism, self.timestep, &self.settings)?;
         self.step = StepIndex(0);
         self.epoch += 1;
         self.diverged = false;
@@ -301,7 +302,8 @@ impl Simulation {
                     EventKind::PhysicsLimit
                 }
             };
-            let subject = notice.bodies.first().map(|&body| self.world.qualified_name(self.world.body(body)));
+            let subject =
+                notice.bodies.first().map(|&body| self.world.mechanism.qualified_name(self.world.mechanism.body(body)));
             let (subject, text) = (subject.unwrap_or_default(), notice.text.clone());
             self.events.push(Event { step: next, kind, subject, text, value: Some(notice.value) });
         }
@@ -323,7 +325,7 @@ impl Simulation {
         record.epoch = self.epoch;
         record.applied.copy_from_slice(&self.newest);
         let values = &mut record.values;
-        for body in (0..self.world.bodies.len()).map(BodyId::new) {
+        for body in (0..self.world.mechanism.bodies.len()).map(BodyId::new) {
             let state = self.engine.body(body);
             values[self.layout.pose(body)].copy_from_slice(&state.pose.to_array());
             let twist = &mut values[self.layout.twist(body)];
@@ -333,7 +335,7 @@ impl Simulation {
             wrench[..3].copy_from_slice(state.force.as_ref());
             wrench[3..].copy_from_slice(state.torque.as_ref());
         }
-        for joint in (0..self.world.joints.len()).map(JointId::new) {
+        for joint in (0..self.world.mechanism.joints.len()).map(JointId::new) {
             let state = self.engine.joint(joint);
             let place = &mut values[self.layout.joint(joint)];
             place[..3].copy_from_slice(state.anchor.as_ref());
@@ -352,13 +354,13 @@ impl Simulation {
             values[self.layout.device(DeviceId::new(index))].copy_from_slice(device.values());
             record.off[index] = device.is_off();
         }
-        let moves = |body| !self.world.body(body).fixed;
-        record.contacts.refill(self.engine.contacts().iter().filter_map(|contact| contact_record(contact, moves)));
+        let moves = |body| !self.world.mechanism.body(body).fixed;
+        record.contacts.refill(self.engine.contacts().iter().filter_map(|contact| contact_of(contact, moves)));
     }
 }
 
 /// A contact as it acts on the one of its two bodies that `moves`, the second where both do.
-pub fn contact_record(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Option<Contact> {
+pub fn contact_of(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Option<Contact> {
     let [first, second] = point.bodies;
     let (body, other, sign) = match second.filter(|&body| moves(body)) {
         Some(second) => (second, first, 1.0),

@@ -5,7 +5,8 @@ use std::{
     collections::BinaryHeap,
 };
 
-use crate::signal::{Command, StepIndex};
+use simpartner_model::StepIndex;
+use simpartner_wire::signal::Command;
 
 /// Commands by the steps they are for; those for the same step in the order in which they came. It allocates only when more wait
 /// than ever before.

@@ -1,14 +1,11 @@
 //! The state of a simulation as bytes, to go on from.
 
 use serde::{Deserialize, Serialize};
+use simpartner_model::StepIndex;
 use thiserror::Error;
 
 use super::Simulation;
-use crate::{
-    device::{self, Device},
-    physics,
-    signal::StepIndex,
-};
+use crate::device::{self, Device};
 
 /// Bytes of the hash that stands before the state.
 const HASH: usize = blake3::OUT_LEN;
@@ -40,7 +37,7 @@ struct Saved {
     step: StepIndex,
     diverged: bool,
     devices: Vec<device::Memory>,
-    physics: physics::Snapshot,
+    physics: simpartner_dynamics::Snapshot,
 }
 
 impl Simulation {

@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 
 use bevy_math::DVec3;
-
-use crate::{
-    model::{Body, DeviceSpec, Graph, Law, Tree, Warning, World},
-    physics::{self, BuildError, ContactPoint, Probe},
-    signal::BodyId,
-};
+use simpartner_description::{DeviceSpec, Law, Warning, World};
+use simpartner_dynamics::{BuildError, ContactPoint, Probe};
+use simpartner_model::{Body, BodyId, Graph, Tree};
 
 /// An overlap or a depth in the ground that a start of a run settles without anybody seeing it, metres: what the engine's
 /// surface layer lets bodies sink in at rest.
@@ -34,9 +31,9 @@ const SHOWN: usize = 20;
 /// When something in the world cannot be built; then no simulation can be either.
 pub fn warnings(world: &World, alone: bool) -> Result<Vec<Warning>, BuildError> {
     let mut found = world.warnings.clone();
-    let mut probe = Probe::new(world)?;
+    let mut probe = Probe::new(&world.mechanism)?;
     let contacts = probe.contacts();
-    let scene = Scene { world, probe, contacts, down: world.gravity.try_normalize() };
+    let scene = Scene { world, probe, contacts, down: world.mechanism.gravity.try_normalize() };
     found.extend(shown(scene.overlaps()));
     found.extend(shown(scene.in_the_ground()));
     found.extend(shown(scene.densities()));
@@ -71,11 +68,11 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     fn warn(&self, body: BodyId, what: String, help: &str) -> Warning {
-        Warning { place: self.world.body(body).source.clone(), what, help: help.into() }
+        Warning { place: self.world.mechanism.body(body).source.clone(), what, help: help.into() }
     }
 
     fn name(&self, body: BodyId) -> String {
-        self.world.qualified_name(self.world.body(body))
+        self.world.mechanism.qualified_name(self.world.mechanism.body(body))
     }
 
     fn overlaps(&self) -> Vec<Warning> {
@@ -92,7 +89,7 @@ impl Scene<'_> {
                 "'{}' and '{}' ({}) overlap by {depth:.3} m at the start, so they are pushed apart at once",
                 self.name(b),
                 self.name(a),
-                self.world.body(a).source
+                self.world.mechanism.body(a).source
             );
             let help = "move one of them, give one a smaller <collision>, or join them: bodies that share a joint do not collide";
             self.warn(b, what, help)
@@ -109,7 +106,7 @@ impl Scene<'_> {
             }
         }
         // Terrain has no inside: of what is wholly below it, no contact tells.
-        let moving = self.world.bodies().filter(|(_, body)| !body.fixed && body.collision_shape().is_some());
+        let moving = self.world.mechanism.bodies().filter(|(_, body)| !body.fixed && body.collision_shape().is_some());
         for (id, _) in moving {
             if let Some(depth) = self.probe.depth_in_terrain(id) {
                 let known = depths.entry(id).or_default();
@@ -130,9 +127,9 @@ impl Scene<'_> {
     fn densities(&self) -> Vec<Warning> {
         let density = |body: &Body| {
             let shape = body.shape.as_ref().filter(|_| !body.fixed && body.inertia.is_none())?;
-            Some(body.mass / physics::volume(shape).ok()?)
+            Some(body.mass / simpartner_dynamics::volume(shape).ok()?)
         };
-        let dense = self.world.bodies().filter_map(|(id, body)| Some((id, density(body)?)));
+        let dense = self.world.mechanism.bodies().filter_map(|(id, body)| Some((id, density(body)?)));
         let odd = dense.filter(|(_, density)| !DENSITIES.contains(density));
         let told = odd.map(|(id, density)| {
             let likeness = if density < 1.0 { "thinner than a hundredth of air" } else { "denser than any metal" };
@@ -143,7 +140,7 @@ impl Scene<'_> {
     }
 
     fn mass_ratios(&self) -> Vec<Warning> {
-        let joined = self.world.joints.iter().map(|joint| (joint.parent, joint.child, "joined"));
+        let joined = self.world.mechanism.joints.iter().map(|joint| (joint.parent, joint.child, "joined"));
         let touching = self.contacts.iter().filter_map(|contact| match contact.bodies {
             [Some(a), Some(b)] => Some((a, b, "in contact")),
             _ => None,
@@ -152,7 +149,7 @@ impl Scene<'_> {
         pairs.sort_unstable();
         pairs.dedup_by_key(|(a, b, _)| (*a, *b));
         let ratio = |a: BodyId, b: BodyId| {
-            let (a, b) = (self.world.body(a), self.world.body(b));
+            let (a, b) = (self.world.mechanism.body(a), self.world.mechanism.body(b));
             if a.fixed || b.fixed { 1.0 } else { a.mass.max(b.mass) / a.mass.min(b.mass) }
         };
         let odd = pairs.into_iter().filter(|(a, b, _)| ratio(*a, *b) > MASS_RATIO);
@@ -161,9 +158,9 @@ impl Scene<'_> {
                 "'{}' of {} kg and '{}' of {} kg are {how}: their masses are {:.0} to 1, which makes the lighter one's \
                  motion inaccurate",
                 self.name(a),
-                self.world.body(a).mass,
+                self.world.mechanism.body(a).mass,
                 self.name(b),
-                self.world.body(b).mass,
+                self.world.mechanism.body(b).mass,
                 ratio(a, b)
             );
             self.warn(b, what, "give the lighter one more mass, or make both one body")
@@ -174,9 +171,13 @@ impl Scene<'_> {
     /// Where nothing holds up anything.
     fn without_ground(&self) -> Option<Warning> {
         let world = self.world;
-        let fixed = world.bodies.iter().any(|body| body.fixed);
+        let fixed = world.mechanism.bodies.iter().any(|body| body.fixed);
         let falls = |body: &Body| !body.fixed && (body.robot.is_some() || body.collision_shape().is_some());
-        if world.plane.is_some() || world.heightfield.is_some() || fixed || !world.bodies.iter().any(falls) {
+        if world.mechanism.plane.is_some()
+            || world.mechanism.heightfield.is_some()
+            || fixed
+            || !world.mechanism.bodies.iter().any(falls)
+        {
             return None;
         }
         let place = world.sources.first().map_or(String::new(), |source| format!("{}:1:1", source.path));
@@ -187,8 +188,8 @@ impl Scene<'_> {
 
     /// Parts of the world that nothing holds: they fall for ever, or on their start.
     fn falling(&self, down: DVec3) -> Vec<Warning> {
-        let forest = Graph::new(&self.world.bodies, &self.world.joints).spanning_forest();
-        let mut part_of = vec![0; self.world.bodies.len()];
+        let forest = Graph::new(&self.world.mechanism.bodies, &self.world.mechanism.joints).spanning_forest();
+        let mut part_of = vec![0; self.world.mechanism.bodies.len()];
         for (part, tree) in forest.trees.iter().enumerate() {
             tree.bodies().for_each(|body| part_of[body.index()] = part);
         }
@@ -200,17 +201,24 @@ impl Scene<'_> {
             }
         }
         let loose = forest.trees.iter().zip(touched).filter(|(_, touched)| !touched).map(|(tree, _)| tree);
-        loose.filter(|tree| !self.world.body(tree.root).fixed).filter_map(|tree| self.falls(tree, down)).collect()
+        loose
+            .filter(|tree| !self.world.mechanism.body(tree.root).fixed)
+            .filter_map(|tree| self.falls(tree, down))
+            .collect()
     }
 
     fn falls(&self, tree: &Tree, down: DVec3) -> Option<Warning> {
         let world = self.world;
-        let who = match world.body(tree.root).robot {
-            Some(robot) => format!("robot '{}'", world.robot(robot).name),
+        let who = match world.mechanism.body(tree.root).robot {
+            Some(robot) => format!("robot '{}'", world.mechanism.robot(robot).name),
             None => format!("'{}'", self.name(tree.root)),
         };
-        let grounds = [world.plane.is_some(), world.heightfield.is_some(), world.bodies.iter().any(|body| body.fixed)];
-        if tree.bodies().all(|body| world.body(body).collision_shape().is_none()) {
+        let grounds = [
+            world.mechanism.plane.is_some(),
+            world.mechanism.heightfield.is_some(),
+            world.mechanism.bodies.iter().any(|body| body.fixed),
+        ];
+        if tree.bodies().all(|body| world.mechanism.body(body).collision_shape().is_none()) {
             // A particle in free fall is an experiment.
             if !grounds.contains(&true) {
                 return None;
@@ -224,7 +232,7 @@ impl Scene<'_> {
                 let what = format!("nothing is below {who}, so it falls for ever");
                 Some(self.warn(tree.root, what, "place it above the ground, or make the ground larger"))
             }
-            Some(height) if height > HANGS && world.body(tree.root).robot.is_some() => {
+            Some(height) if height > HANGS && world.mechanism.body(tree.root).robot.is_some() => {
                 let what = format!("{who} begins {height:.3} m above what is below it, and falls onto it");
                 Some(self.warn(tree.root, what, "lower the robot's <pose> by that much"))
             }
@@ -235,10 +243,11 @@ impl Scene<'_> {
     /// Driven wheels in the air while the robot has others, or stands on something else.
     fn wheels(&self, down: DVec3) -> Vec<Warning> {
         let mut told = Vec::new();
-        for (index, _) in self.world.robots.iter().enumerate() {
+        for (index, _) in self.world.mechanism.robots.iter().enumerate() {
             let wheels: Vec<BodyId> = self.driven_wheels(index).collect();
             let stands = |body: &BodyId| self.contacts.iter().any(|contact| contact.bodies.contains(&Some(*body)));
-            let of_robot = |body: BodyId| self.world.body(body).robot.is_some_and(|robot| robot.index() == index);
+            let of_robot =
+                |body: BodyId| self.world.mechanism.body(body).robot.is_some_and(|robot| robot.index() == index);
             // One wheel may be a tool, and a robot that touches nothing has been told of.
             if wheels.len() < 2 || !self.contacts.iter().flat_map(|contact| contact.bodies).flatten().any(of_robot) {
                 continue;
@@ -267,14 +276,14 @@ impl Scene<'_> {
         let driven = world.devices.iter().filter(move |device| device.robot.index() == robot);
         let joints = driven.filter_map(|device| match &device.spec {
             DeviceSpec::Actuator(actuator) if matches!(actuator.law, Law::Velocity) => {
-                Some(world.joint(actuator.joint))
+                Some(world.mechanism.joint(actuator.joint))
             }
             _ => None,
         });
         let is_round =
             |body: &Body| body.collision_shape().is_some_and(|placed| placed.shape.rolling_radius().is_some());
-        let carries = move |body: BodyId| world.joints.iter().any(|joint| joint.parent == body);
+        let carries = move |body: BodyId| world.mechanism.joints.iter().any(|joint| joint.parent == body);
         let ends = joints.filter(|joint| !joint.kind.is_linear()).map(|joint| joint.child);
-        ends.filter(move |body| is_round(world.body(*body)) && !carries(*body))
+        ends.filter(move |body| is_round(world.mechanism.body(*body)) && !carries(*body))
     }
 }

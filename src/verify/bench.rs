@@ -3,15 +3,16 @@
 use std::{path::PathBuf, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
-
-use super::Trouble;
-use crate::{
-    model::{Pose, Timeline, World},
-    physics::{self, BodyState, BuildError, Engine, EngineIdentity, Guard, Settings},
-    signal::{BodyId, EventKind, JointId, StepRecord, Timestep},
-    sim::Simulation,
+use simpartner_description::{
+    Timeline, World,
     xml::{self, Document},
 };
+use simpartner_dynamics::{BodyState, BuildError, Engine, EngineIdentity, Guard, Settings};
+use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
+use simpartner_wire::signal::{EventKind, StepRecord};
+
+use super::Trouble;
+use crate::sim::Simulation;
 
 /// Settings and files that all cases share.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ impl Bench {
     /// # Errors
     /// When it cannot be built at all.
     pub fn engine(&self) -> Result<EngineIdentity, BuildError> {
-        Ok(physics::build(&World::default(), Timestep::MILLISECOND, &self.settings)?.identity())
+        Ok(simpartner_dynamics::build(&Mechanism::default(), Timestep::MILLISECOND, &self.settings)?.identity())
     }
 
     /// Reads a world as if its text stood in the folder of worlds.
@@ -84,7 +85,8 @@ pub struct Scene {
 
 impl Scene {
     fn new(world: World, timestep: Timestep, settings: &Settings) -> Result<Self, Trouble> {
-        let engine = physics::build(&world, timestep, settings).map_err(|error| Trouble::Engine(error.what))?;
+        let engine = simpartner_dynamics::build(&world.mechanism, timestep, settings)
+            .map_err(|error| Trouble::Engine(error.what))?;
         Ok(Self { world, engine, timestep, step: 0 })
     }
 
@@ -128,12 +130,12 @@ impl Scene {
 
     /// The state of an object.
     pub fn body(&self, name: &str) -> BodyState {
-        self.engine.body(self.world.body_named(None, name).expect("the case's text names this body"))
+        self.engine.body(self.world.mechanism.body_named(None, name).expect("the case's text names this body"))
     }
 
     /// A joint between objects.
     pub fn joint(&self, name: &str) -> JointId {
-        self.world.joint_named(None, name).expect("the case's text names this joint")
+        self.world.mechanism.joint_named(None, name).expect("the case's text names this joint")
     }
 
     /// Kinetic and potential energy of all bodies, J.
@@ -141,7 +143,7 @@ impl Scene {
         let each = self.moving().map(|(state, mass, spin)| {
             let centre = state.pose.point(mass.centre_of_mass);
             0.5 * mass.mass * state.linear_velocity.length_squared() + 0.5 * spin.dot(mass.tensor * spin)
-                - mass.mass * self.world.gravity.dot(centre)
+                - mass.mass * self.world.mechanism.gravity.dot(centre)
         });
         each.sum()
     }
@@ -161,10 +163,10 @@ impl Scene {
     }
 
     /// State, mass and angular velocity in body axes of all that moves.
-    fn moving(&self) -> impl Iterator<Item = (BodyState, physics::MassProperties, DVec3)> {
-        self.world.bodies().filter(|(_, body)| !body.fixed).map(|(id, body)| {
+    fn moving(&self) -> impl Iterator<Item = (BodyState, simpartner_dynamics::MassProperties, DVec3)> {
+        self.world.mechanism.bodies().filter(|(_, body)| !body.fixed).map(|(id, body)| {
             let state = self.engine.body(id);
-            let mass = physics::mass_properties(body).expect("the engine was built with these masses");
+            let mass = simpartner_dynamics::mass_properties(body).expect("the engine was built with these masses");
             (state, mass, state.pose.rotation.inverse() * state.angular_velocity)
         })
     }
@@ -177,9 +179,12 @@ impl Scene {
 
 /// The largest distance, over all joints, of the anchor as parent and child carry it.
 fn gap(world: &World, pose: impl Fn(BodyId) -> Pose) -> f64 {
-    let carried = |body: BodyId, anchor| pose(body).point(world.body(body).pose.inverse().point(anchor));
-    let gaps =
-        world.joints.iter().map(|joint| carried(joint.parent, joint.anchor) - carried(joint.child, joint.anchor));
+    let carried = |body: BodyId, anchor| pose(body).point(world.mechanism.body(body).pose.inverse().point(anchor));
+    let gaps = world
+        .mechanism
+        .joints
+        .iter()
+        .map(|joint| carried(joint.parent, joint.anchor) - carried(joint.child, joint.anchor));
     gaps.map(DVec3::length).fold(0.0, f64::max)
 }
 
@@ -238,8 +243,10 @@ impl Drive {
 
     /// The ids of bodies, by their names in the first robot.
     pub fn bodies<const N: usize>(&self, names: [&str; N]) -> [BodyId; N] {
-        let robot = Some(crate::signal::RobotId::new(0));
-        names.map(|name| self.simulation.world().body_named(robot, name).expect("the shipped robot has this body"))
+        let robot = Some(simpartner_model::RobotId::new(0));
+        names.map(|name| {
+            self.simulation.world().mechanism.body_named(robot, name).expect("the shipped robot has this body")
+        })
     }
 
     /// The origin of a body in the world, in metres.

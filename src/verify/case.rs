@@ -1,9 +1,11 @@
 //! What a case is, and what it brings back.
 
+use simpartner_description::xml::Diagnostics;
+use simpartner_dynamics::EngineKind;
 use thiserror::Error;
 
 use super::Bench;
-use crate::{physics::EngineKind, plot::Plot, xml::Diagnostics};
+use crate::plot::Plot;
 
 /// An experiment with a known outcome.
 #[derive(Debug)]

@@ -13,12 +13,12 @@ pub mod math;
 pub mod page;
 pub mod table;
 
+use simpartner_description::xml::Diagnostics;
+use simpartner_dynamics::EngineIdentity;
 use thiserror::Error;
 
 pub use bench::Bench;
 pub use case::{Case, Findings, Row, Trouble};
-
-use crate::{physics::EngineIdentity, xml::Diagnostics};
 
 /// A case that has been run.
 #[derive(Debug)]

@@ -3,6 +3,13 @@
 //!
 //! Each crowd has ten seconds of WorkPartner 1 driving in real time, one crowd after the other, the empty one first and last.
 
+use simpartner::{
+    realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
+    server::{Limits, Server, Settings},
+    sim::Simulation,
+};
+use simpartner_description::xml::{self, Document};
+use simpartner_model::{StepIndex, Timestep};
 use std::{
     io::Write,
     net::{SocketAddr, TcpStream},
@@ -12,15 +19,6 @@ use std::{
     },
     thread,
     time::Duration,
-};
-
-use simpartner::{
-    physics,
-    realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
-    server::{Limits, Server, Settings},
-    signal::{StepIndex, Timestep},
-    sim::Simulation,
-    xml::{self, Document},
 };
 use tokio::sync::oneshot;
 
@@ -57,7 +55,7 @@ fn run(crowd: Crowd, seconds: f64) -> RunReport {
         Ok(Document::World(world)) => world,
         other => panic!("{other:?}"),
     };
-    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, physics::Settings::default())
+    let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default())
         .expect("the robot can be built");
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let clock = realtime::Settings {

@@ -2,21 +2,20 @@
 //! as fast as possible, and beside the same messages sent to and fro over loopback with nothing behind them.
 //! `cargo bench --bench lockstep`.
 
+use simpartner::{
+    realtime::{self, Control, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
+    server::{Server, Settings},
+    sim::Simulation,
+};
+use simpartner_description::xml::{self, Document};
+use simpartner_model::{RobotId, StepIndex, Timestep};
+use simpartner_wire::signal::Member;
 use std::{
     io::{BufRead, BufReader, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     sync::Arc,
     thread,
     time::{Duration, Instant},
-};
-
-use simpartner::{
-    physics,
-    realtime::{self, Control, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
-    server::{Server, Settings},
-    signal::{Member, RobotId, StepIndex, Timestep},
-    sim::Simulation,
-    xml::{self, Document},
 };
 use tokio::sync::oneshot;
 
@@ -62,7 +61,8 @@ fn simulation() -> Simulation {
         Ok(Document::World(world)) => world,
         other => panic!("{other:?}"),
     };
-    Simulation::new(Arc::new(world), Timestep::MILLISECOND, physics::Settings::default()).expect("it can be built")
+    Simulation::new(Arc::new(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default())
+        .expect("it can be built")
 }
 
 fn fast(steps: u64) -> Duration {

@@ -17,14 +17,15 @@ use std::{
 };
 
 use simpartner::{
-    model::World,
-    physics,
     realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
     server::{Server, Settings, Viewer},
-    signal::{StepIndex, Timestep},
     sim::Simulation,
+};
+use simpartner_description::{
+    World,
     xml::{self, Document},
 };
+use simpartner_model::{StepIndex, Timestep};
 use tokio::sync::oneshot;
 use tungstenite::WebSocket;
 
@@ -63,8 +64,9 @@ fn world() -> World {
 /// A run with so many pages, some of them stalled, and how many frames they took up.
 fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
     let world = Arc::new(world());
-    let simulation = Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, physics::Settings::default())
-        .expect("the robot can be built");
+    let simulation =
+        Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default())
+            .expect("the robot can be built");
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let clock = realtime::Settings {
         end: Some(StepIndex(simulation.timestep().steps_in(seconds))),

@@ -11,14 +11,16 @@ use std::{
 };
 
 use simpartner::{
-    model::World,
-    physics::{self, MassProperties, Motor, Settings},
-    protocol,
     realtime::{self, Mode, Outputs, PhysicsThread, channel},
     recorder::{Database, Recorder, RunDescription, RunOutcome},
-    signal::{ClientId, Command, Contacts, DeviceId, JointId, Reservation, StepIndex, Timestep},
-    sim::{Simulation, contact_record},
-    xml,
+    sim::{Simulation, contact_of},
+};
+use simpartner_description::{World, xml};
+use simpartner_dynamics::{MassProperties, Motor, Settings};
+use simpartner_model::{DeviceId, JointId, StepIndex, Timestep};
+use simpartner_wire::{
+    protocol,
+    signal::{ClientId, Command, Contacts, Reservation},
 };
 
 const STEPS: u64 = 5000;
@@ -56,8 +58,9 @@ fn median(times: &[f64]) -> f64 {
 
 /// The wheels' velocity motors, as the joint controllers set them: a step, and beside it the list of its contacts.
 fn physics_alone(world: &World) -> (f64, f64) {
-    let mut engine = physics::build(world, Timestep::MILLISECOND, &Settings::default()).expect("it can be built");
-    for (joint, definition) in world.joints() {
+    let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &Settings::default())
+        .expect("it can be built");
+    for (joint, definition) in world.mechanism.joints() {
         let motor = if definition.name.starts_with("Axle") {
             Motor::Velocity { target: 1.0, max_effort: 100.0 }
         } else {
@@ -73,8 +76,8 @@ fn physics_alone(world: &World) -> (f64, f64) {
         (0..BLOCK).for_each(|_| engine.step());
         let between = Instant::now();
         for _ in 0..BLOCK {
-            let moves = |body| !world.body(body).fixed;
-            contacts.refill(engine.contacts().iter().filter_map(|contact| contact_record(contact, moves)));
+            let moves = |body| !world.mechanism.body(body).fixed;
+            contacts.refill(engine.contacts().iter().filter_map(|contact| contact_of(contact, moves)));
             std::hint::black_box(&contacts);
         }
         lists += between.elapsed();
@@ -84,7 +87,7 @@ fn physics_alone(world: &World) -> (f64, f64) {
     (micros(steps), micros(lists))
 }
 
-fn drive(engine: &mut dyn physics::Engine, joint: JointId, motor: Motor) {
+fn drive(engine: &mut dyn simpartner_dynamics::Engine, joint: JointId, motor: Motor) {
     (0..3).for_each(|axis| engine.drive(joint, axis, motor));
 }
 
@@ -134,11 +137,11 @@ fn command_wheels(simulation: &mut Simulation) {
 
 fn start_log(simulation: &Simulation, world: &Arc<World>, path: &Path) -> Recorder {
     let settings = simpartner::recorder::Settings::new(Database::Sqlite(path.to_owned()));
-    let mass = |body| physics::mass_properties(body).unwrap_or(MassProperties::ZERO);
+    let mass = |body| simpartner_dynamics::mass_properties(body).unwrap_or(MassProperties::ZERO);
     let description = RunDescription {
         world: Arc::clone(world),
         layout: Arc::clone(simulation.layout()),
-        masses: world.bodies.iter().map(mass).collect(),
+        masses: world.mechanism.bodies.iter().map(mass).collect(),
         timestep: simulation.timestep(),
         properties: String::new(),
         engine: simulation.engine_identity(),

@@ -14,9 +14,10 @@ use simpartner::{
         PhysicsThread, channel, log_queue,
     },
     server::{Limits, Settings},
-    signal::{Action, ClientId, Command, DeviceId, Event, EventKind, Reservation, StepIndex, Timestep},
     sim::Simulation,
 };
+use simpartner_model::{DeviceId, StepIndex, Timestep};
+use simpartner_wire::signal::{Action, ClientId, Command, Event, EventKind, Reservation};
 
 use crate::{
     cli::Scratch,

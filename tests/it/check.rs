@@ -7,13 +7,14 @@ use std::{
     sync::Arc,
 };
 
-use simpartner::{
-    model::World,
-    physics::Settings,
-    signal::{StepRecord, Timestep},
-    sim::{self, Simulation},
+use simpartner::sim::{self, Simulation};
+use simpartner_description::{
+    World,
     xml::{Document, read_any, read_text},
 };
+use simpartner_dynamics::Settings;
+use simpartner_model::Timestep;
+use simpartner_wire::signal::StepRecord;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

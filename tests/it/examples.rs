@@ -2,11 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-use simpartner::{
-    realtime::{Mode, Settings},
-    signal::{BodyId, Port},
-    xml,
-};
+use simpartner::realtime::{Mode, Settings};
+use simpartner_description::xml;
+use simpartner_model::BodyId;
+use simpartner_wire::signal::Port;
 
 use crate::server::{Rig, settings};
 
@@ -18,7 +17,7 @@ const NEAR: f64 = 0.6;
 fn drive(controller: impl Fn(&Rig) -> Command) -> (String, u64) {
     let mut world = xml::read_world("worlds/maze.xml".as_ref()).unwrap();
     world.devices.iter_mut().for_each(|device| device.port = Port::ANY);
-    let front = world.bodies.iter().position(|body| body.name == "FrontChassis").map(BodyId::new).unwrap();
+    let front = world.mechanism.bodies.iter().position(|body| body.name == "FrontChassis").map(BodyId::new).unwrap();
     let rig = Rig::with(world, settings(), Settings { mode: Mode::Fast, start_paused: true, ..Settings::default() });
     let output = controller(&rig).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use simpartner::xml;
+use simpartner_description::xml;
 
 use super::cli::{Scratch, simpartner, summary, text};
 

@@ -2,11 +2,11 @@
 
 use std::{fmt::Write, fs, path::Path, time::Instant};
 
-use simpartner::{
-    model::Timeline,
-    signal::Timestep,
+use simpartner_description::{
+    Timeline,
     xml::{Diagnostics, Document, read_any, read_text},
 };
+use simpartner_model::Timestep;
 
 fn refusal(text: &str) -> Diagnostics {
     read_text("f.xml", text).map(|_| ()).unwrap_err()

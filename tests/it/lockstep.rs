@@ -7,10 +7,11 @@ use std::{
     time::Duration,
 };
 
-use simpartner::{
+use simpartner::realtime::{LockstepSettings, Mode, OnTimeout, Outcome, RunReport, Settings};
+use simpartner_model::{DeviceId, RobotId};
+use simpartner_wire::{
     protocol,
-    realtime::{LockstepSettings, Mode, OnTimeout, Outcome, RunReport, Settings},
-    signal::{DeviceId, Event, EventKind, Member, RobotId, StepRecord},
+    signal::{Event, EventKind, Member, StepRecord},
 };
 
 use crate::server::{Client, Rig, robot, settings};

@@ -5,7 +5,8 @@
 //! alone move nothing but themselves: what they do to the robot's momentum, the ground does.
 
 use crate::workpartner::{G, MASS, Observer, WHEEL_RADIUS, fit_circle, play, simulation};
-use simpartner::{signal::BodyId, sim::Simulation};
+use simpartner::sim::Simulation;
+use simpartner_model::BodyId;
 
 const MU: f64 = 0.025;
 
@@ -72,7 +73,7 @@ impl Walk {
 
 fn centre_of_mass(simulation: &Simulation, observer: &Observer) -> (f64, f64) {
     let mut sum = (0.0, 0.0);
-    for (body, n) in simulation.world().bodies.iter().zip(0..) {
+    for (body, n) in simulation.world().mechanism.bodies.iter().zip(0..) {
         let pose = &observer.record.values[simulation.layout().pose(BodyId::new(n))];
         sum = (sum.0 + body.mass * pose[0], sum.1 + body.mass * pose[2]);
     }

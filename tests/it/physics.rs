@@ -1,18 +1,17 @@
 //! What the physics seam promises, on the engine behind it. Tolerances follow from the timestep and the number format.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Axis, FreeAxis, JointKind, Material, Shape, World},
-    physics::{self, Engine, EngineKind, Motor, Ray, Settings},
-    signal::{BodyId, JointId, Timestep},
-};
+use simpartner_description::World;
+use simpartner_dynamics::{Engine, EngineKind, Motor, Ray, Settings};
+use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Material, Shape, Timestep};
 
 use crate::scene::{self, G, as_robot, ball, body, cube, joint, with_plane};
 
 const H: f64 = 1e-3;
 
 fn build(world: &World) -> Box<dyn Engine> {
-    physics::build(world, Timestep::MILLISECOND, &scene::settings()).expect("the world of the test can be built")
+    simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &scene::settings())
+        .expect("the world of the test can be built")
 }
 
 fn run(engine: &mut dyn Engine, seconds: f64) {
@@ -27,7 +26,7 @@ fn run(engine: &mut dyn Engine, seconds: f64) {
 #[test]
 fn free_fall_follows_the_discrete_law_to_rounding() {
     let mut world = scene::world();
-    world.bodies.push(body("particle", 1.0, None, DVec3::new(0.0, 500.0, 0.0)));
+    world.mechanism.bodies.push(body("particle", 1.0, None, DVec3::new(0.0, 500.0, 0.0)));
     let mut engine = build(&world);
     run(&mut *engine, 10.0);
     let height = engine.body(BodyId::new(0)).pose.translation.y;
@@ -46,8 +45,8 @@ fn free_fall_follows_the_discrete_law_to_rounding() {
 #[test]
 fn a_thrown_body_moves_sideways_exactly() {
     let mut world = scene::world();
-    world.bodies.push(body("stone", 1.0, cube(0.1), DVec3::new(0.0, 500.0, 0.0)));
-    world.bodies[0].linear_velocity = DVec3::new(10.0, 10.0, 0.0);
+    world.mechanism.bodies.push(body("stone", 1.0, cube(0.1), DVec3::new(0.0, 500.0, 0.0)));
+    world.mechanism.bodies[0].linear_velocity = DVec3::new(10.0, 10.0, 0.0);
     let mut engine = build(&world);
     run(&mut *engine, 2.0);
     assert!((engine.body(BodyId::new(0)).pose.translation.x - 20.0).abs() < 1e-11);
@@ -57,7 +56,7 @@ fn a_thrown_body_moves_sideways_exactly() {
 #[test]
 fn a_resting_cube_is_carried_by_its_weight() {
     let mut world = with_plane(scene::world(), 1.0);
-    world.bodies.push(body("cube", 2.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
+    world.mechanism.bodies.push(body("cube", 2.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
     let mut engine = build(&world);
     run(&mut *engine, 3.0);
     let state = engine.body(BodyId::new(0));
@@ -69,9 +68,9 @@ fn a_resting_cube_is_carried_by_its_weight() {
 #[test]
 fn a_sleeping_cube_is_still_carried() {
     let mut world = with_plane(scene::world(), 1.0);
-    world.bodies.push(body("cube", 2.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
+    world.mechanism.bodies.push(body("cube", 2.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
     let settings = Settings { auto_disable: true, ..scene::settings() };
-    let mut engine = physics::build(&world, Timestep::MILLISECOND, &settings).unwrap();
+    let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).unwrap();
     run(&mut *engine, 5.0);
     let before = engine.body(BodyId::new(0));
     run(&mut *engine, 1.0);
@@ -87,7 +86,7 @@ fn a_sliding_cube_is_braked_by_coulomb_friction() {
     let mut slider = body("cube", 1.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0));
     slider.material = Material { friction: 0.5, ..Material::default() };
     slider.linear_velocity = DVec3::new(10.0, 0.0, 0.0);
-    world.bodies.push(slider);
+    world.mechanism.bodies.push(slider);
     let mut engine = build(&world);
     run(&mut *engine, 1.0);
     let state = engine.body(BodyId::new(0));
@@ -103,11 +102,11 @@ fn a_sliding_cube_is_braked_by_coulomb_friction() {
 fn a_holding_motor_reports_the_statics_moment() {
     for backwards in [false, true] {
         let mut world = scene::world();
-        world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
-        world.bodies[0].fixed = true;
-        world.bodies.push(body("bar", 5.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
+        world.mechanism.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+        world.mechanism.bodies[0].fixed = true;
+        world.mechanism.bodies.push(body("bar", 5.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
         let (parent, child) = if backwards { (1, 0) } else { (0, 1) };
-        world.joints.push(joint("hinge", JointKind::Hinge, parent, child, DVec3::ZERO));
+        world.mechanism.joints.push(joint("hinge", JointKind::Hinge, parent, child, DVec3::ZERO));
         let mut engine = build(&world);
         engine.drive(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
         run(&mut *engine, 1.0);
@@ -123,11 +122,11 @@ fn a_holding_motor_reports_the_statics_moment() {
 #[test]
 fn a_saturated_motor_exerts_its_maximum() {
     let mut world = scene::world();
-    world.gravity = DVec3::ZERO;
-    world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
-    world.bodies[0].fixed = true;
-    world.bodies.push(body("wheel", 6.0, cube(1.0), DVec3::ZERO));
-    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::ZERO));
+    world.mechanism.gravity = DVec3::ZERO;
+    world.mechanism.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("wheel", 6.0, cube(1.0), DVec3::ZERO));
+    world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::ZERO));
     let mut engine = build(&world);
     engine.drive(JointId::new(0), 2, Motor::Velocity { target: 100.0, max_effort: 3.0 });
     run(&mut *engine, 2.0);
@@ -142,12 +141,12 @@ fn a_saturated_motor_exerts_its_maximum() {
 #[test]
 fn a_stop_ends_the_motion() {
     let mut world = scene::world();
-    world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
-    world.bodies[0].fixed = true;
-    world.bodies.push(body("bar", 1.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("bar", 1.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
     let mut hinge = joint("hinge", JointKind::Hinge, 0, 1, DVec3::ZERO);
     hinge.axes[2] = Axis::Free(FreeAxis { lower: -0.5, upper: 0.5, ..FreeAxis::default() });
-    world.joints.push(hinge);
+    world.mechanism.joints.push(hinge);
     let mut engine = build(&world);
     run(&mut *engine, 3.0);
     assert!((engine.joint(JointId::new(0)).position[2] + 0.5).abs() < 1e-4);
@@ -157,10 +156,10 @@ fn a_stop_ends_the_motion() {
 #[test]
 fn damping_and_dry_friction_are_those_of_the_file() {
     let mut world = scene::world();
-    world.bodies.push(body("mast", 1.0, cube(0.2), DVec3::ZERO));
-    world.bodies[0].fixed = true;
-    world.bodies.push(body("damped", 2.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
-    world.bodies.push(body("stuck", 2.0, cube(0.2), DVec3::new(2.0, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("mast", 1.0, cube(0.2), DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("damped", 2.0, cube(0.2), DVec3::new(1.0, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("stuck", 2.0, cube(0.2), DVec3::new(2.0, 0.0, 0.0)));
     // The joint's z is turned to the world's y.
     let upwards = DQuat::from_xyzw(-(0.5f64.sqrt()), 0.0, 0.0, 0.5f64.sqrt());
     for (child, axis) in [
@@ -170,7 +169,7 @@ fn damping_and_dry_friction_are_those_of_the_file() {
         let mut slider = joint("slider", JointKind::Slider, 0, child, DVec3::new(child as f64, 0.0, 0.0));
         slider.frame = upwards;
         slider.axes[2] = Axis::Free(axis);
-        world.joints.push(slider);
+        world.mechanism.joints.push(slider);
     }
     let mut engine = build(&world);
     run(&mut *engine, 5.0);
@@ -185,11 +184,11 @@ fn damping_and_dry_friction_are_those_of_the_file() {
 fn a_constrained_joint_turns_about_its_axes_in_order() {
     for backwards in [false, true] {
         let mut world = scene::world();
-        world.gravity = DVec3::ZERO;
-        world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
-        world.bodies.push(body("hand", 1.0, cube(0.2), DVec3::ZERO));
-        world.bodies[usize::from(backwards)].fixed = true;
-        world.joints.push(joint("wrist", JointKind::Constrained, 0, 1, DVec3::ZERO));
+        world.mechanism.gravity = DVec3::ZERO;
+        world.mechanism.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+        world.mechanism.bodies.push(body("hand", 1.0, cube(0.2), DVec3::ZERO));
+        world.mechanism.bodies[usize::from(backwards)].fixed = true;
+        world.mechanism.joints.push(joint("wrist", JointKind::Constrained, 0, 1, DVec3::ZERO));
         let mut engine = build(&world);
         let targets = [0.3, -0.4, 0.5];
         for (axis, target) in targets.into_iter().enumerate() {
@@ -212,14 +211,14 @@ fn a_constrained_joint_turns_about_its_axes_in_order() {
 fn a_closed_loop_stays_closed() {
     let mut world = scene::world();
     let corners = [DVec3::ZERO, DVec3::new(0.0, 1.0, 0.0), DVec3::new(1.0, 1.0, 0.0), DVec3::new(1.0, 0.0, 0.0)];
-    world.bodies.push(body("base", 1.0, cube(0.1), DVec3::new(0.5, 0.0, 0.0)));
-    world.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("base", 1.0, cube(0.1), DVec3::new(0.5, 0.0, 0.0)));
+    world.mechanism.bodies[0].fixed = true;
     for pair in corners.windows(2) {
-        world.bodies.push(body("bar", 1.0, cube(0.1), (pair[0] + pair[1]) / 2.0));
+        world.mechanism.bodies.push(body("bar", 1.0, cube(0.1), (pair[0] + pair[1]) / 2.0));
     }
-    world.bodies[1].linear_velocity = DVec3::ZERO;
+    world.mechanism.bodies[1].linear_velocity = DVec3::ZERO;
     for (index, (parent, child)) in [(0, 1), (1, 2), (2, 3), (3, 0)].into_iter().enumerate() {
-        world.joints.push(joint("pin", JointKind::Hinge, parent, child, corners[index]));
+        world.mechanism.joints.push(joint("pin", JointKind::Hinge, parent, child, corners[index]));
     }
     let mut engine = build(&world);
     engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.5, max_effort: 100.0 });
@@ -239,12 +238,12 @@ fn a_closed_loop_stays_closed() {
 #[test]
 fn velocities_are_those_of_the_poses() {
     let mut world = scene::world();
-    world.bodies.push(body("trunk", 2.0, cube(0.4), DVec3::ZERO));
-    world.bodies.push(body("arm", 1.0, cube(0.2), DVec3::new(0.5, 0.0, 0.0)));
-    world.bodies.push(body("hand", 0.5, cube(0.1), DVec3::new(0.9, 0.0, 0.0)));
-    world.bodies[0].angular_velocity = DVec3::new(0.3, 1.0, 2.0);
-    world.joints.push(joint("shoulder", JointKind::Constrained, 0, 1, DVec3::new(0.3, 0.0, 0.0)));
-    world.joints.push(joint("wrist", JointKind::Ball, 1, 2, DVec3::new(0.7, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("trunk", 2.0, cube(0.4), DVec3::ZERO));
+    world.mechanism.bodies.push(body("arm", 1.0, cube(0.2), DVec3::new(0.5, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("hand", 0.5, cube(0.1), DVec3::new(0.9, 0.0, 0.0)));
+    world.mechanism.bodies[0].angular_velocity = DVec3::new(0.3, 1.0, 2.0);
+    world.mechanism.joints.push(joint("shoulder", JointKind::Constrained, 0, 1, DVec3::new(0.3, 0.0, 0.0)));
+    world.mechanism.joints.push(joint("wrist", JointKind::Ball, 1, 2, DVec3::new(0.7, 0.0, 0.0)));
     let mut engine = build(&as_robot(world));
     engine.drive(JointId::new(0), 2, Motor::Velocity { target: 2.0, max_effort: 5.0 });
     run(&mut *engine, 0.5);
@@ -269,7 +268,7 @@ fn rolling_friction_brakes_a_ball() {
     rolling.linear_velocity = DVec3::new(1.0, 0.0, 0.0);
     rolling.angular_velocity = DVec3::new(0.0, 0.0, -10.0);
     rolling.material = Material { rolling_friction: 0.02, ..Material::default() };
-    world.bodies.push(rolling);
+    world.mechanism.bodies.push(rolling);
     let mut engine = build(&world);
     run(&mut *engine, 2.0);
     let expected = 1.0 - 5.0 / 7.0 * 0.02 * G * 2.0;
@@ -284,12 +283,12 @@ fn rolling_friction_brakes_a_ball() {
 #[test]
 fn an_elastic_collision_is_symmetric_to_the_bit() {
     let mut world = scene::world();
-    world.gravity = DVec3::ZERO;
+    world.mechanism.gravity = DVec3::ZERO;
     for side in [-1.0, 1.0] {
         let mut sphere = body("sphere", 1.0, ball(0.5), DVec3::new(2.0 * side, 0.0, 0.0));
         sphere.linear_velocity = DVec3::new(-5.0 * side, 0.0, 0.0);
         sphere.material = Material { friction: 0.0, restitution: 1.0, ..Material::default() };
-        world.bodies.push(sphere);
+        world.mechanism.bodies.push(sphere);
     }
     let mut engine = build(&world);
     run(&mut *engine, 1.0);
@@ -303,7 +302,7 @@ fn an_elastic_collision_is_symmetric_to_the_bit() {
 #[test]
 fn rays_meet_what_stands_in_their_way() {
     let mut world = with_plane(scene::world(), 1.0);
-    world.bodies.push(body("block", 1.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
+    world.mechanism.bodies.push(body("block", 1.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
     let engine = build(&world);
     let down = |ignore| Ray { origin: DVec3::new(0.0, 3.0, 0.0), direction: -DVec3::Y, range: 10.0, ignore };
     assert!((engine.cast_ray(&down(None)).unwrap() - 2.0).abs() < 1e-12);
@@ -315,11 +314,11 @@ fn rays_meet_what_stands_in_their_way() {
 #[test]
 fn a_restored_snapshot_goes_on_bit_for_bit() {
     let mut world = with_plane(scene::world(), 0.7);
-    world.bodies.push(body("frame", 3.0, cube(0.4), DVec3::new(0.0, 0.6, 0.0)));
-    world.bodies.push(body("wheel", 1.0, ball(0.2), DVec3::new(0.5, 0.2, 0.0)));
-    world.bodies.push(body("loose", 1.0, cube(0.3), DVec3::new(0.6, 1.0, 0.1)));
-    world.bodies[1].material.rolling_friction = 0.05;
-    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.5, 0.2, 0.0)));
+    world.mechanism.bodies.push(body("frame", 3.0, cube(0.4), DVec3::new(0.0, 0.6, 0.0)));
+    world.mechanism.bodies.push(body("wheel", 1.0, ball(0.2), DVec3::new(0.5, 0.2, 0.0)));
+    world.mechanism.bodies.push(body("loose", 1.0, cube(0.3), DVec3::new(0.6, 1.0, 0.1)));
+    world.mechanism.bodies[1].material.rolling_friction = 0.05;
+    world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.5, 0.2, 0.0)));
     let mut first = build(&world);
     first.drive(JointId::new(0), 2, Motor::Velocity { target: -3.0, max_effort: 2.0 });
     run(&mut *first, 0.7);
@@ -340,9 +339,9 @@ fn a_restored_snapshot_goes_on_bit_for_bit() {
 #[test]
 fn divergence_is_caught_before_it_is_read() {
     let mut world = scene::world();
-    world.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
-    world.bodies.push(body("rotor", 1e-6, cube(0.01), DVec3::new(0.5, 0.0, 0.0)));
-    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.5, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
+    world.mechanism.bodies.push(body("rotor", 1e-6, cube(0.01), DVec3::new(0.5, 0.0, 0.0)));
+    world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.5, 0.0, 0.0)));
     let mut engine = build(&as_robot(world));
     engine.drive(JointId::new(0), 2, Motor::Velocity { target: 1e300, max_effort: 1e300 });
     let faulty = (0..100).any(|_| {
@@ -373,7 +372,7 @@ fn every_shape_rests_on_the_plane_with_its_weight() {
     for shape in shapes {
         let name = shape.name();
         let mut world = with_plane(scene::world(), 1.0);
-        world.bodies.push(body(name, 3.0, Some(shape), DVec3::new(0.0, 0.8, 0.0)));
+        world.mechanism.bodies.push(body(name, 3.0, Some(shape), DVec3::new(0.0, 0.8, 0.0)));
         let mut engine = build(&world);
         run(&mut *engine, 4.0);
         let mut mean = 0.0;

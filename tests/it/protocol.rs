@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use simpartner::{
+use simpartner_model::{DeviceId, RobotId, StepIndex, Timestep};
+use simpartner_wire::{
     protocol::{CommandBoard, DeviceSession, Errand, Flow, RobotSession, Session, Taken, command, read_control},
     signal::{
-        Action, Attachment, ClientId, Command, Configuration, DeviceId, DeviceInfo, DeviceKind, Fault, Field, Layout,
-        NoiseFigure, Port, RobotId, StepIndex, StepRecord, Timestep,
+        Action, Attachment, ClientId, Command, Configuration, DeviceInfo, DeviceKind, Fault, Field, Layout,
+        NoiseFigure, Port, StepRecord,
     },
 };
 

@@ -4,17 +4,18 @@ use std::sync::{Arc, mpsc};
 
 use bevy_math::DVec3;
 use simpartner::{
-    model::World,
-    physics::{
-        self, BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, Ray, Snapshot, SnapshotError,
-    },
     realtime::{
         Control, ControlError, Grants, Handle, LogFlags, LogReceiver, Mode, Outcome, Outputs, PhysicsThread, RunReport,
         RunState, Scheduling, Settings, Status, channel, log_queue,
     },
-    signal::{BodyId, EventKind, JointId, StepIndex, StepRecord, Timestep},
     sim::Simulation,
 };
+use simpartner_description::World;
+use simpartner_dynamics::{
+    BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, Ray, Snapshot, SnapshotError,
+};
+use simpartner_model::{BodyId, JointId, StepIndex, Timestep};
+use simpartner_wire::signal::{EventKind, StepRecord};
 
 use crate::scene::{self, body, cube};
 
@@ -32,7 +33,7 @@ fn settings(mode: Mode) -> Settings {
 /// A falling cube.
 fn falling() -> Arc<World> {
     let mut world = scene::world();
-    world.bodies.push(body("cube", 1.0, cube(0.1), DVec3::ZERO));
+    world.mechanism.bodies.push(body("cube", 1.0, cube(0.1), DVec3::ZERO));
     Arc::new(world)
 }
 
@@ -268,7 +269,7 @@ fn while_a_step_is_long_the_clock_answers_and_a_run_ends_without_it() {
     for mode in [Mode::RealTime, Mode::Fast] {
         let (world, timestep) = (falling(), Timestep::MILLISECOND);
         let (release, released) = mpsc::channel();
-        let engine = physics::build(&world, timestep, &scene::settings()).unwrap();
+        let engine = simpartner_dynamics::build(&world.mechanism, timestep, &scene::settings()).unwrap();
         let engine = Box::new(Slow { engine, steps: 0, release: released });
         let simulation = Simulation::with_engine(world, timestep, scene::settings(), 0, engine).unwrap();
         let clock = start(simulation, Settings { start_paused: false, ..settings(mode) }, 100);

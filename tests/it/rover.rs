@@ -5,11 +5,12 @@
 //! nothing but the ground.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use simpartner::{
-    model::{Body, Inertia, Joint, JointKind, Material, Placed, Pose, Robot, Shape, World},
-    physics::{Engine, Motor, Servo},
-    signal::{BodyId, JointId, Port, RobotId},
+use simpartner_description::World;
+use simpartner_dynamics::{Engine, Motor, Servo};
+use simpartner_model::{
+    Body, BodyId, Inertia, Joint, JointId, JointKind, Material, Placed, Pose, Robot, RobotId, Shape,
 };
+use simpartner_wire::signal::Port;
 
 use super::scene::{body, joint};
 
@@ -75,7 +76,7 @@ fn place(forward: f64, left: f64, up: f64) -> DVec3 {
 
 /// Adds one that stands on `at`, as a robot of its own.
 pub fn add(world: &mut World, at: DVec3, wheel: Wheel) -> Rover {
-    let rover = Rover { first_body: world.bodies.len(), first_joint: world.joints.len() };
+    let rover = Rover { first_body: world.mechanism.bodies.len(), first_joint: world.mechanism.joints.len() };
     let slant = std::f64::consts::FRAC_PI_4;
     let tilt = |sign: f64| DQuat::from_rotation_z(sign * slant);
     let (across, down) = (LINK / 2.0 * slant.sin(), LINK / 2.0 * slant.cos());
@@ -83,36 +84,36 @@ pub fn add(world: &mut World, at: DVec3, wheel: Wheel) -> Rover {
     let link = DVec3::new(0.06, LINK, 0.06);
     let base = at + place(0.0, 0.0, RIDE);
     let cuboid = |size: DVec3| Some(Shape::Box { size });
-    world.bodies.push(body("front", 5.0, cuboid(chassis), base + place(0.3, 0.0, 0.0)));
-    world.bodies.push(body("rear", 5.0, cuboid(chassis), base + place(-0.3, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("front", 5.0, cuboid(chassis), base + place(0.3, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("rear", 5.0, cuboid(chassis), base + place(-0.3, 0.0, 0.0)));
     hinge(world, "Turner", [0, 1], base, DVec3::Y, rover);
     for (half, sign) in [(0, 1.0), (1, -1.0)] {
         for side in [1.0, -1.0] {
             let hip = base + place(0.45 * sign, 0.30 * side, 0.0);
             let knee = hip + place(2.0 * across * sign, 0.0, -2.0 * down);
             let axle = knee + place(-2.0 * across * sign, 0.14 * side, -2.0 * down);
-            let first = world.bodies.len() - rover.first_body;
+            let first = world.mechanism.bodies.len() - rover.first_body;
             let mut thigh = body("thigh", 0.5, cuboid(link), hip + place(across * sign, 0.0, -down));
             thigh.pose.rotation = tilt(sign);
             let mut shank = body("shank", 0.5, cuboid(link), knee + place(-across * sign, 0.07 * side, -down));
             shank.pose.rotation = tilt(-sign);
-            world.bodies.extend([thigh, shank, wheel_body(wheel, axle)]);
+            world.mechanism.bodies.extend([thigh, shank, wheel_body(wheel, axle)]);
             hinge(world, "hip", [half, first], hip, DVec3::Z, rover);
             hinge(world, "knee", [first, first + 1], knee, DVec3::Z, rover);
             hinge(world, "axle", [first + 1, first + 2], axle, DVec3::Z, rover);
         }
     }
-    let robot = RobotId::new(world.robots.len());
+    let robot = RobotId::new(world.mechanism.robots.len());
     let name = format!("rover{}", robot.index());
-    world.robots.push(Robot {
+    world.mechanism.robots.push(Robot {
         name: name.clone(),
         model: name,
         self_collision: false,
-        combined_port: Port::ANY,
         source: String::new(),
     });
-    world.bodies[rover.first_body..].iter_mut().for_each(|body| body.robot = Some(robot));
-    world.joints[rover.first_joint..].iter_mut().for_each(|joint| joint.robot = Some(robot));
+    world.combined_ports.push(Port::ANY);
+    world.mechanism.bodies[rover.first_body..].iter_mut().for_each(|body| body.robot = Some(robot));
+    world.mechanism.joints[rover.first_joint..].iter_mut().for_each(|joint| joint.robot = Some(robot));
     rover
 }
 
@@ -124,7 +125,7 @@ fn hinge(world: &mut World, name: &str, ends: [usize; 2], anchor: DVec3, axis: D
     } else {
         DQuat::from_rotation_y(std::f64::consts::PI)
     };
-    world.joints.push(Joint { frame, ..joint(name, JointKind::Hinge, parent, child, anchor) });
+    world.mechanism.joints.push(Joint { frame, ..joint(name, JointKind::Hinge, parent, child, anchor) });
 }
 
 fn wheel_body(wheel: Wheel, at: DVec3) -> Body {

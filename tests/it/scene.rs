@@ -1,11 +1,13 @@
 //! Small worlds for tests, built in code.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Axis, Body, FreeAxis, Heightfield, Joint, JointKind, Material, Placed, Plane, Pose, Robot, Shape, World},
-    physics::{EngineKind, Settings},
-    signal::{BodyId, Port, RobotId},
+use simpartner_description::World;
+use simpartner_dynamics::{EngineKind, Settings};
+use simpartner_model::{
+    Axis, Body, BodyId, FreeAxis, Heightfield, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Robot,
+    RobotId, Shape,
 };
+use simpartner_wire::signal::Port;
 
 pub const G: f64 = 9.81;
 
@@ -19,13 +21,14 @@ pub fn settings() -> Settings {
 
 /// An empty world under the earth's gravity.
 pub fn world() -> World {
-    World { name: "test".into(), gravity: DVec3::new(0.0, -G, 0.0), ..World::default() }
+    let mechanism = Mechanism { gravity: DVec3::new(0.0, -G, 0.0), ..Mechanism::default() };
+    World { name: "test".into(), mechanism, ..World::default() }
 }
 
 /// With the plane y = 0 of the given friction.
 pub fn with_plane(mut world: World, friction: f64) -> World {
     let material = Material { friction, ..Material::default() };
-    world.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
+    world.mechanism.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
     world
 }
 
@@ -82,15 +85,11 @@ pub fn joint(name: &str, kind: JointKind, parent: usize, child: usize, anchor: D
 /// Makes everything in the world one robot.
 pub fn as_robot(mut world: World) -> World {
     let robot = Some(RobotId::new(0));
-    world.robots = vec![Robot {
-        name: "robot".into(),
-        model: "robot".into(),
-        self_collision: false,
-        combined_port: Port::ANY,
-        source: String::new(),
-    }];
-    world.bodies.iter_mut().for_each(|body| body.robot = robot);
-    world.joints.iter_mut().for_each(|joint| joint.robot = robot);
+    world.mechanism.robots =
+        vec![Robot { name: "robot".into(), model: "robot".into(), self_collision: false, source: String::new() }];
+    world.combined_ports = vec![Port::ANY];
+    world.mechanism.bodies.iter_mut().for_each(|body| body.robot = robot);
+    world.mechanism.joints.iter_mut().for_each(|joint| joint.robot = robot);
     world
 }
 
@@ -124,7 +123,7 @@ pub fn terrain(height: impl Fn(f64, f64) -> f64) -> World {
         }
     }
     let mut world = world();
-    world.heightfield = Some(field);
+    world.mechanism.heightfield = Some(field);
     world
 }
 

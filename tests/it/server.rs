@@ -10,12 +10,15 @@ use std::{
 
 use bevy_math::DVec3;
 use simpartner::{
-    model::{Actuator, Device, JointKind, Law, Measures, Pose, Sensor, World},
-    protocol,
     realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel, log_queue},
     server::{Limits, Server, ServerError, Settings},
-    signal::{BodyId, EventKind, JointId, Port, RobotId, StepRecord, Timestep},
     sim::Simulation,
+};
+use simpartner_description::{Actuator, Device, Law, Measures, Sensor, World};
+use simpartner_model::{BodyId, JointId, JointKind, Pose, RobotId, Timestep};
+use simpartner_wire::{
+    protocol,
+    signal::{EventKind, Port, StepRecord},
 };
 use tokio::sync::oneshot;
 
@@ -24,10 +27,10 @@ use crate::scene::{self, as_robot, body, cube, joint};
 /// A robot that spins a rotor, with every kind of device that needs no terrain.
 pub(crate) fn robot(ports: [u16; 3]) -> World {
     let mut world = scene::world();
-    world.gravity = DVec3::ZERO;
-    world.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::ZERO));
-    world.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.0, 0.0)));
-    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.0, 0.0)));
+    world.mechanism.gravity = DVec3::ZERO;
+    world.mechanism.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::ZERO));
+    world.mechanism.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.0, 0.0)));
+    world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.0, 0.0)));
     let mut world = as_robot(world);
     let trunk = BodyId::new(0);
     world.devices = [
@@ -103,7 +106,7 @@ impl Rig {
     }
 
     /// What stands where in a record.
-    pub(crate) fn layout(&self) -> Arc<simpartner::signal::Layout> {
+    pub(crate) fn layout(&self) -> Arc<simpartner_wire::signal::Layout> {
         Arc::clone(self.handle.layout())
     }
 

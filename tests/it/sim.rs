@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{
-        Actuator, Device, DeviceSpec, JointKind, Law, Measures, Noise, OnTimeout, PidGains, Pose, Scanner, Sensor,
-        Watchdog, World,
-    },
+use simpartner::sim::{MAX_EVENTS, Simulation};
+use simpartner_description::{
+    Actuator, Device, DeviceSpec, Law, Measures, Noise, OnTimeout, PidGains, Scanner, Sensor, Watchdog, World,
+};
+use simpartner_model::{DeviceId, JointId, JointKind, Pose, RobotId, StepIndex, Timestep};
+use simpartner_wire::{
     protocol,
-    signal::{
-        Action, ClientId, Command, Configuration, DeviceId, EventKind, Fault, JointId, Port, Reservation, RobotId,
-        StepIndex, StepRecord, Timestep,
-    },
-    sim::{MAX_EVENTS, Simulation},
+    signal::{Action, ClientId, Command, Configuration, EventKind, Fault, Port, Reservation, StepRecord},
 };
 
 use crate::scene::{self, as_robot, body, cube, joint, with_plane};
@@ -26,15 +23,15 @@ const SCANNER: DeviceId = DeviceId::new(3);
 /// A trunk on the ground with a spinning rotor and a swinging arm, a position sensor and a scanner that looks down.
 fn robot() -> World {
     let mut world = with_plane(scene::world(), 1.0);
-    world.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
-    world.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.5, 0.0)));
-    world.bodies.push(body("arm", 1.0, cube(0.2), DVec3::new(0.8, 0.9, 0.0)));
-    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.5, 0.0)));
-    world.joints.push(joint("shoulder", JointKind::Hinge, 0, 2, DVec3::new(0.6, 0.9, 0.0)));
+    world.mechanism.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)));
+    world.mechanism.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.5, 0.0)));
+    world.mechanism.bodies.push(body("arm", 1.0, cube(0.2), DVec3::new(0.8, 0.9, 0.0)));
+    world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.5, 0.0)));
+    world.mechanism.joints.push(joint("shoulder", JointKind::Hinge, 0, 2, DVec3::new(0.6, 0.9, 0.0)));
     let mut world = as_robot(world);
     let down =
         Pose { translation: DVec3::new(2.0, 2.5, 0.0), rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) };
-    let trunk = simpartner::signal::BodyId::new(0);
+    let trunk = simpartner_model::BodyId::new(0);
     world.devices = [
         ("motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
         ("angle", Actuator::new(JointId::new(1), Law::Angle(PidGains::default())).into()),
@@ -199,7 +196,7 @@ fn equal_commands_give_equal_bits_and_a_reset_is_a_fresh_start() {
 /// way, noise that drifts, losses, faults that draw lots.
 fn burdened(seed: u64) -> Simulation {
     let mut world = robot();
-    let trunk = simpartner::signal::BodyId::new(0);
+    let trunk = simpartner_model::BodyId::new(0);
     let noise = Noise { standard_deviation: 0.1, bias: 0.0, drift: 0.1, quantisation: 0.0 };
     for device in &mut world.devices {
         match &mut device.spec {

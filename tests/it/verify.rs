@@ -3,10 +3,8 @@
 use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;
-use simpartner::{
-    physics::{EngineKind, Settings},
-    verify::{self, Bench, Verification},
-};
+use simpartner::verify::{self, Bench, Verification};
+use simpartner_dynamics::{EngineKind, Settings};
 
 fn bench(engine: EngineKind) -> Bench {
     Bench { settings: Settings { engine, ..Settings::default() }, worlds: PathBuf::from("worlds") }

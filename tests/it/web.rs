@@ -10,12 +10,13 @@ use std::{net::SocketAddr, sync::Arc, thread::JoinHandle};
 use bevy_math::DVec3;
 use serde_json::{Value, json};
 use simpartner::{
-    model::{Actuator, Device, JointKind, Law, Measures, Pose, Scanner, Sensor, World},
     realtime::{self, Control, Handle, Mode, Outputs, PhysicsThread, channel},
     server::{Archive, Server, Settings, Viewer},
-    signal::{BodyId, JointId, Port, RobotId, StepRecord, Timestep},
     sim::Simulation,
 };
+use simpartner_description::{Actuator, Device, Law, Measures, Scanner, Sensor, World};
+use simpartner_model::{BodyId, JointId, JointKind, Pose, RobotId, Timestep};
+use simpartner_wire::signal::{Port, StepRecord};
 use tokio::sync::oneshot;
 
 use self::client::get;
@@ -24,9 +25,9 @@ use crate::scene::{self, as_robot, body, cube, joint};
 /// A robot that falls and spins a rotor.
 fn robot() -> World {
     let mut world = scene::world();
-    world.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::ZERO));
-    world.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.0, 0.0)));
-    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.0, 0.0)));
+    world.mechanism.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::ZERO));
+    world.mechanism.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.0, 0.0)));
+    world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.0, 0.0)));
     let mut world = as_robot(world);
     let trunk = BodyId::new(0);
     let scanner = Scanner { rays: 3, half_angle: 0.5, ..Scanner::default() };

@@ -4,12 +4,10 @@ use std::{path::Path, sync::Arc};
 
 use crate::scene;
 use nalgebra::{Matrix3, Vector3};
-use simpartner::{
-    model::Timeline,
-    signal::{BodyId, JointId, RobotId, StepRecord, Timestep},
-    sim::Simulation,
-    xml,
-};
+use simpartner::sim::Simulation;
+use simpartner_description::{Timeline, xml};
+use simpartner_model::{BodyId, JointId, RobotId, Timestep};
+use simpartner_wire::signal::StepRecord;
 
 pub const G: f64 = 9.81;
 pub const MASS: f64 = 18.0;
@@ -36,7 +34,8 @@ pub struct Observer {
 impl Observer {
     pub fn new(simulation: &Simulation) -> Self {
         let robot = Some(RobotId::new(0));
-        let wheels = (1..=4).map(|n| simulation.world().body_named(robot, &format!("Wheel{n}")).unwrap()).collect();
+        let wheels =
+            (1..=4).map(|n| simulation.world().mechanism.body_named(robot, &format!("Wheel{n}")).unwrap()).collect();
         Self { wheels, record: simulation.observe() }
     }
 
@@ -134,7 +133,7 @@ fn it_drives_the_circle_of_the_thesis() {
     assert!((radius / middle - 1.0).abs() < 5e-4, "{radius}");
     assert!(spread < 1e-3, "{spread}");
     assert!(centre.1 < 0.0, "to the left is -z");
-    let turner = simulation.world().joint_named(Some(RobotId::new(0)), "Turner").unwrap();
+    let turner = simulation.world().mechanism.joint_named(Some(RobotId::new(0)), "Turner").unwrap();
     assert!((observer.record.values[simulation.layout().joint(turner)][5] - 0.2).abs() < 1e-3);
     assert_eq!(turner, JointId::new(0));
 }

@@ -7,10 +7,11 @@ use std::{
 
 use bevy_math::{DQuat, DVec3};
 use proptest::prelude::*;
-use simpartner::{
-    model::{Axis, DeviceSpec, JointKind, Measures, Mount, Sequence, SequenceItem, Shape, World},
+use simpartner_description::{
+    DeviceSpec, Measures, Mount, Sequence, SequenceItem, World,
     xml::{Diagnostics, Document, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd, world_dtd},
 };
+use simpartner_model::{Axis, JointKind, Shape};
 use xmloxide::{
     Document as Xml,
     validation::dtd::{parse_dtd, validate},
@@ -86,11 +87,11 @@ fn the_generated_files_are_the_schema_table() {
 #[test]
 fn the_thesis_particle_loads_as_printed() {
     let world = world_from_str("c.xml", EXAMPLE_C).unwrap();
-    let body = &world.bodies[0];
+    let body = &world.mechanism.bodies[0];
     assert_eq!((world.name.as_str(), body.name.as_str(), body.mass), ("c", "TestParticle", 1.0));
     assert_eq!(body.pose.translation, DVec3::new(0.0, 10.0, 0.0));
     assert_eq!((body.pose.rotation, &body.shape), (DQuat::IDENTITY, &None));
-    assert_eq!((world.gravity, body.source.as_str()), (DVec3::new(0.0, -9.81, 0.0), "c.xml:1:1"));
+    assert_eq!((world.mechanism.gravity, body.source.as_str()), (DVec3::new(0.0, -9.81, 0.0), "c.xml:1:1"));
 }
 
 #[test]
@@ -105,8 +106,11 @@ fn the_thesis_sequence_loads_as_printed() {
 #[test]
 fn a_robot_becomes_bodies_joints_and_devices() {
     let world = world_from_str("arm.xml", ROBOT).unwrap();
-    assert_eq!((world.robots[0].model.as_str(), world.bodies.len(), world.devices.len()), ("Arm", 2, 2));
-    let joint = &world.joints[0];
+    assert_eq!(
+        (world.mechanism.robots[0].model.as_str(), world.mechanism.bodies.len(), world.devices.len()),
+        ("Arm", 2, 2)
+    );
+    let joint = &world.mechanism.joints[0];
     assert_eq!((joint.kind, joint.anchor, joint.axes[0]), (JointKind::Hinge, DVec3::new(2.0, 0.0, 0.0), Axis::Locked));
     let free = joint.axes[2].free().unwrap();
     assert_eq!((free.lower, free.upper), (-1.0, f64::INFINITY));
@@ -114,7 +118,7 @@ fn a_robot_becomes_bodies_joints_and_devices() {
     let DeviceSpec::Sensor(eye) = &world.devices[0].spec else { panic!("the scanner comes first") };
     let Measures::Scan(scanner) = eye.measures else { panic!("it is a scanner") };
     assert_eq!((scanner.rays, scanner.half_angle, scanner.range), (5, 0.1, 10.0));
-    let placed = world.bodies[1].shape.as_ref().unwrap();
+    let placed = world.mechanism.bodies[1].shape.as_ref().unwrap();
     assert_eq!(placed.shape, Shape::Cylinder { radius: 0.1, length: 0.5 });
     assert!((placed.pose.rotation * DVec3::Y - DVec3::Z).length() < 1e-15, "axis=\"z\" stands along z");
 }
@@ -139,11 +143,11 @@ fn a_robot_is_placed_with_its_velocities_joints_and_ports() {
          <robot file=\"arm.xml\" name=\"B\" portOffset=\"100\"><pose x=\"10\" yaw=\"1.5707963267948966\"/></robot>",
     );
     let world = read_world(&path).unwrap();
-    assert_eq!((world.robots.len(), world.bodies.len(), world.sources.len()), (2, 5, 2));
-    let hand = &world.bodies[4];
+    assert_eq!((world.mechanism.robots.len(), world.mechanism.bodies.len(), world.sources.len()), (2, 5, 2));
+    let hand = &world.mechanism.bodies[4];
     assert!((hand.pose.translation - DVec3::new(10.0, 2.0, 0.0)).length() < 1e-14);
     assert!((hand.linear_velocity - DVec3::Y).length() < 1e-15);
-    let joint = &world.joints[1];
+    let joint = &world.mechanism.joints[1];
     assert_eq!((joint.parent.index(), joint.child.index()), (3, 4));
     assert!((joint.anchor - hand.pose.translation).length() < 1e-14);
     let ports: Vec<u16> = world.devices.iter().map(|device| device.port.number()).collect();
@@ -170,7 +174,7 @@ fn a_heightfield_reads_the_same_from_text_csv_and_grid() {
     let (folder, path) = project(
         "<heightfield rows=\"2\" columns=\"3\" width=\"1\" depth=\"2\" scale=\"2\" offset=\"1\">1 2 3 4 5 6</heightfield>",
     );
-    let inline = read_world(&path).unwrap().heightfield.unwrap();
+    let inline = read_world(&path).unwrap().mechanism.heightfield.unwrap();
     assert_eq!(inline.heights, [3.0, 5.0, 7.0, 9.0, 11.0, 13.0]);
     assert_eq!((inline.height(1, 0), inline.position(1, 0)), (9.0, (0.5, -1.0)));
     fs::write(folder.path().join("worlds/t.csv"), "1, 2, 3\n4, 5, 6\n").unwrap();
@@ -178,7 +182,7 @@ fn a_heightfield_reads_the_same_from_text_csv_and_grid() {
     fs::write(folder.path().join("worlds/t.asc"), grid).unwrap();
     let from = |attributes: &str| {
         fs::write(&path, format!("<world name='W'><heightfield scale='2' offset='1' {attributes}/></world>")).unwrap();
-        read_world(&path).unwrap().heightfield.unwrap()
+        read_world(&path).unwrap().mechanism.heightfield.unwrap()
     };
     assert_eq!(from("file='t.csv' width='1' depth='2'"), inline);
     assert_eq!(from("file='t.asc'"), inline);
@@ -314,24 +318,27 @@ fn an_assembly_is_placed_mirrored_turned_and_renamed() {
   </place>
 </robot>"#;
     let world = world_from_str("r.xml", text).unwrap();
-    let names: Vec<&str> = world.bodies.iter().map(|body| body.name.as_str()).collect();
+    let names: Vec<&str> = world.mechanism.bodies.iter().map(|body| body.name.as_str()).collect();
     assert_eq!(names, ["Hull", "RodLeft", "RodRight"]);
-    assert_eq!(world.bodies.iter().map(|body| body.mass).collect::<Vec<_>>(), [1.0, 3.0, 4.0]);
+    assert_eq!(world.mechanism.bodies.iter().map(|body| body.mass).collect::<Vec<_>>(), [1.0, 3.0, 4.0]);
     let near = |a: DVec3, b: DVec3| assert!((a - b).length() < 1e-12, "{a} {b}");
-    let (left, right) = (&world.bodies[1], &world.bodies[2]);
+    let (left, right) = (&world.mechanism.bodies[1], &world.mechanism.bodies[2]);
     near(left.pose.translation, DVec3::new(1.0, 0.0, 0.5));
     // (1, 0, 0.5) mirrored is (1, 0, -0.5), turned (-0.5, 0, -1).
     near(right.pose.translation, DVec3::new(9.5, 0.0, -1.0));
     // The cone's tip points along the mirrored z axis of the body, its middle lies there too.
-    let tip = |body: &simpartner::model::Body| {
+    let tip = |body: &simpartner_model::Body| {
         let shape = body.shape.as_ref().unwrap();
         body.pose.direction(shape.pose.direction(DVec3::Y))
     };
     let mirrored = DVec3::new(tip(left).x, 0.0, -tip(left).z);
     near(tip(right), DVec3::new(mirrored.z, 0.0, -mirrored.x));
     // Axes of joints keep their directions but for the turn; anchors are mirrored.
-    let joint = &world.joints[1];
-    assert_eq!((joint.name.as_str(), joint.parent, joint.child.index()), ("PivotRight", world.joints[0].parent, 2));
+    let joint = &world.mechanism.joints[1];
+    assert_eq!(
+        (joint.name.as_str(), joint.parent, joint.child.index()),
+        ("PivotRight", world.mechanism.joints[0].parent, 2)
+    );
     near(joint.frame * DVec3::Z, DVec3::X);
     near(joint.anchor, DVec3::new(9.75, 0.0, -0.5));
     assert_eq!((world.devices[1].name.as_str(), world.devices[1].port.number()), ("TipRight", 2005));
@@ -353,6 +360,6 @@ fn what_a_leg_costs() {
     let text = text.replace("</robot>", &format!("{leg}\n</robot>"));
     let path = root().join("robots/six.xml");
     let world = world_from_str(path.to_str().unwrap(), &text).unwrap();
-    assert_eq!((world.bodies.len(), world.joints.len(), world.devices.len()), (17, 16, 3 + 13 + 3));
+    assert_eq!((world.mechanism.bodies.len(), world.mechanism.joints.len(), world.devices.len()), (17, 16, 3 + 13 + 3));
     assert_eq!(world.sources.len(), 2, "the robot and what it includes");
 }

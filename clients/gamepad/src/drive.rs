@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow, ensure};
-use simpartner::signal::{StepIndex, Timestep};
+use simpartner_wire::signal::{StepIndex, Timestep};
 
 use crate::{
     link::{Broken, Link, Memory, Server},

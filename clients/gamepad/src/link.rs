@@ -10,11 +10,11 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use simpartner::{
+use simpartner_sequencer::wire::{self, Clock, Connection, State, word};
+use simpartner_wire::{
     protocol::{frame, read_numbers},
     signal::{DeviceKind, StepIndex, Timestep},
 };
-use simpartner_sequencer::wire::{self, Clock, Connection, State, word};
 
 use crate::{mapping::Mapping, pilot::Found, recording::Acted};
 

@@ -11,10 +11,8 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use clap::Parser;
-use simpartner::{
-    cli::{ServerArguments, output},
-    xml,
-};
+use simpartner::cli::{ServerArguments, output};
+use simpartner_description::xml;
 use simpartner_gamepad::{
     drive::{Driven, drive},
     link::Server,

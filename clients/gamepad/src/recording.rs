@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use simpartner::{
+use simpartner_wire::{
     protocol,
     signal::{StepIndex, Timestep},
 };
@@ -136,7 +136,7 @@ fn seconds(nanoseconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use simpartner::xml;
+    use simpartner_description::xml;
 
     fn acted(step: u64, port: u16, value: f64) -> Acted {
         Acted { step: StepIndex(step), port, frame: vec![1000.0, value] }

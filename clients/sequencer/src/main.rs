@@ -8,10 +8,8 @@ use std::{
 
 use anyhow::Result;
 use clap::Parser;
-use simpartner::{
-    cli::{ServerArguments, output},
-    xml,
-};
+use simpartner::cli::{ServerArguments, output};
+use simpartner_description::xml;
 use simpartner_sequencer::play::{Options, Progress, play};
 
 /// How often the progress is told.

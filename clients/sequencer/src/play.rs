@@ -6,10 +6,8 @@
 use std::{collections::BTreeMap, iter::Peekable, net::SocketAddr, slice::Iter, thread, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use simpartner::{
-    model::{Sequence, Timeline, TimelineCommand},
-    signal::{StepIndex, Timestep},
-};
+use simpartner_description::{Sequence, Timeline, TimelineCommand};
+use simpartner_wire::signal::{StepIndex, Timestep};
 
 use crate::wire::{Clock, Connection, Device, State};
 

@@ -1,6 +1,6 @@
 //! A connection that asks in lines and is answered in lines, and the two answers of the control port that clients read.
 //!
-//! It knows nothing of sequences. What the lines mean is told in [`simpartner::protocol`].
+//! It knows nothing of sequences. What the lines mean is told in [`simpartner_wire::protocol`].
 
 use std::{
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},
@@ -9,8 +9,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-pub use simpartner::protocol::word;
-use simpartner::signal::{StepIndex, Timestep};
+pub use simpartner_wire::protocol::word;
+use simpartner_wire::signal::{StepIndex, Timestep};
 
 /// How long a server may take to accept a connection, unless the asker has less patience.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -18,7 +18,7 @@ use tokio::{
 
 /// Bridges the combined port of a robot in a running SimPartner server to a serial line, for a microcontroller that steers it.
 ///
-/// Lines are passed on both ways as they are; the wire is told in the documentation of `simpartner::protocol`. A side that goes
+/// Lines are passed on both ways as they are; the wire is told in the documentation of `simpartner_wire::protocol`. A side that goes
 /// away is tried again. Round-trip times are told at the end, on SIGUSR1, and every so often where asked for.
 #[derive(Debug, Parser)]
 #[command(version, after_help = "Exit codes: 0 ended by Ctrl-C, 1 no such line or robot, 2 wrong arguments")]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use simpartner::protocol::word;
+use simpartner_wire::protocol::word;
 use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
 
 use crate::line::Lines;

@@ -4,29 +4,27 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
 
+use simpartner::{
+    realtime::{
+        Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel,
+    },
+    server::{Server, Settings},
+    sim::Simulation,
+};
+use simpartner_description::xml::{self, Document};
+use simpartner_serial::{
+    bridge::{News, Order, run},
+    line::Wire,
+    server::Robot,
+    times::Summary,
+};
+use simpartner_wire::signal::{Member, RobotId, Timestep};
 use std::{
     fs::{File, OpenOptions},
     io::{BufRead, BufReader, Write},
     net::SocketAddr,
     sync::{Arc, mpsc},
     thread,
-};
-
-use simpartner::{
-    physics,
-    realtime::{
-        Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel,
-    },
-    server::{Server, Settings},
-    signal::{Member, RobotId, Timestep},
-    sim::Simulation,
-    xml::{self, Document},
-};
-use simpartner_serial::{
-    bridge::{News, Order, run},
-    line::Wire,
-    server::Robot,
-    times::Summary,
 };
 use tokio::sync::oneshot;
 
@@ -52,7 +50,7 @@ impl Rig {
     /// On a free port, or on the one that another server has had.
     fn start(control_port: u16) -> Self {
         let Ok(Document::Robot(world)) = xml::read_text("spinner.xml", ROBOT) else { panic!("it is a robot") };
-        let settings = physics::Settings::default();
+        let settings = simpartner_dynamics::Settings::default();
         let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, settings).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let members = vec![Member::Robot(RobotId::new(0))];

@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
-use crate::{
-    recorder::{self, Database},
-    signal::Timestep,
-};
+use simpartner_model::Timestep;
+
+use crate::recorder::{self, Database};
 
 /// What a setting takes.
 #[derive(Debug, Clone, Copy, PartialEq)]

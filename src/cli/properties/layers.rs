@@ -2,16 +2,14 @@
 
 use std::fmt;
 
+use simpartner_description::xml::{self, shorten};
 use thiserror::Error;
 use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},
 };
 
-use crate::xml::shorten;
-
 use super::table::{BUILD_VARIABLES, Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
-use crate::xml;
 
 /// How many problems are told one by one.
 const MAX_PROBLEMS: usize = 50;

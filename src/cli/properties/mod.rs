@@ -10,15 +10,16 @@ mod text;
 
 use std::{path::PathBuf, time::Duration};
 
+use simpartner_dynamics::EngineKind;
+use simpartner_model::Timestep;
+
 pub use layers::{Flag, Problem, PropertiesError, PropertiesFile};
 pub use text::default_properties;
 
 use crate::{
-    physics::{self, EngineKind},
     realtime::{Mode, OnOverrun, OnTimeout, Scheduling},
     recorder::{self, Database, Patterns, Thinning, WhenFull},
     server::{self, Limits, PortChoice},
-    signal::Timestep,
 };
 use layers::Layers;
 use table::{SETTINGS, Value};
@@ -31,7 +32,7 @@ pub struct Properties {
     /// Whom the clock waits for in lockstep.
     pub lockstep: Lockstep,
     /// The physics engine.
-    pub physics: physics::Settings,
+    pub physics: simpartner_dynamics::Settings,
     /// The log; `None` where it is not wanted.
     pub log: Option<recorder::Settings>,
     /// The ports.
@@ -165,13 +166,13 @@ impl Checked {
         }
     }
 
-    fn physics(&mut self) -> physics::Settings {
-        physics::Settings {
+    fn physics(&mut self) -> simpartner_dynamics::Settings {
+        simpartner_dynamics::Settings {
             engine: EngineKind::named(&self.text("physics.engine")).expect(ACCEPTED),
             substeps: self.count("physics.substeps"),
             contact_max_correcting_velocity_m_per_s: self.real("physics.contact_max_correcting_velocity_m_per_s"),
             auto_disable: self.boolean("physics.auto_disable"),
-            dynamics: physics::DynamicsSettings {
+            dynamics: simpartner_dynamics::DynamicsSettings {
                 max_sweeps: self.count("dynamics.max_sweeps"),
                 contact_surface_layer_m: self.real("dynamics.contact_surface_layer_m"),
                 threads: self.count("dynamics.threads"),
@@ -181,7 +182,7 @@ impl Checked {
                 max_joint_error_m: self.real("dynamics.max_joint_error_m"),
                 max_energy_gain_j: self.real("dynamics.max_energy_gain_j"),
             },
-            rapier: physics::RapierSettings {
+            rapier: simpartner_dynamics::RapierSettings {
                 solver_iterations: self.count("rapier.solver_iterations"),
                 contact_frequency_hz: self.real("rapier.contact_frequency_hz"),
                 contact_damping_ratio: self.real("rapier.contact_damping_ratio"),

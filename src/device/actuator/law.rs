@@ -1,11 +1,8 @@
 //! The laws by which an actuator drives its joint.
 
 use serde::{Deserialize, Serialize};
-
-use crate::{
-    model::{self, Law, MotorLimits, PidGains},
-    physics::{JointState, Motor},
-};
+use simpartner_description::{Law, MotorLimits, PidGains};
+use simpartner_dynamics::{JointState, Motor};
 
 /// Until its first command an actuator holds the initial pose with at most this on each axis, N m or N (thesis 3.7.3).
 const HOLDING_EFFORT: f64 = 1000.0;
@@ -31,7 +28,7 @@ pub(super) struct Memory {
 }
 
 impl Driver {
-    pub(super) fn new(spec: &model::Actuator) -> Self {
+    pub(super) fn new(spec: &simpartner_description::Actuator) -> Self {
         let mut state = vec![HOLDING_EFFORT; 3];
         match spec.law {
             Law::Velocity | Law::Position => state.extend([0.0; 3]),

@@ -5,14 +5,13 @@ mod law;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use simpartner_description::{OnTimeout, Watchdog};
+use simpartner_dynamics::{Engine, JointState, Motor};
+use simpartner_model::{JointId, StepIndex, Timestep};
+use simpartner_wire::signal::Fault;
 
 use self::law::Driver;
 use super::random::{Origin, Stream};
-use crate::{
-    model::{self, OnTimeout, Watchdog},
-    physics::{Engine, JointState, Motor},
-    signal::{Fault, JointId, StepIndex, Timestep},
-};
 
 /// How many delayed commands may be under way to one actuator. What comes on top is lost.
 const MAX_UNDER_WAY: usize = 100_000;
@@ -47,12 +46,12 @@ pub(super) struct Memory {
 }
 
 /// The state before the first command.
-pub(super) fn first_state(spec: &model::Actuator) -> Vec<f64> {
+pub(super) fn first_state(spec: &simpartner_description::Actuator) -> Vec<f64> {
     Driver::new(spec).state().to_vec()
 }
 
 impl Actuator {
-    pub(super) fn new(spec: &model::Actuator, timestep: Timestep, origin: Origin<'_>) -> Self {
+    pub(super) fn new(spec: &simpartner_description::Actuator, timestep: Timestep, origin: Origin<'_>) -> Self {
         Self {
             joint: spec.joint,
             driver: Driver::new(spec),

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use simpartner_model::StepIndex;
 
-use crate::{device::random::Stream, signal::StepIndex};
+use crate::device::random::Stream;
 
 /// How many numbers may be under way from one sensor, 128 MB of them. What comes on top is lost.
 const MAX_UNDER_WAY: usize = 16_000_000;

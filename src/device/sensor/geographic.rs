@@ -3,8 +3,7 @@
 use std::f64::consts::TAU;
 
 use bevy_math::DVec3;
-
-use crate::model::GeographicOrigin;
+use simpartner_description::GeographicOrigin;
 
 /// Equatorial radius of the WGS84 ellipsoid, metres.
 const EQUATORIAL_RADIUS: f64 = 6_378_137.0;

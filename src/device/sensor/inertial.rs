@@ -1,9 +1,9 @@
 //! Accelerometers: what moves a mass in a box that moves.
 
 use bevy_math::{DQuat, DVec3};
+use simpartner_dynamics::Engine;
 
 use super::seat::Seat;
-use crate::physics::Engine;
 
 /// Specific force at a place on a body.
 ///

@@ -1,12 +1,9 @@
 //! What a joint tells.
 
 use bevy_math::DVec3;
-
-use crate::{
-    model::{Frame, World},
-    physics::{Engine, JointLoad},
-    signal::{BodyId, JointId},
-};
+use simpartner_description::{Frame, World};
+use simpartner_dynamics::{Engine, JointLoad};
+use simpartner_model::{BodyId, JointId};
 
 /// Coordinates and rates of a joint's axes.
 pub(super) fn read_state(joint: JointId, engine: &dyn Engine, reading: &mut Vec<f64>) {
@@ -26,8 +23,8 @@ impl LoadCell {
     pub(super) fn new(world: &World, joint: JointId, frame: Frame) -> Self {
         let axes = match frame {
             Frame::World => None,
-            Frame::Parent => Some(world.joint(joint).parent),
-            Frame::Child | Frame::Sensor => Some(world.joint(joint).child),
+            Frame::Parent => Some(world.mechanism.joint(joint).parent),
+            Frame::Child | Frame::Sensor => Some(world.mechanism.joint(joint).child),
         };
         Self { joint, axes }
     }

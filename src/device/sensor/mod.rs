@@ -13,17 +13,16 @@ mod seat;
 pub use rays::{RayBundle, rays};
 
 use serde::{Deserialize, Serialize};
+use simpartner_description::World;
+use simpartner_dynamics::Engine;
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Configuration, Fault, Field};
 
 use self::{delivery::Delivery, noise::Imperfections, probe::Probe};
 use super::{
     describe::fields,
     interval_steps,
     random::{Origin, Stream},
-};
-use crate::{
-    model::{self, World},
-    physics::Engine,
-    signal::{Configuration, Fault, Field, StepIndex, Timestep},
 };
 
 /// A sensor of a running simulation.
@@ -59,7 +58,7 @@ pub(super) struct Memory {
 impl Sensor {
     /// The sensor with its reading of step 0, which has its noise and is there at once.
     pub(super) fn new(
-        spec: &model::Sensor,
+        spec: &simpartner_description::Sensor,
         world: &World,
         timestep: Timestep,
         origin: Origin<'_>,

@@ -4,12 +4,10 @@ use std::ops::Range;
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
+use simpartner_description::Noise;
+use simpartner_wire::signal::{Field, NoiseFigure, NoiseLaw, Quantity};
 
-use crate::{
-    device::random::Stream,
-    model::Noise,
-    signal::{Field, NoiseFigure, NoiseLaw, Quantity},
-};
+use crate::device::random::Stream;
 
 /// The imperfections of a sensor, quantity by quantity:
 ///

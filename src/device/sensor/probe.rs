@@ -2,6 +2,9 @@
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
+use simpartner_description::{Frame, Measures, Mount, Sensor, World};
+use simpartner_dynamics::Engine;
+use simpartner_model::{BodyId, JointId, Timestep};
 
 use super::{
     geographic::TangentPlane,
@@ -9,11 +12,6 @@ use super::{
     joint::{self, LoadCell},
     rays::{self, Rays},
     seat::Seat,
-};
-use crate::{
-    model::{Frame, Measures, Mount, Sensor, World},
-    physics::Engine,
-    signal::{BodyId, JointId, Timestep},
 };
 
 /// What a probe carries from step to step.
@@ -58,7 +56,7 @@ impl Probe {
             }
         };
         let seat = Seat::new(world, body, pose);
-        let accelerometer = || Accelerometer::new(seat, world.gravity, timestep.seconds());
+        let accelerometer = || Accelerometer::new(seat, world.mechanism.gravity, timestep.seconds());
         let plane = TangentPlane::new(world.geographic_origin);
         match sensor.measures {
             Measures::Position => Self::Position(seat),

@@ -1,13 +1,11 @@
 //! Distances along rays.
 
 use bevy_math::DVec3;
+use simpartner_description::{Measures, Mount, Scanner, Sensor};
+use simpartner_dynamics::{Engine, Ray};
+use simpartner_model::{BodyId, Pose};
 
 use super::seat::Seat;
-use crate::{
-    model::{Measures, Mount, Pose, Scanner, Sensor},
-    physics::{Engine, Ray},
-    signal::BodyId,
-};
 
 /// The rays of a sensor as they leave its body, in the order of its fields.
 #[derive(Debug, Clone, PartialEq)]

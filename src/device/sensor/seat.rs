@@ -1,12 +1,9 @@
 //! A sensor's place on its body, and how that point moves.
 
 use bevy_math::DVec3;
-
-use crate::{
-    model::{Pose, World},
-    physics::{Engine, mass_properties},
-    signal::BodyId,
-};
+use simpartner_description::World;
+use simpartner_dynamics::{Engine, mass_properties};
+use simpartner_model::{BodyId, Pose};
 
 /// A place on a body.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +18,8 @@ pub(super) struct Seat {
 impl Seat {
     pub(super) fn new(world: &World, body: BodyId, mount: Pose) -> Self {
         // A fixed body has no mass, and it does not matter about which point it does not move.
-        let centre_of_mass = mass_properties(world.body(body)).map_or(DVec3::ZERO, |mass| mass.centre_of_mass);
+        let centre_of_mass =
+            mass_properties(world.mechanism.body(body)).map_or(DVec3::ZERO, |mass| mass.centre_of_mass);
         Self { body, mount, centre_of_mass }
     }
 
@@ -48,9 +46,9 @@ impl Seat {
     }
 
     /// A vector of the world in the frame asked for, of those that a sensor on a body knows.
-    pub(super) fn in_frame(&self, engine: &dyn Engine, frame: crate::model::Frame, vector: DVec3) -> DVec3 {
+    pub(super) fn in_frame(&self, engine: &dyn Engine, frame: simpartner_description::Frame, vector: DVec3) -> DVec3 {
         match frame {
-            crate::model::Frame::World => vector,
+            simpartner_description::Frame::World => vector,
             _ => self.in_sensor(engine, vector),
         }
     }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use simpartner_model::StepIndex;
+
 use super::{LOOK_AT_LOG, Loop};
-use crate::{realtime::os, signal::StepIndex};
+use crate::realtime::os;
 
 /// What a step takes in of the requests that wait, in short commands, besides two for each device.
 const COMMANDS_PER_STEP: usize = 64;

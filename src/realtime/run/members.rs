@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use simpartner_wire::signal::{Action, ClientId, Command, EventKind, Member};
+
 use super::{LOOK_AT_LOG, Loop};
-use crate::{
-    realtime::{
-        handle::{Answer, ControlError, Mode},
-        lockstep::{Barrier, OnTimeout, Place},
-        os,
-        report::Outcome,
-    },
-    signal::{Action, ClientId, Command, EventKind, Member},
+use crate::realtime::{
+    handle::{Answer, ControlError, Mode},
+    lockstep::{Barrier, OnTimeout, Place},
+    os,
+    report::Outcome,
 };
 
 impl Loop {

@@ -2,16 +2,16 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use simpartner_model::Timestep;
+use simpartner_wire::signal::{Layout, StepRecord};
+
 use super::{Inquiry, Value};
-use crate::{
-    recorder::{
-        Cadence, RecorderError, Settings,
-        cell::{self, Keys},
-        rows::Format,
-        selection::Selection,
-        table::{Batch, Table},
-    },
-    signal::{Layout, StepRecord, Timestep},
+use crate::recorder::{
+    Cadence, RecorderError, Settings,
+    cell::{self, Keys},
+    rows::Format,
+    selection::Selection,
+    table::{Batch, Table},
 };
 
 /// The first number that differs.

@@ -2,12 +2,10 @@
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
+use simpartner_description::World;
+use simpartner_model::Timestep;
+use simpartner_wire::signal::{Layout, StepRecord};
 use thiserror::Error;
-
-use crate::{
-    model::World,
-    signal::{Layout, StepRecord, Timestep},
-};
 
 /// An answer that takes its time.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ArchiveError>> + Send + 'a>>;

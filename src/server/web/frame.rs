@@ -1,6 +1,7 @@
 //! A step as bytes for the page.
 
-use crate::signal::{BodyId, Contact, JointId, Layout, MOST_CONTACTS, StepRecord};
+use simpartner_model::{BodyId, JointId};
+use simpartner_wire::signal::{Contact, Layout, MOST_CONTACTS, StepRecord};
 
 /// What stands at the head of a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -9,6 +9,10 @@ use std::{net::SocketAddr, pin::Pin, sync::Arc, task::Poll, time::Duration};
 use axum::extract::ws::{Message, WebSocket};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use simpartner_wire::{
+    protocol::{self, DeviceSession, Errand, Refusal, Session, Taken},
+    signal::{ClientId, EventKind, StepRecord},
+};
 use tokio::{
     sync::watch,
     task::JoinSet,
@@ -20,10 +24,8 @@ use super::{
     frame::{self, Head},
 };
 use crate::{
-    protocol::{self, DeviceSession, Errand, Refusal, Session, Taken},
     realtime::{Commanded, Mode, RunState, Status, Told, ToldCommands, ToldEvent},
     server::{accept::note, control, device::wait_for_place, error::refusal, line::End},
-    signal::{ClientId, EventKind, StepRecord},
 };
 
 /// How many frames may be on their way to a page.

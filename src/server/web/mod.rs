@@ -29,6 +29,7 @@ use axum::{
     routing::get,
     serve::{IncomingStream, Listener},
 };
+use simpartner_description::World;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
@@ -39,10 +40,7 @@ pub use archive::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, Lo
 
 use self::permitted::Permitted;
 use super::{Endpoint, ServerError, Shared, bind};
-use crate::{
-    model::World,
-    realtime::{Status, now_ns},
-};
+use crate::realtime::{Status, now_ns};
 
 /// Requests to the log that are answered at a time.
 const LOOKUPS: usize = 2;

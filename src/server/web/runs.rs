@@ -11,6 +11,7 @@ use axum::{
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::json;
+use simpartner_wire::signal::StepRecord;
 use tokio::{sync::SemaphorePermit, time::timeout};
 
 use super::{
@@ -18,7 +19,6 @@ use super::{
     frame::{self, Head, RECORDED},
     json, live, scene,
 };
-use crate::signal::StepRecord;
 
 /// The most frames in an answer.
 const FRAMES: u64 = 1000;

@@ -2,16 +2,13 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde_json::{Value, json};
+use simpartner_description::{DeviceSpec, Mount, World};
+use simpartner_dynamics::{MassProperties, mass_properties};
+use simpartner_model::{Body, Heightfield, Joint, JointId, Placed, Plane, RobotId, Shape, Timestep};
+use simpartner_wire::signal::DeviceInfo;
 
 use super::RunModel;
-use crate::{
-    device,
-    model::{Body, DeviceSpec, Heightfield, Joint, Mount, Placed, Plane, Shape, World},
-    physics::{MassProperties, mass_properties},
-    realtime,
-    server::Shared,
-    signal::{DeviceInfo, JointId, RobotId, Timestep},
-};
+use crate::{device, realtime, server::Shared};
 
 /// The version of what page and server say to each other.
 const PROTOCOL: u32 = 1;
@@ -39,17 +36,17 @@ fn with_id(mut scene: Value, salt: &str) -> String {
 }
 
 fn describe(world: &World, infos: &[DeviceInfo], ports: &[u16], timestep: Timestep) -> Value {
-    let bodies = world.bodies.iter().map(|body| json_of_body(body, world));
-    let joints = world.joints.iter().map(|joint| json_of_joint(joint, world));
+    let bodies = world.mechanism.bodies.iter().map(|body| json_of_body(body, world));
+    let joints = world.mechanism.joints.iter().map(|joint| json_of_joint(joint, world));
     let devices = world.devices.iter().zip(infos).zip(ports);
     let devices = devices.map(|((device, info), &port)| json_of_device(&device.spec, info, port));
     json!({
         "protocol": PROTOCOL,
         "name": world.name,
         "timestep": timestep.seconds(),
-        "gravity": vector(world.gravity),
-        "plane": world.plane.as_ref().map(json_of_plane),
-        "heightfield": world.heightfield.as_ref().map(json_of_heightfield),
+        "gravity": vector(world.mechanism.gravity),
+        "plane": world.mechanism.plane.as_ref().map(json_of_plane),
+        "heightfield": world.mechanism.heightfield.as_ref().map(json_of_heightfield),
         "bodies": bodies.collect::<Vec<_>>(),
         "joints": joints.collect::<Vec<_>>(),
         "devices": devices.collect::<Vec<_>>(),
@@ -66,7 +63,7 @@ fn quaternion(rotation: DQuat) -> [f64; 4] {
 
 /// A name as the page shows it, and the robot it belongs to.
 fn named(name: &str, robot: Option<RobotId>, world: &World) -> (String, Option<String>) {
-    match robot.map(|robot| world.robot(robot).name.clone()) {
+    match robot.map(|robot| world.mechanism.robot(robot).name.clone()) {
         Some(robot) => (format!("{robot}/{name}"), Some(robot)),
         None => (name.to_owned(), None),
     }
@@ -123,7 +120,7 @@ fn json_of_placed(placed: &Placed) -> Value {
 
 fn json_of_joint(joint: &Joint, world: &World) -> Value {
     let (name, _) = named(&joint.name, joint.robot, world);
-    let parent_from_world = world.body(joint.parent).pose.rotation.inverse();
+    let parent_from_world = world.mechanism.body(joint.parent).pose.rotation.inverse();
     let directions = DMat3::from_quat(parent_from_world * joint.frame);
     let axes = joint.axes.iter().enumerate().filter_map(|(index, axis)| {
         let motion = axis.free()?;

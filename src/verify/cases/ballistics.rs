@@ -1,10 +1,9 @@
 //! Flight without contact (thesis 4.1.1): how far the integrator is off h0 + v t - g t²/2.
 
+use simpartner_dynamics::EngineKind;
+
 use super::{Bench, Case, Findings, G, Row, Trouble};
-use crate::{
-    physics::EngineKind,
-    plot::{Line, Plot},
-};
+use crate::plot::{Line, Plot};
 
 pub(super) const CASES: &[Case] = &[
     Case {

@@ -1,12 +1,10 @@
 //! Impacts and held loads: what bounces, what stays in a grip, what stands on each other (thesis 4.1.3).
 
 use bevy_math::DVec3;
+use simpartner_dynamics::{EngineKind, Motor};
 
 use super::{Bench, Case, Findings, G, LAYER, Row, SOLVED, Trouble};
-use crate::{
-    physics::{EngineKind, Motor},
-    plot::{Line, Plot},
-};
+use crate::plot::{Line, Plot};
 
 pub(super) const CASES: &[Case] = &[
     Case {

@@ -2,12 +2,13 @@
 
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
-    model::{CrossFriction, FrictionDirection, World},
-    physics::EngineKind,
     plot::{Line, Plot},
     verify::{bench::Drive, math::fit_circle},
 };
 use bevy_math::DVec3;
+use simpartner_description::World;
+use simpartner_dynamics::EngineKind;
+use simpartner_model::{CrossFriction, FrictionDirection};
 
 pub(super) const CASES: &[Case] = &[
     Case {
@@ -185,7 +186,7 @@ fn circle(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 
 /// WorkPartner 1 whose wheels have the given friction along and across the way they roll.
 fn with_friction(mut world: World, along: f64, across: f64) -> World {
-    for body in world.bodies.iter_mut().filter(|body| WHEELS.contains(&body.name.as_str())) {
+    for body in world.mechanism.bodies.iter_mut().filter(|body| WHEELS.contains(&body.name.as_str())) {
         body.material.friction = along;
         let direction = FrictionDirection::AcrossAxle(DVec3::Z);
         body.material.across = (along != across).then_some(CrossFriction { coefficient: across, direction });
@@ -229,7 +230,7 @@ struct Roller {
 
 /// The wheels of the bent robot, Turner in the origin, x ahead and y to the left: each half is turned by half of Turner's angle.
 fn rollers(world: &World, angle: f64, loads: [f64; 4]) -> Vec<Roller> {
-    let wheels = world.bodies.iter().filter(|body| WHEELS.contains(&body.name.as_str()));
+    let wheels = world.mechanism.bodies.iter().filter(|body| WHEELS.contains(&body.name.as_str()));
     let each = wheels.zip(loads).map(|(body, load)| {
         let (x, y) = (body.pose.translation.x, -body.pose.translation.z);
         let (sine, cosine) = (angle / 2.0).copysign(x).sin_cos();

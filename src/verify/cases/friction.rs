@@ -1,11 +1,10 @@
 //! Coulomb friction: how strong it is, and that it acts against the motion, whatever slides (thesis 4.1.2).
 
+use simpartner_dynamics::{EngineKind, Motor};
+use simpartner_model::JointId;
+
 use super::{Bench, Case, Findings, G, Row, SOLVED, Trouble};
-use crate::{
-    physics::{EngineKind, Motor},
-    plot::{Line, Plot},
-    signal::JointId,
-};
+use crate::plot::{Line, Plot};
 
 pub(super) const CASES: &[Case] = &[
     Case {
@@ -156,7 +155,7 @@ fn locked_robot(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let rows = rows.map(|row| row.if_missed_by(EngineKind::Rapier, ASLANT));
     findings.measure(rows, |findings| {
         let mut scene = bench.scene(&text, 0.001)?;
-        for joint in 0..scene.world.joints.len() {
+        for joint in 0..scene.world.mechanism.joints.len() {
             for axis in 0..3 {
                 scene.engine.drive(JointId::new(joint), axis, Motor::Position { target: 0.0, max_effort: 1e5 });
             }

@@ -1,11 +1,10 @@
 //! Joints: whether they stay together, and what they carry.
 
+use simpartner_dynamics::{EngineKind, Motor};
+use simpartner_model::JointId;
+
 use super::{Bench, Case, Findings, G, Row, Trouble};
-use crate::{
-    physics::{EngineKind, Motor},
-    plot::{Line, Plot},
-    signal::JointId,
-};
+use crate::plot::{Line, Plot};
 
 pub(super) const CASES: &[Case] = &[
     Case {

@@ -1,10 +1,9 @@
 //! Rolling down an incline, with and without slipping.
 
+use simpartner_dynamics::EngineKind;
+
 use super::{Bench, Case, Findings, G, Row, SOLVED, Trouble};
-use crate::{
-    physics::EngineKind,
-    plot::{Line, Plot},
-};
+use crate::plot::{Line, Plot};
 
 pub(super) const CASES: &[Case] = &[Case {
     name: "rolling",

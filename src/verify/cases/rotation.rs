@@ -1,8 +1,9 @@
 //! Motion of turning and hinged bodies without contact: periods from elliptic integrals, energies, the order of the method.
 
+use simpartner_dynamics::EngineKind;
+
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
-    physics::EngineKind,
     plot::{Line, Plot},
     verify::{
         bench::Scene,

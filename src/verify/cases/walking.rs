@@ -62,12 +62,12 @@ fn walk(bench: &Bench, findings: &mut Findings, sequence: &str, seconds: f64, sp
         let mut drive = bench.drive(bench.shipped("slippery.xml")?)?;
         drive.play(sequence)?;
         let world = drive.simulation.world().clone();
-        let mass: f64 = world.bodies.iter().map(|body| body.mass).sum();
+        let mass: f64 = world.mechanism.bodies.iter().map(|body| body.mass).sum();
         let wheels = drive.bodies(["Wheel1", "Wheel2", "Wheel3", "Wheel4"]);
         let (mut path, mut loads) = (Vec::new(), [const { Vec::new() }; 4]);
         let mut aside = 0.0;
         drive.watch((seconds * 1e3) as u64, |drive| {
-            let weighted = world.bodies().map(|(id, body)| drive.position(id) * body.mass);
+            let weighted = world.mechanism.bodies().map(|(id, body)| drive.position(id) * body.mass);
             let centre = weighted.fold(bevy_math::DVec3::ZERO, |sum, part| sum + part) / mass;
             path.push((drive.time(), centre.x));
             aside = centre.z;

@@ -2,12 +2,12 @@
 //! a drive over terrain.
 
 use bevy_math::DVec3;
+use simpartner_description::{DeviceSpec, Measures, Mount, Scanner, Sensor};
+use simpartner_model::{BodyId, DeviceId, Heightfield, Pose};
 
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
-    model::{DeviceSpec, Heightfield, Measures, Mount, Pose, Scanner, Sensor},
     plot::{Line, Plot},
-    signal::{BodyId, DeviceId},
     verify::bench::Drive,
 };
 
@@ -141,7 +141,7 @@ impl Loads {
 
 /// What a front and a rear wheel carry by the place of the centre of mass, axles at 0.6 m before and behind the middle.
 fn static_loads(drive: &Drive) -> (f64, f64) {
-    let of_robot = drive.simulation.world().bodies().filter(|(_, body)| body.robot.is_some());
+    let of_robot = drive.simulation.world().mechanism.bodies().filter(|(_, body)| body.robot.is_some());
     let (mass, moment) = of_robot
         .fold((0.0, 0.0), |(mass, moment), (id, body)| (mass + body.mass, moment + body.mass * drive.position(id).x));
     let front = mass * G * (0.6 + moment / mass) / 1.2;
@@ -151,7 +151,7 @@ fn static_loads(drive: &Drive) -> (f64, f64) {
 fn pole(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let mut drive = bench.drive(bench.shipped("pole.xml")?)?;
     let timeline = drive.play("pole.xml")?;
-    let pole = drive.simulation.world().body_named(None, "Pole").expect("the world has it");
+    let pole = drive.simulation.world().mechanism.body_named(None, "Pole").expect("the world has it");
     let (mut loads, mut places) = (Loads::of(&drive), vec![drive.position(pole)]);
     let mut watch = |drive: &mut Drive, steps| {
         drive.watch(steps, |drive| {
@@ -217,7 +217,8 @@ const FEATURES: [(f64, f64); 4] = [(5.4, 13.6), (16.6, 20.4), (20.7, 27.3), (28.
 
 fn terrain(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let world = bench.shipped("terrain.xml")?;
-    let field = world.heightfield.clone().ok_or_else(|| Trouble::Engine("the world has no terrain".into()))?;
+    let field =
+        world.mechanism.heightfield.clone().ok_or_else(|| Trouble::Engine("the world has no terrain".into()))?;
     let (start, seconds, rate) = (-25.0, 104.75, 1.5);
     // Four tyres of 50 kN/m under 275.148 kg.
     let radius = 0.235 - 275.148 * G / 4.0 / 50_000.0;
@@ -230,7 +231,7 @@ fn terrain(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     findings.measure(rows, |findings| {
         let mut drive = bench.drive(world)?;
         let timeline = drive.play("terrain.xml")?;
-        let bodies: Vec<BodyId> = drive.simulation.world().bodies().map(|(id, _)| id).collect();
+        let bodies: Vec<BodyId> = drive.simulation.world().mechanism.bodies().map(|(id, _)| id).collect();
         let mut loads = Loads::of(&drive);
         let mut way = vec![(0.0, 0.0)];
         drive.watch(timeline.steps, |drive| {

@@ -11,29 +11,30 @@ use std::{
 };
 
 use simpartner::{
-    physics::{self, MassProperties},
     realtime::{self, Mode, Outputs, PhysicsThread, RunReport},
     recorder::{Database, LogSummary, Reader, Recorder, RunDescription, RunOutcome, Settings},
-    signal::{StateChain, StepIndex, StepRecord, Timestep},
     sim::Simulation,
-    xml,
 };
+use simpartner_description::xml;
+use simpartner_dynamics::MassProperties;
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{StateChain, StepRecord};
 
 /// The robot with the most bodies and joints, and what it carries.
 const WORLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/pole.xml");
 
 fn simulation() -> Simulation {
     let world = Arc::new(xml::read_world(Path::new(WORLD)).expect("the world is right"));
-    Simulation::new(world, Timestep::MILLISECOND, physics::Settings::default()).expect("it can be built")
+    Simulation::new(world, Timestep::MILLISECOND, simpartner_dynamics::Settings::default()).expect("it can be built")
 }
 
 fn description(simulation: &Simulation, mode: Mode) -> RunDescription {
     let world = simulation.world();
-    let mass = |body| physics::mass_properties(body).unwrap_or(MassProperties::ZERO);
+    let mass = |body| simpartner_dynamics::mass_properties(body).unwrap_or(MassProperties::ZERO);
     RunDescription {
         world: Arc::clone(world),
         layout: Arc::clone(simulation.layout()),
-        masses: world.bodies.iter().map(mass).collect(),
+        masses: world.mechanism.bodies.iter().map(mass).collect(),
         timestep: simulation.timestep(),
         properties: String::new(),
         engine: simulation.engine_identity(),

@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Placed, Shape, World},
-    physics::mass_properties,
-};
+use simpartner_description::World;
+use simpartner_dynamics::mass_properties;
+use simpartner_model::{Placed, Shape};
 
 use super::rover::{self, JOINTS, Rover};
 
@@ -17,15 +16,15 @@ pub fn text(world: &World, rovers: &[Rover]) -> String {
         let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
         writeln!(text, "{word} {}", numbers.join(" ")).expect("text takes everything");
     };
-    line("gravity", &world.gravity.to_array());
-    if world.plane.is_some() {
+    line("gravity", &world.mechanism.gravity.to_array());
+    if world.mechanism.plane.is_some() {
         line("plane", &[0.8]);
     }
-    if let Some(field) = &world.heightfield {
+    if let Some(field) = &world.mechanism.heightfield {
         line("field", &[field.points_x as f64, field.points_z as f64, field.width, field.depth]);
         line("heights", &field.heights);
     }
-    for (id, body) in world.bodies() {
+    for (id, body) in world.mechanism.bodies() {
         let mass = mass_properties(body).expect("the bodies of the scenes have mass");
         let moments = DVec3::new(mass.tensor.x_axis.x, mass.tensor.y_axis.y, mass.tensor.z_axis.z);
         let robot = body.robot.map_or(-1.0, |robot| robot.index() as f64);
@@ -50,7 +49,7 @@ pub fn text(world: &World, rovers: &[Rover]) -> String {
     }
     for rover in rovers {
         for index in 0..JOINTS {
-            let joint = &world.joints[rover.first_joint + index];
+            let joint = &world.mechanism.joints[rover.first_joint + index];
             let mut numbers = vec![joint.parent.index() as f64, joint.child.index() as f64];
             numbers.extend(joint.anchor.to_array());
             numbers.extend((joint.frame * DVec3::Z).to_array());

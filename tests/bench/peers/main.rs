@@ -18,11 +18,9 @@ mod peer;
 use std::time::Instant;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Material, Plane, Shape, World},
-    physics::{self, DynamicsSettings, Engine, EngineKind, Settings},
-    signal::Timestep,
-};
+use simpartner_description::World;
+use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Settings};
+use simpartner_model::{Material, Plane, Shape, Timestep};
 
 use self::{
     peer::Peer,
@@ -123,14 +121,15 @@ fn median(times: &[f64]) -> Option<f64> {
 
 fn engine(scene: &Scene, kind: EngineKind) -> Box<dyn Engine> {
     // Rapier gets the sweeps that its accuracy on these scenes needs, not those of stiff robots.
-    let rapier = physics::RapierSettings { solver_iterations: 4, ..Default::default() };
+    let rapier = simpartner_dynamics::RapierSettings { solver_iterations: 4, ..Default::default() };
     let settings = Settings { engine: kind, dynamics: DynamicsSettings::default(), rapier, ..Settings::default() };
     // A slip is ours alone.
     let mut world = scene.world.clone();
     if kind == EngineKind::Rapier {
-        world.bodies.iter_mut().for_each(|body| body.material.slip = 0.0);
+        world.mechanism.bodies.iter_mut().for_each(|body| body.material.slip = 0.0);
     }
-    let mut engine = physics::build(&world, Timestep::MILLISECOND, &settings).expect("the scene can be built");
+    let mut engine =
+        simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).expect("the scene can be built");
     scene.rovers.iter().for_each(|rover| rover.drive(&mut *engine, 4.0));
     engine
 }
@@ -154,7 +153,7 @@ fn scenes() -> Vec<Scene> {
         let rovers = rovers.collect();
         if wheel == Wheel::Cylinder {
             // Settles how the two rims of a wheel share its load.
-            world.bodies.iter_mut().for_each(|body| body.material.slip = 1e-5);
+            world.mechanism.bodies.iter_mut().for_each(|body| body.material.slip = 1e-5);
         }
         // The same stretch of the drive for all, but for a thousand, which would take others too long.
         let (warm_up, steps) = if count > 100 { (300, 20) } else { (1500, 1000) };
@@ -177,7 +176,7 @@ fn scenes() -> Vec<Scene> {
 
 fn on_plane() -> World {
     let mut world = scene::world();
-    world.plane =
+    world.mechanism.plane =
         Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material { friction: 0.8, ..Material::default() } });
     world
 }
@@ -185,7 +184,7 @@ fn on_plane() -> World {
 fn stack() -> World {
     let mut world = on_plane();
     for index in 0..10 {
-        world.bodies.push(body("box", 10.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
+        world.mechanism.bodies.push(body("box", 10.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
     }
     world
 }
@@ -204,7 +203,7 @@ fn pile(side: usize) -> World {
         let mut one = body("lump", [1.0, 5.0, 50.0][index % 3], shape, at);
         one.pose.rotation = DQuat::from_rotation_x(0.3 * index as f64) * DQuat::from_rotation_y(0.7 * index as f64);
         one.material.friction = 0.5;
-        world.bodies.push(one);
+        world.mechanism.bodies.push(one);
     }
     world
 }

@@ -236,7 +236,7 @@ fn what_is_told_of_the_log_is_what_it_has() {
 
 #[test]
 fn every_kind_of_sensor_has_a_view_with_its_numbers() {
-    use simpartner::signal::DeviceKind;
+    use simpartner_wire::signal::DeviceKind;
     let logs = Logs::shared();
     for kind in DeviceKind::ALL.iter().map(|kind| kind.description()) {
         let fields: Vec<&str> = kind.quantities.iter().flat_map(|quantity| quantity.fields.iter().copied()).collect();

@@ -1,11 +1,9 @@
 //! Motors: given efforts, stiff positions, the line of torque over speed, and the watchdog. The wheel has 1 kg m².
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::{Axis, DeviceSpec, Law, MotorLimits, OnTimeout, Watchdog, World},
-    signal::{EventKind, JointId},
-    xml,
-};
+use simpartner_description::{DeviceSpec, Law, MotorLimits, OnTimeout, Watchdog, World, xml};
+use simpartner_model::{Axis, JointId};
+use simpartner_wire::signal::EventKind;
 
 use super::{H, Run, faults::wheel, is_exact, near};
 
@@ -32,7 +30,7 @@ fn an_effort_controller_exerts_what_it_is_told() {
         run.steps(steps);
         expected += effort * steps as f64 * H;
         near(&[state(&run).1], &[expected], 1e-9);
-        let joint = &run.record.values[run.simulation.layout().joint(simpartner::signal::JointId::new(0))];
+        let joint = &run.record.values[run.simulation.layout().joint(simpartner_model::JointId::new(0))];
         near(&[joint[11]], &[effort], 1e-6);
     }
     assert_eq!(run.read("motor"), [0.0, 0.0, 50.0]);
@@ -91,7 +89,7 @@ fn a_motor_follows_its_line_of_torque_over_speed() {
 #[test]
 fn a_rotor_behind_a_gear_is_heavier_by_the_square_of_the_ratio() {
     let mut world = wheel(Law::Effort);
-    let Axis::Free(axis) = &mut world.joints[0].axes[2] else { panic!("it is a hinge") };
+    let Axis::Free(axis) = &mut world.mechanism.joints[0].axes[2] else { panic!("it is a hinge") };
     axis.armature = 20.0 * 20.0 * 0.01;
     if is_exact() {
         let mut run = Run::of(world);
@@ -154,7 +152,7 @@ fn a_gear_with_backlash_lets_go_for_as_long_as_its_play_lasts() {
       <place assembly="BacklashHinge" on="Hull"><pose z="1"/><parameter name="driven" value="Dial"/></place>
     </robot>"#;
     let Ok(xml::Document::Robot(mut world)) = xml::read_text(path, text) else { panic!("the robot reads") };
-    world.gravity = DVec3::ZERO;
+    world.mechanism.gravity = DVec3::ZERO;
     let (motor, play) = (JointId::new(0), JointId::new(1));
     let mut run = Run::of(world);
     let joint = |run: &Run, id| {

@@ -1,13 +1,11 @@
 //! Faults put into devices while they run.
 
-use simpartner::{
-    model::{Actuator, JointKind, Law, Measures, Pose, Sensor, Timeline, TimelineCommand, World},
-    signal::{BodyId, EventKind, Fault, JointId, Port},
-};
-
 use super::{Run, cube_at, device, near};
 use crate::scene::{self, as_robot, ball, body, joint};
 use bevy_math::DVec3;
+use simpartner_description::{Actuator, Law, Measures, Sensor, Timeline, TimelineCommand, World};
+use simpartner_model::{BodyId, JointId, JointKind, Pose};
+use simpartner_wire::signal::{EventKind, Fault, Port};
 
 fn falling() -> Run {
     let mut world = cube_at(100.0);
@@ -74,11 +72,11 @@ fn a_delayed_sensor_is_late_and_an_intermittent_one_has_gaps() {
 /// A wheel of 1 kg m² on a fixed axle that nothing brakes: sphere of radius 1 m and 2.5 kg, I = 0.4 m r².
 pub(super) fn wheel(law: Law) -> World {
     let mut world = scene::world();
-    world.gravity = DVec3::ZERO;
-    world.bodies.push(body("post", 1.0, None, DVec3::ZERO));
-    world.bodies[0].fixed = true;
-    world.bodies.push(body("wheel", 2.5, ball(1.0), DVec3::ZERO));
-    world.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::ZERO));
+    world.mechanism.gravity = DVec3::ZERO;
+    world.mechanism.bodies.push(body("post", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("wheel", 2.5, ball(1.0), DVec3::ZERO));
+    world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::ZERO));
     let mut world = as_robot(world);
     world.devices = vec![
         device("motor", Actuator::new(JointId::new(0), law)),

@@ -9,14 +9,12 @@ mod surroundings;
 use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Device, DeviceSpec, Pose, World},
-    physics::{EngineKind, Settings},
-    signal::{
-        Action, ClientId, Command, Configuration, DeviceId, Event, EventKind, Fault, Port, Reservation, RobotId,
-        StepRecord, Timestep,
-    },
-    sim::Simulation,
+use simpartner::sim::Simulation;
+use simpartner_description::{Device, DeviceSpec, World};
+use simpartner_dynamics::{EngineKind, Settings};
+use simpartner_model::{DeviceId, Pose, RobotId, Timestep};
+use simpartner_wire::signal::{
+    Action, ClientId, Command, Configuration, Event, EventKind, Fault, Port, Reservation, StepRecord,
 };
 
 use crate::scene::{self, as_robot, body, cube};
@@ -41,7 +39,7 @@ fn device(name: &str, spec: impl Into<DeviceSpec>) -> Device {
 /// A cube of 2 kg and 1 m with its middle at this height.
 fn cube_at(height: f64) -> World {
     let mut world = scene::world();
-    world.bodies.push(body("cube", 2.0, cube(1.0), DVec3::new(0.0, height, 0.0)));
+    world.mechanism.bodies.push(body("cube", 2.0, cube(1.0), DVec3::new(0.0, height, 0.0)));
     as_robot(world)
 }
 

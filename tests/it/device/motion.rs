@@ -5,10 +5,8 @@
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Frame, GeographicOrigin, Measures, Pose, Sensor},
-    signal::BodyId,
-};
+use simpartner_description::{Frame, GeographicOrigin, Measures, Sensor};
+use simpartner_model::{BodyId, Pose};
 
 use super::{H, Run, cube_at, device, is_exact, near, pose};
 use crate::scene::{G, with_plane};
@@ -75,7 +73,7 @@ fn in_free_fall_an_accelerometer_reads_nothing() {
 fn on_a_spinning_body_a_place_off_the_axis_feels_its_centripetal_acceleration() {
     let (omega, arm) = (10.0, 0.5);
     let mut world = cube_at(100.0);
-    world.bodies[0].angular_velocity = DVec3::new(0.0, omega, 0.0);
+    world.mechanism.bodies[0].angular_velocity = DVec3::new(0.0, omega, 0.0);
     let rim = DVec3::new(arm, 0.0, 0.0);
     world.devices = vec![
         device("middle", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Acceleration)),
@@ -121,7 +119,7 @@ fn a_gnss_sensor_tells_the_place_on_the_ellipsoid() {
     };
     let (latitude, longitude) = (60.18f64, 24.82f64);
     let mut world = cube_at(4.0);
-    (world.bodies[0].pose.translation.x, world.bodies[0].pose.translation.z) = (120.0, -100.0);
+    (world.mechanism.bodies[0].pose.translation.x, world.mechanism.bodies[0].pose.translation.z) = (120.0, -100.0);
     world.geographic_origin = origin;
     world.devices = vec![device("gnss", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Geographic))];
     let run = Run::of(world);
@@ -147,7 +145,7 @@ fn a_compass_counts_clockwise_from_the_worlds_x_axis() {
         (2.0, 0.0, FRAC_PI_2 - 2.0 + TAU),
     ] {
         let mut world = cube_at(1.0);
-        world.bodies[0].pose.rotation = DQuat::from_rotation_y(turn);
+        world.mechanism.bodies[0].pose.rotation = DQuat::from_rotation_y(turn);
         world.geographic_origin.heading = world_heading;
         let up = DQuat::from_rotation_x(-FRAC_PI_2);
         world.devices = vec![

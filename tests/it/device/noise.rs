@@ -2,10 +2,9 @@
 //! four standard errors, and the seed is fixed, so that a test that holds once always holds.
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::{Measures, Noise, Pose, Scanner, Sensor, World},
-    signal::{BodyId, Configuration, NoiseFigure},
-};
+use simpartner_description::{Measures, Noise, Scanner, Sensor, World};
+use simpartner_model::{BodyId, Pose};
+use simpartner_wire::signal::{Configuration, NoiseFigure};
 
 use super::{Run, cube_at, device, near};
 use crate::scene::{G, with_plane};
@@ -13,7 +12,7 @@ use crate::scene::{G, with_plane};
 /// A body that nothing moves.
 fn still() -> World {
     let mut world = cube_at(5.0);
-    world.gravity = DVec3::ZERO;
+    world.mechanism.gravity = DVec3::ZERO;
     world
 }
 

@@ -3,13 +3,11 @@
 use std::{f64::consts::FRAC_PI_2, path::Path, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{DeviceSpec, Frame, JointKind, Measures, Noise, OnTimeout, Pose, Scanner, Sensor, Watchdog, World},
-    physics::{EngineKind, Settings},
-    signal::{BodyId, DeviceKind, JointId, Timestep},
-    sim::Simulation,
-    xml,
-};
+use simpartner::sim::Simulation;
+use simpartner_description::{DeviceSpec, Frame, Measures, Noise, OnTimeout, Scanner, Sensor, Watchdog, World, xml};
+use simpartner_dynamics::{EngineKind, Settings};
+use simpartner_model::{BodyId, JointId, JointKind, Pose, Timestep};
+use simpartner_wire::signal::DeviceKind;
 
 use super::{Run, cube_at, device, is_exact, near, pose};
 use crate::scene::{self, G, as_robot, body, cube, joint, with_plane};
@@ -71,12 +69,12 @@ fn contact_and_bumper_feel_the_weight() {
 /// An arm of 3 kg that sticks out by 0.5 m from a post, held by what `kind` of joint, its own axes turned by a quarter about y.
 fn post_and_arm(kind: JointKind) -> World {
     let mut world = scene::world();
-    world.bodies.push(body("post", 1.0, cube(0.1), DVec3::new(0.0, 2.0, 0.0)));
-    world.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("post", 1.0, cube(0.1), DVec3::new(0.0, 2.0, 0.0)));
+    world.mechanism.bodies[0].fixed = true;
     let mut arm = body("arm", 3.0, cube(0.2), DVec3::new(0.5, 2.0, 0.0));
     arm.pose.rotation = DQuat::from_rotation_y(FRAC_PI_2);
-    world.bodies.push(arm);
-    world.joints.push(joint("shoulder", kind, 0, 1, DVec3::new(0.0, 2.0, 0.0)));
+    world.mechanism.bodies.push(arm);
+    world.mechanism.joints.push(joint("shoulder", kind, 0, 1, DVec3::new(0.0, 2.0, 0.0)));
     as_robot(world)
 }
 
@@ -84,8 +82,8 @@ fn post_and_arm(kind: JointKind) -> World {
 fn a_joint_carries_what_hangs_on_it() {
     let mut world = post_and_arm(JointKind::Fixed);
     // A vane on the post, so that there is something that moves.
-    world.bodies.push(body("vane", 0.1, cube(0.1), DVec3::new(-0.5, 2.0, 0.0)));
-    world.joints.push(joint("pin", JointKind::Hinge, 0, 2, DVec3::new(-0.4, 2.0, 0.0)));
+    world.mechanism.bodies.push(body("vane", 0.1, cube(0.1), DVec3::new(-0.5, 2.0, 0.0)));
+    world.mechanism.joints.push(joint("pin", JointKind::Hinge, 0, 2, DVec3::new(-0.4, 2.0, 0.0)));
     let mut world = as_robot(world);
     let cell = |frame| Sensor::of(JointId::new(0), Measures::JointLoad(frame));
     world.devices = vec![
@@ -135,7 +133,7 @@ fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
     let file = if is_exact() { "balance.xml" } else { "flat.xml" };
     let world = xml::read_world(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/worlds")).join(file)).unwrap();
     let mut watched = world.clone();
-    let body = world.body_named(Some(simpartner::signal::RobotId::new(0)), "FrontChassis").unwrap();
+    let body = world.mechanism.body_named(Some(simpartner_model::RobotId::new(0)), "FrontChassis").unwrap();
     let on = |measures| Sensor { latency_s: 0.005, dropout: 0.2, ..Sensor::on(body, Pose::IDENTITY, measures) };
     let mut sensors = vec![
         on(Measures::Position),
@@ -189,7 +187,7 @@ fn the_example_has_one_of_every_kind() {
     near(&[limits.stall_effort, limits.no_load_rate, limits.efficiency], &[25.0, 6.0, 0.8], 1e-12);
     assert_eq!(motor.watchdog, Some(Watchdog { timeout_s: 0.5, action: OnTimeout::Brake }));
     // Rotor and friction are the joint's from then on.
-    let axis = *world.joint(motor.joint).axes[2].free().unwrap();
+    let axis = *world.mechanism.joint(motor.joint).axes[2].free().unwrap();
     near(&[axis.armature, axis.friction], &[2500.0 * 2e-5, 50.0 * 0.004], 1e-12);
     assert!((world.geographic_origin.latitude.to_degrees() - 60.1867).abs() < 1e-12);
     if is_exact() {

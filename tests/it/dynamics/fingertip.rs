@@ -1,11 +1,8 @@
 //! Small shapes: a fingertip is a ball of 5 mm, and what it holds is no larger. No length of the engine may be large beside it.
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::{Body, JointKind, Material},
-    physics::{self, Motor, Settings},
-    signal::{JointId, Timestep},
-};
+use simpartner_dynamics::{Motor, Settings};
+use simpartner_model::{Body, Joint, JointId, JointKind, Material, Timestep};
 
 use super::{G, build, on_plane, position, run, scene, steps, velocity};
 use crate::scene::{ball, body, cube, joint, world};
@@ -16,11 +13,11 @@ use crate::scene::{ball, body, cube, joint, world};
 fn a_small_ball_passes_a_small_cube_by() {
     for offset in 0..12 {
         let mut world = world();
-        world.gravity = DVec3::ZERO;
-        world.bodies.push(Body { fixed: true, ..body("cube", 1.0, cube(0.01), DVec3::ZERO) });
+        world.mechanism.gravity = DVec3::ZERO;
+        world.mechanism.bodies.push(Body { fixed: true, ..body("cube", 1.0, cube(0.01), DVec3::ZERO) });
         let at = DVec3::new(-0.05 - 5e-4 * f64::from(offset), 0.0085, 0.0);
         let flies = DVec3::X * 6.0;
-        world.bodies.push(Body { linear_velocity: flies, ..body("ball", 0.001, ball(0.0025), at) });
+        world.mechanism.bodies.push(Body { linear_velocity: flies, ..body("ball", 0.001, ball(0.0025), at) });
         let mut engine = build(&world, 1e-3);
         run(&mut *engine, 1e-3, 0.02);
         assert_eq!(velocity(&*engine, 1), flies, "from {at}");
@@ -31,10 +28,10 @@ fn a_small_ball_passes_a_small_cube_by() {
 #[test]
 fn a_small_ball_hits_what_is_in_its_way() {
     let mut world = world();
-    world.gravity = DVec3::ZERO;
-    world.bodies.push(Body { fixed: true, ..body("cube", 1.0, cube(0.01), DVec3::ZERO) });
+    world.mechanism.gravity = DVec3::ZERO;
+    world.mechanism.bodies.push(Body { fixed: true, ..body("cube", 1.0, cube(0.01), DVec3::ZERO) });
     let at = DVec3::new(-0.05, 0.0065, 0.0);
-    world.bodies.push(Body { linear_velocity: DVec3::X * 6.0, ..body("ball", 0.001, ball(0.0025), at) });
+    world.mechanism.bodies.push(Body { linear_velocity: DVec3::X * 6.0, ..body("ball", 0.001, ball(0.0025), at) });
     let mut engine = build(&world, 1e-3);
     (0..20).for_each(|_| engine.step());
     let after = velocity(&*engine, 1);
@@ -48,19 +45,25 @@ fn a_small_ball_hits_what_is_in_its_way() {
 fn two_fingertips_lift_a_cube_of_a_centimetre() {
     let mut world = world();
     let grip = Material { friction: 0.5, torsional_friction: 0.002, ..Material::default() };
-    world.bodies.push(Body { fixed: true, ..body("rail", 1.0, None, DVec3::ZERO) });
-    world.bodies.push(body("hand", 0.1, None, DVec3::new(0.0, 0.05, 0.0)));
+    world.mechanism.bodies.push(Body { fixed: true, ..body("rail", 1.0, None, DVec3::ZERO) });
+    world.mechanism.bodies.push(body("hand", 0.1, None, DVec3::new(0.0, 0.05, 0.0)));
     for (name, x) in [("left", -0.01), ("right", 0.01)] {
-        world.bodies.push(Body { material: grip, ..body(name, 0.01, ball(0.005), DVec3::new(x, 0.005, 0.0)) });
+        world
+            .mechanism
+            .bodies
+            .push(Body { material: grip, ..body(name, 0.01, ball(0.005), DVec3::new(x, 0.005, 0.0)) });
     }
-    world.bodies.push(Body { material: grip, ..body("cube", 0.008, cube(0.01), DVec3::new(0.0, 0.005, 0.0)) });
+    world
+        .mechanism
+        .bodies
+        .push(Body { material: grip, ..body("cube", 0.008, cube(0.01), DVec3::new(0.0, 0.005, 0.0)) });
     let slider = |name: &str, parent: usize, child: usize, axis: DVec3| {
         let frame = bevy_math::DQuat::from_rotation_arc(DVec3::Z, axis);
-        simpartner::model::Joint { frame, ..joint(name, JointKind::Slider, parent, child, DVec3::ZERO) }
+        Joint { frame, ..joint(name, JointKind::Slider, parent, child, DVec3::ZERO) }
     };
-    world.joints.push(slider("lift", 0, 1, DVec3::Y));
-    world.joints.push(slider("left", 1, 2, DVec3::X));
-    world.joints.push(slider("right", 1, 3, DVec3::NEG_X));
+    world.mechanism.joints.push(slider("lift", 0, 1, DVec3::Y));
+    world.mechanism.joints.push(slider("left", 1, 2, DVec3::X));
+    world.mechanism.joints.push(slider("right", 1, 3, DVec3::NEG_X));
     let mut engine = build(&on_plane(world), 1e-3);
     let mut relative = Vec::new();
     for step in 0..2000 {
@@ -85,7 +88,7 @@ fn a_cube_of_five_millimetres_slides_as_far_as_a_large_one() {
     let mut world = scene::with_plane(world(), mu);
     let thrown = body("cube", 0.001, cube(0.005), DVec3::Y * 0.0025);
     let material = Material { friction: mu, ..Material::default() };
-    world.bodies.push(Body { linear_velocity: DVec3::X * v, material, ..thrown });
+    world.mechanism.bodies.push(Body { linear_velocity: DVec3::X * v, material, ..thrown });
     let mut engine = build(&world, h);
     run(&mut *engine, h, 0.5);
     let (distance, law) = (position(&*engine, 0).x, v * v / (2.0 * mu * G));
@@ -98,13 +101,14 @@ fn a_cube_of_five_millimetres_slides_as_far_as_a_large_one() {
 fn a_small_cube_that_creeps_does_not_fall_asleep() {
     let (speed, h) = (0.008, 1e-3);
     let mut world = scene::with_plane(world(), 0.0);
-    world.bodies.push(Body {
+    world.mechanism.bodies.push(Body {
         linear_velocity: DVec3::X * speed,
         material: Material { friction: 0.0, ..Material::default() },
         ..body("cube", 0.001, cube(0.005), DVec3::Y * 0.0025)
     });
     let settings = Settings { auto_disable: true, ..Settings::default() };
-    let mut engine = physics::build(&world, Timestep::from_seconds(h).unwrap(), &settings).unwrap();
+    let mut engine =
+        simpartner_dynamics::build(&world.mechanism, Timestep::from_seconds(h).unwrap(), &settings).unwrap();
     (0..steps(h, 2.0)).for_each(|_| engine.step());
     assert!((position(&*engine, 0).x - 2.0 * speed).abs() < 1e-9, "{}", position(&*engine, 0));
 }

@@ -7,11 +7,8 @@
 //! slides with g (sin a - mu cos a), straight down the slope.
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::{CrossFriction, FrictionDirection, JointKind, Material, Shape},
-    physics::Motor,
-    signal::{BodyId, JointId},
-};
+use simpartner_dynamics::Motor;
+use simpartner_model::{BodyId, CrossFriction, FrictionDirection, JointId, JointKind, Material, Shape};
 
 use super::{G, build, on_plane, position, run, steps, velocity};
 use crate::{
@@ -25,10 +22,15 @@ fn a_sliding_body_is_braked_against_its_motion() {
         for (name, size) in [("cube", DVec3::ONE), ("bar", DVec3::new(2.0, 0.5, 0.4))] {
             for degrees in [0.0f64, 45.0] {
                 let mut world = on_plane(scene::world());
-                world.bodies.push(body(name, 1.0, Some(Shape::Box { size }), DVec3::new(0.0, size.y / 2.0, 0.0)));
-                world.bodies[0].material.friction = 0.5;
+                world.mechanism.bodies.push(body(
+                    name,
+                    1.0,
+                    Some(Shape::Box { size }),
+                    DVec3::new(0.0, size.y / 2.0, 0.0),
+                ));
+                world.mechanism.bodies[0].material.friction = 0.5;
                 let (sine, cosine) = degrees.to_radians().sin_cos();
-                world.bodies[0].linear_velocity = DVec3::new(10.0 * cosine, 0.0, -10.0 * sine);
+                world.mechanism.bodies[0].linear_velocity = DVec3::new(10.0 * cosine, 0.0, -10.0 * sine);
                 let mut engine = build(&world, h);
                 let (mut worst, mut heading) = (0.0f64, 0.0);
                 for step in 1..=steps(h, 2.0) {
@@ -74,11 +76,11 @@ fn two_direction_friction_follows_maximum_dissipation() {
             (x, z) = (x + 0.5 * k * (first.0 + second.0), z + 0.5 * k * (first.1 + second.1));
         }
         let mut world = on_plane(scene::world());
-        world.plane.as_mut().unwrap().material.across = None;
-        world.bodies.push(body("cube", 1.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+        world.mechanism.plane.as_mut().unwrap().material.across = None;
+        world.mechanism.bodies.push(body("cube", 1.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
         let across = CrossFriction { coefficient: 0.1, direction: FrictionDirection::Along(DVec3::X) };
-        world.bodies[0].material = Material { friction: 0.5, across: Some(across), ..Material::default() };
-        world.bodies[0].linear_velocity = DVec3::new(5.0 * cosine, 0.0, 5.0 * sine);
+        world.mechanism.bodies[0].material = Material { friction: 0.5, across: Some(across), ..Material::default() };
+        world.mechanism.bodies[0].linear_velocity = DVec3::new(5.0 * cosine, 0.0, 5.0 * sine);
         let mut engine = build(&world, 0.001);
         run(&mut *engine, 0.001, 0.5);
         let v = velocity(&*engine, 0);
@@ -93,13 +95,14 @@ fn friction_across_an_axle_turns_with_the_wheel() {
     for yaw in [0.0f64, 0.7] {
         for (along, coefficient) in [(true, 0.8), (false, 0.2)] {
             let mut world = on_plane(scene::world());
-            world.bodies.push(body("sledge", 1.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+            world.mechanism.bodies.push(body("sledge", 1.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
             let across = CrossFriction { coefficient: 0.2, direction: FrictionDirection::AcrossAxle(DVec3::Z) };
-            world.bodies[0].material = Material { friction: 0.8, across: Some(across), ..Material::default() };
+            world.mechanism.bodies[0].material =
+                Material { friction: 0.8, across: Some(across), ..Material::default() };
             let rotation = bevy_math::DQuat::from_rotation_y(yaw);
-            world.bodies[0].pose.rotation = rotation;
+            world.mechanism.bodies[0].pose.rotation = rotation;
             let direction = rotation * if along { DVec3::X } else { DVec3::Z };
-            world.bodies[0].linear_velocity = direction * 5.0;
+            world.mechanism.bodies[0].linear_velocity = direction * 5.0;
             let mut engine = build(&world, 0.001);
             run(&mut *engine, 0.001, 0.5);
             let v = velocity(&*engine, 0);
@@ -125,15 +128,16 @@ fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
             // Standing still, it is put on the slope: the state goes over into the same world under another gravity.
             let angle = 1.2f64.atan();
             let down = angle.sin() * 0.5f64.sqrt() * G;
-            world.gravity = DVec3::new(down, -G * angle.cos(), -down);
+            world.mechanism.gravity = DVec3::new(down, -G * angle.cos(), -down);
             let still = engine.snapshot();
             let mut engine = build(&world, h);
             engine.restore(&still).unwrap();
             for _ in 0..steps(h, 1.0) {
                 engine.step();
             }
-            let total =
-                rover.bodies().fold(DVec3::ZERO, |sum, id| sum + engine.body(id).linear_velocity * world.body(id).mass);
+            let total = rover
+                .bodies()
+                .fold(DVec3::ZERO, |sum, id| sum + engine.body(id).linear_velocity * world.mechanism.body(id).mass);
             let v = total / rover::MASS;
             let (speed, heading) = (v.x.hypot(v.z), (-v.z).atan2(v.x).to_degrees());
             println!("locked robot, {wheel:?}, h {h}: {speed:.4} m/s at {heading:.3} degrees (2.5121 at 45)");
@@ -148,10 +152,10 @@ fn a_robot_with_locked_joints_slides_straight_down_the_slope() {
 fn rolling_friction_brakes_and_then_holds() {
     for h in [0.001, 0.01] {
         let mut world = on_plane(scene::world());
-        world.bodies.push(body("ball", 2.0, ball(0.2), DVec3::new(0.0, 0.2, 0.0)));
-        world.bodies[0].material = Material { rolling_friction: 0.02, ..Material::default() };
-        world.bodies[0].linear_velocity = DVec3::new(1.0, 0.0, 0.0);
-        world.bodies[0].angular_velocity = DVec3::new(0.0, 0.0, -5.0);
+        world.mechanism.bodies.push(body("ball", 2.0, ball(0.2), DVec3::new(0.0, 0.2, 0.0)));
+        world.mechanism.bodies[0].material = Material { rolling_friction: 0.02, ..Material::default() };
+        world.mechanism.bodies[0].linear_velocity = DVec3::new(1.0, 0.0, 0.0);
+        world.mechanism.bodies[0].angular_velocity = DVec3::new(0.0, 0.0, -5.0);
         let mut engine = build(&world, h);
         run(&mut *engine, h, 2.0);
         let expected = 1.0 - 0.02 * G / 1.4 * 2.0;
@@ -169,9 +173,9 @@ fn rolling_friction_brakes_and_then_holds() {
 #[test]
 fn torsional_friction_brakes_a_spin() {
     let mut world = on_plane(scene::world());
-    world.bodies.push(body("top", 2.0, ball(0.2), DVec3::new(0.0, 0.2, 0.0)));
-    world.bodies[0].material = Material { torsional_friction: 0.01, ..Material::default() };
-    world.bodies[0].angular_velocity = DVec3::new(0.0, 20.0, 0.0);
+    world.mechanism.bodies.push(body("top", 2.0, ball(0.2), DVec3::new(0.0, 0.2, 0.0)));
+    world.mechanism.bodies[0].material = Material { torsional_friction: 0.01, ..Material::default() };
+    world.mechanism.bodies[0].angular_velocity = DVec3::new(0.0, 20.0, 0.0);
     let mut engine = build(&world, 0.001);
     run(&mut *engine, 0.001, 1.0);
     let expected = 20.0 - 0.01 * 2.0 * G / (0.4 * 2.0 * 0.04);
@@ -187,8 +191,8 @@ fn torsional_friction_brakes_a_spin() {
 fn a_soft_contact_sinks_by_its_weight() {
     for h in [0.001, 0.01] {
         let mut world = on_plane(scene::world());
-        world.bodies.push(body("cube", 4.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
-        world.bodies[0].material = Material { stiffness: 2000.0, damping: 50.0, ..Material::default() };
+        world.mechanism.bodies.push(body("cube", 4.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+        world.mechanism.bodies[0].material = Material { stiffness: 2000.0, damping: 50.0, ..Material::default() };
         let mut engine = build(&world, h);
         run(&mut *engine, h, 10.0);
         let (sunk, force) = (0.25 - position(&*engine, 0).y, engine.body(BodyId::new(0)).force.y);
@@ -201,9 +205,9 @@ fn a_soft_contact_sinks_by_its_weight() {
 #[test]
 fn slip_is_creep_by_force() {
     let mut world = on_plane(scene::world());
-    world.gravity = DVec3::new(1.0, -G, 0.0);
-    world.bodies.push(body("cube", 4.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
-    world.bodies[0].material = Material { slip: 1e-3, ..Material::default() };
+    world.mechanism.gravity = DVec3::new(1.0, -G, 0.0);
+    world.mechanism.bodies.push(body("cube", 4.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+    world.mechanism.bodies[0].material = Material { slip: 1e-3, ..Material::default() };
     let mut engine = build(&world, 0.001);
     run(&mut *engine, 0.001, 2.0);
     let v = velocity(&*engine, 0).x;
@@ -219,7 +223,7 @@ fn cylinder_wheels_drive_straight() {
         for slip in [0.0, 1e-5] {
             let mut world = on_plane(scene::world());
             let rover = rover::add(&mut world, DVec3::ZERO, Wheel::Cylinder);
-            world.bodies.iter_mut().for_each(|body| body.material.slip = slip);
+            world.mechanism.bodies.iter_mut().for_each(|body| body.material.slip = slip);
             let mut engine = build(&world, h);
             for step in 0..steps(h, 10.0) {
                 // Started gently, so that no wheel spins.
@@ -238,17 +242,17 @@ fn cylinder_wheels_drive_straight() {
 #[test]
 fn friction_of_a_driven_wheel_is_torque_over_radius() {
     let mut world = on_plane(scene::world());
-    world.bodies.push(body("wall", 1.0, None, DVec3::new(0.0, 0.3, 0.0)));
-    world.bodies[0].fixed = true;
-    world.bodies.push(body("arm", 0.5, ball(0.05), DVec3::new(0.0, 0.3, 0.0)));
-    world.bodies[1].collision = None;
-    world.bodies[1].shape = None;
-    world.bodies.push(body("wheel", 5.0, ball(0.3), DVec3::new(0.0, 0.3, 0.0)));
+    world.mechanism.bodies.push(body("wall", 1.0, None, DVec3::new(0.0, 0.3, 0.0)));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("arm", 0.5, ball(0.05), DVec3::new(0.0, 0.3, 0.0)));
+    world.mechanism.bodies[1].collision = None;
+    world.mechanism.bodies[1].shape = None;
+    world.mechanism.bodies.push(body("wheel", 5.0, ball(0.3), DVec3::new(0.0, 0.3, 0.0)));
     let lift = bevy_math::DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
     let mut slider = joint("slider", JointKind::Slider, 0, 1, DVec3::new(0.0, 0.3, 0.0));
     slider.frame = lift;
-    world.joints.push(slider);
-    world.joints.push(joint("axle", JointKind::Hinge, 1, 2, DVec3::new(0.0, 0.3, 0.0)));
+    world.mechanism.joints.push(slider);
+    world.mechanism.joints.push(joint("axle", JointKind::Hinge, 1, 2, DVec3::new(0.0, 0.3, 0.0)));
     let mut engine = build(&world, 0.001);
     engine.drive(JointId::new(1), 2, Motor::Velocity { target: -100.0, max_effort: 3.0 });
     run(&mut *engine, 0.001, 1.0);

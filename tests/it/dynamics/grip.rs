@@ -4,11 +4,8 @@
 //! is held as long as m g < 2 mu F, by friction alone, and does not slip at all.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{JointKind, Material, Placed, Pose, Shape},
-    physics::Motor,
-    signal::{BodyId, JointId},
-};
+use simpartner_dynamics::Motor;
+use simpartner_model::{BodyId, JointId, JointKind, Material, Placed, Pose, Shape};
 
 use super::{G, build, on_plane, position, steps, unconverged, velocity};
 use crate::scene::{self, ball, body, cube, joint};
@@ -19,8 +16,8 @@ fn a_stack_of_ten_stands_at_its_height() {
         let mut world = on_plane(scene::world());
         for index in 0..10 {
             let at = DVec3::new(0.001 * f64::from(index % 2), 0.25 + 0.5 * f64::from(index), 0.0);
-            world.bodies.push(body("box", 10.0, cube(0.5), at));
-            world.bodies.last_mut().unwrap().material.friction = 0.5;
+            world.mechanism.bodies.push(body("box", 10.0, cube(0.5), at));
+            world.mechanism.bodies.last_mut().unwrap().material.friction = 0.5;
         }
         let mut engine = build(&world, h);
         let mut open = 0;
@@ -45,24 +42,24 @@ fn a_grasp_holds_heavy_poles() {
         for mass in [0.5, 5.0, 20.0] {
             let grip = mass * G * 1.5 / 1.6;
             let mut world = scene::world();
-            world.gravity = DVec3::ZERO;
-            world.bodies.push(body("palm", 1.0, None, DVec3::Y));
-            world.bodies[0].fixed = true;
+            world.mechanism.gravity = DVec3::ZERO;
+            world.mechanism.bodies.push(body("palm", 1.0, None, DVec3::Y));
+            world.mechanism.bodies[0].fixed = true;
             for side in [1.0, -1.0] {
                 let finger = Some(Shape::Box { size: DVec3::new(0.04, 0.06, 0.02) });
-                world.bodies.push(body("finger", 0.1, finger, DVec3::new(0.0, 1.0, 0.031 * side)));
+                world.mechanism.bodies.push(body("finger", 0.1, finger, DVec3::new(0.0, 1.0, 0.031 * side)));
             }
             let pole = Shape::Cylinder { radius: 0.02, length: 1.0 };
             let mut held = body("pole", mass, None, DVec3::Y);
             held.shape =
                 Some(Placed { pose: Pose { translation: DVec3::ZERO, rotation: DQuat::IDENTITY }, shape: pole });
-            world.bodies.push(held);
+            world.mechanism.bodies.push(held);
             for finger in [1, 2] {
-                world.joints.push(joint("slide", JointKind::Slider, 0, finger, DVec3::Y));
+                world.mechanism.joints.push(joint("slide", JointKind::Slider, 0, finger, DVec3::Y));
             }
-            world.gravity = DVec3::ZERO;
+            world.mechanism.gravity = DVec3::ZERO;
             let mut engine = build(&world, h);
-            let close = |engine: &mut dyn simpartner::physics::Engine| {
+            let close = |engine: &mut dyn simpartner_dynamics::Engine| {
                 for (index, side) in [(0, -1.0), (1, 1.0)] {
                     engine.drive(JointId::new(index), 2, Motor::Velocity { target: side, max_effort: grip });
                 }
@@ -73,7 +70,7 @@ fn a_grasp_holds_heavy_poles() {
             }
             // The weight comes once it is held: the state goes over into the same world under gravity.
             let closed = engine.snapshot();
-            world.gravity = DVec3::new(0.0, -G, 0.0);
+            world.mechanism.gravity = DVec3::new(0.0, -G, 0.0);
             let mut engine = build(&world, h);
             engine.restore(&closed).unwrap();
             for _ in 0..steps(h, 0.5) {
@@ -109,7 +106,7 @@ fn a_pile_comes_to_rest() {
             let mut one = body("lump", [1.0, 5.0, 50.0][index % 3], shape, at);
             one.pose.rotation = DQuat::from_rotation_x(0.3 * index as f64) * DQuat::from_rotation_y(0.7 * index as f64);
             one.material = Material { friction: 0.5, ..Material::default() };
-            world.bodies.push(one);
+            world.mechanism.bodies.push(one);
         }
         let mut engine = build(&world, h);
         let (mut solves, mut open, mut deepest) = (0, 0, 0.0f64);
@@ -121,7 +118,7 @@ fn a_pile_comes_to_rest() {
             deepest = engine.contacts().iter().fold(deepest, |deepest, contact| deepest.max(-contact.gap));
         }
         let fastest = (0..27).map(|index| velocity(&*engine, index).length()).fold(0.0, f64::max);
-        let weight: f64 = world.bodies.iter().map(|body| body.mass * G).sum();
+        let weight: f64 = world.mechanism.bodies.iter().map(|body| body.mass * G).sum();
         let carried: f64 =
             engine.contacts().iter().filter(|contact| contact.bodies[0].is_none()).map(|c| c.wrench.force.y).sum();
         println!(
@@ -134,7 +131,7 @@ fn a_pile_comes_to_rest() {
 }
 
 /// How many groups of bodies touch each other or the ground.
-fn islands(engine: &dyn simpartner::physics::Engine, bodies: usize) -> usize {
+fn islands(engine: &dyn simpartner_dynamics::Engine, bodies: usize) -> usize {
     let mut group: Vec<usize> = (0..bodies).collect();
     let mut touches = vec![false; bodies];
     for contact in engine.contacts() {
@@ -157,7 +154,7 @@ fn a_heavy_box_stands_on_light_ones() {
             for (index, mass) in [1.0, 1.0, mass].into_iter().enumerate() {
                 let mut one = body("box", mass, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * index as f64, 0.0));
                 one.material.friction = 0.5;
-                world.bodies.push(one);
+                world.mechanism.bodies.push(one);
             }
             let mut engine = build(&world, h);
             let mut open = 0;

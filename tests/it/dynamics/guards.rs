@@ -2,11 +2,9 @@
 //! be is ever read.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{JointKind, Material, Shape, World},
-    physics::{DynamicsSettings, Engine, Guard, Motor, Notice},
-    signal::{BodyId, JointId},
-};
+use simpartner_description::World;
+use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Notice};
+use simpartner_model::{BodyId, JointId, JointKind, Material, Shape};
 
 use super::{build, build_with, on_plane, position, steps};
 use crate::{
@@ -27,10 +25,10 @@ fn notices(engine: &mut dyn Engine, steps: usize) -> Vec<(usize, Notice)> {
 #[test]
 fn fast_joints_divide_the_step() {
     let mut world = scene::world();
-    world.gravity = DVec3::ZERO;
-    world.bodies.push(body("hub", 1.0, ball(0.1), DVec3::ZERO));
-    world.bodies.push(body("blade", 0.1, ball(0.05), DVec3::X * 0.3));
-    world.joints.push(joint("pin", JointKind::Hinge, 0, 1, DVec3::ZERO));
+    world.mechanism.gravity = DVec3::ZERO;
+    world.mechanism.bodies.push(body("hub", 1.0, ball(0.1), DVec3::ZERO));
+    world.mechanism.bodies.push(body("blade", 0.1, ball(0.05), DVec3::X * 0.3));
+    world.mechanism.joints.push(joint("pin", JointKind::Hinge, 0, 1, DVec3::ZERO));
     let mut engine = build(&world, 0.01);
     engine.drive(JointId::new(0), 2, Motor::Velocity { target: 60.0, max_effort: 5.0 });
     let faster = notices(&mut *engine, 100);
@@ -56,14 +54,14 @@ fn a_step_in_which_something_sinks_in_is_made_in_parts() {
     for place in 0..10 {
         let turn = DQuat::from_rotation_z(-0.009 * f64::from(place));
         let mut world = on_plane(scene::world());
-        world.gravity = DVec3::ZERO;
-        world.bodies.push(body("hub", 1.0, None, DVec3::NEG_Y));
-        world.bodies[0].fixed = true;
-        world.bodies.push(body("bob", 1.0, ball(0.05), turn * DVec3::Y * 1.2 - DVec3::Y));
-        world.bodies[1].angular_velocity = DVec3::Z * -9.0;
-        world.bodies[1].linear_velocity = turn * DVec3::X * 10.8;
-        world.bodies[1].material.friction = 0.0;
-        world.joints.push(joint("arm", JointKind::Hinge, 0, 1, DVec3::NEG_Y));
+        world.mechanism.gravity = DVec3::ZERO;
+        world.mechanism.bodies.push(body("hub", 1.0, None, DVec3::NEG_Y));
+        world.mechanism.bodies[0].fixed = true;
+        world.mechanism.bodies.push(body("bob", 1.0, ball(0.05), turn * DVec3::Y * 1.2 - DVec3::Y));
+        world.mechanism.bodies[1].angular_velocity = DVec3::Z * -9.0;
+        world.mechanism.bodies[1].linear_velocity = turn * DVec3::X * 10.8;
+        world.mechanism.bodies[1].material.friction = 0.0;
+        world.mechanism.joints.push(joint("arm", JointKind::Hinge, 0, 1, DVec3::NEG_Y));
         let mut engine = build(&world, 0.01);
         for _ in 0..20 {
             engine.step();
@@ -84,9 +82,9 @@ fn a_step_in_which_something_sinks_in_is_made_in_parts() {
 #[test]
 fn penetration_is_told_and_taken_out() {
     let mut world = scene::world();
-    world.gravity = DVec3::ZERO;
-    world.bodies.push(body("left", 1.0, cube(1.0), DVec3::ZERO));
-    world.bodies.push(body("right", 1.0, cube(1.0), DVec3::X * 0.9));
+    world.mechanism.gravity = DVec3::ZERO;
+    world.mechanism.bodies.push(body("left", 1.0, cube(1.0), DVec3::ZERO));
+    world.mechanism.bodies.push(body("right", 1.0, cube(1.0), DVec3::X * 0.9));
     let mut engine = build(&world, 0.001);
     let told = notices(&mut *engine, 500);
     assert_eq!(told.len(), 1, "{told:?}");
@@ -101,8 +99,8 @@ fn penetration_is_told_and_taken_out() {
 #[test]
 fn a_body_that_is_too_fast_is_told_once() {
     let mut world = scene::world();
-    world.bodies.push(body("stone", 1.0, ball(0.1), DVec3::ZERO));
-    world.bodies[0].linear_velocity = DVec3::X * 50.0;
+    world.mechanism.bodies.push(body("stone", 1.0, ball(0.1), DVec3::ZERO));
+    world.mechanism.bodies[0].linear_velocity = DVec3::X * 50.0;
     let mut engine = build_with(&world, 0.001, DynamicsSettings { max_speed_m_per_s: 60.0, ..Default::default() });
     let told = notices(&mut *engine, 6000);
     assert_eq!(told.len(), 1, "{told:?}");
@@ -115,7 +113,7 @@ fn a_body_that_is_too_fast_is_told_once() {
 fn an_unconverged_solve_tells_its_residual() {
     let mut world = on_plane(scene::world());
     for index in 0..5 {
-        world.bodies.push(body("box", 1.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
+        world.mechanism.bodies.push(body("box", 1.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
     }
     let mut engine = build_with(&world, 0.001, DynamicsSettings { max_sweeps: 1, ..Default::default() });
     let told = notices(&mut *engine, 3);
@@ -128,13 +126,13 @@ fn an_unconverged_solve_tells_its_residual() {
 #[test]
 fn joint_error_and_energy_have_their_limits() {
     let mut world = scene::world();
-    world.gravity = DVec3::ZERO;
+    world.mechanism.gravity = DVec3::ZERO;
     for index in 0..2 {
-        world.bodies.push(body("block", 1.0, cube(0.2), DVec3::X * f64::from(index)));
-        world.bodies[index as usize].angular_velocity = DVec3::Z * if index == 0 { 3.0 } else { -2.0 };
+        world.mechanism.bodies.push(body("block", 1.0, cube(0.2), DVec3::X * f64::from(index)));
+        world.mechanism.bodies[index as usize].angular_velocity = DVec3::Z * if index == 0 { 3.0 } else { -2.0 };
     }
-    world.joints.push(joint("first", JointKind::Hinge, 0, 1, DVec3::X * 0.5));
-    world.joints.push(joint("second", JointKind::Hinge, 0, 1, DVec3::X * 0.5 + DVec3::Z));
+    world.mechanism.joints.push(joint("first", JointKind::Hinge, 0, 1, DVec3::X * 0.5));
+    world.mechanism.joints.push(joint("second", JointKind::Hinge, 0, 1, DVec3::X * 0.5 + DVec3::Z));
     let settings = DynamicsSettings { max_joint_error_m: 0.0, max_energy_gain_j: 0.0, ..Default::default() };
     let mut engine = build_with(&world, 0.01, settings);
     let told = notices(&mut *engine, 100);
@@ -153,14 +151,14 @@ fn a_state_that_is_not_finite_is_never_read() {
     for effort in [1e200, 1e300, f64::MAX] {
         let mut world = on_plane(scene::world());
         rover::add(&mut world, DVec3::ZERO, Wheel::Ball);
-        world.bodies.push(body("witness", 1.0, cube(0.2), DVec3::new(5.0, 0.1, 0.0)));
+        world.mechanism.bodies.push(body("witness", 1.0, cube(0.2), DVec3::new(5.0, 0.1, 0.0)));
         let mut engine = build(&world, 0.001);
         engine.drive(JointId::new(1), 2, Motor::Velocity { target: effort, max_effort: effort });
         let mut seen = false;
         for _ in 0..200 {
             engine.step();
             seen |= super::diverged(&*engine);
-            for (id, _) in world.bodies() {
+            for (id, _) in world.mechanism.bodies() {
                 let state = engine.body(id);
                 assert!(state.pose.translation.is_finite() && state.pose.rotation.is_finite(), "{state:?}");
                 assert!(state.linear_velocity.is_finite() && state.force.is_finite(), "{state:?}");
@@ -241,18 +239,18 @@ fn playground() -> (World, Crane, Rover) {
         let size = DVec3::new(0.5 + 50.0 * f64::abs(z), 10.0, 0.5 + 50.0 * f64::abs(x));
         let mut wall = body("fence", 1.0, Some(Shape::Box { size }), DVec3::new(25.0 * x, 0.0, 25.0 * z));
         (wall.fixed, wall.material) = (true, Material { friction: 0.0, ..Material::default() });
-        world.bodies.push(wall);
+        world.mechanism.bodies.push(wall);
     }
-    let (first, at) = (world.bodies.len(), DVec3::new(3.0, 4.0, 3.0));
+    let (first, at) = (world.mechanism.bodies.len(), DVec3::new(3.0, 4.0, 3.0));
     for (name, shape) in [("post", None), ("beam", None), ("trolley", None), ("hammer", ball(0.2))] {
-        world.bodies.push(body(name, 3.0, shape, at));
+        world.mechanism.bodies.push(body(name, 3.0, shape, at));
     }
-    world.bodies[first].fixed = true;
-    let crane = Crane { first_joint: world.joints.len(), hammer: first + 3 };
+    world.mechanism.bodies[first].fixed = true;
+    let crane = Crane { first_joint: world.mechanism.joints.len(), hammer: first + 3 };
     for (axis, along) in DVec3::AXES.into_iter().enumerate() {
         let mut slider = joint("slider", JointKind::Slider, first + axis, first + axis + 1, at);
         slider.frame = DQuat::from_rotation_arc(DVec3::Z, along);
-        world.joints.push(slider);
+        world.mechanism.joints.push(slider);
     }
     let rover = rover::add(&mut world, DVec3::new(0.0, 0.4, 0.0), Wheel::Ball);
     (world, crane, rover)

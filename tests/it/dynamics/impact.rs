@@ -5,10 +5,8 @@
 //! rest; momentum, angular momentum and, for e = 1, energy stay. Nothing ever gains energy.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{JointKind, Material, Shape, World},
-    signal::JointId,
-};
+use simpartner_description::World;
+use simpartner_model::{JointId, JointKind, Material, Shape};
 
 use super::{build, energy, momenta, on_plane, position, steps, velocity};
 use crate::{
@@ -21,8 +19,8 @@ fn a_bouncing_ball_comes_back_by_the_square_of_e() {
     for h in [0.001, 0.01] {
         for e in [0.5, 0.9, 1.0] {
             let mut world = on_plane(scene::world());
-            world.bodies.push(body("ball", 1.0, ball(0.5), DVec3::new(0.0, 5.0, 0.0)));
-            world.bodies[0].material.restitution = e;
+            world.mechanism.bodies.push(body("ball", 1.0, ball(0.5), DVec3::new(0.0, 5.0, 0.0)));
+            world.mechanism.bodies[0].material.restitution = e;
             let mut engine = build(&world, h);
             let start = energy(&world, &*engine);
             let (mut peaks, mut highest, mut rising, mut most) = (Vec::new(), 0.0f64, false, start);
@@ -57,12 +55,12 @@ fn two_balls_exchange_their_velocities() {
     for h in [0.001, 0.01] {
         for offset in [0.0, 0.2] {
             let mut world = scene::world();
-            world.gravity = DVec3::ZERO;
+            world.mechanism.gravity = DVec3::ZERO;
             for side in [-1.0, 1.0] {
                 let mut one = body("ball", 1.0, ball(0.5), DVec3::new(side * 2.0, side * offset, 0.0));
                 one.linear_velocity = DVec3::new(-5.0 * side, 0.0, 0.0);
                 one.material = Material { friction: 0.0, restitution: 1.0, ..Material::default() };
-                world.bodies.push(one);
+                world.mechanism.bodies.push(one);
             }
             let mut engine = build(&world, h);
             for _ in 0..steps(h, 1.0) {
@@ -83,14 +81,14 @@ fn an_impact_on_a_chain_keeps_its_momenta() {
     for (h, of_p, of_l) in [(0.001, 2e-4, 1e-4), (0.01, 5e-3, 1e-3)] {
         for e in [0.0, 1.0] {
             let mut world = scene::world();
-            world.gravity = DVec3::ZERO;
+            world.mechanism.gravity = DVec3::ZERO;
             let bar = Some(Shape::Box { size: DVec3::new(0.48, 0.1, 0.1) });
-            world.bodies.push(body("first", 2.0, bar.clone(), DVec3::ZERO));
-            world.bodies.push(body("second", 1.0, bar, DVec3::new(0.5, 0.0, 0.0)));
-            world.joints.push(joint("hinge", JointKind::Hinge, 0, 1, DVec3::new(0.25, 0.0, 0.0)));
-            world.bodies.push(body("ball", 0.5, ball(0.05), DVec3::new(0.65, -1.0, 0.0)));
-            world.bodies[2].linear_velocity = DVec3::new(0.0, 5.0, 0.0);
-            for body in &mut world.bodies {
+            world.mechanism.bodies.push(body("first", 2.0, bar.clone(), DVec3::ZERO));
+            world.mechanism.bodies.push(body("second", 1.0, bar, DVec3::new(0.5, 0.0, 0.0)));
+            world.mechanism.joints.push(joint("hinge", JointKind::Hinge, 0, 1, DVec3::new(0.25, 0.0, 0.0)));
+            world.mechanism.bodies.push(body("ball", 0.5, ball(0.05), DVec3::new(0.65, -1.0, 0.0)));
+            world.mechanism.bodies[2].linear_velocity = DVec3::new(0.0, 5.0, 0.0);
+            for body in &mut world.mechanism.bodies {
                 body.material = Material { friction: 0.0, restitution: e, ..Material::default() };
             }
             let mut engine = build(&world, h);
@@ -114,11 +112,16 @@ fn a_tumbling_box_never_gains_energy() {
     for (h, bound) in [(0.001, 1e-6), (0.01, 1e-5)] {
         for e in [0.5, 0.9, 1.0] {
             let mut world = on_plane(scene::world());
-            world.bodies.push(body("box", 2.0, Some(Shape::Box { size: DVec3::new(0.6, 0.2, 0.4) }), DVec3::Y * 1.5));
-            world.bodies[0].pose.rotation = DQuat::from_xyzw(0.2, 0.1, -0.3, 1.0).normalize();
-            world.bodies[0].linear_velocity = DVec3::new(2.0, 0.0, -1.0);
-            world.bodies[0].angular_velocity = DVec3::new(3.0, 2.0, 5.0);
-            world.bodies[0].material = Material { friction: 0.8, restitution: e, ..Material::default() };
+            world.mechanism.bodies.push(body(
+                "box",
+                2.0,
+                Some(Shape::Box { size: DVec3::new(0.6, 0.2, 0.4) }),
+                DVec3::Y * 1.5,
+            ));
+            world.mechanism.bodies[0].pose.rotation = DQuat::from_xyzw(0.2, 0.1, -0.3, 1.0).normalize();
+            world.mechanism.bodies[0].linear_velocity = DVec3::new(2.0, 0.0, -1.0);
+            world.mechanism.bodies[0].angular_velocity = DVec3::new(3.0, 2.0, 5.0);
+            world.mechanism.bodies[0].material = Material { friction: 0.8, restitution: e, ..Material::default() };
             let mut engine = build(&world, h);
             let start = energy(&world, &*engine);
             let (mut last, mut gain) = (start, 0.0f64);
@@ -167,14 +170,14 @@ fn limp(restitution: f64, friction: f64) -> World {
     rover::add(&mut world, DVec3::ZERO, Wheel::Ball);
     let turn = DQuat::from_xyzw(0.1, 0.05, -0.15, 1.0).normalize();
     let (centre, lift) = (DVec3::Y * rover::RIDE, DVec3::Y * (1.0 + rover::RIDE));
-    for body in &mut world.bodies {
+    for body in &mut world.mechanism.bodies {
         body.pose.translation = turn * (body.pose.translation - centre) + lift;
         body.pose.rotation = turn * body.pose.rotation;
         body.material = Material { friction, restitution, ..Material::default() };
         body.angular_velocity = DVec3::new(0.0, 0.0, -1.0);
         body.linear_velocity = body.angular_velocity.cross(body.pose.translation - lift);
     }
-    for joint in &mut world.joints {
+    for joint in &mut world.mechanism.joints {
         joint.anchor = turn * (joint.anchor - centre) + lift;
         joint.frame = turn * joint.frame;
     }
@@ -188,13 +191,13 @@ fn a_fast_ball_is_stopped_by_a_thin_plate() {
         for (offset, hits) in [(0.0, true), (0.3, true), (0.56, false)] {
             for start in 0..10 {
                 let mut world = scene::world();
-                world.gravity = DVec3::ZERO;
+                world.mechanism.gravity = DVec3::ZERO;
                 let plate = Some(Shape::Box { size: DVec3::new(1.0, 0.01, 1.0) });
-                world.bodies.push(body("plate", 1.0, plate, DVec3::ZERO));
-                world.bodies[0].fixed = true;
+                world.mechanism.bodies.push(body("plate", 1.0, plate, DVec3::ZERO));
+                world.mechanism.bodies[0].fixed = true;
                 let height = 3.0 + 0.0137 * f64::from(start);
-                world.bodies.push(body("ball", 0.1, ball(0.025), DVec3::new(offset, height, 0.0)));
-                world.bodies[1].linear_velocity = DVec3::new(0.0, -100.0, 0.0);
+                world.mechanism.bodies.push(body("ball", 0.1, ball(0.025), DVec3::new(offset, height, 0.0)));
+                world.mechanism.bodies[1].linear_velocity = DVec3::new(0.0, -100.0, 0.0);
                 let mut engine = build(&world, h);
                 for _ in 0..steps(h, 0.1) {
                     engine.step();

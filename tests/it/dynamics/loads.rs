@@ -6,11 +6,9 @@
 //! own books balance.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use simpartner::{
-    model::{Axis, FreeAxis, Inertia, JointKind, Shape, World},
-    physics::{self, Engine, Guard, Motor, Settings},
-    signal::{BodyId, JointId, Timestep},
-};
+use simpartner_description::World;
+use simpartner_dynamics::{Engine, Guard, Motor, Settings};
+use simpartner_model::{Axis, BodyId, FreeAxis, Inertia, JointId, JointKind, Shape, Timestep};
 
 use super::{G, build, on_plane, run, steps};
 use crate::{
@@ -21,15 +19,15 @@ use crate::{
 /// A bar of 1 m that turns about a fixed pin at the origin.
 fn arm(mass: f64, axis: FreeAxis) -> World {
     let mut world = scene::world();
-    world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
-    world.bodies[0].fixed = true;
-    world.bodies.push(body("arm", mass, None, DVec3::new(0.5, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("arm", mass, None, DVec3::new(0.5, 0.0, 0.0)));
     let moments = DVec3::new(0.01 / 12.0 * 2.0, 1.01 / 12.0, 1.01 / 12.0) * mass;
     let tensor = DMat3::from_diagonal(moments);
-    world.bodies[1].inertia = Some(Inertia { centre_of_mass: DVec3::ZERO, tensor });
+    world.mechanism.bodies[1].inertia = Some(Inertia { centre_of_mass: DVec3::ZERO, tensor });
     let mut hinge = joint("pin", JointKind::Hinge, 0, 1, DVec3::ZERO);
     hinge.axes[2] = Axis::Free(axis);
-    world.joints.push(hinge);
+    world.mechanism.joints.push(hinge);
     world
 }
 
@@ -38,7 +36,7 @@ fn a_motor_exerts_its_limit_and_says_so() {
     for h in [0.001, 0.01, 0.02] {
         for limit in [3.0, 6.0, 20.0] {
             let mut world = arm(1.0, FreeAxis::default());
-            world.gravity = DVec3::ZERO;
+            world.mechanism.gravity = DVec3::ZERO;
             let mut engine = build(&world, h);
             engine.drive(JointId::new(0), 2, Motor::Velocity { target: 1000.0, max_effort: limit });
             run(&mut *engine, h, 0.02);
@@ -93,14 +91,14 @@ fn dry_friction_holds_and_tells_its_torque() {
 #[test]
 fn reactions_are_those_of_statics() {
     let mut world = scene::world();
-    world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
-    world.bodies[0].fixed = true;
-    world.bodies.push(body("upper", 2.0, ball(0.05), DVec3::new(0.5, 0.0, 0.0)));
-    world.bodies.push(body("lower", 3.0, ball(0.05), DVec3::new(1.5, 0.0, 0.0)));
-    world.joints.push(joint("shoulder", JointKind::Hinge, 0, 1, DVec3::ZERO));
-    world.joints.push(joint("elbow", JointKind::Hinge, 1, 2, DVec3::X));
+    world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("upper", 2.0, ball(0.05), DVec3::new(0.5, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("lower", 3.0, ball(0.05), DVec3::new(1.5, 0.0, 0.0)));
+    world.mechanism.joints.push(joint("shoulder", JointKind::Hinge, 0, 1, DVec3::ZERO));
+    world.mechanism.joints.push(joint("elbow", JointKind::Hinge, 1, 2, DVec3::X));
     // The elbow turns about the vertical, so its motor carries nothing and its bearing everything.
-    world.joints[1].frame = bevy_math::DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+    world.mechanism.joints[1].frame = bevy_math::DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
     let mut engine = build(&world, 0.001);
     for index in 0..2 {
         engine.drive(JointId::new(index), 2, Motor::Position { target: 0.0, max_effort: 1e4 });
@@ -119,11 +117,11 @@ fn reactions_are_those_of_statics() {
 /// The largest difference of a joint's reaction along its axis and what its motor, stops and losses exert. The reaction is
 /// that of the middle of the step, and so is the axis: halfway between the parent's orientations at both ends.
 fn imbalance(world: &World, engine: &dyn Engine, before: &[DQuat]) -> f64 {
-    let each = world.joints().map(|(id, joint)| {
+    let each = world.mechanism.joints().map(|(id, joint)| {
         let state = engine.joint(id);
         let load = state.load.unwrap();
         let middle = before[joint.parent.index()].slerp(engine.body(joint.parent).pose.rotation, 0.5);
-        let axis = middle * world.body(joint.parent).pose.rotation.inverse() * joint.frame * DVec3::Z;
+        let axis = middle * world.mechanism.body(joint.parent).pose.rotation.inverse() * joint.frame * DVec3::Z;
         (load.reaction.torque.dot(axis) - state.effort[2] - load.stop[2] - load.passive[2]).abs()
     });
     each.fold(0.0, f64::max)
@@ -135,14 +133,14 @@ fn the_books_of_a_driving_robot_balance() {
         let mut world = if ground { scene::hills() } else { on_plane(scene::world()) };
         let at = if ground { DVec3::new(-15.0, 0.35, 0.0) } else { DVec3::ZERO };
         let rover = rover::add(&mut world, at, Wheel::Ball);
-        for joint in &mut world.joints {
+        for joint in &mut world.mechanism.joints {
             joint.axes[2] = Axis::Free(FreeAxis { damping: 0.2, friction: 0.1, armature: 0.01, ..FreeAxis::default() });
         }
         let mut engine = build(&world, 0.001);
         rover.drive(&mut *engine, 4.0);
         let mut worst = 0.0f64;
         for step in 0..6000 {
-            let before: Vec<DQuat> = world.bodies().map(|(id, _)| engine.body(id).pose.rotation).collect();
+            let before: Vec<DQuat> = world.mechanism.bodies().map(|(id, _)| engine.body(id).pose.rotation).collect();
             engine.step();
             // The engine checks its own books in every step, those with impacts too.
             assert!(engine.notices().iter().all(|notice| notice.guard != Guard::Imbalance), "{:?}", engine.notices());
@@ -187,12 +185,17 @@ fn wheels_carry_the_weight_to_rounding() {
 #[test]
 fn the_pins_of_a_loop_carry_its_weight() {
     let mut world = scene::world();
-    world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
-    world.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
     let rod = |x: f64| body("rod", 1.0, ball(0.02), DVec3::new(x, -0.5, 0.0));
-    world.bodies.extend([rod(0.0), body("tray", 4.0, ball(0.02), DVec3::new(0.5, -1.0, 0.0)), rod(1.0)]);
+    world.mechanism.bodies.extend([rod(0.0), body("tray", 4.0, ball(0.02), DVec3::new(0.5, -1.0, 0.0)), rod(1.0)]);
     let pin = |parent, child, x: f64, y: f64| joint("pin", JointKind::Hinge, parent, child, DVec3::new(x, y, 0.0));
-    world.joints.extend([pin(0, 1, 0.0, 0.0), pin(1, 2, 0.0, -1.0), pin(0, 3, 1.0, 0.0), pin(3, 2, 1.0, -1.0)]);
+    world.mechanism.joints.extend([
+        pin(0, 1, 0.0, 0.0),
+        pin(1, 2, 0.0, -1.0),
+        pin(0, 3, 1.0, 0.0),
+        pin(3, 2, 1.0, -1.0),
+    ]);
     let mut engine = build(&world, 0.001);
     run(&mut *engine, 0.001, 1.0);
     for (index, expected) in [(0, 3.0), (1, -2.0), (2, 3.0), (3, -2.0)] {
@@ -210,15 +213,15 @@ fn the_pins_of_a_loop_carry_its_weight() {
 #[test]
 fn a_welded_shelf_tells_what_stands_on_it() {
     let mut world = scene::world();
-    world.bodies.push(body("wall", 1.0, None, DVec3::ZERO));
-    world.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("wall", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
     let plank = Some(Shape::Box { size: DVec3::new(1.0, 0.1, 1.0) });
-    world.bodies.push(body("shelf", 3.0, plank, DVec3::new(0.5, 0.0, 0.0)));
-    world.bodies.push(body("cube", 5.0, scene::cube(0.2), DVec3::new(0.8, 0.15, 0.0)));
-    world.joints.push(joint("weld", JointKind::Fixed, 0, 1, DVec3::ZERO));
+    world.mechanism.bodies.push(body("shelf", 3.0, plank, DVec3::new(0.5, 0.0, 0.0)));
+    world.mechanism.bodies.push(body("cube", 5.0, scene::cube(0.2), DVec3::new(0.8, 0.15, 0.0)));
+    world.mechanism.joints.push(joint("weld", JointKind::Fixed, 0, 1, DVec3::ZERO));
     for auto_disable in [false, true] {
         let settings = Settings { auto_disable, ..scene::settings() };
-        let mut engine = physics::build(&world, Timestep::MILLISECOND, &settings).unwrap();
+        let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).unwrap();
         run(&mut *engine, 0.001, 5.0);
         let load = engine.joint(JointId::new(0)).load.unwrap().reaction;
         println!("shelf: {} N, {} N m, auto-disable {auto_disable}", load.force.y, load.torque.z);

@@ -15,11 +15,9 @@ mod shapes;
 mod state;
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::{Material, Plane, World},
-    physics::{self, DynamicsSettings, Engine, EngineKind, Guard, Settings},
-    signal::{BodyId, Timestep},
-};
+use simpartner_description::World;
+use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Guard, Settings};
+use simpartner_model::{BodyId, Material, Plane, Timestep};
 
 use super::scene;
 
@@ -32,7 +30,7 @@ pub fn build(world: &World, h: f64) -> Box<dyn Engine> {
 
 pub fn build_with(world: &World, h: f64, dynamics: DynamicsSettings) -> Box<dyn Engine> {
     let settings = Settings { engine: EngineKind::Dynamics, dynamics, ..Settings::default() };
-    physics::build(world, Timestep::from_seconds(h).unwrap(), &settings).unwrap()
+    simpartner_dynamics::build(&world.mechanism, Timestep::from_seconds(h).unwrap(), &settings).unwrap()
 }
 
 /// Makes the steps of so many seconds. Nothing may be out of the ordinary.
@@ -50,7 +48,7 @@ pub fn steps(h: f64, seconds: f64) -> usize {
 /// A ground y = 0 that takes all properties from what stands on it.
 pub fn on_plane(mut world: World) -> World {
     let material = Material { friction: 1e6, ..Material::default() };
-    world.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
+    world.mechanism.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
     world
 }
 
@@ -69,20 +67,20 @@ pub fn unconverged(engine: &dyn Engine) -> usize {
 
 /// Kinetic energy and potential energy of all bodies, from what can be read of them.
 pub fn energy(world: &World, engine: &dyn Engine) -> f64 {
-    let each = world.bodies().filter(|(_, body)| !body.fixed).map(|(id, body)| {
-        let (state, mass) = (engine.body(id), physics::mass_properties(body).unwrap());
+    let each = world.mechanism.bodies().filter(|(_, body)| !body.fixed).map(|(id, body)| {
+        let (state, mass) = (engine.body(id), simpartner_dynamics::mass_properties(body).unwrap());
         let spin = state.pose.rotation.inverse() * state.angular_velocity;
         let centre = state.pose.point(mass.centre_of_mass);
         0.5 * mass.mass * state.linear_velocity.length_squared() + 0.5 * spin.dot(mass.tensor * spin)
-            - mass.mass * world.gravity.dot(centre)
+            - mass.mass * world.mechanism.gravity.dot(centre)
     });
     each.sum()
 }
 
 /// Momentum and angular momentum about the origin.
 pub fn momenta(world: &World, engine: &dyn Engine) -> (DVec3, DVec3) {
-    world.bodies().filter(|(_, body)| !body.fixed).fold((DVec3::ZERO, DVec3::ZERO), |(p, l), (id, body)| {
-        let (state, mass) = (engine.body(id), physics::mass_properties(body).unwrap());
+    world.mechanism.bodies().filter(|(_, body)| !body.fixed).fold((DVec3::ZERO, DVec3::ZERO), |(p, l), (id, body)| {
+        let (state, mass) = (engine.body(id), simpartner_dynamics::mass_properties(body).unwrap());
         let momentum = state.linear_velocity * mass.mass;
         let spin = state.pose.rotation.inverse() * state.angular_velocity;
         let centre = state.pose.point(mass.centre_of_mass);

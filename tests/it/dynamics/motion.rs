@@ -5,11 +5,8 @@
 //! of all of them; its energy errs by the square of the timestep.
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::{Axis, FreeAxis, JointKind, Shape},
-    physics::Motor,
-    signal::{BodyId, JointId},
-};
+use simpartner_dynamics::Motor;
+use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Shape};
 
 use super::{G, build, energy, momenta, position, run, steps, velocity};
 use crate::{
@@ -21,7 +18,7 @@ use crate::{
 fn free_fall_is_exact() {
     for h in [0.001, 0.01] {
         let mut world = scene::world();
-        world.bodies.push(body("stone", 1.0, cube(1.0), DVec3::new(0.0, 500.0, 0.0)));
+        world.mechanism.bodies.push(body("stone", 1.0, cube(1.0), DVec3::new(0.0, 500.0, 0.0)));
         let mut engine = build(&world, h);
         let mut worst = 0.0f64;
         for step in 1..=steps(h, 10.0) {
@@ -42,11 +39,11 @@ fn a_robot_in_the_air_falls_like_a_stone() {
         let mut world = scene::world();
         let rover = rover::add(&mut world, DVec3::new(0.0, 100.0, 0.0), Wheel::Ball);
         let throw = DVec3::new(3.0, 10.0, 0.0);
-        world.bodies.iter_mut().for_each(|body| body.linear_velocity = throw);
+        world.mechanism.bodies.iter_mut().for_each(|body| body.linear_velocity = throw);
         let mut engine = build(&world, h);
         let start = position(&*engine, 0);
         run(&mut *engine, h, 3.0);
-        let expected = start + throw * 3.0 + world.gravity * 4.5;
+        let expected = start + throw * 3.0 + world.mechanism.gravity * 4.5;
         let error = (position(&*engine, 0) - expected).length();
         println!("robot thrown, joints at rest, 3 s, h {h}: {error:.1e} m off");
         assert!(error < 1e-11, "{error}");
@@ -55,7 +52,7 @@ fn a_robot_in_the_air_falls_like_a_stone() {
         rover.drive(&mut *engine, 4.0);
         run(&mut *engine, h, 3.0);
         let (momentum, _) = momenta(&world, &*engine);
-        let error = (momentum / rover::MASS - (throw + world.gravity * 3.0)).length();
+        let error = (momentum / rover::MASS - (throw + world.mechanism.gravity * 3.0)).length();
         println!("robot thrown, wheels spinning up, 3 s, h {h}: centre of mass {error:.1e} m/s off");
         assert!(error < if h < 0.005 { 2e-5 } else { 3e-4 }, "{error}");
     }
@@ -65,10 +62,15 @@ fn a_robot_in_the_air_falls_like_a_stone() {
 fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
     for (h, of_energy, of_momentum) in [(0.001, 1e-8, 1e-10), (0.01, 5e-5, 1e-10)] {
         let mut world = scene::world();
-        world.gravity = DVec3::ZERO;
-        world.bodies.push(body("brick", 1.0, Some(Shape::Box { size: DVec3::new(1.0, 0.6, 0.2) }), DVec3::ZERO));
+        world.mechanism.gravity = DVec3::ZERO;
+        world.mechanism.bodies.push(body(
+            "brick",
+            1.0,
+            Some(Shape::Box { size: DVec3::new(1.0, 0.6, 0.2) }),
+            DVec3::ZERO,
+        ));
         // Nearly about the axis of the middle moment of inertia, where it is not stable.
-        world.bodies[0].angular_velocity = DVec3::new(0.01, 5.0, 0.01);
+        world.mechanism.bodies[0].angular_velocity = DVec3::new(0.01, 5.0, 0.01);
         let mut engine = build(&world, h);
         let (start, (_, spin)) = (energy(&world, &*engine), momenta(&world, &*engine));
         run(&mut *engine, h, 20.0);
@@ -84,17 +86,17 @@ fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
 fn a_swinging_chain_errs_by_the_square_of_the_step() {
     let error = |h: f64| {
         let mut world = scene::world();
-        world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
-        world.bodies[0].fixed = true;
+        world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+        world.mechanism.bodies[0].fixed = true;
         let bar = Some(Shape::Box { size: DVec3::new(0.5, 0.1, 0.1) });
         for index in 0..3 {
             let x = 0.5 * index as f64;
-            world.bodies.push(body("bar", 1.0, bar.clone(), DVec3::new(x + 0.25, 0.0, 0.0)));
+            world.mechanism.bodies.push(body("bar", 1.0, bar.clone(), DVec3::new(x + 0.25, 0.0, 0.0)));
             let mut hinge = joint("hinge", JointKind::Hinge, index, index + 1, DVec3::new(x, 0.0, 0.0));
             if index == 1 {
                 hinge.frame = bevy_math::DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
             }
-            world.joints.push(hinge);
+            world.mechanism.joints.push(hinge);
         }
         // The bars of a robot do not meet.
         let world = scene::as_robot(world);
@@ -118,15 +120,15 @@ fn a_swinging_chain_errs_by_the_square_of_the_step() {
 fn a_spring_swings_with_its_period() {
     for (h, bound) in [(0.001, 1e-5), (0.01, 1e-3)] {
         let mut world = scene::world();
-        world.gravity = DVec3::ZERO;
-        world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
-        world.bodies[0].fixed = true;
-        world.bodies.push(body("mass", 2.0, ball(0.1), DVec3::ZERO));
-        world.bodies[1].linear_velocity = DVec3::new(0.0, 0.0, 1.0);
+        world.mechanism.gravity = DVec3::ZERO;
+        world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+        world.mechanism.bodies[0].fixed = true;
+        world.mechanism.bodies.push(body("mass", 2.0, ball(0.1), DVec3::ZERO));
+        world.mechanism.bodies[1].linear_velocity = DVec3::new(0.0, 0.0, 1.0);
         let mut slider = joint("slider", JointKind::Slider, 0, 1, DVec3::ZERO);
         let axis = FreeAxis { stiffness: 100.0, armature: 2.0, ..Default::default() };
         slider.axes[2] = Axis::Free(axis);
-        world.joints.push(slider);
+        world.mechanism.joints.push(slider);
         let mut engine = build(&world, h);
         let omega = (100.0f64 / 4.0).sqrt();
         let mut worst = 0.0f64;
@@ -147,14 +149,14 @@ fn a_spring_swings_with_its_period() {
 fn a_driven_four_bar_stays_closed() {
     for h in [0.001, 0.01] {
         let mut world = scene::world();
-        world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
-        world.bodies[0].fixed = true;
+        world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+        world.mechanism.bodies[0].fixed = true;
         let up = DVec3::Y * 0.3;
         let bar = |from: DVec3, to: DVec3| body("bar", 1.0, ball(0.02), (from + to) / 2.0);
         let corners = [DVec3::ZERO, up, DVec3::X + up, DVec3::X];
-        world.bodies.extend(corners.windows(2).map(|ends| bar(ends[0], ends[1])));
+        world.mechanism.bodies.extend(corners.windows(2).map(|ends| bar(ends[0], ends[1])));
         for (index, (parent, child)) in [(0, 1), (1, 2), (2, 3), (0, 3)].into_iter().enumerate() {
-            world.joints.push(joint("pin", JointKind::Hinge, parent, child, corners[index]));
+            world.mechanism.joints.push(joint("pin", JointKind::Hinge, parent, child, corners[index]));
         }
         let mut engine = build(&world, h);
         engine.drive(JointId::new(0), 2, Motor::Velocity { target: 0.8, max_effort: 100.0 });

@@ -4,10 +4,9 @@
 //! what it does on the plane, and what slides must neither lift nor slow down.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner::{
-    model::{Material, Shape, World},
-    physics::Engine,
-};
+use simpartner_description::World;
+use simpartner_dynamics::Engine;
+use simpartner_model::{Material, Shape};
 
 use super::{G, build, on_plane, position, steps, unconverged, velocity};
 use crate::{
@@ -19,7 +18,7 @@ use crate::{
 fn flat_terrain_is_a_plane() {
     let drive = |mut world: World, wheel: Wheel| {
         let rover = rover::add(&mut world, DVec3::new(-15.0, 0.0, 0.1), wheel);
-        world.bodies.iter_mut().for_each(|body| body.material.slip = 1e-5);
+        world.mechanism.bodies.iter_mut().for_each(|body| body.material.slip = 1e-5);
         let mut engine = build(&world, 0.001);
         let (mut low, mut high, mut worst) = (f64::INFINITY, f64::NEG_INFINITY, 0.0f64);
         for step in 0..20_000 {
@@ -58,14 +57,14 @@ fn nothing_trips_over_inner_edges() {
     for mesh in [false, true] {
         for (name, shape, height) in shapes.clone() {
             let mut world = if mesh { on_mesh() } else { scene::terrain(|_, _| 0.0) };
-            let index = world.bodies.len();
+            let index = world.mechanism.bodies.len();
             let mut slider = body(name, 2.0, Some(shape), DVec3::new(-3.05, height, 0.013));
             if name == "capsule" {
                 slider.pose.rotation = DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
             }
             slider.linear_velocity = DVec3::new(3.0, 0.0, 0.4);
             slider.material = Material { friction: 0.0, ..Material::default() };
-            world.bodies.push(slider);
+            world.mechanism.bodies.push(slider);
             let mut engine = build(&world, 0.001);
             let mut lift = 0.0f64;
             for _ in 0..2000 {
@@ -73,7 +72,7 @@ fn nothing_trips_over_inner_edges() {
                 lift = lift.max((position(&*engine, index).y - height).abs());
             }
             let lost = (velocity(&*engine, index) - DVec3::new(3.0, 0.0, 0.4)).length();
-            let spin = engine.body(simpartner::signal::BodyId::new(index)).angular_velocity.length();
+            let spin = engine.body(simpartner_model::BodyId::new(index)).angular_velocity.length();
             println!("{name} over {}: lifts {lift:.1e} m, {lost:.1e} m/s off", if mesh { "a mesh" } else { "terrain" });
             assert!(lift < 2e-6 && lost < 1e-6 && spin < 1e-5, "{name} mesh {mesh}: {lift} {lost} {spin}");
         }
@@ -121,7 +120,7 @@ fn on_mesh() -> World {
     let mut slab = body("slab", 1.0, Some(Shape::TriangleMesh { vertices, triangles }), DVec3::ZERO);
     slab.fixed = true;
     slab.material = scene::GRIP;
-    world.bodies.push(slab);
+    world.mechanism.bodies.push(slab);
     world
 }
 
@@ -164,15 +163,15 @@ fn shapes_rest_in_a_valley() {
         ("hull", hull()),
     ] {
         let mut world = scene::terrain(|x, _| 0.5 * x.abs());
-        world.bodies.push(body(name, 2.0, Some(shape), DVec3::new(0.02, 0.8, 0.1)));
-        world.bodies[0].material = Material { friction: 0.5, ..Material::default() };
+        world.mechanism.bodies.push(body(name, 2.0, Some(shape), DVec3::new(0.02, 0.8, 0.1)));
+        world.mechanism.bodies[0].material = Material { friction: 0.5, ..Material::default() };
         let mut engine = build(&world, 0.001);
         let mut force = 0.0;
         for step in 0..6000 {
             engine.step();
             assert!(!super::diverged(&*engine));
             if step >= 5000 {
-                force += engine.body(simpartner::signal::BodyId::new(0)).force.y / 1000.0;
+                force += engine.body(simpartner_model::BodyId::new(0)).force.y / 1000.0;
             }
         }
         let at = position(&*engine as &dyn Engine, 0);

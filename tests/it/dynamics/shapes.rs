@@ -4,10 +4,7 @@
 //! through: nothing ends inside the other, the forces are finite, and whatever still lies on it is carried with its weight.
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::{Material, Placed, Pose, Shape},
-    signal::BodyId,
-};
+use simpartner_model::{BodyId, Material, Placed, Pose, Shape};
 
 use super::{G, build, diverged, position};
 use crate::scene::{self, body};
@@ -57,10 +54,10 @@ fn every_shape_lands_on_every_other() {
     for (lower, below) in shapes() {
         for (upper, above) in shapes() {
             let mut world = scene::world();
-            world.bodies.push(body(lower, 1.0, Some(below.clone()), DVec3::ZERO));
-            world.bodies[0].fixed = true;
-            world.bodies.push(body(upper, 3.0, Some(above), DVec3::new(0.011, 1.0, 0.007)));
-            world.bodies[1].material = Material { friction: 0.9, ..Material::default() };
+            world.mechanism.bodies.push(body(lower, 1.0, Some(below.clone()), DVec3::ZERO));
+            world.mechanism.bodies[0].fixed = true;
+            world.mechanism.bodies.push(body(upper, 3.0, Some(above), DVec3::new(0.011, 1.0, 0.007)));
+            world.mechanism.bodies[1].material = Material { friction: 0.9, ..Material::default() };
             let mut engine = build(&world, 0.001);
             let (mut touched, mut deepest) = (false, 0.0f64);
             for _ in 0..1500 {
@@ -86,13 +83,13 @@ fn every_shape_lands_on_every_other() {
 fn a_mesh_rests_on_a_mesh_and_on_terrain() {
     let mesh = || shapes().into_iter().find(|(name, _)| *name == "mesh").map(|(_, shape)| shape);
     let mut on_mesh = scene::world();
-    on_mesh.bodies.push(body("lower", 1.0, mesh(), DVec3::ZERO));
-    on_mesh.bodies[0].fixed = true;
-    on_mesh.bodies[0].material = scene::GRIP;
+    on_mesh.mechanism.bodies.push(body("lower", 1.0, mesh(), DVec3::ZERO));
+    on_mesh.mechanism.bodies[0].fixed = true;
+    on_mesh.mechanism.bodies[0].material = scene::GRIP;
     for (mut world, height) in [(on_mesh, 0.6), (scene::terrain(|_, _| 0.0), 0.3)] {
-        let index = world.bodies.len();
-        world.bodies.push(body("upper", 3.0, mesh(), DVec3::new(0.011, height + 0.05, 0.007)));
-        world.bodies[index].material = Material { friction: 0.9, ..Material::default() };
+        let index = world.mechanism.bodies.len();
+        world.mechanism.bodies.push(body("upper", 3.0, mesh(), DVec3::new(0.011, height + 0.05, 0.007)));
+        world.mechanism.bodies[index].material = Material { friction: 0.9, ..Material::default() };
         let mut engine = build(&world, 0.001);
         (0..2000).for_each(|_| engine.step());
         let (at, state) = (position(&*engine, index), engine.body(BodyId::new(index)));
@@ -107,9 +104,9 @@ fn a_mesh_rests_on_a_mesh_and_on_terrain() {
 #[test]
 fn contacts_are_listed_with_both_bodies() {
     let mut world = scene::world();
-    world.bodies.push(body("lower", 1.0, scene::cube(1.0), DVec3::ZERO));
-    world.bodies[0].fixed = true;
-    world.bodies.push(body("upper", 2.0, scene::cube(0.5), DVec3::Y * 0.75));
+    world.mechanism.bodies.push(body("lower", 1.0, scene::cube(1.0), DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("upper", 2.0, scene::cube(0.5), DVec3::Y * 0.75));
     let mut engine = build(&world, 0.001);
     (0..100).for_each(|_| engine.step());
     let contacts = engine.contacts();

@@ -1,11 +1,9 @@
 //! State: a snapshot goes on bit for bit, sleep loses nothing, and the number of threads changes nothing.
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::{JointKind, World},
-    physics::{self, DynamicsSettings, Engine, EngineKind, Motor, Settings},
-    signal::{BodyId, JointId, Timestep},
-};
+use simpartner_description::World;
+use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Motor, Settings};
+use simpartner_model::{BodyId, JointId, JointKind, Timestep};
 
 use super::{G, build, build_with, on_plane, position};
 use crate::{
@@ -19,26 +17,26 @@ fn busy() -> (World, Rover) {
     let rover = rover::add(&mut world, DVec3::new(-15.0, 0.35, 0.0), Wheel::Cylinder);
     for index in 0..5 {
         let at = DVec3::new(4.0 + 0.1 * f64::from(index), 1.0 + 0.6 * f64::from(index), 0.05 * f64::from(index));
-        world.bodies.push(body("box", 2.0, if index % 2 == 0 { cube(0.5) } else { ball(0.3) }, at));
+        world.mechanism.bodies.push(body("box", 2.0, if index % 2 == 0 { cube(0.5) } else { ball(0.3) }, at));
     }
-    let first = world.bodies.len();
+    let first = world.mechanism.bodies.len();
     let corners = [DVec3::ZERO, DVec3::Y, DVec3::Y + DVec3::X, DVec3::X].map(|corner| corner + DVec3::Y * 3.0);
-    world.bodies.push(body("frame", 1.0, None, corners[0]));
-    world.bodies[first].fixed = true;
+    world.mechanism.bodies.push(body("frame", 1.0, None, corners[0]));
+    world.mechanism.bodies[first].fixed = true;
     for ends in corners.windows(2) {
-        world.bodies.push(body("rod", 1.0, ball(0.05), (ends[0] + ends[1]) / 2.0));
+        world.mechanism.bodies.push(body("rod", 1.0, ball(0.05), (ends[0] + ends[1]) / 2.0));
     }
     for (index, (parent, child)) in [(0, 1), (1, 2), (2, 3), (0, 3)].into_iter().enumerate() {
-        world.joints.push(joint("pin", JointKind::Hinge, first + parent, first + child, corners[index]));
+        world.mechanism.joints.push(joint("pin", JointKind::Hinge, first + parent, first + child, corners[index]));
     }
     (world, rover)
 }
 
 fn assert_equal(world: &World, a: &dyn Engine, b: &dyn Engine, step: usize) {
-    for (id, body) in world.bodies() {
+    for (id, body) in world.mechanism.bodies() {
         assert_eq!(a.body(id), b.body(id), "body '{}' in step {step}", body.name);
     }
-    for (id, joint) in world.joints() {
+    for (id, joint) in world.mechanism.joints() {
         assert_eq!(a.joint(id), b.joint(id), "joint '{}' in step {step}", joint.name);
     }
     assert_eq!(a.contacts(), b.contacts(), "step {step}");
@@ -114,13 +112,13 @@ fn any_number_of_threads_gives_the_same_bits() {
 fn sleep_loses_nothing() {
     let mut world = on_plane(scene::world());
     for index in 0..3 {
-        world.bodies.push(body("box", 2.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
+        world.mechanism.bodies.push(body("box", 2.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
     }
-    world.bodies.push(body("ball", 5.0, ball(0.3), DVec3::new(8.0, 0.3, 0.0)));
-    world.bodies[3].linear_velocity = DVec3::X * -3.0;
-    world.bodies[3].angular_velocity = DVec3::Z * 10.0;
+    world.mechanism.bodies.push(body("ball", 5.0, ball(0.3), DVec3::new(8.0, 0.3, 0.0)));
+    world.mechanism.bodies[3].linear_velocity = DVec3::X * -3.0;
+    world.mechanism.bodies[3].angular_velocity = DVec3::Z * 10.0;
     let settings = Settings { engine: EngineKind::Dynamics, auto_disable: true, ..Settings::default() };
-    let start = || physics::build(&world, Timestep::MILLISECOND, &settings).unwrap();
+    let start = || simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).unwrap();
     let mut engine = start();
     (0..1000).for_each(|_| engine.step());
     let asleep = engine.body(BodyId::new(0));
@@ -145,16 +143,21 @@ fn sleep_loses_nothing() {
 #[test]
 fn joints_that_sleep_still_tell_what_they_carry() {
     let mut world = scene::world();
-    world.bodies.push(body("base", 1.0, None, DVec3::ZERO));
-    world.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
     let rod = |x: f64| body("rod", 1.0, None, DVec3::new(x, -0.5, 0.0));
-    world.bodies.extend([rod(0.0), body("tray", 4.0, cube(0.2), DVec3::new(0.5, -1.0, 0.0)), rod(1.0)]);
+    world.mechanism.bodies.extend([rod(0.0), body("tray", 4.0, cube(0.2), DVec3::new(0.5, -1.0, 0.0)), rod(1.0)]);
     let pin = |parent, child, x: f64, y: f64| joint("pin", JointKind::Hinge, parent, child, DVec3::new(x, y, 0.0));
-    world.joints.extend([pin(0, 1, 0.0, 0.0), pin(1, 2, 0.0, -1.0), pin(0, 3, 1.0, 0.0), pin(3, 2, 1.0, -1.0)]);
+    world.mechanism.joints.extend([
+        pin(0, 1, 0.0, 0.0),
+        pin(1, 2, 0.0, -1.0),
+        pin(0, 3, 1.0, 0.0),
+        pin(3, 2, 1.0, -1.0),
+    ]);
     // It falls on the tray long after that has fallen asleep.
-    world.bodies.push(body("weight", 2.0, cube(0.1), DVec3::new(0.5, 20.0, 0.0)));
+    world.mechanism.bodies.push(body("weight", 2.0, cube(0.1), DVec3::new(0.5, 20.0, 0.0)));
     let settings = Settings { engine: EngineKind::Dynamics, auto_disable: true, ..Settings::default() };
-    let start = || physics::build(&world, Timestep::MILLISECOND, &settings).unwrap();
+    let start = || simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).unwrap();
     let mut engine = start();
     (0..1000).for_each(|_| engine.step());
     let carried = |engine: &dyn Engine| -> Vec<f64> {

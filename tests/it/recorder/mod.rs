@@ -19,17 +19,18 @@ use std::{path::Path, sync::Arc};
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner::{
-    model::{
-        Actuator, Axis, Body, Device, FreeAxis, Joint, JointKind, Law, Material, Measures, Placed, Pose, Robot, Sensor,
-        Shape, SourceFile, World,
-    },
-    physics::{EngineIdentity, MassProperties},
     realtime::Mode,
     recorder::{Database, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome, Settings, WhenFull},
-    signal::{
-        Action, AppliedCommand, Attachment, BodyId, ClientId, Command, DeviceId, DeviceInfo, DeviceKind, Event,
-        EventKind, Field, JointId, Layout, Port, Reservation, RobotId, StepIndex, StepRecord, Timestep,
-    },
+};
+use simpartner_description::{Actuator, Device, Law, Measures, Sensor, SourceFile, World};
+use simpartner_dynamics::{EngineIdentity, MassProperties};
+use simpartner_model::{
+    Axis, Body, BodyId, DeviceId, FreeAxis, Joint, JointId, JointKind, Material, Mechanism, Placed, Pose, Robot,
+    RobotId, Shape, StepIndex, Timestep,
+};
+use simpartner_wire::signal::{
+    Action, AppliedCommand, Attachment, ClientId, Command, DeviceInfo, DeviceKind, Event, EventKind, Field, Layout,
+    Port, Reservation, StepRecord,
 };
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
@@ -60,25 +61,23 @@ fn world() -> World {
     };
     World {
         name: "test".into(),
-        robots: vec![Robot {
-            name: "r".into(),
-            model: "m".into(),
-            self_collision: false,
-            combined_port: Port::ANY,
-            source: String::new(),
-        }],
-        bodies: std::iter::once(body("floor", None)).chain(names.map(|name| body(name, robot))).collect(),
-        joints: vec![Joint {
-            name: "Turner".into(),
-            robot,
-            kind: JointKind::Hinge,
-            parent: BodyId::new(1),
-            child: BodyId::new(2),
-            anchor: DVec3::Y,
-            frame: DQuat::IDENTITY,
-            axes: [Axis::Locked, Axis::Locked, Axis::Free(FreeAxis::default())],
-            source: String::new(),
-        }],
+        mechanism: Mechanism {
+            robots: vec![Robot { name: "r".into(), model: "m".into(), self_collision: false, source: String::new() }],
+            bodies: std::iter::once(body("floor", None)).chain(names.map(|name| body(name, robot))).collect(),
+            joints: vec![Joint {
+                name: "Turner".into(),
+                robot,
+                kind: JointKind::Hinge,
+                parent: BodyId::new(1),
+                child: BodyId::new(2),
+                anchor: DVec3::Y,
+                frame: DQuat::IDENTITY,
+                axes: [Axis::Locked, Axis::Locked, Axis::Free(FreeAxis::default())],
+                source: String::new(),
+            }],
+            ..Mechanism::default()
+        },
+        combined_ports: vec![Port::ANY],
         devices: vec![
             device("Turner", Actuator::new(JointId::new(0), Law::Velocity).into()),
             device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, Measures::Position).into()),

@@ -11,11 +11,10 @@ use std::{
 };
 
 use bevy_math::DVec3;
-use simpartner::{
-    model::World,
-    server::{Answer, Archive, Limits, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Settings},
-    signal::{Layout, StepIndex, StepRecord, Timestep},
-};
+use simpartner::server::{Answer, Archive, Limits, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Settings};
+use simpartner_description::World;
+use simpartner_model::{StepIndex, Timestep};
+use simpartner_wire::signal::{Layout, StepRecord};
 use tungstenite::Message;
 
 use super::{
@@ -37,7 +36,10 @@ struct Endless {
 impl Endless {
     fn new() -> Arc<Self> {
         let mut world: World = scene::world();
-        world.bodies.extend((0..BODIES).map(|index| body(&format!("cube {index}"), 1.0, cube(0.1), DVec3::ZERO)));
+        world
+            .mechanism
+            .bodies
+            .extend((0..BODIES).map(|index| body(&format!("cube {index}"), 1.0, cube(0.1), DVec3::ZERO)));
         let layout = Layout::new(BODIES, 0, Vec::new());
         let model = RunModel { world, layout, timestep: Timestep::MILLISECOND, every: 1 };
         Arc::new(Self { model: Arc::new(model), read: AtomicU64::new(0) })

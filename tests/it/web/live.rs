@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use serde_json::json;
-use simpartner::{protocol, realtime::Control, xml};
+use simpartner::realtime::Control;
+use simpartner_description::xml;
+use simpartner_wire::protocol;
 use tungstenite::Message;
 
 use super::{
@@ -37,7 +39,7 @@ fn frames_show_the_world_as_it_moves() {
 #[test]
 fn contacts_carry_the_weight_of_a_standing_robot() {
     let world = xml::read_world(&Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds/flat.xml")).unwrap();
-    let weight = 9.81 * world.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum::<f64>();
+    let weight = 9.81 * world.mechanism.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum::<f64>();
     let rig = Rig::of(world, settings(), None);
     let mut page = Page::open(rig.page);
     let first = page.frame();

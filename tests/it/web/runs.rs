@@ -3,14 +3,10 @@
 use std::{path::Path, process::Command, sync::Arc};
 
 use serde_json::json;
-use simpartner::{
-    cli::Logs,
-    recorder::Database,
-    server::Archive,
-    signal::{BodyId, DeviceId, JointId, StepIndex, StepRecord, Timestep},
-    sim::Simulation,
-    xml,
-};
+use simpartner::{cli::Logs, recorder::Database, server::Archive, sim::Simulation};
+use simpartner_description::xml;
+use simpartner_model::{BodyId, DeviceId, JointId, StepIndex, Timestep};
+use simpartner_wire::signal::StepRecord;
 
 use super::{
     Rig,
@@ -88,7 +84,7 @@ fn a_recorded_run_is_shown_as_it_was_simulated() {
     let (simulation, records) = simulate(folder.path());
     let scene = get(rig.page, "/runs/2/scene.json", &[]).json();
     let world = simulation.world();
-    assert_eq!(scene["bodies"].as_array().unwrap().len(), world.bodies.len());
+    assert_eq!(scene["bodies"].as_array().unwrap().len(), world.mechanism.bodies.len());
     assert_eq!(scene["devices"][0]["name"], json!(world.devices[0].name));
     assert_eq!(scene["id"], get(rig.page, "/runs/2/scene.json", &[]).json()["id"]);
 

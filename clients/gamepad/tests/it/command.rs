@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output},
 };
 
-use simpartner::xml;
+use simpartner_description::xml;
 use simpartner_gamepad::mapping::{Mapping, WORKPARTNER};
 
 use crate::rig::Rig;

@@ -1,6 +1,7 @@
 //! What happens when the pad, the server or the world is lost.
 
-use simpartner::{realtime::Control, xml};
+use simpartner::realtime::Control;
+use simpartner_description::xml;
 use simpartner_gamepad::pad::{Axis, Button, Event};
 
 use crate::{
@@ -16,7 +17,7 @@ fn forward(value: f64) -> Event {
     Event::Axis(Axis::LeftStickY, value)
 }
 
-fn speed(rig: &Rig, record: &simpartner::signal::StepRecord) -> f64 {
+fn speed(rig: &Rig, record: &simpartner_wire::signal::StepRecord) -> f64 {
     values(rig, record, "WheelMotor1")[VELOCITY]
 }
 
@@ -109,7 +110,7 @@ fn another_world_gets_another_recording() {
     let driven = drive.end();
     let files = ["drive.xml", "drive-2.xml", "drive-3.xml"].map(|name| folder.path().join(name));
     assert_eq!(driven.recordings, files);
-    let first = xml::read_sequence(&files[0]).unwrap().timeline(simpartner::signal::Timestep::MILLISECOND);
+    let first = xml::read_sequence(&files[0]).unwrap().timeline(simpartner_wire::signal::Timestep::MILLISECOND);
     assert_eq!(first.commands.len(), 4, "the wheels, once");
     let second = xml::read_sequence(&files[1]).unwrap();
     assert_eq!(replay(&world, &second, report.step.0, 0).state_hash(), report.state_hash);

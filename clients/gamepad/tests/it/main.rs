@@ -17,8 +17,6 @@ use std::{
     time::Duration,
 };
 
-use rig::Rig;
-use simpartner::signal::{Action, StepRecord};
 use simpartner_gamepad::{
     drive::{Driven, drive},
     link::Server,
@@ -26,6 +24,9 @@ use simpartner_gamepad::{
     pad::{Backend, Event},
     script::Script,
 };
+use simpartner_wire::signal::{Action, StepRecord};
+
+use rig::Rig;
 
 fn workpartner() -> Mapping {
     Mapping::read("workpartner.toml", WORKPARTNER).unwrap()
@@ -109,12 +110,12 @@ fn wait_for(rig: &Rig, what: &str, is_so: impl Fn(&StepRecord) -> bool) {
 /// A device's values in a step.
 fn values(rig: &Rig, record: &StepRecord, device: &str) -> Vec<f64> {
     let index = rig.world.devices.iter().position(|candidate| candidate.name == device).unwrap();
-    record.values[rig.layout().device(simpartner::signal::DeviceId::new(index))].to_vec()
+    record.values[rig.layout().device(simpartner_wire::signal::DeviceId::new(index))].to_vec()
 }
 
 /// The commands of a log for a device: the steps they acted in and a number of each.
 fn commands(
-    rig_world: &simpartner::model::World,
+    rig_world: &simpartner_description::World,
     log: &[Arc<StepRecord>],
     device: &str,
     field: usize,
@@ -123,7 +124,7 @@ fn commands(
     let of_device =
         log.iter().flat_map(|record| record.commands.iter().map(|applied| (record.step.0, &applied.command)));
     let of_device = of_device.filter(|(_, command)| command.device.index() == index);
-    let number = |(step, command): (u64, &simpartner::signal::Command)| match &command.action {
+    let number = |(step, command): (u64, &simpartner_wire::signal::Command)| match &command.action {
         Action::Drive(values) => (step, values[field]),
         other => panic!("{other:?}"),
     };

@@ -1,11 +1,9 @@
 //! A recording replays to the same bits.
 
-use simpartner::{
-    realtime::Control,
-    signal::{BodyId, Timestep},
-    xml,
-};
+use simpartner::realtime::Control;
+use simpartner_description::xml;
 use simpartner_gamepad::{drive::Driven, link::Server};
+use simpartner_wire::signal::{BodyId, Timestep};
 
 use crate::{
     by_script,

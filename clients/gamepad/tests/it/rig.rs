@@ -8,16 +8,14 @@ use std::{
 };
 
 use simpartner::{
-    model::{Sequence, World},
-    physics,
     realtime::{
         Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel, log_queue,
     },
     server::{Server, Settings},
-    signal::{Layout, Port, StepRecord, Timestep},
     sim::Simulation,
-    xml,
 };
+use simpartner_description::{Sequence, World, xml};
+use simpartner_wire::signal::{Layout, Port, StepRecord, Timestep};
 use tokio::sync::oneshot;
 
 /// A world of `worlds/`, whose devices have whatever ports are free.
@@ -33,7 +31,7 @@ pub fn world(name: &str) -> World {
 }
 
 fn simulation(world: &Arc<World>) -> Simulation {
-    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, physics::Settings::default()).unwrap()
+    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default()).unwrap()
 }
 
 /// A run with the sequence inside the process, up to a step; each command acts `late` steps too late.

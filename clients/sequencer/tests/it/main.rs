@@ -12,12 +12,10 @@ use std::{
 };
 
 use rig::{Rig, sequence, state_hash_in_process};
-use simpartner::{
-    model::Sequence,
-    realtime::{Control, Mode, Outcome},
-    signal::{StepIndex, StepRecord},
-};
+use simpartner::realtime::{Control, Mode, Outcome};
+use simpartner_description::Sequence;
 use simpartner_sequencer::play::{Options, Progress, play};
+use simpartner_wire::signal::{StepIndex, StepRecord};
 
 fn options(rig: &Rig) -> Options {
     Options { server: rig.control.clone(), token: None, lead_s: 0.1, quit: false }

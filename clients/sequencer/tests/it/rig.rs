@@ -7,16 +7,17 @@ use std::{
 };
 
 use simpartner::{
-    model::{Sequence, World},
-    physics,
     realtime::{
         Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel, log_queue,
     },
     server::{Server, Settings},
-    signal::{StepRecord, Timestep},
     sim::Simulation,
+};
+use simpartner_description::{
+    Sequence, World,
     xml::{self, Document},
 };
+use simpartner_wire::signal::{StepRecord, Timestep};
 use tokio::sync::oneshot;
 
 /// A trunk with two rotors, which falls freely.
@@ -49,7 +50,7 @@ pub fn sequence(text: &str) -> Sequence {
 }
 
 fn simulation(world: &Arc<World>) -> Simulation {
-    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, physics::Settings::default()).unwrap()
+    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default()).unwrap()
 }
 
 /// The state after a run that has the sequence inside the process; each command acts `late` steps too late.

@@ -20,18 +20,17 @@ use std::{
 
 use mcap::{Compression, WriteOptions, Writer, records::MessageHeader};
 use serde_json::json;
+use simpartner_description::{SourceFile, World, xml};
+use simpartner_wire::signal::EventKind;
 
 use self::readings::Readings;
 use super::{Exported, Order};
 use crate::{
     analysis::{AnalysisError, Progress, orientation, unfinished::Unfinished},
-    model::{SourceFile, World},
     recorder::{
         Inquiry,
         inquiry::{Component, Part, Selection, Table, Value},
     },
-    signal::EventKind,
-    xml,
 };
 
 /// Steps whose messages are held until they are in the order of time.

@@ -3,11 +3,12 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bevy_math::{DMat3, DVec3};
+use simpartner_description::{DeviceSpec, Measures, Mount, Sensor, World};
+use simpartner_model::Pose;
 
 use super::{json, schema};
 use crate::{
     device::{self, RayBundle},
-    model::{self, DeviceSpec, Measures, Mount, Pose, Sensor, World},
     recorder::inquiry::Component,
 };
 
@@ -44,14 +45,14 @@ const UPRIGHT: [Option<f64>; 4] = [Some(0.0), Some(0.0), Some(0.0), Some(1.0)];
 
 impl Readings {
     /// Of a device of the world, and as the log knows it.
-    pub(super) fn new(world: &World, device: &model::Device, component: &Component) -> Self {
+    pub(super) fn new(world: &World, device: &simpartner_description::Device, component: &Component) -> Self {
         let (mut frame, mut form) = ("world".to_owned(), Form::Plain);
         if let DeviceSpec::Sensor(sensor) = &device.spec {
             form = Form::of(sensor);
             if let Mount::Body { body, .. } = sensor.mount
                 && !matches!(form, Form::Position | Form::Pose)
             {
-                frame = format!("{}/{}", world.robot(device.robot).name, world.body(body).name);
+                frame = format!("{}/{}", world.mechanism.robot(device.robot).name, world.mechanism.body(body).name);
             }
         }
         let names = component.fields.iter().map(|(name, _)| json::quoted(name)).collect();
@@ -172,7 +173,8 @@ fn points(text: &mut String, rays: &RayBundle, reading: &[Option<f64>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{model::Scanner, signal::BodyId};
+    use simpartner_description::Scanner;
+    use simpartner_model::BodyId;
 
     /// A scanner that is turned and moved on its body.
     fn scanner(layers: usize) -> Sensor {

@@ -2,8 +2,8 @@
 
 use bevy_math::{DQuat, DVec3};
 use serde_json::{Value, json};
-
-use crate::model::{Heightfield, Placed, Plane, Pose, Shape, World};
+use simpartner_description::World;
+use simpartner_model::{Heightfield, Placed, Plane, Pose, Shape};
 
 /// Half the width of what is shown of a plane, which has no end; metres.
 const REACH: f64 = 25.0;
@@ -14,8 +14,9 @@ const GROUND: [f64; 4] = [0.80, 0.80, 0.77, 1.0];
 
 /// The whole scene.
 pub(super) fn update(world: &World, timestamp: Value) -> Value {
-    let robots = world.bodies.iter().map(|body| body.robot.map(|robot| &world.robots[robot.index()].name));
-    let bodies = world.bodies.iter().zip(robots).filter_map(|(body, robot)| {
+    let robots =
+        world.mechanism.bodies.iter().map(|body| body.robot.map(|robot| &world.mechanism.robots[robot.index()].name));
+    let bodies = world.mechanism.bodies.iter().zip(robots).filter_map(|(body, robot)| {
         let color = if robot.is_some() { ROBOT } else { OBJECT };
         let name = robot.map_or(body.name.clone(), |robot| format!("{robot}/{}", body.name));
         let mut drawn = Drawn::default();
@@ -23,8 +24,8 @@ pub(super) fn update(world: &World, timestamp: Value) -> Value {
         Some(drawn.entity(&name, &name, &timestamp))
     });
     let mut ground = Drawn::default();
-    ground.triangles.extend(world.plane.as_ref().map(plane));
-    ground.triangles.extend(world.heightfield.as_ref().map(terrain));
+    ground.triangles.extend(world.mechanism.plane.as_ref().map(plane));
+    ground.triangles.extend(world.mechanism.heightfield.as_ref().map(terrain));
     let entities: Vec<Value> = bodies.chain([ground.entity("world", "ground", &timestamp)]).collect();
     json!({ "deletions": [], "entities": entities })
 }

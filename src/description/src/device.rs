@@ -1,0 +1,340 @@
+//! Sensors and actuators as the model describes them.
+
+use serde::{Deserialize, Serialize};
+use simpartner_model::{BodyId, JointId, Pose, RobotId};
+use simpartner_wire::signal::{DeviceKind, Port};
+
+use super::World;
+
+/// A sensor or an actuator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Device {
+    /// Name, unique in its robot.
+    pub name: String,
+    /// The robot that carries it.
+    pub robot: RobotId,
+    /// Its TCP port, the robot's port offset included.
+    pub port: Port,
+    /// What it is.
+    pub spec: DeviceSpec,
+    /// `file:line:column` of its element, for messages.
+    pub source: String,
+}
+
+/// The two sorts of device.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DeviceSpec {
+    /// It reads.
+    Sensor(Sensor),
+    /// It drives a joint.
+    Actuator(Actuator),
+}
+
+/// A sensor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sensor {
+    /// What it sits on.
+    pub mount: Mount,
+    /// What it reads.
+    pub measures: Measures,
+    /// Fresh readings per second of simulated time; `None` is one every step.
+    pub rate_hz: Option<f64>,
+    /// How long a reading is under way, seconds.
+    pub latency_s: f64,
+    /// Probability that a reading is lost.
+    pub dropout: f64,
+    /// One for each quantity of its kind, or none at all.
+    pub noise: Vec<Noise>,
+}
+
+/// How far a quantity's readings are off. Figures are in the quantity's unit; those of a quaternion in radians about the
+/// sensor's axes.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Noise {
+    /// Standard deviation of Gaussian noise, fresh in each reading, at least 0.
+    pub standard_deviation: f64,
+    /// A constant.
+    pub bias: f64,
+    /// A random walk from 0: its standard deviation after a second, growing with the root of time; at least 0.
+    pub drift: f64,
+    /// The step that readings are rounded to at last; 0 does not round.
+    pub quantisation: f64,
+}
+
+/// What a sensor sits on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Mount {
+    /// A body, at a place on it.
+    Body {
+        /// Which.
+        body: BodyId,
+        /// `body_from_sensor`.
+        pose: Pose,
+    },
+    /// A joint.
+    Joint(JointId),
+}
+
+/// What a sensor reads, with what each needs. [`DeviceKind`] says what the words mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "the table of device kinds tells each")]
+pub enum Measures {
+    Echo,
+    Position,
+    Pose,
+    Velocity(Frame),
+    Acceleration,
+    AngularVelocity,
+    Inertial,
+    Geographic,
+    Heading,
+    Distance { range: f64 },
+    Scan(Scanner),
+    Contact(Frame),
+    Bump { threshold: f64 },
+    JointState,
+    JointLoad(Frame),
+}
+
+/// The axes in which a vector is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame {
+    /// Those of the world.
+    World,
+    /// Those of the sensor.
+    Sensor,
+    /// Those of the body of a joint that carries its axes.
+    Parent,
+    /// Those of the body that moves.
+    Child,
+}
+
+impl Frame {
+    /// The frame of this word.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "world" => Some(Self::World),
+            "sensor" => Some(Self::Sensor),
+            "parent" => Some(Self::Parent),
+            "child" => Some(Self::Child),
+            _ => None,
+        }
+    }
+}
+
+/// A fan of rays in the sensor's z-x plane, spread evenly about its z axis, or several such fans above each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scanner {
+    /// Number of rays in a fan, at least 1.
+    pub rays: usize,
+    /// The outermost rays stand at plus and minus this angle from the z axis towards x, radians.
+    pub half_angle: f64,
+    /// Number of fans, at least 1.
+    pub layers: usize,
+    /// The outermost fans stand at plus and minus this angle from the z-x plane towards y, radians.
+    pub vertical_half_angle: f64,
+    /// A ray that meets nothing within this distance reads it, metres.
+    pub range: f64,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self { rays: 11, half_angle: 0.1, layers: 1, vertical_half_angle: 0.0, range: 10.0 }
+    }
+}
+
+/// An actuator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Actuator {
+    /// The joint it drives.
+    pub joint: JointId,
+    /// How it drives it.
+    pub law: Law,
+    /// What its motor is able to; `None` is a motor that does what it is told.
+    pub motor: Option<MotorLimits>,
+    /// What becomes of it when nobody commands it any more.
+    pub watchdog: Option<Watchdog>,
+}
+
+/// The line of torque over speed of a motor behind its gear, as seen at the joint. A motor that drives exerts at most
+/// efficiency times stall effort at rest, and nothing at its no-load rate; one that is driven, the losses helping, stall effort
+/// over efficiency. Its rotor and its friction are in the joint's axes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MotorLimits {
+    /// Effort at rest without losses, N m or N.
+    pub stall_effort: f64,
+    /// Rate without load, rad/s or m/s.
+    pub no_load_rate: f64,
+    /// Share of the motor's power that reaches the joint, above 0 to 1.
+    pub efficiency: f64,
+}
+
+/// What becomes of an actuator that has had a command and then none for a while.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Watchdog {
+    /// How long it waits, seconds of simulated time.
+    pub timeout_s: f64,
+    /// What it does then, until the next command.
+    pub action: OnTimeout,
+}
+
+/// What a watchdog makes an actuator do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnTimeout {
+    /// Stay where it is.
+    Hold,
+    /// Exert nothing.
+    Zero,
+    /// Come to rest.
+    Brake,
+}
+
+impl OnTimeout {
+    /// The word in XML.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hold => "hold",
+            Self::Zero => "zero",
+            Self::Brake => "brake",
+        }
+    }
+}
+
+/// How an actuator drives its joint.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Law {
+    /// At a given velocity.
+    Velocity,
+    /// To given angles, by a PID controller with these gains until a command brings others.
+    Angle(PidGains),
+    /// To given coordinates, stiffly.
+    Position,
+    /// With a given effort.
+    Effort,
+}
+
+/// Gains of a PID controller whose output is a target velocity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PidGains {
+    /// Velocity per error, 1/s.
+    pub proportional: f64,
+    /// Velocity per integrated error, 1/s².
+    pub integral: f64,
+    /// Velocity per rate of the error, 1.
+    pub derivative: f64,
+}
+
+impl Default for PidGains {
+    /// A tenth of a second to come closer by 1/e, nothing integrated.
+    fn default() -> Self {
+        Self { proportional: 10.0, integral: 0.0, derivative: 0.0 }
+    }
+}
+
+impl Sensor {
+    /// A perfect sensor without a rate of its own on a body.
+    pub fn on(body: BodyId, pose: Pose, measures: Measures) -> Self {
+        Self::at(Mount::Body { body, pose }, measures)
+    }
+
+    /// The same on a joint.
+    pub fn of(joint: JointId, measures: Measures) -> Self {
+        Self::at(Mount::Joint(joint), measures)
+    }
+
+    /// What kind it is.
+    pub fn kind(&self) -> DeviceKind {
+        match self.measures {
+            Measures::Echo => DeviceKind::EchoSensor,
+            Measures::Position => DeviceKind::PositionSensor,
+            Measures::Pose => DeviceKind::PoseSensor,
+            Measures::Velocity(_) => DeviceKind::VelocitySensor,
+            Measures::Acceleration => DeviceKind::Accelerometer,
+            Measures::AngularVelocity => DeviceKind::Gyroscope,
+            Measures::Inertial => DeviceKind::ImuSensor,
+            Measures::Geographic => DeviceKind::GnssSensor,
+            Measures::Heading => DeviceKind::CompassSensor,
+            Measures::Distance { .. } => DeviceKind::DistanceSensor,
+            Measures::Scan(_) => DeviceKind::ScannerSensor,
+            Measures::Contact(_) => DeviceKind::ContactSensor,
+            Measures::Bump { .. } => DeviceKind::BumperSensor,
+            Measures::JointState => DeviceKind::JointEncoder,
+            Measures::JointLoad(_) => DeviceKind::ForceTorqueSensor,
+        }
+    }
+
+    /// Whether it reads a joint whose coordinates are lengths.
+    pub fn is_on_slider(&self, world: &World) -> bool {
+        matches!(self.mount, Mount::Joint(joint) if world.mechanism.joint(joint).kind.is_linear())
+    }
+
+    fn at(mount: Mount, measures: Measures) -> Self {
+        Self { mount, measures, rate_hz: None, latency_s: 0.0, dropout: 0.0, noise: Vec::new() }
+    }
+}
+
+impl Actuator {
+    /// An actuator that is only its law.
+    pub fn new(joint: JointId, law: Law) -> Self {
+        Self { joint, law, motor: None, watchdog: None }
+    }
+}
+
+impl From<Sensor> for DeviceSpec {
+    fn from(sensor: Sensor) -> Self {
+        Self::Sensor(sensor)
+    }
+}
+
+impl From<Actuator> for DeviceSpec {
+    fn from(actuator: Actuator) -> Self {
+        Self::Actuator(actuator)
+    }
+}
+
+impl DeviceSpec {
+    /// What kind it is.
+    pub fn kind(&self) -> DeviceKind {
+        match self {
+            Self::Sensor(sensor) => sensor.kind(),
+            Self::Actuator(actuator) => match actuator.law {
+                Law::Velocity => DeviceKind::JointController,
+                Law::Angle(_) => DeviceKind::AngleController,
+                Law::Position => DeviceKind::PositionController,
+                Law::Effort => DeviceKind::EffortController,
+            },
+        }
+    }
+
+    /// The same on other bodies and joints: what a robot's place in a world makes of the ids of its file.
+    pub fn moved(mut self, body_id: impl Fn(BodyId) -> BodyId, joint_id: impl Fn(JointId) -> JointId) -> Self {
+        match &mut self {
+            Self::Sensor(Sensor { mount: Mount::Body { body, .. }, .. }) => *body = body_id(*body),
+            Self::Sensor(Sensor { mount: Mount::Joint(joint), .. }) | Self::Actuator(Actuator { joint, .. }) => {
+                *joint = joint_id(*joint);
+            }
+        }
+        self
+    }
+
+    /// Fresh readings per second of simulated time, where it is a sensor with a rate.
+    pub fn rate_hz(&self) -> Option<f64> {
+        match self {
+            Self::Sensor(sensor) => sensor.rate_hz,
+            Self::Actuator(_) => None,
+        }
+    }
+}
+
+/// Where on the earth the world's origin is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct GeographicOrigin {
+    /// Geodetic latitude, radians, between the poles.
+    pub latitude: f64,
+    /// Longitude, radians.
+    pub longitude: f64,
+    /// Height above the ellipsoid, metres.
+    pub altitude: f64,
+    /// Heading of the world's x axis, clockwise from north, radians: at 0, x is north and z is east.
+    pub heading: f64,
+}

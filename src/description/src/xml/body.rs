@@ -1,0 +1,322 @@
+//! Bodies: pose, mass, shape, material.
+
+use bevy_math::{DMat3, DVec3};
+use simpartner_model::{Body, CrossFriction, FrictionDirection, Inertia, Material, Placed, Pose, Shape};
+
+use super::{
+    frame::Frame,
+    reading::{Reading, child},
+    schema::FARTHEST,
+    tree::Node,
+};
+
+/// How far a rotation matrix in a file may be from a rotation, in each product of two of its columns.
+const ROTATION_TOLERANCE: f64 = 1e-3;
+const SHAPES: [&str; 8] = ["box", "sphere", "cylinder", "capsule", "cone", "convexHull", "triangleMesh", "compound"];
+
+/// Reads an `<object>` or a `<body>`, placed in the frame of its file. `None` if something in it is wrong.
+pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
+    let name = reading.text(node, "name")?.to_owned();
+    let fixed = reading.child_text(node, "static") == Some("true");
+    let mass = reading.child_real(node, "mass");
+    if mass.is_none() && child(node, "mass").is_none() && !fixed {
+        reading.problem(node.offset, format!("'{name}' lacks <mass>"));
+    }
+    let pose = pose_of(reading, node);
+    let shape = one_shape(reading, node, &format!("'{name}'"))?;
+    let collision = match child(node, "collision") {
+        Some(collision) => match one_shape(reading, collision, "<collision>")? {
+            Some(shape) => Some(shape),
+            None => {
+                reading.problem(collision.offset, "<collision> holds no shape");
+                return None;
+            }
+        },
+        None => None,
+    };
+    let material = child(node, "material").map_or(Some(Material::default()), |node| read_material(reading, node))?;
+    let round = collision.as_ref().or(shape.as_ref()).and_then(|placed| placed.shape.rolling_radius());
+    if material.rolling_friction > 0.0 && round.is_none() {
+        let place = child(node, "material").map_or(node.offset, |material| reading.place(material, "rollingFriction"));
+        reading.problem(place, format!("'{name}' cannot roll: rolling friction needs a sphere, cylinder or capsule"));
+    }
+    let inertia = child(node, "inertia").and_then(|node| read_inertia(reading, node));
+    Some(Body {
+        name,
+        robot: None,
+        pose: node.frame.place(&pose?),
+        linear_velocity: node.frame.axis(node.frame.mirror(velocity(
+            reading,
+            node,
+            "translationalVelocity",
+            ["vx", "vy", "vz"],
+        )?)),
+        angular_velocity: node.frame.axis(node.frame.mirror_turning(velocity(
+            reading,
+            node,
+            "rotationalVelocity",
+            ["omegax", "omegay", "omegaz"],
+        )?)),
+        fixed,
+        mass: if fixed { mass.unwrap_or(0.0) } else { mass? },
+        inertia,
+        shape,
+        collision,
+        material,
+        source: reading.source(node),
+    })
+}
+
+/// `<transformation>` or `<pose>`, the identity without either.
+fn pose_of(reading: &Reading, node: &Node) -> Option<Pose> {
+    match (child(node, "transformation"), child(node, "pose")) {
+        (Some(matrix), Some(pose)) => {
+            let second = matrix.offset.max(pose.offset);
+            reading.problem(second, "<transformation> and <pose> both say where it is; leave one out");
+            None
+        }
+        (Some(matrix), None) => read_transformation(reading, matrix),
+        (None, Some(pose)) => read_pose(reading, pose),
+        (None, None) => Some(Pose::IDENTITY),
+    }
+}
+
+/// The `<pose>` in a node, the identity without one.
+pub(super) fn optional_pose(reading: &Reading, node: &Node) -> Option<Pose> {
+    child(node, "pose").map_or(Some(Pose::IDENTITY), |pose| read_pose(reading, pose))
+}
+
+fn read_pose(reading: &Reading, node: &Node) -> Option<Pose> {
+    let angle = |name| reading.real(node, name);
+    let rpy = DVec3::new(angle("roll")?, angle("pitch")?, angle("yaw")?);
+    Some(node.frame.mirror_pose(&Pose::from_xyz_rpy(vector(reading, node)?, rpy)))
+}
+
+/// The attributes x, y and z.
+pub(super) fn vector(reading: &Reading, node: &Node) -> Option<DVec3> {
+    Some(DVec3::new(reading.real(node, "x")?, reading.real(node, "y")?, reading.real(node, "z")?))
+}
+
+fn read_transformation(reading: &Reading, node: &Node) -> Option<Pose> {
+    let mut entries = [[0.0; 4]; 3];
+    for (row, entries) in entries.iter_mut().enumerate() {
+        for (column, entry) in entries.iter_mut().enumerate() {
+            *entry = reading.child_real(node, &format!("T{row}{column}"))?;
+        }
+    }
+    for (column, expected) in [0.0, 0.0, 0.0, 1.0].into_iter().enumerate() {
+        let tag = format!("T3{column}");
+        if let (Some(last), Some(value)) = (child(node, &tag), reading.child_real(node, &tag))
+            && value != expected
+        {
+            reading.problem(last.offset, format!("<{tag}> of a rigid transformation is {expected}, got {value}"));
+            return None;
+        }
+    }
+    let column = |index: usize| DVec3::new(entries[0][index], entries[1][index], entries[2][index]);
+    let matrix = DMat3::from_cols(column(0), column(1), column(2));
+    let error = (matrix.transpose() * matrix - DMat3::IDENTITY)
+        .to_cols_array()
+        .into_iter()
+        .fold(0.0, |a: f64, b| a.max(b.abs()));
+    if error > ROTATION_TOLERANCE {
+        let message =
+            format!("T00 to T22 are no rotation: their columns are off unit length or right angles by {error:.3}");
+        reading.problem(node.offset, message);
+        return None;
+    }
+    if matrix.determinant() < 0.0 {
+        reading.problem_with_help(node.offset, "T00 to T22 mirror instead of turning", "their determinant must be +1");
+        return None;
+    }
+    Some(node.frame.mirror_pose(&Pose::from_matrix(matrix, column(3))))
+}
+
+fn velocity(reading: &Reading, node: &Node, tag: &str, components: [&str; 3]) -> Option<DVec3> {
+    let Some(node) = child(node, tag) else { return Some(DVec3::ZERO) };
+    let [x, y, z] = components.map(|component| reading.child_real(node, component));
+    Some(DVec3::new(x?, y?, z?))
+}
+
+/// The attributes of a `<material>` or a ground.
+pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> {
+    let given = |name: &str| node.attributes.iter().any(|attribute| attribute.name == name);
+    let across = match given("secondFriction") {
+        true => Some(CrossFriction {
+            coefficient: reading.real(node, "secondFriction")?,
+            direction: friction_direction(reading.text(node, "frictionDirection")?, &node.frame),
+        }),
+        false => None,
+    };
+    let stiffness = if given("stiffness") { reading.real(node, "stiffness")? } else { f64::INFINITY };
+    let damping = reading.real(node, "damping")?;
+    if damping > 0.0 && stiffness.is_infinite() {
+        let message = "a rigid surface has no damping: give it a stiffness, or leave the damping out";
+        reading.problem(reading.place(node, "damping"), message);
+        return None;
+    }
+    Some(Material {
+        friction: reading.real(node, "friction")?,
+        across,
+        restitution: reading.real(node, "restitution")?,
+        rolling_friction: reading.real(node, "rollingFriction")?,
+        torsional_friction: reading.real(node, "torsionalFriction")?,
+        stiffness,
+        damping,
+        slip: reading.real(node, "slip")?,
+    })
+}
+
+/// One of the words of the attribute: an axis, or across an axle.
+fn friction_direction(word: &str, frame: &Frame) -> FrictionDirection {
+    let axis = match word.to_ascii_lowercase().trim_start_matches("across") {
+        "x" => DVec3::X,
+        "y" => DVec3::Y,
+        _ => DVec3::Z,
+    };
+    let axis = frame.mirror(axis);
+    if word.starts_with("across") { FrictionDirection::AcrossAxle(axis) } else { FrictionDirection::Along(axis) }
+}
+
+/// The single shape among a node's children: `Some(None)` without one, `None` if it is wrong or there are several.
+fn one_shape(reading: &Reading, node: &Node, whose: &str) -> Option<Option<Placed>> {
+    let mut shapes = node.children.iter().filter(|child| SHAPES.contains(&child.name.as_str()));
+    let Some(first) = shapes.next() else { return Some(None) };
+    if let Some(second) = shapes.next() {
+        let help = "put them into a <compound>";
+        reading.problem_with_help(second.offset, format!("{whose} has a second shape"), help);
+        return None;
+    }
+    read_shape(reading, first).map(Some)
+}
+
+fn read_shape(reading: &Reading, node: &Node) -> Option<Placed> {
+    let real = |name| reading.real(node, name);
+    let mut pose = optional_pose(reading, node)?;
+    let shape = match node.name.as_str() {
+        "box" => Shape::Box { size: vector(reading, node)? },
+        "sphere" => Shape::Sphere { radius: real("radius")? },
+        "cylinder" => Shape::Cylinder { radius: real("radius")?, length: real("length")? },
+        "capsule" => Shape::Capsule { radius: real("radius")?, length: real("length")? },
+        "cone" => Shape::Cone { radius: real("radius")?, length: real("length")? },
+        "convexHull" => Shape::ConvexHull { points: read_hull(reading, node)? },
+        "triangleMesh" => read_mesh(reading, node)?,
+        _ => Shape::Compound { parts: read_parts(reading, node)? },
+    };
+    if let Some(axis) = reading.text(node, "axis") {
+        pose = pose.then(&node.frame.mirror_pose(&along(axis)));
+    }
+    Some(Placed { pose, shape })
+}
+
+/// Turns a shape that stands along y to stand along another axis.
+fn along(axis: &str) -> Pose {
+    let quarter = std::f64::consts::FRAC_PI_2;
+    let rpy = match axis {
+        "x" => DVec3::new(0.0, 0.0, -quarter),
+        "z" => DVec3::new(quarter, 0.0, 0.0),
+        _ => DVec3::ZERO,
+    };
+    Pose::from_xyz_rpy(DVec3::ZERO, rpy)
+}
+
+fn read_parts(reading: &Reading, node: &Node) -> Option<Vec<Placed>> {
+    let shapes: Vec<&Node> = node.children.iter().filter(|child| SHAPES.contains(&child.name.as_str())).collect();
+    if shapes.is_empty() {
+        reading.problem(node.offset, "<compound> holds no shape");
+    }
+    let parts: Vec<Placed> = shapes.iter().filter_map(|shape| read_shape(reading, shape)).collect();
+    (!shapes.is_empty() && parts.len() == shapes.len()).then_some(parts)
+}
+
+fn read_vertices(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
+    let node = child(node, "vertices")?;
+    let numbers = reading.numbers(node)?;
+    if numbers.len() % 3 != 0 || numbers.is_empty() {
+        reading.problem(node.offset, format!("<vertices> holds {} numbers, which is not three a point", numbers.len()));
+        return None;
+    }
+    if let Some(far) = numbers.iter().find(|number| number.abs() > FARTHEST) {
+        reading.problem(
+            node.offset,
+            format!("<vertices>: expected numbers from {:e} to {FARTHEST:e}, got {far:e}", -FARTHEST),
+        );
+        return None;
+    }
+    Some(numbers.chunks_exact(3).map(|point| node.frame.mirror(DVec3::from_slice(point))).collect())
+}
+
+fn read_hull(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
+    let points = read_vertices(reading, node)?;
+    if !spans_space(&points) {
+        let help = "a hull needs at least four points that do not lie in a plane";
+        reading.problem_with_help(node.offset, "the points of <convexHull> enclose no volume", help);
+        return None;
+    }
+    Some(points)
+}
+
+/// Whether some four of the points form a tetrahedron of more than a rounding error's volume.
+fn spans_space(points: &[DVec3]) -> bool {
+    let origin = points[0];
+    let farthest =
+        |measure: &dyn Fn(DVec3) -> f64| points.iter().copied().max_by(|a, b| measure(*a).total_cmp(&measure(*b)));
+    let Some(second) = farthest(&|p| (p - origin).length()) else { return false };
+    let edge = second - origin;
+    let Some(third) = farthest(&|p| (p - origin).cross(edge).length()) else { return false };
+    let normal = (third - origin).cross(edge);
+    let Some(fourth) = farthest(&|p| (p - origin).dot(normal).abs()) else { return false };
+    (fourth - origin).dot(normal).abs() > 1e-9 * edge.length().powi(3)
+}
+
+fn read_mesh(reading: &Reading, node: &Node) -> Option<Shape> {
+    let vertices = read_vertices(reading, node)?;
+    let list = child(node, "triangles")?;
+    let numbers = reading.numbers(list)?;
+    if numbers.len() % 3 != 0 || numbers.is_empty() {
+        reading.problem(
+            list.offset,
+            format!("<triangles> holds {} numbers, which is not three a triangle", numbers.len()),
+        );
+        return None;
+    }
+    let count = vertices.len();
+    if let Some(wrong) = numbers.iter().find(|index| index.fract() != 0.0 || !(0.0..count as f64).contains(*index)) {
+        reading.problem(list.offset, format!("<triangles>: expected indices from 0 to {}, got {wrong}", count - 1));
+        return None;
+    }
+    // Seen in a mirror, counter-clockwise is clockwise.
+    let (second, third) = if node.frame.is_mirrored() { (2, 1) } else { (1, 2) };
+    let triangles = numbers.chunks_exact(3);
+    let triangles = triangles.map(|corner| [corner[0] as u32, corner[second] as u32, corner[third] as u32]).collect();
+    Some(Shape::TriangleMesh { vertices, triangles })
+}
+
+fn read_inertia(reading: &Reading, node: &Node) -> Option<Inertia> {
+    let real = |name| reading.real(node, name);
+    let (ixx, iyy, izz) = (real("ixx")?, real("iyy")?, real("izz")?);
+    let (ixy, ixz, iyz) = (real("ixy")?, real("ixz")?, real("iyz")?);
+    let matrix = nalgebra::Matrix3::new(ixx, ixy, ixz, ixy, iyy, iyz, ixz, iyz, izz);
+    let mut moments: Vec<f64> = matrix.symmetric_eigenvalues().iter().copied().collect();
+    moments.sort_by(f64::total_cmp);
+    if moments[0] <= 0.0 {
+        reading.problem(
+            node.offset,
+            format!("the inertia is not positive definite: a principal moment is {:.3e}", moments[0]),
+        );
+        return None;
+    }
+    // A flat body reaches equality; rounding must not make that an error.
+    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9) {
+        let message = format!(
+            "no mass has this inertia: the principal moment {:.3e} is above the sum of the other two, {:.3e}",
+            moments[2],
+            moments[0] + moments[1]
+        );
+        reading.problem(node.offset, message);
+        return None;
+    }
+    let tensor = DMat3::from_cols(DVec3::new(ixx, ixy, ixz), DVec3::new(ixy, iyy, iyz), DVec3::new(ixz, iyz, izz));
+    let centre_of_mass = node.frame.mirror(vector(reading, node)?);
+    Some(Inertia { centre_of_mass, tensor: node.frame.mirror_tensor(&tensor) })
+}

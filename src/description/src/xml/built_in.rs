@@ -1,0 +1,143 @@
+//! The worlds and robots that are built into the program, so that it runs alone in any folder.
+//!
+//! Their paths begin with the folder [`FOLDER`], which need not be anywhere. A file of the same path in the file system comes
+//! first, so a user who writes one is never overruled.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Diagnostic;
+
+/// A file of the program's own.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltIn {
+    /// Where it lies in a project folder, such as `worlds/flat.xml`.
+    pub path: &'static str,
+    /// What it holds.
+    pub text: &'static str,
+}
+
+/// The folder that the paths of built-in files begin with.
+pub(super) const FOLDER: &str = "built-in";
+
+macro_rules! files {
+    ($($path:literal)*) => {
+        &[$(BuiltIn { path: $path, text: include_str!(concat!("../../../../", $path)) }),*]
+    };
+}
+
+/// All of them. A test holds the list against the folders.
+pub const BUILT_IN: &[BuiltIn] = files! {
+    "robots/caterpillar.xml"
+    "robots/circle.xml"
+    "robots/circle_gamepad.xml"
+    "robots/gears.xml"
+    "robots/instruments.xml"
+    "robots/pole.xml"
+    "robots/rolking.xml"
+    "robots/scanner.xml"
+    "robots/skidding.xml"
+    "robots/stop.xml"
+    "robots/straight.xml"
+    "robots/terrain.xml"
+    "robots/workpartner1.xml"
+    "robots/workpartner1_navigation.xml"
+    "robots/workpartner2.xml"
+    "robots/workpartner3.xml"
+    "robots/workpartner4.xml"
+    "robots/workpartner_assemblies.xml"
+    "worlds/balance.xml"
+    "worlds/circle_gamepad.xml"
+    "worlds/falling.xml"
+    "worlds/flat.xml"
+    "worlds/heightfield.csv"
+    "worlds/heightfield.xml"
+    "worlds/maze.xml"
+    "worlds/navigation.xml"
+    "worlds/pole.xml"
+    "worlds/scanner.xml"
+    "worlds/slippery.xml"
+    "worlds/square.xml"
+    "worlds/terrain.csv"
+    "worlds/terrain.xml"
+};
+
+/// The path that is read where this one is asked for: itself, or, where no such file is there, that of the built-in file of
+/// this name.
+pub fn locate(path: &Path) -> PathBuf {
+    match folded(path) {
+        Some(name) if !path.exists() && named(&name).is_some() => Path::new(FOLDER).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Whether this path, as a file names another or as [`locate`] gives it, is that of a built-in file.
+pub fn is_built_in(path: &str) -> bool {
+    find(path).is_some() && !Path::new(path).exists()
+}
+
+/// The built-in file of a path that begins with [`FOLDER`].
+pub(super) fn find(path: &str) -> Option<&'static BuiltIn> {
+    named(folded(Path::new(path))?.strip_prefix(FOLDER)?.strip_prefix('/')?)
+}
+
+/// Names the built-in file that may be meant by the path of a file that is not there.
+pub(super) fn with_help(problem: Diagnostic) -> Diagnostic {
+    let path = Path::new(&problem.path);
+    let same = |file: &&BuiltIn| Path::new(file.path).file_name() == path.file_name();
+    match BUILT_IN.iter().find(same).filter(|_| !path.exists()) {
+        Some(file) => Diagnostic { help: Some(format!("a file {} is built in", file.path).into()), ..problem },
+        None => problem,
+    }
+}
+
+fn named(name: &str) -> Option<&'static BuiltIn> {
+    BUILT_IN.iter().find(|file| file.path == name)
+}
+
+/// A relative path without `.` and `..`, with slashes; `None` for one that leads out of its folder.
+fn folded(path: &Path) -> Option<String> {
+    let mut parts = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(parts.pop()?),
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::Prefix(_) | Component::RootDir => return None,
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_what_the_folders_hold() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut found = Vec::new();
+        for folder in ["robots", "worlds"] {
+            for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                // What is generated is made anew where it is wanted.
+                if !name.ends_with(".dtd") && !name.ends_with(".md") {
+                    found.push(format!("{folder}/{name}"));
+                }
+            }
+        }
+        found.sort();
+        assert_eq!(found, BUILT_IN.iter().map(|file| file.path.to_owned()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_built_in_file_is_found_however_its_path_is_written() {
+        let name = |path| find(path).map(|file| file.path);
+        assert_eq!(name("built-in/worlds/../robots/gears.xml"), Some("robots/gears.xml"));
+        assert_eq!(name("./built-in/./worlds/flat.xml"), Some("worlds/flat.xml"));
+        for path in ["worlds/flat.xml", "built-in/flat.xml", "../built-in/worlds/flat.xml", "/built-in/worlds/flat.xml"]
+        {
+            assert_eq!(name(path), None, "{path}");
+        }
+        assert_eq!(locate(Path::new("./nowhere/../worlds/flat.txt")), Path::new("./nowhere/../worlds/flat.txt"));
+    }
+}

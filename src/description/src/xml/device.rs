@@ -1,0 +1,310 @@
+//! Sensors and actuators of a robot.
+
+use std::collections::HashMap;
+
+use simpartner_model::{Axis, BodyId, Joint, JointId, JointKind, RobotId};
+use simpartner_wire::signal::{DeviceKind, NoiseLaw, Port, Seat};
+
+use super::{
+    body::optional_pose,
+    limits::{MAX_DEVICES, MAX_RAYS},
+    parts::Parts,
+    reading::{Reading, child},
+    scope::Scope,
+    tree::Node,
+};
+use crate::{
+    Actuator, Device, DeviceSpec, Frame, Law, Measures, MotorLimits, Mount, Noise, OnTimeout, PidGains, Scanner,
+    Sensor, Watchdog,
+};
+
+/// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.
+pub(super) fn read_all(reading: &Reading, nodes: &[Node], parts: &mut Parts) -> Vec<Device> {
+    let mut names = Scope::new("device");
+    let mut devices: Vec<Device> = Vec::new();
+    // The device of each port.
+    let mut ports = HashMap::new();
+    let is_device = |child: &&Node| child.name == "sensor" || child.name == "actuator";
+    for (count, node) in nodes.iter().filter(is_device).enumerate() {
+        if count == MAX_DEVICES {
+            reading.problem(node.offset, format!("more than {MAX_DEVICES} devices"));
+            break;
+        }
+        let spec = if node.name == "sensor" {
+            sensor(reading, node, parts).map(DeviceSpec::from)
+        } else {
+            actuator(reading, node, parts).map(DeviceSpec::from)
+        };
+        let device = spec.and_then(|spec| device(reading, node, spec));
+        names.define(reading, node, device.as_ref().map(|_| devices.len()));
+        let Some(device) = device else { continue };
+        let first = *ports.entry(device.port.number()).or_insert(devices.len());
+        if let Some(first) = devices.get(first).filter(|_| device.port != Port::ANY) {
+            let message = format!("port {} is that of '{}' already, {}", device.port, first.name, first.source);
+            reading.problem_with_help(
+                reading.place(node, "port"),
+                message,
+                "give each device its own, or 0 for a free one",
+            );
+        }
+        devices.push(device);
+    }
+    devices
+}
+
+fn device(reading: &Reading, node: &Node, spec: DeviceSpec) -> Option<Device> {
+    let port = Port::new(reading.whole(node, "port")?)
+        .map_err(|error| reading.problem(reading.place(node, "port"), format!("attribute 'port': {error}")))
+        .ok()?;
+    Some(Device {
+        name: reading.text(node, "name")?.to_owned(),
+        robot: RobotId::new(0),
+        port,
+        spec,
+        source: reading.source(node),
+    })
+}
+
+fn sensor(reading: &Reading, node: &Node, parts: &Parts) -> Option<Sensor> {
+    let kind = kind(reading, node)?;
+    let mount = mount(reading, node, parts, kind)?;
+    let measures = measures(reading, node, kind)?;
+    let rate_hz = if is_given(node, "rate") { Some(reading.real(node, "rate")?) } else { None };
+    let latency_s = reading.real(node, "latency")?;
+    let dropout = reading.real(node, "dropout")?;
+    let noise = noise(reading, node, kind)?;
+    Some(Sensor { mount, measures, rate_hz, latency_s, dropout, noise })
+}
+
+/// The type, once all attributes are held against it.
+fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
+    let kind = DeviceKind::named(reading.text(node, "type")?)?;
+    let frames = kind.description().frames;
+    let refuse = |offset, name: &str, why: String| {
+        reading.problem_with_help(offset, format!("attribute '{name}' does not belong here"), why);
+    };
+    for attribute in &node.attributes {
+        let name = attribute.name.as_str();
+        let having = |kind: &DeviceKind| match name {
+            "frame" => !kind.description().frames.is_empty(),
+            "body" => !kind.is_actuator() && kind.description().seat == Seat::Body,
+            "joint" => kind.description().seat == Seat::Joint,
+            "latency" | "dropout" => !kind.is_actuator() && !kind.description().quantities.is_empty(),
+            _ => kind.description().attributes.contains(&name),
+        };
+        let owners: Vec<DeviceKind> = DeviceKind::ALL.into_iter().filter(having).collect();
+        if owners.contains(&kind) || owners.is_empty() {
+            continue;
+        }
+        let why = match name {
+            "body" => format!("{} {kind} reads a joint", article(kind)),
+            "joint" => format!("{} {kind} sits on a body", article(kind)),
+            "latency" | "dropout" => format!("{} {kind} reads nothing", article(kind)),
+            _ => only(&owners),
+        };
+        refuse(attribute.offset, name, why);
+        return None;
+    }
+    if let Some(word) = reading.text(node, "frame").filter(|word| !frames.contains(word)) {
+        let message = format!("{} {kind} cannot read in the frame '{word}'", article(kind));
+        reading.problem_with_help(reading.place(node, "frame"), message, format!("it takes {}", frames.join(", ")));
+        return None;
+    }
+    Some(kind)
+}
+
+/// "only a ScannerSensor has it", or all that have.
+fn only(owners: &[DeviceKind]) -> String {
+    let named: Vec<String> = owners.iter().map(|kind| format!("{} {kind}", article(*kind))).collect();
+    match &named[..] {
+        [one] => format!("only {one} has it"),
+        [first @ .., last] => format!("only {} and {last} have it", first.join(", ")),
+        [] => "no type has it".into(),
+    }
+}
+
+fn article(kind: DeviceKind) -> &'static str {
+    if kind.name().starts_with(['A', 'E', 'I']) { "an" } else { "a" }
+}
+
+fn is_given(node: &Node, name: &str) -> bool {
+    node.attributes.iter().any(|attribute| attribute.name == name)
+}
+
+fn mount(reading: &Reading, node: &Node, parts: &Parts, kind: DeviceKind) -> Option<Mount> {
+    let (word, names) = match kind.description().seat {
+        Seat::Body => ("body", &parts.body_names),
+        Seat::Joint => ("joint", &parts.joint_names),
+    };
+    if !is_given(node, word) {
+        reading.problem(node.offset, format!("<sensor> lacks the attribute '{word}'"));
+        return None;
+    }
+    let index = names.index(reading, reading.place(node, word), reading.text(node, word)?)?;
+    if word == "body" {
+        return Some(Mount::Body { body: BodyId::new(index), pose: optional_pose(reading, node)? });
+    }
+    if let Some(pose) = child(node, "pose") {
+        reading.problem(pose.offset, format!("{} {kind} has no <pose>: it reads a joint", article(kind)));
+        return None;
+    }
+    Some(Mount::Joint(JointId::new(index)))
+}
+
+fn measures(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Measures> {
+    let frame = || {
+        let word = reading.text(node, "frame").or(kind.description().frames.first().copied());
+        word.and_then(Frame::named)
+    };
+    Some(match kind {
+        DeviceKind::EchoSensor => Measures::Echo,
+        DeviceKind::PositionSensor => Measures::Position,
+        DeviceKind::PoseSensor => Measures::Pose,
+        DeviceKind::VelocitySensor => Measures::Velocity(frame()?),
+        DeviceKind::Accelerometer => Measures::Acceleration,
+        DeviceKind::Gyroscope => Measures::AngularVelocity,
+        DeviceKind::ImuSensor => Measures::Inertial,
+        DeviceKind::GnssSensor => Measures::Geographic,
+        DeviceKind::CompassSensor => Measures::Heading,
+        DeviceKind::DistanceSensor => Measures::Distance { range: reading.real(node, "range")? },
+        DeviceKind::ScannerSensor => Measures::Scan(scanner(reading, node)?),
+        DeviceKind::ContactSensor => Measures::Contact(frame()?),
+        DeviceKind::BumperSensor => Measures::Bump { threshold: reading.real(node, "threshold")? },
+        DeviceKind::JointEncoder => Measures::JointState,
+        DeviceKind::ForceTorqueSensor => Measures::JointLoad(frame()?),
+        DeviceKind::JointController
+        | DeviceKind::AngleController
+        | DeviceKind::PositionController
+        | DeviceKind::EffortController => return None,
+    })
+}
+
+/// The `<noise>` of each quantity, or nothing where there is none.
+fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Vec<Noise>> {
+    let quantities = kind.description().quantities;
+    let mut noise: Vec<Option<Noise>> = vec![None; quantities.len()];
+    let noisy = |index: usize| quantities[index].noise != NoiseLaw::None;
+    for given in node.children.iter().filter(|child| child.name == "noise") {
+        let figures = Noise {
+            standard_deviation: reading.real(given, "standardDeviation")?,
+            bias: reading.real(given, "bias")?,
+            drift: reading.real(given, "drift")?,
+            quantisation: reading.real(given, "quantisation")?,
+        };
+        let of = if is_given(given, "of") { Some(reading.text(given, "of")?) } else { None };
+        let meant: Vec<usize> = (0..quantities.len())
+            .filter(|&index| noisy(index) && of.is_none_or(|name| name == quantities[index].name))
+            .collect();
+        if meant.is_empty() {
+            let message = match of {
+                Some(name) => format!("{} {kind} has no quantity '{name}' that can be noisy", article(kind)),
+                None => format!("{} {kind} has nothing that can be noisy", article(kind)),
+            };
+            let names: Vec<&str> = (0..quantities.len()).filter(|&i| noisy(i)).map(|i| quantities[i].name).collect();
+            match names.is_empty() {
+                true => reading.problem(reading.place(given, "of"), message),
+                false => reading.problem_with_help(
+                    reading.place(given, "of"),
+                    message,
+                    format!("it has {}", names.join(", ")),
+                ),
+            }
+            return None;
+        }
+        for index in meant {
+            if noise[index].replace(figures).is_some() {
+                let message = format!("the noise of '{}' is given a second time", quantities[index].name);
+                reading.problem(given.offset, message);
+                return None;
+            }
+        }
+    }
+    if noise.iter().all(Option::is_none) {
+        return Some(Vec::new());
+    }
+    Some(noise.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+fn scanner(reading: &Reading, node: &Node) -> Option<Scanner> {
+    let scanner = Scanner {
+        rays: reading.whole(node, "rays")? as usize,
+        half_angle: reading.real(node, "halfAngle")?,
+        layers: reading.whole(node, "layers")? as usize,
+        vertical_half_angle: reading.real(node, "verticalHalfAngle")?,
+        range: reading.real(node, "range")?,
+    };
+    if scanner.layers > 1 && scanner.vertical_half_angle == 0.0 {
+        let message = format!("{} layers lie in one plane", scanner.layers);
+        let help = "give a verticalHalfAngle above 0";
+        reading.problem_with_help(reading.place(node, "layers"), message, help);
+        return None;
+    }
+    if scanner.rays * scanner.layers > MAX_RAYS {
+        let message = format!("{} layers of {} rays are more than {MAX_RAYS}", scanner.layers, scanner.rays);
+        reading.problem(reading.place(node, "layers"), message);
+        return None;
+    }
+    Some(scanner)
+}
+
+fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuator> {
+    let kind = kind(reading, node)?;
+    let place = reading.place(node, "joint");
+    let index = parts.joint_names.index(reading, place, reading.text(node, "joint")?)?;
+    let joint = &parts.joints[index];
+    if matches!(joint.kind, JointKind::Fixed | JointKind::Ball) {
+        let message = format!("joint '{}' is {}, which has no motor", joint.name, joint.kind.name());
+        reading.problem_with_help(place, message, "actuators drive hinge, slider, universal and constrained joints");
+        return None;
+    }
+    let law = match kind {
+        DeviceKind::AngleController => Law::Angle(PidGains {
+            proportional: reading.real(node, "p")?,
+            integral: reading.real(node, "i")?,
+            derivative: reading.real(node, "d")?,
+        }),
+        DeviceKind::PositionController => Law::Position,
+        DeviceKind::EffortController => Law::Effort,
+        _ => Law::Velocity,
+    };
+    let watchdog = watchdog(reading, node)?;
+    let motor = match child(node, "motor") {
+        Some(motor) => Some(read_motor(reading, motor, &mut parts.joints[index])?),
+        None => None,
+    };
+    Some(Actuator { joint: JointId::new(index), law, motor, watchdog })
+}
+
+fn watchdog(reading: &Reading, node: &Node) -> Option<Option<Watchdog>> {
+    if !is_given(node, "watchdog") {
+        if is_given(node, "onTimeout") {
+            let message = "attribute 'onTimeout' does not belong here";
+            reading.problem_with_help(reading.place(node, "onTimeout"), message, "only with a watchdog");
+            return None;
+        }
+        return Some(None);
+    }
+    let action = match reading.text(node, "onTimeout")? {
+        "zero" => OnTimeout::Zero,
+        "brake" => OnTimeout::Brake,
+        _ => OnTimeout::Hold,
+    };
+    Some(Some(Watchdog { timeout_s: reading.real(node, "watchdog")?, action }))
+}
+
+/// The motor as the joint sees it; what of it turns with the joint goes into the joint's axes.
+fn read_motor(reading: &Reading, node: &Node, joint: &mut Joint) -> Option<MotorLimits> {
+    let ratio = reading.real(node, "gearRatio")?;
+    let (inertia, friction) = (reading.real(node, "rotorInertia")?, reading.real(node, "friction")?);
+    for axis in &mut joint.axes {
+        if let Axis::Free(motion) = axis {
+            motion.armature += ratio * ratio * inertia;
+            motion.friction += ratio * friction;
+        }
+    }
+    Some(MotorLimits {
+        stall_effort: ratio * reading.real(node, "stallTorque")?,
+        no_load_rate: reading.real(node, "noLoadSpeed")? / ratio,
+        efficiency: reading.real(node, "efficiency")?,
+    })
+}

@@ -1,0 +1,106 @@
+//! Files as texts, and paths beside other files.
+
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use super::{Diagnostic, built_in};
+use crate::SourceFile;
+
+/// Where files are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Files<'a> {
+    /// In the file system, or else built in.
+    Disk,
+    /// Here, under the paths they once had.
+    Kept(&'a [SourceFile]),
+}
+
+impl Files<'_> {
+    /// Reads a file as text of at most `limit` bytes.
+    pub(super) fn read(self, path: &str, limit: usize) -> Result<String, Diagnostic> {
+        match self {
+            Self::Disk => match built_in::find(path) {
+                Some(file) if built_in::is_built_in(path) => Ok(file.text.to_owned()),
+                _ => read_file(path, limit),
+            },
+            Self::Kept(files) => match files.iter().find(|file| file.path == path) {
+                Some(file) => Ok(file.text.clone()),
+                None => Err(Diagnostic::at(path, "", 0, format!("'{path}' was not kept"))),
+            },
+        }
+    }
+
+    /// Whether there is a file of this path.
+    pub(super) fn has(self, path: &str) -> bool {
+        match self {
+            Self::Disk => Path::new(path).exists() || built_in::find(path).is_some(),
+            Self::Kept(files) => files.iter().any(|file| file.path == path),
+        }
+    }
+
+    /// A path in a file, seen from that file's folder; where there is none such, that of the built-in file of this name in
+    /// `folder`, if there is one.
+    pub(super) fn beside(self, file: &str, path: &str, folder: &str) -> String {
+        let beside = beside(file, path);
+        let built_in = format!("{}/{folder}/{path}", built_in::FOLDER);
+        if !self.has(&beside) && self.has(&built_in) { built_in } else { beside }
+    }
+}
+
+/// Reads a file of the file system as text of at most `limit` bytes. Folders, devices and pipes, which may be without end or
+/// never answer, are refused.
+///
+/// # Errors
+/// What is wrong with the file, and where in it.
+pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
+    let refuse = |message: String| Diagnostic::at(path, "", 0, message);
+    let cannot = |error: std::io::Error| refuse(format!("cannot open '{path}': {error}"));
+    // Before it is opened, since opening a pipe waits for whoever writes into it.
+    let metadata = std::fs::metadata(path).map_err(cannot)?;
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        return Err(refuse(format!("'{path}' is a folder")));
+    }
+    if !kind.is_file() {
+        let message = format!("'{path}' is a device or a pipe; only files are read");
+        return Err(refuse(message).with_help("save what it holds as a file"));
+    }
+    let too_long = || refuse(format!("'{path}' has more than {limit} bytes, which are the most that are read"));
+    if metadata.len() > limit as u64 {
+        return Err(too_long());
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    // One byte more tells a file that is too long, also where the system does not know its length.
+    let read = file.take(limit as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| refuse(format!("cannot read '{path}': {error}")))?;
+    if bytes.len() > limit {
+        return Err(too_long());
+    }
+    match String::from_utf8(bytes) {
+        // Some editors put a byte order mark in front.
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+        Err(error) => {
+            let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
+            Err(Diagnostic::at(path, &valid, valid.len(), "the file is not UTF-8 text from here on"))
+        }
+    }
+}
+
+/// A path in a file, seen from that file's folder.
+fn beside(file: &str, path: &str) -> String {
+    join(Path::new(file).parent(), path)
+}
+
+/// Where a robot file may be: beside the world file, in the `robots` folder beside the world's, or among the built-in ones.
+pub(super) fn robot_candidates(world: &str, file: &str) -> [String; 3] {
+    let folder = Path::new(world).parent();
+    let robots: PathBuf = folder.unwrap_or(Path::new("")).join("..").join("robots");
+    [join(folder, file), join(Some(&robots), file), format!("{}/robots/{file}", built_in::FOLDER)]
+}
+
+fn join(folder: Option<&Path>, path: &str) -> String {
+    folder.unwrap_or(Path::new("")).join(path).to_string_lossy().into_owned()
+}

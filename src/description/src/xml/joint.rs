@@ -1,0 +1,173 @@
+//! Joints: which bodies, which axes, which stops.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::{Axis, Body, FreeAxis, Joint, JointKind};
+
+use super::{
+    body::vector,
+    reading::{Reading, child},
+    scope::Scope,
+    tree::Node,
+};
+
+/// Axes that are to be square to each other may be off by this, in the cosine of their angle.
+const SQUARE_TOLERANCE: f64 = 1e-3;
+
+/// Reads a `<joint>` between bodies of the same file, whose ids are indices into `bodies`. `None` if something is wrong.
+pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body]) -> Option<Joint> {
+    let name = reading.text(node, "name")?.to_owned();
+    let kind = match reading.text(node, "type")? {
+        "hinge" => JointKind::Hinge,
+        "slider" => JointKind::Slider,
+        "ball" => JointKind::Ball,
+        "universal" => JointKind::Universal,
+        "constrained" => JointKind::Constrained,
+        _ => JointKind::Fixed,
+    };
+    let axes = read_axes(reading, node, kind, &name);
+    let frame = read_frame(reading, node, kind);
+    let end = |tag: &str| {
+        let text = reading.child_text(node, tag)?;
+        scope.resolve(reading, child(node, tag)?.text_offset, text)
+    };
+    let (parent, child_body) = (end("parent"), end("child"));
+    let (parent, child_body) = (parent?, child_body?);
+    if parent == child_body {
+        let place = child(node, "child").map_or(node.offset, |child| child.text_offset);
+        reading.problem(place, format!("joint '{name}' connects a body with itself"));
+        return None;
+    }
+    let anchor = match child(node, "anchor") {
+        Some(anchor) => node.frame.point(vector(reading, anchor)?),
+        None => bodies.get(child_body.index())?.pose.translation,
+    };
+    Some(Joint {
+        name,
+        robot: None,
+        kind,
+        parent,
+        child: child_body,
+        anchor,
+        frame: frame?,
+        axes: axes?,
+        source: reading.source(node),
+    })
+}
+
+fn read_frame(reading: &Reading, node: &Node, kind: JointKind) -> Option<DQuat> {
+    let single = matches!(kind, JointKind::Hinge | JointKind::Slider);
+    let allowed: &[&str] = if single { &["axis"] } else { &["axis1", "axis3"] };
+    for tag in ["axis", "axis1", "axis3"] {
+        if let Some(axis) = child(node, tag).filter(|_| !allowed.contains(&tag)) {
+            let help = format!("it takes {}", allowed.join(" and "));
+            reading.problem_with_help(axis.offset, format!("a {} joint has no <{tag}>", kind.name()), help);
+            return None;
+        }
+    }
+    if single {
+        let third = direction(reading, node, "axis", DVec3::Z)?;
+        return Some(frame_about(third));
+    }
+    let first = direction(reading, node, "axis1", DVec3::X)?;
+    let third = direction(reading, node, "axis3", DVec3::Z)?;
+    if first.dot(third).abs() > SQUARE_TOLERANCE {
+        let place = child(node, "axis3").or(child(node, "axis1")).map_or(node.offset, |axis| axis.offset);
+        let degrees = first.dot(third).clamp(-1.0, 1.0).acos().to_degrees();
+        reading.problem(place, format!("the first and the third axis stand at {degrees:.1} degrees instead of 90"));
+        return None;
+    }
+    Some(frame_of(first, third))
+}
+
+fn direction(reading: &Reading, node: &Node, tag: &str, default: DVec3) -> Option<DVec3> {
+    let Some(axis) = child(node, tag) else { return Some(node.frame.axis(default)) };
+    let direction = vector(reading, axis)?.try_normalize();
+    if direction.is_none() {
+        reading.problem(axis.offset, format!("<{tag}> has no direction"));
+    }
+    direction.map(|direction| node.frame.axis(direction))
+}
+
+/// A right-handed frame with this third axis, its first axis as the schema's table says.
+fn frame_about(third: DVec3) -> DQuat {
+    let sideways = DVec3::Y.cross(third);
+    let first = if sideways.length() > 1e-6 { sideways.normalize() } else { DVec3::Z };
+    frame_of(first, third)
+}
+
+fn frame_of(first: DVec3, third: DVec3) -> DQuat {
+    let second = third.cross(first).normalize();
+    DQuat::from_mat3(&DMat3::from_cols(second.cross(third), second, third)).normalize()
+}
+
+fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Option<[Axis; 3]> {
+    let free = Axis::Free(FreeAxis::default());
+    let mut axes = match kind {
+        JointKind::Fixed | JointKind::Constrained => [Axis::Locked; 3],
+        JointKind::Hinge | JointKind::Slider => [Axis::Locked, Axis::Locked, free],
+        JointKind::Ball => [free; 3],
+        JointKind::Universal => [free, free, Axis::Locked],
+    };
+    let mut seen = [false; 3];
+    let mut sound = true;
+    for given in node.children.iter().filter(|child| child.name == "free") {
+        let index = match (kind, reading.whole(given, "axis")) {
+            (JointKind::Fixed | JointKind::Ball, _) => {
+                reading.problem(given.offset, format!("a {} joint takes no <free>", kind.name()));
+                return None;
+            }
+            (JointKind::Hinge | JointKind::Slider, None | Some(3)) => 2,
+            (JointKind::Universal, Some(axis @ 1..=2)) | (JointKind::Constrained, Some(axis)) => axis as usize - 1,
+            _ => {
+                let which = match kind {
+                    JointKind::Universal => "1 or 2",
+                    JointKind::Constrained => "1, 2 or 3",
+                    _ => "3, or none",
+                };
+                reading.problem(given.offset, format!("<free> of a {} joint has the axis {which}", kind.name()));
+                return None;
+            }
+        };
+        if std::mem::replace(&mut seen[index], true) {
+            reading.problem(given.offset, format!("joint '{name}' has <free> for axis {} a second time", index + 1));
+            sound = false;
+        }
+        match read_free(reading, given, kind) {
+            Some(axis) => axes[index] = Axis::Free(axis),
+            None => sound = false,
+        }
+    }
+    sound.then_some(axes)
+}
+
+fn read_free(reading: &Reading, node: &Node, kind: JointKind) -> Option<FreeAxis> {
+    let stop = |name, none: f64| {
+        let given = node.attributes.iter().any(|attribute| attribute.name == name);
+        if given { reading.real(node, name) } else { Some(none) }
+    };
+    let (lower, upper) = (stop("lower", f64::NEG_INFINITY)?, stop("upper", f64::INFINITY)?);
+    for (name, stop) in [("lower", lower), ("upper", upper)] {
+        if stop.is_finite() && !kind.is_linear() {
+            reading.check_angle(reading.place(node, name), &format!("attribute '{name}'"), stop);
+        }
+    }
+    if lower > upper {
+        reading
+            .problem(reading.place(node, "lower"), format!("the lower stop {lower} is above the upper one, {upper}"));
+        return None;
+    }
+    if lower > 0.0 || upper < 0.0 {
+        let message = format!("the stops {lower} to {upper} leave out 0, which is how the bodies are placed");
+        reading.problem(node.offset, message);
+        return None;
+    }
+    Some(FreeAxis {
+        lower,
+        upper,
+        damping: reading.real(node, "damping")?,
+        friction: reading.real(node, "friction")?,
+        stiffness: reading.real(node, "stiffness")?,
+        spring_position: reading.real(node, "springPosition")?,
+        armature: reading.real(node, "armature")?,
+    })
+}

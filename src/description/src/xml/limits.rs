@@ -1,0 +1,130 @@
+//! How much of everything is read. A file is input like any other: none of them, however it is made, costs more time than its
+//! bytes are worth or more memory than a machine has.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+
+use super::Diagnostics;
+use crate::Warning;
+
+/// The largest XML file, bytes. Written by hand it would be a quarter of a million lines.
+pub(super) const MAX_FILE: usize = 16 << 20;
+/// All XML files of a world together, bytes: they are kept in memory and go into the log.
+pub(super) const MAX_ALL_FILES: usize = 64 << 20;
+/// Files that a world may name, those of its robots included.
+pub(super) const MAX_FILE_COUNT: usize = 1_000;
+/// How deep elements may be nested. The format itself needs ten; `<repeat>` may be nested at will.
+pub(super) const MAX_DEPTH: usize = 64;
+/// Elements of a file, and of a robot with all its assemblies placed: about 60 MB as a tree.
+pub(super) const MAX_ELEMENTS: usize = 200_000;
+/// Elements of all files of a world.
+pub(super) const MAX_ALL_ELEMENTS: usize = 1_000_000;
+/// Attributes of an element; the format's richest has 20.
+pub(super) const MAX_ATTRIBUTES: usize = 64;
+/// Bytes of a name: of an element, an attribute, a body. It fits into a column of a table and into a message.
+pub(super) const MAX_NAME: usize = 128;
+/// Bytes of any other value: what a port takes as one message, and the longest path.
+pub(super) const MAX_VALUE: usize = 4096;
+/// How deep assemblies may be placed in assemblies.
+pub(super) const MAX_NESTED_ASSEMBLIES: usize = 32;
+/// Bytes that placing assemblies may make of a robot's file: 300 for each of its most elements.
+pub(super) const MAX_EXPANDED: usize = 64 << 20;
+/// Bodies of a world, and its joints: a step of so many takes a second.
+pub(super) const MAX_BODIES: usize = 10_000;
+/// Sensors and actuators of a world; each has a port, of which a machine has 65,535.
+pub(super) const MAX_DEVICES: usize = 10_000;
+/// Rays of a scanner: more than any there is sends in one turn.
+pub(super) const MAX_RAYS: usize = 100_000;
+/// Rays of all scanners of a world: each is a number in each of the thousand records that a run has in memory.
+pub(super) const MAX_ALL_RAYS: usize = 400_000;
+/// Points and triangles of the shapes of a world, each robot counted as often as it is placed.
+pub(super) const MAX_SHAPE_POINTS: usize = 1_000_000;
+/// Grid points of a terrain along one side.
+pub(super) const MAX_GRID_SIDE: usize = 4096;
+/// The largest file of heights, bytes: 24 for each of the most points.
+pub(super) const MAX_HEIGHTS_FILE: usize = MAX_GRID_SIDE * MAX_GRID_SIDE * 24;
+/// Commands and pauses that a sequence may unroll to.
+pub(super) const MAX_UNROLLED: u64 = 1_000_000;
+/// Bytes of the commands that a sequence unrolls to.
+pub(super) const MAX_UNROLLED_BYTES: u64 = 64 << 20;
+
+/// The bounds as the reference page tells them.
+pub(super) const STATED: &[(&str, u64, &str)] = &[
+    ("an XML file", MAX_FILE as u64, "bytes"),
+    ("all XML files that belong to a world", MAX_ALL_FILES as u64, "bytes"),
+    ("files that belong to a world", MAX_FILE_COUNT as u64, ""),
+    ("depth of elements", MAX_DEPTH as u64, ""),
+    ("elements of a file, and of a robot with its assemblies placed", MAX_ELEMENTS as u64, ""),
+    ("elements of all files of a world", MAX_ALL_ELEMENTS as u64, ""),
+    ("attributes of an element", MAX_ATTRIBUTES as u64, ""),
+    ("a name", MAX_NAME as u64, "bytes"),
+    ("any other single value", MAX_VALUE as u64, "bytes"),
+    ("assemblies placed in assemblies", MAX_NESTED_ASSEMBLIES as u64, "deep"),
+    ("what the assemblies of a robot expand to", MAX_EXPANDED as u64, "bytes"),
+    ("bodies of a world; joints of a world", MAX_BODIES as u64, "each"),
+    ("sensors and actuators of a world", MAX_DEVICES as u64, ""),
+    ("rays of a scanner", MAX_RAYS as u64, ""),
+    ("rays of all scanners of a world", MAX_ALL_RAYS as u64, ""),
+    ("points and triangles of all shapes of a world", MAX_SHAPE_POINTS as u64, ""),
+    ("grid points of a terrain along a side", MAX_GRID_SIDE as u64, ""),
+    ("a file of heights", MAX_HEIGHTS_FILE as u64, "bytes"),
+    ("commands and pauses that a sequence unrolls to", MAX_UNROLLED, ""),
+    ("text of the commands that a sequence unrolls to", MAX_UNROLLED_BYTES, "bytes"),
+];
+
+/// Work on looking for the name that was meant, in comparisons of two characters: a tenth of a second.
+const MAX_NAME_COMPARISONS: usize = 20_000_000;
+
+/// What one reading has found wrong and used up so far, shared by all files that take part in it.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) problems: RefCell<Diagnostics>,
+    pub(super) warnings: RefCell<Vec<Warning>>,
+    /// Hashes of the problems found so far, each with its place in its file.
+    seen: RefCell<HashSet<u64>>,
+    files: Cell<usize>,
+    bytes: Cell<usize>,
+    elements: Cell<usize>,
+    comparisons: Cell<usize>,
+}
+
+impl Session {
+    /// Counts another file of so many bytes; the error says which bound it breaks.
+    pub(super) fn add_file(&self, bytes: usize) -> Result<(), String> {
+        if add(&self.files, 1) > MAX_FILE_COUNT {
+            return Err(format!("more than {MAX_FILE_COUNT} files belong to this one"));
+        }
+        if add(&self.bytes, bytes) > MAX_ALL_FILES {
+            return Err(format!("with this file there are more than {MAX_ALL_FILES} bytes to read"));
+        }
+        Ok(())
+    }
+
+    /// Counts elements that were read.
+    pub(super) fn add_elements(&self, count: usize) -> Result<(), String> {
+        if add(&self.elements, count) > MAX_ALL_ELEMENTS {
+            return Err(format!("with this file there are more than {MAX_ALL_ELEMENTS} elements"));
+        }
+        Ok(())
+    }
+
+    /// Whether two names of these lengths may still be compared.
+    pub(super) fn may_compare(&self, first: usize, second: usize) -> bool {
+        let fresh = self.comparisons.get().saturating_add(first.saturating_mul(second));
+        let may = fresh <= MAX_NAME_COMPARISONS;
+        if may {
+            self.comparisons.set(fresh);
+        }
+        may
+    }
+
+    /// True once for each hash.
+    pub(super) fn is_new(&self, hash: u64) -> bool {
+        self.seen.borrow_mut().insert(hash)
+    }
+}
+
+fn add(cell: &Cell<usize>, count: usize) -> usize {
+    cell.set(cell.get().saturating_add(count));
+    cell.get()
+}

@@ -1,0 +1,229 @@
+//! World, robot and sequence files: XML text to the resolved, checked [`model`](simpartner_model).
+//!
+//! One table says what the format is; the reader's checks, the DTDs for editors and the reference page come from it. All
+//! problems of a file are told at once, each with its place, and nothing is half loaded. The room knows nothing of physics
+//! engines, running devices and sockets. Start at [`read_world`], then `schema`.
+
+mod assembly;
+mod body;
+mod built_in;
+mod device;
+mod diagnostic;
+mod files;
+mod frame;
+mod generate;
+mod heightfield;
+mod joint;
+mod limits;
+mod origin;
+mod parts;
+mod reading;
+mod robot;
+mod schema;
+mod scope;
+mod sequence;
+mod tree;
+mod world;
+
+use std::path::Path;
+
+use simpartner_model::{Mechanism, Pose};
+use simpartner_wire::signal::Port;
+
+pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub use files::read_file;
+pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
+pub use reading::shorten;
+pub use schema::describe_name;
+
+use crate::{Sequence, SourceFile, World};
+use files::Files;
+use limits::{MAX_FILE, Session};
+use reading::{Placeholders, Reading};
+use robot::{Placement, Taken};
+use schema::{ASSEMBLIES, Element, ROBOT, SEQUENCE, WORLD};
+use tree::{Attribute, Node};
+
+/// What a file holds.
+#[derive(Debug, Clone)]
+pub enum Document {
+    /// A world with its robots.
+    World(World),
+    /// A robot, alone at the origin of an empty world.
+    Robot(World),
+    /// The names of assemblies for robots to include.
+    Assemblies(Vec<String>),
+    /// A sequence of commands.
+    Sequence(Sequence),
+}
+
+/// Reads a world file and all files it names. Where there is no such file, the built-in one of this name is read; robots that
+/// are not found beside the world are looked for among the built-in ones, too.
+///
+/// # Errors
+/// All problems of all these files.
+pub fn read_world(path: &Path) -> Result<World, Diagnostics> {
+    match read_as(path, Some(WORLD))? {
+        Document::World(world) | Document::Robot(world) => Ok(world),
+        Document::Sequence(_) | Document::Assemblies(_) => unreachable!("a world was asked for"),
+    }
+}
+
+/// Reads a sequence file.
+///
+/// # Errors
+/// All problems of the file.
+pub fn read_sequence(path: &Path) -> Result<Sequence, Diagnostics> {
+    match read_as(path, Some(SEQUENCE))? {
+        Document::Sequence(sequence) => Ok(sequence),
+        _ => unreachable!("a sequence was asked for"),
+    }
+}
+
+/// Reads a file of any kind.
+///
+/// # Errors
+/// All problems of the file and of those it names.
+pub fn read_any(path: &Path) -> Result<Document, Diagnostics> {
+    read_as(path, None)
+}
+
+/// Reads a text as if it stood in a file of this path; files that it names are looked for from there.
+///
+/// # Errors
+/// All problems of the text and of the files it names.
+pub fn read_text(path: &str, text: &str) -> Result<Document, Diagnostics> {
+    read_root(path, text, Files::Disk, None)
+}
+
+/// Reads a world anew from the texts it was once read from, such as those of [`World::sources`]; the first is the world's own.
+/// No file is opened.
+///
+/// # Errors
+/// All problems of these texts, one that names a text which is not among them included.
+pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
+    let Some(own) = sources.first() else {
+        return Err(Diagnostic::at("", "", 0, "expected the text of a world").into());
+    };
+    match read_root(&own.path, &own.text, Files::Kept(sources), None)? {
+        Document::World(world) | Document::Robot(world) => Ok(world),
+        Document::Sequence(_) | Document::Assemblies(_) => {
+            Err(Diagnostic::at(&own.path, &own.text, 0, "expected a world").into())
+        }
+    }
+}
+
+fn read_as(path: &Path, wanted: Option<&str>) -> Result<Document, Diagnostics> {
+    let path = locate(path);
+    let path = path.to_string_lossy();
+    let text = Files::Disk.read(&path, MAX_FILE);
+    let text = text.map_err(|problem| Diagnostics::from(built_in::with_help(problem)))?;
+    read_root(&path, &text, Files::Disk, wanted)
+}
+
+fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> Result<Document, Diagnostics> {
+    let session = Session::default();
+    let reading = Reading::new(path, text, files, &session);
+    session.add_file(text.len()).map_err(|what| Diagnostics::from(Diagnostic::at(path, "", 0, what)))?;
+    let mut root = single_root(&reading, reading.parse(path, text).map_err(Diagnostics::from)?)?;
+    let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, ASSEMBLIES, SEQUENCE], |wanted| vec![wanted]);
+    if !expected.contains(&root.name.as_str()) {
+        let message = format!("expected <{}>, got <{}>", expected.join(">, <"), root.name);
+        return Err(Diagnostic::at(path, text, root.offset, message).into());
+    }
+    // The roots' ids are their tags.
+    let element = Element::by_id(&root.name);
+    let placeholders = match element.id {
+        ROBOT | ASSEMBLIES => Placeholders::Allowed,
+        _ => Placeholders::Unknown,
+    };
+    reading.check(&mut root, element, placeholders);
+    let document = match root.name.as_str() {
+        ROBOT => read_robot_alone(&reading, &root).map(Document::Robot),
+        ASSEMBLIES => Some(Document::Assemblies(assembly::names(&reading, &root))),
+        SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
+        _ => Some(Document::World(world::read(&reading, &root))),
+    };
+    let problems = session.problems.take();
+    match document {
+        Some(mut document) if problems.is_empty() => {
+            if let Document::World(world) | Document::Robot(world) = &mut document {
+                world.warnings = session.warnings.take();
+            }
+            Ok(document)
+        }
+        _ => Err(problems),
+    }
+}
+
+fn read_robot_alone(reading: &Reading, root: &Node) -> Option<World> {
+    let draft = robot::read(reading, root)?;
+    let own = SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() };
+    let mut world = World {
+        name: draft.model.clone(),
+        mechanism: Mechanism { gravity: world::GRAVITY, ..Mechanism::default() },
+        sources: [own].into_iter().chain(draft.sources.iter().cloned()).collect(),
+        ..World::default()
+    };
+    let placement = Placement {
+        name: draft.model.clone(),
+        pose: Pose::IDENTITY,
+        port_offset: 0,
+        combined_port: Port::ANY,
+        source: reading.source(root),
+    };
+    robot::place(reading, root.offset, &draft, placement, &mut world, &mut Taken::default());
+    Some(world)
+}
+
+/// The root element. The thesis prints objects and commands without one: a bare series of objects is a world, a bare series of
+/// commands a sequence.
+fn single_root(reading: &Reading, mut roots: Vec<Node>) -> Result<Node, Diagnostics> {
+    let all = |names: &[&str]| roots.iter().all(|root| names.contains(&root.name.as_str()));
+    let wrapped = |name: &str, attribute: &str, value: &str, children| Node {
+        name: name.to_owned(),
+        attributes: vec![Attribute { name: attribute.to_owned(), value: value.to_owned(), offset: 0 }],
+        children,
+        ..Node::default()
+    };
+    if all(&["object"]) {
+        let stem = Path::new(reading.path).file_stem().map_or("world".into(), |stem| stem.to_string_lossy());
+        return Ok(wrapped(WORLD, "name", &stem.replace(|c: char| c.is_whitespace(), "_"), roots));
+    }
+    if all(&["command", "repeat"]) {
+        return Ok(wrapped(SEQUENCE, "version", sequence::VERSION, roots));
+    }
+    match roots.len() {
+        1 => Ok(roots.remove(0)),
+        _ => {
+            let message = format!("<{}> stands beside <{}>; a file has one root element", roots[1].name, roots[0].name);
+            Err(Diagnostic::at(reading.path, reading.text, roots[1].offset, message).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schema::{Content, ELEMENTS, EXAMPLES};
+
+    /// Every element but plain values has an example, which the table takes.
+    #[test]
+    fn every_element_has_an_example_that_is_right() {
+        for element in ELEMENTS.iter().filter(|element| !matches!(element.content, Content::Value(..))) {
+            let examples: Vec<_> = EXAMPLES.iter().filter(|(id, _)| *id == element.id).collect();
+            assert_eq!(examples.len(), 1, "<{}> {}", element.tag, element.id);
+            let (path, text) = (element.id, examples[0].1);
+            let session = Session::default();
+            let reading = Reading::new(path, text, Files::Kept(&[]), &session);
+            for mut root in reading.parse(path, text).unwrap_or_else(|problem| panic!("{problem}")) {
+                assert_eq!(root.name, element.tag);
+                reading.check(&mut root, element, Placeholders::Allowed);
+            }
+            assert!(session.problems.borrow().is_empty(), "{}", session.problems.borrow());
+            assert!(session.warnings.borrow().is_empty(), "{path}");
+        }
+        assert!(EXAMPLES.iter().all(|(id, _)| ELEMENTS.iter().any(|element| element.id == *id)));
+    }
+}

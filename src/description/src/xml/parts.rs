@@ -1,0 +1,61 @@
+//! Bodies and joints of one file.
+
+use std::collections::HashMap;
+
+use simpartner_model::{Body, Joint};
+
+use super::{body, joint, limits::MAX_BODIES, reading::Reading, scope::Scope, tree::Node};
+
+/// Bodies and joints of a file, ids counted within it.
+pub(super) struct Parts {
+    pub(super) bodies: Vec<Body>,
+    pub(super) joints: Vec<Joint>,
+    pub(super) body_names: Scope,
+    pub(super) joint_names: Scope,
+    /// False if something could not be read, so that the rest may be incomplete.
+    pub(super) complete: bool,
+}
+
+/// Reads all bodies (elements of this name) and joints among the nodes.
+pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
+    let mut parts = Parts {
+        bodies: Vec::new(),
+        joints: Vec::new(),
+        body_names: Scope::new(if body_tag == "object" { "object" } else { "body" }),
+        joint_names: Scope::new("joint"),
+        complete: true,
+    };
+    for (count, node) in nodes.iter().filter(|child| child.name == body_tag).enumerate() {
+        if count == MAX_BODIES {
+            reading.problem(node.offset, format!("more than {MAX_BODIES} bodies"));
+            parts.complete = false;
+            break;
+        }
+        let body = body::read(reading, node);
+        parts.body_names.define(reading, node, body.as_ref().map(|_| parts.bodies.len()));
+        parts.complete &= body.is_some();
+        parts.bodies.extend(body);
+    }
+    // The first joint of each pair of bodies.
+    let mut pairs = HashMap::new();
+    for (count, node) in nodes.iter().filter(|child| child.name == "joint").enumerate() {
+        if count == MAX_BODIES {
+            reading.problem(node.offset, format!("more than {MAX_BODIES} joints"));
+            parts.complete = false;
+            break;
+        }
+        let joint = joint::read(reading, node, &parts.body_names, &parts.bodies);
+        parts.joint_names.define(reading, node, joint.as_ref().map(|_| parts.joints.len()));
+        parts.complete &= joint.is_some();
+        if let Some(joint) = joint {
+            let pair = (joint.parent.min(joint.child), joint.parent.max(joint.child));
+            let first = *pairs.entry(pair).or_insert(parts.joints.len());
+            if let Some(first) = parts.joints.get(first) {
+                let message = format!("joint '{}' connects the same bodies as '{}'", joint.name, first.name);
+                reading.problem_with_help(node.offset, message, "use one constrained joint with several free axes");
+            }
+            parts.joints.push(joint);
+        }
+    }
+    parts
+}

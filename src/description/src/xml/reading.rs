@@ -1,0 +1,356 @@
+//! A file being read: its tree held against the schema, its values looked up, its problems collected.
+
+use std::{
+    f64::consts::TAU,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use super::{
+    Diagnostic, Diagnostics,
+    files::Files,
+    limits::{MAX_FILE, MAX_NAME, MAX_VALUE, Session},
+    origin::{Origins, Place},
+    schema::{Content, Element, Kind, Occurs, Presence, read_real},
+    tree::{self, Node},
+};
+use crate::Warning;
+
+/// One file and what is wrong with it. Looking a value up that is missing or wrong gives `None`; the problem has been noted
+/// when the tree was held against the schema, so readers just leave out what they cannot make.
+pub(super) struct Reading<'a> {
+    pub(super) path: &'a str,
+    pub(super) text: &'a str,
+    /// The texts that offsets mean: the file, then what assemblies bring in.
+    pub(super) origins: Origins<'a>,
+    /// Where the files are that it names.
+    pub(super) files: Files<'a>,
+    pub(super) session: &'a Session,
+}
+
+/// Whether `${name}` may stand in place of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placeholders {
+    /// It may: what takes its place is checked once it has, and assemblies tell of those that nothing fills.
+    Allowed,
+    /// Nothing here would fill them.
+    Unknown,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(path: &'a str, text: &'a str, files: Files<'a>, session: &'a Session) -> Self {
+        Self { path, text, origins: Origins::new(path, text), files, session }
+    }
+
+    /// Another file whose problems go into the same list.
+    pub(super) fn in_file<'b>(&'b self, path: &'b str, text: &'b str) -> Reading<'b> {
+        Reading::new(path, text, self.files, self.session)
+    }
+
+    /// Notes a problem.
+    pub(super) fn problem(&self, offset: usize, message: impl Into<String>) {
+        self.note(offset, message.into(), None);
+    }
+
+    /// Notes a problem with a way to put it right.
+    pub(super) fn problem_with_help(&self, offset: usize, message: impl Into<String>, help: impl Into<String>) {
+        self.note(offset, message.into(), Some(help.into()));
+    }
+
+    /// What an assembly has wrong is told once, however often it is placed; beyond [`Diagnostics::SHOWN`] problems are only
+    /// counted.
+    fn note(&self, offset: usize, message: String, help: Option<String>) {
+        if !self.is_new(offset, &message) {
+            return;
+        }
+        let mut problems = self.session.problems.borrow_mut();
+        if problems.is_full() {
+            problems.more += 1;
+            return;
+        }
+        let problem = self.origins.diagnostic(offset, message);
+        problems.push(match help {
+            Some(help) => problem.with_help(help),
+            None => problem,
+        });
+    }
+
+    /// True the first time that this is said of this place in its file.
+    fn is_new(&self, offset: usize, message: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        self.origins.in_file(offset, |path, offset| (path, offset, message).hash(&mut hasher));
+        self.session.is_new(hasher.finish())
+    }
+
+    pub(super) fn push(&self, problem: Diagnostic) {
+        self.session.problems.borrow_mut().push(problem);
+    }
+
+    /// Reads another XML file of the same world.
+    pub(super) fn read_file(&self, path: &str) -> Result<String, Diagnostic> {
+        let text = self.files.read(path, MAX_FILE)?;
+        self.session.add_file(text.len()).map_err(|what| Diagnostic::at(path, "", 0, what))?;
+        Ok(text)
+    }
+
+    /// Takes the text of this or another XML file of the same world apart.
+    pub(super) fn parse(&self, path: &str, text: &str) -> Result<Vec<Node>, Diagnostic> {
+        let parsed = tree::parse(path, text)?;
+        self.session.add_elements(parsed.elements).map_err(|what| Diagnostic::at(path, text, 0, what))?;
+        Ok(parsed.roots)
+    }
+
+    /// The known name most like this one, if any is like it at all and somebody would still read of it.
+    pub(super) fn nearest<'k>(&self, name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+        if self.session.problems.borrow().is_full() || name.len() > MAX_NAME {
+            return None;
+        }
+        let name = name.to_lowercase();
+        let like = |known: &'k str| {
+            // As many letters as the lengths differ by have to be put in or taken out.
+            let most = 1 + known.len() / 4;
+            let lengths = (name.chars().count(), known.chars().count());
+            if lengths.0.abs_diff(lengths.1) > most || !self.session.may_compare(lengths.0, lengths.1) {
+                return None;
+            }
+            let distance = strsim::damerau_levenshtein(&name, &known.to_lowercase());
+            (distance <= most).then_some((distance, known))
+        };
+        known.filter_map(like).min().map(|(_, known)| known)
+    }
+
+    /// True if nothing has been found wrong so far.
+    pub(super) fn is_sound(&self) -> bool {
+        self.session.problems.borrow().is_empty()
+    }
+
+    /// `path:line:column` of a node.
+    pub(super) fn source(&self, node: &Node) -> String {
+        self.origins.place(node.offset).to_string()
+    }
+
+    /// `line n`, with its path where that is another file.
+    pub(super) fn line(&self, offset: usize) -> String {
+        match self.origins.place(offset) {
+            Place { path, line, .. } if path == self.path => format!("line {line}"),
+            elsewhere => elsewhere.to_string(),
+        }
+    }
+
+    /// Holds a node and all below it against the schema.
+    pub(super) fn check(&self, node: &mut Node, element: &'static Element, placeholders: Placeholders) {
+        node.element = Some(element);
+        self.check_attributes(node, element, placeholders);
+        self.check_content(node, element, placeholders);
+        let allowed = element.children();
+        let mut counts = vec![0usize; allowed.len()];
+        for index in 0..node.children.len() {
+            let child = &mut node.children[index];
+            let Some(place) = allowed.iter().position(|candidate| Element::by_id(candidate.id).tag == child.name)
+            else {
+                let tags: Vec<&str> = allowed.iter().map(|child| Element::by_id(child.id).tag).collect();
+                self.unknown(
+                    child.offset,
+                    format!("<{}> does not belong into <{}>", child.name, element.tag),
+                    &child.name,
+                    &tags,
+                );
+                continue;
+            };
+            counts[place] += 1;
+            if counts[place] == 2 && allowed[place].occurs != Occurs::AnyTimes {
+                self.problem(child.offset, format!("<{}> stands in <{}> a second time", child.name, element.tag));
+            }
+            self.check(&mut node.children[index], Element::by_id(allowed[place].id), placeholders);
+        }
+        for (child, count) in allowed.iter().zip(counts) {
+            if child.occurs == Occurs::Once && count == 0 {
+                self.problem(node.offset, format!("<{}> lacks <{}>", element.tag, Element::by_id(child.id).tag));
+            }
+        }
+    }
+
+    fn check_attributes(&self, node: &Node, element: &'static Element, placeholders: Placeholders) {
+        for attribute in &node.attributes {
+            match element.attribute(&attribute.name) {
+                None => {
+                    let names: Vec<&str> = element.attributes.iter().map(|attribute| attribute.name).collect();
+                    let message = format!("<{}> has no attribute '{}'", element.tag, attribute.name);
+                    self.unknown(attribute.offset, message, &attribute.name, &names);
+                }
+                Some(_) if placeholders == Placeholders::Allowed && attribute.value.contains("${") => {}
+                Some(known) => {
+                    let what = format!("attribute '{}'", known.name);
+                    self.check_value(attribute.offset, &what, &attribute.value, (known.kind, known.unit));
+                }
+            }
+        }
+        for attribute in element.attributes.iter().filter(|attribute| attribute.presence == Presence::Required) {
+            if !node.attributes.iter().any(|given| given.name == attribute.name) {
+                self.problem(node.offset, format!("<{}> lacks the attribute '{}'", element.tag, attribute.name));
+            }
+        }
+    }
+
+    fn check_content(&self, node: &Node, element: &'static Element, placeholders: Placeholders) {
+        match element.content {
+            Content::Value(..) if placeholders == Placeholders::Allowed && node.text.contains("${") => {}
+            Content::Value(kind, _) if node.text.trim().is_empty() => {
+                self.problem(node.offset, format!("<{}> is empty: expected {}", element.tag, kind.expectation()));
+            }
+            Content::Value(kind, unit) => {
+                self.check_value(node.text_offset, &format!("<{}>", element.tag), &node.text, (kind, unit));
+            }
+            Content::Numbers(_) => {}
+            Content::Empty | Content::Children(_) => {
+                if !node.text.trim().is_empty() {
+                    self.problem(node.text_offset, format!("<{}> holds no text", element.tag));
+                }
+            }
+        }
+    }
+
+    fn check_value(&self, offset: usize, what: &str, value: &str, (kind, unit): (Kind, &str)) {
+        let value = value.trim();
+        let angle = read_real(value).filter(|_| unit == "rad");
+        if kind.accepts(value) {
+            if let Some(angle) = angle {
+                self.check_angle(offset, what, angle);
+            }
+            return;
+        }
+        if value.len() > MAX_VALUE && kind != Kind::Name {
+            let message = format!("{what} has {} bytes, at most {MAX_VALUE} are read", value.len());
+            return self.problem(offset, message);
+        }
+        let message = format!("{what}: expected {}, got '{}'", kind.expectation(), shorten(value));
+        match angle.filter(|angle| kind.accepts(&radians(*angle))) {
+            Some(degrees) => self.problem_with_help(offset, message, in_radians(degrees)),
+            None => self.problem(offset, message),
+        }
+    }
+
+    /// Warns of an angle in radians that was probably meant in degrees.
+    pub(super) fn check_angle(&self, offset: usize, what: &str, angle: f64) {
+        if angle.abs() >= DEGREES_FROM {
+            self.warn(offset, format!("{what}: {angle} rad are {:.1} turns", angle / TAU), in_radians(angle));
+        }
+    }
+
+    /// Notes what is right by its form but hardly meant.
+    fn warn(&self, offset: usize, what: String, help: String) {
+        let mut warnings = self.session.warnings.borrow_mut();
+        if warnings.len() < Diagnostics::SHOWN && self.is_new(offset, &what) {
+            let place = self.origins.place(offset).to_string();
+            warnings.push(Warning { place, what, help });
+        }
+    }
+
+    fn unknown(&self, offset: usize, message: String, name: &str, known: &[&str]) {
+        match self.nearest(name, known.iter().copied()) {
+            Some(near) => self.problem_with_help(offset, message, format!("did you mean '{near}'?")),
+            None if known.is_empty() => self.problem(offset, message),
+            None => self.problem_with_help(offset, message, format!("it takes {}", known.join(", "))),
+        }
+    }
+
+    /// An attribute as given, or by default; `None` if it is wrong, missing or left out.
+    pub(super) fn text<'n>(&self, node: &'n Node, name: &str) -> Option<&'n str> {
+        let attribute = node.element?.attribute(name)?;
+        let value = match node.attributes.iter().find(|given| given.name == name) {
+            Some(given) => given.value.trim(),
+            None => match attribute.presence {
+                Presence::Default(value) => value,
+                Presence::Required | Presence::Optional => return None,
+            },
+        };
+        attribute.kind.accepts(value).then_some(value)
+    }
+
+    pub(super) fn real(&self, node: &Node, name: &str) -> Option<f64> {
+        self.text(node, name).and_then(read_real)
+    }
+
+    pub(super) fn whole(&self, node: &Node, name: &str) -> Option<i64> {
+        self.text(node, name)?.parse().ok()
+    }
+
+    /// The value in a child element.
+    pub(super) fn child_text<'n>(&self, node: &'n Node, tag: &str) -> Option<&'n str> {
+        let child = child(node, tag)?;
+        match child.element?.content {
+            Content::Value(kind, _) => Some(child.text.trim()).filter(|value| kind.accepts(value)),
+            Content::Empty | Content::Numbers(_) | Content::Children(_) => None,
+        }
+    }
+
+    pub(super) fn child_real(&self, node: &Node, tag: &str) -> Option<f64> {
+        self.child_text(node, tag).and_then(read_real)
+    }
+
+    /// Where an attribute stands, or the element if it is not given.
+    pub(super) fn place(&self, node: &Node, name: &str) -> usize {
+        node.attributes.iter().find(|given| given.name == name).map_or(node.offset, |given| given.offset)
+    }
+
+    /// The numbers in an element's text, each with the offset it stands at. A part that is no number is a problem.
+    pub(super) fn numbers(&self, node: &Node) -> Option<Vec<f64>> {
+        // With entities in the text offsets within it mean nothing; then the whole text is the place.
+        let verbatim = self.origins.text_at(node.text_offset, |text| text.starts_with(node.text.trim_start()));
+        let start = verbatim.then_some(node.text_offset);
+        read_numbers(node.text.trim_start(), usize::MAX)
+            .map_err(|(at, problem)| {
+                let place = start.map_or(node.text_offset, |start| start + at);
+                self.problem(place, format!("<{}>: {problem}", node.name));
+            })
+            .ok()
+    }
+}
+
+/// Reads at most so many numbers with blanks, commas or semicolons between them; the error is an offset and what is wrong
+/// there.
+pub(super) fn read_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
+    let mut numbers = Vec::new();
+    let mut rest = text;
+    let separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
+    loop {
+        rest = rest.trim_start_matches(separator);
+        if rest.is_empty() {
+            return Ok(numbers);
+        }
+        let at = text.len() - rest.len();
+        if numbers.len() == most {
+            return Err((at, format!("more than {most} numbers")));
+        }
+        let end = rest.find(separator).unwrap_or(rest.len());
+        let part = &rest[..end];
+        let number = Kind::Real.accepts(part).then(|| read_real(part)).flatten();
+        numbers.push(number.ok_or_else(|| (at, format!("expected a finite number, got '{}'", shorten(part))))?);
+        rest = &rest[end..];
+    }
+}
+
+/// An angle of so many radians or more, one and a half turns, is taken for one in degrees.
+const DEGREES_FROM: f64 = 10.0;
+
+/// So many degrees in radians, rounded towards zero: 180 are not more than pi.
+fn radians(degrees: f64) -> String {
+    ((degrees.to_radians() * 1e8).trunc() / 1e8).to_string()
+}
+
+fn in_radians(degrees: f64) -> String {
+    format!("angles are in radians: {degrees} degrees are {}", radians(degrees))
+}
+
+/// The first child of this name.
+pub(super) fn child<'n>(node: &'n Node, tag: &str) -> Option<&'n Node> {
+    node.children.iter().find(|child| child.name == tag)
+}
+
+/// A text short enough for a message.
+pub fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(60).is_some() {
+        short.push_str("...");
+    }
+    short
+}

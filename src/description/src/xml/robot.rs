@@ -1,0 +1,212 @@
+//! A robot file, and a robot's place in a world.
+
+use std::collections::{HashMap, HashSet};
+
+use simpartner_model::{Body, BodyId, Graph, Joint, JointId, Pose, Robot, RobotId};
+use simpartner_wire::signal::Port;
+
+use super::{
+    assembly::{self, Expanded},
+    device,
+    limits::{MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS},
+    parts,
+    reading::Reading,
+    tree::Node,
+};
+use crate::{Device, DeviceSpec, Measures, SourceFile, World};
+
+/// A robot as its file describes it, in its own frame, ids counted within it.
+pub(super) struct Draft {
+    pub(super) model: String,
+    self_collision: bool,
+    bodies: Vec<Body>,
+    joints: Vec<Joint>,
+    devices: Vec<Device>,
+    totals: Totals,
+    /// The files that it includes.
+    pub(super) sources: Vec<SourceFile>,
+}
+
+/// Reads the root of a robot file. `None` if its name is missing; other problems leave things out.
+pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
+    let Expanded { members, sources } = assembly::expand(reading, root);
+    let mut parts = parts::read(reading, &members, "body");
+    let devices = device::read_all(reading, &members, &mut parts);
+    if parts.complete {
+        check_connected(reading, root, &parts);
+    }
+    Some(Draft {
+        model: reading.text(root, "name")?.to_owned(),
+        self_collision: reading.text(root, "selfCollision")? == "true",
+        totals: Totals::of(&parts.bodies, &parts.joints, &devices),
+        bodies: parts.bodies,
+        joints: parts.joints,
+        devices,
+        sources,
+    })
+}
+
+/// A robot is complete if joints connect all its bodies (thesis 3.6).
+fn check_connected(reading: &Reading, root: &Node, parts: &parts::Parts) {
+    let trees = Graph::new(&parts.bodies, &parts.joints).spanning_forest().trees;
+    match &trees[..] {
+        [] => reading.problem(root.offset, "the robot has no body"),
+        [_] => {}
+        many => {
+            let named = |body: BodyId| parts.bodies[body.index()].name.as_str();
+            let groups = many.iter().map(|tree| tree.bodies().map(named).collect::<Vec<_>>().join(", "));
+            let message = format!("the robot falls into {} parts that no joint connects", many.len());
+            reading.problem_with_help(root.offset, message, groups.collect::<Vec<_>>().join(" | "));
+        }
+    }
+}
+
+/// Where a robot stands and how it is called.
+pub(super) struct Placement {
+    pub(super) name: String,
+    pub(super) pose: Pose,
+    pub(super) port_offset: i64,
+    pub(super) combined_port: Port,
+    pub(super) source: String,
+}
+
+/// What a world has been filled with so far.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// Names of robots.
+    pub(super) names: HashSet<String>,
+    /// Whose each port is.
+    pub(super) ports: HashMap<u16, String>,
+    pub(super) totals: Totals,
+}
+
+/// What costs memory and time in a world.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Totals {
+    bodies: usize,
+    joints: usize,
+    devices: usize,
+    rays: usize,
+    points: usize,
+}
+
+impl Totals {
+    pub(super) fn of(bodies: &[Body], joints: &[Joint], devices: &[Device]) -> Self {
+        let rays = |device: &Device| match &device.spec {
+            DeviceSpec::Sensor(sensor) => match sensor.measures {
+                Measures::Scan(scanner) => scanner.rays * scanner.layers,
+                _ => 0,
+            },
+            DeviceSpec::Actuator(_) => 0,
+        };
+        let shapes = bodies.iter().flat_map(|body| [&body.shape, &body.collision]).flatten();
+        Self {
+            bodies: bodies.len(),
+            joints: joints.len(),
+            devices: devices.len(),
+            rays: devices.iter().map(rays).sum(),
+            points: shapes.map(|placed| placed.shape.points()).sum(),
+        }
+    }
+
+    fn with(&self, other: &Self) -> Self {
+        Self {
+            bodies: self.bodies + other.bodies,
+            joints: self.joints + other.joints,
+            devices: self.devices + other.devices,
+            rays: self.rays + other.rays,
+            points: self.points + other.points,
+        }
+    }
+
+    /// What there is too much of: its name, how much there is and may be.
+    fn excess(&self) -> Option<(&'static str, usize, usize)> {
+        let bounds = [
+            ("bodies", self.bodies, MAX_BODIES),
+            ("joints", self.joints, MAX_BODIES),
+            ("devices", self.devices, MAX_DEVICES),
+            ("rays of scanners", self.rays, MAX_ALL_RAYS),
+            ("points and triangles of shapes", self.points, MAX_SHAPE_POINTS),
+        ];
+        bounds.into_iter().find(|(_, count, most)| count > most)
+    }
+
+    /// Tells of what there is too much of, at an offset; false if there is.
+    pub(super) fn check(&self, reading: &Reading, offset: usize) -> bool {
+        let excess = self.excess();
+        if let Some((what, count, most)) = excess {
+            reading.problem(offset, format!("with this there are {count} {what}, at most {most} are taken"));
+        }
+        excess.is_none()
+    }
+}
+
+/// Puts a robot into the world. Ports that another robot has are problems at `offset`.
+pub(super) fn place(
+    reading: &Reading,
+    offset: usize,
+    draft: &Draft,
+    placement: Placement,
+    world: &mut World,
+    taken: &mut Taken,
+) {
+    let totals = taken.totals.with(&draft.totals);
+    if !totals.check(reading, offset) {
+        return;
+    }
+    taken.totals = totals;
+    let robot = RobotId::new(world.mechanism.robots.len());
+    let (first_body, first_joint) = (world.mechanism.bodies.len(), world.mechanism.joints.len());
+    let body_id = |body: BodyId| BodyId::new(first_body + body.index());
+    let joint_id = |joint: JointId| JointId::new(first_joint + joint.index());
+    let pose = placement.pose;
+    world.mechanism.bodies.extend(draft.bodies.iter().map(|body| Body {
+        robot: Some(robot),
+        pose: pose.then(&body.pose),
+        linear_velocity: pose.direction(body.linear_velocity),
+        angular_velocity: pose.direction(body.angular_velocity),
+        ..body.clone()
+    }));
+    world.mechanism.joints.extend(draft.joints.iter().map(|joint| Joint {
+        robot: Some(robot),
+        parent: body_id(joint.parent),
+        child: body_id(joint.child),
+        anchor: pose.point(joint.anchor),
+        frame: (pose.rotation * joint.frame).normalize(),
+        ..joint.clone()
+    }));
+    for device in &draft.devices {
+        let Some(port) = shift(reading, offset, device, placement.port_offset) else { continue };
+        let whose = format!("'{}' of '{}'", device.name, placement.name);
+        claim(reading, offset, port, whose, "give the robots different values of portOffset", taken);
+        let spec = device.spec.clone().moved(body_id, joint_id);
+        world.devices.push(Device { robot, port, spec, ..device.clone() });
+    }
+    let Placement { name, combined_port, source, .. } = placement;
+    let whose = format!("combinedPort of '{name}'");
+    claim(reading, offset, combined_port, whose, "choose another port, or 0 for a free one", taken);
+    let (model, self_collision) = (draft.model.clone(), draft.self_collision);
+    world.mechanism.robots.push(Robot { name, model, self_collision, source });
+    world.combined_ports.push(combined_port);
+}
+
+/// A port that two want is a problem.
+fn claim(reading: &Reading, offset: usize, port: Port, whose: String, help: &'static str, taken: &mut Taken) {
+    if port != Port::ANY
+        && let Some(first) = taken.ports.insert(port.number(), whose.clone())
+    {
+        let message = format!("{whose} has port {port}, which is that of {first} already");
+        reading.problem_with_help(offset, message, help);
+    }
+}
+
+/// The device's port in this placement.
+fn shift(reading: &Reading, offset: usize, device: &Device, port_offset: i64) -> Option<Port> {
+    if device.port == Port::ANY {
+        return Some(Port::ANY);
+    }
+    let shifted = i64::from(device.port.number()) + port_offset;
+    Port::new(shifted)
+        .map_err(|error| reading.problem(offset, format!("'{}' with portOffset {port_offset}: {error}", device.name)))
+        .ok()
+}

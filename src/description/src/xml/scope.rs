@@ -1,0 +1,54 @@
+//! Names in a file, and what they mean there.
+
+use std::collections::BTreeMap;
+
+use simpartner_model::BodyId;
+
+use super::{reading::Reading, tree::Node};
+
+/// Names of one kind of thing in one file, and where they are defined. A thing that could not be read has its name here all
+/// the same, so that nobody is told twice.
+pub(super) struct Scope {
+    noun: &'static str,
+    names: BTreeMap<String, (String, Option<usize>)>,
+}
+
+impl Scope {
+    /// An empty scope of, say, bodies.
+    pub(super) fn new(noun: &'static str) -> Self {
+        Self { noun, names: BTreeMap::new() }
+    }
+
+    /// Takes up the name of a node, defined at its line, with its index in the model's list if it could be read.
+    pub(super) fn define(&mut self, reading: &Reading, node: &Node, index: Option<usize>) {
+        let Some(name) = reading.text(node, "name") else { return };
+        let line = reading.line(node.offset);
+        if let Some((first, _)) = self.names.get(name) {
+            let place = reading.place(node, "name");
+            reading.problem(place, format!("{} '{name}' is defined a second time; the first is in {first}", self.noun));
+            return;
+        }
+        self.names.insert(name.to_owned(), (line, index));
+    }
+
+    /// The index of a name; one that is not known is a problem at `offset`.
+    pub(super) fn index(&self, reading: &Reading, offset: usize, name: &str) -> Option<usize> {
+        if let Some((_, index)) = self.names.get(name) {
+            return *index;
+        }
+        let message = format!("there is no {} '{name}'", self.noun);
+        match reading.nearest(name, self.names.keys().map(String::as_str)) {
+            Some(near) => {
+                let place = &self.names[near].0;
+                reading.problem_with_help(offset, message, format!("did you mean '{near}', {place}?"));
+            }
+            None => reading.problem(offset, message),
+        }
+        None
+    }
+
+    /// The same for a body.
+    pub(super) fn resolve(&self, reading: &Reading, offset: usize, name: &str) -> Option<BodyId> {
+        self.index(reading, offset, name).map(BodyId::new)
+    }
+}

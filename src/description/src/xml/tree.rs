@@ -1,0 +1,270 @@
+//! XML text into a tree that remembers where everything stood.
+//!
+//! Nothing is fetched and nothing expands: of entities only the five predefined ones and character references are known, of
+//! document type declarations only `<!DOCTYPE name SYSTEM "file.dtd">`, which is for editors.
+
+use quick_xml::{
+    Reader,
+    events::{Event, attributes::AttrError},
+};
+use simpartner_wire::signal::ControlCharacter;
+
+use super::{
+    Diagnostic,
+    frame::Frame,
+    limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS, MAX_NAME},
+    reading::shorten,
+    schema::Element,
+};
+
+const ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers are known";
+
+/// An element as written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Node {
+    /// Its name.
+    pub(super) name: String,
+    /// Byte offset of its `<`.
+    pub(super) offset: usize,
+    /// Its attributes, in order.
+    pub(super) attributes: Vec<Attribute>,
+    /// Its children, in order.
+    pub(super) children: Vec<Node>,
+    /// All its text, entities resolved.
+    pub(super) text: String,
+    /// Whether any of the text is not blank.
+    pub(super) has_text: bool,
+    /// Byte offset of the text's first character that is not blank.
+    pub(super) text_offset: usize,
+    /// What the schema says of it, once that has been looked up.
+    pub(super) element: Option<&'static Element>,
+    /// The frame it is read in; that of an assembly which has been placed, or of the file.
+    pub(super) frame: Frame,
+}
+
+impl Node {
+    /// Visits this element and all below it.
+    pub(super) fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n Self)) {
+        visit(self);
+        self.children.iter().for_each(|child| child.walk(visit));
+    }
+
+    /// The same, to change them.
+    pub(super) fn walk_mut(&mut self, visit: &mut impl FnMut(&mut Self)) {
+        visit(self);
+        self.children.iter_mut().for_each(|child| child.walk_mut(visit));
+    }
+
+    /// Moves all offsets on, into another copy of the text.
+    pub(super) fn shift(&mut self, by: usize) {
+        self.walk_mut(&mut |node| {
+            node.offset += by;
+            node.text_offset += by;
+            node.attributes.iter_mut().for_each(|attribute| attribute.offset += by);
+        });
+    }
+}
+
+/// An attribute as written.
+#[derive(Debug, Clone)]
+pub(super) struct Attribute {
+    pub(super) name: String,
+    pub(super) value: String,
+    /// Byte offset of its name.
+    pub(super) offset: usize,
+}
+
+/// A text taken apart.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The top-level elements: one in a document, several in a fragment.
+    pub(super) roots: Vec<Node>,
+    /// How many elements there are in all.
+    pub(super) elements: usize,
+}
+
+/// Takes a text apart into its elements.
+pub(super) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().expand_empty_elements = true;
+    let mut builder = Builder { path, text, open: vec![Node::default()], elements: 0 };
+    if let Some(found) = ControlCharacter::find(text) {
+        return Err(builder.refused(found.at, found));
+    }
+    loop {
+        let start = reader.buffer_position() as usize;
+        let event = reader.read_event().map_err(|error| {
+            let offset = reader.error_position() as usize;
+            builder.problem(offset, format!("not well-formed: {error}"))
+        })?;
+        if !builder.take(event, start)? {
+            return builder.finish();
+        }
+    }
+}
+
+struct Builder<'a> {
+    path: &'a str,
+    text: &'a str,
+    /// The elements that are open, the first one standing for the whole text.
+    open: Vec<Node>,
+    elements: usize,
+}
+
+impl Builder<'_> {
+    fn problem(&self, offset: usize, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::at(self.path, self.text, offset, message)
+    }
+
+    fn refused(&self, offset: usize, found: ControlCharacter) -> Diagnostic {
+        let problem = self.problem(offset, format!("{found} is not taken"));
+        problem.with_help("names and texts go to terminals, clients and databases: leave it out")
+    }
+
+    /// Takes an event that begins at `start`; false at the end of the text.
+    fn take(&mut self, event: Event<'_>, start: usize) -> Result<bool, Diagnostic> {
+        match event {
+            Event::Start(tag) => self.open_element(&tag, start)?,
+            Event::End(_) => self.close_element(),
+            Event::Empty(_) => unreachable!("the reader is told to expand empty elements"),
+            Event::Text(text) => self.add_text(&text, start),
+            Event::CData(text) => self.add_text(&text, start + "<![CDATA[".len()),
+            Event::GeneralRef(reference) => {
+                let resolved = resolve(&reference).ok_or_else(|| {
+                    let message = format!("entity '&{};' is not known", shorten(&reference));
+                    self.problem(start, message)
+                        .with_help("only &lt; &gt; &amp; &apos; &quot; and character numbers are")
+                })?;
+                let mut resolved_text = [0; 4];
+                let resolved_text = resolved.encode_utf8(&mut resolved_text);
+                if let Some(found) = ControlCharacter::find(resolved_text) {
+                    return Err(self.refused(start, found));
+                }
+                self.add_text(resolved_text, start);
+            }
+            Event::DocType(declaration) => {
+                let words: Vec<&str> = declaration.split_ascii_whitespace().collect();
+                let quoted = |word: &str| word.len() > 2 && (word.starts_with('"') || word.starts_with('\''));
+                if !matches!(words[..], [_, "SYSTEM", file] if quoted(file) && !file.contains('[')) {
+                    let problem = self.problem(start, "this document type declaration is not taken");
+                    return Err(problem
+                        .with_help("write <!DOCTYPE name SYSTEM \"name.dtd\"> and nothing else, or leave it out"));
+                }
+            }
+            Event::Decl(declaration) => {
+                let encoding = declaration.encoding().and_then(Result::ok);
+                if encoding.as_ref().is_some_and(|encoding| !encoding.eq_ignore_ascii_case("utf-8")) {
+                    let problem = self.problem(start, "the file says that it is not in UTF-8");
+                    return Err(problem.with_help("save it as UTF-8 and write encoding=\"UTF-8\""));
+                }
+            }
+            Event::Comment(_) | Event::PI(_) => {}
+            Event::Eof => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn open_element(&mut self, tag: &quick_xml::events::BytesStart<'_>, start: usize) -> Result<(), Diagnostic> {
+        self.elements += 1;
+        if self.elements > MAX_ELEMENTS {
+            return Err(self.problem(start, format!("more than {MAX_ELEMENTS} elements")));
+        }
+        if self.open.len() > MAX_DEPTH {
+            return Err(self.problem(start, format!("elements are nested more than {MAX_DEPTH} deep")));
+        }
+        let name = tag.name();
+        self.check_name(start, "an element", name.as_ref())?;
+        let mut node = Node { name: name.as_ref().to_owned(), offset: start, ..Node::default() };
+        for attribute in tag.attributes() {
+            let attribute = attribute.map_err(|error| match error {
+                // Its positions count from behind the `<`.
+                AttrError::Duplicated(second, _) => {
+                    self.problem(start + 1 + second, format!("<{}> has this attribute twice", node.name))
+                }
+                other => self.problem(start, format!("the attributes of <{}> cannot be read: {other}", node.name)),
+            })?;
+            let name = attribute.key.as_ref();
+            // The reader borrows from the text, so where it found the name is where the name stands.
+            let offset = (name.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+            self.check_name(offset, "an attribute", name)?;
+            let Some(value) = unescape(&attribute.value) else {
+                let value = shorten(&attribute.value);
+                let message = format!("attribute '{name}' holds an entity that is not known: {value}");
+                return Err(self.problem(offset, message).with_help(ENTITIES));
+            };
+            if let Some(found) = ControlCharacter::find(&value) {
+                return Err(self.refused(offset, found));
+            }
+            node.attributes.push(Attribute { name: name.to_owned(), value, offset });
+            if node.attributes.len() > MAX_ATTRIBUTES {
+                return Err(self.problem(start, format!("<{}> has more than {MAX_ATTRIBUTES} attributes", node.name)));
+            }
+        }
+        self.open.push(node);
+        Ok(())
+    }
+
+    fn check_name(&self, offset: usize, whose: &str, name: &str) -> Result<(), Diagnostic> {
+        if name.len() <= MAX_NAME {
+            return Ok(());
+        }
+        let message = format!("the name of {whose} is longer than {MAX_NAME} bytes: '{}'", shorten(name));
+        Err(self.problem(offset, message))
+    }
+
+    fn close_element(&mut self) {
+        // The reader has matched the names already.
+        if let (Some(node), Some(parent)) = (self.open.pop(), self.open.last_mut()) {
+            parent.children.push(node);
+        }
+    }
+
+    fn add_text(&mut self, text: &str, start: usize) {
+        if let Some(node) = self.open.last_mut() {
+            if !node.has_text && !text.trim().is_empty() {
+                node.has_text = true;
+                node.text_offset = start + (text.len() - text.trim_start().len());
+            }
+            node.text.push_str(text);
+        }
+    }
+
+    fn finish(mut self) -> Result<Parsed, Diagnostic> {
+        if self.open.len() > 1 {
+            let unclosed = &self.open[self.open.len() - 1];
+            return Err(self.problem(unclosed.offset, format!("<{}> is never closed", unclosed.name)));
+        }
+        let whole = self.open.pop().unwrap_or_default();
+        if whole.has_text {
+            return Err(self.problem(whole.text_offset, "text outside of any element"));
+        }
+        if whole.children.is_empty() {
+            return Err(self.problem(0, "the file holds no element"));
+        }
+        Ok(Parsed { roots: whole.children, elements: self.elements })
+    }
+}
+
+fn resolve(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
+    match reference.resolve_char_ref() {
+        Ok(Some(character)) => Some(character),
+        Ok(None) => predefined(reference),
+        Err(_) => None,
+    }
+}
+
+fn predefined(name: &str) -> Option<char> {
+    Some(match name {
+        "lt" => '<',
+        "gt" => '>',
+        "amp" => '&',
+        "apos" => '\'',
+        "quot" => '"',
+        _ => return None,
+    })
+}
+
+/// Resolves the entities of an attribute's value.
+fn unescape(value: &str) -> Option<String> {
+    quick_xml::escape::unescape(value).ok().map(std::borrow::Cow::into_owned)
+}

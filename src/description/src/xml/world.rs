@@ -1,0 +1,130 @@
+//! A world file.
+
+use std::collections::HashMap;
+
+use bevy_math::DVec3;
+use simpartner_model::{BodyId, Mechanism, Plane};
+use simpartner_wire::signal::Port;
+
+use super::{
+    body::{optional_pose, read_material, vector},
+    files, heightfield, parts,
+    reading::{Placeholders, Reading, child},
+    robot::{self, Draft, Placement, Taken, Totals},
+    schema::{Element, ROBOT},
+    tree::Node,
+};
+use crate::{GeographicOrigin, SourceFile, World};
+
+/// Earth's gravity, where the file says nothing else.
+pub(super) const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
+
+/// Reads the root of a world file with all files that it names. What cannot be read is left out; then there are problems.
+pub(super) fn read(reading: &Reading, root: &Node) -> World {
+    let mut world = World {
+        name: reading.text(root, "name").unwrap_or_default().to_owned(),
+        mechanism: Mechanism {
+            gravity: child(root, "gravity").and_then(|node| vector(reading, node)).unwrap_or(GRAVITY),
+            plane: child(root, "surface").and_then(|node| read_plane(reading, node)),
+            ..Mechanism::default()
+        },
+        geographic_origin: child(root, "geographicOrigin")
+            .and_then(|node| read_origin(reading, node))
+            .unwrap_or_default(),
+        sources: vec![SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() }],
+        ..World::default()
+    };
+    if let Some(node) = child(root, "heightfield") {
+        world.mechanism.heightfield = heightfield::read(reading, node, &mut world.sources);
+    }
+    let parts = parts::read(reading, &root.children, "object");
+    world.mechanism.bodies = parts.bodies;
+    world.mechanism.joints = parts.joints;
+    let totals = Totals::of(&world.mechanism.bodies, &world.mechanism.joints, &[]);
+    totals.check(reading, root.offset);
+    let mut drafts = HashMap::new();
+    let mut taken = Taken { totals, ..Taken::default() };
+    for node in root.children.iter().filter(|child| child.name == "robot") {
+        place_robot(reading, node, &mut drafts, &mut world, &mut taken);
+    }
+    debug_assert!(world.mechanism.joints.iter().all(|joint| joint.child < BodyId::new(world.mechanism.bodies.len())));
+    world
+}
+
+fn read_origin(reading: &Reading, node: &Node) -> Option<GeographicOrigin> {
+    Some(GeographicOrigin {
+        latitude: reading.real(node, "latitude")?.to_radians(),
+        longitude: reading.real(node, "longitude")?.to_radians(),
+        altitude: reading.real(node, "altitude")?,
+        heading: reading.real(node, "heading")?,
+    })
+}
+
+fn read_plane(reading: &Reading, node: &Node) -> Option<Plane> {
+    let real = |name| reading.real(node, name);
+    let normal = DVec3::new(real("a")?, real("b")?, real("c")?);
+    let Some(unit) = normal.try_normalize() else {
+        reading.problem(node.offset, "a, b and c of the surface plane are all zero, so it has no direction");
+        return None;
+    };
+    Some(Plane { normal: unit, distance: real("d")? / normal.length(), material: read_material(reading, node)? })
+}
+
+fn place_robot(
+    reading: &Reading,
+    node: &Node,
+    drafts: &mut HashMap<String, Option<Draft>>,
+    world: &mut World,
+    taken: &mut Taken,
+) {
+    let (Some(file), Some(pose), Some(port_offset), Some(combined_port)) = (
+        reading.text(node, "file"),
+        optional_pose(reading, node),
+        reading.whole(node, "portOffset"),
+        reading.whole(node, "combinedPort"),
+    ) else {
+        return;
+    };
+    let combined_port = Port::new(combined_port)
+        .map_err(|error| reading.problem(reading.place(node, "combinedPort"), format!("combinedPort: {error}")));
+    let Ok(combined_port) = combined_port else { return };
+    let draft = drafts
+        .entry(file.to_owned())
+        .or_insert_with(|| read_robot_file(reading, reading.place(node, "file"), file, &mut world.sources));
+    let Some(draft) = draft else { return };
+    let name = reading.text(node, "name").unwrap_or(&draft.model).to_owned();
+    if !taken.names.insert(name.clone()) {
+        let place = reading.place(node, "name");
+        reading.problem_with_help(place, format!("there is a robot '{name}' already"), "give this one another name");
+    }
+    let placement = Placement { name, pose, port_offset, combined_port, source: reading.source(node) };
+    robot::place(reading, node.offset, draft, placement, world, taken);
+}
+
+fn read_robot_file(reading: &Reading, place: usize, file: &str, sources: &mut Vec<SourceFile>) -> Option<Draft> {
+    let candidates = files::robot_candidates(reading.path, file);
+    let Some(path) = candidates.iter().find(|path| reading.files.has(path)) else {
+        let message = format!("there is no robot file '{file}'");
+        reading.problem_with_help(place, message, format!("looked for {}", candidates.join(" and ")));
+        return None;
+    };
+    let text = reading.read_file(path).map_err(|problem| reading.push(problem)).ok()?;
+    let draft = {
+        let robot_file = reading.in_file(path, &text);
+        let mut roots = reading.parse(path, &text).map_err(|problem| reading.push(problem)).ok()?;
+        if roots.len() != 1 || roots[0].name != ROBOT {
+            robot_file.problem(roots[0].offset, format!("expected a single <robot>, got <{}>", roots[0].name));
+            return None;
+        }
+        robot_file.check(&mut roots[0], Element::by_id(ROBOT), Placeholders::Allowed);
+        robot::read(&robot_file, &roots[0])
+    };
+    sources.push(SourceFile { path: path.clone(), text });
+    let included = draft.iter().flat_map(|draft| &draft.sources);
+    for file in included.cloned().collect::<Vec<_>>() {
+        if !sources.contains(&file) {
+            sources.push(file);
+        }
+    }
+    draft
+}

@@ -1,0 +1,355 @@
+//! From the model to trees, shapes and closures.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::{
+    Axis, BodyId, FreeAxis, Graph, Joint, JointId, JointKind, Mechanism, Placed, Pose, Shape, Tree as Span, TreeEdge,
+};
+
+use super::{
+    closure::{Closure, Load, Placement},
+    collide::{Collider, Geom, Ground, Outline, Side},
+    tree::{Link, LinkJoint, Tree},
+};
+use crate::{BuildError, MassProperties, Servo, mass_properties, shape};
+
+/// Radius of the ball that a particle is taken for, metres: what no moment of inertia is smaller than.
+const PARTICLE_RADIUS: f64 = 1e-4;
+
+/// A world as this engine has it.
+pub(super) struct Built {
+    pub(super) trees: Vec<Tree>,
+    pub(super) collider: Collider,
+    pub(super) closures: Vec<Closure>,
+    pub(super) bodies: Vec<BodyPlace>,
+    pub(super) joints: Vec<JointPlace>,
+}
+
+/// Where a body of the model is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BodyPlace {
+    pub(super) tree: usize,
+    pub(super) link: usize,
+    /// `link_from_body`.
+    pub(super) frame: Pose,
+    /// True if the body's frame is the link's.
+    pub(super) is_link: bool,
+}
+
+impl BodyPlace {
+    fn new(tree: usize, link: usize, frame: Pose) -> Self {
+        Self { tree, link, frame, is_link: frame == Pose::IDENTITY }
+    }
+
+    fn side(&self) -> Side {
+        Side { tree: self.tree, link: self.link }
+    }
+}
+
+/// Where a joint of the model is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum JointPlace {
+    /// Links of a tree; `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was walked
+    /// from child to parent.
+    Tree { tree: usize, link: usize, dofs: [Option<usize>; 3], sign: f64 },
+    /// A ball joint of a tree, its three degrees of freedom from `dof` on; `frame` is `inner_link_from_joint`.
+    Ball { tree: usize, link: usize, dof: usize, ball: usize, frame: DQuat, sign: f64 },
+    /// A closure.
+    Closure(usize),
+}
+
+/// Builds everything at step 0.
+pub(super) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
+    let mut masses = Vec::with_capacity(mechanism.bodies.len());
+    for body in &mechanism.bodies {
+        let refuse = |what| BuildError { place: body.source.clone(), what };
+        masses.push(if body.fixed { MassProperties::ZERO } else { mass_properties(body).map_err(refuse)? });
+    }
+    let nowhere = BodyPlace::new(0, 0, Pose::IDENTITY);
+    let mut builder = Builder {
+        mechanism,
+        masses,
+        trees: Vec::new(),
+        bodies: vec![nowhere; mechanism.bodies.len()],
+        joints: vec![JointPlace::Closure(0); mechanism.joints.len()],
+        closures: Vec::new(),
+    };
+    let forest = Graph::new(&mechanism.bodies, &mechanism.joints).spanning_forest();
+    forest.trees.iter().for_each(|span| builder.add_tree(span));
+    for &joint in forest.trees.iter().flat_map(|span| &span.loops) {
+        builder.add_closure(joint);
+    }
+    let collider = builder.collider()?;
+    let Builder { mut trees, bodies, joints, mut closures, .. } = builder;
+    for tree in &mut trees {
+        tree.update_kinematics(mechanism.gravity);
+    }
+    closures.iter_mut().for_each(|closure| closure.set_place(&trees));
+    Ok(Built { trees, collider, closures, bodies, joints })
+}
+
+struct Builder<'a> {
+    mechanism: &'a Mechanism,
+    masses: Vec<MassProperties>,
+    trees: Vec<Tree>,
+    bodies: Vec<BodyPlace>,
+    joints: Vec<JointPlace>,
+    closures: Vec<Closure>,
+}
+
+/// One axis of a joint on its way into a tree.
+struct Step {
+    inner: usize,
+    joint: LinkJoint,
+    anchor_in_inner: DVec3,
+}
+
+impl Builder<'_> {
+    fn add_tree(&mut self, span: &Span) {
+        let number = self.trees.len();
+        let mut tree = Tree::default();
+        // World pose of every link at step 0.
+        let mut poses = Vec::new();
+        let root = self.mechanism.body(span.root);
+        let joint = if root.fixed { LinkJoint::Weld } else { LinkJoint::Free };
+        let (link, pose, frame) = self.link(span.root, None, joint);
+        self.bodies[span.root.index()] = BodyPlace::new(number, tree.push(link), frame);
+        poses.push(pose);
+        tree.state.root_position = pose.translation;
+        tree.state.root_rotation = pose.rotation;
+        if !root.fixed {
+            tree.state.v[..3].copy_from_slice(root.linear_velocity.as_ref());
+            tree.state.v[3..6].copy_from_slice(root.angular_velocity.as_ref());
+        }
+        for edge in &span.edges {
+            self.add_joint(number, &mut tree, &mut poses, *edge);
+        }
+        let laws = &tree.topology.laws;
+        tree.topology.has_rows =
+            laws.iter().any(|law| law.lower.is_finite() || law.upper.is_finite() || law.friction > 0.0);
+        self.trees.push(tree);
+    }
+
+    /// The link of a body, its frame along the principal axes; that frame's world pose, and `link_from_body`.
+    fn link(&self, id: BodyId, parent: Option<usize>, joint: LinkJoint) -> (Link, Pose, Pose) {
+        let (body, mass) = (self.mechanism.body(id), &self.masses[id.index()]);
+        let (principal, turn) = principal_axes(&mass.tensor);
+        let frame = Pose { translation: mass.centre_of_mass, rotation: turn };
+        let least = 0.4 * mass.mass * PARTICLE_RADIUS * PARTICLE_RADIUS;
+        let link = Link {
+            parent,
+            joint,
+            dof: 0,
+            anchor_in_parent: DVec3::ZERO,
+            anchor: DVec3::ZERO,
+            turn: DQuat::IDENTITY,
+            half_turn: DQuat::IDENTITY,
+            mass: mass.mass,
+            principal: principal.max(DVec3::splat(least)),
+            body: Some(id),
+        };
+        (link, body.pose.then(&frame), frame.inverse())
+    }
+
+    /// A joint becomes one link, or a chain of them over links without mass. Walked backwards it is the same chain from the
+    /// other end, with all signs turned round.
+    fn add_joint(&mut self, number: usize, tree: &mut Tree, poses: &mut Vec<Pose>, edge: TreeEdge) {
+        let joint = self.mechanism.joint(edge.joint);
+        let backwards = joint.child == edge.inner;
+        let sign = if backwards { -1.0 } else { 1.0 };
+        let mut free: Vec<usize> = (0..3).filter(|&axis| joint.axes[axis].free().is_some()).collect();
+        if backwards {
+            free.reverse();
+        }
+        let mut inner = self.bodies[edge.inner.index()].link;
+        let mut dofs = [None; 3];
+        let ball = joint.kind == JointKind::Ball;
+        if !ball {
+            for &axis in free.iter().rev().skip(1).rev() {
+                let pose = Pose { translation: joint.anchor, rotation: joint.frame };
+                let step = step(poses, inner, joint, Some(axis));
+                inner = push(tree, poses, massless(), step, joint, pose);
+                dofs[axis] = Some(tree.topology.links[inner].dof);
+            }
+        }
+        let (link, pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
+        let mut last = step(poses, inner, joint, free.last().copied());
+        if ball {
+            last.joint = LinkJoint::Spherical(0);
+        }
+        let outer = push(tree, poses, link, last, joint, pose);
+        self.bodies[edge.outer.index()] = BodyPlace::new(number, outer, frame);
+        let dof = tree.topology.links[outer].dof;
+        self.joints[edge.joint.index()] = match tree.topology.links[outer].joint {
+            LinkJoint::Spherical(ball) => {
+                let frame = poses[inner].rotation.inverse() * joint.frame;
+                JointPlace::Ball { tree: number, link: outer, dof, ball, frame, sign }
+            }
+            _ => {
+                if let Some(&axis) = free.last() {
+                    dofs[axis] = Some(dof);
+                }
+                JointPlace::Tree { tree: number, link: outer, dofs, sign }
+            }
+        };
+        self.set_laws(tree, joint, edge.joint, sign);
+    }
+
+    /// Stops, losses and initial rates of a joint's axes: each has what its two bodies' velocities differ by along it.
+    fn set_laws(&self, tree: &mut Tree, joint: &Joint, id: JointId, sign: f64) {
+        let JointPlace::Tree { dofs, .. } = self.joints[id.index()] else { return };
+        let (parent, child) = (self.mechanism.body(joint.parent), self.mechanism.body(joint.child));
+        for (axis, dof) in dofs.into_iter().enumerate() {
+            let (Some(dof), Axis::Free(free)) = (dof, joint.axes[axis]) else { continue };
+            tree.topology.laws[dof] = law(&free, sign);
+            let along = joint.frame * DVec3::AXES[axis];
+            let rate = if joint.kind.is_linear() {
+                (child.linear_velocity - parent.linear_velocity).dot(along)
+            } else {
+                (child.angular_velocity - parent.angular_velocity).dot(along)
+            };
+            tree.state.v[dof] = sign * rate;
+        }
+    }
+
+    fn add_closure(&mut self, id: JointId) {
+        let joint = self.mechanism.joint(id);
+        let world_from_joint = Pose { translation: joint.anchor, rotation: joint.frame };
+        let ends = [joint.parent, joint.child].map(|body| (self.bodies[body.index()], body));
+        let frames = ends.map(|(place, body)| {
+            let world_from_link = self.mechanism.body(body).pose.then(&place.frame.inverse());
+            world_from_link.inverse().then(&world_from_joint)
+        });
+        self.joints[id.index()] = JointPlace::Closure(self.closures.len());
+        self.closures.push(Closure {
+            a: ends[0].0.side(),
+            b: ends[1].0.side(),
+            frames,
+            linear: joint.kind.is_linear(),
+            axes: joint.axes.map(|axis| axis.free().map(|free| law(free, 1.0))),
+            motors: [Servo::OFF; 3],
+            place: Placement { parent: world_from_joint, child: world_from_joint },
+            impulses: Vec::new(),
+            load: Load::default(),
+        });
+    }
+
+    /// All colliding shapes, in the order of their trees; bodies that a joint connects never meet.
+    fn collider(&self) -> Result<Collider, BuildError> {
+        let mut geoms = Vec::new();
+        for (id, body) in self.mechanism.bodies() {
+            let Some(placed) = body.collision_shape() else { continue };
+            let refuse = |what| BuildError { place: body.source.clone(), what };
+            let place = self.bodies[id.index()];
+            let moves = self.trees[place.tree].topology.leaf[place.link].is_some();
+            for part in simple_parts(placed) {
+                let (shape, _) = shape::collider_shape(&part).map_err(refuse)?;
+                let at = place.frame.then(&part.pose);
+                let (outline, at) = (outline(&part.shape), (at.translation, at.rotation));
+                let mut geom = Geom::new(place.side(), id, outline, shape, at, body.material);
+                (geom.frame, geom.moves) = (place.frame.rotation, moves);
+                geoms.push(geom);
+            }
+        }
+        geoms.sort_by_key(|geom| (geom.side.tree, geom.body));
+        let terrain = self.mechanism.heightfield.as_ref().map(|field| (shape::heightfield(field), field.material));
+        let ground = Ground::new(self.mechanism.plane, terrain);
+        let apart = self.mechanism.joints.iter().map(|joint| {
+            let (a, b) = (joint.parent, joint.child);
+            (a.min(b), a.max(b))
+        });
+        let self_colliding = self.trees.iter().map(|tree| {
+            let mut bodies = tree.topology.links.iter().filter_map(|link| link.body);
+            let robot = bodies.next().and_then(|body| self.mechanism.body(body).robot);
+            bodies.next().is_some() && robot.is_none_or(|robot| self.mechanism.robot(robot).self_collision)
+        });
+        Ok(Collider::new(geoms, self.trees.len(), ground, apart.collect(), self_colliding.collect()))
+    }
+}
+
+fn massless() -> Link {
+    Link {
+        parent: None,
+        joint: LinkJoint::Weld,
+        dof: 0,
+        anchor_in_parent: DVec3::ZERO,
+        anchor: DVec3::ZERO,
+        turn: DQuat::IDENTITY,
+        half_turn: DQuat::IDENTITY,
+        mass: 0.0,
+        principal: DVec3::ZERO,
+        body: None,
+    }
+}
+
+/// The motion of one axis as seen from the inner link; without an axis, none.
+fn step(poses: &[Pose], inner: usize, joint: &Joint, axis: Option<usize>) -> Step {
+    let pose = &poses[inner];
+    let motion = match axis {
+        None => LinkJoint::Weld,
+        Some(axis) => {
+            let direction = pose.rotation.inverse() * (joint.frame * DVec3::AXES[axis]);
+            if joint.kind.is_linear() { LinkJoint::Prismatic(direction) } else { LinkJoint::Revolute(direction) }
+        }
+    };
+    Step { inner, joint: motion, anchor_in_inner: pose.inverse().point(joint.anchor) }
+}
+
+fn push(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &Joint, pose: Pose) -> usize {
+    let turn = poses[step.inner].rotation.inverse() * pose.rotation;
+    let anchor = pose.inverse().point(joint.anchor);
+    poses.push(pose);
+    tree.push(Link {
+        parent: Some(step.inner),
+        joint: step.joint,
+        anchor_in_parent: step.anchor_in_inner,
+        anchor,
+        turn,
+        ..link
+    })
+}
+
+/// The law of an axis where it is counted the other way round if `sign` is -1.
+fn law(axis: &FreeAxis, sign: f64) -> FreeAxis {
+    let (lower, upper) = if sign < 0.0 { (-axis.upper, -axis.lower) } else { (axis.lower, axis.upper) };
+    FreeAxis { lower, upper, spring_position: sign * axis.spring_position, ..*axis }
+}
+
+/// Principal moments and `body_from_principal`; a tensor that is diagonal already keeps the body's axes.
+fn principal_axes(tensor: &DMat3) -> (DVec3, DQuat) {
+    let diagonal = DVec3::new(tensor.x_axis.x, tensor.y_axis.y, tensor.z_axis.z);
+    let off = tensor.x_axis.y.abs().max(tensor.x_axis.z.abs()).max(tensor.y_axis.z.abs());
+    if off <= 1e-14 * diagonal.max_element() {
+        return (diagonal, DQuat::IDENTITY);
+    }
+    let columns = tensor.to_cols_array();
+    let eigen = nalgebra::SymmetricEigen::new(nalgebra::Matrix3::from_column_slice(&columns));
+    let axis =
+        |k: usize| DVec3::new(eigen.eigenvectors[(0, k)], eigen.eigenvectors[(1, k)], eigen.eigenvectors[(2, k)]);
+    let (first, second) = (axis(0), axis(1));
+    let rotation = DMat3::from_cols(first, second, first.cross(second));
+    let moments = DVec3::new(eigen.eigenvalues[0], eigen.eigenvalues[1], eigen.eigenvalues[2]);
+    (moments, DQuat::from_mat3(&rotation).normalize())
+}
+
+/// The shapes a placed shape is made of.
+fn simple_parts(placed: &Placed) -> Vec<Placed> {
+    match &placed.shape {
+        Shape::Compound { parts } => {
+            parts.iter().map(|part| Placed { pose: placed.pose.then(&part.pose), shape: part.shape.clone() }).collect()
+        }
+        _ => vec![placed.clone()],
+    }
+}
+
+fn outline(shape: &Shape) -> Outline {
+    match shape {
+        Shape::Box { size } => Outline::Box(*size * 0.5),
+        Shape::Sphere { radius } => Outline::Ball(*radius),
+        Shape::Cylinder { radius, length } => Outline::Cylinder { radius: *radius, half: 0.5 * length },
+        Shape::Capsule { radius, length } => Outline::Capsule { radius: *radius, half: 0.5 * length },
+        Shape::Cone { radius, length } => Outline::Cone { radius: *radius, half: 0.5 * length },
+        Shape::ConvexHull { points } => Outline::Points(points.clone()),
+        Shape::TriangleMesh { vertices, .. } => Outline::Points(vertices.clone()),
+        Shape::Compound { .. } => Outline::Points(Vec::new()),
+    }
+}

@@ -1,0 +1,218 @@
+//! Contacts: where two surfaces meet, and what the pair of surfaces is like.
+
+use bevy_math::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+use simpartner_model::{FrictionDirection, Material};
+
+use super::{Hit, geom::MARGIN};
+
+/// A link that takes part in a contact or closes a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::engine) struct Side {
+    pub(in crate::engine) tree: usize,
+    pub(in crate::engine) link: usize,
+}
+
+/// What a pair of surfaces is like.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(in crate::engine) struct Surface {
+    /// Along the first tangent and the second.
+    pub(in crate::engine) friction: [f64; 2],
+    pub(in crate::engine) restitution: f64,
+    /// Rolling and torsional resistance, metres: the torque per newton of normal force.
+    pub(in crate::engine) rolling: f64,
+    pub(in crate::engine) torsion: f64,
+    /// N/m, infinite if rigid; N s/m.
+    pub(in crate::engine) stiffness: f64,
+    pub(in crate::engine) damping: f64,
+    /// Creep, m/(s N).
+    pub(in crate::engine) slip: f64,
+}
+
+/// A contact of this step.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(in crate::engine) struct Contact {
+    /// The first side; `None` is the ground.
+    pub(in crate::engine) a: Option<Side>,
+    pub(in crate::engine) b: Side,
+    pub(in crate::engine) point: DVec3,
+    /// From a to b.
+    pub(in crate::engine) normal: DVec3,
+    pub(in crate::engine) tangents: [DVec3; 2],
+    pub(in crate::engine) gap: f64,
+    pub(in crate::engine) surface: Surface,
+    /// Which two shapes, in the order of the list.
+    pub(super) key: u64,
+    /// World impulse on b, and angular impulse of rolling and torsional resistance.
+    pub(in crate::engine) impulse: DVec3,
+    pub(in crate::engine) spin_impulse: DVec3,
+    /// Where the search for the slip speed starts.
+    pub(in crate::engine) slip: f64,
+    /// The size of the smaller of the two shapes, from its centre outwards, m.
+    #[serde(skip)]
+    pub(in crate::engine) size: f64,
+    /// How far it may have moved since the last step and still be the same, m.
+    #[serde(skip)]
+    pub(super) same_within: f64,
+}
+
+/// What the lengths of a pair of shapes are measured by, m.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// The size of the smaller shape.
+    pub(super) size: f64,
+    /// How far a point of one moves past the other in a step, at most.
+    pub(super) motion: f64,
+}
+
+/// Part of its size that a contact may have moved, beside the motion of its shapes, to be the same as in the last step; and how
+/// far at most, m. The contacts of a pair are told apart by their distances, which grow with the shapes: 5 cm on a wheel of 20 cm.
+const SAME_WITHIN: f64 = 0.25;
+const SAME_AT_MOST: f64 = 0.05;
+/// Shapes that move past each other in two steps by more than this part of the smaller one's size are looked at along their way:
+/// what is ahead need not be in the way. So do all that move by more than so many metres.
+const PASSED_BY: f64 = 0.1;
+const PASSED_BY_AT_MOST: f64 = 0.02;
+/// Shapes of at least this size may sink into each other as deep as [`super::super::guard`] says, smaller ones in proportion, m.
+const LARGE: f64 = 0.02;
+
+impl Sizes {
+    fn same_within(self) -> f64 {
+        (SAME_WITHIN * self.size + self.motion).min(SAME_AT_MOST)
+    }
+
+    /// Whether they move so far past each other, and turn so little, that contacts are looked for along their way.
+    pub(super) fn are_passed_by(self, motion: DVec3, spin: f64) -> bool {
+        motion.length() > PASSED_BY_AT_MOST.min(PASSED_BY * self.size) && spin < PASSED_BY_AT_MOST
+    }
+
+    /// Nearer than this they are looked at wherever they move, m.
+    pub(super) fn margin(self) -> f64 {
+        MARGIN.min(PASSED_BY * self.size)
+    }
+}
+
+impl Contact {
+    /// The world impulse on b of a solution, whose tangents have the friction coefficients multiplied in.
+    pub(in crate::engine) fn impulse_of(&self, l: [f64; 3]) -> DVec3 {
+        let [first, second] = self.surface.friction;
+        self.normal * l[0] + self.tangents[0] * (l[1] * first) + self.tangents[1] * (l[2] * second)
+    }
+
+    /// By how much smaller a depth counts here than between large shapes.
+    pub(in crate::engine) fn share_of_depth(&self) -> f64 {
+        (self.size / LARGE).min(1.0)
+    }
+
+    /// Impulses of a step of another length.
+    pub(in crate::engine) fn scale(&mut self, ratio: f64) {
+        self.impulse *= ratio;
+        self.spin_impulse *= ratio;
+    }
+
+    /// The impulse in the solver's terms, as far as it lies in the cone.
+    pub(in crate::engine) fn start(&self) -> [f64; 3] {
+        let normal = self.impulse.dot(self.normal).max(0.0);
+        let along = |k: usize| self.impulse.dot(self.tangents[k]) / self.surface.friction[k].max(1e-300);
+        let (first, second) = (along(0), along(1));
+        let length = (first * first + second * second).sqrt();
+        let scale = if length > normal { normal / length } else { 1.0 };
+        if scale.is_finite() { [normal, first * scale, second * scale] } else { [normal, 0.0, 0.0] }
+    }
+
+    /// The world angular impulse on b of a solution of its rolling resistance.
+    pub(in crate::engine) fn rolling_impulse_of(&self, l: [f64; 3]) -> DVec3 {
+        self.tangents[0] * l[0] + self.tangents[1] * l[1]
+    }
+}
+
+/// A surface, its body's orientation, and the radius it rolls with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Half<'a> {
+    pub(super) material: &'a Material,
+    pub(super) rotation: DQuat,
+    pub(super) radius: Option<f64>,
+}
+
+impl<'a> Half<'a> {
+    /// The ground, which rolls nowhere.
+    pub(super) fn ground(material: &'a Material) -> Self {
+        Self { material, rotation: DQuat::IDENTITY, radius: None }
+    }
+}
+
+/// Two surfaces on each other. The direction of friction is that of the second, unless only the first has one.
+pub(super) struct Pair {
+    surface: Surface,
+    direction: Option<(FrictionDirection, DQuat)>,
+}
+
+impl Pair {
+    pub(super) fn new(a: &Half, b: &Half) -> Self {
+        let (one, two) = (a.material, b.material);
+        let across = |material: &Material| material.across.map_or(material.friction, |across| across.coefficient);
+        let stiffness = 1.0 / (1.0 / one.stiffness + 1.0 / two.stiffness);
+        let damping = match (one.stiffness.is_finite(), two.stiffness.is_finite()) {
+            (true, true) if one.damping + two.damping > 0.0 => one.damping * two.damping / (one.damping + two.damping),
+            (true, false) => one.damping,
+            (false, true) => two.damping,
+            _ => 0.0,
+        };
+        let direction = |half: &Half| half.material.across.map(|across| (across.direction, half.rotation));
+        let radius = b.radius.or(a.radius).unwrap_or(0.0);
+        Self {
+            surface: Surface {
+                friction: [one.friction.min(two.friction), across(one).min(across(two))],
+                restitution: one.restitution.max(two.restitution),
+                rolling: one.rolling_friction.max(two.rolling_friction) * radius,
+                torsion: one.torsional_friction.max(two.torsional_friction),
+                stiffness,
+                damping,
+                slip: one.slip + two.slip,
+            },
+            direction: direction(b).or(direction(a)),
+        }
+    }
+
+    /// A contact that nothing is known of from before.
+    pub(super) fn contact(&self, a: Option<Side>, b: Side, hit: &Hit, key: u64, sizes: Sizes) -> Contact {
+        Contact {
+            a,
+            b,
+            point: hit.point,
+            normal: hit.normal,
+            tangents: self.tangents(hit.normal),
+            gap: hit.gap,
+            surface: self.surface,
+            key,
+            impulse: DVec3::ZERO,
+            spin_impulse: DVec3::ZERO,
+            slip: 0.0,
+            size: sizes.size,
+            same_within: sizes.same_within(),
+        }
+    }
+
+    /// The direction of friction as far as it lies in the surface, and the one across it; any two where there is none.
+    fn tangents(&self, normal: DVec3) -> [DVec3; 2] {
+        let wanted = match self.direction {
+            None => DVec3::ZERO,
+            Some((FrictionDirection::Along(axis), rotation)) => {
+                let axis = rotation * axis;
+                axis - normal * normal.dot(axis)
+            }
+            Some((FrictionDirection::AcrossAxle(axle), rotation)) => (rotation * axle).cross(normal),
+        };
+        if wanted.length_squared() > 1e-12 {
+            let first = wanted.normalize();
+            return [first, normal.cross(first)];
+        }
+        let first = if normal.x.abs() > std::f64::consts::FRAC_1_SQRT_2 {
+            DVec3::new(normal.y, -normal.x, 0.0)
+        } else {
+            DVec3::new(0.0, normal.z, -normal.y)
+        };
+        let first = first.normalize();
+        [first, normal.cross(first)]
+    }
+}

@@ -1,0 +1,233 @@
+//! Colliding shapes on their links, and the ground.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::{BodyId, Material, Plane};
+
+use super::{Side, contact::Half, narrow::Placed};
+use crate::{engine::tree::Tree, parry::shape::SharedShape};
+
+/// How far apart bodies may be and still be looked at, at least, metres.
+pub(super) const MARGIN: f64 = 0.002;
+
+/// The form of a shape as the contacts with a plane need it; lengths in metres.
+#[derive(Debug, Clone)]
+pub(in crate::engine) enum Outline {
+    Ball(f64),
+    /// Half edges.
+    Box(DVec3),
+    Cylinder {
+        radius: f64,
+        half: f64,
+    },
+    Capsule {
+        radius: f64,
+        half: f64,
+    },
+    Cone {
+        radius: f64,
+        half: f64,
+    },
+    /// The corners of a hull or mesh.
+    Points(Vec<DVec3>),
+}
+
+/// A colliding shape on a link, as the model has it. Where it is now says its [`Placement`].
+pub(in crate::engine) struct Geom {
+    pub(in crate::engine) side: Side,
+    pub(in crate::engine) body: BodyId,
+    pub(in crate::engine) outline: Outline,
+    pub(in crate::engine) shape: SharedShape,
+    /// `link_from_shape`.
+    pub(in crate::engine) offset: DVec3,
+    pub(in crate::engine) turn: DQuat,
+    /// `link_from_body`, for directions that are fixed in the body.
+    pub(in crate::engine) frame: DQuat,
+    /// Middle and half extent of its box, in its own frame.
+    pub(in crate::engine) middle: DVec3,
+    pub(in crate::engine) half: DVec3,
+    pub(in crate::engine) material: Material,
+    /// False on a body that nothing moves.
+    pub(in crate::engine) moves: bool,
+    /// The farthest that a point of it is from its centre.
+    reach: f64,
+    /// True if a ball of that radius is much more than the shape.
+    long: bool,
+    /// True if its middle is its link's.
+    is_centred: bool,
+}
+
+/// Where a shape is in this step.
+#[derive(Debug, Clone)]
+pub(super) struct Placement {
+    pub(super) centre: DVec3,
+    /// Holds all places that the shape could come to in two steps: around a ball about the shape, until [`Geom::tighten`] is
+    /// called.
+    pub(super) bounds: Bounds,
+    /// True until the box is as small as it can be.
+    needs_tight_aabb: bool,
+}
+
+impl Placement {
+    /// Before the first step.
+    pub(super) const NOWHERE: Self = Self { centre: DVec3::ZERO, bounds: Bounds::NOTHING, needs_tight_aabb: false };
+}
+
+/// A shape, where it is, and the tree that moves it.
+#[derive(Clone, Copy)]
+pub(super) struct Moving<'a> {
+    pub(super) geom: &'a Geom,
+    pub(super) centre: DVec3,
+    pub(super) tree: &'a Tree,
+}
+
+/// An axis-aligned box.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) low: DVec3,
+    pub(super) high: DVec3,
+}
+
+impl Bounds {
+    pub(super) const NOTHING: Self = Self { low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
+
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.low.cmple(other.high).all() && other.low.cmple(self.high).all()
+    }
+
+    /// Whether any of it is in the ground below a plane.
+    pub(super) fn reaches(&self, plane: &Plane) -> bool {
+        // The corner that is deepest along the normal.
+        let low = DVec3::select(plane.normal.cmpge(DVec3::ZERO), self.low, self.high);
+        plane.normal.dot(low) < plane.distance
+    }
+
+    pub(super) fn with(self, other: &Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+}
+
+/// What the world stands on.
+pub(in crate::engine) struct Ground {
+    pub(super) plane: Option<Plane>,
+    pub(super) heightfield: Option<(SharedShape, Material)>,
+    /// Height of the terrain's highest point, metres.
+    pub(super) top: f64,
+}
+
+impl Ground {
+    pub(in crate::engine) fn new(plane: Option<Plane>, terrain: Option<(SharedShape, Material)>) -> Self {
+        let highest =
+            |shape: &SharedShape| shape.as_heightfield().map_or(f64::INFINITY, |field| field.root_aabb().maxs.y);
+        let top = terrain.as_ref().map_or(f64::NEG_INFINITY, |(shape, _)| highest(shape));
+        Self { plane, heightfield: terrain, top }
+    }
+
+    /// Whether a box reaches any of it.
+    pub(super) fn meets(&self, bounds: &Bounds) -> bool {
+        bounds.low.y < self.top || self.plane.as_ref().is_some_and(|plane| bounds.reaches(plane))
+    }
+}
+
+impl Geom {
+    /// A shape on a link, in the link's frame.
+    pub(in crate::engine) fn new(
+        side: Side,
+        body: BodyId,
+        outline: Outline,
+        shape: SharedShape,
+        at: (DVec3, DQuat),
+        material: Material,
+    ) -> Self {
+        let bounds = shape.compute_local_aabb();
+        let half = bounds.half_extents();
+        let reach = match outline {
+            Outline::Ball(radius) => radius,
+            _ => half.length() + bounds.center().length(),
+        };
+        Self {
+            side,
+            body,
+            outline,
+            shape,
+            offset: at.0,
+            turn: at.1,
+            frame: DQuat::IDENTITY,
+            middle: bounds.center(),
+            half,
+            material,
+            moves: true,
+            reach,
+            long: half.max_element() > 4.0 * half.min_element(),
+            is_centred: at.0 == DVec3::ZERO,
+        }
+    }
+
+    /// Its size: the farthest that a point of it is from its centre, m.
+    pub(super) fn size(&self) -> f64 {
+        self.reach
+    }
+
+    /// Where it is on its link, and what it could come to at its velocity within two steps of `h` seconds.
+    pub(super) fn place(&self, tree: &Tree, h: f64) -> Placement {
+        let work = &tree.work;
+        let link = &work.links[self.side.link];
+        let velocity = link.velocity;
+        let centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
+        // Sums of sizes instead of lengths are a little more than enough.
+        let spin = velocity.angular.abs().element_sum() * self.reach;
+        let motion = velocity.at(centre - work.origin).abs() + DVec3::splat(spin);
+        let around = motion * (2.0 * h) + (0.5 * MARGIN + self.reach);
+        let bounds = Bounds { low: centre - around, high: centre + around };
+        Placement { centre, bounds, needs_tight_aabb: self.long }
+    }
+
+    /// Shrinks the box around a long shape.
+    pub(super) fn tighten(&self, placement: &mut Placement, tree: &Tree) {
+        if placement.needs_tight_aabb {
+            let axes = tree.work.links[self.side.link].matrix * DMat3::from_quat(self.turn);
+            let half =
+                axes.x_axis.abs() * self.half.x + axes.y_axis.abs() * self.half.y + axes.z_axis.abs() * self.half.z;
+            let (shift, less) = (axes * self.middle, DVec3::splat(self.reach) - half);
+            let Bounds { low, high } = placement.bounds;
+            placement.bounds = Bounds { low: low + shift + less, high: high + shift - less };
+            placement.needs_tight_aabb = false;
+        }
+    }
+
+    /// What rolls at all, with its radius.
+    fn rolling_radius(&self) -> Option<f64> {
+        match self.outline {
+            Outline::Ball(radius) | Outline::Cylinder { radius, .. } | Outline::Capsule { radius, .. } => Some(radius),
+            Outline::Box(_) | Outline::Cone { .. } | Outline::Points(_) => None,
+        }
+    }
+}
+
+impl<'a> Moving<'a> {
+    /// The largest speed of any of its points, or more.
+    pub(super) fn speed(&self) -> f64 {
+        self.velocity().length() + self.spin()
+    }
+
+    /// How far from its centre its points are, at most, times its angular speed.
+    pub(super) fn spin(&self) -> f64 {
+        self.tree.work.links[self.geom.side.link].velocity.angular.length() * self.geom.reach
+    }
+
+    /// The velocity of its centre.
+    pub(super) fn velocity(&self) -> DVec3 {
+        self.tree.work.links[self.geom.side.link].velocity.at(self.centre - self.tree.work.origin)
+    }
+
+    /// The shape where it is now.
+    pub(super) fn placed(&self) -> Placed<'a> {
+        let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.turn;
+        Placed { outline: &self.geom.outline, shape: &self.geom.shape, centre: self.centre, rotation }
+    }
+
+    /// Its surface as a contact needs it.
+    pub(super) fn half(&self) -> Half<'a> {
+        let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.frame;
+        Half { material: &self.geom.material, rotation, radius: self.geom.rolling_radius() }
+    }
+}

@@ -1,0 +1,336 @@
+//! Which shapes meet, and where: two levels of bounding boxes, then the narrow phase, then each contact takes up the impulse
+//! it had in the last step.
+//!
+//! Distances are looked for as far ahead as the bodies could come in a step, so a fast body is stopped at the surface
+//! before it is through. Nothing here outlives a step except the contacts.
+
+mod contact;
+mod geom;
+mod manifold;
+mod narrow;
+mod probe;
+mod rays;
+mod triangles;
+
+use bevy_math::DVec3;
+use simpartner_model::BodyId;
+
+pub(super) use self::{
+    contact::{Contact, Side},
+    geom::{Geom, Ground, Outline},
+};
+use self::{
+    contact::{Half, Pair, Sizes},
+    geom::{Bounds, MARGIN, Moving, Placement},
+    narrow::Memory,
+};
+use super::tree::Tree;
+
+/// A point where two surfaces meet or are about to.
+#[derive(Debug, Clone, Copy)]
+struct Hit {
+    point: DVec3,
+    /// From the first to the second.
+    normal: DVec3,
+    /// Distance, negative for penetration.
+    gap: f64,
+}
+
+/// What can collide, as the model has it.
+struct Model {
+    /// In the order of their trees.
+    geoms: Vec<Geom>,
+    /// First of each tree's shapes.
+    starts: Vec<usize>,
+    ground: Ground,
+    /// Pairs of bodies that never meet, sorted.
+    apart: Vec<(BodyId, BodyId)>,
+    /// Trees whose own shapes meet each other.
+    self_colliding: Vec<bool>,
+}
+
+impl Model {
+    fn may_meet(&self, a: BodyId, b: BodyId) -> bool {
+        a != b && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
+    }
+
+    /// The size of the smaller shape of the contacts with this key.
+    fn size_at(&self, key: u64) -> f64 {
+        let size =
+            |index: u64| usize::try_from(index).ok().and_then(|index| self.geoms.get(index)).map_or(0.0, Geom::size);
+        match (key >> 32).checked_sub(1) {
+            Some(first) => size(first).min(size(key & 0xffff_ffff)),
+            None => size(key >> 1),
+        }
+    }
+}
+
+/// All colliding shapes, and the contacts of the present step.
+pub(super) struct Collider {
+    model: Model,
+    /// In the order of their keys.
+    pub(super) contacts: Vec<Contact>,
+    /// Those of the last step.
+    old: Vec<Contact>,
+    /// Where each shape is, and false until all are where their links are.
+    placements: Vec<Placement>,
+    placed: bool,
+    /// Around all shapes of each tree.
+    boxes: Vec<Bounds>,
+    /// The trees in the order of the lower ends of their boxes along x.
+    order: Vec<usize>,
+    /// Pairs of shapes whose boxes meet.
+    pairs: Vec<(usize, usize)>,
+    /// Where the contacts of this step and those that sleep are merged.
+    merged: Vec<Contact>,
+    hits: Vec<Hit>,
+    memory: Memory,
+}
+
+impl Collider {
+    /// Of these shapes, which stand in the order of their trees.
+    pub(super) fn new(
+        geoms: Vec<Geom>,
+        trees: usize,
+        ground: Ground,
+        mut apart: Vec<(BodyId, BodyId)>,
+        self_colliding: Vec<bool>,
+    ) -> Self {
+        apart.sort_unstable();
+        let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
+        Self {
+            placements: vec![Placement::NOWHERE; geoms.len()],
+            model: Model { geoms, starts, ground, apart, self_colliding },
+            contacts: Vec::new(),
+            old: Vec::new(),
+            placed: false,
+            boxes: vec![Bounds::NOTHING; trees],
+            order: (0..trees).collect(),
+            pairs: Vec::new(),
+            merged: Vec::new(),
+            hits: Vec::new(),
+            memory: Memory::default(),
+        }
+    }
+
+    /// The size of the smallest shape of a tree, m.
+    pub(super) fn smallest_size(&self, tree: usize) -> f64 {
+        let geoms = &self.model.geoms[self.model.starts[tree]..self.model.starts[tree + 1]];
+        geoms.iter().map(Geom::size).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Takes up the contacts of a snapshot.
+    pub(super) fn restore(&mut self, contacts: Vec<Contact>) {
+        self.contacts.clear();
+        let model = &self.model;
+        self.contacts
+            .extend(contacts.into_iter().map(|contact| Contact { size: model.size_at(contact.key), ..contact }));
+        self.placed = false;
+    }
+
+    /// Goes back to the contacts before the last search.
+    pub(super) fn go_back(&mut self) {
+        std::mem::swap(&mut self.contacts, &mut self.old);
+    }
+
+    /// Finds all contacts at the present poses; `h` is how many seconds to look ahead. Between what sleeps and what nothing
+    /// moves they stay as they are.
+    pub(super) fn collide(&mut self, trees: &[Tree], h: f64) {
+        std::mem::swap(&mut self.contacts, &mut self.old);
+        self.contacts.clear();
+        // Both lists grow with the longer of them, so that a motion made again finds enough memory in either.
+        self.contacts.reserve(self.old.capacity());
+        for (index, tree) in trees.iter().enumerate() {
+            if !self.placed || tree.is_awake() {
+                self.place(index, trees, h);
+            }
+        }
+        self.placed = true;
+        self.find_pairs(trees, usize::MAX);
+        let pairs = std::mem::take(&mut self.pairs);
+        pairs.iter().for_each(|&(a, b)| self.between(a, b, trees, h));
+        self.pairs = pairs;
+        let awake = |side: Side| trees[side.tree].is_awake();
+        let asleep = self.old.iter().filter(|contact| !awake(contact.b) && !contact.a.is_some_and(awake));
+        merge(&mut self.contacts, asleep, &mut self.merged);
+        self.take_up();
+    }
+
+    /// Moves the shapes of a tree to where its links are, and looks at what they have of the ground.
+    fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
+        let tree = &trees[index];
+        let mut bounds = Bounds::NOTHING;
+        for geom in self.model.starts[index]..self.model.starts[index + 1] {
+            self.placements[geom] = self.model.geoms[geom].place(tree, h);
+            if self.model.geoms[geom].moves && tree.is_awake() {
+                self.on_ground(geom, trees, h);
+            }
+            bounds = bounds.with(&self.placements[geom].bounds);
+        }
+        self.boxes[index] = bounds;
+    }
+
+    fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
+        let Model { geoms, ground, .. } = &self.model;
+        let placement = &mut self.placements[index];
+        if !ground.meets(&placement.bounds) {
+            return;
+        }
+        let tree = &trees[geoms[index].side.tree];
+        geoms[index].tighten(placement, tree);
+        let bounds = placement.bounds;
+        let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
+        let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
+        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
+        // The ground comes before all pairs.
+        let key = |ground: u64| ((index as u64) << 1) | ground;
+        if let Some(plane) = &ground.plane
+            && bounds.reaches(plane)
+        {
+            let ahead = MARGIN + 2.0 * h * shape.speed();
+            self.hits.clear();
+            narrow::on_plane(plane.normal, plane.distance, &shape.placed(), ahead, &mut self.hits);
+            narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+            let pair = Pair::new(&Half::ground(&plane.material), &shape.half());
+            add(&pair, None, shape.geom.side, key(0), sizes, &self.hits, &mut self.contacts);
+        }
+        if let Some((field, material)) = &ground.heightfield
+            && bounds.low.y < ground.top
+        {
+            let ahead = MARGIN + 2.0 * h * shape.speed();
+            self.hits.clear();
+            narrow::on_heightfield(field, &shape.placed(), ahead, &mut self.memory, &mut self.hits);
+            if sizes.are_passed_by(motion, spin) {
+                narrow::keep_real(&narrow::ground(field), &shape.placed(), motion, sizes.margin(), &mut self.hits);
+            }
+            narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+            let pair = Pair::new(&Half::ground(material), &shape.half());
+            add(&pair, None, shape.geom.side, key(1), sizes, &self.hits, &mut self.contacts);
+        }
+    }
+
+    fn between(&mut self, a: usize, b: usize, trees: &[Tree], h: f64) {
+        let shape = |index: usize| {
+            let geom = &self.model.geoms[index];
+            Moving { geom, centre: self.placements[index].centre, tree: &trees[geom.side.tree] }
+        };
+        let (first, second) = (shape(a), shape(b));
+        let (motion, spin) =
+            ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
+        let ahead = MARGIN + motion.length() + spin;
+        let sizes = Sizes { size: first.geom.size().min(second.geom.size()), motion: 0.5 * (motion.length() + spin) };
+        let (one, two) = (first.placed(), second.placed());
+        self.hits.clear();
+        narrow::of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
+        if sizes.are_passed_by(motion, spin) {
+            narrow::keep_real(&one, &two, motion, sizes.margin(), &mut self.hits);
+        }
+        narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+        let (pair, key) = (Pair::new(&first.half(), &second.half()), ((a as u64 + 1) << 32) | b as u64);
+        add(&pair, Some(first.geom.side), second.geom.side, key, sizes, &self.hits, &mut self.contacts);
+    }
+
+    /// Finds the pairs of shapes whose boxes meet and of which one is awake, in order and about as many as `most` at most: trees
+    /// by their boxes first, swept along x, then shape by shape.
+    fn find_pairs(&mut self, trees: &[Tree], most: usize) {
+        let boxes = &self.boxes;
+        self.order.sort_unstable_by(|&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
+        let mut found = std::mem::take(&mut self.pairs);
+        found.clear();
+        let order = std::mem::take(&mut self.order);
+        for (place, &first) in order.iter().enumerate() {
+            if found.len() >= most {
+                break;
+            }
+            let awake = trees[first].is_awake();
+            if self.model.self_colliding[first] && awake {
+                self.pairs_of(first, first, trees, &mut found);
+            }
+            for &second in &order[place + 1..] {
+                if self.boxes[second].low.x > self.boxes[first].high.x {
+                    break;
+                }
+                if (awake || trees[second].is_awake()) && self.boxes[first].meets(&self.boxes[second]) {
+                    self.pairs_of(first.min(second), first.max(second), trees, &mut found);
+                }
+            }
+        }
+        self.order = order;
+        found.sort_unstable();
+        self.pairs = found;
+    }
+
+    fn pairs_of(&mut self, first: usize, second: usize, trees: &[Tree], found: &mut Vec<(usize, usize)>) {
+        let Model { geoms, starts, .. } = &self.model;
+        for a in starts[first]..starts[first + 1] {
+            let from = if first == second { a + 1 } else { starts[second] };
+            for b in from..starts[second + 1] {
+                let (one, two) = (&geoms[a], &geoms[b]);
+                let meet = |placements: &[Placement]| placements[a].bounds.meets(&placements[b].bounds);
+                if (one.moves || two.moves) && meet(&self.placements) && self.model.may_meet(one.body, two.body) {
+                    one.tighten(&mut self.placements[a], &trees[first]);
+                    two.tighten(&mut self.placements[b], &trees[second]);
+                    if meet(&self.placements) {
+                        found.push((a, b));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Each contact takes the impulse of the nearest old contact of the same pair, every old one at most once. Both lists
+    /// stand in the order of their keys.
+    fn take_up(&mut self) {
+        let (mut start, mut old_start) = (0, 0);
+        while start < self.contacts.len() {
+            let key = self.contacts[start].key;
+            let end = start + self.contacts[start..].iter().take_while(|contact| contact.key == key).count();
+            while old_start < self.old.len() && self.old[old_start].key < key {
+                old_start += 1;
+            }
+            let old_end = old_start + self.old[old_start..].iter().take_while(|old| old.key == key).count();
+            let mut used = 0u64;
+            for contact in &mut self.contacts[start..end] {
+                let (mut best, mut nearest) = (contact.same_within * contact.same_within, None);
+                for (index, old) in self.old[old_start..old_end].iter().enumerate().take(64) {
+                    let square = (old.point - contact.point).length_squared();
+                    if square < best && used >> index & 1 == 0 {
+                        (best, nearest) = (square, Some(index));
+                    }
+                }
+                if let Some(index) = nearest {
+                    used |= 1 << index;
+                    let old = &self.old[old_start + index];
+                    contact.impulse = old.impulse;
+                    contact.spin_impulse = old.spin_impulse;
+                    contact.slip = old.slip;
+                }
+            }
+            old_start = old_end;
+            start = end;
+        }
+    }
+}
+
+/// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
+fn add(pair: &Pair, a: Option<Side>, b: Side, key: u64, sizes: Sizes, hits: &[Hit], contacts: &mut Vec<Contact>) {
+    contacts.extend(hits.iter().map(|hit| pair.contact(a, b, hit, key, sizes)));
+}
+
+/// Merges contacts that stand in the order of their keys with others that do too; `memory` is where.
+fn merge<'a>(contacts: &mut Vec<Contact>, others: impl Iterator<Item = &'a Contact>, memory: &mut Vec<Contact>) {
+    let mut others = others.peekable();
+    if others.peek().is_none() {
+        return;
+    }
+    memory.clear();
+    memory.reserve(contacts.capacity());
+    for contact in contacts.iter() {
+        while let Some(other) = others.next_if(|other| other.key < contact.key) {
+            memory.push(*other);
+        }
+        memory.push(*contact);
+    }
+    memory.extend(others.copied());
+    std::mem::swap(contacts, memory);
+}

@@ -1,0 +1,235 @@
+//! Where two shapes meet. Balls, and everything on a plane, are worked out here; all other pairs are parry's ([`super::manifold`]).
+
+use bevy_math::{DMat3, DQuat, DVec3};
+
+use super::{Hit, Outline, manifold::Manifold, triangles::Triangles};
+use crate::{
+    parry::{
+        math::Pose,
+        query::{ShapeCastOptions, cast_shapes},
+        shape::SharedShape,
+    },
+    shape,
+};
+
+/// Normals that differ by less than this cosine belong to one face.
+const SAME_FACE: f64 = 0.9998;
+/// Points of one face that are nearer to each other than this part of the smaller shape's size are one; at most so many metres.
+const SAME_POINT: f64 = 1e-3;
+const SAME_POINT_AT_MOST: f64 = 1e-4;
+/// How many points of one face are kept.
+const KEPT_POINTS: usize = 4;
+
+/// A shape where it is now.
+pub(super) struct Placed<'a> {
+    pub(super) outline: &'a Outline,
+    pub(super) shape: &'a SharedShape,
+    pub(super) centre: DVec3,
+    pub(super) rotation: DQuat,
+}
+
+impl Placed<'_> {
+    /// `world_from_shape`.
+    pub(super) fn pose(&self) -> Pose {
+        shape::pose(&simpartner_model::Pose { translation: self.centre, rotation: self.rotation })
+    }
+}
+
+/// Memory of the searches, kept so that they allocate none.
+#[derive(Default)]
+pub(super) struct Memory {
+    manifold: Manifold,
+    triangles: Triangles,
+    /// Hits whose face is not known yet, and those of one face.
+    rest: Vec<Hit>,
+    face: Vec<Hit>,
+}
+
+/// Contacts of a shape with the half space below `normal · x = distance`, the normal towards the shape.
+pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
+    let mut touch = |point: DVec3| {
+        let gap = normal.dot(point) - distance;
+        if gap < ahead {
+            hits.push(Hit { point: point - normal * gap, normal, gap });
+        }
+    };
+    let (centre, matrix) = (body.centre, DMat3::from_quat(body.rotation));
+    match body.outline {
+        Outline::Ball(radius) => touch(centre - normal * *radius),
+        Outline::Capsule { radius, half } => {
+            let axis = matrix.y_axis * *half;
+            touch(centre + axis - normal * *radius);
+            touch(centre - axis - normal * *radius);
+        }
+        Outline::Box(half) => {
+            let (x, y, z) = (matrix.x_axis * half.x, matrix.y_axis * half.y, matrix.z_axis * half.z);
+            for k in 0..8 {
+                let sign = |bit: u8| if k & bit == 0 { 1.0 } else { -1.0 };
+                touch(centre + x * sign(1) + y * sign(2) + z * sign(4));
+            }
+        }
+        Outline::Cylinder { radius, half } => {
+            let end = matrix.y_axis * *half;
+            let (low, side) = rim(&matrix, normal, *radius);
+            let below = if end.dot(normal) > 0.0 { -end } else { end };
+            touch(centre + below + low);
+            touch(centre + below - low);
+            touch(centre + below + side);
+            touch(centre + below - side);
+            touch(centre - below + low);
+        }
+        Outline::Cone { radius, half } => {
+            let end = matrix.y_axis * *half;
+            let (low, side) = rim(&matrix, normal, *radius);
+            for point in [end, -end + low, -end - low, -end + side, -end - side] {
+                touch(centre + point);
+            }
+        }
+        Outline::Points(points) => points.iter().for_each(|point| touch(centre + matrix * *point)),
+    }
+}
+
+/// From the middle of a round end to its lowest point, and sideways.
+fn rim(matrix: &DMat3, normal: DVec3, radius: f64) -> (DVec3, DVec3) {
+    let axis = matrix.y_axis;
+    let down = axis * axis.dot(normal) - normal;
+    let length = down.length();
+    let low = if length > 1e-9 { down / length } else { matrix.x_axis };
+    (low * radius, axis.cross(low) * radius)
+}
+
+/// Terrain, whose frame is the world's.
+pub(super) fn ground(field: &SharedShape) -> Placed<'_> {
+    static SHAPELESS: Outline = Outline::Points(Vec::new());
+    Placed { outline: &SHAPELESS, shape: field, centre: DVec3::ZERO, rotation: DQuat::IDENTITY }
+}
+
+/// Of what is not yet in reach, keeps only what the bodies really come to when the second moves on by `motion` relative to
+/// the first: what passes by must not be pushed out of its way.
+pub(super) fn keep_real(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits: &mut Vec<Hit>) {
+    if hits.iter().all(|hit| hit.gap <= reach) {
+        return;
+    }
+    let options = ShapeCastOptions { target_distance: reach, ..ShapeCastOptions::with_max_time_of_impact(1.0) };
+    let still = DVec3::ZERO;
+    // Where parry cannot tell, nothing is dropped.
+    if let Ok(None) = cast_shapes(&a.pose(), still, &*a.shape.0, &b.pose(), motion, &*b.shape.0, options) {
+        hits.retain(|hit| hit.gap <= reach);
+    }
+}
+
+/// Contacts of a shape with terrain, normals towards the shape.
+pub(super) fn on_heightfield(field: &SharedShape, body: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
+    match (body.outline, field.as_heightfield()) {
+        (Outline::Ball(radius), Some(field)) => {
+            memory.triangles.ball_on_heightfield(field, body.centre, *radius, ahead, hits);
+        }
+        _ => memory.manifold.find(&ground(field), body, ahead, hits),
+    }
+}
+
+/// Contacts of two bodies, normals from the first to the second.
+pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
+    match (a.outline, b.outline) {
+        (Outline::Ball(first), Outline::Ball(second)) => {
+            let offset = b.centre - a.centre;
+            let distance = offset.length();
+            let gap = distance - first - second;
+            if gap < ahead {
+                // Two in one place go apart along a direction of our choice.
+                let normal = if distance > 1e-12 { offset / distance } else { DVec3::Y };
+                hits.push(Hit { point: a.centre + normal * (first + 0.5 * gap), normal, gap });
+            }
+        }
+        (_, Outline::Ball(radius)) if a.shape.as_trimesh().is_some() => {
+            ball_on_mesh(a, b, *radius, ahead, &mut memory.triangles, hits);
+        }
+        (Outline::Ball(radius), _) if b.shape.as_trimesh().is_some() => {
+            let start = hits.len();
+            ball_on_mesh(b, a, *radius, ahead, &mut memory.triangles, hits);
+            hits[start..].iter_mut().for_each(|hit| hit.normal = -hit.normal);
+        }
+        _ => memory.manifold.find(a, b, ahead, hits),
+    }
+}
+
+fn ball_on_mesh(mesh: &Placed, ball: &Placed, radius: f64, ahead: f64, triangles: &mut Triangles, hits: &mut Vec<Hit>) {
+    let Some(surface) = mesh.shape.as_trimesh() else { return };
+    let start = hits.len();
+    let local = mesh.rotation.inverse() * (ball.centre - mesh.centre);
+    triangles.ball_on_mesh(surface, local, radius, ahead, hits);
+    for hit in &mut hits[start..] {
+        hit.point = mesh.centre + mesh.rotation * hit.point;
+        hit.normal = mesh.rotation * hit.normal;
+    }
+}
+
+/// Keeps at most four points of every face: the deepest, the one farthest from it, and the two that span the largest area
+/// with these. More would only make the problem larger and its solution less determined; of points that fall together one is
+/// enough.
+pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
+    let near = SAME_POINT_AT_MOST.min(SAME_POINT * size);
+    let mut index = 1;
+    while index < hits.len() {
+        let hit = hits[index];
+        let same = |other: &Hit| {
+            (other.point - hit.point).length_squared() < near * near && other.normal.dot(hit.normal) > SAME_FACE
+        };
+        match hits[..index].iter().position(same) {
+            Some(other) => {
+                hits[other].gap = hits[other].gap.min(hit.gap);
+                hits.remove(index);
+            }
+            None => index += 1,
+        }
+    }
+    if hits.len() <= KEPT_POINTS {
+        return;
+    }
+    let Memory { rest, face, .. } = memory;
+    std::mem::swap(hits, rest);
+    hits.clear();
+    while let Some(first) = rest.first().map(|hit| hit.normal) {
+        face.clear();
+        rest.retain(|hit| {
+            let belongs = hit.normal.dot(first) > SAME_FACE;
+            if belongs {
+                face.push(*hit);
+            }
+            !belongs
+        });
+        if face.is_empty() {
+            // A normal that is no number belongs to no face, not even its own.
+            rest.clear();
+        } else if face.len() <= KEPT_POINTS {
+            hits.extend_from_slice(face);
+        } else {
+            keep_widest_four(face, hits);
+        }
+    }
+}
+
+fn keep_widest_four(face: &[Hit], hits: &mut Vec<Hit>) {
+    let best = |score: &dyn Fn(&Hit) -> f64| {
+        let mut best = 0;
+        for (index, hit) in face.iter().enumerate() {
+            if score(hit) > score(&face[best]) {
+                best = index;
+            }
+        }
+        best
+    };
+    let deepest = best(&|hit| -hit.gap);
+    let origin = face[deepest];
+    let farthest = best(&|hit| (hit.point - origin.point).length_squared());
+    let across = (face[farthest].point - origin.point).cross(origin.normal);
+    let left = best(&|hit| (hit.point - origin.point).dot(across));
+    let right = best(&|hit| -(hit.point - origin.point).dot(across));
+    let mut kept = [deepest, farthest, left, right];
+    kept.sort_unstable();
+    for (place, &index) in kept.iter().enumerate() {
+        if !kept[..place].contains(&index) {
+            hits.push(face[index]);
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! What watches over a step: it divides steps in which something turns fast, and tells what is out of the ordinary.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use simpartner_model::{BodyId, Mechanism};
+
+use super::{
+    closure::Closure,
+    collide::{Contact, Side},
+    island::{Island, Islands},
+    tree::Tree,
+};
+use crate::{BodyState, DynamicsSettings, Guard, Notice};
+
+/// A step is divided when a joint turns by more than this times the angle that a substep may have.
+const DIVIDED_ABOVE: f64 = 2.0;
+/// Part of its kinetic energy, and of all its energy, that an island of robots may gain in a substep.
+const GAIN: f64 = 1e-4;
+const ROUNDING: f64 = 1e-9;
+/// Difference between reactions and efforts that rounding does not explain.
+const IMBALANCE: f64 = 1e-6;
+/// A contact that sinks in by more than this before it presses asks for smaller steps, metres. What comes straight at a
+/// surface is stopped at it; what turns towards it fast, or slides over an edge, may come deeper. Loose bodies alone, whose
+/// heaps would cost many times as much, ask when they come deeper than the penetration that is thought right.
+const MAX_IMPACT_DEPTH: f64 = 1e-3;
+/// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
+const QUIET: f64 = 1.0;
+/// Substeps at most.
+const MOST_SUBSTEPS: usize = 100;
+
+/// An alarm that is given once until it no longer holds: which guard, and the two bodies or the joint.
+type Alarm = (u8, usize, usize);
+
+/// What the guards remember from step to step.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Watch {
+    substeps: usize,
+    /// Alarms that have been given and still hold, in order.
+    raised: Vec<Alarm>,
+    /// Alarms that are given once an episode, and for how many seconds they stay quiet if nothing more happens: which guard,
+    /// and the tree.
+    episodes: BTreeMap<(u8, usize), f64>,
+}
+
+/// All guards.
+pub(super) struct Guards {
+    names: Vec<String>,
+    settings: DynamicsSettings,
+    watch: Watch,
+    /// Alarms that hold in this step, in the order in which they were seen.
+    seen: Vec<Alarm>,
+    /// Energy of the world before the step.
+    energy: f64,
+    notices: Vec<Notice>,
+}
+
+impl Guards {
+    pub(super) fn new(mechanism: &Mechanism, settings: &DynamicsSettings) -> Self {
+        Self {
+            names: mechanism.bodies.iter().map(|body| mechanism.qualified_name(body)).collect(),
+            settings: settings.clone(),
+            watch: Watch::default(),
+            seen: Vec::new(),
+            energy: 0.0,
+            notices: Vec::new(),
+        }
+    }
+
+    pub(super) fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    pub(super) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    pub(super) fn restore(&mut self, watch: Watch) {
+        self.watch = watch;
+        self.notices.clear();
+    }
+
+    /// How many substeps the coming step needs, at least `least`: Coriolis forces are taken at an extrapolated velocity,
+    /// which goes wrong where a joint turns far in a step.
+    pub(super) fn substeps(&mut self, trees: &[Tree], timestep: f64, least: usize) -> usize {
+        self.notices.clear();
+        self.watch.episodes.retain(|_, quiet| {
+            *quiet -= timestep;
+            *quiet > 0.0
+        });
+        self.energy = trees.iter().map(|tree| tree.work.energy).sum();
+        let (mut fastest, mut where_from) = (0.0f64, None);
+        for tree in trees.iter().filter(|tree| tree.is_awake() && tree.topology.links.len() > 1) {
+            let (rate, body) = tree.work.fastest;
+            if rate > fastest {
+                (fastest, where_from) = (rate, body);
+            }
+        }
+        let turn = fastest * timestep / least as f64;
+        let allowed = self.settings.turn_per_substep_rad;
+        let parts = if turn > DIVIDED_ABOVE * allowed { (turn / allowed).ceil() as usize } else { 1 };
+        let count = (parts * least).clamp(least, MOST_SUBSTEPS.max(least));
+        if count != self.watch.substeps && (count != least || self.watch.substeps != 0) {
+            let text = if count == least {
+                "steps are whole again".to_owned()
+            } else {
+                format!("a joint turns at {fastest:.1} rad/s: steps are made in {count} parts")
+            };
+            let bodies = where_from.into_iter().collect();
+            self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: count as f64 });
+        }
+        self.watch.substeps = if count == least { 0 } else { count };
+        count
+    }
+
+    /// Whether a substep must be repeated with half its length: its contacts have no solution, or sank in before they could
+    /// press, or a linkage gained energy, or a hit set its joints turning too fast for its length.
+    pub(super) fn rejects_step(&mut self, islands: &Islands, trees: &[Tree], contacts: &[Contact], h: f64) -> bool {
+        let mut rejects = false;
+        for island in islands.all() {
+            if island.is_large() {
+                // A heap of hundreds would only cost many times as much.
+                if island.failed || !island.outcome.converged {
+                    continue;
+                }
+            } else if island.failed || !island.outcome.converged {
+                return true;
+            } else if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))
+                && depth > self.allowed_depth(island, trees) * contact.share_of_depth()
+            {
+                self.tell_sinking(trees, contact, depth);
+                rejects = true;
+            }
+            rejects |= self.rejects_linkage(island, trees, h);
+        }
+        rejects
+    }
+
+    fn allowed_depth(&self, island: &Island, trees: &[Tree]) -> f64 {
+        if is_loose(island, trees) { self.settings.max_penetration_m.max(MAX_IMPACT_DEPTH) } else { MAX_IMPACT_DEPTH }
+    }
+
+    fn rejects_linkage(&self, island: &Island, trees: &[Tree], h: f64) -> bool {
+        if is_loose(island, trees) {
+            return false;
+        }
+        let own = island.trees().iter().map(|&tree| &trees[tree]);
+        let kinetic: f64 = own.clone().map(|tree| tree.work.kinetic).sum();
+        let whole: f64 = own.clone().map(|tree| tree.work.energy.abs()).sum();
+        let gains = !island.pushed_out && island.gain > GAIN * kinetic + ROUNDING * whole;
+        let fastest = || own.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
+        gains || island.was_hit(trees) && fastest() * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
+    }
+
+    /// Tells, once for each pair and step, that a step is made in parts because something sank in.
+    fn tell_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
+        let bodies = pair(trees, contact);
+        let same = |notice: &Notice| notice.bodies.iter().eq(bodies.iter().flatten());
+        if self.notices.iter().any(|notice| notice.guard == Guard::Substeps && same(notice)) {
+            return;
+        }
+        let [one, other] = bodies.map(|body| self.name(body));
+        let text =
+            format!("'{one}' sank {depth:.4} m into '{other}' before it could be held: the step is made in parts");
+        let bodies = bodies.into_iter().flatten().collect();
+        self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: depth });
+    }
+
+    fn name(&self, body: Option<BodyId>) -> &str {
+        body.map_or("the ground", |body| self.names[body.index()].as_str())
+    }
+
+    /// Tells which islands have no solution, or no finite state.
+    pub(super) fn after_substep(&mut self, islands: &Islands, trees: &[Tree]) {
+        for island in islands.all().iter().filter(|island| island.failed || !island.outcome.converged) {
+            let links = island.trees().iter().flat_map(|&tree| &trees[tree].topology.links);
+            let bodies: Vec<BodyId> = links.filter_map(|link| link.body).collect();
+            let outcome = &island.outcome;
+            let (guard, text, value) = if island.failed {
+                let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
+                (Guard::Divergence, format!("body '{first}' and what it touches came to no finite state"), f64::NAN)
+            } else {
+                let text = format!(
+                    "contacts of {} bodies are solved to {:.1e} m/s only, in {} sweeps",
+                    bodies.len(),
+                    outcome.residual,
+                    outcome.sweeps
+                );
+                (Guard::Unconverged, text, outcome.residual)
+            };
+            self.notices.push(Notice { guard, bodies, text, value });
+        }
+        let wrong = |tree: &Tree| tree.is_awake() && tree.work.imbalance > IMBALANCE;
+        for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| wrong(tree)) {
+            if !self.begins((0, index)) {
+                continue;
+            }
+            let bodies: Vec<BodyId> = tree.topology.links.iter().filter_map(|link| link.body).collect();
+            let value = tree.work.imbalance;
+            let text = format!("reactions and efforts of {} bodies differ by a share of {value:.1e}", bodies.len());
+            self.notices.push(Notice { guard: Guard::Imbalance, bodies, text, value });
+        }
+    }
+
+    /// Tells of a body whose state is not sound.
+    pub(super) fn complain(&mut self, body: BodyId, (what, value): (String, f64)) {
+        let text = format!("body '{}' {what}", self.names[body.index()]);
+        self.notices.push(Notice { guard: Guard::Divergence, bodies: vec![body], text, value });
+    }
+
+    /// Checks speeds, penetrations, loops and energy.
+    pub(super) fn after_step(
+        &mut self,
+        trees: &[Tree],
+        contacts: &[Contact],
+        closures: &[Closure],
+        bodies: &[BodyState],
+    ) {
+        self.seen.clear();
+        self.check_speeds(bodies);
+        self.check_penetration(trees, contacts);
+        self.check_joints(trees, closures);
+        self.seen.sort_unstable();
+        self.seen.dedup();
+        self.watch.raised.clone_from(&self.seen);
+        self.check_energy(trees, closures);
+    }
+
+    fn check_speeds(&mut self, bodies: &[BodyState]) {
+        for (index, body) in bodies.iter().enumerate() {
+            let limit = self.settings.max_speed_m_per_s;
+            if body.linear_velocity.length_squared() > limit * limit {
+                if self.is_new((0, index, 0)) {
+                    let (bodies, speed) = (vec![BodyId::new(index)], body.linear_velocity.length());
+                    let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
+                    self.notices.push(Notice { guard: Guard::Speed, bodies, text, value: speed });
+                }
+            }
+        }
+    }
+
+    fn check_penetration(&mut self, trees: &[Tree], contacts: &[Contact]) {
+        let deepest = -self.settings.max_penetration_m;
+        for contact in
+            contacts.iter().filter(|contact| contact.gap < deepest && contact.surface.stiffness.is_infinite())
+        {
+            let bodies = pair(trees, contact);
+            let [first, second] = bodies.map(|body| body.map_or(usize::MAX, BodyId::index));
+            if self.is_new((1, first, second)) {
+                let [one, other] = bodies.map(|body| self.name(body));
+                let text = format!("'{one}' is {:.4} m deep in '{other}'", -contact.gap);
+                let bodies = bodies.into_iter().flatten().collect();
+                self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: -contact.gap });
+            }
+        }
+    }
+
+    fn check_joints(&mut self, trees: &[Tree], closures: &[Closure]) {
+        for (index, closure) in closures.iter().enumerate() {
+            let error = closure.error();
+            if error > self.settings.max_joint_error_m && self.is_new((2, index, 0)) {
+                let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+                let bodies: Vec<BodyId> = [body(closure.b), body(closure.a)].into_iter().flatten().collect();
+                let name = bodies.first().map_or("", |body| self.names[body.index()].as_str());
+                let text = format!("the joint that ties '{name}' into a loop is open by {error:.2e} m");
+                self.notices.push(Notice { guard: Guard::JointError, bodies, text, value: error });
+            }
+        }
+    }
+
+    /// The energy may grow by what the motors gave, and by nothing else.
+    fn check_energy(&mut self, trees: &[Tree], closures: &[Closure]) {
+        let energy: f64 = trees.iter().map(|tree| tree.work.energy).sum();
+        let given: f64 = trees.iter().map(|tree| tree.work.motor_work).sum();
+        let driven = closures.iter().any(|closure| closure.motors.iter().any(|motor| motor.is_on()));
+        let gain = energy - self.energy - given;
+        if gain > self.settings.max_energy_gain_j && !driven && self.begins((1, 0)) {
+            let text = format!("the world gained {gain:.3} J in a step that no motor gave");
+            self.notices.push(Notice { guard: Guard::Energy, bodies: Vec::new(), text, value: gain });
+        }
+    }
+
+    /// Whether an alarm is the first of its episode, which lasts until it has been quiet for a while.
+    fn begins(&mut self, key: (u8, usize)) -> bool {
+        self.watch.episodes.insert(key, QUIET).is_none()
+    }
+
+    /// Notes that an alarm holds in this step, and says whether it is to be given: it did not hold in the step before.
+    fn is_new(&mut self, alarm: Alarm) -> bool {
+        self.seen.push(alarm);
+        let raised = &mut self.watch.raised;
+        let Err(place) = raised.binary_search(&alarm) else { return false };
+        raised.insert(place, alarm);
+        true
+    }
+}
+
+/// The bodies of a contact, the moving one first; `None` is the ground.
+fn pair(trees: &[Tree], contact: &Contact) -> [Option<BodyId>; 2] {
+    let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+    [body(contact.b), contact.a.and_then(body)]
+}
+
+/// Whether there are only single bodies in an island.
+fn is_loose(island: &Island, trees: &[Tree]) -> bool {
+    island.trees().iter().all(|&tree| trees[tree].topology.links.len() == 1)
+}

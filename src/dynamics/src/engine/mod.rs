@@ -1,0 +1,321 @@
+//! Articulated dynamics of our own: robots in reduced coordinates, contacts with the exact Coulomb cone.
+//!
+//! A world is a set of kinematic trees ([`tree`]): a robot, or a loose body, which is a tree of one link. A step is one of
+//! Moreau's midpoint scheme ([`motion`]), the whole of it evaluated once, at the middle:
+//!
+//! | what | equation | where | source |
+//! |---|---|---|---|
+//! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
+//! | contacts at q_m | point, normal, gap; kept impulse of the last step | `collide` | parry; Ericson 2005 |
+//! | islands | what touches or closes loops is solved together | `island` | |
+//! | mass matrix, bias, factor | M(q_m), b(q_m, v + dv_last/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
+//! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
+//! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
+//! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton steps (`newton`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
+//! | where these are stuck | v = P(v - u - \|u_t\| n), smoothed, along its path of solutions (`smooth`) | `path` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
+//! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
+//! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
+//!
+//! **Order.** Of second order in smooth motion; a constant acceleration is exact, a single body keeps its angular momentum to
+//! rounding. An impact is an event within a step and of first order in time. **Law of contact.** Signorini and Coulomb at the
+//! velocities of the end of the step, without approximation of the cone, with one coefficient or two
+//! (maximum dissipation); Newton's restitution, blended with the plastic solution where it would create energy. Rolling and
+//! torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material;
+//! what has slip yields to its load by a hundredth of it too, so that contacts share a load in one way only.
+//! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
+//!
+//! What goes wrong in a step is made again in halves: no solution, contacts that sink in before they can press, energy from
+//! nowhere, joints that a hit sets turning too fast ([`guard`]). What never changes after that is the bits: every loop runs
+//! in an order that the model gives, threads share whole islands, sines come from `libm`.
+//!
+//! **Not modelled**: deformation of bodies, waves in impacts (Newton's law is one number), static friction above the sliding
+//! one, fluid and air. A mesh has no inside: two of them meet where their triangles do, and one that slides over terrain trips
+//! at its inner edges. A cylinder on terrain has parry's contact points, whose number changes from step to step: its forces
+//! are noisy by some percent. What sleeps is objects only.
+
+#![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]
+#![expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is not a number goes where too large goes")]
+
+mod articulated;
+mod build;
+mod closure;
+mod collide;
+mod cone;
+mod division;
+mod guard;
+mod island;
+mod kinematics;
+mod motion;
+mod newton;
+mod path;
+mod probe;
+mod problem;
+mod report;
+mod sleep;
+mod smooth;
+mod snapshot;
+mod solve;
+mod spatial;
+mod tree;
+
+use rayon::prelude::*;
+use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
+
+pub use self::probe::Probe;
+use self::{
+    build::{BodyPlace, JointPlace},
+    closure::Closure,
+    collide::Collider,
+    division::Division,
+    guard::Guards,
+    island::Islands,
+    problem::Scheme,
+    tree::{State, Tree},
+};
+use super::{
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, Ray, Settings, Snapshot,
+    SnapshotError,
+};
+
+/// Part of a penetration that is taken out in a step: with more, stacks whose contacts disagree by rounding begin to swing; with
+/// this, nine tenths are gone after ten steps.
+const CORRECTION: f64 = 0.2;
+
+/// A world in this engine.
+pub(super) struct Dynamics {
+    model: Model,
+    scheme: Scheme,
+    trees: Vec<Tree>,
+    collider: Collider,
+    closures: Vec<Closure>,
+    islands: Islands,
+    guards: Guards,
+    bodies: Vec<BodyState>,
+    joints: Vec<JointState>,
+    contacts: Vec<ContactPoint>,
+    pool: Option<rayon::ThreadPool>,
+}
+
+/// What is settled when the world is built, beside what the trees ([`tree::Topology`]) and the collider have of their own.
+struct Model {
+    /// The timestep, and the substeps that it is made in at least.
+    timestep: f64,
+    substeps: usize,
+    /// For each tree that may sleep, the speed below which it is at rest, m/s.
+    sleepers: Vec<Option<f64>>,
+    /// Where the bodies and joints of the world are.
+    bodies: Vec<BodyPlace>,
+    joints: Vec<JointPlace>,
+}
+
+impl Dynamics {
+    /// Builds the world at step 0.
+    pub(super) fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> Result<Self, BuildError> {
+        let built = build::build(mechanism)?;
+        let rest_speed = |tree| settings.auto_disable.then(|| sleep::rest_speed(built.collider.smallest_size(tree)));
+        let mut sleepers: Vec<Option<f64>> = (0..built.trees.len()).map(rest_speed).collect();
+        for (place, body) in built.bodies.iter().zip(&mechanism.bodies) {
+            sleepers[place.tree] = sleepers[place.tree].filter(|_| body.robot.is_none());
+        }
+        let mut engine = Self {
+            model: Model {
+                timestep: timestep.seconds(),
+                substeps: settings.substeps,
+                sleepers,
+                bodies: built.bodies,
+                joints: built.joints,
+            },
+            scheme: Scheme {
+                h: timestep.seconds(),
+                share: 1.0,
+                gravity: mechanism.gravity,
+                correction: CORRECTION,
+                correction_speed: settings.contact_max_correcting_velocity_m_per_s,
+                surface_layer: settings.dynamics.contact_surface_layer_m,
+                sweeps: settings.dynamics.max_sweeps,
+            },
+            trees: built.trees,
+            collider: built.collider,
+            closures: built.closures,
+            islands: Islands::default(),
+            guards: Guards::new(mechanism, &settings.dynamics),
+            bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
+            joints: vec![JointState::ZERO; mechanism.joints.len()],
+            contacts: Vec::new(),
+            pool: threads(settings.dynamics.threads),
+        };
+        engine.read_motion();
+        engine.read_joints();
+        Ok(engine)
+    }
+
+    /// Makes a substep of `scheme.h` seconds, as far as that it can be undone, in four phases. Each reads only what those before it
+    /// have written:
+    ///
+    /// | phase | reads | writes |
+    /// |---|---|---|
+    /// | predict | the state | what the substep starts from; where everything is at the midpoint; contacts, islands |
+    /// | assemble | that, and the motors | equations of motion, rows of constraints |
+    /// | solve | these | impulses, changes of velocity |
+    /// | finish | these | the state at the end; reactions, energies |
+    fn substep(&mut self) {
+        self.predict();
+        let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
+        self.islands.for_each(&mut self.trees, contacts, closures, self.pool.as_ref(), |island, parts| {
+            island.assemble(parts, scheme);
+            island.solve(parts, scheme);
+            island.finish(parts, scheme);
+        });
+    }
+
+    /// The first phase: drifts to the midpoint, looks what touches there, wakes it, and groups what is tied together.
+    fn predict(&mut self) {
+        let h = self.scheme.h;
+        self.for_each_tree(|tree| tree.predict(h));
+        self.collider.collide(&self.trees, h);
+        self.wake_touched();
+        for closure in &mut self.closures {
+            closure.set_place(&self.trees);
+        }
+        self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
+    }
+
+    /// Whether a guard wants the substep that was just made repeated with half its length.
+    fn rejects_step(&mut self) -> bool {
+        self.guards.rejects_step(&self.islands, &self.trees, &self.collider.contacts, self.scheme.h)
+    }
+
+    /// Undoes the substep that was just made.
+    fn go_back(&mut self) {
+        self.for_each_tree(Tree::go_back);
+        self.collider.go_back();
+    }
+
+    /// Makes the substep that was just made count; the first of a step begins its loads.
+    fn accept(&mut self, first: bool) {
+        let share = self.scheme.share;
+        for island in self.islands.all() {
+            island.write_back(&mut self.collider.contacts, &mut self.closures, &self.scheme);
+        }
+        self.for_each_tree(|tree| {
+            if first {
+                tree.begin_step();
+            }
+            tree.add_loads(share);
+        });
+        self.add_contacts();
+        self.guards.after_substep(&self.islands, &self.trees);
+    }
+
+    /// Sets the length of a substep. Impulses that contacts and rows start from, and the last changes of velocity that the
+    /// next are extrapolated from, go with it.
+    fn set_substep(&mut self, h: f64) {
+        let ratio = h / self.scheme.h;
+        (self.scheme.h, self.scheme.share) = (h, h / self.model.timestep);
+        if ratio != 1.0 {
+            self.collider.contacts.iter_mut().for_each(|contact| contact.scale(ratio));
+            self.closures.iter_mut().flat_map(|closure| &mut closure.impulses).for_each(|impulse| *impulse *= ratio);
+            for State { row_impulses, last_dv, .. } in self.trees.iter_mut().map(|tree| &mut tree.state) {
+                row_impulses.iter_mut().flatten().chain(last_dv).for_each(|number| *number *= ratio);
+            }
+        }
+    }
+
+    /// Does the same to every tree that is awake, on all threads.
+    fn for_each_tree(&mut self, work: impl Fn(&mut Tree) + Sync + Send) {
+        let awake = |tree: &Tree| tree.is_awake();
+        match &self.pool {
+            Some(pool) => pool.install(|| {
+                let trees = self.trees.par_iter_mut().with_min_len(4);
+                trees.filter(|tree| awake(tree)).for_each(work);
+            }),
+            None => self.trees.iter_mut().filter(|tree| awake(tree)).for_each(work),
+        }
+    }
+}
+
+impl Engine for Dynamics {
+    fn identity(&self) -> EngineIdentity {
+        let features = "parry3d-f64 0.31 enhanced-determinism";
+        EngineIdentity { name: "dynamics", version: env!("CARGO_PKG_VERSION"), features }
+    }
+
+    fn step(&mut self) {
+        self.begin_loads();
+        let count = self.guards.substeps(&self.trees, self.model.timestep, self.model.substeps);
+        let mut division = Division::new(self.model.timestep, count);
+        while let Some(h) = division.next() {
+            self.set_substep(h);
+            self.substep();
+            if division.can_halve() && self.rejects_step() {
+                self.go_back();
+                division.halve();
+            } else {
+                self.accept(division.is_first());
+                division.advance();
+            }
+        }
+        self.fall_asleep();
+        self.read_motion();
+        self.read_static_reactions();
+        self.read_joints();
+        self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.bodies);
+    }
+
+    fn body(&self, body: BodyId) -> BodyState {
+        self.bodies[body.index()]
+    }
+
+    fn joint(&self, joint: JointId) -> JointState {
+        self.joints[joint.index()]
+    }
+
+    fn drive(&mut self, joint: JointId, axis: usize, motor: super::Motor) {
+        match self.model.joints[joint.index()] {
+            JointPlace::Tree { tree, dofs, sign, .. } => {
+                if let Some(dof) = dofs[axis] {
+                    self.trees[tree].drive(dof, motor.servo().signed(sign));
+                }
+            }
+            JointPlace::Ball { .. } => {}
+            JointPlace::Closure(closure) => {
+                let closure = &mut self.closures[closure];
+                if closure.drive(axis, motor.servo()) {
+                    self.trees[closure.a.tree].wake();
+                    self.trees[closure.b.tree].wake();
+                }
+            }
+        }
+    }
+
+    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
+        self.collider.cast_ray(&self.trees, ray)
+    }
+
+    fn contacts(&self) -> &[ContactPoint] {
+        &self.contacts
+    }
+
+    fn notices(&self) -> &[Notice] {
+        self.guards.notices()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.save()
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        self.load(snapshot)
+    }
+}
+
+/// The threads to share islands between, the present one included; one needs none. Where the system gives no more threads
+/// the same work is done on one.
+fn threads(count: usize) -> Option<rayon::ThreadPool> {
+    if count < 2 {
+        return None;
+    }
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|index| format!("island-{index}")).build();
+    pool.inspect_err(|error| tracing::warn!("islands are solved on one thread: {error}")).ok()
+}

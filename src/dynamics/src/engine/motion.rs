@@ -1,0 +1,300 @@
+//! A tree through one step of Moreau's midpoint scheme (Moreau 1988; Jean 1999):
+//!
+//! ```text
+//! q_m  = q + h/2 v                                    drift, everything below is evaluated once, at q_m
+//! (M + h D) dv = h (tau_0 - b) + Jᵀ p                 kick; D, tau_0: implicit motors and damping; p: impulses
+//! v' = v + dv,   q' = q_m + h/2 v'                    drift
+//! ```
+//!
+//! Since q' = q + h (v + v')/2, constant acceleration is exact, and q and v belong to the same instant. The midpoints follow
+//! semi-implicit Euler, so implicit motors and contacts are as robust as they are there. The scheme is of second order for
+//! smooth motion; b is taken at v + dv_last/2, the velocity extrapolated to the middle of the step.
+
+use bevy_math::DVec3;
+
+use super::{spatial::Spatial, tree::Tree};
+use crate::Servo;
+
+/// How far beyond its limit a motor's law must be to count as saturated.
+const SATURATION_MARGIN: f64 = 1e-12;
+
+impl Tree {
+    /// Sets the motor of a degree of freedom; a new one wakes the tree.
+    pub(super) fn drive(&mut self, dof: usize, motor: Servo) {
+        if self.state.motors[dof] == motor {
+            return;
+        }
+        self.state.motors[dof] = motor;
+        if motor.certain_side() != 0 {
+            self.state.saturation[dof] = motor.certain_side();
+        }
+        self.wake();
+    }
+
+    /// Drifts half a step: where everything is at the midpoint, and how it moves.
+    pub(super) fn predict(&mut self, h: f64) {
+        self.keep();
+        self.drift(0.5 * h);
+        for ((out, v), last) in self.work.bias_velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
+            *out = v + 0.5 * last;
+        }
+        self.set_motion();
+    }
+
+    /// Assembles the equations of motion at the midpoint, and the velocity without impulses.
+    pub(super) fn assemble(&mut self, h: f64, gravity: DVec3) {
+        self.set_equations(gravity);
+        self.work.impact = false;
+        self.work.has_pseudo = false;
+        self.work.dv_impulse.fill(0.0);
+        self.set_free_velocity(h);
+    }
+
+    /// After an impact the bias is the mean of those at the velocities before and after: half a step each. That keeps the
+    /// momentum to second order.
+    pub(super) fn average_bias(&mut self, gravity: DVec3) {
+        self.work.bias_velocity.copy_from_slice(&self.state.v);
+        self.set_bias(gravity);
+        let work = &mut self.work;
+        work.first_bias.clone_from(&work.bias);
+        work.first_force.clear();
+        work.first_force.extend(work.links.iter().map(|link| link.force));
+        for (i, v) in work.bias_velocity.iter_mut().enumerate() {
+            *v += work.dv_free[i] + work.dv_impulse[i];
+        }
+        self.set_bias(gravity);
+        let work = &mut self.work;
+        for (bias, first) in work.bias.iter_mut().zip(&work.first_bias) {
+            *bias = 0.5 * (*bias + first);
+        }
+        for (link, first) in work.links.iter_mut().zip(&work.first_force) {
+            link.force = (link.force + *first) * 0.5;
+        }
+    }
+
+    /// Motors and damping go into the mass matrix, and the velocity without impulses follows.
+    pub(super) fn set_free_velocity(&mut self, h: f64) {
+        let mut damping = std::mem::take(&mut self.work.scratch);
+        let mut dv = std::mem::take(&mut self.work.dv_free);
+        for dof in 0..self.topology.freedom {
+            let motor = &self.state.motors[dof];
+            let law = &self.topology.laws[dof];
+            let (q, v) = (self.state.q[dof], self.state.v[dof]);
+            // Damping acts at the end of the step, a spring with the mean of its efforts at both ends of it, which keeps the
+            // energy and is stable however stiff it is.
+            let mut effort = law.stiffness * (law.spring_position - q) - law.damping * v;
+            let mut implicit = law.damping + 0.25 * h * law.stiffness;
+            match self.state.saturation[dof] {
+                0 if motor.is_on() => {
+                    effort += motor.stiffness * (motor.position - q - h * v) + motor.damping * (motor.rate - v);
+                    implicit += motor.damping + h * motor.stiffness;
+                }
+                0 => {}
+                side => effort += f64::from(side) * motor.max_effort,
+            }
+            damping[dof] = h * implicit;
+            dv[dof] = h * (effort - self.work.bias[dof]);
+        }
+        self.factorise(&damping, &mut dv);
+        for (x, pivot) in dv.iter_mut().zip(&self.work.pivot) {
+            *x *= pivot;
+        }
+        self.solve_lower(&mut dv);
+        for ((out, v), dv) in self.work.v_free.iter_mut().zip(&self.state.v).zip(&dv) {
+            *out = v + dv;
+        }
+        self.work.dv_free = dv;
+        self.work.scratch = damping;
+    }
+
+    /// Takes the whitened impulses of its island and reads the motors' efforts. False if another set of motors is at its
+    /// limit than was assumed.
+    pub(super) fn take_impulses(&mut self, whitened: &[f64], h: f64) -> bool {
+        let mut dv = std::mem::take(&mut self.work.dv_impulse);
+        if whitened.is_empty() {
+            dv.fill(0.0);
+        } else {
+            self.velocity_of(whitened, &mut dv);
+        }
+        self.work.dv_impulse = dv;
+        let mut unchanged = true;
+        for dof in 0..self.topology.freedom {
+            let motor = &self.state.motors[dof];
+            if !motor.is_on() {
+                self.work.effort[dof] = 0.0;
+                continue;
+            }
+            let v = self.state.v[dof] + self.work.dv_free[dof] + self.work.dv_impulse[dof];
+            let law = motor.stiffness * (motor.position - self.state.q[dof] - h * v) + motor.damping * (motor.rate - v);
+            let bound = motor.max_effort * (1.0 + SATURATION_MARGIN);
+            let (old, beyond) = (self.state.saturation[dof], i8::from(law > bound) - i8::from(law < -bound));
+            // From one limit to the other it goes over the free law, which has the last word on either.
+            let side = if old == -beyond { 0 } else { beyond };
+            unchanged &= side == old;
+            self.state.saturation[dof] = side;
+            // What was exerted is what was assumed, which is within the limit once the assumption holds.
+            self.work.effort[dof] = if old == 0 { law } else { f64::from(old) * motor.max_effort };
+        }
+        unchanged
+    }
+
+    /// Takes the whitened velocity of its island that takes out penetration.
+    pub(super) fn set_pseudo_velocity(&mut self, whitened: &[f64]) {
+        let mut pseudo = std::mem::take(&mut self.work.pseudo);
+        self.velocity_of(&whitened[self.work.base..], &mut pseudo);
+        self.work.pseudo = pseudo;
+        self.work.has_pseudo = true;
+    }
+
+    /// Forgets the loads of the last step.
+    pub(super) fn begin_step(&mut self) {
+        self.work.loads.fill([0.0; 3]);
+        self.work.reactions.fill(Spatial::ZERO);
+        self.work.motor_work = 0.0;
+    }
+
+    /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. After
+    /// [`Tree::set_reactions`] and before [`Tree::finish`].
+    pub(super) fn set_loads(&mut self, h: f64) {
+        let (state, work, rate) = (&self.state, &mut self.work, 1.0 / h);
+        let (loads, mut power) = (&mut work.substep_loads[..], 0.0);
+        let known = state.q.iter().zip(&state.v).zip(&state.row_impulses).zip(&self.topology.laws);
+        let found = work.dv_free.iter().zip(&work.dv_impulse).zip(&work.effort);
+        for (load, (known, found)) in loads.iter_mut().zip(known.zip(found)) {
+            let ((((q, v), [lower, upper, friction]), law), ((free, impulse), &effort)) = (known, found);
+            let dv = free + impulse;
+            let passive = law.stiffness * (law.spring_position - q - 0.25 * h * dv) - law.damping * (v + dv)
+                + (friction - law.armature * dv) * rate;
+            *load = [effort, (lower - upper) * rate, passive];
+            power += effort * (v + 0.5 * dv);
+        }
+        work.substep_work = h * power;
+        // The books must balance: what a joint transmits along an axis is what is exerted there.
+        let (axes, mut imbalance) = (&work.axis[..], 0.0);
+        for (joint, link) in self.topology.links.iter().zip(&work.links).skip(1) {
+            for dof in joint.dof..joint.dof + joint.joint.freedom() {
+                let [motor, stop, passive] = loads[dof];
+                let (off, push) = (axes[dof].dot(link.force) - (motor + stop + passive), link.force.linear.abs());
+                let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + push.element_sum();
+                if !(off.abs() <= imbalance * size) {
+                    imbalance = off.abs() / size;
+                }
+            }
+        }
+        work.imbalance = imbalance;
+    }
+
+    /// Adds the loads of a substep that counts, a `share` of the step's means.
+    pub(super) fn add_loads(&mut self, share: f64) {
+        let work = &mut self.work;
+        work.motor_work += work.substep_work;
+        for (loads, now) in work.loads.iter_mut().zip(&work.substep_loads) {
+            (0..3).for_each(|k| loads[k] += share * now[k]);
+        }
+        if self.topology.links.len() > 1 {
+            for (reaction, now) in work.reactions.iter_mut().zip(&work.substep_reactions) {
+                *reaction += *now * share;
+            }
+        }
+    }
+
+    /// Keeps everything that the step starts from.
+    fn keep(&mut self) {
+        let (state, kept) = (&self.state, &mut self.work.kept);
+        (kept.root_position, kept.root_rotation) = (state.root_position, state.root_rotation);
+        kept.q.clone_from(&state.q);
+        kept.v.clone_from(&state.v);
+        kept.last_dv.clone_from(&state.last_dv);
+        kept.saturation.clone_from(&state.saturation);
+        if self.topology.balls > 0 {
+            kept.balls.clone_from(&state.balls);
+        }
+        if self.topology.has_rows {
+            kept.row_impulses.clone_from(&state.row_impulses);
+        }
+        self.work.kept_energy = self.work.energy;
+    }
+
+    /// Goes back to what the step started from.
+    pub(super) fn go_back(&mut self) {
+        let (state, kept) = (&mut self.state, &self.work.kept);
+        (state.root_position, state.root_rotation) = (kept.root_position, kept.root_rotation);
+        state.q.clone_from(&kept.q);
+        state.v.clone_from(&kept.v);
+        state.last_dv.clone_from(&kept.last_dv);
+        state.saturation.clone_from(&kept.saturation);
+        if self.topology.balls > 0 {
+            state.balls.clone_from(&kept.balls);
+        }
+        if self.topology.has_rows {
+            state.row_impulses.clone_from(&kept.row_impulses);
+        }
+        self.work.energy = self.work.kept_energy;
+    }
+
+    /// False if any number of the state is none.
+    pub(super) fn is_finite(&self) -> bool {
+        let state = &self.state;
+        let sum: f64 = state.v.iter().chain(&state.q).sum();
+        // A sum of finite numbers can overflow only where they are out of all measure.
+        sum.is_finite() && state.root_position.is_finite() && state.root_rotation.is_finite()
+    }
+
+    /// Stands still where it was at the start of the step, after it came to no finite state.
+    pub(super) fn restore_at_rest(&mut self) {
+        self.go_back();
+        let (state, work) = (&mut self.state, &mut self.work);
+        state.v.fill(0.0);
+        state.last_dv.fill(0.0);
+        state.saturation.fill(0);
+        state.row_impulses.fill([0.0; 3]);
+        work.substep_loads.fill([0.0; 3]);
+        work.substep_reactions.fill(Spatial::ZERO);
+        work.substep_work = 0.0;
+    }
+
+    /// Ends the step: kicks, and drifts the second half.
+    pub(super) fn finish(&mut self, h: f64) {
+        let (state, work) = (&mut self.state, &self.work);
+        for dof in 0..self.topology.freedom {
+            let dv = work.dv_free[dof] + work.dv_impulse[dof];
+            state.v[dof] += dv;
+            state.last_dv[dof] = if work.impact { 0.0 } else { dv };
+        }
+        self.drift(0.5 * h);
+        if self.work.has_pseudo {
+            self.drift_pseudo(h);
+        }
+    }
+
+    /// What each link's joint transmits, moments about the joint's anchor, from the parent on the link: Newton and Euler at the
+    /// midpoint with the step's own bias, acceleration and contact forces (`external`), so that the component along an
+    /// axis is what motor, stop and friction exert there to rounding. Before [`Tree::finish`].
+    pub(super) fn set_reactions(&mut self, h: f64) {
+        let mut acceleration = std::mem::take(&mut self.work.scratch);
+        let rate = 1.0 / h;
+        for ((a, free), impulse) in acceleration.iter_mut().zip(&self.work.dv_free).zip(&self.work.dv_impulse) {
+            *a = (free + impulse) * rate;
+        }
+        self.add_to_forces(&acceleration);
+        self.work.scratch = acceleration;
+        let work = &mut self.work;
+        for (link, reaction) in work.links.iter().zip(&mut work.substep_reactions) {
+            let (force, lever) = (link.force, link.anchor - work.origin);
+            *reaction = Spatial::new(force.angular - lever.cross(force.linear), force.linear);
+        }
+    }
+
+    /// Sets the reactions of a tree that nothing can move: its weight, and what pushes on it, which the links' `external` forces
+    /// hold.
+    pub(super) fn set_static_reactions(&mut self, gravity: DVec3) {
+        let origin = self.work.origin;
+        for (joint, link) in self.topology.links.iter().zip(&mut self.work.links) {
+            let weight = gravity * joint.mass;
+            link.force = Spatial::ZERO;
+            link.external += Spatial::new((link.position - origin).cross(weight), weight);
+        }
+        self.set_reactions(1.0);
+        self.work.reactions.clone_from(&self.work.substep_reactions);
+    }
+}

@@ -1,0 +1,199 @@
+//! What can be read after a step: poses and twists at its end, forces as means over it.
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_model::{BodyId, Pose};
+
+use super::{
+    Dynamics,
+    build::{BodyPlace, JointPlace},
+    closure::{Closure, Load},
+    collide::{Contact, Side},
+    spatial::Spatial,
+    tree::Tree,
+};
+use crate::{BodyState, ContactPoint, JointLoad, JointState, Wrench, state::rotation_vector};
+
+impl Dynamics {
+    /// Before the first substep.
+    pub(super) fn begin_loads(&mut self) {
+        self.contacts.clear();
+        for body in &mut self.bodies {
+            (body.force, body.torque) = (DVec3::ZERO, DVec3::ZERO);
+        }
+        for closure in &mut self.closures {
+            closure.load = Load::default();
+        }
+    }
+
+    /// Adds the contacts of a substep to the list, those that press, and to the bodies' wrenches, torques about the centres
+    /// of mass.
+    pub(super) fn add_contacts(&mut self) {
+        let rate = self.scheme.share / self.scheme.h;
+        for contact in self.collider.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO) {
+            let (force, torque) = (contact.impulse * rate, contact.spin_impulse * rate);
+            let mut body = |side: Side, sign: f64| {
+                let tree = &self.trees[side.tree];
+                let id = tree.topology.links[side.link].body?;
+                let lever = contact.point - tree.work.links[side.link].middle;
+                let state = &mut self.bodies[id.index()];
+                state.force += force * sign;
+                state.torque += (torque + lever.cross(force)) * sign;
+                Some(id)
+            };
+            let bodies = [contact.a.and_then(|side| body(side, -1.0)), body(contact.b, 1.0)];
+            let Contact { point, normal, gap, .. } = *contact;
+            self.contacts.push(ContactPoint { bodies, point, normal, gap, wrench: Wrench { force, torque } });
+        }
+    }
+
+    /// Reads where the bodies are and how they move. A body whose state is not sound keeps the last that was.
+    pub(super) fn read_motion(&mut self) {
+        for (index, (place, state)) in self.model.bodies.iter().zip(&mut self.bodies).enumerate() {
+            let (pose, linear_velocity, angular_velocity) = read_body(&self.trees[place.tree], place);
+            let new = BodyState { pose, linear_velocity, angular_velocity, ..*state };
+            if new.is_sound() {
+                *state = new;
+            } else if let Some(complaint) = new.complaint() {
+                (state.force, state.torque) = (DVec3::ZERO, DVec3::ZERO);
+                self.guards.complain(BodyId::new(index), complaint);
+            }
+        }
+        for closure in &mut self.closures {
+            closure.set_place(&self.trees);
+        }
+    }
+
+    /// Works out what the joints of trees transmit that nothing can move, from what pushed on them in the step.
+    pub(super) fn read_static_reactions(&mut self) {
+        let gravity = self.scheme.gravity;
+        let is_frame = |tree: &Tree| tree.topology.freedom == 0 && tree.topology.links.len() > 1;
+        if !self.trees.iter().any(is_frame) {
+            return;
+        }
+        for tree in self.trees.iter_mut().filter(|tree| is_frame(tree)) {
+            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
+        }
+        let trees = &mut self.trees;
+        let mut push = |tree: usize, link: usize, wrench: Wrench, point: DVec3, sign: f64| {
+            let tree = &mut trees[tree];
+            if is_frame(tree) {
+                let lever = point - tree.work.origin;
+                let moment = wrench.torque + lever.cross(wrench.force);
+                tree.work.links[link].external += Spatial::new(moment, wrench.force) * sign;
+            }
+        };
+        for contact in &self.contacts {
+            for (body, sign) in contact.bodies.into_iter().zip([-1.0, 1.0]) {
+                if let Some(place) = body.map(|body| &self.model.bodies[body.index()]) {
+                    push(place.tree, place.link, contact.wrench, contact.point, sign);
+                }
+            }
+        }
+        for closure in &self.closures {
+            let wrench = Wrench { force: closure.load.force, torque: closure.load.torque };
+            let anchor = closure.place.child.translation;
+            push(closure.a.tree, closure.a.link, wrench, anchor, -1.0);
+            push(closure.b.tree, closure.b.link, wrench, anchor, 1.0);
+        }
+        self.trees.iter_mut().filter(|tree| is_frame(tree)).for_each(|tree| tree.set_static_reactions(gravity));
+    }
+
+    /// Reads where the joints are, how they move, and what they transmit. Those of what sleeps go on transmitting what they did.
+    pub(super) fn read_joints(&mut self) {
+        for (place, state) in self.model.joints.iter().zip(&mut self.joints) {
+            match *place {
+                JointPlace::Tree { tree, link, dofs, sign } => read_axes(&self.trees[tree], link, dofs, sign, state),
+                JointPlace::Ball { tree, link, dof, ball, frame, sign } => {
+                    read_ball(&self.trees[tree], link, dof, ball, frame, sign, state);
+                }
+                JointPlace::Closure(closure) => read_closure(&self.closures[closure], &self.trees, state),
+            }
+            let sleeps = |tree: usize| self.trees[tree].state.asleep;
+            let asleep = match *place {
+                JointPlace::Tree { tree, .. } | JointPlace::Ball { tree, .. } => sleeps(tree),
+                JointPlace::Closure(closure) => {
+                    sleeps(self.closures[closure].a.tree) || sleeps(self.closures[closure].b.tree)
+                }
+            };
+            if asleep {
+                continue;
+            }
+            let (mut stop, mut passive) = ([0.0; 3], [0.0; 3]);
+            let reaction = match *place {
+                JointPlace::Tree { tree, link, dofs, sign } => {
+                    let work = &self.trees[tree].work;
+                    for (axis, dof) in dofs.into_iter().enumerate() {
+                        let Some(dof) = dof else { continue };
+                        let [motor, stops, rest] = work.loads[dof];
+                        (state.effort[axis], stop[axis], passive[axis]) = (sign * motor, sign * stops, sign * rest);
+                    }
+                    let reaction = work.reactions[link];
+                    Wrench { force: reaction.linear * sign, torque: reaction.angular * sign }
+                }
+                JointPlace::Ball { tree, link, sign, .. } => {
+                    let reaction = self.trees[tree].work.reactions[link];
+                    Wrench { force: reaction.linear * sign, torque: reaction.angular * sign }
+                }
+                JointPlace::Closure(closure) => {
+                    let load = &self.closures[closure].load;
+                    (state.effort, stop, passive) = (load.effort, load.stop, load.passive);
+                    Wrench { force: load.force, torque: load.torque }
+                }
+            };
+            state.load = Some(JointLoad { stop, passive, reaction });
+        }
+    }
+}
+
+/// Pose, velocity of the centre of mass and angular velocity of a body.
+#[inline]
+fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) {
+    let link = &tree.work.links[place.link];
+    let world_from_link = Pose { translation: link.position, rotation: link.rotation };
+    // Most bodies have their origin in their centre of mass.
+    let pose = if place.is_link { world_from_link } else { world_from_link.then(&place.frame) };
+    (pose, link.velocity.at(link.position - tree.work.origin), link.velocity.angular)
+}
+
+fn read_axes(tree: &Tree, link: usize, dofs: [Option<usize>; 3], sign: f64, state: &mut JointState) {
+    state.anchor = tree.work.links[link].anchor;
+    for (axis, dof) in dofs.into_iter().enumerate() {
+        let Some(dof) = dof else { continue };
+        state.position[axis] = sign * tree.state.q[dof];
+        state.rate[axis] = sign * tree.state.v[dof];
+    }
+}
+
+/// A ball joint reads the rotation vector and the angular velocity of the child relative to the parent, along the joint's
+/// axes as the parent carries them.
+fn read_ball(tree: &Tree, link: usize, dof: usize, ball: usize, frame: DQuat, sign: f64, state: &mut JointState) {
+    state.anchor = tree.work.links[link].anchor;
+    let turn = frame.inverse() * tree.state.balls[ball] * frame;
+    let v = &tree.state.v[dof..dof + 3];
+    let mut rate = frame.inverse() * DVec3::new(v[0], v[1], v[2]);
+    if sign < 0.0 {
+        rate = turn.inverse() * rate;
+    }
+    state.position = (rotation_vector(turn) * sign).to_array();
+    state.rate = (rate * sign).to_array();
+}
+
+fn read_closure(closure: &Closure, trees: &[Tree], state: &mut JointState) {
+    let place = &closure.place;
+    state.anchor = place.child.translation;
+    let velocity = |side: Side| {
+        let work = &trees[side.tree].work;
+        (work.links[side.link].velocity, work.origin)
+    };
+    let ((parent, at_parent), (child, at_child)) = (velocity(closure.a), velocity(closure.b));
+    let relative = if closure.linear {
+        child.at(state.anchor - at_child) - parent.at(state.anchor - at_parent)
+    } else {
+        child.angular - parent.angular
+    };
+    let (coordinates, rates) = (closure.coordinates(), place.parent.rotation.inverse() * relative);
+    for axis in (0..3).filter(|&axis| closure.axes[axis].is_some()) {
+        state.position[axis] = coordinates[axis];
+        state.rate[axis] = rates[axis];
+    }
+}

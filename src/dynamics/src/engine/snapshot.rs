@@ -1,0 +1,100 @@
+//! The state as bytes: everything that a step starts from and everything that was reported of the last one.
+
+use bevy_math::DVec3;
+use serde::{Deserialize, Serialize};
+use simpartner_model::BodyId;
+
+use super::{Dynamics, closure::Load, collide::Contact, guard::Watch, tree::State};
+use crate::{ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench};
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    h: f64,
+    trees: Vec<State>,
+    contacts: Vec<Contact>,
+    closures: Vec<SavedClosure>,
+    watch: Watch,
+    /// Contact force and torque of each body.
+    wrenches: Vec<[DVec3; 2]>,
+    loads: Vec<Load>,
+    points: Vec<SavedPoint>,
+}
+
+/// The numbers of the bodies; point, normal, force and torque; gap.
+type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
+
+#[derive(Serialize, Deserialize)]
+struct SavedClosure {
+    motors: [Servo; 3],
+    impulses: Vec<f64>,
+}
+
+impl Dynamics {
+    pub(super) fn save(&self) -> Snapshot {
+        let loads = self.joints.iter().map(|joint| {
+            let JointLoad { stop, passive, reaction } = joint.load.unwrap_or_default();
+            Load { effort: joint.effort, stop, passive, force: reaction.force, torque: reaction.torque }
+        });
+        let closures = self.closures.iter();
+        let saved = Saved {
+            h: self.scheme.h,
+            trees: self.trees.iter().map(|tree| tree.state.clone()).collect(),
+            contacts: self.collider.contacts.clone(),
+            closures: closures
+                .map(|closure| SavedClosure { motors: closure.motors, impulses: closure.impulses.clone() })
+                .collect(),
+            watch: self.guards.watch().clone(),
+            wrenches: self.bodies.iter().map(|body| [body.force, body.torque]).collect(),
+            loads: loads.collect(),
+            points: self.contacts.iter().map(save_point).collect(),
+        };
+        Snapshot(postcard::to_stdvec(&saved).expect("plain numbers always serialise"))
+    }
+
+    pub(super) fn load(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        let saved: Saved = postcard::from_bytes(&snapshot.0).map_err(|error| SnapshotError(error.to_string()))?;
+        let mut states = saved.trees.iter().zip(&self.trees);
+        let fits = saved.trees.len() == self.trees.len()
+            && saved.closures.len() == self.closures.len()
+            && saved.wrenches.len() == self.bodies.len()
+            && saved.loads.len() == self.joints.len()
+            && states.all(|(state, tree)| state.fits(&tree.state));
+        if !fits {
+            return Err(SnapshotError("it holds other bodies".into()));
+        }
+        for (tree, state) in self.trees.iter_mut().zip(saved.trees) {
+            tree.state = state;
+            tree.update_kinematics(self.scheme.gravity);
+        }
+        (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.model.timestep);
+        self.collider.restore(saved.contacts);
+        for (closure, saved) in self.closures.iter_mut().zip(saved.closures) {
+            closure.motors = saved.motors;
+            closure.impulses.clone_from(&saved.impulses);
+        }
+        self.guards.restore(saved.watch);
+        self.read_motion();
+        self.read_joints();
+        for (body, [force, torque]) in self.bodies.iter_mut().zip(saved.wrenches) {
+            (body.force, body.torque) = (force, torque);
+        }
+        for (joint, load) in self.joints.iter_mut().zip(saved.loads) {
+            let Load { effort, stop, passive, force, torque } = load;
+            joint.effort = effort;
+            joint.load = Some(JointLoad { stop, passive, reaction: Wrench { force, torque } });
+        }
+        self.contacts.clear();
+        self.contacts.extend(saved.points.into_iter().map(load_point));
+        Ok(())
+    }
+}
+
+fn save_point(point: &ContactPoint) -> SavedPoint {
+    let ContactPoint { bodies, point, normal, gap, wrench } = *point;
+    (bodies.map(|body| body.map(BodyId::index)), [point, normal, wrench.force, wrench.torque], gap)
+}
+
+fn load_point((bodies, [point, normal, force, torque], gap): SavedPoint) -> ContactPoint {
+    let bodies = bodies.map(|body| body.map(BodyId::new));
+    ContactPoint { bodies, point, normal, gap, wrench: Wrench { force, torque } }
+}

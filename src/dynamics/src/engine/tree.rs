@@ -1,0 +1,359 @@
+//! One kinematic tree in reduced coordinates: its links, its state, and where everything is.
+//!
+//! A tree hangs on a free root with six degrees of freedom (world linear velocity of its centre of mass, world angular
+//! velocity) or on a body that nothing moves. Each link's frame stands in its centre of mass along its principal axes. A
+//! joint with several axes is a chain of hinges over links without mass; a ball joint has three degrees of freedom, the
+//! relative angular velocity in the parent link's axes.
+//!
+//! Degrees of freedom are numbered root outwards, so each one's ancestors form a chain. Matrices over a tree keep only the
+//! entries of a row's ancestors, ordered by depth, the diagonal last: [`Topology::row`] says where row i starts,
+//! `chain[row[i]..]` lists the ancestors. Since a row is indexed by depth, and so is every ancestor's, the factorisation in
+//! `articulated` runs over contiguous memory without any index.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+use simpartner_model::{BodyId, FreeAxis};
+
+use super::spatial::{Spatial, SpatialInertia, rotation_by};
+use crate::Servo;
+
+/// Entries of packed rows that are worked on at once.
+pub(super) const LANES: usize = 4;
+
+/// How a link may move relative to its parent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum LinkJoint {
+    /// A root that floats.
+    Free,
+    /// Not at all; as a root, a body that nothing moves.
+    Weld,
+    /// Turns about an axis, given in the parent's frame.
+    Revolute(DVec3),
+    /// Slides along an axis, given in the parent's frame.
+    Prismatic(DVec3),
+    /// Turns any way; the number is its place among the tree's ball joints.
+    Spherical(usize),
+}
+
+impl LinkJoint {
+    /// Degrees of freedom.
+    pub(super) fn freedom(self) -> usize {
+        match self {
+            Self::Free => 6,
+            Self::Weld => 0,
+            Self::Revolute(_) | Self::Prismatic(_) => 1,
+            Self::Spherical(_) => 3,
+        }
+    }
+}
+
+/// A rigid link.
+#[derive(Debug, Clone)]
+pub(super) struct Link {
+    pub(super) parent: Option<usize>,
+    pub(super) joint: LinkJoint,
+    /// Its first degree of freedom.
+    pub(super) dof: usize,
+    /// The joint's origin in the parent's frame and in its own.
+    pub(super) anchor_in_parent: DVec3,
+    pub(super) anchor: DVec3,
+    /// `parent_from_link` at coordinate zero, and that after a turn by pi about its own axis: of a hinge,
+    /// `parent_from_link` is the one times the cosine of half its angle and the other times the sine.
+    pub(super) turn: DQuat,
+    pub(super) half_turn: DQuat,
+    pub(super) mass: f64,
+    /// Principal moments of inertia.
+    pub(super) principal: DVec3,
+    /// The body it is; `None` for a link between two hinges of one joint.
+    pub(super) body: Option<BodyId>,
+}
+
+/// What never changes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Topology {
+    pub(super) links: Vec<Link>,
+    /// Number of degrees of freedom.
+    pub(super) freedom: usize,
+    /// Ancestors of each degree of freedom.
+    pub(super) depth: Vec<usize>,
+    /// Where its packed row starts.
+    pub(super) row: Vec<usize>,
+    /// The ancestors, root first, itself last, and where the packed row of each starts. Rows are filled up to whole groups of
+    /// [`LANES`].
+    pub(super) chain: Vec<u32>,
+    pub(super) rows: Vec<u32>,
+    /// The last degree of freedom that moves each link, if any.
+    pub(super) leaf: Vec<Option<usize>>,
+    /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
+    pub(super) laws: Vec<FreeAxis>,
+    /// True if any axis has stops or dry friction.
+    pub(super) has_rows: bool,
+    /// Number of ball joints.
+    pub(super) balls: usize,
+}
+
+/// What a snapshot holds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    pub(super) root_position: DVec3,
+    pub(super) root_rotation: DQuat,
+    /// Joint coordinates; those of the free root and of ball joints are not used.
+    pub(super) q: Vec<f64>,
+    /// Orientation of each ball joint, `parent_from_link` without the turn at zero.
+    pub(super) balls: Vec<DQuat>,
+    pub(super) v: Vec<f64>,
+    /// Change of velocity in the last step, zero after an impact.
+    pub(super) last_dv: Vec<f64>,
+    pub(super) motors: Vec<Servo>,
+    /// -1 or 1 for a motor at its limit.
+    pub(super) saturation: Vec<i8>,
+    /// Impulses of lower stop, upper stop and dry friction in the last step.
+    pub(super) row_impulses: Vec<[f64; 3]>,
+    /// Seconds it has been at rest.
+    pub(super) rest: f64,
+    pub(super) asleep: bool,
+}
+
+impl State {
+    /// Whether it is one of the same tree.
+    pub(super) fn fits(&self, other: &Self) -> bool {
+        let counts = |state: &Self| {
+            let State { q, balls, v, last_dv, motors, saturation, row_impulses, .. } = state;
+            [q.len(), balls.len(), v.len(), last_dv.len(), motors.len(), saturation.len(), row_impulses.len()]
+        };
+        counts(self) == counts(other)
+    }
+}
+
+/// What a step computes of a link on the way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LinkWork {
+    /// Its pose, and the world position of its joint's origin.
+    pub(super) position: DVec3,
+    pub(super) rotation: DQuat,
+    pub(super) matrix: DMat3,
+    pub(super) anchor: DVec3,
+    /// Where it was before it was last placed: at the end of a step, at its middle.
+    pub(super) middle: DVec3,
+    pub(super) velocity: Spatial,
+    pub(super) acceleration: Spatial,
+    pub(super) force: Spatial,
+    /// Contact forces on it about the common point, for the reactions.
+    pub(super) external: Spatial,
+    pub(super) inertia: SpatialInertia,
+    pub(super) composite: SpatialInertia,
+}
+
+/// What a step computes on the way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    /// The common point of all spatial quantities: the root at the middle of the step.
+    pub(super) origin: DVec3,
+    pub(super) links: Vec<LinkWork>,
+    /// Spatial axis of each degree of freedom.
+    pub(super) axis: Vec<Spatial>,
+    /// The mass matrix and its factor, packed rows.
+    pub(super) mass: Vec<f64>,
+    pub(super) factor: Vec<f64>,
+    /// Reciprocals of the pivots and their square roots.
+    pub(super) pivot: Vec<f64>,
+    pub(super) root_pivot: Vec<f64>,
+    pub(super) bias: Vec<f64>,
+    /// The velocity the bias was taken at; after an impact, the second of two.
+    pub(super) bias_velocity: Vec<f64>,
+    /// The bias and the links' forces at the velocity before an impact.
+    pub(super) first_bias: Vec<f64>,
+    pub(super) first_force: Vec<Spatial>,
+    /// Change of velocity without impulses, and that of the impulses.
+    pub(super) dv_free: Vec<f64>,
+    pub(super) dv_impulse: Vec<f64>,
+    pub(super) v_free: Vec<f64>,
+    pub(super) effort: Vec<f64>,
+    /// Velocities that only move, to take out penetration.
+    pub(super) pseudo: Vec<f64>,
+    pub(super) scratch: Vec<f64>,
+    pub(super) has_pseudo: bool,
+    pub(super) impact: bool,
+    /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
+    /// moment about its anchor.
+    pub(super) loads: Vec<[f64; 3]>,
+    pub(super) reactions: Vec<Spatial>,
+    /// The same of the last substep alone.
+    pub(super) substep_loads: Vec<[f64; 3]>,
+    pub(super) substep_reactions: Vec<Spatial>,
+    /// How far the reactions along the axes are from what is exerted there, as a share of it.
+    pub(super) imbalance: f64,
+    /// What the motors gave in the step and in the last substep, and the energy after it, J.
+    pub(super) motor_work: f64,
+    pub(super) substep_work: f64,
+    pub(super) energy: f64,
+    /// The largest rate of any of its joints that turns, rad/s, and the body it moves.
+    pub(super) fastest: (f64, Option<BodyId>),
+    /// The kinetic part of the energy.
+    pub(super) kinetic: f64,
+    /// What the last substep started from.
+    pub(super) kept: State,
+    pub(super) kept_energy: f64,
+    /// First of its unknowns in its island.
+    pub(super) base: usize,
+}
+
+/// A tree.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tree {
+    pub(super) topology: Topology,
+    pub(super) state: State,
+    pub(super) work: Work,
+}
+
+impl Tree {
+    /// Adds a link, `link.dof` and `link.half_turn` excepted, and returns its number.
+    pub(super) fn push(&mut self, mut link: Link) -> usize {
+        let topology = &mut self.topology;
+        let index = topology.links.len();
+        link.dof = topology.freedom;
+        let mut parent = link.parent.and_then(|parent| topology.leaf[parent]);
+        for _ in 0..link.joint.freedom() {
+            let dof = topology.freedom;
+            let row = topology.chain.len();
+            topology.row.push(row);
+            topology.depth.push(parent.map_or(0, |parent| topology.depth[parent] + 1));
+            if let Some(parent) = parent {
+                let start = topology.row[parent];
+                topology.chain.extend_from_within(start..=start + topology.depth[parent]);
+                topology.rows.extend_from_within(start..=start + topology.depth[parent]);
+            }
+            let number = |number: usize| u32::try_from(number).expect("fewer entries than memory could hold");
+            topology.chain.push(number(dof));
+            topology.rows.push(number(row));
+            let filled = topology.chain.len().next_multiple_of(LANES);
+            topology.chain.resize(filled, 0);
+            topology.rows.resize(filled, 0);
+            topology.laws.push(FreeAxis::default());
+            topology.freedom += 1;
+            parent = Some(dof);
+        }
+        topology.leaf.push(parent);
+        if let LinkJoint::Revolute(axis) = link.joint {
+            link.half_turn = DQuat::from_xyzw(axis.x, axis.y, axis.z, 0.0) * link.turn;
+        }
+        if let LinkJoint::Spherical(_) = link.joint {
+            link.joint = LinkJoint::Spherical(topology.balls);
+            topology.balls += 1;
+        }
+        topology.links.push(link);
+        self.resize();
+        index
+    }
+
+    fn resize(&mut self) {
+        let (freedom, links, entries) = (self.topology.freedom, self.topology.links.len(), self.topology.chain.len());
+        let (state, work) = (&mut self.state, &mut self.work);
+        for numbers in [&mut state.q, &mut state.v, &mut state.last_dv] {
+            numbers.resize(freedom, 0.0);
+        }
+        state.balls.resize(self.topology.balls, DQuat::IDENTITY);
+        state.motors.resize(freedom, Servo::OFF);
+        state.saturation.resize(freedom, 0);
+        state.row_impulses.resize(freedom, [0.0; 3]);
+        for numbers in [
+            &mut work.pivot,
+            &mut work.root_pivot,
+            &mut work.bias,
+            &mut work.bias_velocity,
+            &mut work.dv_free,
+            &mut work.dv_impulse,
+            &mut work.v_free,
+            &mut work.effort,
+            &mut work.pseudo,
+            &mut work.scratch,
+        ] {
+            numbers.resize(freedom, 0.0);
+        }
+        work.axis.resize(freedom, Spatial::ZERO);
+        work.loads.resize(freedom, [0.0; 3]);
+        work.reactions.resize(links, Spatial::ZERO);
+        work.substep_loads.resize(freedom, [0.0; 3]);
+        work.substep_reactions.resize(links, Spatial::ZERO);
+        work.mass.resize(entries, 0.0);
+        work.factor.resize(entries, 0.0);
+        work.links.resize(links, LinkWork::default());
+    }
+
+    /// True if its root floats.
+    pub(super) fn is_free(&self) -> bool {
+        self.topology.links[0].joint == LinkJoint::Free
+    }
+
+    /// True for a single body that floats.
+    pub(super) fn is_single(&self) -> bool {
+        self.topology.links.len() == 1 && self.is_free()
+    }
+
+    /// False for a tree that nothing moves, and for one that sleeps.
+    pub(super) fn is_awake(&self) -> bool {
+        self.topology.freedom > 0 && !self.state.asleep
+    }
+
+    /// The six rates of a free root.
+    pub(super) fn root_motion(v: &[f64]) -> Spatial {
+        Spatial::new(DVec3::new(v[3], v[4], v[5]), DVec3::new(v[0], v[1], v[2]))
+    }
+
+    /// Moves on for `h` seconds at its velocity.
+    pub(super) fn drift(&mut self, h: f64) {
+        if self.is_single() {
+            self.drift_single(h);
+        } else {
+            integrate(&self.topology, &mut self.state, None, h);
+        }
+    }
+
+    /// Moves on for `h` seconds at the pseudo-velocity that takes out penetration.
+    pub(super) fn drift_pseudo(&mut self, h: f64) {
+        integrate(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
+    }
+
+    /// The half step of a single body keeps its angular momentum L = I w exactly: the turn is that of the mean of the angular
+    /// velocities before and after (Heun), the velocity after is I⁻¹ L. The kick then has no gyroscopic term.
+    fn drift_single(&mut self, h: f64) {
+        let principal = self.topology.links[0].principal;
+        let state = &mut self.state;
+        let before = DVec3::new(state.v[3], state.v[4], state.v[5]);
+        state.root_position += DVec3::new(state.v[0], state.v[1], state.v[2]) * h;
+        if before == DVec3::ZERO {
+            return;
+        }
+        let rotation = state.root_rotation;
+        let momentum = rotation * (principal * (rotation.inverse() * before));
+        let velocity = |rotation: DQuat| rotation * ((rotation.inverse() * momentum) / principal);
+        let first = rotation_by(before * h) * rotation;
+        let turned = (rotation_by((before + velocity(first)) * (0.5 * h)) * rotation).normalize();
+        let after = velocity(turned);
+        state.root_rotation = turned;
+        state.v[3..6].copy_from_slice(after.as_ref());
+    }
+}
+
+/// Adds `h` times the velocities, or `other` instead of them, to the coordinates.
+fn integrate(topology: &Topology, state: &mut State, other: Option<&[f64]>, h: f64) {
+    let State { root_position, root_rotation, q, balls, v, .. } = state;
+    let v = other.unwrap_or(v);
+    let mut first = 0;
+    if topology.links[0].joint == LinkJoint::Free {
+        *root_position += DVec3::new(v[0], v[1], v[2]) * h;
+        *root_rotation = (rotation_by(DVec3::new(v[3], v[4], v[5]) * h) * *root_rotation).normalize();
+        first = 6;
+    }
+    for (q, v) in q[first..].iter_mut().zip(&v[first..]) {
+        *q += h * v;
+    }
+    if !balls.is_empty() {
+        for link in &topology.links {
+            if let LinkJoint::Spherical(ball) = link.joint {
+                let rate = DVec3::new(v[link.dof], v[link.dof + 1], v[link.dof + 2]);
+                balls[ball] = (rotation_by(rate * h) * balls[ball]).normalize();
+            }
+        }
+    }
+}

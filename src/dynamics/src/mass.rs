@@ -1,0 +1,92 @@
+//! Where the mass of a body is: as the file says, or spread evenly over its shape.
+
+use std::collections::HashMap;
+
+use bevy_math::{DMat3, DVec3};
+use simpartner_model::{Body, Placed, Shape};
+
+use super::{parry::mass_properties::MassProperties as ParryMass, shape};
+
+/// Mass, centre of mass and inertia of a body.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MassProperties {
+    /// Mass, kg.
+    pub mass: f64,
+    /// Centre of mass, body frame, metres.
+    pub centre_of_mass: DVec3,
+    /// Inertia tensor about the centre of mass, body axes, kg m².
+    pub tensor: DMat3,
+}
+
+impl MassProperties {
+    /// Of a body that nothing moves.
+    pub const ZERO: Self = Self { mass: 0.0, centre_of_mass: DVec3::ZERO, tensor: DMat3::ZERO };
+}
+
+/// The mass properties of a body: those of its file, else those of its shape filled evenly with its mass, else those of a
+/// particle (no inertia).
+///
+/// # Errors
+/// A sentence that says why the shape has no volume to spread the mass over.
+pub fn mass_properties(body: &Body) -> Result<MassProperties, String> {
+    if let Some(given) = body.inertia {
+        return Ok(MassProperties { mass: body.mass, centre_of_mass: given.centre_of_mass, tensor: given.tensor });
+    }
+    let Some(placed) = &body.shape else {
+        return Ok(MassProperties { mass: body.mass, centre_of_mass: DVec3::ZERO, tensor: DMat3::ZERO });
+    };
+    let mut spread = filled(placed)?;
+    spread.set_mass(body.mass, true);
+    Ok(MassProperties {
+        mass: body.mass,
+        centre_of_mass: spread.local_com,
+        tensor: spread.reconstruct_inertia_matrix(),
+    })
+}
+
+/// The volume of a shape, m³; of what it is made of, where its parts overlap.
+///
+/// # Errors
+/// A sentence that says why it has none.
+pub fn volume(placed: &Placed) -> Result<f64, String> {
+    filled(placed).map(|mass| mass.mass())
+}
+
+/// The mass of a shape that is filled with 1 kg/m³.
+fn filled(placed: &Placed) -> Result<ParryMass, String> {
+    if !is_closed(&placed.shape) {
+        return Err(
+            "the triangleMesh is not closed, so no mass can be spread over what it encloses: each edge belongs to two \
+                    triangles that name its corners in opposite order; close it, or give the body an <inertia>"
+                .into(),
+        );
+    }
+    let (shape, pose) = shape::collider_shape(placed)?;
+    let spread: ParryMass = shape.mass_properties(1.0).transform_by(&pose);
+    if !(spread.mass() > 0.0 && spread.mass().is_finite()) {
+        return Err(format!("the {} encloses no volume: give the body an <inertia>", placed.shape.name()));
+    }
+    Ok(spread)
+}
+
+/// Whether the meshes in a shape have no boundary: each edge is walked as often one way as the other. Points in one place
+/// are one point, as they come from programs that write each triangle by itself.
+fn is_closed(shape: &Shape) -> bool {
+    let (vertices, triangles) = match shape {
+        Shape::TriangleMesh { vertices, triangles } => (vertices, triangles),
+        Shape::Compound { parts } => return parts.iter().all(|part| is_closed(&part.shape)),
+        _ => return true,
+    };
+    // Zeros of either sign are one place.
+    let place = |index: u32| (vertices[index as usize] + DVec3::ZERO).to_array().map(f64::to_bits);
+    let mut balance: HashMap<_, i64> = HashMap::new();
+    for triangle in triangles {
+        for (from, to) in [(0, 1), (1, 2), (2, 0)] {
+            let (from, to) = (place(triangle[from]), place(triangle[to]));
+            let (edge, sense) = if from <= to { ((from, to), 1) } else { ((to, from), -1) };
+            // An edge that has no length has no sense either.
+            *balance.entry(edge).or_default() += if from == to { 0 } else { sense };
+        }
+    }
+    balance.values().all(|sum| *sum == 0)
+}

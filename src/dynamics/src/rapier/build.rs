@@ -1,0 +1,137 @@
+//! From the model to rapier's sets.
+
+use rapier3d_f64::prelude::*;
+use simpartner_model::{Body, Material, Mechanism, RobotId, Timestep};
+
+use super::{Fixture, articulation::Articulation};
+use crate::{BuildError, MassProperties, Settings, mass_properties, shape};
+
+/// Builds all sets; the order of insertion is that of the model, since it is part of what makes a run repeatable.
+pub(super) fn build(
+    model: &Mechanism,
+    timestep: Timestep,
+    settings: &Settings,
+) -> Result<(PhysicsWorld, Fixture), BuildError> {
+    refuse_what_is_missing(model)?;
+    let mut world = PhysicsWorld::new();
+    world.gravity = model.gravity;
+    world.integration_parameters = parameters(timestep, settings);
+    insert_ground(&mut world, model);
+    let mut fixture = Fixture {
+        bodies: Vec::new(),
+        names: model.bodies.iter().map(|body| model.qualified_name(body)).collect(),
+        colliders: Vec::new(),
+        masses: Vec::new(),
+        articulation: Articulation::default(),
+    };
+    for (id, body) in model.bodies() {
+        let refuse = |what| BuildError { place: body.source.clone(), what };
+        let mass = if body.fixed { MassProperties::ZERO } else { mass_properties(body).map_err(refuse)? };
+        let handle = world.insert_body(rigid_body(body, &mass, settings).user_data(id.index() as u128 + 1));
+        let collider = match body.collision_shape() {
+            Some(placed) => {
+                let (shape, pose) = shape::collider_shape(placed).map_err(refuse)?;
+                let collider = surface(ColliderBuilder::new(shape), &body.material).density(0.0).position(pose);
+                Some(world.insert_collider(collider, Some(handle)))
+            }
+            None => None,
+        };
+        fixture.bodies.push(handle);
+        fixture.colliders.push(collider);
+        fixture.masses.push(mass);
+    }
+    // The first step would do this too, but the kinematics of the links below need the centres of mass now.
+    for &handle in &fixture.bodies {
+        world.bodies[handle].recompute_mass_properties_from_colliders(&world.colliders);
+    }
+    fixture.articulation = Articulation::build(&mut world, model, &fixture.bodies)?;
+    fixture.articulation.set_self_collision(&mut world, |robot: RobotId| model.robot(robot).self_collision);
+    Ok((world, fixture))
+}
+
+fn parameters(timestep: Timestep, settings: &Settings) -> IntegrationParameters {
+    let softness = SpringCoefficients {
+        natural_frequency: settings.rapier.contact_frequency_hz,
+        damping_ratio: settings.rapier.contact_damping_ratio,
+    };
+    IntegrationParameters {
+        dt: timestep.seconds(),
+        contact_softness: softness,
+        // Rapier holds contacts with fixed bodies twice as stiffly; the ratio is kept.
+        static_contact_softness: SpringCoefficients { natural_frequency: 2.0 * softness.natural_frequency, ..softness },
+        normalized_allowed_linear_error: settings.rapier.contact_surface_layer_m,
+        normalized_max_corrective_velocity: settings.contact_max_correcting_velocity_m_per_s,
+        // Far above what any robot does, far below where squares overflow.
+        normalized_max_linear_velocity: 1e9,
+        num_solver_iterations: settings.substeps,
+        num_internal_pgs_iterations: settings.rapier.solver_iterations,
+        ..IntegrationParameters::default()
+    }
+}
+
+fn insert_ground(world: &mut PhysicsWorld, model: &Mechanism) {
+    if let Some(plane) = &model.plane {
+        let collider = surface(ColliderBuilder::new(SharedShape::halfspace(plane.normal)), &plane.material)
+            .translation(plane.normal * plane.distance);
+        world.insert_collider(collider, None);
+    }
+    if let Some(field) = &model.heightfield {
+        world.insert_collider(surface(ColliderBuilder::new(shape::heightfield(field)), &field.material), None);
+    }
+}
+
+fn rigid_body(body: &Body, mass: &MassProperties, settings: &Settings) -> RigidBodyBuilder {
+    let pose = shape::pose(&body.pose);
+    if body.fixed {
+        return RigidBodyBuilder::fixed().pose(pose);
+    }
+    let properties =
+        rapier3d_f64::dynamics::MassProperties::with_inertia_matrix(mass.centre_of_mass, mass.mass, mass.tensor);
+    RigidBodyBuilder::dynamic()
+        .pose(pose)
+        .linvel(body.linear_velocity)
+        .angvel(body.angular_velocity)
+        .additional_mass_properties(properties)
+        .can_sleep(settings.auto_disable && body.robot.is_none())
+        .allow_fast_rotation(true)
+}
+
+fn surface(builder: ColliderBuilder, material: &Material) -> ColliderBuilder {
+    builder
+        .friction(material.friction)
+        .friction_combine_rule(CoefficientCombineRule::Min)
+        .restitution(material.restitution)
+        .restitution_combine_rule(CoefficientCombineRule::Max)
+}
+
+/// Rapier has one coefficient of friction, rigid surfaces, and neither springs nor rotors in the joints of a tree.
+fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
+    let grounds = [model.plane.map(|plane| plane.material), model.heightfield.as_ref().map(|field| field.material)];
+    let grounds = grounds.into_iter().flatten().map(|material| ("the ground", material));
+    let bodies = model.bodies.iter().map(|body| (body.source.as_str(), body.material));
+    let refuse = |place: &str, what: &str| {
+        let what = format!("the rapier engine has no {what}: leave it out, or set physics.engine to dynamics");
+        Err(BuildError { place: place.to_owned(), what })
+    };
+    for (place, material) in bodies.chain(grounds) {
+        if material.across.is_some() {
+            return refuse(place, "second coefficient of friction");
+        } else if material.torsional_friction > 0.0 {
+            return refuse(place, "torsional friction");
+        } else if material.stiffness.is_finite() {
+            return refuse(place, "soft surfaces");
+        } else if material.slip > 0.0 {
+            return refuse(place, "slip");
+        }
+    }
+    for joint in &model.joints {
+        for axis in joint.axes.iter().filter_map(|axis| axis.free()) {
+            if axis.stiffness > 0.0 {
+                return refuse(&joint.source, "springs in joints");
+            } else if axis.armature > 0.0 {
+                return refuse(&joint.source, "rotors in joints");
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! The rapier engine: robots in reduced coordinates, loops closed by impulse joints, loose bodies as they are.
+//!
+//! What it does with rapier's traps, each measured by a test of this room or of `tests/it/physics.rs`:
+//!
+//! | trap | answer |
+//! |---|---|
+//! | a damping of 0.1 N m s/rad on every hinge | overwritten by the file's damping once the tree stands (`articulation`) |
+//! | `linvel` of a link lags one substep; `set_linvel` is ignored | velocities go through generalised coordinates (`state`) |
+//! | a link may not have two free angles | a chain of hinges over massless links (`articulation`) |
+//! | speed caps of 400 m/s and 45 degrees a step | lifted (`build`) |
+//! | combine rules average | smaller friction, larger restitution (`build`) |
+//! | contact impulses of clusters, of substeps and of two friction models differ in place and meaning | `contacts` |
+//! | forces persist | rolling torques are reset after the step (`contacts`) |
+//! | a body that is not finite is put out of action silently, a link not at all | every body is checked every step (`state`) |
+//! | friction of anisotropic contacts points the wrong way | left, and stated in the README: articulated dynamics of our own will cure it |
+//!
+//! Start at [`Rapier`].
+
+mod articulation;
+mod build;
+mod contacts;
+mod state;
+
+use rapier3d_f64::prelude::{ColliderHandle, PhysicsWorld, QueryFilter, RigidBodyHandle};
+use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
+
+use self::{articulation::Articulation, contacts::Contacts};
+use super::{
+    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, MassProperties, Motor, Notice, Ray,
+    Settings, Snapshot, SnapshotError,
+};
+
+/// A world in rapier.
+pub(super) struct Rapier {
+    world: PhysicsWorld,
+    fixture: Fixture,
+    contacts: Contacts,
+    bodies: Vec<BodyState>,
+    joints: Vec<JointState>,
+    notices: Vec<Notice>,
+    /// False until the first step, which is when rapier's broad phase learns of the colliders.
+    indexed: bool,
+}
+
+/// What is settled when the world is built and never changes.
+struct Fixture {
+    bodies: Vec<RigidBodyHandle>,
+    names: Vec<String>,
+    colliders: Vec<Option<ColliderHandle>>,
+    masses: Vec<MassProperties>,
+    articulation: Articulation,
+}
+
+impl Rapier {
+    /// Builds the world at step 0.
+    pub(super) fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> Result<Self, BuildError> {
+        let (rapier_world, fixture) = build::build(mechanism, timestep, settings)?;
+        let mut engine = Self {
+            contacts: Contacts::new(mechanism, timestep.seconds(), settings.substeps),
+            bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
+            joints: vec![JointState::ZERO; mechanism.joints.len()],
+            notices: Vec::new(),
+            indexed: false,
+            world: rapier_world,
+            fixture,
+        };
+        engine.read_state();
+        Ok(engine)
+    }
+
+    /// The ray against one collider after the other, for the world as built.
+    fn cast_ray_at_all(&self, line: &rapier3d_f64::prelude::Ray, ray: &Ray) -> Option<f64> {
+        let ignored = ray.ignore.map(|body| self.fixture.bodies[body.index()]);
+        let hits =
+            self.world.colliders.iter().filter(|(_, collider)| ignored.is_none() || collider.parent() != ignored);
+        let distances =
+            hits.filter_map(|(_, collider)| collider.shape().cast_ray(collider.position(), line, ray.range, true));
+        distances.min_by(f64::total_cmp)
+    }
+
+    fn read_state(&mut self) {
+        state::read_bodies(&self.world, &self.fixture, &self.contacts, &mut self.bodies, &mut self.notices);
+        state::read_joints(&self.world, &self.fixture, &self.bodies, &mut self.joints);
+    }
+}
+
+impl Engine for Rapier {
+    fn identity(&self) -> EngineIdentity {
+        EngineIdentity { name: "rapier", version: "0.36.1", features: "f64,serde-serialize,enhanced-determinism" }
+    }
+
+    fn step(&mut self) {
+        self.notices.clear();
+        self.contacts.resist_rolling(&mut self.world, &self.fixture.bodies, &self.bodies);
+        self.world.step_with_events(&self.fixture.articulation, &());
+        self.indexed = true;
+        self.contacts.release(&mut self.world, &self.fixture.bodies);
+        self.contacts.read(&self.world, &self.fixture);
+        self.read_state();
+    }
+
+    fn body(&self, body: BodyId) -> BodyState {
+        self.bodies[body.index()]
+    }
+
+    fn joint(&self, joint: JointId) -> JointState {
+        self.joints[joint.index()]
+    }
+
+    fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
+        if let Some(place) = self.fixture.articulation.place(joint, axis) {
+            articulation::drive(&mut self.world, place, &motor.servo());
+        }
+    }
+
+    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
+        let line = rapier3d_f64::prelude::Ray::new(ray.origin, ray.direction);
+        if !self.indexed {
+            return self.cast_ray_at_all(&line, ray);
+        }
+        let ignored = ray.ignore.map(|body| self.fixture.bodies[body.index()]);
+        let filter = ignored.map_or_else(QueryFilter::default, |body| QueryFilter::default().exclude_rigid_body(body));
+        self.world.cast_ray(&line, ray.range, true, filter).map(|(_, distance)| distance)
+    }
+
+    fn contacts(&self) -> &[ContactPoint] {
+        self.contacts.points()
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let state = (&self.world, self.contacts.rolling(), self.indexed);
+        Snapshot(postcard::to_stdvec(&state).expect("rapier's sets and plain numbers always serialise"))
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        let (world, rolling, indexed): (PhysicsWorld, _, bool) =
+            postcard::from_bytes(&snapshot.0).map_err(|error| SnapshotError(error.to_string()))?;
+        if world.bodies.len() != self.world.bodies.len() || world.colliders.len() != self.world.colliders.len() {
+            return Err(SnapshotError("it holds other bodies".into()));
+        }
+        self.world = world;
+        self.indexed = indexed;
+        self.contacts.set_rolling(rolling);
+        self.contacts.read(&self.world, &self.fixture);
+        self.notices.clear();
+        self.read_state();
+        Ok(())
+    }
+}

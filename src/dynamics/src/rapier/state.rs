@@ -1,0 +1,148 @@
+//! What can be read after a step. A body that is not finite, or out of all measure, gets a notice and keeps the last state that
+//! was sound.
+
+use bevy_math::DVec3;
+use rapier3d_f64::prelude::*;
+use simpartner_model::{BodyId, JointId};
+
+use super::{
+    Fixture,
+    articulation::{self, AxisPlace, JointHandle, Placement},
+    contacts::Contacts,
+};
+use crate::{
+    BodyState, Guard, JointState, Notice,
+    state::{angles, rotation_vector},
+};
+
+/// Reads all bodies. Notices are added of bodies that are not sound.
+pub(super) fn read_bodies(
+    world: &PhysicsWorld,
+    fixture: &Fixture,
+    contacts: &Contacts,
+    states: &mut [BodyState],
+    notices: &mut Vec<Notice>,
+) {
+    let disabled = world.quarantine().bodies();
+    for (index, &handle) in fixture.bodies.iter().enumerate() {
+        let (linear_velocity, angular_velocity) = twist(world, handle);
+        let (force, torque) = contacts.wrench(index);
+        let pose = model_pose(world.bodies[handle].position());
+        let state = BodyState { pose, linear_velocity, angular_velocity, force, torque };
+        let complaint = if disabled.contains(&handle) {
+            Some(("was in no finite state and has been put out of action".to_owned(), f64::NAN))
+        } else {
+            state.complaint()
+        };
+        match complaint {
+            None => states[index] = state,
+            Some((what, value)) => notices.push(Notice {
+                guard: Guard::Divergence,
+                bodies: vec![BodyId::new(index)],
+                text: format!("body '{}' {what}", fixture.names[index]),
+                value,
+            }),
+        }
+    }
+}
+
+/// A rigid transform in the model's type.
+fn model_pose(pose: &Pose) -> simpartner_model::Pose {
+    simpartner_model::Pose { translation: pose.translation, rotation: pose.rotation }
+}
+
+/// Velocity of the centre of mass and angular velocity. A link's own `linvel` lags, so it is the Jacobian times the
+/// generalised velocity.
+fn twist(world: &PhysicsWorld, handle: RigidBodyHandle) -> (DVec3, DVec3) {
+    let body = &world.bodies[handle];
+    let link = world.multibody_joints.rigid_body_link(handle);
+    let Some((multibody, link)) =
+        link.and_then(|link| Some((world.multibody_joints.get_multibody(link.multibody)?, link)))
+    else {
+        return (body.linvel(), body.angvel());
+    };
+    if !body.is_dynamic() {
+        return (DVec3::ZERO, DVec3::ZERO);
+    }
+    let velocity = multibody.body_jacobian(link.id) * multibody.generalized_velocity();
+    (DVec3::new(velocity[0], velocity[1], velocity[2]), DVec3::new(velocity[3], velocity[4], velocity[5]))
+}
+
+/// Reads all joints, after the bodies.
+pub(super) fn read_joints(world: &PhysicsWorld, fixture: &Fixture, bodies: &[BodyState], states: &mut [JointState]) {
+    for (index, state) in states.iter_mut().enumerate() {
+        let id = JointId::new(index);
+        state.anchor = fixture.articulation.anchor(id, bodies);
+        match fixture.articulation.joint(id) {
+            Placement::Rigid => {}
+            Placement::Tree(axes) => {
+                for (axis, place) in axes.iter().enumerate() {
+                    if let Some(place) = place {
+                        read_tree_axis(world, place, axis, state);
+                    }
+                }
+            }
+            Placement::Ball { link, sign } => read_ball(world, *link, *sign, state),
+            Placement::Loop { handle, axes } => read_loop(world, *handle, axes, bodies, state),
+        }
+    }
+}
+
+fn read_tree_axis(world: &PhysicsWorld, place: &AxisPlace, axis: usize, state: &mut JointState) {
+    let JointHandle::Multibody(handle) = place.handle else { return };
+    let Some((multibody, link)) = world.multibody_joints.get(handle) else { return };
+    let Some(link) = multibody.link(link) else { return };
+    let (position, rate) = (link.joint().coords()[place.axis as usize], multibody.joint_velocity(link)[0]);
+    state.position[axis] = place.sign * position;
+    state.rate[axis] = place.sign * rate;
+    state.effort[axis] = place.sign * articulation::motor_effort(&link.joint().data, place, position, rate);
+}
+
+/// A ball joint reads the rotation vector and the angular velocity of the child relative to the parent, along the joint's
+/// axes as the parent carries them.
+fn read_ball(world: &PhysicsWorld, handle: MultibodyJointHandle, sign: f64, state: &mut JointState) {
+    let Some((multibody, link)) = world.multibody_joints.get(handle) else { return };
+    let Some(link) = multibody.link(link) else { return };
+    let inner_from_outer = link.joint().joint_rot();
+    let velocity = multibody.joint_velocity(link);
+    let mut rate = DVec3::new(velocity[0], velocity[1], velocity[2]);
+    if sign < 0.0 {
+        rate = inner_from_outer.inverse() * rate;
+    }
+    state.position = (rotation_vector(inner_from_outer) * sign).to_array();
+    state.rate = (rate * sign).to_array();
+}
+
+/// A joint that closes a loop reads its coordinates from the poses of its two bodies.
+fn read_loop(
+    world: &PhysicsWorld,
+    handle: ImpulseJointHandle,
+    axes: &[Option<AxisPlace>; 3],
+    bodies: &[BodyState],
+    state: &mut JointState,
+) {
+    let Some(joint) = world.impulse_joints.get(handle) else { return };
+    let body = |handle: RigidBodyHandle| {
+        let index = usize::try_from(world.bodies[handle].user_data).ok()?.checked_sub(1)?;
+        bodies.get(index)
+    };
+    let (Some(parent), Some(child)) = (body(joint.body1()), body(joint.body2())) else { return };
+    let parent_frame = parent.pose.then(&model_pose(&joint.data.local_frame1));
+    let child_frame = child.pose.then(&model_pose(&joint.data.local_frame2));
+    let turn = parent_frame.rotation.inverse() * child_frame.rotation;
+    let offset = parent_frame.inverse().point(child_frame.translation);
+    let spin = parent_frame.rotation.inverse() * (child.angular_velocity - parent.angular_velocity);
+    let slide = parent_frame.rotation.inverse() * (child.linear_velocity - parent.linear_velocity);
+    let linear = !joint.data.locked_axes.contains(JointAxesMask::LIN_X | JointAxesMask::LIN_Y | JointAxesMask::LIN_Z);
+    let (coordinates, rates) = if linear {
+        (offset.to_array(), slide)
+    } else {
+        (angles(turn, axes.each_ref().map(|axis| axis.is_some())), spin)
+    };
+    for axis in 0..3 {
+        let Some(place) = &axes[axis] else { continue };
+        state.position[axis] = coordinates[axis];
+        state.rate[axis] = rates[axis];
+        state.effort[axis] = articulation::motor_effort(&joint.data, place, coordinates[axis], rates[axis]);
+    }
+}

@@ -1,0 +1,57 @@
+//! The model's shapes as parry's.
+
+use bevy_math::DVec3;
+use simpartner_model::{Heightfield, Placed, Pose, Shape};
+
+use super::parry::{
+    math::Pose as ParryPose,
+    shape::{HeightFieldFlags, SharedShape, TriMeshFlags},
+    utils::Array2,
+};
+
+/// A rigid transform in parry's type.
+pub(super) fn pose(pose: &Pose) -> ParryPose {
+    ParryPose::from_parts(pose.translation, pose.rotation)
+}
+
+/// The shape, and where it sits in its body.
+///
+/// # Errors
+/// A sentence that says why parry cannot take it.
+pub(super) fn collider_shape(placed: &Placed) -> Result<(SharedShape, ParryPose), String> {
+    let shape = match &placed.shape {
+        Shape::Compound { parts } => {
+            let parts: Result<Vec<_>, String> =
+                parts.iter().map(|part| Ok((pose(&part.pose), simple_shape(&part.shape)?))).collect();
+            SharedShape::compound(parts?)
+        }
+        simple => simple_shape(simple)?,
+    };
+    Ok((shape, pose(&placed.pose)))
+}
+
+fn simple_shape(shape: &Shape) -> Result<SharedShape, String> {
+    Ok(match shape {
+        Shape::Box { size } => SharedShape::cuboid(size.x / 2.0, size.y / 2.0, size.z / 2.0),
+        Shape::Sphere { radius } => SharedShape::ball(*radius),
+        Shape::Cylinder { radius, length } => SharedShape::cylinder(length / 2.0, *radius),
+        Shape::Capsule { radius, length } => SharedShape::capsule_y(length / 2.0, *radius),
+        Shape::Cone { radius, length } => SharedShape::cone(length / 2.0, *radius),
+        Shape::ConvexHull { points } => {
+            SharedShape::convex_hull(points).ok_or("the points of the convexHull span no volume")?
+        }
+        Shape::TriangleMesh { vertices, triangles } => {
+            let flags = TriMeshFlags::FIX_INTERNAL_EDGES | TriMeshFlags::MERGE_DUPLICATE_VERTICES;
+            SharedShape::trimesh_with_flags(vertices.clone(), triangles.clone(), flags)
+                .map_err(|error| format!("the triangleMesh cannot be used: {error}"))?
+        }
+        Shape::Compound { .. } => return Err("a compound cannot hold another compound".into()),
+    })
+}
+
+/// The terrain. Parry's rows run along z and its columns along x; the scale is the full extent.
+pub(super) fn heightfield(field: &Heightfield) -> SharedShape {
+    let heights = Array2::new(field.points_z, field.points_x, field.heights.clone());
+    let scale = DVec3::new(field.width, 1.0, field.depth);
+    SharedShape::heightfield_with_flags(heights, scale, HeightFieldFlags::FIX_INTERNAL_EDGES)
+}

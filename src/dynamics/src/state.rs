@@ -1,0 +1,157 @@
+//! What can be read of a world after a step.
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_model::{Body, BodyId, Pose};
+
+/// A body faster than this has run away, m/s.
+const RUNAWAY_SPEED: f64 = 1e5;
+/// A body that spins faster than this has run away, rad/s.
+const RUNAWAY_SPIN: f64 = 1e6;
+
+/// The state of a body.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BodyState {
+    /// `world_from_body`.
+    pub pose: Pose,
+    /// Velocity of the centre of mass, m/s.
+    pub linear_velocity: DVec3,
+    /// Angular velocity, rad/s.
+    pub angular_velocity: DVec3,
+    /// The sum of the contact forces on the body, mean over the step, N.
+    pub force: DVec3,
+    /// Their torque about the body's centre of mass, N m.
+    pub torque: DVec3,
+}
+
+/// A force, and a torque about a point that goes with its name. World axes, N and N m.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Wrench {
+    /// Force, N.
+    pub force: DVec3,
+    /// Torque, N m.
+    pub torque: DVec3,
+}
+
+/// A point where two bodies touched in a step; forces are means over it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContactPoint {
+    /// The two bodies; `None` is the ground.
+    pub bodies: [Option<BodyId>; 2],
+    /// Where, world frame, metres.
+    pub point: DVec3,
+    /// Unit normal from the first body to the second.
+    pub normal: DVec3,
+    /// Distance of the two surfaces, metres, negative for penetration.
+    pub gap: f64,
+    /// What the first exerts on the second at the point: force, and torque of rolling and torsional friction.
+    pub wrench: Wrench,
+}
+
+/// The state of a joint. Locked axes read zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JointState {
+    /// Where its origin is, metres.
+    pub anchor: DVec3,
+    /// Coordinate of each local axis, rad or m.
+    pub position: [f64; 3],
+    /// Rate of each local axis, rad/s or m/s.
+    pub rate: [f64; 3],
+    /// What the motor of each axis exerts on the child about or along that axis, N m or N, mean over the step.
+    pub effort: [f64; 3],
+    /// What else the joint transmits; `None` from an engine that cannot tell.
+    pub load: Option<JointLoad>,
+}
+
+/// What a joint transmits, means over the step.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct JointLoad {
+    /// What the stops of each axis exert on the child, N m or N.
+    pub stop: [f64; 3],
+    /// What spring, damping, dry friction and the rotor's inertia of each axis exert on the child, N m or N.
+    pub passive: [f64; 3],
+    /// All that the parent exerts on the child through the joint, torque about the anchor. Its component along an axis is the
+    /// sum of effort, stop and passive there.
+    pub reaction: Wrench,
+}
+
+impl JointState {
+    /// A joint at the origin that does nothing.
+    pub const ZERO: Self =
+        Self { anchor: DVec3::ZERO, position: [0.0; 3], rate: [0.0; 3], effort: [0.0; 3], load: None };
+}
+
+impl BodyState {
+    /// The state of a body of the model before the first step.
+    pub(super) fn at_rest(body: &Body) -> Self {
+        Self {
+            pose: body.pose,
+            linear_velocity: body.linear_velocity,
+            angular_velocity: body.angular_velocity,
+            force: DVec3::ZERO,
+            torque: DVec3::ZERO,
+        }
+    }
+
+    /// Whether [`complaint`](Self::complaint) has nothing to say.
+    #[inline]
+    pub(super) fn is_sound(&self) -> bool {
+        let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());
+        let place = self.pose.translation.length_squared() + self.pose.rotation.length_squared();
+        let push = self.force.length_squared() + self.torque.length_squared();
+        let finite = (place + push).is_finite();
+        finite && speed <= RUNAWAY_SPEED * RUNAWAY_SPEED && spin <= RUNAWAY_SPIN * RUNAWAY_SPIN
+    }
+
+    /// What is wrong with a state that nobody should read, and its figure.
+    pub(super) fn complaint(&self) -> Option<(String, f64)> {
+        let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());
+        let place = self.pose.translation.length_squared() + self.pose.rotation.length_squared();
+        let push = self.force.length_squared() + self.torque.length_squared();
+        let finite = (place + push + speed + spin).is_finite();
+        if finite && speed <= RUNAWAY_SPEED * RUNAWAY_SPEED && spin <= RUNAWAY_SPIN * RUNAWAY_SPIN {
+            return None;
+        }
+        let (speed, spin) = (speed.sqrt(), spin.sqrt());
+        Some(if !finite {
+            ("is in no finite state".into(), f64::NAN)
+        } else if speed > RUNAWAY_SPEED {
+            (format!("has run away at {speed:.3e} m/s"), speed)
+        } else {
+            (format!("has run away at {spin:.3e} rad/s"), spin)
+        })
+    }
+}
+
+/// Axis times angle of a rotation, the angle from 0 to pi.
+pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
+    let rotation = if rotation.w < 0.0 { -rotation } else { rotation };
+    let vector = DVec3::new(rotation.x, rotation.y, rotation.z);
+    let sine = vector.length();
+    // Below this the angle is twice the sine to the last bit.
+    if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
+}
+
+/// The angles of a turn about the free ones of three axes: about a single one the whole turn, from -pi to pi; otherwise the
+/// rotation vector.
+pub(super) fn angles(turn: DQuat, free: [bool; 3]) -> [f64; 3] {
+    let mut axes = (0..3).filter(|&axis| free[axis]);
+    match (axes.next(), axes.next()) {
+        (Some(axis), None) => {
+            let mut angles = [0.0; 3];
+            angles[axis] = wrap(2.0 * libm::atan2([turn.x, turn.y, turn.z][axis], turn.w));
+            angles
+        }
+        _ => rotation_vector(turn).to_array(),
+    }
+}
+
+fn wrap(angle: f64) -> f64 {
+    use std::f64::consts::{PI, TAU};
+    if angle > PI {
+        angle - TAU
+    } else if angle < -PI {
+        angle + TAU
+    } else {
+        angle
+    }
+}

@@ -1,0 +1,110 @@
+//! Bodies: the nodes of the robot graph, and the objects of the world.
+
+use bevy_math::{DMat3, DVec3};
+
+use super::{Placed, Pose};
+use crate::RobotId;
+
+/// A rigid body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Body {
+    /// Name, unique in its robot or among the objects.
+    pub name: String,
+    /// The robot it is part of; `None` for an object.
+    pub robot: Option<RobotId>,
+    /// Pose at step 0, `world_from_body`.
+    pub pose: Pose,
+    /// Velocity of the centre of mass at step 0, world axes, m/s.
+    pub linear_velocity: DVec3,
+    /// Angular velocity at step 0, world axes, rad/s.
+    pub angular_velocity: DVec3,
+    /// True for a body that nothing moves. Its mass and velocities mean nothing.
+    pub fixed: bool,
+    /// Mass in kg, above zero.
+    pub mass: f64,
+    /// Centre of mass and inertia where the file gives them; otherwise they follow from shape and mass, and a body without
+    /// a shape is a particle.
+    pub inertia: Option<Inertia>,
+    /// The shape it has: what mass is spread over, and what is shown. `None` is a particle.
+    pub shape: Option<Placed>,
+    /// The shape it collides with, where it differs from `shape`.
+    pub collision: Option<Placed>,
+    /// What it is made of.
+    pub material: Material,
+    /// `file:line:column` of its element, for messages.
+    pub source: String,
+}
+
+impl Body {
+    /// The shape that collides, if any.
+    pub fn collision_shape(&self) -> Option<&Placed> {
+        self.collision.as_ref().or(self.shape.as_ref())
+    }
+}
+
+/// Where the mass of a body is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Inertia {
+    /// Centre of mass, body frame, metres.
+    pub centre_of_mass: DVec3,
+    /// Inertia tensor about the centre of mass, body axes, kg m².
+    pub tensor: DMat3,
+}
+
+/// Surface properties. For a pair of bodies friction is the smaller of the two, restitution, rolling and torsional friction
+/// the larger; two soft surfaces give way one after the other, like springs in a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Material {
+    /// Coulomb friction coefficient, at least 0; where there are two, the one along their direction.
+    pub friction: f64,
+    /// The coefficient across that direction, if it is another one.
+    pub across: Option<CrossFriction>,
+    /// Coefficient of restitution, 0 (no bounce) to 1.
+    pub restitution: f64,
+    /// Rolling resistance coefficient Crr: a ball, cylinder or capsule of radius r pressed on by the force N is held back by
+    /// the torque Crr N r. At least 0.
+    pub rolling_friction: f64,
+    /// Resistance against turning about the normal, metres: the torque for each newton of normal force. At least 0.
+    pub torsional_friction: f64,
+    /// Stiffness of each point of contact, N/m; infinite for a rigid surface.
+    pub stiffness: f64,
+    /// Damping of each point of contact, N s/m; means nothing for a rigid surface.
+    pub damping: f64,
+    /// Speed at which a held contact creeps for each newton of friction, m/(s N): 0 for Coulomb's law as it is. To what
+    /// presses on it, it yields at a hundredth of that. A little of it settles how contacts share a load that statics leaves
+    /// open, as between the two rims of a wheel.
+    pub slip: f64,
+}
+
+/// Friction in a second direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CrossFriction {
+    /// Coulomb friction coefficient across the direction, at least 0.
+    pub coefficient: f64,
+    /// The direction along which [`Material::friction`] acts.
+    pub direction: FrictionDirection,
+}
+
+/// A direction in a surface.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FrictionDirection {
+    /// A unit vector that is fixed in the body, or in the world for a ground, as far as it lies in the surface.
+    Along(DVec3),
+    /// Across the axle of a wheel, a unit vector fixed in the body: the direction in which it rolls.
+    AcrossAxle(DVec3),
+}
+
+impl Default for Material {
+    fn default() -> Self {
+        Self {
+            friction: 0.8,
+            across: None,
+            restitution: 0.0,
+            rolling_friction: 0.0,
+            torsional_friction: 0.0,
+            stiffness: f64::INFINITY,
+            damping: 0.0,
+            slip: 0.0,
+        }
+    }
+}

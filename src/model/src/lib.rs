@@ -1,0 +1,110 @@
+//! A mechanism as resolved data: bodies, joints and grounds in flat lists, all references as ids, all numbers in SI units, world
+//! frame right-handed with y up. What builds a mechanism checks it; nobody who reads one checks it again.
+//!
+//! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`].
+
+mod body;
+mod graph;
+mod heightfield;
+mod id;
+mod joint;
+mod pose;
+mod shape;
+mod time;
+
+pub use body::{Body, CrossFriction, FrictionDirection, Inertia, Material};
+pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
+pub use heightfield::Heightfield;
+pub use id::{BodyId, DeviceId, JointId, RobotId};
+pub use joint::{Axis, FreeAxis, Joint, JointKind};
+pub use pose::Pose;
+pub use shape::{Placed, Shape};
+pub use time::{StepIndex, Timestep, TimestepError};
+
+use bevy_math::DVec3;
+
+/// Bodies, the joints between them, and what they stand on.
+#[derive(Debug, Clone, Default)]
+pub struct Mechanism {
+    /// Gravity, world frame, m/s².
+    pub gravity: DVec3,
+    /// The surface plane, if there is one.
+    pub plane: Option<Plane>,
+    /// The terrain, if there is one.
+    pub heightfield: Option<Heightfield>,
+    /// The robots, in the order of their ids.
+    pub robots: Vec<Robot>,
+    /// Objects first, then the robots' bodies, in the order of their ids.
+    pub bodies: Vec<Body>,
+    /// Joints in the same order.
+    pub joints: Vec<Joint>,
+}
+
+/// A robot: the bodies and joints that carry its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Robot {
+    /// Name, unique in the mechanism.
+    pub name: String,
+    /// Name of the model that it is a copy of.
+    pub model: String,
+    /// True if bodies of this robot collide with each other (bodies that share a joint never do).
+    pub self_collision: bool,
+    /// Where it is described, such as `file:line:column`, for messages.
+    pub source: String,
+}
+
+/// The surface plane a x + b y + c z = d (thesis equation 6); what lies below it, against the normal, is solid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plane {
+    /// Unit normal (a, b, c), world frame.
+    pub normal: DVec3,
+    /// Distance of the plane from the origin along the normal, in metres.
+    pub distance: f64,
+    /// What it is made of.
+    pub material: Material,
+}
+
+impl Mechanism {
+    /// The body of an id.
+    pub fn body(&self, body: BodyId) -> &Body {
+        &self.bodies[body.index()]
+    }
+
+    /// The joint of an id.
+    pub fn joint(&self, joint: JointId) -> &Joint {
+        &self.joints[joint.index()]
+    }
+
+    /// The robot of an id.
+    pub fn robot(&self, robot: RobotId) -> &Robot {
+        &self.robots[robot.index()]
+    }
+
+    /// All bodies with their ids.
+    pub fn bodies(&self) -> impl Iterator<Item = (BodyId, &Body)> {
+        self.bodies.iter().enumerate().map(|(index, body)| (BodyId::new(index), body))
+    }
+
+    /// All joints with their ids.
+    pub fn joints(&self) -> impl Iterator<Item = (JointId, &Joint)> {
+        self.joints.iter().enumerate().map(|(index, joint)| (JointId::new(index), joint))
+    }
+
+    /// The name of a body among all: that of its robot before it.
+    pub fn qualified_name(&self, body: &Body) -> String {
+        match body.robot {
+            Some(robot) => format!("{}/{}", self.robot(robot).name, body.name),
+            None => body.name.clone(),
+        }
+    }
+
+    /// The body of this name, of the robot or among the objects.
+    pub fn body_named(&self, robot: Option<RobotId>, name: &str) -> Option<BodyId> {
+        self.bodies().find(|(_, body)| body.robot == robot && body.name == name).map(|(id, _)| id)
+    }
+
+    /// The joint of this name, of the robot or among the objects.
+    pub fn joint_named(&self, robot: Option<RobotId>, name: &str) -> Option<JointId> {
+        self.joints().find(|(_, joint)| joint.robot == robot && joint.name == name).map(|(id, _)| id)
+    }
+}

@@ -1,0 +1,169 @@
+//! The command board: what each device has been told and the physics has not yet shown.
+//!
+//! A frame for an actuator is answered with the state before it, at once, although it takes effect at the next step boundary.
+//! So the board remembers, for each device, the newest command on its way.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use simpartner_model::{DeviceId, StepIndex};
+
+use super::{Errand, Refusal, Taken};
+use crate::signal::{Acknowledgement, Action, ClientId, Command, Layout, Reservation, StepRecord};
+
+/// One slot for each device, shared by all sessions.
+#[derive(Debug)]
+pub struct CommandBoard {
+    slots: Vec<Mutex<Slot>>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// Commands of this device so far.
+    sequence: u64,
+    /// The state after the newest immediate command.
+    pending: Option<Pending>,
+    /// The last text it was sent, for a device that keeps what it hears.
+    heard: String,
+}
+
+#[derive(Debug)]
+struct Pending {
+    sequence: u64,
+    epoch: u32,
+    values: Vec<f64>,
+}
+
+/// A command as a session has read it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    /// For which device.
+    pub device: DeviceId,
+    /// From whom.
+    pub client: ClientId,
+    /// The step it is for; `None` is the next one.
+    pub at: Option<StepIndex>,
+    /// The text it was read from.
+    pub text: String,
+    /// What it does.
+    pub action: Action,
+}
+
+impl CommandBoard {
+    /// A slot for each device of the layout.
+    pub fn new(layout: &Layout) -> Self {
+        Self { slots: layout.devices().iter().map(|_| Mutex::default()).collect() }
+    }
+
+    /// A device's present values: those of the newest command on its way, else those of the record.
+    pub fn values(&self, device: DeviceId, layout: &Layout, record: &StepRecord) -> Vec<f64> {
+        self.slot(device).values(device, layout, record)
+    }
+
+    /// The last text a device was sent.
+    pub fn heard(&self, device: DeviceId) -> String {
+        self.slot(device).heard.clone()
+    }
+
+    /// Numbers a command and sends it on its way, in the order of this device's commands. Returns the values before it.
+    ///
+    /// # Errors
+    /// When it is for a step already made, or `send` refuses it; the board is then unchanged.
+    pub fn accept(
+        &self,
+        order: Order,
+        layout: &Layout,
+        record: &StepRecord,
+        send: impl FnOnce(Command) -> Result<(), Refusal>,
+    ) -> Result<Vec<f64>, Refusal> {
+        let one = |commands: Vec<Command>| commands.into_iter().next().map_or(Ok(()), send);
+        let previous = self.accept_all(vec![order], layout, record, one)?;
+        Ok(previous.into_iter().next().unwrap_or_default())
+    }
+
+    /// The same for commands of different devices that belong together: all are sent, or none is. They are put in the order of
+    /// their devices, and so are the values returned.
+    ///
+    /// # Errors
+    /// When they are for a step already made, or `send` refuses them; the board is then unchanged.
+    pub fn accept_all(
+        &self,
+        mut orders: Vec<Order>,
+        layout: &Layout,
+        record: &StepRecord,
+        send: impl FnOnce(Vec<Command>) -> Result<(), Refusal>,
+    ) -> Result<Vec<Vec<f64>>, Refusal> {
+        if let Some(at) = orders.iter().find_map(|order| order.at.filter(|at| *at <= record.step)) {
+            return Err(Refusal::State(format!("step {at} has been made already; the present one is {}", record.step)));
+        }
+        // Everybody locks in the order of the devices, and no device is here twice, so nobody waits for ever.
+        orders.sort_by_key(|order| order.device);
+        orders.dedup_by_key(|order| order.device);
+        let mut slots: Vec<_> = orders.iter().map(|order| self.slot(order.device)).collect();
+        let previous: Vec<Vec<f64>> =
+            orders.iter().zip(&slots).map(|(order, slot)| slot.values(order.device, layout, record)).collect();
+        let numbered = orders.iter().zip(&slots).map(|(order, slot)| order.clone().numbered(slot.sequence + 1));
+        send(numbered.collect())?;
+        for ((order, slot), previous) in orders.into_iter().zip(&mut slots).zip(&previous) {
+            slot.take(order, previous, record.epoch);
+        }
+        Ok(previous)
+    }
+
+    /// Sends an acknowledgement on its way together with the commands that came in the same line.
+    ///
+    /// # Errors
+    /// When `send` refuses it; the board is then unchanged.
+    pub(super) fn acknowledge(
+        &self,
+        answer: Acknowledgement,
+        orders: Vec<Order>,
+        layout: &Layout,
+        record: &StepRecord,
+        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
+    ) -> Result<Taken, Refusal> {
+        let mut taken = Taken::Queued;
+        self.accept_all(orders, layout, record, |commands| {
+            taken = send(Errand::Acknowledge(answer, commands))?;
+            Ok(())
+        })?;
+        Ok(taken)
+    }
+
+    fn slot(&self, device: DeviceId) -> MutexGuard<'_, Slot> {
+        // A slot is whole between any two of its statements, so a panic elsewhere does not spoil it.
+        self.slots[device.index()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Order {
+    fn numbered(self, sequence: u64) -> Command {
+        let Self { device, client, at, text, action } = self;
+        Command { device, at, client, sequence, text, action, memory: Reservation::default() }
+    }
+}
+
+impl Slot {
+    /// Remembers a command that is on its way.
+    fn take(&mut self, order: Order, previous: &[f64], epoch: u32) {
+        self.sequence += 1;
+        match order.action {
+            Action::Drive(new) if order.at.is_none() => {
+                let mut values = previous.to_vec();
+                let kept = values.len() - new.len();
+                values.splice(kept.., new);
+                self.pending = Some(Pending { sequence: self.sequence, epoch, values });
+            }
+            Action::Hear => self.heard = order.text,
+            Action::Drive(_) | Action::Configure(_) | Action::Fault(_) => {}
+        }
+    }
+
+    fn values(&self, device: DeviceId, layout: &Layout, record: &StepRecord) -> Vec<f64> {
+        match &self.pending {
+            Some(pending) if pending.epoch == record.epoch && pending.sequence > record.applied[device.index()] => {
+                pending.values.clone()
+            }
+            _ => record.values[layout.device(device)].to_vec(),
+        }
+    }
+}

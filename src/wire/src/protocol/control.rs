@@ -1,0 +1,172 @@
+//! What a client may say on the control port.
+
+use simpartner_model::{DeviceId, RobotId};
+
+use super::{
+    Refusal,
+    device::whole_number,
+    fault::{FAULTS, read_fault},
+    framing::refuse_control_characters,
+    number::{excerpt, read_numbers},
+};
+use crate::signal::{Fault, Layout, Member};
+
+/// A message for the control port, understood. What each does is told in the room's documentation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ControlRequest {
+    /// `STATE`
+    State,
+    /// `PLAY [rate]`
+    Play(Option<f64>),
+    /// `PAUSE`
+    Pause,
+    /// `STEP [n]`
+    Step(u64),
+    /// `RUNTO time`, in seconds
+    RunTo(f64),
+    /// `RESET`
+    Reset,
+    /// `DEVICES`
+    Devices,
+    /// `ROBOTS`
+    Robots,
+    /// `MODE lockstep [member ...]`, with the names of the members
+    Lockstep(Vec<String>),
+    /// `MODE realtime|fast`; true is fast
+    Mode {
+        /// True for `fast`.
+        fast: bool,
+    },
+    /// `SYNC token`
+    Sync(String),
+    /// `FAULT robot/device mode [value]`
+    Fault {
+        /// The device, with its robot's name before it or without.
+        device: String,
+        /// What is wrong with it from now on.
+        fault: Fault,
+        /// The text as the device's own port would get it.
+        text: String,
+    },
+    /// `QUIT`
+    Quit,
+    /// `HELP`
+    Help,
+}
+
+/// All verbs, for `HELP` and for errors.
+pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, MODE realtime|fast|lockstep [member ...], SYNC token, FAULT robot/device \
+     mode, QUIT or HELP";
+
+/// Reads a message for the control port. An empty one asks for the state.
+///
+/// # Errors
+/// When the verb is unknown or its parameter does not fit.
+pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
+    refuse_control_characters(text)?;
+    let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
+    Ok(match (verb, rest) {
+        ("" | "STATE", "") => ControlRequest::State,
+        ("PLAY", "") => ControlRequest::Play(None),
+        ("PLAY", rate) => ControlRequest::Play(Some(positive("PLAY", rate, 1000.0)?)),
+        ("PAUSE", "") => ControlRequest::Pause,
+        ("STEP", "") => ControlRequest::Step(1),
+        ("STEP", count) => ControlRequest::Step(whole_number("STEP", count)?),
+        ("RUNTO", time) => ControlRequest::RunTo(positive("RUNTO", time, 1e9)?),
+        ("RESET", "") => ControlRequest::Reset,
+        ("DEVICES", "") => ControlRequest::Devices,
+        ("ROBOTS", "") => ControlRequest::Robots,
+        ("MODE", "realtime") => ControlRequest::Mode { fast: false },
+        ("MODE", "fast") => ControlRequest::Mode { fast: true },
+        ("MODE", other) => {
+            let mut words = other.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+            if words.next() == Some("lockstep") {
+                return Ok(ControlRequest::Lockstep(words.map(str::to_owned).collect()));
+            }
+            let expected = "expected MODE realtime, MODE fast or MODE lockstep [member ...]";
+            return Err(Refusal::Parameter(format!("{expected}, got '{}'", excerpt(other))));
+        }
+        ("SYNC", token) => ControlRequest::Sync(token.to_owned()),
+        ("FAULT", rest) => {
+            let (device, mode) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            if mode.is_empty() {
+                return Err(Refusal::Parameter(format!(
+                    "expected FAULT robot/device and {FAULTS}, got '{}'",
+                    excerpt(rest)
+                )));
+            }
+            let text = format!("FAULT {}", mode.trim());
+            ControlRequest::Fault { device: device.to_owned(), fault: read_fault(mode.trim())?, text }
+        }
+        ("QUIT", "") => ControlRequest::Quit,
+        ("HELP", "") => ControlRequest::Help,
+        _ => return Err(Refusal::Verb { got: excerpt(text), known: CONTROL_VERBS }),
+    })
+}
+
+fn positive(verb: &str, text: &str, highest: f64) -> Result<f64, Refusal> {
+    let numbers = read_numbers(text)?;
+    match numbers[..] {
+        [number] if number > 0.0 && number <= highest => Ok(number),
+        [number] => {
+            Err(Refusal::Range { name: verb.to_owned(), expected: format!("above 0 to {highest}"), got: number })
+        }
+        _ => Err(Refusal::Count { expected: "1".to_owned(), got: numbers.len() }),
+    }
+}
+
+/// How many devices are named to someone who named none of them.
+const NAMED: usize = 20;
+
+/// The device that can be made to fail under this name: `robot/device`, or `device` where only one robot has it.
+///
+/// # Errors
+/// When there is no such device, more than one, or it has no faults; the text says what there is.
+pub fn faulty_device(layout: &Layout, name: &str) -> Result<DeviceId, Refusal> {
+    let device = device_named(layout, name, &[])?;
+    let info = layout.device_info(device);
+    match info.fields.is_empty() {
+        true => Err(Refusal::Parameter(format!("a {} has no faults", info.kind))),
+        false => Ok(device),
+    }
+}
+
+/// The member of a lockstep of this name: a robot for its combined port, `robot/device`, or `device` where only one robot has
+/// it.
+///
+/// # Errors
+/// When there is none of this name, or more than one; the text says what there is.
+pub fn lockstep_member(layout: &Layout, name: &str) -> Result<Member, Refusal> {
+    let robots: Vec<&str> = layout.robots().iter().map(|robot| robot.name.as_str()).collect();
+    match robots.iter().position(|robot| *robot == name) {
+        Some(index) => Ok(Member::Robot(RobotId::new(index))),
+        None => device_named(layout, name, &robots).map(Member::Device),
+    }
+}
+
+/// The device of this name: `robot/device`, or `device` where only one robot has it. `others` would have been understood too.
+///
+/// # Errors
+/// When there is no such device, or more than one; the text says what there is.
+pub fn device_named(layout: &Layout, name: &str, others: &[&str]) -> Result<DeviceId, Refusal> {
+    let full = |index: usize| format!("{}/{}", layout.devices()[index].robot, layout.devices()[index].name);
+    let found: Vec<usize> = (0..layout.devices().len())
+        .filter(|&index| full(index) == name || layout.devices()[index].name == name)
+        .collect();
+    match found[..] {
+        [index] => Ok(DeviceId::new(index)),
+        [] => {
+            let others = others.iter().map(|&other| other.to_owned());
+            let mut known: Vec<String> = others.chain((0..layout.devices().len()).map(full)).collect();
+            if known.len() > NAMED {
+                known.truncate(NAMED);
+                known.push("others; DEVICES lists them".into());
+            }
+            Err(Refusal::Parameter(format!("expected one of {}, got '{}'", known.join(", "), excerpt(name))))
+        }
+        _ => {
+            let which: Vec<String> = found.into_iter().take(NAMED).map(full).collect();
+            Err(Refusal::Parameter(format!("'{}' is one of {}; say which", excerpt(name), which.join(", "))))
+        }
+    }
+}

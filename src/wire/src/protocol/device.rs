@@ -1,0 +1,223 @@
+//! What a client may say to a device, and what it is told.
+
+use simpartner_model::{StepIndex, Timestep};
+
+use super::{
+    Refusal,
+    configure::configure,
+    fault::read_fault,
+    number::{excerpt, frame, read_numbers, write_numbers},
+};
+use crate::signal::{Action, AppliedCommand, DeviceInfo, DeviceKind, Seen};
+
+/// A message for a device, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DeviceRequest {
+    /// `<>` or an empty line: the reading or the state, as a frame.
+    Poll,
+    /// `GET`: the same with step and time.
+    Get,
+    /// `SUB n`: the same every n-th step; 0 ends it.
+    Subscribe(u64),
+    /// `INFO`.
+    Info,
+    /// `ACK [step[+count]]`, with a command for the next step or without.
+    Acknowledge {
+        /// What it says of the steps.
+        seen: Seen,
+        /// The command.
+        command: Option<FrameCommand>,
+    },
+    /// A command: a frame, `SET @step`, `CFG` or `FAULT`.
+    Command {
+        /// What it does.
+        action: Action,
+        /// The step it is for; `None` is the next one.
+        at: Option<StepIndex>,
+        /// How it is answered.
+        answer: Answer,
+    },
+}
+
+/// A command that came as a frame behind a verb.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameCommand {
+    /// The frame.
+    pub text: String,
+    /// What it does.
+    pub action: Action,
+}
+
+/// How an accepted command is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// With the state before it, as a frame.
+    PreviousState,
+    /// With `OK`.
+    Ok,
+}
+
+/// Reads a message for this device.
+///
+/// # Errors
+/// When the device cannot do what it says, or its numbers do not fit.
+pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refusal> {
+    let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
+    let hears_all = info.kind == DeviceKind::EchoSensor;
+    match (verb, rest) {
+        ("", _) => Ok(DeviceRequest::Poll),
+        ("GET", "") => Ok(DeviceRequest::Get),
+        ("INFO", "") => Ok(DeviceRequest::Info),
+        ("SUB", _) => whole_number("SUB", rest).map(DeviceRequest::Subscribe),
+        ("ACK", _) => acknowledge(info, rest),
+        ("SET", _) if !hears_all => set(info, rest),
+        ("CFG", _) if !hears_all => {
+            configure(info, rest).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
+        }
+        ("FAULT", _) if !hears_all => {
+            command(info, text).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::Ok })
+        }
+        _ => {
+            command(info, text).map(|action| DeviceRequest::Command { action, at: None, answer: Answer::PreviousState })
+        }
+    }
+}
+
+impl DeviceRequest {
+    /// Whether a device that is off can do nothing with it.
+    pub fn wants_power(&self) -> bool {
+        match self {
+            Self::Subscribe(_) | Self::Info | Self::Acknowledge { command: None, .. } => false,
+            Self::Command { action: Action::Fault(_), .. } => false,
+            Self::Poll | Self::Get | Self::Command { .. } | Self::Acknowledge { .. } => true,
+        }
+    }
+}
+
+/// What a message has this device do, if it is a command.
+pub fn action(info: &DeviceInfo, text: &str) -> Option<Action> {
+    match read_request(info, text) {
+        Ok(DeviceRequest::Command { action, .. }) => Some(action),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// Reads a command frame for this device, with or without its brackets, or `FAULT mode`.
+///
+/// # Errors
+/// When the device takes no commands, or the numbers do not fit it.
+pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
+    let text = text.trim();
+    let text = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text);
+    if info.kind == DeviceKind::EchoSensor {
+        return Ok(Action::Hear);
+    }
+    if let Some(mode) =
+        text.strip_prefix("FAULT").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    {
+        return read_fault(mode.trim()).map(Action::Fault);
+    }
+    let lengths = info.kind.command_lengths();
+    if lengths.is_empty() || text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let known = if lengths.is_empty() { SENSOR_VERBS } else { ACTUATOR_VERBS };
+        return Err(Refusal::Verb { got: excerpt(text), known });
+    }
+    let values = read_numbers(text)?;
+    if !lengths.contains(&values.len()) {
+        let expected = lengths.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
+        return Err(Refusal::Count { expected, got: values.len() });
+    }
+    // A short frame is the end of the long one: it leaves what stands before it as it is.
+    let fields = &info.fields[info.fields.len() - values.len()..];
+    for (field, &value) in fields.iter().zip(&values) {
+        if !(field.lowest..=field.highest).contains(&value) {
+            let expected = format!("{} to {} {}", field.lowest, field.highest, field.unit);
+            return Err(Refusal::Range { name: field.name.clone(), expected, got: value });
+        }
+    }
+    Ok(Action::Drive(values))
+}
+
+const SENSOR_VERBS: &str = "<>, GET, SUB n, INFO, CFG key=value, FAULT mode or ACK step";
+const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n, INFO, SET @step frame, FAULT mode or ACK step";
+
+/// `SET @step v,v,...`, or `SET v,v,...` for the next step.
+fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
+    let (at, frame) = scheduled(rest)?;
+    Ok(DeviceRequest::Command { action: command(info, frame)?, at, answer: Answer::Ok })
+}
+
+/// The step behind an `@`, if there is one, and the rest.
+pub(super) fn scheduled(text: &str) -> Result<(Option<StepIndex>, &str), Refusal> {
+    let Some(text) = text.strip_prefix('@') else { return Ok((None, text)) };
+    let (step, frame) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    Ok((Some(StepIndex(whole_number("SET @", step)?)), frame))
+}
+
+/// `ACK step+count v,v,...`
+fn acknowledge(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {
+    let (seen, frame) = acknowledged(rest)?;
+    let read = |text: &str| command(info, text).map(|action| FrameCommand { text: text.to_owned(), action });
+    let command = if frame.is_empty() { None } else { Some(read(frame)?) };
+    Ok(DeviceRequest::Acknowledge { seen, command })
+}
+
+/// What stands behind `ACK`: the step, how many steps may be made, and the rest.
+pub(super) fn acknowledged(text: &str) -> Result<(Seen, &str), Refusal> {
+    let (steps, frame) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let (step, count) = steps.split_once('+').map_or((steps, None), |(step, count)| (step, Some(count)));
+    let count = count.map_or(Ok(1), |count| whole_number("ACK step+", count))?;
+    if count == 0 {
+        return Err(Refusal::Parameter("expected at least one step behind ACK step+, got 0".into()));
+    }
+    let step = if steps.is_empty() { None } else { Some(StepIndex(whole_number("ACK", step)?)) };
+    Ok((Seen { step, count }, frame.trim_start()))
+}
+
+pub(super) fn whole_number(what: &str, text: &str) -> Result<u64, Refusal> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse()
+        .ok()
+        .filter(|_| digits)
+        .ok_or_else(|| Refusal::Parameter(format!("expected a whole number behind {what}, got '{}'", excerpt(text))))
+}
+
+/// `S step time v,v,...`, with ` dropped=n` if samples were missed.
+pub fn write_sample(step: StepIndex, timestep: Timestep, values: &[f64], dropped: u64, text: &mut String) {
+    text.push_str(&format!("S {step} {} ", timestep.seconds_at(step)));
+    write_numbers(values, text);
+    if dropped > 0 {
+        text.push_str(&format!(" dropped={dropped}"));
+    }
+    text.push('\n');
+}
+
+/// What a device answers to a command, as a frame: an actuator its previous state, a device that keeps what it hears that very
+/// text. (`SET` tells its sender just `OK`.)
+pub fn reply(applied: &AppliedCommand) -> String {
+    match &applied.command.action {
+        Action::Drive(_) => frame(applied.before.numbers()),
+        Action::Configure(_) | Action::Fault(_) => "OK".to_owned(),
+        Action::Hear => format!("<{}>", applied.command.text),
+    }
+}
+
+/// `OK name=.. kind=.. robot=.. body=.. port=.. rate=.. fields=name[unit],...`
+pub fn describe(info: &DeviceInfo, timestep: Timestep, port: u16) -> String {
+    let fields: Vec<String> = named_fields(info).collect();
+    let rate = 1.0 / (info.interval_steps as f64 * timestep.seconds());
+    format!(
+        "OK name={} kind={} robot={} {}={} port={port} rate={rate} fields={}",
+        info.name,
+        info.kind,
+        info.robot,
+        info.attachment.noun(),
+        info.attachment.name(),
+        fields.join(","),
+    )
+}
+
+/// `name[unit]` of each field; blanks in units are written as dots.
+pub(super) fn named_fields(info: &DeviceInfo) -> impl Iterator<Item = String> {
+    info.fields.iter().map(|field| format!("{}[{}]", field.name, field.unit.replace(' ', ".")))
+}

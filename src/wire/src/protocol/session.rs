@@ -1,0 +1,219 @@
+//! The conversation with one client of one device, without any socket: bytes and records in, text out.
+
+use std::sync::Arc;
+
+use simpartner_model::{DeviceId, StepIndex, Timestep};
+
+use super::{
+    CommandBoard, Order, Refusal,
+    device::{self, Answer, DeviceRequest, FrameCommand},
+    framing::{Decoder, Flow, MAX_MESSAGE, refuse_control_characters},
+    number,
+    stream::Stream,
+};
+use crate::signal::{Acknowledgement, Action, ClientId, Command, DeviceKind, Layout, Member, StepRecord};
+
+/// What a session asks of the physics, in the order in which it was said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Errand {
+    /// Commands that act in the same step: all of them or none.
+    Commands(Vec<Command>),
+    /// A member of the lockstep joins, or has seen a step and commands this for the next one.
+    Acknowledge(Acknowledgement, Vec<Command>),
+}
+
+/// What came of an errand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// It is on its way.
+    Queued,
+    /// The client is a member of the lockstep from now on, and has to be told the present step.
+    Joined,
+}
+
+/// A client of a port that has readings or a state.
+pub trait Session {
+    /// What the port says first.
+    fn greet(&self, record: &StepRecord, out: &mut String);
+
+    /// Takes what the client has sent up to the end of the first message in it, and answers that. `send` puts an errand in the
+    /// queue to the physics. Returns how many bytes were taken, and whether the conversation goes on. One message at a time lets
+    /// the caller send its answer before the next one is made.
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        record: &StepRecord,
+        send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        out: &mut String,
+    ) -> (usize, Flow);
+
+    /// Takes a new record: writes the sample that is due, if one is. Only the newest record is ever seen; samples missed
+    /// in between are counted in `dropped`.
+    fn sample(&mut self, record: &StepRecord, out: &mut String);
+
+    /// True while the client is sent samples by itself.
+    fn is_subscribed(&self) -> bool;
+
+    /// True while a message has begun and not ended.
+    fn is_within_message(&self) -> bool;
+}
+
+/// A client of a device.
+#[derive(Debug)]
+pub struct DeviceSession {
+    layout: Arc<Layout>,
+    board: Arc<CommandBoard>,
+    timestep: Timestep,
+    device: DeviceId,
+    client: ClientId,
+    port: u16,
+    decoder: Decoder,
+    stream: Stream,
+}
+
+impl DeviceSession {
+    /// A client that has just connected to the device on `port`.
+    pub fn new(
+        layout: Arc<Layout>,
+        board: Arc<CommandBoard>,
+        timestep: Timestep,
+        device: DeviceId,
+        client: ClientId,
+        port: u16,
+    ) -> Self {
+        let (decoder, stream) = (Decoder::default(), Stream::default());
+        Self { layout, board, timestep, device, client, port, decoder, stream }
+    }
+
+    /// Takes one whole message that came without brackets or line end, such as one from a page.
+    pub fn take(
+        &mut self,
+        text: &str,
+        record: &StepRecord,
+        mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        out: &mut String,
+    ) {
+        let taken = match text.len() {
+            ..=MAX_MESSAGE => {
+                refuse_control_characters(text).and_then(|()| self.answer(text.trim(), record, &mut send, out))
+            }
+            _ => Err(self.decoder.too_long()),
+        };
+        if let Err(refusal) = taken {
+            out.push_str(&format!("{refusal}\n"));
+        }
+    }
+
+    fn answer(
+        &mut self,
+        text: &str,
+        record: &StepRecord,
+        send: &mut impl FnMut(Errand) -> Result<Taken, Refusal>,
+        out: &mut String,
+    ) -> Result<(), Refusal> {
+        let info = self.layout.device_info(self.device);
+        let request = device::read_request(info, text)?;
+        if self.is_off(record) && request.wants_power() {
+            return Err(Refusal::Off);
+        }
+        match request {
+            DeviceRequest::Poll => self.write_frame(&self.values(record), out),
+            DeviceRequest::Get => self.write_sample(record, 0, out),
+            DeviceRequest::Subscribe(interval) => {
+                self.stream.subscribe(interval, record);
+                out.push_str("OK\n");
+            }
+            DeviceRequest::Info => {
+                out.push_str(&device::describe(info, self.timestep, self.port));
+                out.push('\n');
+            }
+            DeviceRequest::Acknowledge { seen, command } => {
+                let answer = Acknowledgement::of(Member::Device(self.device), self.client, seen, record);
+                let order = |FrameCommand { text, action }| self.order(None, text, action);
+                let orders = command.map(order).into_iter().collect();
+                let send = |answer| self.board.acknowledge(answer, orders, &self.layout, record, send);
+                if self.stream.acknowledge(answer, record, send)? {
+                    self.write_sample(record, 0, out);
+                }
+            }
+            DeviceRequest::Command { action, at, answer } => {
+                let order = self.order(at, text.to_owned(), action);
+                let send = |command| send(Errand::Commands(vec![command])).map(drop);
+                let previous = self.board.accept(order, &self.layout, record, send)?;
+                match answer {
+                    Answer::Ok => out.push_str("OK\n"),
+                    Answer::PreviousState => self.write_frame(&previous, out),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&self, at: Option<StepIndex>, text: String, action: Action) -> Order {
+        Order { device: self.device, client: self.client, at, text, action }
+    }
+
+    /// A sample says what was at its step: of an actuator the state that acted then, not one that is on its way.
+    fn write_sample(&self, record: &StepRecord, dropped: u64, out: &mut String) {
+        let values = &record.values[self.layout.device(self.device)];
+        device::write_sample(record.step, self.timestep, values, dropped, out);
+    }
+
+    fn is_off(&self, record: &StepRecord) -> bool {
+        record.off[self.device.index()]
+    }
+
+    fn values(&self, record: &StepRecord) -> Vec<f64> {
+        self.board.values(self.device, &self.layout, record)
+    }
+
+    fn write_frame(&self, values: &[f64], out: &mut String) {
+        if self.layout.device_info(self.device).kind == DeviceKind::EchoSensor {
+            let heard = self.board.heard(self.device);
+            out.push_str(&if heard.starts_with('<') { heard } else { format!("<{heard}>") });
+        } else {
+            out.push_str(&number::frame(values));
+        }
+        out.push('\n');
+    }
+}
+
+impl Session for DeviceSession {
+    fn greet(&self, record: &StepRecord, out: &mut String) {
+        match self.is_off(record) {
+            true => out.push_str(&format!("{}\n", Refusal::Off)),
+            false => self.write_frame(&self.values(record), out),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        record: &StepRecord,
+        mut send: impl FnMut(Errand) -> Result<Taken, Refusal>,
+        out: &mut String,
+    ) -> (usize, Flow) {
+        // The decoder is lent out so that the messages may be answered by the rest of the session.
+        let mut decoder = std::mem::take(&mut self.decoder);
+        let taken = decoder.answer_next(bytes, out, |text, out| self.answer(text, record, &mut send, out));
+        self.decoder = decoder;
+        taken
+    }
+
+    fn sample(&mut self, record: &StepRecord, out: &mut String) {
+        // What a device that is off has not said is counted as missed when it is back.
+        if !self.is_off(record)
+            && let Some(dropped) = self.stream.due(record)
+        {
+            self.write_sample(record, dropped, out);
+        }
+    }
+
+    fn is_subscribed(&self) -> bool {
+        self.stream.is_on()
+    }
+
+    fn is_within_message(&self) -> bool {
+        self.decoder.is_within_message()
+    }
+}

@@ -1,0 +1,71 @@
+//! Which steps a client is sent by itself.
+
+use simpartner_model::StepIndex;
+
+use super::{Refusal, Taken};
+use crate::signal::{Acknowledgement, StepRecord};
+
+/// A stream of every n-th step, if the client has asked for one.
+#[derive(Debug, Default)]
+pub(super) struct Stream(Option<Subscription>);
+
+#[derive(Debug, Clone, Copy)]
+struct Subscription {
+    interval: u64,
+    due: StepIndex,
+    epoch: u32,
+    /// Whether the state after a reset is told too: a member of the lockstep has to answer for it.
+    from_zero: bool,
+}
+
+impl Stream {
+    /// Every n-th step from the one of the record on, itself excluded; none for 0.
+    pub(super) fn subscribe(&mut self, interval: u64, record: &StepRecord) {
+        let due = record.step.after(interval);
+        self.0 = (interval > 0).then_some(Subscription { interval, due, epoch: record.epoch, from_zero: false });
+    }
+
+    /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true, and it is
+    /// to be told that one at once. The answer to any other `ACK` is the step that it wants to be asked at.
+    pub(super) fn acknowledge(
+        &mut self,
+        answer: Acknowledgement,
+        record: &StepRecord,
+        send: impl FnOnce(Acknowledgement) -> Result<Taken, Refusal>,
+    ) -> Result<bool, Refusal> {
+        let joined = send(answer)? == Taken::Joined;
+        if joined {
+            self.follow(record);
+        } else if let Some(subscription) = self.0.as_mut().filter(|subscription| subscription.from_zero) {
+            subscription.due = record.step.after(answer.seen.count);
+        }
+        Ok(joined)
+    }
+
+    /// Every step, and the state after a reset.
+    fn follow(&mut self, record: &StepRecord) {
+        let due = record.step.after(1);
+        self.0 = Some(Subscription { interval: 1, due, epoch: record.epoch, from_zero: true });
+    }
+
+    /// True while the client is sent samples by itself.
+    pub(super) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Takes a new record. If a sample is due, tells how many were missed before it.
+    pub(super) fn due(&mut self, record: &StepRecord) -> Option<u64> {
+        let subscription = self.0.as_mut()?;
+        if subscription.epoch != record.epoch {
+            // The world was reset: steps count from zero again.
+            let first = if subscription.from_zero { 0 } else { subscription.interval };
+            *subscription = Subscription { due: StepIndex(first), epoch: record.epoch, ..*subscription };
+        }
+        if record.step < subscription.due {
+            return None;
+        }
+        let dropped = (record.step.0 - subscription.due.0) / subscription.interval;
+        subscription.due = subscription.due.after((dropped + 1) * subscription.interval);
+        Some(dropped)
+    }
+}

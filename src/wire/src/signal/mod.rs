@@ -1,0 +1,32 @@
+//! The vocabulary that every other room shares: who is meant (ids), when (steps), what can be read (layout), what was
+//! asked (command) and what came of it (record).
+//!
+//! It knows nothing of physics, XML, sockets, SQL or any clock. Start at [`StepRecord`]: one flat record a step is what
+//! the wire, the database and later the viewer all read, and [`Layout`] says what stands where in it.
+
+mod budget;
+mod chain;
+mod command;
+mod contact;
+mod event;
+mod kind;
+mod layout;
+mod member;
+mod record;
+mod text;
+
+pub use budget::{Budget, Overdrawn, Reservation};
+pub use chain::StateChain;
+pub use command::{
+    Action, ActuatorState, AppliedCommand, ClientId, Command, Configuration, Fault, MAX_STATE_NUMBERS, NoiseFigure,
+};
+pub use contact::{Contact, Contacts, MOST_CONTACTS};
+pub use event::{Event, EventKind};
+pub use kind::{Description, DeviceKind, NoiseLaw, Quantity, Seat};
+pub use layout::{
+    Attachment, DeviceInfo, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH, WRENCH_WIDTH,
+};
+pub use member::{Acknowledgement, Member, RobotInfo, Seen};
+pub use record::{StepRecord, StepTiming};
+pub use simpartner_model::{BodyId, DeviceId, JointId, RobotId, StepIndex, Timestep, TimestepError};
+pub use text::{ControlCharacter, printable};
