@@ -1,6 +1,6 @@
 //! How a step is divided into substeps: into equal ones, and each of these, where a guard rejects it, into halves, and these again.
 
-/// How often a substep may be halved: after that it is kept as it is, and the guards tell of what is wrong with it.
+/// How often a substep may be halved, to a sixteenth: after that it is kept as it is, and the guards tell what is wrong with it.
 const HALVINGS: u32 = 4;
 
 /// Where in a step it goes on, counted in the smallest substeps that halving leads to.

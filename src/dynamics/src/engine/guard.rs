@@ -1,4 +1,5 @@
-//! What watches over a step: it divides steps in which something turns fast, and tells what is out of the ordinary.
+//! Guards watch over a step: they divide steps in which something turns fast, reject substeps that went wrong, and tell what is out of
+//! the ordinary.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +14,23 @@ use super::{
 };
 use crate::{BodyState, DynamicsSettings, Guard, Notice};
 
-/// A step is divided when a joint turns by more than this times the angle that a substep may have.
+/// A step is divided when a joint turns by more than this times the angle that a substep may have: above 1, so that rates about the
+/// limit do not change the number of substeps from step to step.
 const DIVIDED_ABOVE: f64 = 2.0;
-/// Part of its kinetic energy, and of all its energy, that an island of robots may gain in a substep.
+/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
 const GAIN: f64 = 1e-4;
 const ROUNDING: f64 = 1e-9;
-/// Difference between reactions and efforts that rounding does not explain.
+/// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
+/// explain.
 const IMBALANCE: f64 = 1e-6;
-/// A contact that sinks in by more than this before it presses asks for smaller steps, metres. What comes straight at a
-/// surface is stopped at it; what turns towards it fast, or slides over an edge, may come deeper. Loose bodies alone, whose
-/// heaps would cost many times as much, ask when they come deeper than the penetration that is thought right.
+/// A contact that sinks in by more than this before it presses asks for smaller steps, metres; between small shapes by less
+/// ([`Contact::share_of_depth`]). What comes straight at a surface is stopped at it; what turns towards it fast, or slides over an
+/// edge, may come deeper. Objects alone, whose heaps would cost many times as much, ask when they come deeper than the penetration
+/// that is thought right.
 const MAX_IMPACT_DEPTH: f64 = 1e-3;
 /// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
 const QUIET: f64 = 1.0;
-/// Substeps at most.
+/// Substeps at most: beyond a hundred a runaway joint would only make the simulation stand still.
 const MOST_SUBSTEPS: usize = 100;
 
 /// An alarm that is given once until it no longer holds: which guard, and the two bodies or the joint.
@@ -137,11 +141,15 @@ impl Guards {
     }
 
     fn allowed_depth(&self, island: &Island, trees: &[Tree]) -> f64 {
-        if is_loose(island, trees) { self.settings.max_penetration_m.max(MAX_IMPACT_DEPTH) } else { MAX_IMPACT_DEPTH }
+        if has_objects_only(island, trees) {
+            self.settings.max_penetration_m.max(MAX_IMPACT_DEPTH)
+        } else {
+            MAX_IMPACT_DEPTH
+        }
     }
 
     fn rejects_linkage(&self, island: &Island, trees: &[Tree], h: f64) -> bool {
-        if is_loose(island, trees) {
+        if has_objects_only(island, trees) {
             return false;
         }
         let own = island.trees().iter().map(|&tree| &trees[tree]);
@@ -302,6 +310,6 @@ fn pair(trees: &[Tree], contact: &Contact) -> [Option<BodyId>; 2] {
 }
 
 /// Whether there are only single bodies in an island.
-fn is_loose(island: &Island, trees: &[Tree]) -> bool {
+fn has_objects_only(island: &Island, trees: &[Tree]) -> bool {
     island.trees().iter().all(|&tree| trees[tree].topology.links.len() == 1)
 }

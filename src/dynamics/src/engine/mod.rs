@@ -6,13 +6,13 @@
 //! | what | equation | where | source |
 //! |---|---|---|---|
 //! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
-//! | contacts at q_m | point, normal, gap; kept impulse of the last step | `collide` | parry; Ericson 2005 |
+//! | contacts at q_m | point, normal, gap; warm start from the last step's impulse | `collide` | parry; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, v + dv_last/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
 //! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton steps (`newton`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
-//! | where these are stuck | v = P(v - u - \|u_t\| n), smoothed, along its path of solutions (`smooth`) | `path` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
+//! | if the sweeps do not converge | homotopy: v = P(v - u - \|u_t\| n), smoothed (`smooth`), followed to the law | `path` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
 //!
@@ -24,15 +24,20 @@
 //! what has slip yields to its load by a hundredth of it too, so that contacts share a load in one way only.
 //! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
 //!
-//! What goes wrong in a step is made again in halves: no solution, contacts that sink in before they can press, energy from
-//! nowhere, joints that a hit sets turning too fast ([`guard`]). What never changes after that is the bits: every loop runs
-//! in an order that the model gives, threads share whole islands, sines come from `libm`.
+//! A substep is four phases, each of which reads what those before it wrote ([`Dynamics::substep`]): predict, assemble, solve,
+//! finish. One that fails a guard is repeated with half its length: contacts without a solution, or that sink in before they can
+//! press, energy from nowhere, joints that an impact sets turning too fast ([`guard`], [`division`]).
+//!
+//! **The same bits.** Every loop runs in an order that the model gives, threads share whole islands, sines come from `libm`.
+//! **Memory.** What the model gives is apart from what a step changes: [`tree::Topology`], the collider's shapes, [`Model`]. Once the
+//! buffers have grown, a step allocates nothing (`tests/allocations.rs`).
 //!
 //! **Not modelled**: deformation of bodies, waves in impacts (Newton's law is one number), static friction above the sliding
 //! one, fluid and air. A mesh has no inside: two of them meet where their triangles do, and one that slides over terrain trips
 //! at its inner edges. A cylinder on terrain has parry's contact points, whose number changes from step to step: its forces
-//! are noisy by some percent. What sleeps is objects only.
-
+//! are noisy by some percent. Only objects sleep, robots never do.
+//!
+#![doc = include_str!("NOTATION.md")]
 #![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]
 #![expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is not a number goes where too large goes")]
 
@@ -77,8 +82,8 @@ use super::{
     SnapshotError,
 };
 
-/// Part of a penetration that is taken out in a step: with more, stacks whose contacts disagree by rounding begin to swing; with
-/// this, nine tenths are gone after ten steps.
+/// Part of a penetration that is taken out in a substep (ODE's default of its error reduction parameter): nine tenths are gone after
+/// ten of them.
 const CORRECTION: f64 = 0.2;
 
 /// A world in this engine.

@@ -15,7 +15,8 @@ use bevy_math::DVec3;
 use super::{spatial::Spatial, tree::Tree};
 use crate::Servo;
 
-/// How far beyond its limit a motor's law must be to count as saturated.
+/// How far beyond its limit, as a share of it, a motor's law must be to count as saturated: more than rounding, so that a motor at
+/// its limit does not change sides from pass to pass.
 const SATURATION_MARGIN: f64 = 1e-12;
 
 impl Tree {

@@ -134,8 +134,6 @@ impl Problem {
             std::mem::swap(&mut self.blocks, &mut self.previous);
         }
         self.blocks.clear();
-        // Both lists grow with the longer of them.
-        self.blocks.reserve(self.previous.capacity());
         self.columns.clear();
         self.index.clear();
         self.closure_rows.clear();
@@ -161,6 +159,8 @@ impl Problem {
             }
         }
         self.sum_up();
+        // Both lists grow together, so that a motion made again finds enough memory in either.
+        self.previous.reserve(self.blocks.capacity().saturating_sub(self.previous.len()));
     }
 
     /// w from the impulses.

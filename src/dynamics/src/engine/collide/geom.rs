@@ -6,7 +6,8 @@ use simpartner_model::{BodyId, Material, Plane};
 use super::{Side, contact::Half, narrow::Placed};
 use crate::{engine::tree::Tree, parry::shape::SharedShape};
 
-/// How far apart bodies may be and still be looked at, at least, metres.
+/// How far apart bodies may be and still be looked at, at least, metres. It only costs: a row of a contact that is open asks for
+/// nothing, so the size of the shapes does not matter.
 pub(super) const MARGIN: f64 = 0.002;
 
 /// The form of a shape as the contacts with a plane need it; lengths in metres.

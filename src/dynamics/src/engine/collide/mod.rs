@@ -138,8 +138,12 @@ impl Collider {
     pub(super) fn collide(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
-        // Both lists grow with the longer of them, so that a motion made again finds enough memory in either.
+        // The lists grow together, so that a motion made again finds enough memory in each.
         self.contacts.reserve(self.old.capacity());
+        if self.merged.capacity() > 0 {
+            self.merged.clear();
+            self.merged.reserve(self.old.capacity());
+        }
         for (index, tree) in trees.iter().enumerate() {
             if !self.placed || tree.is_awake() {
                 self.place(index, trees, h);
@@ -324,7 +328,6 @@ fn merge<'a>(contacts: &mut Vec<Contact>, others: impl Iterator<Item = &'a Conta
         return;
     }
     memory.clear();
-    memory.reserve(contacts.capacity());
     for contact in contacts.iter() {
         while let Some(other) = others.next_if(|other| other.key < contact.key) {
             memory.push(*other);

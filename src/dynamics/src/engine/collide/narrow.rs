@@ -12,12 +12,12 @@ use crate::{
     shape,
 };
 
-/// Normals that differ by less than this cosine belong to one face.
+/// Normals that differ by less than this cosine, 1.1 degrees, belong to one face.
 const SAME_FACE: f64 = 0.9998;
 /// Points of one face that are nearer to each other than this part of the smaller shape's size are one; at most so many metres.
 const SAME_POINT: f64 = 1e-3;
 const SAME_POINT_AT_MOST: f64 = 1e-4;
-/// How many points of one face are kept.
+/// How many points of one face are kept: with the corners of a rectangle a flat face stands as it does on all of its points.
 const KEPT_POINTS: usize = 4;
 
 /// A shape where it is now.

@@ -9,9 +9,9 @@ use crate::parry::{
     shape::{HeightField, TriMesh},
 };
 
-/// Points nearer than this are one, m².
+/// Points nearer than this are one, m²: 10 nm, far below any shape and far above the rounding of coordinates of kilometres.
 const SAME_POINT: f64 = 1e-16;
-/// A closest point nearer than this to another triangle's belongs to both, m².
+/// A closest point nearer than this to another triangle's belongs to both, m²: a tenth of a nanometre.
 const SHARED_POINT: f64 = 1e-20;
 
 type Triangle = [DVec3; 3];
