@@ -237,12 +237,10 @@ impl Guards {
     fn check_speeds(&mut self, bodies: &[BodyState]) {
         for (index, body) in bodies.iter().enumerate() {
             let limit = self.settings.max_speed_m_per_s;
-            if body.linear_velocity.length_squared() > limit * limit {
-                if self.is_new((0, index, 0)) {
-                    let (bodies, speed) = (vec![BodyId::new(index)], body.linear_velocity.length());
-                    let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
-                    self.notices.push(Notice { guard: Guard::Speed, bodies, text, value: speed });
-                }
+            if body.linear_velocity.length_squared() > limit * limit && self.is_new((0, index, 0)) {
+                let (bodies, speed) = (vec![BodyId::new(index)], body.linear_velocity.length());
+                let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
+                self.notices.push(Notice { guard: Guard::Speed, bodies, text, value: speed });
             }
         }
     }
