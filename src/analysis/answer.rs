@@ -1,4 +1,4 @@
-//! The rows of an answer as a table, as CSV and as JSON. Numbers are written so that they read back to the same bits.
+//! Writes the rows of an answer as a table, as CSV or as JSON. Numbers read back to the same bits.
 
 use std::io::{self, Write};
 
@@ -23,20 +23,20 @@ pub enum Form {
     Json,
 }
 
-/// A table's widths are those of its first rows, so that it need not wait for the last.
+/// Rows that determine the widths of a table's columns, so that it can begin before the last row is there: a few screens full.
 const LOOKED_AT: usize = 200;
 
-/// Characters of the rows that wait until the widths are known; a cell may be as long as a model's text.
+/// Most characters of those rows, a megabyte: a cell may be as long as a model's text.
 const MOST_WAITING: usize = 1 << 20;
 
-/// The widest that a column of a table is made. A cell that is wider stands out of it, so that the others need not be filled up
-/// to its length.
+/// The widest column of a table, about the width of a terminal. A longer cell shifts the rest of its row, so that all others need not be
+/// padded to its length.
 const WIDEST: usize = 120;
 
-/// Asks the log, writes what it answers, and tells how many rows that were.
+/// Asks the log, writes the answer, and returns how many rows it has.
 ///
 /// # Errors
-/// When the database does not understand, or nobody reads on.
+/// When the database does not understand the query, or the output is closed.
 pub fn answer(
     inquiry: &mut Inquiry,
     sql: &str,
@@ -57,12 +57,12 @@ pub fn answer(
     Ok(answer.rows)
 }
 
-/// An answer on its way out.
+/// An answer being written.
 struct Answer<'a, W> {
     form: Form,
     out: &'a mut W,
     columns: Vec<String>,
-    /// Rows of a table that wait until its widths are known.
+    /// Rows of a table before its widths are known.
     waiting: Vec<Vec<String>>,
     /// Characters of those.
     length: usize,
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_name_that_comes_again_gets_a_number() {
-        let column = |name: &str| Column { name: name.into(), kind: None };
+        let column = |name: &str| Column { name: name.into(), column_type: None };
         assert_eq!(names(&[column("x"), column("y"), column("x"), column("x")]), ["x", "y", "x_2", "x_3"]);
     }
 }

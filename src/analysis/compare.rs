@@ -1,63 +1,41 @@
-//! Two runs side by side, step by step: where they begin to differ, to the bit, and how far apart each body comes.
+//! Compares two runs step by step: where they begin to differ, to the bit, and how far apart each body gets.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-use super::{AnalysisError, Progress, orientation};
-use crate::recorder::{
-    Cadence, Inquiry, RecordedRun, Rows,
-    inquiry::{Part, Selection, Table, Value},
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::LazyLock,
 };
 
-/// Steps that are read at a time.
-const STRETCH: u64 = 256;
+use super::{AnalysisError, Progress, orientation, table};
+use crate::recorder::{
+    Cadence, Inquiry, RecordedRun, RowPolicy,
+    inquiry::{ComponentKind, Selection, Table, Value},
+};
 
-/// What is compared of a step, in the order in which it comes about.
-const COMPARED: [Compared; 4] = [
-    Compared { table: "command", number: "componentID", labels: 2, columns: &["ordinal", "text"] },
-    Compared {
-        table: "body_state",
-        number: "bodyID",
-        labels: 0,
-        columns: &[
-            "x", "y", "z", "axis_x", "axis_y", "axis_z", "angle", "v_x", "v_y", "v_z", "omega_x", "omega_y", "omega_z",
-            "F_x", "F_y", "F_z", "T_x", "T_y", "T_z",
-        ],
-    },
-    Compared {
-        table: "jointPose",
-        number: "jointID",
-        labels: 0,
-        columns: &[
-            "anchorx",
-            "anchory",
-            "anchorz",
-            "position_1",
-            "position_2",
-            "position_3",
-            "rate_1",
-            "rate_2",
-            "rate_3",
-            "effort_1",
-            "effort_2",
-            "effort_3",
-            "F_x",
-            "F_y",
-            "F_z",
-            "T_x",
-            "T_y",
-            "T_z",
-        ],
-    },
-    Compared { table: "sensorReading", number: "componentID", labels: 1, columns: &["field", "value"] },
-];
+/// Logged steps that are in memory at a time: some megabytes for a robot.
+const CHUNK: u64 = 256;
 
-/// A table, the column that tells whose a row is, and the columns that are compared. Of some tables a step has several rows of
-/// the same component; the first columns tell those apart.
+/// The tables that are compared of a step, in the order of cause and effect.
+static COMPARED: LazyLock<[Compared; 4]> = LazyLock::new(|| {
+    // The values behind the step and the component.
+    let state = |name: &str| -> Vec<&'static str> {
+        let columns = Table::named(name).into_iter().flat_map(Table::columns);
+        columns.skip(2).map(|(name, _)| name).collect()
+    };
+    [
+        Compared { table: "command", number: "componentID", labels: 2, columns: vec!["ordinal", "text"] },
+        Compared { table: "body_state", number: "bodyID", labels: 0, columns: state("body_state") },
+        Compared { table: "jointPose", number: "jointID", labels: 0, columns: state("jointPose") },
+        Compared { table: "sensorReading", number: "componentID", labels: 1, columns: vec!["field", "value"] },
+    ]
+});
+
+/// A table, the column with the number of a row's component, and the columns that are compared. In some tables a component has several
+/// rows in a step; the first columns tell those apart.
 struct Compared {
     table: &'static str,
     number: &'static str,
     labels: usize,
-    columns: &'static [&'static str],
+    columns: Vec<&'static str>,
 }
 
 /// Where two runs differ.
@@ -85,14 +63,14 @@ pub struct Largest {
 }
 
 impl Largest {
-    fn see(&mut self, value: f64, step: u64) {
+    fn update(&mut self, value: f64, step: u64) {
         if value > self.value {
             *self = Self { value, step };
         }
     }
 }
 
-/// How far apart a body comes.
+/// How far apart a body gets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Deviation {
     /// Which body.
@@ -116,21 +94,20 @@ pub struct Differing {
     pub rows: u64,
 }
 
-/// What comparing two runs has found.
+/// The result of a comparison.
 #[derive(Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// The step after which they are compared, if it is not the beginning: the one that a fork goes on from, since what is before
-    /// it is not its own.
+    /// The step after which the runs are compared: 0, or the one that a fork goes on from.
     pub after: u64,
-    /// Which quantities differ, in words.
+    /// The quantities that differ, by their names.
     pub differing: BTreeMap<String, Differing>,
     /// Steps that both have.
     pub common_steps: u64,
-    /// Steps that only the one or the other has, and the first of them.
+    /// How many steps only the one or the other has, and the first of them.
     pub alone: [Option<(u64, u64)>; 2],
     /// Bodies, joints and devices that only the one or the other has.
     pub strangers: [Vec<String>; 2],
-    /// Lengths of a step in nanoseconds, if they are two.
+    /// The lengths of a step in nanoseconds, if they differ.
     pub timesteps_ns: Option<[u64; 2]>,
     /// The first difference within the steps that both have.
     pub first: Option<Difference>,
@@ -164,48 +141,49 @@ pub fn compare(sides: &mut [Side<'_>; 2], progress: &mut dyn Progress) -> Result
     let mut found = Comparison::default();
     let lengths = [0, 1].map(|side| sides[side].run.timestep.nanoseconds());
     found.timesteps_ns = (lengths[0] != lengths[1]).then_some(lengths);
-    let roster = Roster::of(sides)?;
-    found.strangers = [0, 1].map(|side| roster.only_in(side));
+    let components = ComponentIndex::of(sides)?;
+    found.strangers = [0, 1].map(|side| components.only_in(side));
     found.after = sides.iter().filter_map(|side| side.run.origin).max().unwrap_or(0);
     let bounds: Vec<(u64, u64)> = sides.iter().filter_map(|side| side.run.steps).collect();
-    // Commands act in steps that a thinned log has no state of.
+    // Commands act also in steps without rows of state.
     let last = bounds.iter().map(|bounds| bounds.1).max().unwrap_or(0);
     progress.begin("comparing steps", last + 1);
     let mut bodies: BTreeMap<usize, Deviation> = BTreeMap::new();
-    let mut held = Held::default();
-    held.look_back(sides, &roster, found.after)?;
+    let mut last_rows = LastRows::default();
+    last_rows.look_back(sides, &components, found.after)?;
     let mut from = found.after.saturating_add(1);
     while from <= last {
         progress.reach(from);
-        // The side with more steps decides.
+        // The side with more logged steps determines the chunk.
         let mut end = last;
         for side in &mut *sides {
-            end = side.inquiry.stretch(side.run.simulation_id, (from, end), STRETCH)?;
+            end = side.inquiry.chunk_end(side.run.simulation_id, (from, end), CHUNK)?;
         }
-        let stretch = (from, end);
+        let chunk = (from, end);
         from = end + 1;
-        let steps = [steps(&mut sides[0], stretch)?, steps(&mut sides[1], stretch)?];
+        let steps = [steps(&mut sides[0], chunk)?, steps(&mut sides[1], chunk)?];
         let common = found.count_steps(&steps, [0, 1].map(|side| sides[side].run.cadence));
         let mut earliest: Option<Difference> = None;
-        for compared in &COMPARED {
-            let [one, two] = [0, 1].map(|side| rows(&mut sides[side], compared, stretch, &roster.numbers[side]));
+        for compared in COMPARED.iter() {
+            let [one, two] = [0, 1].map(|side| rows(&mut sides[side], compared, chunk, &components.numbers[side]));
             let mut pairs = pairs(one?, two?);
-            held.fill_in(sides, compared, &mut pairs);
+            last_rows.fill_in(sides, compared, &mut pairs);
             let relevant =
                 pairs.iter().filter(|(key, _)| compared.table == "command" || common.binary_search(&key.0).is_ok());
             for (key, values) in relevant {
                 if compared.table == "body_state" {
-                    deviate(&mut bodies, key, values);
+                    deviate(&mut bodies, compared, key, values);
                 }
                 found.count_differing(compared, key, values);
                 if found.first.is_none() && earliest.as_ref().is_none_or(|earliest| key.0 < earliest.step) {
-                    earliest = difference(compared, &roster, key, values).or(earliest);
+                    earliest = difference(compared, &components, key, values).or(earliest);
                 }
             }
         }
         found.first = found.first.take().or(earliest);
     }
-    let named = |(index, deviation): (usize, Deviation)| Deviation { body: roster.names[index].1.clone(), ..deviation };
+    let named =
+        |(index, deviation): (usize, Deviation)| Deviation { body: components.names[index].1.clone(), ..deviation };
     found.deviations = bodies.into_iter().map(named).collect();
     progress.reach(last + 1);
     Ok(found)
@@ -225,8 +203,8 @@ impl Comparison {
             return differs(format!("{} in one run only", compared.row()));
         };
         let mut last = String::new();
-        for (index, _) in one.iter().zip(two).enumerate().filter(|(_, (one, two))| !same(one, two)) {
-            // Of a vector that differs once is enough.
+        for (index, _) in one.iter().zip(two).enumerate().filter(|(_, (one, two))| !one.is_same(two)) {
+            // A vector counts once.
             let quantity = compared.quantity(index, key).0;
             if quantity != last {
                 differs(quantity.clone());
@@ -235,10 +213,10 @@ impl Comparison {
         }
     }
 
-    /// Counts the steps of a stretch and returns those that both have.
+    /// Counts the steps of a chunk and returns those that both have.
     fn count_steps(&mut self, steps: &[Vec<u64>; 2], cadences: [Cadence; 2]) -> Vec<u64> {
         for side in [0, 1] {
-            // What the other leaves out on purpose, it does not miss.
+            // A step that the other run leaves out on purpose is not missing there.
             let misses =
                 |step: &&u64| steps[1 - side].binary_search(step).is_err() && cadences[1 - side].is_logged(**step);
             for step in steps[side].iter().filter(misses) {
@@ -255,20 +233,25 @@ impl Comparison {
 /// A row of every step: its table, the component it is of, and what tells it from that component's others.
 type RowKey = (&'static str, usize, String);
 
-/// The rows that were written last, of runs that leave out rows like the ones before.
+/// The last row of each component, for runs that leave out rows that are like the ones before.
 #[derive(Default)]
-struct Held([HashMap<RowKey, Vec<Value>>; 2]);
+struct LastRows([HashMap<RowKey, Vec<Value>>; 2]);
 
-impl Held {
-    /// Takes up the rows that stand for those left out right after a step.
-    fn look_back(&mut self, sides: &mut [Side<'_>; 2], roster: &Roster, after: u64) -> Result<(), AnalysisError> {
+impl LastRows {
+    /// Reads the last rows up to a step, which replace those that were left out behind it.
+    fn look_back(
+        &mut self,
+        sides: &mut [Side<'_>; 2],
+        components: &ComponentIndex,
+        after: u64,
+    ) -> Result<(), AnalysisError> {
         for side in [0, 1] {
             let from = (after + 1).saturating_sub(sides[side].run.reach());
             for compared in
-                COMPARED.iter().filter(|compared| compared.may_lack(sides[side].run.rows)).collect::<Vec<_>>()
+                COMPARED.iter().filter(|compared| compared.may_lack(sides[side].run.row_policy)).collect::<Vec<_>>()
             {
                 for ((_, component, label), values) in
-                    rows(&mut sides[side], compared, (from, after), &roster.numbers[side])?
+                    rows(&mut sides[side], compared, (from, after), &components.numbers[side])?
                 {
                     self.0[side].insert((compared.table, component, label), values);
                 }
@@ -277,9 +260,9 @@ impl Held {
         Ok(())
     }
 
-    /// Gives a row that such a run does not have the values of the one before.
+    /// Replaces a row that was left out by the one before it.
     fn fill_in(&mut self, sides: &[Side<'_>; 2], compared: &Compared, pairs: &mut [(Key, [Option<Vec<Value>>; 2])]) {
-        for side in [0, 1].into_iter().filter(|&side| compared.may_lack(sides[side].run.rows)) {
+        for side in [0, 1].into_iter().filter(|&side| compared.may_lack(sides[side].run.row_policy)) {
             for ((_, component, label), values) in pairs.iter_mut() {
                 let key = (compared.table, *component, label.clone());
                 match &values[side] {
@@ -293,11 +276,11 @@ impl Held {
 
 impl Compared {
     /// Whether a run leaves out rows of this table that are like the ones before.
-    fn may_lack(&self, rows: Rows) -> bool {
-        match (rows, self.table) {
-            (Rows::Always, _) | (_, "command") => false,
-            (Rows::Changed, _) => true,
-            (Rows::Moving, table) => table != "sensorReading",
+    fn may_lack(&self, policy: RowPolicy) -> bool {
+        match (policy, self.table) {
+            (RowPolicy::Always, _) | (_, "command") => false,
+            (RowPolicy::Changed, _) => true,
+            (RowPolicy::Moving, table) => table != "sensorReading",
         }
     }
 
@@ -342,27 +325,27 @@ impl Compared {
 
 /// The components of both runs under one number each.
 #[derive(Default)]
-struct Roster {
+struct ComponentIndex {
     /// Bodies, joints and devices may have the same name.
-    names: Vec<(Part, String)>,
+    names: Vec<(ComponentKind, String)>,
     /// For each side, the places in `names` by the numbers in its log.
     numbers: [HashMap<i64, usize>; 2],
 }
 
-impl Roster {
+impl ComponentIndex {
     fn of(sides: &mut [Side<'_>; 2]) -> Result<Self, AnalysisError> {
-        let mut roster = Self::default();
-        for (side, numbers) in sides.iter_mut().zip(&mut roster.numbers) {
+        let mut components = Self::default();
+        for (side, numbers) in sides.iter_mut().zip(&mut components.numbers) {
             for component in side.inquiry.components(side.run.simulation_id)? {
-                let name = (component.part, component.name);
-                let known = roster.names.iter().position(|known| *known == name);
-                numbers.insert(component.number, known.unwrap_or(roster.names.len()));
+                let name = (component.kind, component.name);
+                let known = components.names.iter().position(|known| *known == name);
+                numbers.insert(component.number, known.unwrap_or(components.names.len()));
                 if known.is_none() {
-                    roster.names.push(name);
+                    components.names.push(name);
                 }
             }
         }
-        Ok(roster)
+        Ok(components)
     }
 
     fn only_in(&self, side: usize) -> Vec<String> {
@@ -374,15 +357,15 @@ impl Roster {
     }
 }
 
-/// A row's step, the place of its component in the roster, and what else tells it apart.
+/// A row's step, the place of its component in the index, and what else tells it apart.
 type Key = (u64, usize, String);
 
 /// A row's values.
 type Row = (Key, Vec<Value>);
 
-fn steps(side: &mut Side<'_>, stretch: (u64, u64)) -> Result<Vec<u64>, AnalysisError> {
+fn steps(side: &mut Side<'_>, chunk: (u64, u64)) -> Result<Vec<u64>, AnalysisError> {
     let mut found = Vec::new();
-    let selection = selection(side, "simulationRow", stretch)?;
+    let selection = selection(side, "simulationRow", chunk)?;
     side.inquiry.rows(&selection, &["step"], |row| {
         found.push(row[0].integer().unwrap_or(0) as u64);
         Ok::<_, AnalysisError>(())
@@ -390,19 +373,18 @@ fn steps(side: &mut Side<'_>, stretch: (u64, u64)) -> Result<Vec<u64>, AnalysisE
     Ok(found)
 }
 
-fn selection(side: &Side<'_>, table: &str, stretch: (u64, u64)) -> Result<Selection, AnalysisError> {
-    let table = Table::named(table).ok_or_else(|| AnalysisError::Question(format!("the log has no table {table}")))?;
-    Ok(Selection { steps: Some(stretch), ..Selection::all(table, side.run.simulation_id) })
+fn selection(side: &Side<'_>, table: &str, chunk: (u64, u64)) -> Result<Selection, AnalysisError> {
+    Ok(Selection { steps: Some(chunk), ..Selection::all(self::table(table)?, side.run.simulation_id) })
 }
 
-/// The rows of a stretch, sorted by what they are of.
+/// The rows of a chunk, sorted by what they are of.
 fn rows(
     side: &mut Side<'_>,
     compared: &Compared,
-    stretch: (u64, u64),
+    chunk: (u64, u64),
     numbers: &HashMap<i64, usize>,
 ) -> Result<Vec<Row>, AnalysisError> {
-    let selection = selection(side, compared.table, stretch)?;
+    let selection = selection(side, compared.table, chunk)?;
     let columns: Vec<&str> = ["step", compared.number].into_iter().chain(compared.columns.iter().copied()).collect();
     let mut found = Vec::new();
     side.inquiry.rows(&selection, &columns, |row| {
@@ -434,8 +416,13 @@ fn pairs(one: Vec<Row>, two: Vec<Row>) -> Vec<(Key, [Option<Vec<Value>>; 2])> {
     all.into_iter().collect()
 }
 
-fn difference(compared: &Compared, roster: &Roster, key: &Key, values: &[Option<Vec<Value>>; 2]) -> Option<Difference> {
-    let component = roster.names[key.1].1.clone();
+fn difference(
+    compared: &Compared,
+    components: &ComponentIndex,
+    key: &Key,
+    values: &[Option<Vec<Value>>; 2],
+) -> Option<Difference> {
+    let component = components.names[key.1].1.clone();
     let found = |field: &str, quantity: String, values| Difference {
         step: key.0,
         component,
@@ -448,31 +435,26 @@ fn difference(compared: &Compared, roster: &Roster, key: &Key, values: &[Option<
         let values = values.clone().map(|values| values.and_then(|values| values.last().cloned()));
         return Some(found(field, format!("{} in one run only", compared.row()), values));
     };
-    let index = one.iter().zip(two).position(|(one, two)| !same(one, two))?;
+    let index = one.iter().zip(two).position(|(one, two)| !one.is_same(two))?;
     let field = if compared.table == "sensorReading" { key.2.as_str() } else { compared.columns[index] };
     let (quantity, part) = compared.quantity(index, key);
     let quantity = if part.is_empty() { quantity } else { format!("{quantity}, {part}") };
     Some(found(field, quantity, [Some(one[index].clone()), Some(two[index].clone())]))
 }
 
-/// Whether two values are the same to the bit, but for the sign of zero, which SQLite does not keep.
-fn same(one: &Value, two: &Value) -> bool {
-    match (one, two) {
-        (Value::Real(one), Value::Real(two)) => one == two || one.to_bits() == two.to_bits(),
-        (one, two) => one == two,
-    }
-}
-
-fn deviate(bodies: &mut BTreeMap<usize, Deviation>, key: &Key, values: &[Option<Vec<Value>>; 2]) {
+/// Measures how far apart a body is in a step.
+fn deviate(bodies: &mut BTreeMap<usize, Deviation>, compared: &Compared, key: &Key, values: &[Option<Vec<Value>>; 2]) {
     let (Some(one), Some(two)) = (&values[0], &values[1]) else { return };
-    let number = |row: &[Value], index: usize| row[index].number().unwrap_or(f64::NAN);
-    let distance = |at: usize| {
-        let square = |index: usize| (number(one, at + index) - number(two, at + index)).powi(2);
-        (square(0) + square(1) + square(2)).sqrt()
+    let number = |row: &[Value], index: usize| row.get(index).and_then(Value::number).unwrap_or(f64::NAN);
+    let place = |column: &str| compared.columns.iter().position(|known| *known == column).unwrap_or(usize::MAX);
+    let distance = |columns: [&str; 3]| {
+        let square = |column: &str| (number(one, place(column)) - number(two, place(column))).powi(2);
+        let [x, y, z] = columns.map(square);
+        (x + y + z).sqrt()
     };
-    let turn = |row: &[Value]| [3, 4, 5, 6].map(|index| number(row, index));
+    let turn = |row: &[Value]| ["axis_x", "axis_y", "axis_z", "angle"].map(|column| number(row, place(column)));
     let body = bodies.entry(key.1).or_default();
-    body.position.see(distance(0), key.0);
-    body.angle.see(orientation::between(turn(one), turn(two)), key.0);
-    body.force.see(distance(13), key.0);
+    body.position.update(distance(["x", "y", "z"]), key.0);
+    body.angle.update(orientation::between(turn(one), turn(two)), key.0);
+    body.force.update(distance(["F_x", "F_y", "F_z"]), key.0);
 }

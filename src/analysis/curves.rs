@@ -1,54 +1,23 @@
-//! Numbers of a run over time, or over each other: which lines a user's fields name, and what the log has for them.
+//! Plots numbers of a run over time, or over each other: which lines a user's fields name, and their points from the log.
 
 mod points;
 
-use self::points::points;
+use self::points::{Curve, points};
 use crate::{
     plot::{Document, LINES, Line, Plot},
     recorder::{
         Inquiry, RecordedRun,
-        inquiry::{Component, Part, Selection, Table},
+        inquiry::{Component, ComponentKind, Selection},
     },
 };
 
-use super::{AnalysisError, Progress};
+use super::{AnalysisError, Progress, table};
 
-/// Lines that one plot can hold before they cannot be told apart.
+/// Lines of one plot: one for each colour.
 const MOST: usize = LINES;
 
-/// Lines of all plots of a file.
+/// Lines of all plots of a file: a bound for the time and the memory that a pattern such as `*.*` takes.
 const MOST_LINES: usize = 200;
-
-/// Columns of bodies and of joints, and what they are measured in; of a joint's axis that follows from its kind.
-const BODY: &[(&[&str], &str)] = &[
-    (&["x", "y", "z"], "m"),
-    (&["axis_x", "axis_y", "axis_z"], "axis"),
-    (&["angle"], "rad"),
-    (&["v_x", "v_y", "v_z"], "m/s"),
-    (&["omega_x", "omega_y", "omega_z"], "rad/s"),
-    (&["F_x", "F_y", "F_z"], "N"),
-    (&["T_x", "T_y", "T_z"], "N m"),
-];
-const JOINT: &[(&[&str], &str)] = &[
-    (&["anchorx", "anchory", "anchorz"], "m"),
-    (&["position_1", "position_2", "position_3"], "rad"),
-    (&["rate_1", "rate_2", "rate_3"], "rad/s"),
-    (&["effort_1", "effort_2", "effort_3"], "N m"),
-    (&["F_x", "F_y", "F_z"], "N"),
-    (&["T_x", "T_y", "T_z"], "N m"),
-];
-const CLOCK: &[(&[&str], &str)] = &[(&["late_ns", "compute_ns", "wall_ns"], "ns")];
-
-/// A line to be drawn.
-#[derive(Debug, Clone)]
-struct Curve {
-    name: String,
-    unit: String,
-    table: &'static str,
-    /// The column of the component's number, and the number; none of the clock.
-    component: Option<(&'static str, i64)>,
-    field: String,
-}
 
 /// What is to be drawn of a run.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +71,7 @@ pub fn curves(
     let over = asked.over.map(|over| paired(all("--over", over)?, wanted.len())).transpose()?;
     let drawn = points(inquiry, run, &wanted, over.as_deref(), steps, progress)?;
     if drawn.iter().all(Vec::is_empty) {
-        let text = "the log has no number of these fields in these steps: an actuator has no readings (what it was told is in \
+        let text = "the log has no number of these fields in these steps: an actuator has no readings (its commands are in \
                     the table command), and log.bodies, log.joints or log.devices may have left them out";
         return Err(AnalysisError::Question(text.into()));
     }
@@ -149,7 +118,7 @@ struct Panel {
 impl Panel {
     fn plot(self) -> Plot {
         let Curve { field, unit, .. } = &self.curves[0];
-        // What all lines have in common stands on the axis alone.
+        // The axis has what all lines have in common.
         let alike = self.curves.iter().all(|curve| curve.field == *field);
         let axis = if alike { format!("{field} in {unit}") } else { format!("in {unit}") };
         let time = "time in s".to_owned();
@@ -177,41 +146,37 @@ fn sliding(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Vec<i64>, Analysi
     Ok(found)
 }
 
-fn table(name: &str) -> Result<&'static Table, AnalysisError> {
-    Table::named(name).ok_or_else(|| AnalysisError::Question(format!("the log has no table {name}")))
-}
-
 /// The lines that a field names.
 fn named(flag: &str, field: &str, components: &[Component], sliding: &[i64]) -> Result<Vec<Curve>, AnalysisError> {
     let wrong = |what: String| AnalysisError::Question(format!("{flag}: '{field}' {what}"));
-    let (part, rest) = match field.split_once(':') {
-        Some(("body", rest)) => (Part::Body, rest),
-        Some(("joint", rest)) => (Part::Joint, rest),
-        Some(("device", rest)) => (Part::Device, rest),
+    let (kind, rest) = match field.split_once(':') {
+        Some(("body", rest)) => (ComponentKind::Body, rest),
+        Some(("joint", rest)) => (ComponentKind::Joint, rest),
+        Some(("device", rest)) => (ComponentKind::Device, rest),
         Some(("clock", rest)) => {
-            return clock(rest).ok_or_else(|| wrong("is none of late_ns, compute_ns, wall_ns".into()));
+            return clock(rest)?.ok_or_else(|| wrong("is none of late_ns, compute_ns, wall_ns".into()));
         }
         Some((other, _)) => return Err(wrong(format!("begins with '{other}', not with body, joint, device or clock"))),
-        None => (Part::Device, field),
+        None => (ComponentKind::Device, field),
     };
     let (name, column) = rest.rsplit_once('.').ok_or_else(|| wrong("is no NAME.FIELD".into()))?;
-    let of_part: Vec<&Component> = components.iter().filter(|component| component.part == part).collect();
-    let matching: Vec<&&Component> = of_part.iter().filter(|component| fits(name, &component.name)).collect();
+    let of_kind: Vec<&Component> = components.iter().filter(|component| component.kind == kind).collect();
+    let matching: Vec<&&Component> = of_kind.iter().filter(|component| fits(name, &component.name)).collect();
     if matching.is_empty() {
-        return Err(wrong(format!("fits none of {}", listed(of_part.iter().map(|component| component.name.as_str())))));
+        return Err(wrong(format!("fits none of {}", listed(of_kind.iter().map(|component| component.name.as_str())))));
     }
     let mut found = Vec::new();
     for component in matching {
-        let columns = columns(component, sliding);
+        let columns = columns(component, sliding)?;
         let names = || listed(columns.iter().map(|(name, _)| *name));
         let fitting: Vec<_> = columns.iter().filter(|(name, _)| glob(column.as_bytes(), name.as_bytes())).collect();
         if fitting.is_empty() {
             return Err(wrong(format!("names no field of {}, which has {}", component.name, names())));
         }
-        let (table, key) = match part {
-            Part::Body => ("body_state", "bodyID"),
-            Part::Joint => ("jointPose", "jointID"),
-            Part::Device => ("sensorReading", "componentID"),
+        let (table, key) = match kind {
+            ComponentKind::Body => ("body_state", "bodyID"),
+            ComponentKind::Joint => ("jointPose", "jointID"),
+            ComponentKind::Device => ("sensorReading", "componentID"),
         };
         found.extend(fitting.into_iter().map(|(field, unit)| Curve {
             name: format!("{}.{field}", component.name),
@@ -225,38 +190,39 @@ fn named(flag: &str, field: &str, components: &[Component], sliding: &[i64]) -> 
 }
 
 /// The numbers of a component and their units.
-fn columns<'a>(component: &'a Component, sliding: &[i64]) -> Vec<(&'a str, String)> {
-    let each = |of: &'static [(&[&'static str], &'static str)]| {
-        of.iter().flat_map(|(columns, unit)| columns.iter().map(|column| (*column, (*unit).to_owned())))
+fn columns<'a>(component: &'a Component, sliding: &[i64]) -> Result<Vec<(&'a str, String)>, AnalysisError> {
+    let slides = sliding.contains(&component.number);
+    // The unit of a hinge, or else of a slider.
+    let unit = |unit: &str| match unit.split_once(" or ") {
+        Some((_, sliding)) if slides => sliding.to_owned(),
+        Some((turning, _)) => turning.to_owned(),
+        None => unit.to_owned(),
     };
-    match component.part {
-        Part::Body => each(BODY).collect(),
-        Part::Joint => {
-            let slides = sliding.contains(&component.number);
-            each(JOINT).map(|(column, unit)| (column, along(unit, column, slides))).collect()
+    // The columns behind the step and the component.
+    let of_table = |name: &str| -> Result<Vec<(&'static str, String)>, AnalysisError> {
+        Ok(table(name)?.columns().skip(2).map(|(name, columns)| (name, unit(columns.unit()))).collect())
+    };
+    match component.kind {
+        ComponentKind::Body => of_table("body_state"),
+        ComponentKind::Joint => of_table("jointPose"),
+        ComponentKind::Device => {
+            Ok(component.fields.iter().map(|(name, unit)| (name.as_str(), unit.clone())).collect())
         }
-        Part::Device => component.fields.iter().map(|(name, unit)| (name.as_str(), unit.clone())).collect(),
     }
 }
 
-fn clock(rest: &str) -> Option<Vec<Curve>> {
-    let field = rest.trim_start_matches('.');
-    let unit = unit(CLOCK, field)?;
-    Some(vec![Curve { name: field.into(), unit, table: "simulationRow", component: None, field: field.into() }])
-}
-
-fn unit(of: &[(&[&str], &str)], column: &str) -> Option<String> {
-    of.iter().find(|(columns, _)| columns.contains(&column)).map(|(_, unit)| (*unit).to_owned())
-}
-
-/// The unit along the axis of a joint.
-fn along(unit: String, column: &str, slides: bool) -> String {
-    match (slides, column.split('_').next()) {
-        (true, Some("position")) => "m".into(),
-        (true, Some("rate")) => "m/s".into(),
-        (true, Some("effort")) => "N".into(),
-        _ => unit,
-    }
+/// The line of a number of the clock.
+fn clock(rest: &str) -> Result<Option<Vec<Curve>>, AnalysisError> {
+    let (name, table) = (rest.trim_start_matches('.'), table("simulationRow")?);
+    let unit = table.unit(name).filter(|unit| *unit == "ns");
+    let curve = |unit: &str| Curve {
+        name: name.into(),
+        unit: unit.into(),
+        table: table.name,
+        component: None,
+        field: name.into(),
+    };
+    Ok(unit.map(|unit| vec![curve(unit)]))
 }
 
 /// Some names, and how many more there are.

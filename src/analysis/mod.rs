@@ -1,24 +1,23 @@
-//! Looking into logs: answers in several forms, two runs set side by side, runs as files for other programs, and as curves.
+//! Analyses logs: answers to queries in several formats, a comparison of two runs, a run as files for other programs, and curves.
 //!
-//! Everything streams: what is held in memory does not grow with the length of a run. The room knows the recorder's
-//! [`Inquiry`](crate::recorder::Inquiry) and no SQL; it knows nothing of the command line, which tells it through [`Progress`] that
-//! somebody waits.
+//! Everything streams: the memory in use does not grow with the length of a run. This module uses the recorder's
+//! [`Inquiry`](crate::recorder::Inquiry) and no SQL; it knows nothing of the command line, which receives its [`Progress`].
 
 pub mod answer;
 pub mod compare;
 pub mod curves;
 pub mod export;
 mod orientation;
-mod unfinished;
+mod partial_output;
 
 use std::{io, path::PathBuf};
 
 use simpartner_description::xml::Diagnostics;
 use thiserror::Error;
 
-use crate::recorder::RecorderError;
+use crate::recorder::{RecorderError, inquiry::Table};
 
-/// Whoever wants to know how far a long work has come.
+/// Receives the progress of a long task.
 pub trait Progress {
     /// What is done now, and how much of it there is.
     fn begin(&mut self, what: &str, amount: u64);
@@ -26,7 +25,13 @@ pub trait Progress {
     fn reach(&mut self, amount: u64);
 }
 
-/// Why an analysis came to no end.
+/// For callers that do not want to know.
+impl Progress for () {
+    fn begin(&mut self, _: &str, _: u64) {}
+    fn reach(&mut self, _: u64) {}
+}
+
+/// Why an analysis failed.
 #[derive(Debug, Error)]
 pub enum AnalysisError {
     /// The log.
@@ -46,13 +51,18 @@ pub enum AnalysisError {
     /// Standard output.
     #[error("cannot write: {0}")]
     Output(#[from] io::Error),
-    /// The library that makes Parquet.
+    /// The library that writes Parquet.
     #[error("Parquet: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// The library that makes MCAP.
+    /// The library that writes MCAP.
     #[error("MCAP: {0}")]
     Mcap(#[from] mcap::McapError),
     /// The model in the log cannot be read any more.
     #[error("the run's model cannot be read from its log:\n{0}")]
     Model(#[from] Diagnostics),
+}
+
+/// The table of a name.
+fn table(name: &str) -> Result<&'static Table, AnalysisError> {
+    Table::named(name).ok_or_else(|| AnalysisError::Question(format!("the log has no table {name}")))
 }

@@ -1,8 +1,8 @@
-//! Orientations as the log has them, axis and angle, taken together and apart.
+//! Orientations as the log has them: axis and angle.
 
 use bevy_math::{DQuat, DVec3};
 
-/// The rotation of an axis and an angle, which the log has as x, y, z and radians.
+/// The rotation of an axis x, y, z and an angle in radians.
 pub(super) fn quaternion(axis_angle: [f64; 4]) -> DQuat {
     let [x, y, z, angle] = axis_angle;
     let (sine, cosine) = libm::sincos(angle / 2.0);
@@ -10,7 +10,7 @@ pub(super) fn quaternion(axis_angle: [f64; 4]) -> DQuat {
     DQuat::from_xyzw(axis.x, axis.y, axis.z, cosine)
 }
 
-/// The angle from one orientation to the other, 0 to pi; exact down to the smallest, which an arc cosine is not.
+/// The angle from one orientation to the other, 0 to pi. The arc tangent is exact for small angles, an arc cosine is not.
 pub(super) fn between(a: [f64; 4], b: [f64; 4]) -> f64 {
     if a == b {
         return 0.0;

@@ -1,20 +1,20 @@
-//! Plots one above the other in a file of their own, with its style within, so that any viewer shows it.
+//! Plots one above the other in a file of their own that contains its style, so that any viewer shows it.
 
 use super::{Plot, WIDTH, escape};
 
-/// How many lines can be told apart by their colours.
+/// How many lines can be told apart by their colours: as many as [`COLOURS`] has.
 pub const LINES: usize = 8;
 
-/// Room above the first plot for the title of all.
+/// Height above the first plot for the title of all: its text of 15, and as much around it.
 const TITLE: f64 = 34.0;
 
-/// Room below a plot.
+/// Gap below a plot.
 const GAP: f64 = 8.0;
 
-/// Points of a picture, or of a screen, to a unit of the drawing.
+/// Pixels of a bitmap, or of a screen, for a unit of the drawing: text of 12 units is then legible on paper.
 const SCALE: f64 = 2.0;
 
-/// Colours that a reader tells apart on white, also one who sees fewer of them.
+/// Colours that can be told apart on white, also by readers with a colour vision deficiency: they differ in lightness as well.
 const COLOURS: [&str; LINES] = ["#0b6fb3", "#c2560c", "#2e7d4f", "#7a4fb0", "#a88400", "#b8327a", "#148f94", "#6d6257"];
 
 const STYLE: &str = "\
@@ -28,12 +28,12 @@ polyline { fill: none; stroke-linejoin: round; }
 .measured { stroke-width: 1.6; }
 ";
 
-/// Plots that belong together.
+/// Plots of one file.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// What they are of.
+    /// The title of all.
     pub title: String,
-    /// The plots, from above.
+    /// The plots, from top to bottom.
     pub plots: Vec<Plot>,
 }
 

@@ -1,5 +1,5 @@
-//! Line plots as SVG: one that takes its colours from the page around it, so that it is legible in light and dark, and several in
-//! a file of their own, which can also be a picture of points.
+//! Line plots as SVG: a single one that takes its colours from the page around it, so that it is legible in light and dark, and
+//! several in a file of their own, which can also be a bitmap.
 
 mod document;
 #[cfg(feature = "png")]
@@ -11,15 +11,21 @@ pub use document::{Document, LINES};
 #[cfg(feature = "png")]
 pub use picture::PictureError;
 
+/// Size of a plot with a legend of one line, in units of the drawing: two plots side by side fit a page of 1200.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 310.0;
+
+/// Margins around the axes: at the left the labels of the ticks and the turned name of the axis, at the top title and legend, at the bottom
+/// labels and name, at the right half of the last label.
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 44.0;
-/// Height of a line of the legend.
-const LEGEND: f64 = 17.0;
 const BOTTOM: f64 = 50.0;
-/// More points than this to a line nobody can tell apart.
+
+/// Height of a line of the legend: its text of 12 and a gap.
+const LEGEND: f64 = 17.0;
+
+/// Points that are drawn of a line: more than the plot is wide cannot be told apart.
 const POINTS: usize = 600;
 
 /// How a line is drawn.
@@ -42,14 +48,14 @@ pub struct Series {
     pub name: String,
     /// How it is drawn.
     pub line: Line,
-    /// Where it goes.
+    /// Its points.
     pub points: Vec<(f64, f64)>,
 }
 
 /// A plot of lines over two axes.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// Name and unit of the horizontal axis.
     pub x: String,
@@ -98,7 +104,7 @@ impl Plot {
         head + &self.drawn() + "</svg>"
     }
 
-    /// What stands within the `svg` element.
+    /// The content of the `svg` element.
     fn drawn(&self) -> String {
         let (across, up) = self.axes();
         let mut out = String::new();
@@ -107,7 +113,7 @@ impl Plot {
         out
     }
 
-    /// The legend takes as many lines as it needs, and the plot moves down by them.
+    /// How far the plot moves down because its legend needs more than one line.
     fn lowered(&self) -> f64 {
         LEGEND * self.legend().last().map_or(0.0, |(_, line)| *line as f64)
     }
@@ -116,8 +122,8 @@ impl Plot {
         HEIGHT + self.lowered()
     }
 
-    /// The points of a line that can be shown. Of a long line, each stretch gives its lowest and its highest, so that no peak is
-    /// lost.
+    /// The points of a line that can be shown. Of a long line, each chunk of points gives its lowest and its highest, so that no peak
+    /// is lost.
     fn shown(&self, series: &Series) -> Vec<(f64, f64)> {
         let fits = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite() && (!self.logarithmic || y > 0.0);
         let points: Vec<(f64, f64)> = series.points.iter().filter(fits).copied().collect();
@@ -126,11 +132,11 @@ impl Plot {
         }
         let (first, last) = (points[0], points[points.len() - 1]);
         let mut kept = vec![first];
-        for stretch in points.chunks(points.len().div_ceil(POINTS / 2)) {
-            let by_height = |a: &usize, b: &usize| stretch[*a].1.total_cmp(&stretch[*b].1);
-            let ends = (0..stretch.len()).min_by(by_height).zip((0..stretch.len()).max_by(by_height));
+        for chunk in points.chunks(points.len().div_ceil(POINTS / 2)) {
+            let by_height = |a: &usize, b: &usize| chunk[*a].1.total_cmp(&chunk[*b].1);
+            let ends = (0..chunk.len()).min_by(by_height).zip((0..chunk.len()).max_by(by_height));
             let Some((low, high)) = ends else { continue };
-            kept.extend([stretch[low.min(high)], stretch[low.max(high)]]);
+            kept.extend([chunk[low.min(high)], chunk[low.max(high)]]);
         }
         kept.push(last);
         kept
@@ -208,7 +214,7 @@ impl Plot {
         Ok(())
     }
 
-    /// Where in the legend each line stands: its distance from the left, and the line of text.
+    /// The place of each line in the legend: its distance from the left, and the line of text.
     fn legend(&self) -> Vec<(f64, usize)> {
         let (mut x, mut line) = (LEFT, 0);
         let each = self.series.iter().map(|series| {
@@ -253,15 +259,15 @@ fn class(line: Line) -> String {
     }
 }
 
-/// The text with what XML takes for its own written out. What XML cannot hold at all, and other control characters, become the
-/// sign for a character that cannot be shown.
+/// The text with the characters that have a meaning in XML escaped. Characters that XML cannot hold, and other control characters, become
+/// the replacement character.
 pub fn escape(text: &str) -> String {
     let refused = |c: char| c.is_control() && !matches!(c, '\t' | '\n') || matches!(c, '\u{fffe}' | '\u{ffff}');
     let text = text.replace(refused, "\u{fffd}");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// What stretch of numbers an axis shows.
+/// The range of numbers that an axis shows.
 struct Axis {
     low: f64,
     high: f64,

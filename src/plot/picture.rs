@@ -1,5 +1,4 @@
-//! The file of plots as a picture in PNG. Letters come from the system's fonts: none are built in, which would make the program
-//! larger by more than all the rest of drawing.
+//! Plots as a bitmap in PNG. Text is set in a font of the system: a built-in one would take more space than all other code for plots.
 
 use std::sync::Arc;
 
@@ -8,23 +7,23 @@ use thiserror::Error;
 
 use super::Document;
 
-/// Families without serifs, in the order in which they are looked for.
+/// Sans-serif font families in the order of preference: those of Windows, Android and macOS, then those of Linux distributions.
 const FAMILIES: [&str; 7] =
     ["Segoe UI", "Roboto", "Helvetica Neue", "DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial"];
 
 /// Why there is no picture.
 #[derive(Debug, Error)]
 pub enum PictureError {
-    /// Nothing to write letters with.
+    /// The system has no font.
     #[error("no font was found on this system to letter a PNG with; install one (such as DejaVu Sans), or write SVG")]
     NoFont,
-    /// The drawing is not one.
+    /// The drawing is not valid.
     #[error("the plot cannot be drawn: {0}")]
     Drawing(#[from] usvg::Error),
-    /// It is too large, or of no size.
+    /// It is too large, or has no size.
     #[error("the plot has a size that no picture can have")]
     Size,
-    /// The picture could not be put into its form.
+    /// The bitmap could not be encoded.
     #[error("the picture cannot be encoded: {0}")]
     Encoding(String),
 }

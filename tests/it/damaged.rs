@@ -1,8 +1,8 @@
-//! A database is input like any other: every verb that reads logs is called on damaged copies of one, and answers or says what is
-//! wrong. It never panics, never hangs and takes a bounded amount of memory.
+//! A database is untrusted input: every verb that reads logs is called on damaged copies of one, and answers or reports what is wrong. It
+//! never panics, never hangs and uses a bounded amount of memory.
 //!
-//! The calls are made in a process of their own, a copy of this one, which can be watched and may die. With
-//! SIMPARTNER_LONG_TESTS=1 there are five thousand copies; `DAMAGED_COPIES=FIRST..LAST` takes others.
+//! A separate process, a copy of this one, makes the calls, so that it can be watched and may crash. With `SIMPARTNER_LONG_TESTS=1` there
+//! are five thousand copies; `DAMAGED_COPIES=FIRST..LAST` takes others.
 
 use std::{
     fs,
@@ -14,8 +14,9 @@ use std::{
 };
 
 use simpartner::{
-    cli::{self, ExitStatus, Logs},
+    cli::{self, ExitStatus},
     recorder::Database,
+    run::LogArchive,
     server::Archive,
 };
 use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
@@ -234,7 +235,7 @@ fn calls(folder: &Path, url: &str) -> Vec<Vec<String>> {
 /// What the page asks of the archive.
 #[tokio::main(flavor = "current_thread")]
 async fn look(url: &str) {
-    let logs = Logs::new(&Database::parse(url).unwrap());
+    let logs = LogArchive::new(&Database::parse(url).unwrap());
     let _ = logs.runs().await;
     for run in [1, 2] {
         let _ = logs.events(run, 1000).await;

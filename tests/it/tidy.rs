@@ -15,8 +15,14 @@ const LADDER: &[(&str, u8)] = &[
     ("server", 7),
     ("recorder", 7),
     ("analysis", 8),
-    ("cli", 9),
+    ("config", 8),
+    ("run", 9),
+    ("replay", 10),
+    ("cli", 11),
 ];
+
+/// The folders of the recorder: each may use only those before it.
+const RECORDER: [&str; 4] = ["format", "database", "write", "read"];
 
 /// The packages below the server's own modules.
 const LIBRARIES: &[&str] = &["description", "dynamics", "model", "wire"];
@@ -55,12 +61,12 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("rand_pcg", &["src/device/random.rs"], "only the devices' own streams are random"),
     (
         "print!(",
-        &["tests/", "clients/gamepad/tests/", "src/dynamics/src/engine/path.rs"],
+        &["tests/", "clients/gamepad/tests/", "src/dynamics/src/engine/homotopy.rs"],
         "output goes by way of cli::output, which outlives its reader",
     ),
     (
         "println!(",
-        &["tests/", "clients/gamepad/tests/", "src/dynamics/src/engine/path.rs"],
+        &["tests/", "clients/gamepad/tests/", "src/dynamics/src/engine/homotopy.rs"],
         "output goes by way of cli::output, which outlives its reader",
     ),
     ("glam::", &[], "glam comes through bevy_math"),
@@ -174,6 +180,26 @@ fn rooms_use_only_rooms_below_them() {
                 Some(other) if other < own => {}
                 Some(other) => broken.push(format!("{}: uses '{used}' (rung {other}) from rung {own}", source.path)),
                 None => broken.push(format!("{}: 'crate::{used}' is no room", source.path)),
+            }
+        }
+    }
+    check(broken);
+}
+
+#[test]
+fn folders_of_the_recorder_use_only_those_before_them() {
+    let mut broken = Vec::new();
+    for source in sources() {
+        let Some(inside) = source.path.strip_prefix("src/recorder/") else { continue };
+        let Some(own) = RECORDER.iter().position(|folder| inside.starts_with(&format!("{folder}/"))) else { continue };
+        for (number, line) in code_lines(&source) {
+            for later in &RECORDER[own + 1..] {
+                // As a path, or in a group of imports.
+                if line.contains(&format!("recorder::{later}::"))
+                    || line.trim_start().starts_with(&format!("{later}::"))
+                {
+                    broken.push(format!("{}:{number}: uses '{later}' from '{}'", source.path, RECORDER[own]));
+                }
             }
         }
     }

@@ -1,16 +1,26 @@
-//! What the log has of lines, all of one body, joint or device in one reading.
+//! Reads the points of lines from the log, those of one body, joint or device in one pass.
 
 use std::collections::BTreeMap;
 
-use super::{Curve, table};
 use crate::{
-    analysis::{AnalysisError, Progress},
+    analysis::{AnalysisError, Progress, table},
     recorder::{Inquiry, RecordedRun, inquiry::Selection},
 };
 
-/// Stretches of time of which the lowest and the highest value are kept, so that no peak is lost and no run is too long; and
-/// points of a line that is drawn over another quantity than time.
-const STRETCHES: u64 = 600;
+/// Intervals of time of which the lowest and the highest value are kept, so that no peak is lost and no run is too long: about one for
+/// each unit of a plot's width. A line that is drawn over another quantity than time has as many points.
+const INTERVALS: u64 = 600;
+
+/// A line to be drawn.
+#[derive(Debug, Clone)]
+pub(super) struct Curve {
+    pub(super) name: String,
+    pub(super) unit: String,
+    pub(super) table: &'static str,
+    /// The column of the component's number, and the number; none of the clock.
+    pub(super) component: Option<(&'static str, i64)>,
+    pub(super) field: String,
+}
 
 /// A number and its step.
 type Sample = (u64, f64);
@@ -25,15 +35,15 @@ pub(super) fn points(
     progress: &mut dyn Progress,
 ) -> Result<Vec<Vec<(f64, f64)>>, AnalysisError> {
     let seconds = run.timestep.seconds();
-    let stretch = (steps.1 - steps.0 + 1).div_ceil(STRETCHES);
+    let interval = (steps.1 - steps.0 + 1).div_ceil(INTERVALS);
     let Some(over) = over else {
         let mut kept: Vec<Peaks> = lines.iter().map(|_| Peaks::default()).collect();
         let selection = Wanted { run, steps, every: 1 };
-        read(inquiry, &selection, lines, progress, |line, sample| kept[line].add(sample, stretch))?;
+        read(inquiry, &selection, lines, progress, |line, sample| kept[line].add(sample, interval))?;
         return Ok(kept.iter().map(|kept| kept.points(seconds)).collect());
     };
     // Both quantities are taken at the same steps.
-    let every = stretch.checked_next_multiple_of(run.cadence.spacing(steps.1)).unwrap_or(u64::MAX);
+    let every = interval.checked_next_multiple_of(run.cadence.spacing(steps.1)).unwrap_or(u64::MAX);
     let both: Vec<Curve> = lines.iter().chain(over).cloned().collect();
     let mut samples: Vec<BTreeMap<u64, f64>> = vec![BTreeMap::new(); both.len()];
     read(inquiry, &Wanted { run, steps, every }, &both, progress, |line, (step, value)| {
@@ -100,7 +110,7 @@ fn read(
     Ok(())
 }
 
-/// Of each stretch of time its lowest and its highest value.
+/// The lowest and the highest value of each interval of time.
 #[derive(Default)]
 struct Peaks {
     kept: Vec<(u64, [Sample; 2])>,
@@ -108,9 +118,9 @@ struct Peaks {
 }
 
 impl Peaks {
-    fn add(&mut self, sample: Sample, stretch: u64) {
+    fn add(&mut self, sample: Sample, interval: u64) {
         self.end = Some(sample);
-        let here = sample.0 / stretch;
+        let here = sample.0 / interval;
         match self.kept.last_mut().filter(|(last, _)| *last == here) {
             Some((_, [low, high])) => {
                 *low = if sample.1 < low.1 { sample } else { *low };
@@ -128,7 +138,7 @@ impl Peaks {
             points.push(point(first));
             points.extend(Some(second).filter(|second| second.0 != first.0).map(point));
         }
-        // Where nothing moves a stretch is its first point; the line goes on to the end all the same.
+        // Where nothing moves an interval has one point; the line goes on to the end all the same.
         let end = self.end.map(point);
         points.extend(end.filter(|end| points.last().is_some_and(|last| last.0 < end.0)));
         points

@@ -12,12 +12,12 @@ use crate::{
 };
 
 /// A file being written.
-pub(super) struct Sheet {
+pub(super) struct CsvWriter {
     path: PathBuf,
     out: BufWriter<File>,
 }
 
-impl Sheet {
+impl CsvWriter {
     pub(super) fn create(path: &Path, columns: &[Column]) -> Result<Self, AnalysisError> {
         let failed = |source| AnalysisError::Write { path: path.to_owned(), source };
         let mut out = BufWriter::new(File::create(path).map_err(failed)?);
@@ -26,7 +26,7 @@ impl Sheet {
     }
 }
 
-impl super::Sheet for Sheet {
+impl super::TableWriter for CsvWriter {
     fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError> {
         let written = answer::line(&mut self.out, row.iter().map(answer::csv));
         written.map_err(|source| AnalysisError::Write { path: self.path.clone(), source })

@@ -1,4 +1,4 @@
-//! A run as files for other programs: the log's tables as CSV or Parquet, or all of it as one MCAP file.
+//! Exports a run to files for other programs: the log's tables as CSV or Parquet, or all of it as one MCAP file.
 
 mod csv;
 mod mcap;
@@ -6,13 +6,13 @@ mod parquet;
 
 use std::path::{Path, PathBuf};
 
-use super::{AnalysisError, Progress, unfinished::Unfinished};
+use super::{AnalysisError, Progress, partial_output::PartialOutput};
 use crate::recorder::{
     Inquiry, RecordedRun,
     inquiry::{Column, Selection, TABLES, Table, Value},
 };
 
-/// What a run becomes.
+/// The format of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A folder of tables as text.
@@ -23,26 +23,26 @@ pub enum Format {
     Mcap,
 }
 
-/// What of a run, and where to.
+/// What is exported of a run, and where to.
 #[derive(Debug, Clone)]
 pub struct Order<'a> {
     /// The run.
     pub run: &'a RecordedRun,
-    /// As what.
+    /// The format.
     pub format: Format,
     /// The file or folder to make.
     pub output: &'a Path,
-    /// Whether what stands there may be replaced.
+    /// Whether an existing one may be replaced.
     pub force: bool,
     /// Which tables; none is all. MCAP has its own channels and takes all.
     pub tables: Vec<&'static Table>,
     /// The first and the last step.
     pub steps: (u64, u64),
-    /// Only steps that are divided by this.
+    /// Only steps that are multiples of this.
     pub every: u64,
 }
 
-/// What has been made.
+/// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     /// The file or folder.
@@ -61,30 +61,30 @@ pub fn export(
     progress: &mut dyn Progress,
 ) -> Result<Exported, AnalysisError> {
     match order.format {
-        Format::Csv => tables(inquiry, order, "csv", progress, csv::Sheet::create),
-        Format::Parquet => tables(inquiry, order, "parquet", progress, parquet::Sheet::create),
+        Format::Csv => tables(inquiry, order, "csv", progress, csv::CsvWriter::create),
+        Format::Parquet => tables(inquiry, order, "parquet", progress, parquet::ParquetWriter::create),
         Format::Mcap => mcap::export(inquiry, order, progress),
     }
 }
 
-/// A table on its way into a file.
-trait Sheet {
+/// A file that a table is written to.
+trait TableWriter {
     fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError>;
     fn finish(self) -> Result<(), AnalysisError>;
 }
 
-fn tables<S: Sheet>(
+fn tables<W: TableWriter>(
     inquiry: &mut Inquiry,
     order: &Order<'_>,
     extension: &str,
     progress: &mut dyn Progress,
-    create: impl Fn(&Path, &[Column]) -> Result<S, AnalysisError>,
+    create: impl Fn(&Path, &[Column]) -> Result<W, AnalysisError>,
 ) -> Result<Exported, AnalysisError> {
-    let folder = Unfinished::new(order.output, Some(extension), order.force)?;
+    let folder = PartialOutput::new(order.output, Some(extension), order.force)?;
     let mut counts = Vec::new();
-    // The views have all that body_state has, under the names of the thesis; those for people have everything once more.
-    // Checksums are of use in a database alone.
-    let is_wanted = |table: &&Table| !matches!(table.name, "body_state" | "batch") && !table.for_people;
+    // The views of the thesis have all that body_state has; the views with names have everything once more. Checksums are of use
+    // only in a database.
+    let is_wanted = |table: &&Table| !matches!(table.name, "body_state" | "batch") && !table.is_named_view();
     let all = || TABLES.iter().filter(is_wanted).collect();
     let wanted: Vec<&'static Table> = if order.tables.is_empty() { all() } else { order.tables.clone() };
     for table in wanted {
@@ -99,15 +99,15 @@ fn tables<S: Sheet>(
         };
         progress.begin(table.name, inquiry.count(&selection)?);
         let path = folder.path().join(format!("{}.{extension}", table.name));
-        let mut sheet = create(&path, &columns)?;
+        let mut writer = create(&path, &columns)?;
         let mut rows = 0;
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         inquiry.rows(&selection, &names, |row| {
             rows += 1;
             progress.reach(rows);
-            sheet.row(row)
+            writer.row(row)
         })?;
-        sheet.finish()?;
+        writer.finish()?;
         counts.push((table.name.to_owned(), rows));
     }
     Ok(Exported { place: folder.finish()?, counts })

@@ -13,14 +13,14 @@ use parquet::{
 
 use crate::{
     analysis::AnalysisError,
-    recorder::inquiry::{Column, Kind, Value},
+    recorder::inquiry::{Column, ColumnType, Value},
 };
 
-/// Rows that are held until they are written as a group.
+/// Rows of a row group, which is in memory until it is written: readers decode whole groups, and some tens of thousands of rows compress well.
 const GROUP: usize = 65_536;
 
 /// A file being written.
-pub(super) struct Sheet {
+pub(super) struct ParquetWriter {
     writer: SerializedFileWriter<File>,
     columns: Vec<Cells>,
     rows: usize,
@@ -38,7 +38,7 @@ enum Values {
     Bytes(Vec<ByteArray>),
 }
 
-impl Sheet {
+impl ParquetWriter {
     pub(super) fn create(path: &Path, columns: &[Column]) -> Result<Self, AnalysisError> {
         let fields = columns.iter().map(field).collect::<Result<Vec<_>, ParquetError>>()?;
         let schema = Type::group_type_builder("row").with_fields(fields).build()?;
@@ -48,10 +48,10 @@ impl Sheet {
         let file = File::create(path).map_err(|source| AnalysisError::Write { path: path.to_owned(), source })?;
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))?;
         let cells = |column: &Column| {
-            let values = match column.kind {
-                Some(Kind::Integer) => Values::Integers(Vec::new()),
-                Some(Kind::Real) => Values::Reals(Vec::new()),
-                Some(Kind::Text | Kind::Bytes) | None => Values::Bytes(Vec::new()),
+            let values = match column.column_type {
+                Some(ColumnType::Integer) => Values::Integers(Vec::new()),
+                Some(ColumnType::Real) => Values::Reals(Vec::new()),
+                Some(ColumnType::Text | ColumnType::Bytes) | None => Values::Bytes(Vec::new()),
             };
             Cells { values, present: Vec::new() }
         };
@@ -84,11 +84,11 @@ impl Sheet {
 }
 
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
-    let (physical, logical) = match column.kind {
-        Some(Kind::Integer) => (Physical::INT64, None),
-        Some(Kind::Real) => (Physical::DOUBLE, None),
-        Some(Kind::Bytes) => (Physical::BYTE_ARRAY, None),
-        Some(Kind::Text) | None => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    let (physical, logical) = match column.column_type {
+        Some(ColumnType::Integer) => (Physical::INT64, None),
+        Some(ColumnType::Real) => (Physical::DOUBLE, None),
+        Some(ColumnType::Bytes) => (Physical::BYTE_ARRAY, None),
+        Some(ColumnType::Text) | None => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
     };
     let field = Type::primitive_type_builder(&column.name, physical).with_repetition(Repetition::OPTIONAL);
     Ok(Arc::new(field.with_logical_type(logical).build()?))
@@ -120,7 +120,7 @@ impl Cells {
     }
 }
 
-impl super::Sheet for Sheet {
+impl super::TableWriter for ParquetWriter {
     fn row(&mut self, row: &[Value]) -> Result<(), AnalysisError> {
         for (cells, value) in self.columns.iter_mut().zip(row) {
             cells.push(value);

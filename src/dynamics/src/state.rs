@@ -130,28 +130,3 @@ pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
     // Below this the angle is twice the sine to the last bit.
     if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
 }
-
-/// The angles of a turn about the free ones of three axes: about a single one the whole turn, from -pi to pi; otherwise the
-/// rotation vector.
-pub(super) fn angles(turn: DQuat, free: [bool; 3]) -> [f64; 3] {
-    let mut axes = (0..3).filter(|&axis| free[axis]);
-    match (axes.next(), axes.next()) {
-        (Some(axis), None) => {
-            let mut angles = [0.0; 3];
-            angles[axis] = wrap(2.0 * libm::atan2([turn.x, turn.y, turn.z][axis], turn.w));
-            angles
-        }
-        _ => rotation_vector(turn).to_array(),
-    }
-}
-
-fn wrap(angle: f64) -> f64 {
-    use std::f64::consts::{PI, TAU};
-    if angle > PI {
-        angle - TAU
-    } else if angle < -PI {
-        angle + TAU
-    } else {
-        angle
-    }
-}

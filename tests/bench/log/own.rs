@@ -1,4 +1,4 @@
-//! Databases to measure on, and each one's own fastest simple way to take the same rows: SQLite by prepared multi-row inserts in
+//! Databases to measure on, and each one's fastest simple way to insert the same rows: SQLite by prepared multi-row inserts in
 //! one transaction, PostgreSQL by `psql` and COPY, MariaDB by its client and multi-row inserts.
 
 use std::{
@@ -16,7 +16,7 @@ const TABLES: [&str; 4] = ["simulationRow", "body_state", "jointPose", "sensorRe
 /// Rows in a statement.
 const ROWS: usize = 64;
 
-/// A database of its own, gone at the end.
+/// A database that is dropped at the end.
 pub(crate) struct Place {
     pub(crate) name: &'static str,
     pub(crate) database: Database,
@@ -24,7 +24,7 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
-/// A file, and a database on each server that is there.
+/// A file, and a database on each server that is running.
 pub(crate) fn places() -> Vec<Place> {
     ["SQLite", "PostgreSQL", "MariaDB"].into_iter().filter_map(Place::new).collect()
 }

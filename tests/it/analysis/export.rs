@@ -1,4 +1,4 @@
-//! `export`, read back by the libraries that wrote it and by those that others use.
+//! `export`: its files are read back by the libraries that wrote them, and by others.
 
 use std::{collections::BTreeMap, fs::File, path::Path};
 

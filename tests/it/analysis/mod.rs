@@ -1,4 +1,4 @@
-//! Looking into logs with the binary, as a user does: asking, listing, comparing, exporting, plotting, and the page that tells how.
+//! Logs are analysed with the binary, as a user does: queries, lists, comparisons, exports, plots, and the blocks of `ANALYSIS.md`.
 
 mod compare;
 mod export;

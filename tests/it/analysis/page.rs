@@ -1,4 +1,4 @@
-//! `ANALYSIS.md`: every block of it is run, in its order and in a folder of its own, and the tools come to the same figures.
+//! `ANALYSIS.md`: every block is run, in order and in an empty folder, and the tools compute the same figures.
 
 use std::{
     io::Write,

@@ -1,4 +1,4 @@
-//! The same runs on three databases: copied from one to the next and back, asked alike, and taken out again.
+//! The same runs on three databases: copied from one to the next and back, queried alike, and pruned.
 
 use sqlx::{AssertSqlSafe, Connection};
 
@@ -79,7 +79,7 @@ fn runs_are_copied_with_all_they_have_and_not_twice() {
         "steps in both     500\nfirst difference  none\n"
     );
     // Every value of every table, but for the numbers that are new.
-    for table in simpartner::recorder::inquiry::TABLES {
+    for table in simpartner::recorder::inquiry::TABLES.iter() {
         let rows = |url: &str, run: &str| {
             let sql = format!("SELECT * FROM {}", table.name);
             let printed = printed(&["query", run, &sql, "--database", url, "--format", "json"]);
@@ -115,7 +115,7 @@ fn runs_are_taken_out_whole() {
         told.ends_with("MB are free within the file for further runs; --vacuum gives them back to the disk\n"),
         "{told}"
     );
-    for table in simpartner::recorder::inquiry::TABLES {
+    for table in simpartner::recorder::inquiry::TABLES.iter() {
         let count = |all: &[&str]| {
             let sql = format!("SELECT count(*) FROM {}", table.name);
             printed(&[&["query", "3", &sql, "--database", &url, "--format", "csv"], all].concat())

@@ -9,6 +9,7 @@ mod grip;
 mod guards;
 mod impact;
 mod loads;
+mod loops;
 mod motion;
 mod roads;
 mod shapes;

@@ -169,7 +169,8 @@ fn a_driven_four_bar_stays_closed() {
         }
         let turned = engine.joint(JointId::new(0)).position[2];
         println!("four-bar, 10 s at 0.8 rad/s, h {h}: open by {worst:.1e} m at most, crank at {turned:.2} rad");
-        assert!(worst < 1e-6 * (h / 0.001).powi(2), "{worst}");
+        // The solver leaves at most 1e-9 m/s, which a correction of a fifth in every step keeps below 5 h 1e-9.
+        assert!(worst < 1e-9, "{worst}");
         assert!((turned - 8.0).abs() < 0.1, "{turned}");
     }
 }

@@ -1,23 +1,23 @@
-//! The same log in every database: tables, rows, queries, and what is said when one cannot be used.
+//! The same log in every database: tables, rows, queries, and the errors of one that cannot be used.
 
 use std::{net::TcpListener, thread};
 
 use simpartner::recorder::{Reader, RecorderError};
 
 use super::{
-    place::{Place, Value, wait},
+    test_database::{TestDatabase, Value, wait},
     *,
 };
 
-fn settings_of(place: &Place) -> Settings {
-    Settings::new(place.database.clone())
+fn settings_of(target: &TestDatabase) -> Settings {
+    Settings::new(target.database.clone())
 }
 
 #[test]
 fn every_database_holds_every_row_once() {
-    for place in Place::all() {
-        let summary = log(settings_of(&place), steps(0..=1000), finished(1000));
-        let check = |sql: &str, expected: i64| assert_eq!(place.number(sql), expected, "{}: {sql}", place.name());
+    for target in TestDatabase::all() {
+        let summary = log(settings_of(&target), steps(0..=1000), finished(1000));
+        let check = |sql: &str, expected: i64| assert_eq!(target.number(sql), expected, "{}: {sql}", target.name());
         check("SELECT count(*) FROM simulationRow", 1000);
         check("SELECT count(DISTINCT step) FROM simulationRow WHERE step BETWEEN 1 AND 1000", 1000);
         for view in ["pose", "velocity", "forceAndTorque"] {
@@ -31,21 +31,21 @@ fn every_database_holds_every_row_once() {
         let head =
             "SELECT count(*) FROM simulation s, simulationRow r WHERE r.step = s.steps AND r.state_hash = s.chain_head";
         check(head, 1);
-        let ends = place.rows("SELECT status, stateHash FROM simulation");
-        assert_eq!(ends, [[Value::Text("finished".into()), Value::Text("c0ffee".into())]], "{}", place.name());
+        let ends = target.rows("SELECT status, stateHash FROM simulation");
+        assert_eq!(ends, [[Value::Text("finished".into()), Value::Text("c0ffee".into())]], "{}", target.name());
     }
 }
 
 /// The thesis used MySQL on a machine whose file names do not tell `SimulationRow` from `simulationRow`.
-fn as_printed(place: &Place, query: &str) -> String {
+fn as_printed(target: &TestDatabase, query: &str) -> String {
     let centre = query.contains("avg(");
-    match place.name() {
+    match target.name() {
         // PostgreSQL groups by the standard: what is selected has to be grouped by as well.
         "postgres" if centre => {
             query.replace("GROUP BY Pose.simulationRowID", "GROUP BY Pose.simulationRowID, simulationTime")
         }
         // A name must be spelt within a query as it is in its FROM, unless the server was set up not to care.
-        "mysql" if centre && place.number("SELECT @@lower_case_table_names + 0") == 0 => {
+        "mysql" if centre && target.number("SELECT @@lower_case_table_names + 0") == 0 => {
             query.replace("simulationRow.simulationrowID", "SimulationRow.simulationrowID")
         }
         _ => query.to_owned(),
@@ -60,15 +60,15 @@ fn the_queries_of_appendix_5_give_the_same_rows_everywhere() {
         (include_str!("../appendix5/wheels.sql"), "4939", 10),
         (include_str!("../appendix5/centre.sql"), "none", 15),
     ];
-    let answers = Place::all().into_iter().map(|place| {
+    let answers = TestDatabase::all().into_iter().map(|target| {
         // An earlier run in the same database must not mix in.
-        log(settings_of(&place), steps(1..=5), finished(5));
-        let id = log(settings_of(&place), steps(1..=10), finished(10)).simulations[0].simulation_id;
+        log(settings_of(&target), steps(1..=5), finished(5));
+        let id = log(settings_of(&target), steps(1..=10), finished(10)).simulations[0].simulation_id;
         let answer = |(query, number, count): (&str, &str, usize)| {
-            let mut rows = place.rows(&as_printed(&place, query).replace(number, &id.to_string()));
+            let mut rows = target.rows(&as_printed(&target, query).replace(number, &id.to_string()));
             // The queries ask for no order.
             rows.sort_by_cached_key(|row| format!("{row:?}"));
-            assert_eq!(rows.len(), count, "{}: {query}", place.name());
+            assert_eq!(rows.len(), count, "{}: {query}", target.name());
             rows
         };
         queries.map(answer)
@@ -79,10 +79,10 @@ fn the_queries_of_appendix_5_give_the_same_rows_everywhere() {
 
 #[test]
 fn many_servers_write_to_one_database_at_the_same_time() {
-    for place in ["postgres", "mysql"].into_iter().filter_map(Place::on) {
+    for target in ["postgres", "mysql"].into_iter().filter_map(TestDatabase::on) {
         let runs: Vec<_> = (1..=4_u64)
             .map(|server| {
-                let settings = settings_of(&place);
+                let settings = settings_of(&target);
                 thread::spawn(move || log(settings, steps(1..=500 * server), finished(500 * server)).simulations[0])
             })
             .collect();
@@ -90,27 +90,27 @@ fn many_servers_write_to_one_database_at_the_same_time() {
         for (server, run) in (1..).zip(runs) {
             let id = run.join().unwrap().simulation_id;
             let rows = format!("FROM simulationRow WHERE simulationID = {id}");
-            assert_eq!(place.number(&format!("SELECT count(*) {rows}")), 500 * server, "{}", place.name());
+            assert_eq!(target.number(&format!("SELECT count(*) {rows}")), 500 * server, "{}", target.name());
             let bodies =
                 format!("SELECT count(*) FROM body_state b, body WHERE b.bodyID = body.bodyID AND simulationID = {id}");
-            assert_eq!(place.number(&bodies), 500 * server * BODIES, "{}", place.name());
+            assert_eq!(target.number(&bodies), 500 * server * BODIES, "{}", target.name());
             ids.push(id);
         }
         ids.sort_unstable();
         ids.dedup();
-        assert_eq!(ids.len(), 4, "{}", place.name());
+        assert_eq!(ids.len(), 4, "{}", target.name());
     }
 }
 
 #[test]
 fn what_was_logged_is_read_back_the_same() {
     let mut told = Vec::new();
-    for place in Place::all() {
+    for target in TestDatabase::all() {
         let mut records = steps(1..=20);
         let kind = EventKind::Connect;
         records[4].events.push(Event { step: StepIndex(5), kind, subject: "é".into(), text: "1".into(), value: None });
-        let id = log(settings_of(&place), records, finished(20)).simulations[0].simulation_id;
-        let reader = Reader::new(&place.database);
+        let id = log(settings_of(&target), records, finished(20)).simulations[0].simulation_id;
+        let reader = Reader::new(&target.database);
         let layout = run().layout;
         let run = wait(reader.run(id)).unwrap().unwrap();
         assert_eq!((run.steps, run.status.as_str(), run.world.as_str()), (Some((1, 20)), "finished", "test"));
@@ -141,13 +141,13 @@ fn a_server_that_cannot_be_used_is_named_without_its_password() {
         assert!(matches!(error, RecorderError::Unreachable { .. }), "{error:?}");
         assert!(error.to_string().ends_with("or begin without it with log.start_without_database = true"), "{error}");
     }
-    if let Some(place) = Place::on("mysql") {
-        let (_, rest) = place.url.split_once('@').unwrap();
+    if let Some(target) = TestDatabase::on("mysql") {
+        let (_, rest) = target.url.split_once('@').unwrap();
         let error = refused(&format!("mysql://nobody:geheim@{rest}"));
         assert!(matches!(error, RecorderError::Denied { .. }), "{error:?}");
     }
-    if let Some(place) = Place::on("postgres") {
-        let (_, rest) = place.url.split_once('@').unwrap();
+    if let Some(target) = TestDatabase::on("postgres") {
+        let (_, rest) = target.url.split_once('@').unwrap();
         let error = refused(&format!("postgres://postgres:geheim@{rest}_not_there"));
         assert!(matches!(error, RecorderError::Missing { .. }), "{error:?}");
         let first = std::error::Error::source(&error);

@@ -1,11 +1,11 @@
-//! `db verify` finds what was changed in a log, names it, and finds nothing where nothing was.
+//! `db verify` names what was changed in a log, and finds nothing where nothing was changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use simpartner::recorder::{Completeness, Reader};
 
 use super::{
-    place::{Place, wait},
+    test_database::{TestDatabase, wait},
     *,
 };
 
@@ -41,14 +41,14 @@ fn records() -> Vec<StepRecord> {
     records
 }
 
-fn verify(place: &Place) -> Completeness {
-    wait(Reader::new(&place.database).verify(None)).unwrap().remove(0)
+fn verify(target: &TestDatabase) -> Completeness {
+    wait(Reader::new(&target.database).verify(None)).unwrap().remove(0)
 }
 
 /// A log in each database there is.
-fn logs() -> Vec<Place> {
-    let logged = Place::all().into_iter().inspect(|place| {
-        log(Settings::new(place.database.clone()), records(), finished(40));
+fn logs() -> Vec<TestDatabase> {
+    let logged = TestDatabase::all().into_iter().inspect(|target| {
+        log(Settings::new(target.database.clone()), records(), finished(40));
     });
     logged.collect()
 }
@@ -140,31 +140,31 @@ const CHANGES: [(&str, &str, &str); 16] = [
 
 #[test]
 fn what_was_changed_is_named_with_table_step_body_and_column_on_every_database() {
-    for place in logs() {
-        let whole = verify(&place);
-        assert_eq!((whole.findings, whole.has_checksums, whole.steps), (Vec::new(), true, 40), "{}", place.name());
-        let run = place.number("SELECT max(simulationID) FROM simulation");
+    for target in logs() {
+        let whole = verify(&target);
+        assert_eq!((whole.findings, whole.has_checksums, whole.steps), (Vec::new(), true, 40), "{}", target.name());
+        let run = target.number("SELECT max(simulationID) FROM simulation");
         let (row, body) = (format!("({run} * 4294967296 + 7)"), format!("({run} * 1048576)"));
         let sql = |sql: &str| sql.replace("@row", &row).replace("@body", &body);
         for (change, back, expected) in CHANGES {
-            place.execute(&sql(change));
-            let found = verify(&place).findings;
+            target.execute(&sql(change));
+            let found = verify(&target).findings;
             // Steps may lie in two batches, which are told of one by one.
             let fits = |finding: &String| match expected.strip_prefix("steps 8 to 10, 3 of them: ") {
                 Some(end) => finding.ends_with(end),
                 None => found.len() == 1 && finding.starts_with(expected),
             };
-            assert!(!found.is_empty() && found.iter().all(fits), "{}: {change}: {found:?}", place.name());
-            place.execute(&sql(back));
+            assert!(!found.is_empty() && found.iter().all(fits), "{}: {change}: {found:?}", target.name());
+            target.execute(&sql(back));
         }
-        assert_eq!(verify(&place).findings, Vec::<String>::new(), "{}", place.name());
+        assert_eq!(verify(&target).findings, Vec::<String>::new(), "{}", target.name());
     }
 }
 
 #[test]
 fn a_row_that_is_gone_or_moved_is_named() {
-    let place = Place::file();
-    log(Settings::new(place.database.clone()), records(), finished(40));
+    let target = TestDatabase::file();
+    log(Settings::new(target.database.clone()), records(), finished(40));
     for (change, expected) in [
         (
             "DELETE FROM body_state WHERE simulationRowID = 4294967303 AND bodyID = 1048577",
@@ -174,29 +174,29 @@ fn a_row_that_is_gone_or_moved_is_named() {
         ("DELETE FROM command WHERE step = 3", "rows of step 3 in command are not what was logged"),
         ("DELETE FROM batch WHERE number = 1", "batch 1 is missing"),
         ("UPDATE batch SET sums = x'ff'", "the checksums of batch 2 are damaged"),
-        ("UPDATE simulation SET checksums = NULL", "the run's row knows of no checksums"),
+        ("UPDATE simulation SET checksums = NULL", "the run's row says nothing of checksums"),
     ] {
-        place.execute(change);
-        let found = verify(&place).findings;
+        target.execute(change);
+        let found = verify(&target).findings;
         assert!(found.iter().any(|finding| finding.contains(expected)), "{change}: {found:#?}");
     }
 }
 
 #[test]
 fn a_log_without_checksums_says_so_and_is_counted() {
-    let place = Place::file();
-    log(Settings::new(place.database.clone()), records(), finished(40));
-    place.execute("DROP TABLE batch");
-    place.execute("UPDATE simulation SET checksums = NULL, end_checksum = NULL");
-    place.execute("ALTER TABLE simulationRow DROP COLUMN checksum");
-    let found = verify(&place);
+    let target = TestDatabase::file();
+    log(Settings::new(target.database.clone()), records(), finished(40));
+    target.execute("DROP TABLE batch");
+    target.execute("UPDATE simulation SET checksums = NULL, end_checksum = NULL");
+    target.execute("ALTER TABLE simulationRow DROP COLUMN checksum");
+    let found = verify(&target);
     assert_eq!((found.findings, found.has_checksums, found.steps), (Vec::new(), false, 40));
 }
 
 #[test]
 fn verifying_beside_a_run_finds_nothing_missing() {
-    for place in Place::all() {
-        let recorder = Recorder::start(Settings::new(place.database.clone()), run()).unwrap();
+    for target in TestDatabase::all() {
+        let recorder = Recorder::start(Settings::new(target.database.clone()), run()).unwrap();
         let (sender, is_over) = (recorder.sender(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -209,9 +209,9 @@ fn verifying_beside_a_run_finds_nothing_missing() {
                 drop(sender);
             });
             for _ in 0..5 {
-                let found = verify(&place);
-                let open = "the run was not closed (its status is running): it runs still, or was killed";
-                assert_eq!(found.findings, [open], "{}", place.name());
+                let found = verify(&target);
+                let open = "the run was not closed (its status is running): it is still running, or was killed";
+                assert_eq!(found.findings, [open], "{}", target.name());
             }
             is_over.store(true, Ordering::Relaxed);
         });
@@ -222,16 +222,18 @@ fn verifying_beside_a_run_finds_nothing_missing() {
 /// Bits flipped in numbers and texts of every table, one at a time: each is found.
 #[test]
 fn no_flipped_bit_of_a_value_goes_unseen() {
-    let place = Place::file();
-    log(Settings::new(place.database.clone()), records(), finished(40));
+    let target = TestDatabase::file();
+    log(Settings::new(target.database.clone()), records(), finished(40));
     let mut missed = Vec::new();
     let mut tried = 0;
     let tables =
         ["body_state", "jointPose", "sensorReading", "simulationRow", "command", "body", "joint", "deviceField"];
     for (index, table) in tables.iter().cycle().take(120).enumerate() {
-        let columns = place.rows(&format!("SELECT name, type FROM pragma_table_info('{table}')"));
+        let columns = target.rows(&format!("SELECT name, type FROM pragma_table_info('{table}')"));
         let column = &columns[(index * 7 + index / 8) % columns.len()];
-        let [place::Value::Text(name), place::Value::Text(kind)] = &column[..] else { panic!("{column:?}") };
+        let [test_database::Value::Text(name), test_database::Value::Text(kind)] = &column[..] else {
+            panic!("{column:?}")
+        };
         // The number of a row names the run and the step: a row that is moved belongs to another.
         if ["simulationRowID", "simulationID"].contains(&name.as_str()) {
             continue;
@@ -241,12 +243,12 @@ fn no_flipped_bit_of_a_value_goes_unseen() {
             "REAL" => format!("coalesce({name}, 0) * (1 + 2.220446049250313e-16) + 5e-324"),
             _ => format!("{name} + (1 << {})", index % 20),
         };
-        let file = place.database.file().unwrap();
+        let file = target.database.file().unwrap();
         let copy = file.with_file_name(format!("copy{index}.db"));
         std::fs::copy(file, &copy).unwrap();
         let copied = Database::parse(&format!("sqlite:{}", copy.display())).unwrap();
         let key = columns[0][0].clone();
-        let place::Value::Text(key) = key else { panic!("{key:?}") };
+        let test_database::Value::Text(key) = key else { panic!("{key:?}") };
         let chosen = format!("{key} = (SELECT {key} FROM {table} ORDER BY {key} LIMIT 1 OFFSET {})", index / 60);
         let sql = format!(
             "PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0; UPDATE OR IGNORE {table} SET {name} = {new} WHERE {chosen}"

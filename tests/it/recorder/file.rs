@@ -1,5 +1,5 @@
-//! What others do to the files of a log while a run goes on, and to the run: programs that begin in one new file, files that are
-//! moved, removed, replaced or cut short, signals.
+//! The files of a log during a run: several programs create the same file, another program moves, removes, replaces or truncates it, and
+//! signals end the run.
 
 use std::{
     io::{BufRead, BufReader},
@@ -13,7 +13,7 @@ use super::{
     super::cli::{Scratch, text},
     killed::simpartner,
     outage::{send, wait_for_rows},
-    place::{Place, wait},
+    test_database::{TestDatabase, wait},
     *,
 };
 
@@ -21,16 +21,15 @@ use super::{
 fn several_programs_begin_in_one_new_file_and_all_are_logged() {
     let is_long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
     for _ in 0..if is_long { 10 } else { 1 } {
-        let place = Place::file();
-        // Each waits 5 s for the others' turns, which on a busy machine is not enough for many more.
-        let arguments = ["run", "--mode", "fast", "--duration", "0.01", "--no-viewer", "--database", &place.url];
-        let runs: Vec<Child> = (0..4).map(|_| simpartner(&arguments).spawn().unwrap()).collect();
+        let target = TestDatabase::file();
+        let arguments = ["run", "--mode", "fast", "--duration", "0.01", "--no-viewer", "--database", &target.url];
+        let runs: Vec<Child> = (0..6).map(|_| simpartner(&arguments).spawn().unwrap()).collect();
         for run in runs {
             let ended = run.wait_with_output().unwrap();
             assert!(ended.status.success(), "{}", text(&ended.stderr));
         }
-        let found = wait(Reader::new(&place.database).verify(None)).unwrap();
-        assert_eq!(found.len(), 4);
+        let found = wait(Reader::new(&target.database).verify(None)).unwrap();
+        assert_eq!(found.len(), 6);
         assert!(found.iter().all(|run| run.steps == 10 && run.findings.is_empty()), "{found:?}");
     }
 }
@@ -93,7 +92,7 @@ fn steps_for_a_file_that_was_moved_wait_and_come_home_into_it() {
     let error = meddle(folder.path(), |file| std::fs::rename(file, &moved).unwrap(), NOTHING).unwrap_err();
     let RecorderError::Undelivered { path, why, .. } = error else { panic!("{error}") };
     assert!(why.contains("log.db was moved, removed or replaced while a run was logged into it"), "{why}");
-    assert!(!folder.path().join("log.db").exists(), "no other is made in its place");
+    assert!(!folder.path().join("log.db").exists(), "no other is created in its place");
     let there = verify(&moved).steps;
     assert!((1..1000).contains(&there), "{there}");
     assert!(import(&path, &settings(&moved).database).unwrap().is_complete());
@@ -140,11 +139,11 @@ fn a_file_that_is_cut_short_is_made_whole_from_its_write_ahead_log_or_given_up()
     meddle(folder.path(), cut, (Duration::from_secs(30), |_: &Path| ())).unwrap();
     assert_eq!(verify(&folder.path().join("log.db")).findings, Vec::<String>::new());
     let folder = tempfile::tempdir().unwrap();
-    let folded_and_cut = |file: &Path| {
+    let copied_and_cut = |file: &Path| {
         execute(file, "PRAGMA wal_checkpoint(TRUNCATE)");
         cut(file);
     };
-    let error = meddle(folder.path(), folded_and_cut, NOTHING).unwrap_err();
+    let error = meddle(folder.path(), copied_and_cut, NOTHING).unwrap_err();
     let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
     let other = folder.path().join("other.db");
     assert_eq!(import(&path, &settings(&other).database).unwrap().missing.len(), 1);

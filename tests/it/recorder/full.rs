@@ -1,6 +1,6 @@
-//! The disk of an SQLite file runs full in mid-run: the physics goes on, and the log ends where it says, or goes to another disk.
+//! The disk of an SQLite file fills up during a run: the physics goes on, and the log ends where it says, or goes to another disk.
 //!
-//! The disk is a file system in memory that only the test sees; where the system does not let it have one, that is said.
+//! The disk is a file system in memory that only the test sees; where the system does not allow that, the test says so.
 
 use std::process::{Command, Stdio};
 
@@ -67,6 +67,6 @@ fn a_spill_file_on_another_disk_takes_what_a_full_one_cannot() {
     assert!(said.contains("outcome           completed\nsteps             6000\n"), "{said}");
     assert!(said.contains("run ended with 11\n"), "{said}");
     // The next run tells of what is left behind.
-    assert!(said.contains(".spill holds steps of a run that was cut off"), "{said}");
+    assert!(said.contains(".spill has steps of a run that was killed"), "{said}");
     assert!(said.contains("complete    6000 steps") && said.contains("verify ended with 0\n"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! The recorder through its public face: what comes in as records stands in the file, and nothing else.
+//! The recorder through its public interface: what comes in as records is in the file, and nothing else.
 
 #![allow(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
@@ -9,11 +9,12 @@ mod file;
 #[cfg(target_os = "linux")]
 mod full;
 mod killed;
+mod migrations;
 mod outage;
-pub(super) mod place;
 mod selection;
 #[cfg(target_os = "linux")]
 mod servers;
+pub(super) mod test_database;
 
 use std::{path::Path, sync::Arc};
 
@@ -22,7 +23,7 @@ use simpartner::{
     realtime::Mode,
     recorder::{Database, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome, Settings, WhenFull},
 };
-use simpartner_description::{Actuator, Device, Law, Measures, Sensor, SourceFile, World};
+use simpartner_description::{Actuator, Device, Law, Sensor, SourceFile, World};
 use simpartner_dynamics::{EngineIdentity, MassProperties};
 use simpartner_model::{
     Axis, Body, BodyId, DeviceId, FreeAxis, Joint, JointId, JointKind, Material, Mechanism, Placed, Pose, Robot,
@@ -80,7 +81,7 @@ fn world() -> World {
         combined_ports: vec![Port::ANY],
         devices: vec![
             device("Turner", Actuator::new(JointId::new(0), Law::Velocity).into()),
-            device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, Measures::Position).into()),
+            device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, DeviceKind::PositionSensor).into()),
         ],
         sources: vec![SourceFile { path: "world.xml".into(), text: "<world/>".into() }],
         ..World::default()

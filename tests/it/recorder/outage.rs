@@ -1,4 +1,4 @@
-//! The database goes away, and comes back or does not: nothing is lost, and nobody waits who must not.
+//! The database goes away, and comes back or does not: nothing is lost, and the physics does not wait in real time.
 
 use std::{
     io::{Read, Write},
@@ -17,7 +17,7 @@ use simpartner::{
 };
 
 use super::{
-    place::{Place, wait},
+    test_database::{TestDatabase, wait},
     *,
 };
 
@@ -95,7 +95,7 @@ impl State {
 
 /// A log through a proxy.
 pub(super) struct Line {
-    pub(super) place: Place,
+    pub(super) target: TestDatabase,
     pub(super) proxy: Proxy,
     pub(super) settings: Settings,
     folder: tempfile::TempDir,
@@ -104,14 +104,14 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn to_all() -> impl Iterator<Item = Self> {
         ["postgres", "mysql"].into_iter().filter_map(|scheme| {
-            let place = Place::on(scheme)?;
-            let (before, rest) = place.url.split_once('@').unwrap();
+            let target = TestDatabase::on(scheme)?;
+            let (before, rest) = target.url.split_once('@').unwrap();
             let (host, name) = rest.split_once('/').unwrap();
             let proxy = Proxy::to(host);
             let database = Database::parse(&format!("{before}@{}/{name}", proxy.address)).unwrap();
             let folder = tempfile::tempdir().unwrap();
             let settings = Settings { spill_folder: folder.path().to_owned(), ..Settings::new(database) };
-            Some(Self { place, proxy, settings, folder })
+            Some(Self { target, proxy, settings, folder })
         })
     }
 
@@ -127,14 +127,14 @@ impl Line {
 
     /// All runs there are, complete or not.
     fn verify(&self) -> Vec<Completeness> {
-        wait(Reader::new(&self.place.database).verify(None)).unwrap()
+        wait(Reader::new(&self.target.database).verify(None)).unwrap()
     }
 
     #[track_caller]
     fn check_complete(&self, steps: u64) {
         let found = self.verify();
-        assert_eq!(found.len(), 1, "{}", self.place.name());
-        assert_eq!((found[0].steps, &found[0].findings), (steps, &Vec::new()), "{}", self.place.name());
+        assert_eq!(found.len(), 1, "{}", self.target.name());
+        assert_eq!((found[0].steps, &found[0].findings), (steps, &Vec::new()), "{}", self.target.name());
     }
 }
 
@@ -167,10 +167,14 @@ fn a_database_that_goes_away_and_comes_back_misses_nothing() {
         send(&sender, 3001..=4000);
         drop(sender);
         let summary = recorder.finish(finished(4000)).unwrap();
-        assert_eq!(summary.simulations[0].steps_logged, 4000, "{}", line.place.name());
+        assert_eq!(summary.simulations[0].steps_logged, 4000, "{}", line.target.name());
         line.check_complete(4000);
         assert_eq!(std::fs::read_dir(line.folder.path()).unwrap().count(), 0, "an empty spill file is gone");
-        assert!(line.place.number("SELECT count(*) FROM event WHERE kind = 'logOutage'") >= 1, "{}", line.place.name());
+        assert!(
+            line.target.number("SELECT count(*) FROM event WHERE kind = 'logOutage'") >= 1,
+            "{}",
+            line.target.name()
+        );
         assert!(!status.failed());
     }
 }
@@ -206,7 +210,7 @@ fn without_deadlines_the_physics_waits_and_nothing_is_spilled() {
         let sent = thread::spawn(move || send(&sender, 501..=14_000));
         // More than all queues hold: it cannot come to its end before the database is back.
         thread::sleep(Duration::from_millis(300));
-        assert!(!sent.is_finished() && line.spilled().is_empty(), "{}", line.place.name());
+        assert!(!sent.is_finished() && line.spilled().is_empty(), "{}", line.target.name());
         line.proxy.mend();
         sent.join().unwrap();
         recorder.finish(finished(14_000)).unwrap();
@@ -227,7 +231,7 @@ fn a_run_that_is_turned_to_real_time_waits_no_longer() {
         status.flags().set_deadlines(true);
         // More than all queues hold, so that this ends only with a spill file.
         sent.join().unwrap();
-        assert!(!line.spilled().is_empty(), "{}", line.place.name());
+        assert!(!line.spilled().is_empty(), "{}", line.target.name());
         line.proxy.stall(false);
         let summary = recorder.finish(finished(14_000)).unwrap();
         assert!(summary.batches.longest == summary.batches.capacity, "{:?}", summary.batches);
@@ -252,13 +256,13 @@ fn what_has_not_come_in_at_the_end_waits_in_a_file_and_is_brought_home_once() {
             format!("simpartner db import {} --database {}", path.display(), line.settings.database.shown_url());
         assert!(error.to_string().ends_with(&command), "{error}");
         assert!(!line.verify()[0].findings.is_empty());
-        let imported = import(path, &line.place.database).unwrap();
+        let imported = import(path, &line.target.database).unwrap();
         assert_eq!((imported.is_complete(), imported.runs.len()), (true, 1));
         line.check_complete(2000);
         // Again, with the end torn off: all of it is there already.
         let bytes = std::fs::read(path).unwrap();
         std::fs::write(path, &bytes[..bytes.len() - 5]).unwrap();
-        let again = import(path, &line.place.database).unwrap();
+        let again = import(path, &line.target.database).unwrap();
         assert!(again.is_complete() && (again.batches, again.new_batches) == (imported.batches - 1, 0), "{again:?}");
         line.check_complete(2000);
     }
@@ -278,10 +282,10 @@ fn a_run_may_begin_without_its_database_where_that_is_asked_for() {
         drop(sender);
         let error = recorder.finish(finished(300)).unwrap_err();
         let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
-        let schema = if line.place.name() == "mysql" { line.place.url.rsplit('/').next().unwrap() } else { "public" };
+        let schema = if line.target.name() == "mysql" { line.target.url.rsplit('/').next().unwrap() } else { "public" };
         let tables = format!("SELECT 1 FROM information_schema.tables WHERE table_schema = '{schema}'");
-        assert_eq!(line.place.rows(&tables).len(), 0, "{}", line.place.name());
-        import(&path, &line.place.database).unwrap();
+        assert_eq!(line.target.rows(&tables).len(), 0, "{}", line.target.name());
+        import(&path, &line.target.database).unwrap();
         line.check_complete(300);
     }
 }
@@ -302,19 +306,19 @@ fn where_neither_database_nor_spill_file_takes_them_the_steps_are_named() {
         drop(sender);
         let error = recorder.finish(finished(14_000)).unwrap_err();
         let RecorderError::Lost { first, last: 14_000, .. } = error else { panic!("{error}") };
-        let there = line.place.number("SELECT max(step) FROM simulationRow") as u64;
-        assert_eq!(first, there + 1, "{}", line.place.name());
-        assert_eq!(line.place.number("SELECT count(*) FROM body_state"), there as i64 * BODIES);
+        let there = line.target.number("SELECT max(step) FROM simulationRow") as u64;
+        assert_eq!(first, there + 1, "{}", line.target.name());
+        assert_eq!(line.target.number("SELECT count(*) FROM body_state"), there as i64 * BODIES);
     }
 }
 
 #[test]
 fn a_table_that_is_gone_ends_the_run_and_what_is_left_waits_until_it_is_back() {
-    for place in Place::all() {
+    for target in TestDatabase::all() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = Settings { spill_folder: folder.path().to_owned(), ..Settings::new(place.database.clone()) };
+        let settings = Settings { spill_folder: folder.path().to_owned(), ..Settings::new(target.database.clone()) };
         let recorder = Recorder::start(settings, run()).unwrap();
-        place.execute("ALTER TABLE jointPose RENAME TO elsewhere");
+        target.execute("ALTER TABLE jointPose RENAME TO elsewhere");
         let (sender, status) = (recorder.sender(), recorder.status());
         send(&sender, 1..=3_000);
         drop(sender);
@@ -325,9 +329,9 @@ fn a_table_that_is_gone_ends_the_run_and_what_is_left_waits_until_it_is_back() {
             "{source:?}"
         );
         assert!(status.failed() && status.flags().run_is_to_end());
-        place.execute("ALTER TABLE elsewhere RENAME TO jointPose");
-        import(&path, &place.database).unwrap();
-        let found = wait(Reader::new(&place.database).verify(None)).unwrap();
-        assert_eq!((found[0].steps, &found[0].findings), (3_000, &Vec::new()), "{}", place.name());
+        target.execute("ALTER TABLE elsewhere RENAME TO jointPose");
+        import(&path, &target.database).unwrap();
+        let found = wait(Reader::new(&target.database).verify(None)).unwrap();
+        assert_eq!((found[0].steps, &found[0].findings), (3_000, &Vec::new()), "{}", target.name());
     }
 }

@@ -1,7 +1,7 @@
-//! A database server of the test's own is stopped, held still and started again while a run in real time is logged into it:
-//! no row is lost, and the physics does not notice.
+//! The test starts a database server, kills it, suspends it and restarts it while a run in real time is logged into it: no row is lost,
+//! and the physics is not affected.
 //!
-//! Where the server's programs are not installed that is said; `SIMPARTNER_LONG_TESTS=1` keeps it away for 20 s each time.
+//! Where the server's programs are not installed the test says so; with `SIMPARTNER_LONG_TESTS=1` it is away for 20 s each time.
 
 use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},
@@ -16,7 +16,7 @@ use simpartner::recorder::{Database, Reader};
 use super::{
     super::cli::Scratch,
     killed::simpartner,
-    place::{Value, execute, rows, wait},
+    test_database::{Value, execute, rows, wait},
 };
 
 /// A server in a folder of its own, gone with it.

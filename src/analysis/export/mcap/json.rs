@@ -1,8 +1,8 @@
-//! JSON written straight into a text: millions of messages leave no time to build a tree for each.
+//! Writes JSON directly into a text: for millions of messages building a tree for each would take too long.
 
 use std::fmt::Write as _;
 
-/// A name as it stands in JSON.
+/// A name as a string of JSON.
 pub(super) fn quoted(name: &str) -> String {
     serde_json::Value::from(name).to_string()
 }

@@ -1,9 +1,10 @@
-//! A run as one MCAP file that Foxglove and PlotJuggler open: messages as JSON, each channel with its schema, at times of the
-//! simulation.
+//! Exports a run as one MCAP file that Foxglove and PlotJuggler open: messages are JSON, each channel has its schema, and times are simulated
+//! times.
 //!
 //! `/tf` has the frames of all bodies and `/scene` their shapes, in the schemas that Foxglove draws; `/body/..` and `/joint/..` have
 //! plain numbers under their names for plots, `/device/..` readings in the schemas that Foxglove has for them (`readings`);
-//! `/command` has what was commanded and `/event` what happened. The world's y axis points up and a viewer's z axis does, so a frame `map` stands above `world` and is turned.
+//! `/command` has the commands and `/event` the events. The world's y axis points up and a viewer's z axis does, so `world` is rotated in
+//! a parent frame `map`.
 
 mod json;
 mod readings;
@@ -26,15 +27,15 @@ use simpartner_wire::signal::EventKind;
 use self::readings::Readings;
 use super::{Exported, Order};
 use crate::{
-    analysis::{AnalysisError, Progress, orientation, unfinished::Unfinished},
+    analysis::{AnalysisError, Progress, orientation, partial_output::PartialOutput, table},
     recorder::{
         Inquiry,
-        inquiry::{Component, Part, Selection, Table, Value},
+        inquiry::{Component, ComponentKind, Selection, Value},
     },
 };
 
-/// Steps whose messages are held until they are in the order of time.
-const STRETCH: u64 = 256;
+/// Logged steps whose messages are in memory until they are sorted by time: some megabytes for a robot.
+const CHUNK: u64 = 256;
 
 /// Writes the run.
 pub(super) fn export(
@@ -48,43 +49,43 @@ pub(super) fn export(
         return Err(AnalysisError::Question(text.into()));
     }
     let world = xml::read_kept(&sources(inquiry, order)?)?;
-    let unfinished = Unfinished::new(order.output, None, order.force)?;
+    let output = PartialOutput::new(order.output, None, order.force)?;
     let options = WriteOptions::new().compression(Some(Compression::Zstd)).compression_threads(0);
     let options = options.library(concat!("simpartner ", env!("CARGO_PKG_VERSION")));
-    let writer = Writer::with_options(BufWriter::new(unfinished.create()?), options)?;
+    let writer = Writer::with_options(BufWriter::new(output.create()?), options)?;
     let parts = parts(&world, inquiry.components(order.run.simulation_id)?);
     let (topics, channels, pending) = (HashMap::new(), Vec::new(), Vec::new());
-    let mut film = Film { writer, order, parts, topics, channels, pending };
+    let mut file = McapWriter { writer, order, parts, topics, channels, pending };
     let (from, to) = order.steps;
-    film.scene(&world, from)?;
+    file.scene(&world, from)?;
     let last = order.run.steps.map_or(from, |steps| steps.1).clamp(from, to);
     progress.begin("steps", last - from + 1);
     let mut start = from;
     while start <= last {
         progress.reach(start - from);
-        // What happened after the last logged step belongs to the last stretch.
-        let end = inquiry.stretch(order.run.simulation_id, (start, to), STRETCH)?;
-        film.stretch(inquiry, (start, end))?;
+        // What happened after the last logged step belongs to the last chunk.
+        let end = inquiry.chunk_end(order.run.simulation_id, (start, to), CHUNK)?;
+        file.chunk(inquiry, (start, end))?;
         start = end + 1;
     }
-    film.writer.finish()?;
-    let counts = film.channels.into_iter().map(|channel| (channel.topic, channel.messages)).collect();
+    file.writer.finish()?;
+    let counts = file.channels.into_iter().map(|channel| (channel.topic, channel.messages)).collect();
     progress.reach(last - from + 1);
     // The file is closed before it is moved.
-    drop(film.writer);
-    Ok(Exported { place: unfinished.finish()?, counts })
+    drop(file.writer);
+    Ok(Exported { place: output.finish()?, counts })
 }
 
 /// The components by their numbers.
 fn parts(world: &World, components: Vec<Component>) -> HashMap<i64, Rc<Named>> {
     let mut devices = world.devices.iter();
     let named = |component: Component| {
-        // Those of the log stand in the order of the model.
-        let device = if component.part == Part::Device { devices.next() } else { None };
-        let folder = match component.part {
-            Part::Body => "body",
-            Part::Joint => "joint",
-            Part::Device => "device",
+        // The log has them in the order of the model.
+        let device = if component.kind == ComponentKind::Device { devices.next() } else { None };
+        let folder = match component.kind {
+            ComponentKind::Body => "body",
+            ComponentKind::Joint => "joint",
+            ComponentKind::Device => "device",
         };
         let named = Named {
             topic: format!("/{folder}/{}", component.name),
@@ -111,31 +112,27 @@ fn sources(inquiry: &mut Inquiry, order: &Order<'_>) -> Result<Vec<SourceFile>, 
     Ok(found)
 }
 
-fn table(name: &str) -> Result<&'static Table, AnalysisError> {
-    Table::named(name).ok_or_else(|| AnalysisError::Question(format!("the log has no table {name}")))
-}
-
 /// The file being written.
-struct Film<'a> {
+struct McapWriter<'a> {
     writer: Writer<BufWriter<File>>,
     order: &'a Order<'a>,
     parts: HashMap<i64, Rc<Named>>,
     /// Places in `channels` by topic.
     topics: HashMap<String, usize>,
-    /// They come into being with their first message.
+    /// A channel is created with its first message.
     channels: Vec<Channel>,
-    /// Messages of the present stretch: step, place of the channel, text.
+    /// Messages of the present chunk: step, index of the channel, text.
     pending: Vec<(u64, usize, String)>,
 }
 
-/// A body, joint or device, with what is said of it again and again.
+/// A body, joint or device, with the texts that its messages repeat.
 struct Named {
     component: Component,
     topic: String,
     quoted: String,
     /// Of a device.
     readings: Option<Readings>,
-    /// Where its fields stand in its reading.
+    /// The places of its fields in its reading.
     places: HashMap<String, usize>,
 }
 
@@ -145,52 +142,33 @@ struct Channel {
     messages: u64,
 }
 
-/// Columns of the plain numbers of a body and of a joint, with their units.
-const BODY: &[(&str, &str)] = &[
-    ("x", "m"),
-    ("y", "m"),
-    ("z", "m"),
-    ("axis_x", "1"),
-    ("axis_y", "1"),
-    ("axis_z", "1"),
-    ("angle", "rad"),
-    ("v_x", "m/s"),
-    ("v_y", "m/s"),
-    ("v_z", "m/s"),
-    ("omega_x", "rad/s"),
-    ("omega_y", "rad/s"),
-    ("omega_z", "rad/s"),
-    ("F_x", "N"),
-    ("F_y", "N"),
-    ("F_z", "N"),
-    ("T_x", "N m"),
-    ("T_y", "N m"),
-    ("T_z", "N m"),
-];
-const JOINT: &[(&str, &str)] = &[
-    ("anchorx", "m"),
-    ("anchory", "m"),
-    ("anchorz", "m"),
-    ("position_1", "rad or m"),
-    ("position_2", "rad or m"),
-    ("position_3", "rad or m"),
-    ("rate_1", "rad/s or m/s"),
-    ("rate_2", "rad/s or m/s"),
-    ("rate_3", "rad/s or m/s"),
-    ("effort_1", "N m or N"),
-    ("effort_2", "N m or N"),
-    ("effort_3", "N m or N"),
-    ("F_x", "N"),
-    ("F_y", "N"),
-    ("F_z", "N"),
-    ("T_x", "N m"),
-    ("T_y", "N m"),
-    ("T_z", "N m"),
-];
+/// The columns behind the step and the component in a table of states, with their units.
+struct State {
+    table: &'static str,
+    /// The column of the component's number.
+    number: &'static str,
+    columns: Vec<(&'static str, &'static str)>,
+    /// The names of the columns as JSON.
+    names: Vec<String>,
+}
 
-impl Film<'_> {
-    /// Adds a message to those of its stretch.
-    fn say(
+impl State {
+    fn of(table: &'static str, number: &'static str) -> Result<Self, AnalysisError> {
+        let columns = self::table(table)?.columns().skip(2);
+        let columns: Vec<_> = columns.map(|(name, columns)| (name, columns.unit())).collect();
+        let names = columns.iter().map(|(name, _)| json::quoted(name)).collect();
+        Ok(Self { table, number, columns, names })
+    }
+
+    /// The step, the component's number and the columns.
+    fn asked(&self) -> Vec<&'static str> {
+        ["step", self.number].into_iter().chain(self.columns.iter().map(|(name, _)| *name)).collect()
+    }
+}
+
+impl McapWriter<'_> {
+    /// Adds a message to those of its chunk.
+    fn add_message(
         &mut self,
         step: u64,
         topic: &str,
@@ -213,7 +191,7 @@ impl Film<'_> {
         Ok(())
     }
 
-    /// Writes the messages of a stretch in the order of their time.
+    /// Writes the messages of a chunk in the order of their time.
     fn flush(&mut self) -> Result<(), AnalysisError> {
         self.pending.sort_by_key(|message| message.0);
         for (step, place, text) in self.pending.drain(..) {
@@ -233,9 +211,9 @@ impl Film<'_> {
         let up = json!({ "x": half, "y": 0.0, "z": 0.0, "w": half });
         let frame = json!({ "timestamp": self.time(step), "parent_frame_id": "map", "child_frame_id": "world",
             "translation": { "x": 0.0, "y": 0.0, "z": 0.0 }, "rotation": up });
-        self.say(step, "/tf", schema::transforms, json!({ "transforms": [frame] }).to_string())?;
+        self.add_message(step, "/tf", schema::transforms, json!({ "transforms": [frame] }).to_string())?;
         let scene = scene::update(world, self.time(step));
-        self.say(step, "/scene", schema::scene, scene.to_string())?;
+        self.add_message(step, "/scene", schema::scene, scene.to_string())?;
         self.flush()
     }
 
@@ -244,7 +222,7 @@ impl Film<'_> {
         json!({ "sec": time / 1_000_000_000, "nsec": time % 1_000_000_000 })
     }
 
-    fn stretch(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
+    fn chunk(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
         self.bodies(inquiry, steps)?;
         self.joints(inquiry, steps)?;
         self.readings(inquiry, steps)?;
@@ -263,11 +241,10 @@ impl Film<'_> {
     }
 
     fn bodies(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
-        let columns: Vec<&str> = ["step", "bodyID"].into_iter().chain(BODY.iter().map(|column| column.0)).collect();
-        let names: Vec<String> = BODY.iter().map(|column| json::quoted(column.0)).collect();
+        let state = State::of("body_state", "bodyID")?;
         // The frames of a step go into one message.
         let mut frames: Option<(u64, String, String)> = None;
-        inquiry.rows::<AnalysisError>(&self.selection("body_state", steps)?, &columns, |row| {
+        inquiry.rows::<AnalysisError>(&self.selection(state.table, steps)?, &state.asked(), |row| {
             let (step, Some(part)) = (step(row), self.part(&row[1])) else { return Ok(()) };
             if frames.as_ref().is_some_and(|(before, ..)| *before != step) {
                 self.frames(frames.take())?;
@@ -275,25 +252,26 @@ impl Film<'_> {
             let time = || self.time(step).to_string();
             let (_, time, frames) = frames.get_or_insert_with(|| (step, time(), String::new()));
             frame(frames, time, &part.quoted, &row[2..]);
-            let about = || (format!("simpartner.Body {}", part.component.name), schema::numbers(BODY.iter().copied()));
-            self.say(step, &part.topic, about, numbers(&names, &row[2..]))
+            let about =
+                || (format!("simpartner.Body {}", part.component.name), schema::numbers(state.columns.iter().copied()));
+            self.add_message(step, &part.topic, about, numbers(&state.names, &row[2..]))
         })?;
         self.frames(frames)
     }
 
     fn frames(&mut self, frames: Option<(u64, String, String)>) -> Result<(), AnalysisError> {
         let Some((step, _, frames)) = frames else { return Ok(()) };
-        self.say(step, "/tf", schema::transforms, format!(r#"{{"transforms":[{frames}]}}"#))
+        self.add_message(step, "/tf", schema::transforms, format!(r#"{{"transforms":[{frames}]}}"#))
     }
 
     fn joints(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
-        let columns: Vec<&str> = ["step", "jointID"].into_iter().chain(JOINT.iter().map(|column| column.0)).collect();
-        let names: Vec<String> = JOINT.iter().map(|column| json::quoted(column.0)).collect();
-        inquiry.rows(&self.selection("jointPose", steps)?, &columns, |row| {
+        let state = State::of("jointPose", "jointID")?;
+        inquiry.rows(&self.selection(state.table, steps)?, &state.asked(), |row| {
             let Some(part) = self.part(&row[1]) else { return Ok(()) };
-            let about =
-                || (format!("simpartner.Joint {}", part.component.name), schema::numbers(JOINT.iter().copied()));
-            self.say(step(row), &part.topic, about, numbers(&names, &row[2..]))
+            let about = || {
+                (format!("simpartner.Joint {}", part.component.name), schema::numbers(state.columns.iter().copied()))
+            };
+            self.add_message(step(row), &part.topic, about, numbers(&state.names, &row[2..]))
         })
     }
 
@@ -325,7 +303,7 @@ impl Film<'_> {
         let Some((step, part)) = of else { return Ok(()) };
         let Some(readings) = &part.readings else { return Ok(()) };
         let text = readings.message(&self.time(step).to_string(), reading);
-        self.say(step, &part.topic, || readings.schema(&part.component), text)
+        self.add_message(step, &part.topic, || readings.schema(&part.component), text)
     }
 
     fn commands(&mut self, inquiry: &mut Inquiry, steps: (u64, u64)) -> Result<(), AnalysisError> {
@@ -334,7 +312,7 @@ impl Film<'_> {
             let device = self.part(&row[1]).map_or(String::new(), |part| part.component.name.clone());
             let client = row[2].integer();
             let text = json!({ "device": device, "client": client, "text": row[3].text(), "reply": row[4].text() });
-            self.say(step(row), "/command", schema::command, text.to_string())
+            self.add_message(step(row), "/command", schema::command, text.to_string())
         })
     }
 
@@ -345,7 +323,7 @@ impl Film<'_> {
             let message = format!("{} {}", row[2].text(), row[3].text());
             let text = json!({ "timestamp": self.time(step), "level": level(row[1].text()), "message": message.trim(),
                 "name": row[1].text(), "file": "", "line": 0 });
-            self.say(step, "/event", schema::log, text.to_string())
+            self.add_message(step, "/event", schema::log, text.to_string())
         })
     }
 }
@@ -354,7 +332,7 @@ fn step(row: &[Value]) -> u64 {
     row[0].integer().unwrap_or(0) as u64
 }
 
-/// How grave an event is, in Foxglove's numbers: 2 is information, 3 a warning, 4 an error.
+/// The level of an event in Foxglove's numbers: 2 is information, 3 a warning, 4 an error.
 fn level(kind: &str) -> u8 {
     let is = |event: EventKind| event.name() == kind;
     let errors = [EventKind::Divergence];

@@ -1,10 +1,11 @@
-//! Readings in the schemas that Foxglove draws: scans, clouds of points, poses and places on a map. Their plain numbers stand
-//! beside them under their own names, for plots, except where there may be thousands.
+//! Readings in the schemas that Foxglove draws: scans, point clouds, poses and locations on a map. Messages also have the plain numbers
+//! under their own names, for plots, except where there may be thousands.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bevy_math::{DMat3, DVec3};
-use simpartner_description::{DeviceSpec, Measures, Mount, Sensor, World};
+use simpartner_description::{DeviceSpec, Mount, Sensor, World};
 use simpartner_model::Pose;
+use simpartner_wire::signal::DeviceKind;
 
 use super::{json, schema};
 use crate::{
@@ -12,10 +13,10 @@ use crate::{
     recorder::inquiry::Component,
 };
 
-/// How the readings of a device are told.
+/// How the readings of a device become messages.
 #[derive(Debug)]
 pub(super) struct Readings {
-    /// The body that the sensor sits on, or the world, quoted.
+    /// The body that the sensor is mounted on, or the world, quoted.
     frame: String,
     /// The names of its fields in their order, quoted.
     names: Vec<String>,
@@ -36,7 +37,7 @@ enum Form {
     Location,
     /// A quaternion, an angular velocity and a specific force.
     Inertial,
-    /// Numbers that no schema is for.
+    /// Numbers without a schema of Foxglove's.
     Plain,
 }
 
@@ -72,7 +73,7 @@ impl Readings {
         }
     }
 
-    /// The message of a reading, whose numbers stand in the order of the fields.
+    /// The message of a reading, whose numbers are in the order of the fields.
     pub(super) fn message(&self, time: &str, reading: &[Option<f64>]) -> String {
         let mut text = String::from("{");
         match &self.form {
@@ -84,7 +85,7 @@ impl Readings {
         text
     }
 
-    /// What has a time and a frame of its own.
+    /// A message with a time and a frame of its own.
     fn in_frame(&self, text: &mut String, time: &str, reading: &[Option<f64>]) {
         *text += &format!(r#""timestamp":{time},"frame_id":{},"#, self.frame);
         match &self.form {
@@ -134,25 +135,26 @@ impl Readings {
 
 impl Form {
     fn of(sensor: &Sensor) -> Self {
-        match (sensor.measures, sensor.mount) {
-            (Measures::Scan(scanner), Mount::Body { pose, .. }) if scanner.layers == 1 => {
+        let scanner = sensor.options.rays;
+        match (sensor.kind, sensor.mount) {
+            (DeviceKind::ScannerSensor, Mount::Body { pose, .. }) if scanner.layers == 1 => {
                 // The fan lies in our z-x plane about z, and in theirs in x-y about x.
                 let sensor_from_scan = Pose::from_matrix(DMat3::from_cols(DVec3::Z, DVec3::X, DVec3::Y), DVec3::ZERO);
                 let pose = pose.then(&sensor_from_scan).to_array().map(Some);
                 // One ray looks along the middle.
                 Self::Scan { pose, half_angle: if scanner.rays == 1 { 0.0 } else { scanner.half_angle } }
             }
-            (Measures::Scan(_), _) => device::rays(sensor).map_or(Self::Plain, Self::Points),
-            (Measures::Position, _) => Self::Position,
-            (Measures::Pose, _) => Self::Pose,
-            (Measures::Geographic, _) => Self::Location,
-            (Measures::Inertial, _) => Self::Inertial,
+            (DeviceKind::ScannerSensor, _) => device::rays(sensor).map_or(Self::Plain, Self::Points),
+            (DeviceKind::PositionSensor, _) => Self::Position,
+            (DeviceKind::PoseSensor, _) => Self::Pose,
+            (DeviceKind::GnssSensor, _) => Self::Location,
+            (DeviceKind::ImuSensor, _) => Self::Inertial,
             _ => Self::Plain,
         }
     }
 }
 
-/// What rays have met, in the body's frame; a ray that has met nothing has no point.
+/// The points that rays have hit, in the body's frame; a ray that has hit nothing has no point.
 fn points(text: &mut String, rays: &RayBundle, reading: &[Option<f64>]) {
     let mut data = Vec::with_capacity(reading.len() * 12);
     let met = |distance: &Option<f64>| distance.filter(|distance| *distance < rays.range);
@@ -180,7 +182,7 @@ mod tests {
     fn scanner(layers: usize) -> Sensor {
         let pose = Pose::from_xyz_rpy(DVec3::new(1.0, 2.0, 3.0), DVec3::new(0.3, -0.7, 1.1));
         let scanner = Scanner { rays: 5, half_angle: 0.8, layers, vertical_half_angle: 0.2, range: 10.0 };
-        Sensor::on(BodyId::new(0), pose, Measures::Scan(scanner))
+        Sensor::on(BodyId::new(0), pose, DeviceKind::ScannerSensor).with_rays(scanner)
     }
 
     fn message(form: Form, reading: &[Option<f64>]) -> serde_json::Value {

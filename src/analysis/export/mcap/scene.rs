@@ -80,7 +80,7 @@ impl Drawn {
     }
 }
 
-/// Foxglove's cylinders stand along z, ours along y.
+/// The axis of Foxglove's cylinders is z, that of ours y.
 fn cylinder(place: &Pose, radius: f64, length: f64, top: f64, color: [f64; 4]) -> Value {
     let upright = DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
     let turned = Pose { rotation: place.rotation * upright, ..*place };

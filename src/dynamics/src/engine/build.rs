@@ -2,11 +2,12 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{
-    Axis, BodyId, FreeAxis, Graph, Joint, JointId, JointKind, Mechanism, Placed, Pose, Shape, Tree as Span, TreeEdge,
+    Axis, Body, BodyId, FreeAxis, Graph, Joint, JointId, JointKind, Mechanism, Placed, Pose, Shape, Tree as Span,
+    TreeEdge,
 };
 
 use super::{
-    closure::{Closure, Load, Placement},
+    closure::{Closure, Load, Placement, ROWS},
     collide::{Collider, Geom, Ground, Outline, Side},
     tree::{Link, LinkJoint, Tree},
 };
@@ -198,12 +199,18 @@ impl Builder<'_> {
     fn set_laws(&self, tree: &mut Tree, joint: &Joint, id: JointId, sign: f64) {
         let JointPlace::Tree { dofs, .. } = self.joints[id.index()] else { return };
         let (parent, child) = (self.mechanism.body(joint.parent), self.mechanism.body(joint.child));
+        // The velocity of a body's material point at the joint; bodies say that of their centre of mass.
+        let at_anchor = |id: BodyId, body: &Body| {
+            let centre = body.pose.point(self.masses[id.index()].centre_of_mass);
+            body.linear_velocity + body.angular_velocity.cross(joint.anchor - centre)
+        };
+        let sliding = at_anchor(joint.child, child) - at_anchor(joint.parent, parent);
         for (axis, dof) in dofs.into_iter().enumerate() {
             let (Some(dof), Axis::Free(free)) = (dof, joint.axes[axis]) else { continue };
             tree.topology.laws[dof] = law(&free, sign);
             let along = joint.frame * DVec3::AXES[axis];
             let rate = if joint.kind.is_linear() {
-                (child.linear_velocity - parent.linear_velocity).dot(along)
+                sliding.dot(along)
             } else {
                 (child.angular_velocity - parent.angular_velocity).dot(along)
             };
@@ -224,11 +231,12 @@ impl Builder<'_> {
             a: ends[0].0.side(),
             b: ends[1].0.side(),
             frames,
-            linear: joint.kind.is_linear(),
+            kind: joint.kind,
             axes: joint.axes.map(|axis| axis.free().map(|free| law(free, 1.0))),
             motors: [Servo::OFF; 3],
             place: Placement { parent: world_from_joint, child: world_from_joint },
-            impulses: Vec::new(),
+            coordinates: [0.0; 3],
+            impulses: [0.0; ROWS],
             load: Load::default(),
         });
     }

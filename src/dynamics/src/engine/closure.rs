@@ -1,17 +1,18 @@
-//! Joints that close a loop: what holds them together are rows of the constraint problem, not missing coordinates. Position
-//! errors are taken out by a fifth in every step (Baumgarte 1972).
+//! Joints that close a loop: where their two frames are, how they move relative to each other, what they transmit. What holds
+//! them together are rows of the constraint problem, not missing coordinates.
 
-use bevy_math::{DQuat, DVec3};
+use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{FreeAxis, Pose};
+use simpartner_model::{FreeAxis, JointKind, Pose};
 
-use super::{collide::Side, problem::Scheme, spatial::Spatial, tree::Tree};
-use crate::{Servo, state::angles};
+use super::{collide::Side, constraint::axis::AxisLaw, spatial::Spatial, tree::Tree};
+use crate::{Servo, state::rotation_vector};
 
-/// Part of a loop's error that is taken out in a step.
-const LOOP_CORRECTION: f64 = 0.2;
-/// A stop is looked at when its axis is nearer than this, rad or m.
-const STOP_MARGIN: f64 = 1e-3;
+/// Rows that hold a joint together at most, and rows of the laws of an axis.
+pub(super) const HELD_ROWS: usize = 6;
+pub(super) const AXIS_ROWS: usize = 5;
+/// All rows that a joint can have, each with a number of its own.
+pub(super) const ROWS: usize = HELD_ROWS + 3 * AXIS_ROWS;
 
 /// A joint between two links that are connected otherwise too.
 #[derive(Debug, Clone)]
@@ -22,14 +23,16 @@ pub(super) struct Closure {
     pub(super) b: Side,
     /// `link_from_joint` on either side.
     pub(super) frames: [Pose; 2],
-    pub(super) linear: bool,
+    pub(super) kind: JointKind,
     /// The laws of its free axes.
     pub(super) axes: [Option<FreeAxis>; 3],
     pub(super) motors: [Servo; 3],
     /// Where its frames are.
     pub(super) place: Placement,
-    /// The rows' impulses in the last step.
-    pub(super) impulses: Vec<f64>,
+    /// The coordinates of its axes: offsets, angles that count whole turns, or the rotation vector of a ball joint.
+    pub(super) coordinates: [f64; 3],
+    /// The rows' impulses in the last step, by the rows' numbers.
+    pub(super) impulses: [f64; ROWS],
     /// What it transmitted, mean over the step.
     pub(super) load: Load,
 }
@@ -46,31 +49,6 @@ pub(super) struct Load {
     pub(super) torque: DVec3,
 }
 
-/// What a row of a closure is for; the number is the axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Hold,
-    Stop(usize),
-    Motor(usize),
-    /// Spring, damping or dry friction.
-    Passive(usize),
-}
-
-/// One row of a closure.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub(super) purpose: Purpose,
-    pub(super) direction: DVec3,
-    pub(super) points: [DVec3; 2],
-    pub(super) angular: bool,
-    /// Added to its velocity.
-    pub(super) offset: f64,
-    pub(super) compliance: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-    pub(super) gap: f64,
-}
-
 /// Where the two frames are.
 #[derive(Debug, Clone)]
 pub(super) struct Placement {
@@ -78,176 +56,265 @@ pub(super) struct Placement {
     pub(super) child: Pose,
 }
 
+/// How the two sides move at the joint's anchor, which is the origin of the child's frame: the velocities, and the
+/// accelerations that they have while the rates of all coordinates stay what they are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Motion {
+    pub(super) velocity: [Spatial; 2],
+    pub(super) acceleration: [Spatial; 2],
+}
+
+/// A direction of the child's motion relative to the parent, along it or about it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Direction {
+    pub(super) vector: DVec3,
+    pub(super) angular: bool,
+    /// What the velocity in this direction gains in a second while the rates of all coordinates stay what they are.
+    pub(super) drift: f64,
+}
+
+/// Which row of a closure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Hold(usize),
+    Axis(usize, AxisLaw),
+}
+
+impl Purpose {
+    /// The row's number.
+    pub(super) fn number(self) -> usize {
+        match self {
+            Self::Hold(number) => number,
+            Self::Axis(axis, law) => HELD_ROWS + AXIS_ROWS * axis + law as usize,
+        }
+    }
+}
+
 impl Placement {
     /// Offset and turn of the child's frame in the parent's.
-    pub(super) fn relative(&self) -> (DVec3, DQuat) {
+    fn relative(&self) -> (DVec3, DQuat) {
         let turn = self.parent.rotation.inverse() * self.child.rotation;
         (self.parent.rotation.inverse() * (self.child.translation - self.parent.translation), turn)
     }
 }
 
-impl Row {
-    /// The force, or the moment, that an impulse rate of `size` along the row is on the child.
-    pub(super) fn force(&self, size: f64) -> Spatial {
-        let vector = self.direction * size;
+impl Motion {
+    /// Velocity and drift of the child relative to the parent.
+    fn relative(&self) -> (Spatial, Spatial) {
+        let [parent, child] = self.velocity;
+        let (velocity, drift) = (child - parent, self.acceleration[1] - self.acceleration[0]);
+        // The anchor moves with the child.
+        let carried = velocity.angular.cross(child.linear);
+        (velocity, Spatial::new(drift.angular, drift.linear + carried))
+    }
+
+    /// A direction that turns with the angular velocity `spin`.
+    fn along(&self, vector: DVec3, spin: DVec3) -> Direction {
+        let (velocity, drift) = self.relative();
+        let drift = vector.dot(drift.linear) + spin.cross(vector).dot(velocity.linear);
+        Direction { vector, angular: false, drift }
+    }
+
+    /// The same for a turn about a direction that changes by `change` in a second.
+    fn about(&self, vector: DVec3, change: DVec3) -> Direction {
+        let (velocity, drift) = self.relative();
+        Direction { vector, angular: true, drift: vector.dot(drift.angular) + change.dot(velocity.angular) }
+    }
+}
+
+impl Direction {
+    /// The force, or the moment, of an effort along it.
+    pub(super) fn force(&self, effort: f64) -> Spatial {
+        let vector = self.vector * effort;
         if self.angular { Spatial::new(vector, DVec3::ZERO) } else { Spatial::new(DVec3::ZERO, vector) }
     }
 }
 
 impl Closure {
     /// Adds what a row exerts, a share of the step's mean.
-    pub(super) fn add(&mut self, row: &Row, size: f64) {
-        let (force, load) = (row.force(size), &mut self.load);
+    pub(super) fn add_load(&mut self, purpose: Purpose, direction: &Direction, effort: f64) {
+        let (force, load) = (direction.force(effort), &mut self.load);
         load.force += force.linear;
-        load.torque += force.angular + (row.points[1] - self.place.child.translation).cross(force.linear);
-        // A row of an upper stop points the other way.
-        let along = |axis: usize| {
-            if (self.place.parent.rotation * DVec3::AXES[axis]).dot(row.direction) < 0.0 { -size } else { size }
-        };
-        match row.purpose {
-            Purpose::Hold => {}
-            Purpose::Stop(axis) => load.stop[axis] += along(axis),
-            Purpose::Motor(axis) => load.effort[axis] += along(axis),
-            Purpose::Passive(axis) => load.passive[axis] += along(axis),
+        load.torque += force.angular;
+        match purpose {
+            Purpose::Hold(_) => {}
+            Purpose::Axis(axis, AxisLaw::LowerStop) => load.stop[axis] += effort,
+            // Its row points the other way.
+            Purpose::Axis(axis, AxisLaw::UpperStop) => load.stop[axis] -= effort,
+            Purpose::Axis(axis, AxisLaw::Motor) => load.effort[axis] += effort,
+            Purpose::Axis(axis, AxisLaw::Friction | AxisLaw::Passive) => load.passive[axis] += effort,
         }
+    }
+
+    fn is_linear(&self) -> bool {
+        self.kind.is_linear()
+    }
+
+    /// Whether it holds the offset along an axis of the parent's frame.
+    fn holds_offset(&self, axis: usize) -> bool {
+        !(self.is_linear() && self.axes[axis].is_some())
     }
 
     /// How far it is open, m.
     pub(super) fn error(&self) -> f64 {
         let (offset, _) = self.place.relative();
-        let held = |axis: usize| !(self.linear && self.axes[axis].is_some());
-        (0..3).filter(|&axis| held(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
+        (0..3).filter(|&axis| self.holds_offset(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
     }
 
     /// Sets the motor of a free axis; a ball joint has none. True if that changes anything.
     pub(super) fn drive(&mut self, axis: usize, motor: Servo) -> bool {
-        let ball = !self.linear && self.axes.iter().all(Option::is_some);
-        let changes = self.axes[axis].is_some() && !ball && self.motors[axis] != motor;
+        let changes = self.axes[axis].is_some() && self.kind != JointKind::Ball && self.motors[axis] != motor;
         if changes {
             self.motors[axis] = motor;
         }
         changes
     }
 
-    /// Notes where its two frames are.
+    /// Notes where its two frames are, and its coordinates.
     pub(super) fn set_place(&mut self, trees: &[Tree]) {
         let place = |side: Side, frame: &Pose| {
             let work = &trees[side.tree].work;
             Pose { translation: work.links[side.link].position, rotation: work.links[side.link].rotation }.then(frame)
         };
         self.place = Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) };
+        let (offset, turn) = self.place.relative();
+        self.coordinates = match (self.is_linear(), self.kind) {
+            (true, _) => offset.to_array(),
+            (_, JointKind::Ball) => rotation_vector(turn).to_array(),
+            _ => self.angles(turn),
+        };
     }
 
-    /// Appends its rows at the midpoint: what is locked, then stops, motors and friction of what is free.
-    pub(super) fn add_rows(&self, scheme: &Scheme, rows: &mut Vec<Row>) {
-        let place = &self.place;
-        let (offset, turn) = place.relative();
-        let units = DVec3::AXES.map(|axis| place.parent.rotation * axis);
-        let points = [place.parent.translation, place.child.translation];
-        let mut hold = |direction: DVec3, angular: bool, error: f64| {
-            rows.push(Row {
-                purpose: Purpose::Hold,
-                direction,
-                points: if angular { points } else { [points[1]; 2] },
-                angular,
-                offset: error * LOOP_CORRECTION / scheme.h,
-                compliance: 0.0,
-                low: f64::NEG_INFINITY,
-                high: f64::INFINITY,
-                gap: 0.0,
-            });
-        };
-        for k in 0..3 {
-            if !(self.linear && self.axes[k].is_some()) {
-                hold(units[k], false, offset[k]);
+    /// The numbers of its axes that turn, in order.
+    fn turning(&self) -> [Option<usize>; 3] {
+        let mut turning = (0..3).filter(|&axis| !self.is_linear() && self.axes[axis].is_some());
+        [turning.next(), turning.next(), turning.next()]
+    }
+
+    /// The angles of its axes, each as near to the last as whole turns allow.
+    fn angles(&self, turn: DQuat) -> [f64; 3] {
+        use std::f64::consts::TAU;
+        let mut angles = [0.0; 3];
+        match self.turning() {
+            [Some(axis), None, _] => angles[axis] = 2.0 * libm::atan2(turn.to_array()[axis], turn.w),
+            [Some(first), Some(second), None] => {
+                // turn = R(first) R(second): the second axis is only turned by the first, and the other way round.
+                let (one, two) = (DVec3::AXES[first], DVec3::AXES[second]);
+                let third = one.cross(two);
+                let (forth, back) = (turn * two, turn.inverse() * one);
+                angles[first] = libm::atan2(forth.dot(third), forth.dot(two));
+                angles[second] = libm::atan2(back.dot(third), back.dot(one));
             }
+            [Some(_), Some(_), Some(_)] => {
+                let matrix = DMat3::from_quat(turn);
+                let entry = |row: usize, column: usize| matrix.col(column)[row];
+                angles = [
+                    libm::atan2(-entry(1, 2), entry(2, 2)),
+                    libm::asin(entry(0, 2).clamp(-1.0, 1.0)),
+                    libm::atan2(-entry(0, 1), entry(0, 0)),
+                ];
+            }
+            [None, ..] => {}
         }
-        let error = small_turn(turn);
-        let mut turning = (0..3).filter(|&k| !self.linear && self.axes[k].is_some());
-        match [turning.next(), turning.next(), turning.next()] {
-            [None, ..] => (0..3).for_each(|k| hold(units[k], true, error[k])),
-            [Some(axis), None, _] => (0..3).filter(|&k| k != axis).for_each(|k| hold(units[k], true, error[k])),
+        for (angle, last) in angles.iter_mut().zip(self.coordinates) {
+            *angle += TAU * ((last - *angle) / TAU).round();
+        }
+        angles
+    }
+
+    /// The directions in which it holds its two frames together, by the numbers of their rows, and how far they are off there,
+    /// m or rad.
+    pub(super) fn held(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
+        let (offset, turn) = self.place.relative();
+        let units = DVec3::AXES.map(|axis| self.place.parent.rotation * axis);
+        let spin = motion.velocity.map(|velocity| velocity.angular);
+        let mut held = [None; HELD_ROWS];
+        for k in (0..3).filter(|&axis| self.holds_offset(axis)) {
+            held[k] = Some((motion.along(units[k], spin[0]), offset[k]));
+        }
+        let hold_turn = |k: usize, error: f64| Some((motion.about(units[k], spin[0].cross(units[k])), error));
+        match self.turning() {
+            [None, ..] => {
+                let error = DVec3::new(turn.x, turn.y, turn.z) * (2.0 * turn.w.signum());
+                (0..3).for_each(|k| held[3 + k] = hold_turn(k, error[k]));
+            }
+            [Some(axis), None, _] => {
+                let tilt = units[axis].cross(self.place.child.rotation * DVec3::AXES[axis]);
+                (0..3).filter(|&k| k != axis).for_each(|k| held[3 + k] = hold_turn(k, units[k].dot(tilt)));
+            }
             [Some(first), Some(second), None] => {
                 // The first axis is the parent's, the second the child's; they stay at right angles.
-                let (one, two) = (units[first], place.child.rotation * DVec3::AXES[second]);
-                let across = one.cross(two);
-                hold(across.normalize_or_zero(), true, -one.dot(two));
+                let (one, two) = (units[first], self.place.child.rotation * DVec3::AXES[second]);
+                let change = spin[0].cross(one).cross(two) + one.cross(spin[1].cross(two));
+                held[3] = Some((motion.about(one.cross(two), change), -one.dot(two)));
             }
-            _ => {}
+            [Some(_), Some(_), Some(_)] => {}
         }
-        let coordinates = self.coordinates();
-        for k in 0..3 {
-            if let Some(law) = &self.axes[k] {
-                self.free_rows(law, k, coordinates[k], units[k], points, scheme, rows);
-            }
-        }
+        held
     }
 
-    /// The coordinates of its axes: offsets, the angle of a single axis, or the rotation vector.
-    pub(super) fn coordinates(&self) -> [f64; 3] {
-        let (offset, turn) = self.place.relative();
-        if self.linear { offset.to_array() } else { angles(turn, self.axes.each_ref().map(Option::is_some)) }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "they are the axis, and are only passed on to its rows")]
-    fn free_rows(
-        &self,
-        law: &FreeAxis,
-        axis: usize,
-        at: f64,
-        direction: DVec3,
-        points: [DVec3; 2],
-        scheme: &Scheme,
-        rows: &mut Vec<Row>,
-    ) {
-        let h = scheme.h;
-        let mut push = |purpose: Purpose, sign: f64, offset: f64, compliance: f64, low: f64, high: f64, gap: f64| {
-            let points = if self.linear { [points[1]; 2] } else { points };
-            let direction = direction * sign;
-            rows.push(Row { purpose, direction, points, angular: !self.linear, offset, compliance, low, high, gap });
+    /// The directions of its free axes, by their numbers: the velocity in each is the rate of that axis alone, and an effort
+    /// there acts on that axis alone. A ball joint has no axes.
+    pub(super) fn free(&self, motion: &Motion) -> [Option<Direction>; 3] {
+        let [parent, child] = [self.place.parent.rotation, self.place.child.rotation];
+        let spin = motion.velocity[0].angular;
+        if self.is_linear() {
+            let along = |axis: usize| motion.along(parent * DVec3::AXES[axis], spin);
+            return [0, 1, 2].map(|axis| self.axes[axis].map(|_| along(axis)));
+        }
+        if self.kind == JointKind::Ball {
+            return [None; 3];
+        }
+        // The first axis is the parent's, the last the child's, one between them at right angles to both.
+        let numbers = self.turning();
+        let of = |frame: DQuat, number: Option<usize>| number.map_or(DVec3::ZERO, |axis| frame * DVec3::AXES[axis]);
+        let first = of(parent, numbers[0]);
+        let (axes, duals) = match numbers {
+            [_, None, _] => ([first, DVec3::ZERO, DVec3::ZERO], [first, DVec3::ZERO, DVec3::ZERO]),
+            [_, _, None] => {
+                let last = of(child, numbers[1]);
+                ([first, last, DVec3::ZERO], duals(first, last, first.cross(last)))
+            }
+            _ => {
+                let last = of(child, numbers[2]);
+                let middle = last.cross(first).normalize_or_zero();
+                ([first, middle, last], duals(first, middle, last))
+            }
         };
-        for (gap, sign) in [(at - law.lower, 1.0), (law.upper - at, -1.0)] {
-            if gap < STOP_MARGIN {
-                push(Purpose::Stop(axis), sign, gap / h, 0.0, 0.0, f64::INFINITY, gap);
-            }
+        let (velocity, drift) = motion.relative();
+        // Each axis is carried by the parent and turned by the axes before it.
+        let (mut carrier, mut drift) = (spin, drift.angular);
+        for (axis, dual) in axes.iter().zip(duals) {
+            let rate = dual.dot(velocity.angular);
+            drift -= carrier.cross(*axis) * rate;
+            carrier += *axis * rate;
         }
-        let motor = &self.motors[axis];
-        if motor.is_on() {
-            // l = h effort with effort = k (position - q') + d (rate - q̇') as a compliant row.
-            let rigidity = h * motor.stiffness + motor.damping;
-            let target = (motor.stiffness * (motor.position - at) + motor.damping * motor.rate) / rigidity;
-            push(
-                Purpose::Motor(axis),
-                1.0,
-                -target,
-                1.0 / (h * rigidity),
-                -motor.max_effort * h,
-                motor.max_effort * h,
-                0.0,
-            );
+        let mut free = [None; 3];
+        for (number, vector) in numbers.into_iter().zip(duals) {
+            let Some(axis) = number else { continue };
+            free[axis] = Some(Direction { vector, angular: true, drift: vector.dot(drift) });
         }
-        if law.damping > 0.0 {
-            push(Purpose::Passive(axis), 1.0, 0.0, 1.0 / (h * law.damping), f64::NEG_INFINITY, f64::INFINITY, 0.0);
+        free
+    }
+
+    /// The rates of its axes; a ball joint's are the angular velocity along the parent's axes.
+    pub(super) fn rates(&self, motion: &Motion) -> [f64; 3] {
+        let (velocity, _) = motion.relative();
+        if self.kind == JointKind::Ball {
+            return (self.place.parent.rotation.inverse() * velocity.angular).to_array();
         }
-        if law.stiffness > 0.0 {
-            // As a motor without damping; its rest is its target.
-            push(
-                Purpose::Passive(axis),
-                1.0,
-                (at - law.spring_position) / h,
-                1.0 / (h * h * law.stiffness),
-                f64::NEG_INFINITY,
-                f64::INFINITY,
-                0.0,
-            );
-        }
-        if law.friction > 0.0 {
-            push(Purpose::Passive(axis), 1.0, 0.0, 0.0, -law.friction * h, law.friction * h, 0.0);
-        }
+        self.free(motion).map(|direction| {
+            direction.map_or(0.0, |Direction { vector, angular, .. }| {
+                vector.dot(if angular { velocity.angular } else { velocity.linear })
+            })
+        })
     }
 }
 
-/// The rotation vector of a turn that is nearly none.
-fn small_turn(turn: DQuat) -> DVec3 {
-    DVec3::new(turn.x, turn.y, turn.z) * (2.0 * turn.w.signum())
+/// The vectors along each of which only one of three others has a component, and that is one. At right angles they are the
+/// others themselves; where the three lie in a plane there are none.
+fn duals(a: DVec3, b: DVec3, c: DVec3) -> [DVec3; 3] {
+    let volume = a.dot(b.cross(c));
+    let scale = if volume.abs() > 1e-9 { 1.0 / volume } else { 0.0 };
+    [b.cross(c) * scale, c.cross(a) * scale, a.cross(b) * scale]
 }

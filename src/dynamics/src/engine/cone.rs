@@ -7,13 +7,22 @@
 //! The friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone and an
 //! elliptic one (two coefficients) is exact with the rule of maximum dissipation.
 
-/// What a contact or row does.
+/// Added to the diagonal of A, relative: an A that is singular but for rounding has an inverse that rounding does not make.
+const SHIFT: f64 = 1e-12;
+/// Tangential rows below this part of the normal one are rounding: without friction.
+const NO_FRICTION: f64 = 1e-14;
+/// An eigenvalue is at least this part of the mean of both.
+const LEAST_EIGENVALUE: f64 = 1e-13;
+/// Steps of the search for the slip. Newton's method needs two or three; a bisection halves the bracket to rounding in 60.
+const SEARCH_STEPS: usize = 60;
+
+/// The mode of a block in the last visit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     /// No impulse, or one at its bound: its velocity is free.
     #[default]
     Open,
-    /// Its velocity is nil.
+    /// Its velocity is zero.
     Stick,
     /// Pressed on and sliding.
     Slip,
@@ -26,7 +35,7 @@ pub(super) struct Cone {
     pub(super) a: [f64; 6],
     inverse: [f64; 6],
     /// Eigenvalues of the Schur complement A_tt - A_tn A_nt / A_nn, the larger first, and the cosine and sine of the first
-    /// eigenvector; nil until it slides.
+    /// eigenvector; zero until it slides.
     eigenvalues: [f64; 2],
     cosine: f64,
     sine: f64,
@@ -40,12 +49,12 @@ pub(super) struct Cone {
 
 impl Cone {
     pub(super) fn new(mut a: [f64; 6]) -> Self {
-        a[0] *= 1.0 + 1e-12;
-        let friction = a[3] + a[5] > 1e-14 * a[0];
+        a[0] *= 1.0 + SHIFT;
+        let friction = a[3] + a[5] > NO_FRICTION * a[0];
         if !friction {
             return Self { a, ..Self::default() };
         }
-        let shift = 1e-12 * (a[3] + a[5]);
+        let shift = SHIFT * (a[3] + a[5]);
         a[3] += shift;
         a[5] += shift;
         let [nn, n1, n2, m11, m12, m22] = a;
@@ -56,7 +65,7 @@ impl Cone {
         Self { a, inverse: [c00 * i, c01 * i, c02 * i, rest[0], rest[1], rest[2]], friction, ..Self::default() }
     }
 
-    /// What only a sliding solution needs.
+    /// Computes the eigenvalues, which only a sliding solution needs.
     fn prepare_sliding(&mut self) {
         let [nn, n1, n2, m11, m12, m22] = self.a;
         let (s11, s12, s22) = (m11 - n1 * n1 / nn, m12 - n1 * n2 / nn, m22 - n2 * n2 / nn);
@@ -68,13 +77,13 @@ impl Cone {
             let length = (x * x + y * y).sqrt();
             (cosine, sine) = (x / length, y / length);
         }
-        let least = 1e-13 * mean;
+        let least = LEAST_EIGENVALUE * mean;
         self.eigenvalues = [(mean + radius).max(least), (mean - radius).max(least)];
         (self.cosine, self.sine) = (cosine, sine);
         self.coupling = [cosine * n1 + sine * n2, -sine * n1 + cosine * n2];
     }
 
-    /// The matrix alone, for what is no contact.
+    /// The matrix alone, for blocks with another law.
     pub(super) fn bare(a: [f64; 6]) -> Self {
         Self { a, ..Self::default() }
     }
@@ -136,7 +145,7 @@ impl Cone {
             (length * nn / -b[0] - e1).max(0.1 * e0)
         };
         let (mut x, mut y, mut normal, mut tangent) = (0.0, 0.0, 0.0, 0.0);
-        for _ in 0..60 {
+        for _ in 0..SEARCH_STEPS {
             let (i0, i1) = (1.0 / (e0 + s), 1.0 / (e1 + s));
             (x, y) = (-beta[0] * i0, -beta[1] * i1);
             tangent = (x * x + y * y).sqrt();

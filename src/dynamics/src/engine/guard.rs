@@ -231,7 +231,7 @@ impl Guards {
         self.seen.sort_unstable();
         self.seen.dedup();
         self.watch.raised.clone_from(&self.seen);
-        self.check_energy(trees, closures);
+        self.check_energy(trees);
     }
 
     fn check_speeds(&mut self, bodies: &[BodyState]) {
@@ -274,13 +274,13 @@ impl Guards {
         }
     }
 
-    /// The energy may grow by what the motors gave, and by nothing else.
-    fn check_energy(&mut self, trees: &[Tree], closures: &[Closure]) {
+    /// The energy of the links and of their trees' springs may grow by what motors gave, and springs and rotors of joints that
+    /// close loops; by nothing else.
+    fn check_energy(&mut self, trees: &[Tree]) {
         let energy: f64 = trees.iter().map(|tree| tree.work.energy).sum();
         let given: f64 = trees.iter().map(|tree| tree.work.motor_work).sum();
-        let driven = closures.iter().any(|closure| closure.motors.iter().any(|motor| motor.is_on()));
         let gain = energy - self.energy - given;
-        if gain > self.settings.max_energy_gain_j && !driven && self.begins((1, 0)) {
+        if gain > self.settings.max_energy_gain_j && self.begins((1, 0)) {
             let text = format!("the world gained {gain:.3} J in a step that no motor gave");
             self.notices.push(Notice { guard: Guard::Energy, bodies: Vec::new(), text, value: gain });
         }

@@ -1,5 +1,5 @@
-//! Islands: trees that touch or are joined by loops, directly or over others, have one problem together; different islands
-//! know nothing of each other and may be solved on different threads with the same bits.
+//! Islands: trees that touch or that loop joints connect, directly or through other trees, share one constraint problem. Islands
+//! do not depend on each other, so any number of threads may solve them with the same bits.
 
 use bevy_math::DVec3;
 use rayon::prelude::*;
@@ -7,14 +7,15 @@ use rayon::prelude::*;
 use super::{
     closure::Closure,
     collide::{Contact, Side},
+    constraint::{Constraints, Parts},
     newton::Newton,
-    problem::{Kind, Parts, Problem, Scheme},
+    problem::Scheme,
     solve::Outcome,
-    spatial::Spatial,
     tree::Tree,
 };
 
-/// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias.
+/// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias. Motors that
+/// still change after that begin the next step where they are now.
 const PASSES: usize = 4;
 /// What [`Islands::slots`] says of a tree that nothing moves.
 const NOWHERE: usize = usize::MAX;
@@ -25,16 +26,15 @@ pub(super) struct Island {
     trees: Vec<usize>,
     contacts: Vec<usize>,
     closures: Vec<usize>,
-    problem: Problem,
+    constraints: Constraints,
     newton: Newton,
     pub(super) outcome: Outcome,
-    /// True if its state was no longer finite; it has been set back and stands still.
+    /// True if its state was not finite: it is back where the step began, at rest.
     pub(super) failed: bool,
-    /// Energy that it gained beside what its motors gave, J; of no meaning where it was pushed out of a penetration.
+    /// Energy gained beyond the work of its motors, J; meaningless if `pushed_out`, which changes heights.
     pub(super) gain: f64,
     pub(super) pushed_out: bool,
-    /// How far a contact sank in before it could press, metres, and its place in the list of contacts: the one that sank
-    /// farthest for the size of its shapes.
+    /// How far a contact penetrated before it could press, m, and its place in the list: the deepest for the size of its shapes.
     pub(super) sunk: Option<(f64, usize)>,
 }
 
@@ -190,7 +190,7 @@ impl Island {
             base += tree.topology.freedom;
             tree.assemble(scheme.h, scheme.gravity);
         }
-        self.problem.assemble(parts, scheme, false);
+        self.constraints.assemble(parts, scheme, false);
     }
 
     /// Solves for the impulses; again where a motor reaches or leaves its limit, and where an impact changes the bias.
@@ -201,12 +201,13 @@ impl Island {
         self.outcome = Outcome { converged: true, ..Outcome::default() };
         for pass in 1..=PASSES {
             if pass > 1 {
-                self.problem.assemble(parts, scheme, true);
+                self.constraints.assemble(parts, scheme, true);
             }
-            if !self.problem.blocks.is_empty() {
-                self.outcome = self.problem.solve(&mut self.newton, scheme);
+            let problem = &mut self.constraints.problem;
+            if !problem.blocks.is_empty() {
+                self.outcome = problem.solve(&mut self.newton, scheme);
             }
-            if self.hand_out(parts.trees, scheme, pass) {
+            if self.apply_impulses(parts.trees, scheme, pass) {
                 break;
             }
         }
@@ -217,11 +218,12 @@ impl Island {
     /// Reads the impulses. Writes the state of each tree, where its links then are, its reactions, loads and energies, and what
     /// the guards look at.
     pub(super) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        self.sunk = self.note_forces(parts, scheme);
-        self.pushed_out = self.problem.correct(scheme);
+        self.compute_reactions(parts, scheme);
+        self.sunk = self.constraints.deepest_sinking(parts.contacts, scheme.h);
+        self.pushed_out = self.constraints.problem.correct(scheme);
         for tree in parts.trees.iter_mut() {
             if self.pushed_out {
-                tree.set_pseudo_velocity(&self.problem.correction.w);
+                tree.set_pseudo_velocity(&self.constraints.problem.correction.w);
             }
             tree.finish(scheme.h);
         }
@@ -236,12 +238,13 @@ impl Island {
         }
     }
 
-    /// Gives every tree its impulses. False if one of them has to be solved again, which is then prepared.
-    fn hand_out(&self, trees: &mut [&mut Tree], scheme: &Scheme, pass: usize) -> bool {
+    /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.
+    fn apply_impulses(&self, trees: &mut [&mut Tree], scheme: &Scheme, pass: usize) -> bool {
         let mut settled = true;
         for tree in trees {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
-            let whitened = if self.problem.blocks.is_empty() { &[] } else { &self.problem.w[range] };
+            let problem = &self.constraints.problem;
+            let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
             let unchanged = tree.take_impulses(whitened, scheme.h);
             let impact = tree.work.impact && pass == 1;
             if impact {
@@ -255,105 +258,32 @@ impl Island {
         settled
     }
 
-    /// Stops' and friction's impulses for the next step, and the joints' reactions for the reports. Returns how far a contact
-    /// sank in before it could press, and which.
-    fn note_forces(&self, parts: &mut Parts, scheme: &Scheme) -> Option<(f64, usize)> {
-        for tree in parts.trees.iter_mut() {
-            if tree.topology.has_rows {
-                tree.state.row_impulses.fill([0.0; 3]);
-            }
-            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
-        }
-        let rate = 1.0 / scheme.h;
-        let mut push = |side: Side, force: Spatial, point: DVec3| {
-            let Some(tree) = parts.slots.get(side.tree).and_then(|&slot| parts.trees.get_mut(slot)) else { return };
-            let lever = point - tree.work.origin;
-            tree.work.links[side.link].external +=
-                Spatial::new(force.angular + lever.cross(force.linear), force.linear);
-        };
-        let (mut sunk, mut farthest) = (None, 0.0);
-        for block in &self.problem.blocks {
-            let l = block.impulse;
-            match block.kind {
-                Kind::Contact(index) => {
-                    let contact = &parts.contacts[index];
-                    // Contacts press at the middle of the step: until then it went on as it came.
-                    let depth = (-contact.gap).min(-0.5 * scheme.h * block.before[0]);
-                    let relative = depth / contact.share_of_depth();
-                    if relative > farthest && contact.surface.stiffness.is_infinite() {
-                        (sunk, farthest) = (Some((depth, index)), relative);
-                    }
-                    let force = Spatial::new(DVec3::ZERO, contact.impulse_of(l) * rate);
-                    push(contact.b, force, contact.point);
-                    if let Some(a) = contact.a {
-                        push(a, -force, contact.point);
-                    }
-                }
-                Kind::Rolling { contact: index, .. } | Kind::Torsion { contact: index, .. } => {
-                    let contact = &parts.contacts[index];
-                    let moment = Spatial::new(spin_impulse(block.kind, contact, l) * rate, DVec3::ZERO);
-                    push(contact.b, moment, contact.point);
-                    if let Some(a) = contact.a {
-                        push(a, -moment, contact.point);
-                    }
-                }
-                Kind::Closure(index) => {
-                    let (closure, _, row) = &self.problem.closure_rows[index];
-                    let closure = &parts.closures[*closure];
-                    let force = row.force(l[0] * rate);
-                    push(closure.b, force, row.points[1]);
-                    push(closure.a, -force, row.points[0]);
-                }
-                Kind::Axis { .. } => {}
-            }
-        }
-        for block in &self.problem.blocks {
-            if let Kind::Axis { tree, dof, which } = block.kind {
-                parts.trees[tree].state.row_impulses[dof][which] = block.impulse[0];
-            }
-        }
+    /// Computes what the joints of its trees transmit.
+    fn compute_reactions(&self, parts: &mut Parts, scheme: &Scheme) {
+        self.constraints.push_links(parts, scheme.h);
         for tree in parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1) {
             tree.set_reactions(scheme.h);
             tree.set_loads(scheme.h);
         }
-        sunk
+        self.constraints.count_closure_work(parts, scheme.h);
     }
 
-    /// Gives contacts and closures what they got.
+    /// Writes the impulses into contacts and closures: the warm start of the next step, and the loads that are read.
     pub(super) fn write_back(&self, contacts: &mut [Contact], closures: &mut [Closure], scheme: &Scheme) {
         for &contact in &self.contacts {
             (contacts[contact].impulse, contacts[contact].spin_impulse) = (DVec3::ZERO, DVec3::ZERO);
         }
         for &closure in &self.closures {
-            closures[closure].impulses.clear();
+            closures[closure].impulses.fill(0.0);
         }
-        if self.failed {
-            return;
-        }
-        for block in &self.problem.blocks {
-            let l = block.impulse;
-            match block.kind {
-                Kind::Contact(index) => {
-                    contacts[index].impulse = contacts[index].impulse_of(l);
-                    contacts[index].slip = block.cone.slip;
-                }
-                Kind::Rolling { contact, .. } | Kind::Torsion { contact, .. } => {
-                    let contact = &mut contacts[contact];
-                    contact.spin_impulse += spin_impulse(block.kind, contact, l);
-                }
-                Kind::Closure(index) => {
-                    let (closure, _, row) = &self.problem.closure_rows[index];
-                    closures[*closure].impulses.push(l[0]);
-                    closures[*closure].add(row, l[0] / scheme.h * scheme.share);
-                }
-                Kind::Axis { .. } => {}
-            }
+        if !self.failed {
+            self.constraints.write_back(contacts, closures, scheme);
         }
     }
 
     /// True if it is too large to be solved again in smaller steps.
     pub(super) fn is_large(&self) -> bool {
-        self.problem.is_large()
+        self.constraints.problem.is_large()
     }
 
     /// True if one of its trees was hit.
@@ -365,9 +295,4 @@ impl Island {
     pub(super) fn trees(&self) -> &[usize] {
         &self.trees
     }
-}
-
-/// The world angular impulse on b of a solution of rolling or torsional resistance.
-fn spin_impulse(kind: Kind, contact: &Contact, l: [f64; 3]) -> DVec3 {
-    if let Kind::Torsion { .. } = kind { contact.normal * l[0] } else { contact.rolling_impulse_of(l) }
 }

@@ -6,13 +6,14 @@
 //! | what | equation | where | source |
 //! |---|---|---|---|
 //! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
-//! | contacts at q_m | point, normal, gap; warm start from the last step's impulse | `collide` | parry; Ericson 2005 |
+//! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | parry; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, v + dv_last/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
+//! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraint` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
 //! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton steps (`newton`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
-//! | if the sweeps do not converge | homotopy: v = P(v - u - \|u_t\| n), smoothed (`smooth`), followed to the law | `path` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
+//! | where these do not converge | homotopy: v = P(v - u - \|u_t\| n), smoothed (`smooth`), to zero smoothing | `homotopy` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
 //!
@@ -46,13 +47,14 @@ mod build;
 mod closure;
 mod collide;
 mod cone;
+mod constraint;
 mod division;
 mod guard;
+mod homotopy;
 mod island;
 mod kinematics;
 mod motion;
 mod newton;
-mod path;
 mod probe;
 mod problem;
 mod report;

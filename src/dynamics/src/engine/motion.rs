@@ -12,7 +12,11 @@
 
 use bevy_math::DVec3;
 
-use super::{spatial::Spatial, tree::Tree};
+use super::{
+    constraint::axis::{self, LinearEffort},
+    spatial::Spatial,
+    tree::Tree,
+};
 use crate::Servo;
 
 /// How far beyond its limit, as a share of it, a motor's law must be to count as saturated: more than rounding, so that a motor at
@@ -81,14 +85,12 @@ impl Tree {
             let motor = &self.state.motors[dof];
             let law = &self.topology.laws[dof];
             let (q, v) = (self.state.q[dof], self.state.v[dof]);
-            // Damping acts at the end of the step, a spring with the mean of its efforts at both ends of it, which keeps the
-            // energy and is stable however stiff it is.
-            let mut effort = law.stiffness * (law.spring_position - q) - law.damping * v;
-            let mut implicit = law.damping + 0.25 * h * law.stiffness;
+            let LinearEffort { at_start: mut effort, slope: mut implicit } = axis::spring_and_damper(law, q, v, h);
             match self.state.saturation[dof] {
                 0 if motor.is_on() => {
-                    effort += motor.stiffness * (motor.position - q - h * v) + motor.damping * (motor.rate - v);
-                    implicit += motor.damping + h * motor.stiffness;
+                    let motor = axis::motor(motor, q, v, h);
+                    effort += motor.at_start;
+                    implicit += motor.slope;
                 }
                 0 => {}
                 side => effort += f64::from(side) * motor.max_effort,
@@ -126,7 +128,7 @@ impl Tree {
                 continue;
             }
             let v = self.state.v[dof] + self.work.dv_free[dof] + self.work.dv_impulse[dof];
-            let law = motor.stiffness * (motor.position - self.state.q[dof] - h * v) + motor.damping * (motor.rate - v);
+            let law = axis::motor_effort(motor, self.state.q[dof], v, h);
             let bound = motor.max_effort * (1.0 + SATURATION_MARGIN);
             let (old, beyond) = (self.state.saturation[dof], i8::from(law > bound) - i8::from(law < -bound));
             // From one limit to the other it goes over the free law, which has the last word on either.

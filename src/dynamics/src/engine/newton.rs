@@ -1,45 +1,46 @@
-//! A semismooth Newton step on the present sets of open, sticking and sliding blocks, by dense elimination: it ends in a few
-//! steps where Gauss-Seidel crawls (compare Acary, Brémond and Huber 2018).
+//! A semismooth Newton step on the present sets of open, sticking and sliding blocks, by dense elimination: a few steps solve
+//! what Gauss-Seidel approaches slowly (compare Acary, Brémond and Huber 2018).
 //!
-//! Sticking rows ask u = 0. Sliding contacts ask u_n = 0 and l_t + l_n u_t / |u_t| = 0, linearised and scaled by |u_t| / l_n so
-//! that all rows are velocities. The step ends where the first sticking contact reaches its cone; without that it throws
-//! contacts that share a load in many ways far about.
+//! Sticking rows require u = 0. Sliding contacts require u_n = 0 and l_t + l_n u_t / |u_t| = 0, linearised and scaled by
+//! |u_t| / l_n so that all rows are velocities. The step ends where the first sticking contact reaches its cone: a full step
+//! would move the impulses of contacts that share a load in many ways by many times that load.
 
 use super::{
     cone::{Cone, Mode},
-    problem::{Block, Kind, Problem},
+    problem::{Block, Law, Problem},
 };
 
-/// Rows at most: the elimination costs their cube.
+/// Rows at most. The elimination costs their cube: for 240 rows some milliseconds, as much as hundreds of sweeps.
 pub(super) const MOST_ROWS: usize = 240;
-/// Added to the diagonal, relative: keeps redundant rows solvable.
+/// Added to the diagonal, relative: keeps the matrix of redundant rows regular. The square root of rounding: smaller lets
+/// rounding into the solution, larger slows convergence.
 const SHIFT: f64 = 1e-8;
 
-/// Memory of the elimination and of the state before it.
+/// The memory of a step, and the impulses before it.
 #[derive(Debug, Default)]
 pub(super) struct Newton {
     matrix: Vec<f64>,
     rows: Vec<ActiveRow>,
     count: usize,
     dense: Vec<[f64; 4]>,
-    saved: Kept,
+    saved: SavedImpulses,
 }
 
 /// The impulses of all blocks.
 #[derive(Debug, Default)]
-struct Kept {
+struct SavedImpulses {
     blocks: Vec<([f64; 3], Cone)>,
     w: Vec<f64>,
 }
 
-impl Kept {
-    fn keep(&mut self, problem: &Problem) {
+impl SavedImpulses {
+    fn save(&mut self, problem: &Problem) {
         self.blocks.clear();
         self.blocks.extend(problem.blocks.iter().map(|block| (block.impulse, block.cone)));
         self.w.clone_from(&problem.w);
     }
 
-    fn put_back(&self, problem: &mut Problem) {
+    fn restore(&self, problem: &mut Problem) {
         for (block, (impulse, cone)) in problem.blocks.iter_mut().zip(&self.blocks) {
             block.impulse = *impulse;
             block.cone = *cone;
@@ -58,18 +59,18 @@ struct ActiveRow {
 }
 
 impl Newton {
-    /// Keeps the impulses.
+    /// Saves the impulses.
     pub(super) fn save(&mut self, problem: &Problem) {
-        self.saved.keep(problem);
+        self.saved.save(problem);
     }
 
-    /// Puts them back.
+    /// Restores them.
     pub(super) fn restore(&self, problem: &mut Problem) {
-        self.saved.put_back(problem);
+        self.saved.restore(problem);
     }
 
-    /// Finds the step from the present impulses. `None` if there is none; else how much of it may be made until the first
-    /// block comes to a bound.
+    /// Finds the step from the present impulses and returns its length, 1 for a full step: it ends where the first block reaches
+    /// a bound. `None` if the matrix is singular, or too large.
     pub(super) fn find(&mut self, problem: &Problem) -> Option<f64> {
         self.rows.clear();
         let mut count = 0;
@@ -89,10 +90,10 @@ impl Newton {
         self.matrix.resize(count * (count + 1), 0.0);
         self.fill(problem, count);
         let solved = self.linearise(problem, count) && eliminate(&mut self.matrix, count);
-        solved.then(|| self.share(problem, count))
+        solved.then(|| self.step_length(problem, count))
     }
 
-    /// A over all active rows, which is symmetric.
+    /// The matrix A over all active rows, which is symmetric.
     fn fill(&mut self, problem: &Problem, count: usize) {
         let width = count + 1;
         self.dense.clear();
@@ -178,55 +179,55 @@ impl Newton {
         [at(0), at(1), at(2)]
     }
 
-    /// How much of the step may be made until the first block comes to a bound.
-    fn share(&self, problem: &Problem, count: usize) -> f64 {
-        let mut share = 1.0f64;
+    /// The length of the step until the first block reaches a bound. A block that is at its bound already does not count.
+    fn step_length(&self, problem: &Problem, count: usize) -> f64 {
+        let mut length = 1.0f64;
         for active in &self.rows {
             let block = &problem.blocks[active.block];
-            share = share.min(share_of(block, self.change(active, count), active));
+            length = length.min(length_to_bound(block, self.change(active, count), active));
         }
-        if share < 1e-6 { 1.0 } else { (share * (1.0 + 1e-9)).min(1.0) }
+        if length < 1e-6 { 1.0 } else { (length * (1.0 + 1e-9)).min(1.0) }
     }
 
-    /// Makes a share of the step that was found; what it takes out of its bounds comes back to them.
-    pub(super) fn apply(&self, problem: &mut Problem, share: f64) {
+    /// Takes the step that was found, and projects impulses that leave their bounds back.
+    pub(super) fn apply(&self, problem: &mut Problem, step_length: f64) {
         let count = self.count;
         for active in &self.rows {
             let change = self.change(active, count);
-            let normal = problem.normal_impulse(active.block);
+            let radius = problem.disc_radius(problem.blocks[active.block].law);
             let block = &mut problem.blocks[active.block];
             for c in 0..3 {
-                block.impulse[c] += share * change[c];
+                block.impulse[c] += step_length * change[c];
             }
-            block.bring_into_bounds(normal);
+            block.bring_into_bounds(radius);
         }
         problem.sum_up();
     }
 }
 
-fn share_of(block: &Block, change: [f64; 3], active: &ActiveRow) -> f64 {
+fn length_to_bound(block: &Block, change: [f64; 3], active: &ActiveRow) -> f64 {
     let l = block.impulse;
-    match block.kind {
-        Kind::Rolling { .. } | Kind::Torsion { .. } => 1.0,
-        Kind::Axis { .. } | Kind::Closure(_) => {
+    match block.law {
+        Law::Disc { .. } => 1.0,
+        Law::Interval { low, high } => {
             let end = l[0] + change[0];
-            if end > block.high {
-                (block.high - l[0]) / change[0]
-            } else if end < block.low {
-                (block.low - l[0]) / change[0]
+            if end > high {
+                (high - l[0]) / change[0]
+            } else if end < low {
+                (low - l[0]) / change[0]
             } else {
                 1.0
             }
         }
-        Kind::Contact(_) => {
+        Law::Cone => {
             let normal = if l[0] + change[0] < 0.0 { l[0] / -change[0] } else { 1.0 };
-            if active.slides || active.count < 3 { normal } else { normal.min(share_to_cone(l, change)) }
+            if active.slides || active.count < 3 { normal } else { normal.min(length_to_cone(l, change)) }
         }
     }
 }
 
-/// The share at which l + share change leaves the unit cone: |l_t + a d_t|² = (l_n + a d_n)².
-fn share_to_cone(l: [f64; 3], d: [f64; 3]) -> f64 {
+/// The x at which l + x d leaves the unit cone: |l_t + x d_t|² = (l_n + x d_n)².
+fn length_to_cone(l: [f64; 3], d: [f64; 3]) -> f64 {
     let a = d[1] * d[1] + d[2] * d[2] - d[0] * d[0];
     let b = l[1] * d[1] + l[2] * d[2] - l[0] * d[0];
     let c = l[1] * l[1] + l[2] * l[2] - l[0] * l[0];
@@ -234,14 +235,14 @@ fn share_to_cone(l: [f64; 3], d: [f64; 3]) -> f64 {
         return 1.0;
     }
     let root = (b * b - a * c).max(0.0).sqrt();
-    let share = if a.abs() < 1e-300 {
+    let length = if a.abs() < 1e-300 {
         -c / (2.0 * b)
     } else if b > 0.0 {
         -c / (b + root)
     } else {
         (root - b) / a
     };
-    if share >= 0.0 { share } else { 1.0 }
+    if length >= 0.0 { length } else { 1.0 }
 }
 
 /// Gaussian elimination with partial pivoting; the solution replaces the last column. False if it is singular or

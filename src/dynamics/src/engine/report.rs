@@ -6,7 +6,7 @@ use simpartner_model::{BodyId, Pose};
 use super::{
     Dynamics,
     build::{BodyPlace, JointPlace},
-    closure::{Closure, Load},
+    closure::{Closure, Load, Motion},
     collide::{Contact, Side},
     spatial::Spatial,
     tree::Tree,
@@ -179,21 +179,14 @@ fn read_ball(tree: &Tree, link: usize, dof: usize, ball: usize, frame: DQuat, si
 }
 
 fn read_closure(closure: &Closure, trees: &[Tree], state: &mut JointState) {
-    let place = &closure.place;
-    state.anchor = place.child.translation;
+    state.anchor = closure.place.child.translation;
     let velocity = |side: Side| {
         let work = &trees[side.tree].work;
-        (work.links[side.link].velocity, work.origin)
+        work.links[side.link].velocity.shifted(state.anchor - work.origin)
     };
-    let ((parent, at_parent), (child, at_child)) = (velocity(closure.a), velocity(closure.b));
-    let relative = if closure.linear {
-        child.at(state.anchor - at_child) - parent.at(state.anchor - at_parent)
-    } else {
-        child.angular - parent.angular
-    };
-    let (coordinates, rates) = (closure.coordinates(), place.parent.rotation.inverse() * relative);
+    let motion = Motion { velocity: [velocity(closure.a), velocity(closure.b)], acceleration: [Spatial::ZERO; 2] };
+    let rates = closure.rates(&motion);
     for axis in (0..3).filter(|&axis| closure.axes[axis].is_some()) {
-        state.position[axis] = coordinates[axis];
-        state.rate[axis] = rates[axis];
+        (state.position[axis], state.rate[axis]) = (closure.coordinates[axis], rates[axis]);
     }
 }

@@ -1,24 +1,24 @@
-//! Coulomb's law, and those of stops, dry friction and rolling, as one smoothed system of equations, which [`super::path`]
-//! follows to the law itself.
+//! The laws of all blocks as one smoothed system of equations, for the homotopy solver ([`super::homotopy`]).
 //!
 //! With u' = u + |u_t| n, sliding is orthogonality: the impulse lies in the cone K, u' in its dual, and l · u' = 0 (De Saxcé
-//! and Feng 1998). That is v = P(v - u'), where P is the projection on K and v = l / rho the impulse in terms of velocity, rho
-//! being one over the mean of the block's own diagonal. Stops and dry friction have their interval in place of K, what
-//! resists rolling the disc that its normal impulse spans.
+//! and Feng 1998). That is v = P(v - u'), where P is the projection on K and v = l / rho the impulse in terms of velocity; rho is
+//! one over the mean of the block's own diagonal. An interval, or a disc whose radius grows with a normal impulse, stands in place
+//! of K for the other laws.
 //!
-//! P takes the positive part of the two eigenvalues n ± |t| of (n, t); for lambda+ stands (lambda + sqrt(lambda² + 4 nu²)) / 2
-//! (Chen, Harker, Kanzow and Smale; Fukushima, Luo and Tseng 2002), for |u_t| stands sqrt(u_t² + nu²) - nu, and u gets nu v /
-//! u_0 more, u_0 being the fastest velocity without impulses. For large nu that rules: the solution is unique and near v =
-//! sqrt(nu u_0) n. At nu = 0 it is the law.
+//! P takes the positive part of the two eigenvalues n ± |t| of (n, t). Smoothing replaces the positive part of x by
+//! (x + sqrt(x² + 4 nu²)) / 2 (Chen, Harker, Kanzow and Smale; Fukushima, Luo and Tseng 2002) and |u_t| by sqrt(u_t² + nu²) - nu, and
+//! adds nu v / u_0 to u, where u_0 is the fastest velocity without impulses. For large nu that term dominates: the solution is
+//! unique and near v = sqrt(nu u_0) n. At nu = 0 the equations are the law.
 
-use super::problem::{Kind, Problem};
+use super::problem::{Law, Problem};
 
-/// Added to every row's own matrix, relative: keeps impulses bounded where contacts press against each other.
+/// Added to the diagonal of every row, relative: keeps impulses bounded where contacts press against each other. It changes a
+/// velocity by this part, far below the accepted residual.
 const SHIFT: f64 = 1e-10;
 
 /// What the impulse of a block is projected on.
 #[derive(Debug, Clone, Copy)]
-enum Law {
+enum Set {
     /// The unit cone.
     Cone,
     /// An interval, in terms of velocity.
@@ -33,7 +33,7 @@ struct Part {
     block: usize,
     row: usize,
     count: usize,
-    law: Law,
+    set: Set,
     rho: f64,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Equations {
     bias: Vec<f64>,
     /// The fastest of them, m/s.
     pub(super) fastest: f64,
-    /// What is nought on the curve, its derivatives by v and last by ln nu.
+    /// Zero on the curve; its derivatives by v, and last by ln nu.
     pub(super) value: Vec<f64>,
     pub(super) slope: Vec<f64>,
 }
@@ -80,22 +80,18 @@ impl Equations {
             if a[0] <= 0.0 {
                 continue;
             }
-            let rows = match block.kind {
-                Kind::Contact(_) if block.cone.friction => 3,
-                Kind::Rolling { .. } => 2,
-                _ => 1,
-            };
+            let rows = block.rows();
             let rho = rows as f64 / [a[0], a[3], a[5]][..rows].iter().sum::<f64>();
-            let law = match block.kind {
-                Kind::Contact(_) if rows == 3 => Law::Cone,
-                Kind::Contact(_) => Law::Interval(0.0, f64::INFINITY),
-                Kind::Rolling { block: contact, .. } | Kind::Torsion { block: contact, .. } => {
-                    let normal = parts.iter().find(|part| part.block == contact).map_or(0.0, |part| part.rho);
-                    Law::Disc(first_rows[contact], block.high * normal / rho)
+            let set = match block.law {
+                Law::Cone if rows == 3 => Set::Cone,
+                Law::Cone => Set::Interval(0.0, f64::INFINITY),
+                Law::Disc { normal, radius, .. } => {
+                    let of_normal = parts.iter().find(|part| part.block == normal).map_or(0.0, |part| part.rho);
+                    Set::Disc(first_rows[normal], radius * of_normal / rho)
                 }
-                Kind::Axis { .. } | Kind::Closure(_) => Law::Interval(block.low / rho, block.high / rho),
+                Law::Interval { low, high } => Set::Interval(low / rho, high / rho),
             };
-            parts.push(Part { block: index, row: count, count: rows, law, rho });
+            parts.push(Part { block: index, row: count, count: rows, set, rho });
             count += rows;
         }
         self.count = count;
@@ -141,14 +137,14 @@ impl Equations {
         }
     }
 
-    /// Goes to about where the solution is for a nu `far` beyond the fastest velocity. `None` if nothing moves.
+    /// Goes to about where the solution is for a nu `far` times the fastest velocity. `None` if nothing moves.
     pub(super) fn start(&self, far: f64, at: &mut Vec<f64>) -> Option<()> {
         if !(self.fastest > 0.0 && self.fastest.is_finite()) {
             return None;
         }
         at.clear();
         at.resize(self.count + 1, 0.0);
-        for part in self.parts.iter().filter(|part| matches!(part.law, Law::Cone)) {
+        for part in self.parts.iter().filter(|part| matches!(part.set, Set::Cone)) {
             at[part.row] = self.fastest * far.sqrt();
         }
         at[self.count] = libm::log(far * self.fastest);
@@ -160,7 +156,7 @@ impl Equations {
         let (n, nu) = (self.count, libm::exp(at[self.count]));
         let own = nu / self.fastest;
         for part in 0..self.parts.len() {
-            let Part { row, count, law, .. } = self.parts[part];
+            let Part { row, count, set, .. } = self.parts[part];
             let mut u = [0.0; 3];
             for c in 0..count {
                 let coefficients = &self.matrix[(row + c) * n..][..n];
@@ -169,16 +165,16 @@ impl Equations {
             }
             // The normal velocity that the cone is given has the speed of sliding added.
             let speed = (u[1] * u[1] + u[2] * u[2] + nu * nu).sqrt();
-            let (along, by_nu) = match law {
-                Law::Cone => ([u[1] / speed, u[2] / speed], nu / speed - 1.0),
+            let (along, by_nu) = match set {
+                Set::Cone => ([u[1] / speed, u[2] / speed], nu / speed - 1.0),
                 _ => ([0.0; 2], 0.0),
             };
-            let lifted = if let Law::Cone = law { speed - nu } else { 0.0 };
+            let lifted = if let Set::Cone = set { speed - nu } else { 0.0 };
             let mut x = [0.0; 3];
             for c in 0..count {
                 x[c] = at[row + c] - u[c] - if c == 0 { lifted } else { 0.0 };
             }
-            let projection = law.project(x, at, nu);
+            let projection = set.project(x, at, nu);
             for c in 0..count {
                 self.value[row + c] = at[row + c] - projection.value[c];
                 let d = projection.by_argument[c];
@@ -191,7 +187,7 @@ impl Equations {
                     slope[row + r] += weights[r] * own - d[r];
                 }
                 slope[row + c] += 1.0;
-                if let Law::Disc(normal, share) = law {
+                if let Set::Disc(normal, share) = set {
                     slope[normal] -= projection.by_radius[c] * share;
                 }
                 let grown = (0..count).map(|r| weights[r] * own * at[row + r]).sum::<f64>();
@@ -200,34 +196,34 @@ impl Equations {
         }
     }
 
-    /// By how much the law fails without any smoothing, which `at` then has, m/s or rad/s.
+    /// The residual of the law without any smoothing, m/s or rad/s.
     pub(super) fn residual(&mut self, at: &mut [f64]) -> f64 {
         (0..self.count).for_each(|row| self.matrix[row * (self.count + 1)] -= SHIFT);
-        // So small that its square is zero, and nothing is divided by zero.
+        // So small that its square is zero, but no divisor is.
         at[self.count] = libm::log(1e-200);
         self.evaluate(at);
-        // The largest of them does not show what is not a number.
+        // The largest of them ignores NaN.
         let finite = self.value.iter().all(|value| value.is_finite());
         if finite { self.value.iter().fold(0.0, |most, value| value.abs().max(most)) } else { f64::INFINITY }
     }
 
-    /// Gives the blocks their impulses after [`Self::residual`]: the projections themselves, so that what is open has none.
-    pub(super) fn hand_out(&self, problem: &mut Problem, v: &[f64]) {
+    /// Writes the impulses of the blocks after [`Self::residual`]: the projections themselves, so that an open block has none.
+    pub(super) fn write_impulses(&self, problem: &mut Problem, v: &[f64]) {
         for part in &self.parts {
             let mut l = [0.0; 3];
             for c in 0..part.count {
                 l[c] = part.rho * (v[part.row + c] - self.value[part.row + c]);
             }
-            let normal = problem.normal_impulse(part.block);
+            let radius = problem.disc_radius(problem.blocks[part.block].law);
             let block = &mut problem.blocks[part.block];
             block.impulse = l;
-            block.bring_into_bounds(normal);
+            block.bring_into_bounds(radius);
         }
         problem.sum_up();
     }
 }
 
-impl Law {
+impl Set {
     /// The smoothed projection of x at (v, ln nu).
     fn project(self, x: [f64; 3], at: &[f64], nu: f64) -> Projection {
         match self {

@@ -4,7 +4,13 @@ use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 use simpartner_model::BodyId;
 
-use super::{Dynamics, closure::Load, collide::Contact, guard::Watch, tree::State};
+use super::{
+    Dynamics,
+    closure::{Closure, Load, ROWS},
+    collide::Contact,
+    guard::Watch,
+    tree::State,
+};
 use crate::{ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench};
 
 #[derive(Serialize, Deserialize)]
@@ -26,7 +32,8 @@ type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
 #[derive(Serialize, Deserialize)]
 struct SavedClosure {
     motors: [Servo; 3],
-    impulses: Vec<f64>,
+    coordinates: [f64; 3],
+    impulses: [f64; ROWS],
 }
 
 impl Dynamics {
@@ -41,7 +48,7 @@ impl Dynamics {
             trees: self.trees.iter().map(|tree| tree.state.clone()).collect(),
             contacts: self.collider.contacts.clone(),
             closures: closures
-                .map(|closure| SavedClosure { motors: closure.motors, impulses: closure.impulses.clone() })
+                .map(|&Closure { motors, coordinates, impulses, .. }| SavedClosure { motors, coordinates, impulses })
                 .collect(),
             watch: self.guards.watch().clone(),
             wrenches: self.bodies.iter().map(|body| [body.force, body.torque]).collect(),
@@ -69,8 +76,8 @@ impl Dynamics {
         (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.model.timestep);
         self.collider.restore(saved.contacts);
         for (closure, saved) in self.closures.iter_mut().zip(saved.closures) {
-            closure.motors = saved.motors;
-            closure.impulses.clone_from(&saved.impulses);
+            (closure.motors, closure.coordinates) = (saved.motors, saved.coordinates);
+            closure.impulses = saved.impulses;
         }
         self.guards.restore(saved.watch);
         self.read_motion();

@@ -1,32 +1,35 @@
-//! Block Gauss-Seidel with exact local solutions (nonsmooth contact dynamics, Jean and Moreau 1992), finished by semismooth
-//! Newton steps, and what belongs to an impact and to penetration. What that does not solve within its sweeps is solved along
-//! a path ([`super::path`]): sweeps have no proof of convergence, and go from one mode to another for ever where three
-//! solutions of nearly the same problem are close.
+//! The solver of an island: block Gauss-Seidel with exact local solutions (nonsmooth contact dynamics, Jean and Moreau 1992),
+//! finished by semismooth Newton steps ([`super::newton`]). If these do not converge, a homotopy solver takes over
+//! ([`super::homotopy`]): Gauss-Seidel has no proof of convergence, and cycles between modes where nearly the same problem has
+//! three solutions close to each other. Here too are restitution that gives no energy and the correction of penetration.
 
 use super::{
     cone::Mode,
     newton::{MOST_ROWS, Newton},
-    problem::{Block, Kind, Problem, Scheme},
+    problem::{Block, Law, PositionRule, Problem, Scheme},
 };
 
-/// A solution is found when no visit of the last sweep changed a velocity by more than this, m/s or rad/s.
+/// A solution is found when no visit of the last sweep changed a velocity by more than this, m/s or rad/s. Over a step of 1 ms
+/// that is 1e-12 m: far below any reading, and far above rounding.
 const TOLERANCE: f64 = 1e-9;
-/// After [`PATIENCE`] sweeps this will do.
+/// After [`PATIENCE`] sweeps a larger one is accepted: 1e-9 m over a step.
 const ACCEPTED: f64 = 1e-6;
 const PATIENCE: usize = 16;
-/// Sweeps before the first Newton step.
+/// Sweeps before the first Newton step, which needs the modes (open, sticking, sliding) to be nearly right.
 const NEWTON_AFTER: usize = 4;
-/// A Newton step is kept if the residual is at most this much larger.
+/// A Newton step is kept if the residual after it is at most so many times as large: the sweep that measures it also adapts
+/// the modes, so a step in the right direction may raise it a little.
 const NEWTON_MARGIN: f64 = 1.05;
-/// Sweeps after it at most, and by how much each of them must contract to be followed by another.
+/// Sweeps after a Newton step at most. One follows another while the residual falls to this part or less.
 const NEWTON_SWEEPS: usize = 8;
 const CONTRACTION: f64 = 0.8;
-/// A large problem has so many times fewer sweeps.
-const LARGE: usize = 10;
-/// Sweeps of the pass that takes out penetration.
+/// Problems with more than [`MOST_ROWS`] rows, which get no Newton steps, get the sweep limit divided by this: there sweeps
+/// come near a solution in some tens and no nearer in hundreds, and each costs time in proportion to the rows.
+const LARGE_PROBLEM_DIVISOR: usize = 10;
+/// Sweeps of the pass that takes out penetration. It need not converge: what it leaves is taken out in the next steps.
 const CORRECTION_SWEEPS: usize = 20;
 
-/// Impulse and velocity after it of a block, without restitution's and gaps' part in it.
+/// Impulse and velocity after it of a block, without what restitution and gaps add to the velocity.
 pub(super) type Solution = ([f64; 3], [f64; 3]);
 
 /// Pseudo-velocities, whitened, that take out penetration, and the memory of their search.
@@ -53,7 +56,7 @@ impl Problem {
         if self.blocks.iter().any(|block| block.without_bounce != 0.0) {
             outcome = self.keep_energy(newton, scheme, outcome);
         }
-        // Rounding of forces beyond all measure is beyond all tolerance.
+        // Above 1e9 N s rounding alone is larger than any tolerance.
         let sane = self.blocks.iter().all(|block| block.impulse[0].abs() < 1e9);
         if cfg!(debug_assertions) && outcome.converged && sane {
             self.check();
@@ -63,8 +66,7 @@ impl Problem {
 
     fn iterate(&mut self, newton: &mut Newton, scheme: &Scheme) -> Outcome {
         let (mut sweeps, mut next, mut residual) = (0, NEWTON_AFTER, f64::INFINITY);
-        // Where Newton's method does not reach, sweeps alone come near in some and no nearer in many.
-        let most = if self.is_large() { scheme.sweeps.div_ceil(LARGE) } else { scheme.sweeps };
+        let most = if self.is_large() { scheme.sweeps.div_ceil(LARGE_PROBLEM_DIVISOR) } else { scheme.sweeps };
         while sweeps < most {
             sweeps += 1;
             residual = self.sweep();
@@ -85,11 +87,11 @@ impl Problem {
             }
         }
         if residual >= ACCEPTED && !self.is_large() {
-            let (steps, reached) = self.follow_path(most, ACCEPTED);
+            let (steps, reached) = self.solve_by_homotopy(most, ACCEPTED);
             sweeps += steps;
             residual = residual.min(reached);
         }
-        // The largest change does not show what is not a number.
+        // The largest change ignores NaN.
         let finite = self.w.iter().all(|w| w.is_finite());
         Outcome { sweeps, residual, converged: finite && residual < ACCEPTED }
     }
@@ -99,13 +101,13 @@ impl Problem {
         3 * self.blocks.len() > MOST_ROWS
     }
 
-    /// Makes the Newton step as far as the first bound and some sweeps after it, as long as they contract: what is nearly
-    /// redundant otherwise drifts towards that bound by the same small amount in every sweep. Keeps the result if it is not
-    /// worse than `residual`. Returns how many sweeps that took and the residual.
+    /// Takes a Newton step as far as the first bound, then sweeps as long as they contract: without these, nearly redundant rows
+    /// drift towards that bound by the same small amount in every sweep. Keeps the result if it is not worse than `residual`.
+    /// Returns the number of sweeps and the residual.
     fn newton_step(&mut self, newton: &mut Newton, residual: f64) -> (usize, f64) {
-        let Some(share) = newton.find(self) else { return (0, f64::INFINITY) };
+        let Some(step_length) = newton.find(self) else { return (0, f64::INFINITY) };
         newton.save(self);
-        newton.apply(self, share);
+        newton.apply(self, step_length);
         let (mut sweeps, mut reached) = (1, self.sweep());
         while reached > NEWTON_MARGIN * residual && sweeps < NEWTON_SWEEPS {
             let next = self.sweep();
@@ -116,7 +118,7 @@ impl Problem {
                 break;
             }
         }
-        // Not a number is no better either.
+        // The comparison is false for NaN, too.
         if !(reached <= NEWTON_MARGIN * residual) {
             newton.restore(self);
             reached = f64::INFINITY;
@@ -128,12 +130,7 @@ impl Problem {
     fn sweep(&mut self) -> f64 {
         let mut largest = 0.0f64;
         for place in 0..self.blocks.len() {
-            let bound = match self.blocks[place].kind {
-                Kind::Rolling { block, .. } | Kind::Torsion { block, .. } => {
-                    self.blocks[place].high * self.blocks[block].impulse[0]
-                }
-                _ => 0.0,
-            };
+            let radius = self.disc_radius(self.blocks[place].law);
             let block = &mut self.blocks[place];
             let range = block.start..block.start + block.length;
             let (columns, index) = (&self.columns[range.clone()], &self.index[range]);
@@ -147,7 +144,7 @@ impl Problem {
             for c in 0..3 {
                 u[c] += block.compliance[c] * block.impulse[c];
             }
-            let l = block.visit([u[0], u[1], u[2]], bound);
+            let l = block.visit([u[0], u[1], u[2]], radius);
             let change = [l[0] - block.impulse[0], l[1] - block.impulse[1], l[2] - block.impulse[2]];
             if change == [0.0; 3] {
                 continue;
@@ -164,8 +161,8 @@ impl Problem {
 
     /// Newton's law of restitution with friction can create energy. The work of the impulses in this scheme is exactly
     /// W = sum of l · (u before + u after) / 2. If it is positive, the solution is blended with the one without restitution,
-    /// which always dissipates, with the largest share of restitution that is passive. Both lie in the convex cones, so
-    /// every blend does; W is quadratic in the share.
+    /// which always dissipates, with the largest weight of restitution for which W is not positive. Both solutions lie in the
+    /// convex cones, so every blend does; W is quadratic in the weight.
     fn keep_energy(&mut self, newton: &mut Newton, scheme: &Scheme, first: Outcome) -> Outcome {
         let [mut bouncing, mut plain] = std::mem::take(&mut self.solutions);
         let outcome = self.blend(newton, scheme, first, &mut bouncing, &mut plain);
@@ -201,10 +198,10 @@ impl Problem {
             }
         }
         let root = (c1 * c1 - 4.0 * c2 * c0).max(0.0).sqrt();
-        let share = if c2.abs() > 1e-300 { ((root - c1) / (2.0 * c2)).clamp(0.0, 1.0) } else { 0.0 };
+        let weight = if c2.abs() > 1e-300 { ((root - c1) / (2.0 * c2)).clamp(0.0, 1.0) } else { 0.0 };
         for (block, (bounce, plain)) in self.blocks.iter_mut().zip(bouncing.iter().zip(&*plain)) {
             for c in 0..3 {
-                block.impulse[c] = (1.0 - share) * plain.0[c] + share * bounce.0[c];
+                block.impulse[c] = (1.0 - weight) * plain.0[c] + weight * bounce.0[c];
             }
         }
         self.sum_up();
@@ -230,15 +227,11 @@ impl Problem {
         solution.extend(self.blocks.iter().map(of));
     }
 
-    /// Finds the pseudo-velocities that take out a part of the penetration in the following drift. They touch normals and
-    /// stops only and never the velocities, so they give no kinetic energy and do not disturb friction. False if nothing
-    /// penetrates.
+    /// Finds the pseudo-velocities that take out a part of the penetration in the following drift. They touch normals, stops
+    /// and what holds loops together, and never the velocities, so they give no kinetic energy and do not disturb friction.
+    /// False if nothing penetrates.
     pub(super) fn correct(&mut self, scheme: &Scheme) -> bool {
-        let counts = |block: &Block| match block.kind {
-            Kind::Contact(_) => !block.soft,
-            Kind::Rolling { .. } | Kind::Torsion { .. } => false,
-            Kind::Axis { .. } | Kind::Closure(_) => block.low == 0.0,
-        };
+        let counts = |block: &Block| block.position != PositionRule::Ignored;
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
             return false;
         }
@@ -246,7 +239,9 @@ impl Problem {
         let Correction { w, targets, impulses } = &mut correction;
         let target = |block: &Block| {
             let depth = -block.gap - scheme.surface_layer;
-            if depth > 0.0 {
+            if block.position == PositionRule::Held {
+                0.0
+            } else if depth > 0.0 {
                 (scheme.correction * depth / scheme.h).min(scheme.correction_speed)
             } else {
                 -self.velocity(block)[0].max(0.0)
@@ -263,7 +258,11 @@ impl Problem {
                 let range = block.start..block.start + block.length;
                 let columns = self.columns[range.clone()].iter().zip(&self.index[range]);
                 let u = columns.clone().fold(-targets[place], |u, (y, &i)| u + y[0] * w[i as usize]);
-                let impulse = (impulses[place] - u / block.cone.a[0]).max(0.0);
+                if block.cone.a[0] <= 0.0 {
+                    continue;
+                }
+                let impulse = impulses[place] - u / block.cone.a[0];
+                let impulse = if block.position == PositionRule::Held { impulse } else { impulse.max(0.0) };
                 let change = impulse - impulses[place];
                 impulses[place] = impulse;
                 if change != 0.0 {
@@ -275,10 +274,9 @@ impl Problem {
         true
     }
 
-    /// Panics where a converged solution breaks the law of contact by more than the tolerance explains.
+    /// Panics where a converged solution violates the law of contact by more than the tolerance explains.
     fn check(&self) {
-        for block in &self.blocks {
-            let Kind::Contact(_) = block.kind else { continue };
+        for block in self.blocks.iter().filter(|block| block.law == Law::Cone) {
             let (u, l) = (self.velocity(block), block.impulse);
             let tangent = l[1].hypot(l[2]);
             assert!(l[0] >= 0.0 && tangent <= l[0] * (1.0 + 1e-9), "a contact's impulse {l:?} is outside of its cone");
@@ -291,39 +289,39 @@ impl Problem {
 }
 
 impl Block {
-    /// The impulse that solves the block for the velocity `u` it has with its present one.
-    fn visit(&mut self, u: [f64; 3], bound: f64) -> [f64; 3] {
-        match self.kind {
-            Kind::Contact(_) => {
+    /// The impulse that solves the block for the velocity `u` it has with its present one; `radius` is that of its disc.
+    fn visit(&mut self, u: [f64; 3], radius: f64) -> [f64; 3] {
+        match self.law {
+            Law::Cone => {
                 let own = self.cone.times(self.impulse);
                 self.cone.solve([u[0] - own[0], u[1] - own[1], u[2] - own[2]])
             }
-            Kind::Rolling { .. } | Kind::Torsion { .. } => {
+            Law::Disc { .. } => {
                 let own = self.cone.times(self.impulse);
-                let (l, held) = within_disc(&self.cone.a, [u[0] - own[0], u[1] - own[1]], bound);
+                let (l, held) = within_disc(&self.cone.a, [u[0] - own[0], u[1] - own[1]], radius);
                 self.cone.mode = if held { Mode::Stick } else { Mode::Open };
                 [l[0], l[1], 0.0]
             }
-            Kind::Axis { .. } | Kind::Closure(_) => {
+            Law::Interval { low, high } => {
                 if self.cone.a[0] <= 0.0 {
                     self.cone.mode = Mode::Open;
                     return [0.0; 3];
                 }
                 let l = self.impulse[0] - u[0] / self.cone.a[0];
-                self.cone.mode = if l < self.low || l > self.high { Mode::Open } else { Mode::Stick };
-                [l.clamp(self.low, self.high), 0.0, 0.0]
+                self.cone.mode = if l < low || l > high { Mode::Open } else { Mode::Stick };
+                [l.clamp(low, high), 0.0, 0.0]
             }
         }
     }
 }
 
-/// The impulse within |l| <= bound that brings A l + b to nil, or as near as it comes in the sense of the least energy, and
-/// whether it does: otherwise (A + s) l = -b with |l| = bound.
+/// The impulse within |l| <= bound with A l + b = 0, and true; if there is none, the one of least energy, which has |l| = bound
+/// and (A + s) l = -b for some s > 0, and false.
 fn within_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
     if bound <= 0.0 {
         return ([0.0; 2], false);
     }
-    // A single row has nothing in its second, and about an axis that nothing can turn there is nothing in either.
+    // The second row of a single one is empty, and both are about an axis that nothing can turn.
     let at = |s: f64| {
         let diagonal = |a: f64| if a > 0.0 { a + s } else { 1.0 };
         let (p, q, r) = (diagonal(a[0]), a[1], diagonal(a[3]));
@@ -336,7 +334,7 @@ fn within_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
     if l[0].hypot(l[1]) <= bound {
         return (l, true);
     }
-    // 1/|l| is nearly linear in s and concave, so Newton's method from 0 comes to the root from one side.
+    // 1/|l| is nearly linear in s and concave, so Newton's method from 0 reaches the root from one side.
     let mut s = 0.0;
     for _ in 0..30 {
         let length = l[0].hypot(l[1]);

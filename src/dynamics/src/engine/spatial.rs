@@ -41,6 +41,11 @@ impl Spatial {
         }
     }
 
+    /// The same motion about the point at `lever` from the common point.
+    pub(super) fn shifted(self, lever: DVec3) -> Self {
+        Self { angular: self.angular, linear: self.at(lever) }
+    }
+
     /// Velocity of the material point at `lever` from the common point.
     pub(super) fn at(self, lever: DVec3) -> DVec3 {
         self.linear + self.angular.cross(lever)

@@ -183,7 +183,8 @@ pub(super) struct Work {
     pub(super) substep_reactions: Vec<Spatial>,
     /// How far the reactions along the axes are from what is exerted there, as a share of it.
     pub(super) imbalance: f64,
-    /// What the motors gave in the step and in the last substep, and the energy after it, J.
+    /// What the motors gave in the step and in the last substep, with what the joints that close the island's loops gave, and
+    /// the energy after it, J.
     pub(super) motor_work: f64,
     pub(super) substep_work: f64,
     pub(super) energy: f64,

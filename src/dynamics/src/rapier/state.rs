@@ -1,7 +1,7 @@
 //! What can be read after a step. A body that is not finite, or out of all measure, gets a notice and keeps the last state that
 //! was sound.
 
-use bevy_math::DVec3;
+use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
 use simpartner_model::{BodyId, JointId};
 
@@ -10,10 +10,7 @@ use super::{
     articulation::{self, AxisPlace, JointHandle, Placement},
     contacts::Contacts,
 };
-use crate::{
-    BodyState, Guard, JointState, Notice,
-    state::{angles, rotation_vector},
-};
+use crate::{BodyState, Guard, JointState, Notice, state::rotation_vector};
 
 /// Reads all bodies. Notices are added of bodies that are not sound.
 pub(super) fn read_bodies(
@@ -144,5 +141,30 @@ fn read_loop(
         state.position[axis] = coordinates[axis];
         state.rate[axis] = rates[axis];
         state.effort[axis] = articulation::motor_effort(&joint.data, place, coordinates[axis], rates[axis]);
+    }
+}
+
+/// The angles of a turn about the free ones of three axes: about a single one the whole turn, from -pi to pi; otherwise the
+/// rotation vector.
+fn angles(turn: DQuat, free: [bool; 3]) -> [f64; 3] {
+    let mut axes = (0..3).filter(|&axis| free[axis]);
+    match (axes.next(), axes.next()) {
+        (Some(axis), None) => {
+            let mut angles = [0.0; 3];
+            angles[axis] = wrap(2.0 * libm::atan2([turn.x, turn.y, turn.z][axis], turn.w));
+            angles
+        }
+        _ => rotation_vector(turn).to_array(),
+    }
+}
+
+fn wrap(angle: f64) -> f64 {
+    use std::f64::consts::{PI, TAU};
+    if angle > PI {
+        angle - TAU
+    } else if angle < -PI {
+        angle + TAU
+    } else {
+        angle
     }
 }

@@ -16,7 +16,7 @@ use bevy_math::DVec3;
 use simpartner_model::BodyId;
 
 pub(super) use self::{
-    contact::{Contact, Side},
+    contact::{Contact, Side, Surface},
     geom::{Geom, Ground, Outline},
 };
 use self::{

@@ -1,0 +1,213 @@
+//! The layers over the defaults: a file, the environment, overrides. All mistakes in them are reported at once.
+
+use std::fmt;
+
+use simpartner_description::xml::{self, shorten};
+use thiserror::Error;
+use toml::{
+    Spanned,
+    de::{DeString, DeTable, DeValue},
+};
+
+use super::table::{BUILD_VARIABLES, RawValue, SETTINGS, Setting, SettingValue, VARIABLE_PREFIX};
+
+/// How many problems are reported one by one; more than anybody reads.
+const MAX_PROBLEMS: usize = 50;
+/// Longest name, in bytes, for which a similar setting is searched; the longest setting has 50.
+const MAX_NAME: usize = 100;
+
+/// A properties file that has been read.
+#[derive(Debug, Clone, Copy)]
+pub struct PropertiesFile<'a> {
+    /// Its path, for messages.
+    pub path: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// A setting given by the caller, such as a flag of the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct Override<'a> {
+    /// Where it comes from, for messages, such as `--rate`.
+    pub name: &'a str,
+    /// The setting, as `section.key`.
+    pub key: &'a str,
+    /// The value.
+    pub text: &'a str,
+}
+
+/// A mistake in a setting, and its place: `file:line`, a variable or the name of an override.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{place}: {text}")]
+pub struct Problem {
+    /// Its place.
+    pub place: String,
+    /// What is wrong.
+    pub text: String,
+}
+
+/// All mistakes, in the order of the layers.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct ConfigError(pub Vec<Problem>);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
+        formatter.write_str(&lines.join("\n"))
+    }
+}
+
+/// The values of all settings, in the order of the table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Layers {
+    pub(super) values: Vec<SettingValue>,
+    problems: Vec<Problem>,
+}
+
+impl Layers {
+    pub(super) fn defaults() -> Self {
+        let default = |setting: &Setting| {
+            setting
+                .setting_type
+                .accept(&RawValue::Plain(setting.default))
+                .expect("a test checks every default against its own type")
+        };
+        Self { values: SETTINGS.iter().map(default).collect(), problems: Vec::new() }
+    }
+
+    pub(super) fn file(&mut self, file: PropertiesFile<'_>) {
+        let newlines: Vec<usize> = file.text.match_indices('\n').map(|(newline, _)| newline).collect();
+        let place = |at: usize| format!("{}:{}", file.path, newlines.partition_point(|&newline| newline < at) + 1);
+        let (table, errors) = DeTable::parse_recoverable(file.text);
+        for error in errors {
+            self.problem(place(error.span().map_or(0, |span| span.start)), error.message().to_owned());
+        }
+        for (section, content) in in_order(table.get_ref()) {
+            let name = section.get_ref().as_ref();
+            if !SETTINGS.iter().any(|setting| setting.section == name) {
+                let sections = SETTINGS.iter().map(|setting| setting.section);
+                let closest = sections.min_by_key(|section| distance(name, section)).filter(|s| is_slip(name, s));
+                let hint = question(closest.map(str::to_owned));
+                self.problem(
+                    place(section.span().start),
+                    format!("[{}] is not a section of settings{hint}", shorten(name)),
+                );
+            } else if let DeValue::Table(settings) = content.get_ref() {
+                for (key, value) in in_order(settings) {
+                    let path = format!("{name}.{}", key.get_ref());
+                    let shown = &file.text[value.span()];
+                    self.set(&place(key.span().start), &path, &raw(value), shown);
+                }
+            } else {
+                let text = format!("{name}: expected a section, [{name}], got {}", shorten(&file.text[content.span()]));
+                self.problem(place(section.span().start), text);
+            }
+        }
+    }
+
+    pub(super) fn environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
+        let ours = variables
+            .into_iter()
+            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && !BUILD_VARIABLES.contains(&name.as_str()));
+        for (name, text) in ours {
+            match SETTINGS.iter().find(|setting| setting.variable() == name) {
+                Some(setting) => self.set(&name, &setting.path(), &RawValue::Plain(&text), &text),
+                None => {
+                    // Sections have no underscore.
+                    let path = name[VARIABLE_PREFIX.len()..].to_lowercase().replacen('_', ".", 1);
+                    let hint = question(nearest(&path).map(Setting::variable));
+                    self.problem(name, format!("this variable is not of a setting{hint}"));
+                }
+            }
+        }
+    }
+
+    pub(super) fn overrides(&mut self, overrides: &[Override<'_>]) {
+        for given in overrides {
+            self.set(given.name, given.key, &RawValue::Plain(given.text), given.text);
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Vec<SettingValue>, ConfigError> {
+        if self.problems.is_empty() { Ok(self.values) } else { Err(ConfigError(self.problems)) }
+    }
+
+    fn set(&mut self, place: &str, path: &str, raw: &RawValue<'_>, shown: &str) {
+        let Some(index) = SETTINGS.iter().position(|setting| setting.path() == path) else {
+            let key = path.rsplit('.').next().unwrap_or(path);
+            let hint = match (nearest(path), xml::describe_name(key)) {
+                (Some(setting), _) => question(Some(setting.path())),
+                (None, Some(place)) => format!("; {place}"),
+                (None, None) => "; `simpartner schema properties` lists all".to_owned(),
+            };
+            return self.problem(place.to_owned(), format!("{} is not a setting{hint}", shorten(path)));
+        };
+        let setting_type = SETTINGS[index].setting_type;
+        match setting_type.accept(raw) {
+            Some(value) => self.values[index] = value,
+            None => self.problem(
+                place.to_owned(),
+                format!("{path}: expected {}, got `{}`", setting_type.expected(), shorten(&setting_type.shown(shown))),
+            ),
+        }
+    }
+
+    fn problem(&mut self, place: String, text: String) {
+        match self.problems.len() {
+            0..MAX_PROBLEMS => self.problems.push(Problem { place, text }),
+            MAX_PROBLEMS => self.problems.push(Problem { place, text: "there is more wrong from here on".into() }),
+            _ => {}
+        }
+    }
+}
+
+/// The entries in the order of the file; the table itself is sorted by name.
+fn in_order<'a, 'i>(
+    table: &'a DeTable<'i>,
+) -> impl Iterator<Item = (&'a Spanned<DeString<'i>>, &'a Spanned<DeValue<'i>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries.into_iter()
+}
+
+fn raw<'a>(value: &Spanned<DeValue<'_>>) -> RawValue<'a> {
+    match value.get_ref() {
+        DeValue::String(text) => RawValue::Typed(SettingValue::Text(text.to_string())),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .map_or(RawValue::Other, |i| RawValue::Typed(SettingValue::Integer(i))),
+        DeValue::Float(real) => {
+            real.as_str().parse().map_or(RawValue::Other, |value| RawValue::Typed(SettingValue::Real(value)))
+        }
+        DeValue::Boolean(value) => RawValue::Typed(SettingValue::Boolean(*value)),
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => RawValue::Other,
+    }
+}
+
+/// The setting that a misspelt path such as `server.bnd` or `rate` most likely means: its key is the same, begins with the given
+/// one, or is a few letters away; so is its section, unless the keys are equal.
+fn nearest(path: &str) -> Option<&'static Setting> {
+    let (section, key) = path.split_once('.').unwrap_or(("", path));
+    let candidates = SETTINGS.iter().filter(|setting| {
+        setting.key == key || is_slip(key, setting.key) && (section.is_empty() || is_slip(section, setting.section))
+    });
+    candidates.min_by_key(|setting| 2 * distance(key, setting.key) + distance(section, setting.section))
+}
+
+/// Edit distance of two words; 0 if the candidate begins with the word.
+fn distance(word: &str, candidate: &str) -> usize {
+    if word.len() > MAX_NAME {
+        return word.len();
+    }
+    match !word.is_empty() && candidate.starts_with(word) {
+        true => 0,
+        false => strsim::damerau_levenshtein(word, candidate),
+    }
+}
+
+fn is_slip(word: &str, candidate: &str) -> bool {
+    distance(word, candidate) <= word.len() / 3
+}
+
+fn question(meant: Option<String>) -> String {
+    meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
+}

@@ -1,0 +1,85 @@
+//! Settings as text: the default `properties.toml`, and the effective values for the log.
+
+use super::table::{SETTINGS, Setting, SettingType, SettingValue};
+use crate::recorder;
+
+const HEADER: &str = "\
+# Settings of simpartner, each with its default. Lengths, times and speeds carry their unit in the name.
+#
+# A setting is taken from the last of these that gives it: the default, the properties file (this one, or the one named by
+# --properties FILE), the environment variable SIMPARTNER_SECTION_KEY, the command line.
+#
+# `simpartner` makes this file from its table of settings; a test holds the two together.
+#
+# Where the parameters of the thesis (code example A) went:
+#   dbname, dbserver           log.database, one address for both
+#   log                        log.enabled
+#   logEveryStep               log.detail = full with log.every_n_steps = 1; a larger number thins the log instead of the
+#                              screen's rate, since the server has no screen
+#   environment                simulation.world_file
+#   stepsize                   simulation.timestep_s
+#   contactMaxCorrectingVel    physics.contact_max_correcting_velocity_m_per_s
+#   contactSurfaceLayer        dynamics.contact_surface_layer_m, rapier.contact_surface_layer_m
+#   autoDisableFlag            physics.auto_disable
+#   globalERP                  left out: the share of an error that ODE corrects in a step depends on the length of the step.
+#                              Contacts and joints of our own dynamics have no error to correct; for rapier's contacts
+#                              rapier.contact_frequency_hz and rapier.contact_damping_ratio say the same without that
+";
+
+/// The text of `properties.toml` in the repository.
+pub fn default_properties() -> String {
+    let mut text = HEADER.to_owned();
+    let defaults = super::layers::Layers::defaults().values;
+    for (index, (setting, value)) in SETTINGS.iter().zip(&defaults).enumerate() {
+        begin_section(&mut text, index);
+        let comment = match setting.setting_type {
+            SettingType::File
+            | SettingType::OptionalFile
+            | SettingType::Names
+            | SettingType::Secret
+            | SettingType::Address
+            | SettingType::Database => setting.doc.to_owned(),
+            setting_type => format!("{} Takes {}.", setting.doc, setting_type.expected()),
+        };
+        text += &format!("\n# {comment}\n{} = {}\n", setting.key, toml_text(value));
+    }
+    text
+}
+
+/// All values as a properties file, without comments. A token or a password is not shown, since logs are passed on.
+pub(super) fn effective(values: &[SettingValue]) -> String {
+    let mut text = String::new();
+    for (index, (setting, value)) in SETTINGS.iter().zip(values).enumerate() {
+        begin_section(&mut text, index);
+        text += &match setting {
+            Setting { setting_type: SettingType::Secret, key, .. } if *value != SettingValue::Text(String::new()) => {
+                format!("# {key} is set, and is not shown\n")
+            }
+            Setting { setting_type: SettingType::Database, key, .. } => {
+                let SettingValue::Text(address) = value else {
+                    unreachable!("an address is a text, but this is {value:?}")
+                };
+                format!("{key} = {}\n", toml_text(&SettingValue::Text(recorder::without_password(address))))
+            }
+            Setting { key, .. } => format!("{key} = {}\n", toml_text(value)),
+        };
+    }
+    text
+}
+
+fn begin_section(text: &mut String, index: usize) {
+    let section = SETTINGS[index].section;
+    if index == 0 || SETTINGS[index - 1].section != section {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        *text += &format!("{gap}[{section}]\n");
+    }
+}
+
+fn toml_text(value: &SettingValue) -> String {
+    match value {
+        SettingValue::Boolean(value) => value.to_string(),
+        SettingValue::Integer(value) => value.to_string(),
+        SettingValue::Real(value) => format!("{value:?}"),
+        SettingValue::Text(text) => toml::Value::from(text.as_str()).to_string(),
+    }
+}

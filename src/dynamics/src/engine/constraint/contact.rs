@@ -1,0 +1,122 @@
+//! A contact: two surfaces may not cross (Signorini), and what presses brakes (Coulomb).
+//!
+//! A rigid surface is not crossed before the next midpoint, or bounces by Newton's law of impact. A compliant one presses with
+//! -k g' - d u, taken at the end of the step, where the gap is g' = g + h u. Slip adds compliance to the tangents.
+
+use super::{Constraints, Parts, Source, rows::Directions};
+use crate::engine::{
+    collide::{Contact, Surface},
+    problem::{Block, Law, PositionRule, Scheme},
+};
+
+/// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop
+/// on what rounding leaves.
+const BOUNCE_SPEED: f64 = 0.05;
+/// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
+/// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
+const SKIN: f64 = 1e-6;
+/// The normal compliance of a surface with slip, in terms of the tangential one. Without it a rigid body on four points can share
+/// its load in many ways, and with slip each of them is another motion. A hundredth keeps the sinking small beside the creep.
+const SLIP_COMPLIANCE: f64 = 0.01;
+
+impl Constraints {
+    /// Adds a contact, and its resistance to rolling and turning.
+    pub(super) fn add_contact(&mut self, parts: &mut Parts, index: usize, scheme: &Scheme, again: bool) {
+        let contacts = parts.contacts;
+        let contact = &contacts[index];
+        let surface = &contact.surface;
+        let [first, second] = surface.friction;
+        let directions = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
+        let start = self.problem.columns.len();
+        let sides = [contact.a, Some(contact.b)];
+        let (free, before) = self.add_columns(parts, sides, contact.point, &Directions::along(directions));
+        let creep = surface.slip / scheme.h;
+        let normal = if is_compliant(surface) {
+            1.0 / (scheme.h * rigidity(surface, scheme.h))
+        } else {
+            SLIP_COMPLIANCE * creep
+        };
+        let compliance = [normal, creep * first * first, creep * second * second];
+        let mut block = self.problem.block(Law::Cone, start, compliance, free, before);
+        block.gap = contact.gap;
+        block.impulse = contact.start();
+        block.cone.slip = contact.slip;
+        if is_compliant(surface) {
+            press(&mut block, contact, scheme);
+        } else {
+            block.position = PositionRule::PushedOut;
+            stop_or_bounce(&mut block, contact, scheme);
+            if !again && is_impact(&block, scheme) {
+                for side in sides.into_iter().flatten() {
+                    if let Some(tree) = parts.tree_mut(side) {
+                        tree.work.impact = true;
+                    }
+                }
+            }
+        }
+        let place = self.problem.blocks.len();
+        self.push_block(Source::Contact(index), block);
+        self.add_rolling(parts, index, place);
+    }
+
+    /// How far a rigid contact penetrated before it could press, m, and its place in the list of contacts: the deepest for the size of
+    /// its shapes. Contacts press from the middle of the step on; until then the surfaces approach as before.
+    pub(in crate::engine) fn deepest_sinking(&self, contacts: &[Contact], h: f64) -> Option<(f64, usize)> {
+        let (mut deepest, mut most) = (None, 0.0);
+        for (source, block) in self.blocks() {
+            let Source::Contact(index) = source else { continue };
+            let depth = (-block.gap).min(-0.5 * h * block.before[0]);
+            let relative = depth / contacts[index].share_of_depth();
+            if relative > most && !is_compliant(&contacts[index].surface) {
+                (deepest, most) = (Some((depth, index)), relative);
+            }
+        }
+        deepest
+    }
+}
+
+fn is_compliant(surface: &Surface) -> bool {
+    surface.stiffness.is_finite()
+}
+
+/// What a compliant surface presses back with for each m/s at the end of the step, N s/m.
+fn rigidity(surface: &Surface, h: f64) -> f64 {
+    h * surface.stiffness + surface.damping
+}
+
+/// Whether the surfaces would cross in this step if nothing stopped them.
+fn is_closing(block: &Block, h: f64) -> bool {
+    block.gap + h * block.free[0] < 0.0
+}
+
+/// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
+fn is_impact(block: &Block, scheme: &Scheme) -> bool {
+    let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.length() * scheme.h;
+    is_closing(block, scheme.h) && block.before[0] < -speed
+}
+
+fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
+    let room = (contact.gap - SKIN).max(0.0);
+    block.bias[0] += if contact.gap < 0.0 {
+        contact.surface.stiffness * contact.gap / rigidity(&contact.surface, scheme.h)
+    } else {
+        room / scheme.h
+    };
+}
+
+/// Newton's law of impact on the velocity at the start of the step; else the surface must not be crossed before the next
+/// midpoint.
+fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
+    let (h, restitution, approach) = (scheme.h, contact.surface.restitution, block.before[0]);
+    let room = (contact.gap - SKIN).max(0.0);
+    if restitution > 0.0 && is_closing(block, h) && approach < -BOUNCE_SPEED {
+        block.bias[0] += restitution * approach;
+        block.without_bounce = room / h - restitution * approach;
+        return;
+    }
+    block.bias[0] += room / h;
+    if block.compliance[0] > 0.0 {
+        // A yielding contact sinks in slowly; within the surface layer, where no other correction acts, this brings it back.
+        block.bias[0] += scheme.correction * contact.gap.clamp(-scheme.surface_layer, 0.0) / h;
+    }
+}

@@ -1,0 +1,192 @@
+//! What constrains an island in a step, as blocks of rows for the solvers: one file for each kind.
+//!
+//! | file | what it constrains |
+//! |---|---|
+//! | `contact` | two surfaces may not cross, with Coulomb friction; rigid and compliant |
+//! | `rolling` | a contact resists rolling, and turning about its normal |
+//! | `coordinate` | stops and dry friction of the axes of trees |
+//! | `closure` | joints that close loops: what they hold, and the axes that they leave free |
+//! | `axis` | the laws of one axis, for trees and for loop joints |
+//! | `rows` | the builder: Jacobians of links and coordinates, whitened |
+//!
+//! A new law is a file here that adds blocks in [`Constraints::assemble`], a [`Source`] that says what they stand for, and what
+//! its impulse does in [`Constraints::push_links`] and [`Constraints::write_back`]. The solvers see a [`super::problem::Law`] and
+//! no more.
+
+pub(super) mod axis;
+mod closure;
+mod contact;
+mod coordinate;
+mod rolling;
+mod rows;
+
+use bevy_math::DVec3;
+
+use self::closure::ClosureRows;
+use super::{
+    closure::Closure,
+    collide::{Contact, Side},
+    problem::{Block, Problem, Scheme},
+    spatial::Spatial,
+    tree::Tree,
+};
+
+/// What a block stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// A contact, by its place in the list of contacts.
+    Contact(usize),
+    /// The resistance of a contact to rolling, likewise.
+    Rolling(usize),
+    /// The resistance of a contact to turning about its normal, likewise.
+    Torsion(usize),
+    /// A law of a coordinate: tree of the island, degree of freedom, and the law's number.
+    Coordinate { tree: usize, dof: usize, law: usize },
+    /// A row of a joint that closes a loop, by its place in [`ClosureRows`].
+    Closure(usize),
+}
+
+/// All constraints of an island. Kept from step to step for its memory only.
+#[derive(Debug, Default)]
+pub(super) struct Constraints {
+    pub(super) problem: Problem,
+    /// What each block of the problem stands for.
+    sources: Vec<Source>,
+    /// The solution before the last assembly: of each block its source, its impulse, and where the search for its slip ended.
+    previous: Vec<(Source, [f64; 3], f64)>,
+    closure_rows: ClosureRows,
+    scratch: Vec<[f64; 4]>,
+}
+
+/// What an island is made of.
+pub(super) struct Parts<'a, 'b> {
+    pub(super) trees: &'a mut [&'b mut Tree],
+    /// For each tree of the world, its place in its island.
+    pub(super) slots: &'a [usize],
+    pub(super) contacts: &'a [Contact],
+    /// Those of this island.
+    pub(super) own_contacts: &'a [usize],
+    pub(super) closures: &'a [Closure],
+    pub(super) own_closures: &'a [usize],
+}
+
+impl Parts<'_, '_> {
+    /// The tree of a side in this island; `None` if nothing moves it.
+    fn tree(&self, side: Side) -> Option<&Tree> {
+        self.slots.get(side.tree).and_then(|&slot| self.trees.get(slot)).map(|tree| &**tree)
+    }
+
+    /// The same, to change it.
+    fn tree_mut(&mut self, side: Side) -> Option<&mut Tree> {
+        self.slots.get(side.tree).and_then(|&slot| self.trees.get_mut(slot)).map(|tree| &mut **tree)
+    }
+
+    /// Adds a force on a link, about a point, to those that the reactions of its tree's joints must balance.
+    fn push(&mut self, side: Side, force: Spatial, point: DVec3) {
+        let Some(tree) = self.tree_mut(side) else { return };
+        let lever = point - tree.work.origin;
+        tree.work.links[side.link].external += Spatial::new(force.angular + lever.cross(force.linear), force.linear);
+    }
+}
+
+impl Constraints {
+    /// Assembles all blocks at the midpoint. `again` keeps the impulses found so far.
+    pub(super) fn assemble(&mut self, parts: &mut Parts, scheme: &Scheme, again: bool) {
+        self.previous.clear();
+        if again {
+            let old = self.sources.iter().zip(&self.problem.blocks);
+            self.previous.extend(old.map(|(&source, block)| (source, block.impulse, block.cone.slip)));
+        }
+        self.sources.clear();
+        self.closure_rows.clear();
+        self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom).sum());
+        for &contact in parts.own_contacts {
+            self.add_contact(parts, contact, scheme, again);
+        }
+        for &closure in parts.own_closures {
+            self.add_closure(parts, closure, scheme);
+        }
+        for slot in 0..parts.trees.len() {
+            if parts.trees[slot].topology.has_rows {
+                self.add_coordinates(&*parts.trees[slot], slot, scheme);
+            }
+        }
+        if self.previous.len() == self.sources.len() {
+            let blocks = self.problem.blocks.iter_mut().zip(&self.sources).zip(&self.previous);
+            for ((block, _), old) in blocks.filter(|((_, source), old)| **source == old.0) {
+                (block.impulse, block.cone.slip) = (old.1, old.2);
+            }
+        }
+        self.problem.sum_up();
+    }
+
+    fn push_block(&mut self, source: Source, block: Block) {
+        self.sources.push(source);
+        self.problem.blocks.push(block);
+    }
+
+    /// Every block with what it stands for.
+    fn blocks(&self) -> impl Iterator<Item = (Source, &Block)> {
+        self.sources.iter().copied().zip(&self.problem.blocks)
+    }
+
+    /// Gives the trees what the reactions of their joints and the next step need: the forces on their links, the impulses of
+    /// their stops and dry friction.
+    pub(super) fn push_links(&self, parts: &mut Parts, h: f64) {
+        let (rate, contacts, closures) = (1.0 / h, parts.contacts, parts.closures);
+        for tree in parts.trees.iter_mut() {
+            if tree.topology.has_rows {
+                tree.state.row_impulses.fill([0.0; 3]);
+            }
+            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
+        }
+        for (source, block) in self.blocks() {
+            let l = block.impulse;
+            match source {
+                Source::Contact(index) | Source::Rolling(index) | Source::Torsion(index) => {
+                    let contact = &contacts[index];
+                    let force = match source {
+                        Source::Contact(_) => Spatial::new(DVec3::ZERO, contact.impulse_of(l) * rate),
+                        _ => Spatial::new(rolling::angular_impulse(source, contact, l) * rate, DVec3::ZERO),
+                    };
+                    parts.push(contact.b, force, contact.point);
+                    if let Some(a) = contact.a {
+                        parts.push(a, -force, contact.point);
+                    }
+                }
+                Source::Closure(row) => {
+                    let row = &self.closure_rows[row];
+                    let closure = &closures[row.closure];
+                    let (force, anchor) = (row.direction.force(l[0] * rate), closure.place.child.translation);
+                    parts.push(closure.b, force, anchor);
+                    parts.push(closure.a, -force, anchor);
+                }
+                Source::Coordinate { tree, dof, law } => parts.trees[tree].state.row_impulses[dof][law] = l[0],
+            }
+        }
+    }
+
+    /// Gives contacts and closures their impulses: where the next step starts, and what they report.
+    pub(super) fn write_back(&self, contacts: &mut [Contact], closures: &mut [Closure], scheme: &Scheme) {
+        for (source, block) in self.blocks() {
+            let l = block.impulse;
+            match source {
+                Source::Contact(index) => {
+                    contacts[index].impulse = contacts[index].impulse_of(l);
+                    contacts[index].slip = block.cone.slip;
+                }
+                Source::Rolling(index) | Source::Torsion(index) => {
+                    let contact = &mut contacts[index];
+                    contact.spin_impulse += rolling::angular_impulse(source, contact, l);
+                }
+                Source::Closure(row) => {
+                    let row = &self.closure_rows[row];
+                    let closure = &mut closures[row.closure];
+                    closure.impulses[row.purpose.number()] = l[0];
+                    closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.share);
+                }
+                Source::Coordinate { .. } => {}
+            }
+        }
+    }
+}

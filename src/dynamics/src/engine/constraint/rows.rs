@@ -1,0 +1,168 @@
+//! The rows of blocks: how fast two links part along given directions, or turn relative to each other about them, in terms of
+//! the unknowns of their island.
+
+use std::ops::Range;
+
+use bevy_math::DVec3;
+
+use super::{Constraints, Parts};
+use crate::engine::{collide::Side, tree::Tree};
+
+/// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an error of
+/// some 1e-16 for each operation on the way there.
+const ROUNDING: f64 = 1e-10;
+
+/// Velocities of three rows: without impulses, and at the start of the step.
+pub(super) type Velocities = ([f64; 3], [f64; 3]);
+
+/// Three directions, along which points are looked at, or about which links turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Directions {
+    pub(super) vectors: [DVec3; 3],
+    pub(super) angular: bool,
+}
+
+impl Directions {
+    pub(super) fn along(vectors: [DVec3; 3]) -> Self {
+        Self { vectors, angular: false }
+    }
+
+    pub(super) fn about(vectors: [DVec3; 3]) -> Self {
+        Self { vectors, angular: true }
+    }
+}
+
+impl Constraints {
+    /// Appends the whitened Jacobian of (link `b`) - (link `a`) at a point; `None` is the ground.
+    pub(super) fn add_columns(
+        &mut self,
+        parts: &Parts,
+        [a, b]: [Option<Side>; 2],
+        point: DVec3,
+        directions: &Directions,
+    ) -> Velocities {
+        if let (Some(a), Some(b)) = (a, b)
+            && a.tree == b.tree
+        {
+            let tree = &*parts.trees[parts.slots[a.tree]];
+            return self.add_columns_within(tree, [Some(a.link), Some(b.link)], point, directions);
+        }
+        let (mut free, mut before) = ([0.0; 4], [0.0; 4]);
+        for (side, sign) in [a, b].into_iter().zip([-1.0, 1.0]) {
+            // A side that nothing moves belongs to no island; its columns would be empty.
+            let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
+            let Some(chain) = chain(tree, side.link) else { continue };
+            let columns = &mut self.problem.columns;
+            let start = columns.len();
+            jacobian(tree, chain.clone(), point, directions, sign, columns);
+            let (dofs, base) = (&tree.topology.chain[chain.clone()], to_index(tree.work.base));
+            self.problem.index.extend(dofs.iter().map(|dof| base + dof));
+            let (v_free, v) = (&tree.work.v_free[..], &tree.state.v[..]);
+            for (column, &dof) in columns[start..].iter().zip(dofs) {
+                let (after, now) = (v_free[dof as usize], v[dof as usize]);
+                for c in 0..4 {
+                    free[c] += column[c] * after;
+                    before[c] += column[c] * now;
+                }
+            }
+            tree.whiten_chain(chain.start, &mut columns[start..]);
+        }
+        ([free[0], free[1], free[2]], [before[0], before[1], before[2]])
+    }
+
+    /// The same for links of one tree: columns over the whole tree. A link that is `None` does not move.
+    pub(super) fn add_columns_within(
+        &mut self,
+        tree: &Tree,
+        links: [Option<usize>; 2],
+        point: DVec3,
+        directions: &Directions,
+    ) -> Velocities {
+        let (mut free, mut before) = ([0.0; 3], [0.0; 3]);
+        let columns = &mut self.problem.columns;
+        let start = columns.len();
+        columns.resize(start + tree.topology.freedom, [0.0; 4]);
+        let reach = (point - tree.work.origin).length();
+        let mut scale = [0.0; 3];
+        for (link, sign) in links.into_iter().zip([-1.0, 1.0]) {
+            let Some(chain) = link.and_then(|link| chain(tree, link)) else { continue };
+            self.scratch.clear();
+            jacobian(tree, chain.clone(), point, directions, sign, &mut self.scratch);
+            for (column, &dof) in self.scratch.iter().zip(&tree.topology.chain[chain]) {
+                let axis = &tree.work.axis[dof as usize];
+                let (turn, slide) = (axis.angular.length(), axis.linear.length());
+                let size = if directions.angular { turn } else { turn * reach + slide };
+                for c in 0..3 {
+                    columns[start + dof as usize][c] += column[c];
+                    scale[c] += size * size * directions.vectors[c].length_squared();
+                }
+            }
+        }
+        // A row that is zero but for rounding is held by the tree already; nothing can push there.
+        let rest = |c: usize| columns[start..].iter().map(|column| column[c] * column[c]).sum::<f64>();
+        let held = [0, 1, 2].map(|c| rest(c) < ROUNDING * ROUNDING * scale[c]);
+        for column in &mut columns[start..] {
+            (0..3).filter(|&c| held[c]).for_each(|c| column[c] = 0.0);
+        }
+        for dof in 0..tree.topology.freedom {
+            let column = &columns[start + dof];
+            for c in 0..3 {
+                free[c] += column[c] * tree.work.v_free[dof];
+                before[c] += column[c] * tree.state.v[dof];
+            }
+            self.problem.index.push(to_index(tree.work.base + dof));
+        }
+        tree.whiten_all(&mut columns[start..]);
+        (free, before)
+    }
+
+    /// Appends the whitened row of one degree of freedom of a tree, the other way round if `sign` is -1.
+    pub(super) fn add_coordinate(&mut self, tree: &Tree, dof: usize, sign: f64) {
+        let (start, row, depth) = (self.problem.columns.len(), tree.topology.row[dof], tree.topology.depth[dof]);
+        for k in 0..=depth {
+            self.problem.columns.push([if k == depth { sign } else { 0.0 }, 0.0, 0.0, 0.0]);
+            self.problem.index.push(to_index(tree.work.base) + tree.topology.chain[row + k]);
+        }
+        tree.whiten_chain(row, &mut self.problem.columns[start..]);
+    }
+}
+
+/// Where the degrees of freedom that move a link stand in the chains of its tree; `None` if there are none.
+fn chain(tree: &Tree, link: usize) -> Option<Range<usize>> {
+    let leaf = tree.topology.leaf[link]?;
+    let row = tree.topology.row[leaf];
+    Some(row..row + tree.topology.depth[leaf] + 1)
+}
+
+/// The rows of the three directions over a chain of degrees of freedom, for the point's or the link's angular velocity.
+fn jacobian(
+    tree: &Tree,
+    chain: Range<usize>,
+    point: DVec3,
+    &Directions { vectors, angular }: &Directions,
+    sign: f64,
+    out: &mut Vec<[f64; 4]>,
+) {
+    let lever = point - tree.work.origin;
+    let moments = if angular { vectors } else { vectors.map(|direction| lever.cross(direction)) };
+    let mut chain = &tree.topology.chain[chain];
+    let signed = |a: f64, b: f64, c: f64| [sign * a, sign * b, sign * c, 0.0];
+    if tree.is_free() {
+        // The free root's axes are unit vectors.
+        let ([a, b, c], [u, v, w]) = (if angular { [DVec3::ZERO; 3] } else { vectors }, moments);
+        out.extend([signed(a.x, b.x, c.x), signed(a.y, b.y, c.y), signed(a.z, b.z, c.z)]);
+        out.extend([signed(u.x, v.x, w.x), signed(u.y, v.y, w.y), signed(u.z, v.z, w.z)]);
+        chain = &chain[6..];
+    }
+    let axes = &tree.work.axis[..];
+    out.extend(chain.iter().map(|&dof| {
+        let axis = &axes[dof as usize];
+        let turning = moments.map(|moment| axis.angular.dot(moment));
+        let sliding = if angular { [0.0; 3] } else { vectors.map(|direction| axis.linear.dot(direction)) };
+        signed(turning[0] + sliding[0], turning[1] + sliding[1], turning[2] + sliding[2])
+    }));
+}
+
+fn to_index(place: usize) -> u32 {
+    u32::try_from(place).expect("an island has fewer unknowns than a u32 counts")
+}

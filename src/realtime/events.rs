@@ -1,0 +1,301 @@
+//! Events and command counts: the publisher writes them, and any number of readers read them at their own pace.
+//!
+//! A reader of the latest record alone would miss the events of the records before it. So the last [`KEPT`] events are kept in a
+//! ring; a reader that is farther behind misses the oldest. Of the commands, each sender's count and latest text are kept, so that
+//! a flood costs a reader one line for each sender. The writer never waits for a reader.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use simpartner_model::{DeviceId, StepIndex};
+use simpartner_wire::signal::{AppliedCommand, ClientId, Event, StepRecord};
+use tokio::sync::watch;
+
+/// How many events are kept: 50 ms of twenty thousand a second.
+pub const KEPT: usize = 1024;
+
+/// How many senders are counted; a sender is a client of a device. A further one replaces the one that has been silent longest.
+const SENDERS: usize = 1024;
+
+/// How much of a command's text is kept, in characters: more than any actuator's frame has.
+const TEXT: usize = 200;
+
+/// An event, and how often the run had been reset before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EpochEvent {
+    /// The number of resets before it.
+    pub epoch: u32,
+    /// The event.
+    pub event: Event,
+}
+
+/// The commands of one client for one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandCount {
+    /// The device.
+    pub device: DeviceId,
+    /// The client.
+    pub client: ClientId,
+    /// The step in which the latest command took effect.
+    pub step: StepIndex,
+    /// The number of resets before it.
+    pub epoch: u32,
+    /// Its text as it was sent, shortened if it is long.
+    pub text: String,
+    /// How many commands there have been.
+    pub count: u64,
+}
+
+type Sender = (DeviceId, ClientId);
+
+/// Each sender, with the total number of commands at the time of its latest one.
+type Senders = HashMap<Sender, (u64, CommandCount)>;
+
+/// The writing end.
+#[derive(Debug)]
+pub struct EventWriter {
+    kept: Arc<Mutex<VecDeque<EpochEvent>>>,
+    count: watch::Sender<u64>,
+    senders: Arc<Mutex<Senders>>,
+    commands: watch::Sender<u64>,
+}
+
+/// A reader of events, with its own position in the ring.
+#[derive(Debug, Clone)]
+pub struct EventReader {
+    kept: Arc<Mutex<VecDeque<EpochEvent>>>,
+    count: watch::Receiver<u64>,
+    next: u64,
+}
+
+/// A reader of command counts, with the counts that it has seen.
+#[derive(Debug, Clone)]
+pub struct CommandReader {
+    senders: Arc<Mutex<Senders>>,
+    count: watch::Receiver<u64>,
+    next: u64,
+    known: HashMap<Sender, u64>,
+}
+
+/// The writer and a reader of each sort, with nothing written yet.
+pub(super) fn event_ring() -> (EventWriter, EventReader, CommandReader) {
+    let (kept, senders) = (Arc::default(), Arc::default());
+    let ((sender, count), (commands, command_count)) = (watch::channel(0), watch::channel(0));
+    let writer = EventWriter { kept: Arc::clone(&kept), count: sender, senders: Arc::clone(&senders), commands };
+    let command_reader = CommandReader { senders, count: command_count, next: 0, known: HashMap::new() };
+    (writer, EventReader { kept, count, next: 0 }, command_reader)
+}
+
+impl EventWriter {
+    /// A reader of all events from now on.
+    pub(super) fn reader(&self) -> EventReader {
+        EventReader { kept: Arc::clone(&self.kept), count: self.count.subscribe(), next: *self.count.borrow() }
+    }
+
+    /// Adds the events and commands of a record.
+    pub(super) fn publish(&self, record: &StepRecord) {
+        self.add_events(record.epoch, &record.events);
+        self.count_commands(record.step, record.epoch, &record.commands);
+    }
+
+    /// Counts commands; the sender that has been silent longest is replaced by a further one.
+    fn count_commands(&self, step: StepIndex, epoch: u32, commands: &[AppliedCommand]) {
+        if commands.is_empty() {
+            return;
+        }
+        let mut senders = lock(&self.senders);
+        let mut total = *self.commands.borrow();
+        for AppliedCommand { command, .. } in commands {
+            total += 1;
+            let sender = (command.device, command.client);
+            let count = senders.get(&sender).map_or(0, |(_, counted)| counted.count) + 1;
+            if senders.len() >= SENDERS
+                && count == 1
+                && let Some(silent) = senders.iter().min_by_key(|(_, (last, _))| *last).map(|(sender, _)| *sender)
+            {
+                senders.remove(&silent);
+            }
+            let text = command.text.chars().take(TEXT).collect();
+            let (device, client) = sender;
+            senders.insert(sender, (total, CommandCount { device, client, step, epoch, text, count }));
+        }
+        // Within the lock, so that the count and the senders agree for every reader.
+        self.commands.send_replace(total);
+    }
+
+    /// Adds events; the oldest are removed.
+    fn add_events(&self, epoch: u32, events: &[Event]) {
+        if events.is_empty() {
+            return;
+        }
+        let mut kept = lock(&self.kept);
+        for event in events {
+            if kept.len() == KEPT {
+                kept.pop_front();
+            }
+            kept.push_back(EpochEvent { epoch, event: event.clone() });
+        }
+        // Within the lock, so that the count and the ring agree for every reader.
+        self.count.send_modify(|count| *count += events.len() as u64);
+    }
+}
+
+impl EventReader {
+    /// A reader that begins with the last `count` events there have been.
+    pub(super) fn with_last(&self, count: u64) -> Self {
+        let mut reader = self.clone();
+        reader.next = self.count.borrow().saturating_sub(count);
+        reader
+    }
+
+    /// Waits until there is an event to take. Cancel-safe.
+    pub async fn wait(&mut self) {
+        let next = self.next;
+        if self.count.wait_for(|&count| count > next).await.is_err() {
+            // The run is over and nothing more comes.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Takes the events since the last call, except those that left the ring.
+    pub fn take(&mut self) -> Vec<EpochEvent> {
+        self.take_counted().0
+    }
+
+    /// As [`take`](Self::take), with the number of events that were missed.
+    pub(super) fn take_counted(&mut self) -> (Vec<EpochEvent>, u64) {
+        let kept = lock(&self.kept);
+        let count = *self.count.borrow();
+        let new = count - self.next;
+        let there = usize::try_from(new).unwrap_or(usize::MAX).min(kept.len());
+        self.next = count;
+        (kept.iter().skip(kept.len() - there).cloned().collect(), new - there as u64)
+    }
+
+    /// Whether the writer is gone, so that no event can follow.
+    pub(super) fn is_over(&self) -> bool {
+        self.count.has_changed().is_err()
+    }
+}
+
+impl CommandReader {
+    /// Waits until there are commands to take. Cancel-safe.
+    pub async fn wait(&mut self) {
+        let next = self.next;
+        if self.count.wait_for(|&count| count > next).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Takes one entry for each sender that sent commands since the last call, with their number since then. The first call returns
+    /// all senders that are kept.
+    pub fn take(&mut self) -> Vec<CommandCount> {
+        let senders = lock(&self.senders);
+        let before = std::mem::replace(&mut self.next, *self.count.borrow());
+        self.known.retain(|sender, _| senders.contains_key(sender));
+        let mut new: Vec<_> = senders.values().filter(|(last, _)| *last > before).collect();
+        new.sort_by_key(|(last, _)| *last);
+        let since = |(_, counted): &(u64, CommandCount)| {
+            let known = self.known.insert((counted.device, counted.client), counted.count).unwrap_or(0);
+            // A sender that has made room and come back counts from one again.
+            CommandCount { count: counted.count.checked_sub(known).unwrap_or(counted.count), ..counted.clone() }
+        };
+        new.into_iter().map(since).collect()
+    }
+}
+
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The contents are consistent between any two statements, so a panic elsewhere does not corrupt them.
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use simpartner_wire::signal::{Action, ActuatorState, Command, EventKind, Reservation};
+
+    fn events(range: std::ops::Range<u64>) -> Vec<Event> {
+        let event = |step| Event {
+            step: StepIndex(step),
+            kind: EventKind::Play,
+            subject: String::new(),
+            text: String::new(),
+            value: None,
+        };
+        range.map(event).collect()
+    }
+
+    fn steps(events: Vec<EpochEvent>) -> Vec<u64> {
+        events.into_iter().map(|event| event.event.step.0).collect()
+    }
+
+    #[test]
+    fn each_reader_sees_every_event_once_from_its_start() {
+        let (writer, reader, _) = event_ring();
+        writer.add_events(0, &events(0..5));
+        let (mut all, mut late) = (reader.with_last(200), reader.with_last(2));
+        assert_eq!(steps(all.take()), [0, 1, 2, 3, 4]);
+        assert_eq!(steps(late.take()), [3, 4]);
+        writer.add_events(1, &events(5..6));
+        assert_eq!(steps(all.take()), [5]);
+        assert!(all.take().is_empty());
+    }
+
+    #[test]
+    fn a_reader_that_is_too_slow_misses_the_oldest() {
+        let (writer, reader, _) = event_ring();
+        let mut slow = reader.with_last(0);
+        writer.add_events(0, &events(0..KEPT as u64 + 10));
+        let (kept, missed) = slow.take_counted();
+        assert_eq!((steps(kept), missed), ((10..KEPT as u64 + 10).collect::<Vec<_>>(), 10));
+    }
+
+    /// Commands of these devices, each with the client's number of the device plus one and the step as text.
+    fn count_commands(writer: &EventWriter, step: u64, devices: impl IntoIterator<Item = usize>) {
+        let command = |device| Command {
+            device: DeviceId::new(device),
+            at: None,
+            client: ClientId(device as u64 + 1),
+            sequence: 1,
+            text: step.to_string().repeat(TEXT),
+            action: Action::Hear,
+            memory: Reservation::default(),
+        };
+        let applied = |device| AppliedCommand { order: 0, command: command(device), before: ActuatorState::NONE };
+        writer.count_commands(StepIndex(step), 0, &devices.into_iter().map(applied).collect::<Vec<_>>());
+    }
+
+    fn counts(counts: Vec<CommandCount>) -> Vec<(usize, u64, u64)> {
+        counts.into_iter().map(|count| (count.device.index(), count.step.0, count.count)).collect()
+    }
+
+    #[test]
+    fn a_flood_of_commands_is_a_line_for_each_sender_with_its_count() {
+        let (writer, _, commands) = event_ring();
+        let mut page = commands.clone();
+        (1..=1000).for_each(|step| count_commands(&writer, step, [0, 1]));
+        count_commands(&writer, 1001, [0]);
+        assert_eq!(counts(page.take()), [(1, 1000, 1000), (0, 1001, 1001)]);
+        assert!(page.take().is_empty());
+        count_commands(&writer, 1002, [1]);
+        let [one] = &page.take()[..] else { panic!("expected one sender") };
+        assert_eq!((one.count, one.text.len()), (1, TEXT));
+        assert_eq!(counts(commands.clone().take()).len(), 2, "a later reader gets all senders");
+    }
+
+    #[test]
+    fn senders_are_bounded_and_the_longest_silent_makes_room() {
+        let (writer, _, mut commands) = event_ring();
+        count_commands(&writer, 1, 0..SENDERS);
+        count_commands(&writer, 2, [0]);
+        count_commands(&writer, 3, [SENDERS]);
+        let devices: Vec<usize> = counts(commands.take()).into_iter().map(|(device, ..)| device).collect();
+        assert_eq!(devices.len(), SENDERS);
+        assert!(!devices.contains(&1) && devices.ends_with(&[0, SENDERS]), "{devices:?}");
+        // One that comes back counts anew.
+        count_commands(&writer, 4, [1, 1]);
+        assert_eq!(counts(commands.take()), [(1, 4, 2)]);
+    }
+}

@@ -1,0 +1,306 @@
+//! A connection to a database of any kind, to write or to read.
+//!
+//! Calls that this program makes on its own have a time limit; queries of users have none. After a failure a connection is of no more use:
+//! it is dropped, and the database undoes what was not committed.
+
+use std::{pin::Pin, time::Duration};
+
+use sqlx::{SqlSafeStr, SqlStr, migrate::MigrateError};
+
+use super::{
+    address::Database,
+    driver::{Access, Dialect, ErrorCodes, QueryFault},
+    error::{ErrorKind, RecorderError},
+    limits::{CONNECT_TIMEOUT, STATEMENT_TIMEOUT},
+    mysql, postgres, sqlite,
+};
+use crate::recorder::format::{
+    cell::Cell,
+    ids::RunIds,
+    schema::{self, TableId},
+    table_rows::TableRows,
+    value::{Column, Parameter, Row, Value},
+};
+
+/// A connection to a database.
+#[derive(Debug)]
+pub(in crate::recorder) struct Connection {
+    database: Database,
+    driver: Driver,
+}
+
+#[derive(Debug)]
+enum Driver {
+    Sqlite(sqlite::Connection),
+    Postgres(postgres::Connection),
+    MySql(mysql::Connection),
+}
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(in crate::recorder) enum ConnectionError {
+    /// The driver reported an error.
+    Driver(sqlx::Error),
+    /// There was no answer within this time.
+    Timeout(Duration),
+}
+
+/// A call in progress. It is boxed because the futures of three drivers in every caller would take long to compile.
+type Call<'a, T, E = sqlx::Error> = Pin<Box<dyn Future<Output = Result<T, E>> + 'a>>;
+
+/// Makes the same call on whichever driver it is.
+macro_rules! on_driver {
+    ($connection:expr, $driver:ident => $call:expr) => {{
+        let call: Call<'_, _, _> = match &mut $connection.driver {
+            Driver::Sqlite($driver) => Box::pin($call),
+            Driver::Postgres($driver) => Box::pin($call),
+            Driver::MySql($driver) => Box::pin($call),
+        };
+        call
+    }};
+}
+
+impl Connection {
+    /// Connects.
+    pub(in crate::recorder) async fn open(database: &Database, access: Access) -> Result<Self, RecorderError> {
+        if let Some(file) = database.file() {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            match access {
+                Access::Read if !file.exists() => {
+                    return Err(RecorderError::NoDatabase { database: database.clone() });
+                }
+                Access::Write if folder.is_some_and(|folder| !folder.is_dir()) => {
+                    return Err(RecorderError::FolderMissing { database: database.clone() });
+                }
+                _ => {}
+            }
+        }
+        let driver = match database {
+            // It may have to wait for a lock.
+            Database::Sqlite(path) => {
+                within(STATEMENT_TIMEOUT, Box::pin(sqlite::Connection::open(path, access))).await.map(Driver::Sqlite)
+            }
+            Database::Postgres(address) => {
+                let opened = Box::pin(postgres::Connection::open(address.url(), access));
+                within(CONNECT_TIMEOUT, opened).await.map(Driver::Postgres)
+            }
+            Database::MySql(address) => {
+                let opened = Box::pin(mysql::Connection::open(address.url(), access));
+                within(CONNECT_TIMEOUT, opened).await.map(Driver::MySql)
+            }
+        };
+        let driver = driver.map_err(|error| error.of(database))?;
+        let mut connection = Self { database: database.clone(), driver };
+        if access == Access::Write {
+            connection.migrate().await?;
+        }
+        Ok(connection)
+    }
+
+    async fn migrate(&mut self) -> Result<(), RecorderError> {
+        let call: Call<'_, (), MigrateError> = on_driver!(self, driver => driver.migrate());
+        let migrated = tokio::time::timeout(STATEMENT_TIMEOUT, call).await;
+        let database = || self.database.clone();
+        match migrated {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(MigrateError::VersionMissing(version))) => {
+                Err(RecorderError::NewerSchema { database: database(), version })
+            }
+            Ok(Err(MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _))) => {
+                Err(ConnectionError::Driver(source).of(&self.database))
+            }
+            Ok(Err(source)) => Err(RecorderError::Migration { database: database(), source }),
+            Err(_) => Err(ConnectionError::Timeout(STATEMENT_TIMEOUT).of(&self.database)),
+        }
+    }
+
+    /// Which database it is.
+    pub(in crate::recorder) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// The error of a call, with what it means.
+    pub(in crate::recorder) fn error(&self, error: ConnectionError) -> RecorderError {
+        error.of(&self.database)
+    }
+
+    /// Begins a transaction that writes.
+    pub(in crate::recorder) async fn begin(&mut self) -> Result<(), RecorderError> {
+        let call = on_driver!(self, driver => driver.begin());
+        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+    }
+
+    /// Commits the transaction: from here on everything in it is kept.
+    pub(in crate::recorder) async fn commit(&mut self) -> Result<(), RecorderError> {
+        let call = on_driver!(self, driver => driver.commit());
+        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+    }
+
+    /// Inserts rows into their tables, except for the run's own row.
+    pub(in crate::recorder) async fn insert(&mut self, rows: &TableRows, ids: RunIds) -> Result<(), RecorderError> {
+        for table in TableId::ALL.into_iter().filter(|&table| table != TableId::Simulation) {
+            self.insert_into(table, rows, ids).await?;
+        }
+        Ok(())
+    }
+
+    /// Inserts the rows of one table.
+    pub(in crate::recorder) async fn insert_into(
+        &mut self,
+        table: TableId,
+        rows: &TableRows,
+        ids: RunIds,
+    ) -> Result<(), RecorderError> {
+        let cells: &[Cell] = rows.cells(table);
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let call = on_driver!(self, driver => driver.insert(table, cells, ids));
+        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+    }
+
+    /// Executes a statement, with a question mark for each parameter, and returns how many rows it has changed.
+    pub(in crate::recorder) async fn execute(
+        &mut self,
+        sql: impl SqlSafeStr,
+        parameters: &[Parameter<'_>],
+    ) -> Result<u64, RecorderError> {
+        let sql: SqlStr = sql.into_sql_str();
+        let call = on_driver!(self, driver => driver.execute(sql, parameters));
+        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+    }
+
+    /// The rows of an answer.
+    pub(in crate::recorder) async fn rows(
+        &mut self,
+        sql: impl SqlSafeStr,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, RecorderError> {
+        let sql: SqlStr = sql.into_sql_str();
+        let call = on_driver!(self, driver => driver.rows(sql, parameters));
+        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+    }
+
+    /// The first row of an answer, if it has any.
+    pub(in crate::recorder) async fn row(
+        &mut self,
+        sql: impl SqlSafeStr,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<Row>, RecorderError> {
+        Ok(self.rows(sql, parameters).await?.into_iter().next())
+    }
+
+    /// Gives free space back to the disk, however long that takes.
+    pub(in crate::recorder) async fn vacuum(&mut self) -> Result<(), RecorderError> {
+        let call = on_driver!(self, driver => driver.vacuum());
+        call.await.map_err(|source| ConnectionError::Driver(source).of(&self.database))
+    }
+
+    /// Copies the write-ahead log of an SQLite file into the file; a server does that by itself.
+    pub(in crate::recorder) async fn checkpoint(&mut self) -> Result<(), RecorderError> {
+        match &mut self.driver {
+            Driver::Sqlite(driver) => within(STATEMENT_TIMEOUT, Box::pin(driver.checkpoint())).await,
+            Driver::Postgres(_) | Driver::MySql(_) => Ok(()),
+        }
+        .map_err(|error| error.of(&self.database))
+    }
+
+    /// Reads every page of an SQLite file, however long that takes; a server looks after its own.
+    ///
+    /// # Errors
+    /// When it is damaged.
+    pub(in crate::recorder) async fn check_integrity(&mut self) -> Result<(), RecorderError> {
+        let is_sound = match &mut self.driver {
+            Driver::Sqlite(driver) => driver.is_sound().await.map_err(ConnectionError::Driver),
+            Driver::Postgres(_) | Driver::MySql(_) => Ok(true),
+        };
+        let is_sound = is_sound.map_err(|error| error.of(&self.database))?;
+        is_sound.then_some(()).ok_or_else(|| RecorderError::NotADatabase { database: self.database.clone() })
+    }
+
+    /// Closes the connection; an SQLite file then holds everything itself.
+    pub(in crate::recorder) async fn close(self) -> Result<(), RecorderError> {
+        let closed = match self.driver {
+            Driver::Sqlite(driver) => within(STATEMENT_TIMEOUT, Box::pin(driver.close())).await,
+            Driver::Postgres(driver) => within(CONNECT_TIMEOUT, Box::pin(driver.close())).await,
+            Driver::MySql(driver) => within(CONNECT_TIMEOUT, Box::pin(driver.close())).await,
+        };
+        closed.map_err(|error| error.of(&self.database))
+    }
+}
+
+/// Queries of users, and those that go through a whole run.
+impl Connection {
+    /// How a user's query is to be written.
+    pub(in crate::recorder) async fn dialect(&mut self) -> Result<Dialect, RecorderError> {
+        let call = on_driver!(self, driver => driver.dialect());
+        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+    }
+
+    /// The columns of an answer.
+    pub(in crate::recorder) async fn columns(&mut self, sql: &str) -> Result<Vec<Column>, ConnectionError> {
+        let call = on_driver!(self, driver => driver.columns(sql));
+        call.await.map_err(ConnectionError::Driver)
+    }
+
+    /// The columns of a table of this log; none if it has no such table.
+    pub(in crate::recorder) async fn table_columns(&mut self, table: &str) -> Result<Vec<Column>, RecorderError> {
+        match self.columns(&format!("SELECT * FROM {table}")).await {
+            Ok(columns) => {
+                Ok(columns.into_iter().map(|column| Column { name: schema::spelled(&column.name), ..column }).collect())
+            }
+            Err(ConnectionError::Driver(error)) if (codes(&self.database).is_missing_table)(&error) => Ok(Vec::new()),
+            Err(error) => Err(self.error(error)),
+        }
+    }
+
+    /// Calls `take` with each row of an answer until it returns false. The rows are streamed.
+    pub(in crate::recorder) async fn for_each_row(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(&[Value]) -> bool,
+    ) -> Result<(), ConnectionError> {
+        let call = on_driver!(self, driver => driver.for_each_row(sql, take));
+        call.await.map_err(ConnectionError::Driver)
+    }
+
+    /// What is wrong with a query; `None` if it is not the query that is at fault.
+    pub(in crate::recorder) fn query_fault(&self, error: &ConnectionError) -> Option<QueryFault> {
+        match error {
+            ConnectionError::Driver(error) => (codes(&self.database).query_fault)(error),
+            ConnectionError::Timeout(_) => None,
+        }
+    }
+}
+
+async fn within<T>(limit: Duration, call: Call<'_, T>) -> Result<T, ConnectionError> {
+    match tokio::time::timeout(limit, call).await {
+        Ok(answer) => answer.map_err(ConnectionError::Driver),
+        Err(_) => Err(ConnectionError::Timeout(limit)),
+    }
+}
+
+fn codes(database: &Database) -> &'static ErrorCodes {
+    match database {
+        Database::Sqlite(_) => &sqlite::ERROR_CODES,
+        Database::Postgres(_) => &postgres::ERROR_CODES,
+        Database::MySql(_) => &mysql::ERROR_CODES,
+    }
+}
+
+impl ConnectionError {
+    fn of(self, database: &Database) -> RecorderError {
+        match self {
+            Self::Timeout(limit) => RecorderError::Silent { database: database.clone(), seconds: limit.as_secs() },
+            Self::Driver(source) => {
+                let kind = match &source {
+                    sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+                        ErrorKind::Unreachable
+                    }
+                    reported => (codes(database).kind)(reported),
+                };
+                RecorderError::new(database.clone(), kind, source)
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! MySQL and MariaDB: a statement inserts many rows. Any number of servers may write to one database: it numbers the runs, and nothing
+//! locks a table.
+
+mod errors;
+mod value;
+
+use std::str::FromStr;
+
+use sqlx::{
+    AssertSqlSafe, Column as _, ConnectOptions, Connection as _, Executor, MySql, MySqlConnection, Row as _,
+    SqlSafeStr, SqlStr, Statement, TypeInfo,
+    migrate::{MigrateError, Migrator},
+    mysql::MySqlConnectOptions,
+};
+
+pub(super) use errors::ERROR_CODES;
+
+use super::{
+    driver::{Access, Dialect},
+    inserts::Inserts,
+    limits::{CACHED_STATEMENTS, LOCK_TIMEOUT},
+    query::{self, with_parameters},
+};
+use crate::recorder::format::{
+    cell::Cell,
+    ids::RunIds,
+    schema::TableId,
+    value::{Column, Parameter, Row, Value},
+};
+
+/// Rows of the insert statements, each an eighth of the one before, so that a batch takes few. The largest has at most 12 288
+/// parameters (24 columns of `body`); the protocol counts them with 16 bits.
+const ROWS_PER_INSERT: [usize; 4] = [512, 64, 8, 1];
+
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
+
+/// A connection to a database of a server.
+#[derive(Debug)]
+pub(super) struct Connection {
+    connection: MySqlConnection,
+    inserts: Inserts,
+}
+
+impl Connection {
+    pub(super) async fn open(url: &str, access: Access) -> Result<Self, sqlx::Error> {
+        let options = MySqlConnectOptions::from_str(url)?.statement_cache_capacity(CACHED_STATEMENTS);
+        let mut connection = options.disable_statement_logging().connect().await?;
+        let seconds = LOCK_TIMEOUT.as_secs();
+        let locks = format!("SET SESSION innodb_lock_wait_timeout = {seconds}, SESSION lock_wait_timeout = {seconds}");
+        let transactions = match access {
+            // Rows of one run are never between those of another, so gap locks are not needed.
+            Access::Write => "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
+            Access::Read => {
+                "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; \
+                 START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+            }
+        };
+        sqlx::raw_sql(AssertSqlSafe(format!("{locks}; {transactions}"))).execute(&mut connection).await?;
+        Ok(Self { connection, inserts: Inserts::new(&ROWS_PER_INSERT) })
+    }
+
+    /// Holds a lock with a time limit: that of the driver waits for ever, which MariaDB takes for no waiting at all.
+    pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
+        let lock = "SELECT get_lock(left(concat('simpartner ', database()), 64), 30)";
+        sqlx::query(lock).execute(&mut self.connection).await?;
+        MIGRATIONS.run(&mut self.connection).await?;
+        let unlock = "SELECT release_lock(left(concat('simpartner ', database()), 64))";
+        sqlx::query(unlock).execute(&mut self.connection).await?;
+        Ok(())
+    }
+
+    pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql("START TRANSACTION").execute(&mut self.connection).await.map(drop)
+    }
+
+    pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql("COMMIT").execute(&mut self.connection).await.map(drop)
+    }
+
+    pub(super) async fn insert(&mut self, table: TableId, cells: &[Cell], ids: RunIds) -> Result<(), sqlx::Error> {
+        self.inserts.insert::<MySql>(&mut self.connection, table, cells, ids).await
+    }
+
+    pub(super) async fn execute(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<u64, sqlx::Error> {
+        let query = with_parameters::<MySql>(sql, parameters);
+        Ok(query.execute(&mut self.connection).await?.rows_affected())
+    }
+
+    pub(super) async fn rows(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, sqlx::Error> {
+        let rows = with_parameters::<MySql>(sql, parameters).fetch_all(&mut self.connection).await?;
+        rows.iter().map(|row| query::row(row, value::value)).collect()
+    }
+
+    pub(super) async fn dialect(&mut self) -> Result<Dialect, sqlx::Error> {
+        let sql = "SELECT database(), @@lower_case_table_names";
+        let row = sqlx::query(sql).fetch_one(&mut self.connection).await?;
+        let schema: String = row.try_get_unchecked(0)?;
+        Ok(Dialect {
+            schema: format!("`{}`.", schema.replace('`', "``")),
+            with_keywords: "AS",
+            is_case_sensitive: row.try_get_unchecked::<i64, _>(1)? == 0,
+        })
+    }
+
+    pub(super) async fn columns(&mut self, sql: &str) -> Result<Vec<Column>, sqlx::Error> {
+        let statement = self.connection.prepare(AssertSqlSafe(sql.to_owned()).into_sql_str()).await?;
+        let column = |column: &sqlx::mysql::MySqlColumn| Column {
+            name: column.name().to_owned(),
+            column_type: value::column_type(column.type_info().name()),
+        };
+        Ok(statement.columns().iter().map(column).collect())
+    }
+
+    pub(super) async fn for_each_row(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(&[Value]) -> bool,
+    ) -> Result<(), sqlx::Error> {
+        let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false).fetch(&mut self.connection);
+        query::for_each_row(rows, value::value, take).await
+    }
+
+    /// Rewrites every table without its free space.
+    pub(super) async fn vacuum(&mut self) -> Result<(), sqlx::Error> {
+        let tables = TableId::ALL.map(TableId::name).join(", ");
+        // Made of constants of this program.
+        let sql = AssertSqlSafe(format!("OPTIMIZE TABLE {tables}"));
+        sqlx::raw_sql(sql).fetch_all(&mut self.connection).await.map(drop)
+    }
+
+    pub(super) async fn close(self) -> Result<(), sqlx::Error> {
+        self.connection.close().await
+    }
+}

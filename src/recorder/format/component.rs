@@ -1,0 +1,12 @@
+//! The kinds of things that rows are about.
+
+/// The kind of a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ComponentKind {
+    /// A body, of a robot or an object.
+    Body,
+    /// A joint.
+    Joint,
+    /// A sensor or an actuator.
+    Device,
+}

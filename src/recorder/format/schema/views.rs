@@ -1,0 +1,231 @@
+//! The views of a log: those of the thesis, and those with the names of things in them.
+
+use super::{
+    Key, Table, TableKind,
+    columns::{
+        ANCHOR, ANGLE, ANGULAR_VELOCITY, AXIS, BODY_ID, Columns, DEVICE, FORCE, JOINT_EFFORT, JOINT_POSITION,
+        JOINT_RATE, POSITION, REACTION_FORCE, REACTION_TORQUE, ROBOT, ROW, RUN, STEP, TIME, TORQUE, VELOCITY, integer,
+        real, text,
+    },
+};
+
+const fn view(
+    kind: TableKind,
+    name: &'static str,
+    key: Key,
+    order: &'static str,
+    doc: &'static str,
+    columns: &'static [Columns],
+) -> Table {
+    Table { name, doc, kind, key, key_columns: 0, order, columns }
+}
+
+/// A part of `body_state` under the name that it has in the thesis.
+const fn of_thesis(name: &'static str, doc: &'static str, columns: &'static [Columns]) -> Table {
+    view(TableKind::ThesisView, name, Key::Row, "simulationRowID, bodyID", doc, columns)
+}
+
+/// The readings of one kind of sensor.
+const fn sensor(name: &'static str, kind: &'static str, columns: &'static [Columns]) -> Table {
+    view(TableKind::SensorView, name, Key::Row, "simulationRowID, robot, device", kind, columns)
+}
+
+const MOUNT: Columns = real("x, y, z", "m", "place of the mount");
+const QUATERNION: Columns = real("qx, qy, qz, qw", "1", "takes sensor axes to world axes");
+const SENSED_FORCE: Columns =
+    real("force_x, force_y, force_z", "N", "in the axes that the sensor is configured to read in");
+const SENSED_TORQUE: Columns =
+    real("torque_x, torque_y, torque_z", "N m", "in the axes that the sensor is configured to read in");
+const SENSED_SPIN: Columns = real("omega_x, omega_y, omega_z", "rad/s", "in the sensor's axes");
+const SPECIFIC_FORCE: Columns =
+    real("fx, fy, fz", "m/s²", "acceleration less gravity, in the sensor's axes: +g upwards at rest");
+
+pub(super) const VIEWS: [Table; 23] = [
+    of_thesis("pose", "Position and orientation of a body.", &[ROW, BODY_ID, POSITION, AXIS, ANGLE]),
+    of_thesis("velocity", "Velocity of a body.", &[ROW, BODY_ID, VELOCITY, ANGULAR_VELOCITY]),
+    of_thesis("forceAndTorque", "What contacts did to a body in a step.", &[ROW, BODY_ID, FORCE, TORQUE]),
+    BODY_LOG,
+    CONTACT_LOG,
+    JOINT_LOG,
+    READING_LOG,
+    COMMAND_LOG,
+    EVENT_LOG,
+    sensor("positionSensor", "PositionSensor", &[ROW, STEP, TIME, ROBOT, DEVICE, MOUNT]),
+    sensor("poseSensor", "PoseSensor", &[ROW, STEP, TIME, ROBOT, DEVICE, MOUNT, QUATERNION]),
+    sensor(
+        "velocitySensor",
+        "VelocitySensor",
+        &[
+            ROW,
+            STEP,
+            TIME,
+            ROBOT,
+            DEVICE,
+            real("vx, vy, vz", "m/s", "in the axes that the sensor is configured to read in"),
+            real("omega_x, omega_y, omega_z", "rad/s", "in the same axes"),
+        ],
+    ),
+    sensor("accelerometer", "Accelerometer", &[ROW, STEP, TIME, ROBOT, DEVICE, SPECIFIC_FORCE]),
+    sensor("gyroscope", "Gyroscope", &[ROW, STEP, TIME, ROBOT, DEVICE, SENSED_SPIN]),
+    sensor("imuSensor", "ImuSensor", &[ROW, STEP, TIME, ROBOT, DEVICE, QUATERNION, SENSED_SPIN, SPECIFIC_FORCE]),
+    sensor(
+        "gnssSensor",
+        "GnssSensor",
+        &[
+            ROW,
+            STEP,
+            TIME,
+            ROBOT,
+            DEVICE,
+            real("latitude, longitude", "deg", "on the WGS84 ellipsoid"),
+            real("altitude", "m", "above the WGS84 ellipsoid"),
+        ],
+    ),
+    sensor(
+        "compassSensor",
+        "CompassSensor",
+        &[
+            ROW,
+            STEP,
+            TIME,
+            ROBOT,
+            DEVICE,
+            real("heading", "rad", "clockwise from north, 0 to 2 pi"),
+            real("north_x, north_y, north_z", "1", "unit vector to the north in the sensor's axes"),
+        ],
+    ),
+    sensor("distanceSensor", "DistanceSensor", &[ROW, STEP, TIME, ROBOT, DEVICE, DISTANCE]),
+    sensor("contactSensor", "ContactSensor", &[ROW, STEP, TIME, ROBOT, DEVICE, SENSED_FORCE, SENSED_TORQUE]),
+    sensor(
+        "bumperSensor",
+        "BumperSensor",
+        &[
+            ROW,
+            STEP,
+            TIME,
+            ROBOT,
+            DEVICE,
+            real("pressed", "", "1 or 0"),
+            real("normal_force", "N", "sum of the normal forces of all contacts"),
+        ],
+    ),
+    sensor("jointEncoder", "JointEncoder", &[ROW, STEP, TIME, ROBOT, DEVICE, JOINT_POSITION, JOINT_RATE]),
+    sensor("forceTorqueSensor", "ForceTorqueSensor", &[ROW, STEP, TIME, ROBOT, DEVICE, SENSED_FORCE, SENSED_TORQUE]),
+    SCANNER_SENSOR,
+];
+
+const DISTANCE: Columns = real("distance", "m", "to the first thing in the way, or the range");
+
+const BODY_LOG: Table = view(
+    TableKind::NamedView,
+    "bodyLog",
+    Key::Row,
+    "simulationRowID, robot, body",
+    "The state of a body after a step.",
+    &[ROW, STEP, TIME, ROBOT, text("body", "name"), POSITION, AXIS, ANGLE, VELOCITY, ANGULAR_VELOCITY, FORCE, TORQUE],
+);
+
+const CONTACT_LOG: Table = view(
+    TableKind::NamedView,
+    "contactLog",
+    Key::Row,
+    "simulationRowID, robot, body",
+    "What contacts did to a body in a step, of bodies that were touched.",
+    &[ROW, STEP, TIME, ROBOT, text("body", "name"), FORCE, TORQUE],
+);
+
+const JOINT_LOG: Table = view(
+    TableKind::NamedView,
+    "jointLog",
+    Key::Row,
+    "simulationRowID, robot, joint",
+    "The state of a joint after a step.",
+    &[
+        ROW,
+        STEP,
+        TIME,
+        ROBOT,
+        text("joint", "name"),
+        text("kind", "hinge, slider, ball ..."),
+        ANCHOR,
+        JOINT_POSITION,
+        JOINT_RATE,
+        JOINT_EFFORT,
+        REACTION_FORCE,
+        REACTION_TORQUE,
+    ],
+);
+
+const READING_LOG: Table = view(
+    TableKind::NamedView,
+    "readingLog",
+    Key::Row,
+    "simulationRowID, robot, device, field",
+    "One number of a sensor's reading; the views of each kind have all of them in a row.",
+    &[
+        ROW,
+        STEP,
+        TIME,
+        ROBOT,
+        DEVICE,
+        text("kind", "kind of sensor"),
+        text("field", "which number; deviceField has its unit"),
+        real("value", "", "the number"),
+    ],
+);
+
+const COMMAND_LOG: Table = view(
+    TableKind::NamedView,
+    "commandLog",
+    Key::Simulation,
+    "step, ordinal",
+    "A command, in the step in which it took effect.",
+    &[
+        RUN,
+        STEP,
+        TIME,
+        integer("ordinal", "order within the step, from 0"),
+        ROBOT,
+        DEVICE,
+        text("kind", "kind of device"),
+        integer("client", "number of the connection; 0 for a sequence played in the process"),
+        text("text", "the command"),
+        text("reply", "the answer to it: the state before"),
+    ],
+);
+
+const EVENT_LOG: Table = view(
+    TableKind::NamedView,
+    "eventLog",
+    Key::Simulation,
+    "step, eventID",
+    "An event: a pause, a reset, a fault, a client that connects ...",
+    &[
+        RUN,
+        integer("eventID", "order of the events"),
+        STEP,
+        TIME,
+        text("kind", "play, pause, reset, clockSlip, fault, divergence ..."),
+        text("subject", "the device or client it is about"),
+        text("text", "a sentence"),
+        real("value", "", "its figure"),
+    ],
+);
+
+const SCANNER_SENSOR: Table = view(
+    TableKind::NamedView,
+    "scannerSensor",
+    Key::Row,
+    "simulationRowID, robot, device, layer, ray",
+    "A ray of a ScannerSensor.",
+    &[
+        ROW,
+        STEP,
+        TIME,
+        ROBOT,
+        DEVICE,
+        integer("layer", "the fan, from 1 for the lowest"),
+        integer("ray", "the ray in its fan, from 1 at minus the half angle"),
+        DISTANCE,
+    ],
+);

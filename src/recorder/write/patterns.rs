@@ -1,0 +1,72 @@
+//! Patterns for the names of bodies, joints and devices.
+
+/// Patterns for names such as `WorkPartner/Wheel1`, in which `*` stands for any part of a name. An empty list fits nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patterns(Vec<String>);
+
+impl Patterns {
+    /// These.
+    pub fn new(patterns: impl IntoIterator<Item = String>) -> Self {
+        Self(patterns.into_iter().collect())
+    }
+
+    /// The pattern that fits everything.
+    pub fn everything() -> Self {
+        Self(vec!["*".into()])
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &String> {
+        self.0.iter()
+    }
+
+    /// True if the name fits one of them.
+    pub fn fit(&self, name: &str) -> bool {
+        self.0.iter().any(|pattern| fits(pattern, name))
+    }
+}
+
+/// Whether a name fits a pattern.
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        // The last part has to be at the end; for those before it the earliest place is as good as any.
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_part() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("*", "R/Wheel1", true),
+            ("R/*", "R/Wheel1", true),
+            ("R/*", "RR/Wheel1", false),
+            ("*Wheel*", "R/Wheel1", true),
+            ("*/Wheel*1", "R/Wheel11", true),
+            ("*/Wheel*1", "R/Wheel12", false),
+            ("R/Wheel1", "R/Wheel1", true),
+            ("R/Wheel1", "R/Wheel12", false),
+            ("R/W*l1*1", "R/Wheel1", false),
+            ("", "R", false),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+        assert!(!Patterns::new([]).fit("R"));
+    }
+}

@@ -1,0 +1,390 @@
+//! Joints that close a loop obey the same laws as joints of a tree.
+//!
+//! A door on two hinges of one axis has one coordinate, whichever of them is in the tree: the first that is named is, and the
+//! second closes a loop. So a law (stop, motor, spring, damper, friction, rotor) on the first hinge and the same law on the
+//! second are one mechanism, and both worlds must move alike to what the solver rounds. A ring of links is cut where the
+//! order of its bodies says; what is cut where makes no difference but that of the timestep.
+
+use std::f64::consts::TAU;
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_description::World;
+use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Servo, mass_properties};
+use simpartner_model::{Axis, Body, BodyId, FreeAxis, Joint, JointId, JointKind, Shape};
+
+use super::{build, build_with, energy, run, steps};
+use crate::scene::{self, body, joint};
+
+/// A law is on the hinge of the tree, or on the one that closes the loop.
+const IN_TREE: usize = 0;
+const IN_LOOP: usize = 1;
+const TIMESTEPS: [f64; 5] = [0.0005, 0.001, 0.002, 0.005, 0.01];
+/// What a sweep of the solver may leave of a velocity, rad/s: what two solutions of one step may differ by.
+const SOLVED: f64 = 1e-9;
+
+/// A door of 3 kg on two hinges, 1.7 m apart on one axis along z, that turns at `rate`. The law is that of hinge `place`.
+fn door(law: FreeAxis, place: usize, rate: f64) -> World {
+    let mut world = scene::world();
+    let post = Shape::Box { size: DVec3::new(0.3, 0.3, 2.0) };
+    world.mechanism.bodies.push(body("frame", 5.0, Some(post), DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    let leaf = Shape::Box { size: DVec3::new(0.8, 0.05, 2.0) };
+    world.mechanism.bodies.push(body("door", 3.0, Some(leaf), DVec3::new(0.4, 0.0, 0.1)));
+    world.mechanism.bodies[1].angular_velocity = DVec3::Z * rate;
+    world.mechanism.bodies[1].linear_velocity = DVec3::Y * (0.4 * rate);
+    for z in [-1.0, 0.7] {
+        world.mechanism.joints.push(joint("hinge", JointKind::Hinge, 0, 1, DVec3::Z * z));
+    }
+    world.mechanism.joints[place].axes[2] = Axis::Free(law);
+    world
+}
+
+/// Moment of inertia of the door about its hinges.
+fn inertia() -> f64 {
+    let door = &door(FreeAxis::default(), IN_TREE, 0.0).mechanism.bodies[1];
+    mass_properties(door).unwrap().tensor.z_axis.z + door.mass * 0.16
+}
+
+fn weightless(mut world: World) -> World {
+    world.mechanism.gravity = DVec3::ZERO;
+    world
+}
+
+/// What is read of a joint: coordinate, rate, and the efforts of motor, stops and the rest.
+fn read(engine: &dyn Engine, joint: usize) -> ([f64; 2], [f64; 3]) {
+    let state = engine.joint(JointId::new(joint));
+    let load = state.load.unwrap();
+    ([state.position[2], state.rate[2]], [state.effort[2], load.stop[2], load.passive[2]])
+}
+
+/// The largest differences between the two doors, of coordinates and rates and of efforts.
+fn differ(law: FreeAxis, motor: Option<Motor>, rate: f64, h: f64) -> (f64, f64) {
+    let mut engines = [IN_TREE, IN_LOOP].map(|place| {
+        // Under gravity the guard of the energy may make a step near a turning point in halves, by a share of the energy that a
+        // tree has: the spring and the rotor of a tree joint are in it, those of a loop joint are not.
+        let (world, stores) = (door(law, place, rate), law.stiffness > 0.0 || law.armature > 0.0);
+        let mut engine = build(&if stores { weightless(world) } else { world }, h);
+        if let Some(motor) = motor {
+            engine.drive(JointId::new(place), 2, motor);
+        }
+        engine
+    });
+    let (mut motion, mut effort) = (0.0f64, 0.0f64);
+    for _ in 0..steps(h, 2.0) {
+        engines.iter_mut().for_each(|engine| engine.step());
+        let [one, other] = [IN_TREE, IN_LOOP].map(|place| read(&*engines[place], place));
+        motion = one.0.iter().zip(other.0).fold(motion, |worst, (a, b)| worst.max((a - b).abs()));
+        effort = one.1.iter().zip(other.1).fold(effort, |worst, (a, b)| worst.max((a - b).abs()));
+        assert_eq!(engines[0].notices().len(), engines[1].notices().len(), "{:?}", engines[1].notices());
+    }
+    (motion, effort)
+}
+
+#[test]
+fn a_law_on_a_loop_joint_is_the_law_on_a_tree_joint() {
+    let none = FreeAxis::default();
+    let stops = FreeAxis { lower: -0.4, upper: 0.3, ..none };
+    let spring = FreeAxis { stiffness: 80.0, spring_position: 0.2, ..none };
+    let servo = Servo { position: 0.4, rate: 0.0, stiffness: 200.0, damping: 15.0, max_effort: 30.0 };
+    let all = FreeAxis { damping: 0.7, armature: 0.8, ..FreeAxis { lower: -0.4, upper: 0.3, ..spring } };
+    let cases = [
+        ("nothing", none, None, 0.0),
+        ("stops, hit at 5 rad/s", stops, None, -5.0),
+        ("stops, hit at 20 rad/s", stops, None, 20.0),
+        ("stops, fallen on", stops, None, 0.0),
+        ("damper", FreeAxis { damping: 2.0, ..none }, None, 3.0),
+        ("dry friction", FreeAxis { friction: 8.0, ..none }, None, 3.0),
+        ("dry friction that holds", FreeAxis { friction: 20.0, ..none }, None, 3.0),
+        ("spring", spring, None, 0.0),
+        ("rotor", FreeAxis { armature: 2.0, ..none }, None, 2.0),
+        ("spring and rotor", FreeAxis { armature: 2.0, ..spring }, None, 2.0),
+        ("rate", none, Some(Motor::Velocity { target: 2.0, max_effort: 100.0 }), 0.0),
+        ("rate out of reach", none, Some(Motor::Velocity { target: 50.0, max_effort: 20.0 }), 0.0),
+        ("position", none, Some(Motor::Position { target: 1.0, max_effort: 60.0 }), 0.0),
+        ("effort", FreeAxis { armature: 0.5, ..none }, Some(Motor::Effort(6.0)), 0.0),
+        ("servo", none, Some(Motor::Servo(servo)), 1.0),
+        ("all but friction", all, Some(Motor::Servo(servo)), 4.0),
+        ("all but stops", FreeAxis { friction: 2.0, lower: -9.0, upper: 9.0, ..all }, Some(Motor::Servo(servo)), 4.0),
+    ];
+    for h in TIMESTEPS {
+        for (name, law, motor, rate) in cases {
+            let (motion, effort) = differ(law, motor, rate, h);
+            println!("{name}, h {h}: {motion:.1e} rad and rad/s, {effort:.1e} N m");
+            // Every step may leave what the solver does not resolve; the motion of a pendulum does not make it grow fast.
+            assert!(motion < SOLVED * steps(h, 2.0) as f64, "{name}, h {h}: {motion}");
+            // An effort is the change of a rate in a step times an inertia, here of up to 10 kg m².
+            assert!(effort < 10.0 * motion.max(SOLVED) / h, "{name}, h {h}: {effort}");
+        }
+    }
+}
+
+/// A stop is inelastic: after the hit the door stands at the stop and has no rate.
+#[test]
+fn a_stop_of_a_loop_joint_gives_nothing_back() {
+    for h in TIMESTEPS {
+        // Up to the rate at which a step is made in parts: a joint may turn by 0.1 rad.
+        for rate in [0.5, 5.0, 0.09 / h] {
+            let stops = FreeAxis { lower: -0.4, upper: 0.3, ..FreeAxis::default() };
+            let mut engine = build(&weightless(door(stops, IN_LOOP, -rate)), h);
+            let mut farthest = 0.0f64;
+            for _ in 0..steps(h, 0.4 / rate + 10.0 * h) {
+                run(&mut *engine, h, h);
+                farthest = farthest.min(read(&*engine, IN_LOOP).0[0]);
+            }
+            let ([angle, after], _) = read(&*engine, IN_LOOP);
+            println!("stop hit at {rate} rad/s, h {h}: passed by {:.1e} rad, {after:.1e} rad/s after", -0.4 - farthest);
+            assert!((farthest + 0.4).abs() < 1e-9 && (angle - farthest).abs() < 1e-9, "{farthest} {angle}");
+            assert!(after.abs() < SOLVED, "{after}");
+        }
+    }
+}
+
+/// A torque T turns door and rotor together: q = T t² / 2 (I + J), which the scheme has exactly.
+#[test]
+fn a_rotor_on_a_loop_joint_turns_with_it() {
+    for h in TIMESTEPS {
+        let law = FreeAxis { armature: 2.0, ..FreeAxis::default() };
+        let mut engine = build(&weightless(door(law, IN_LOOP, 0.0)), h);
+        engine.drive(JointId::new(IN_LOOP), 2, Motor::Effort(5.0));
+        run(&mut *engine, h, 1.0);
+        let (([angle, rate], _), wanted) = (read(&*engine, IN_LOOP), 5.0 / (inertia() + 2.0));
+        println!("rotor, h {h}: {:.1e} rad, {:.1e} rad/s off", angle - 0.5 * wanted, rate - wanted);
+        assert!((angle - 0.5 * wanted).abs() < 1e-9 && (rate - wanted).abs() < 1e-9, "{angle} {rate} {wanted}");
+    }
+}
+
+/// Door, rotor and spring keep (I + J) q'²/2 + k q²/2: half a percent in 10 s at 10 ms, where a step is 0.05 of a radian of
+/// the oscillation, is what the scheme's period costs; energy itself stays.
+#[test]
+fn a_spring_and_a_rotor_on_a_loop_joint_keep_their_energy() {
+    for h in TIMESTEPS {
+        let law = FreeAxis { stiffness: 80.0, armature: 2.0, ..FreeAxis::default() };
+        let mut engine = build(&weightless(door(law, IN_LOOP, 2.0)), h);
+        let held = |engine: &dyn Engine| {
+            let ([angle, rate], _) = read(engine, IN_LOOP);
+            0.5 * (inertia() + 2.0) * rate * rate + 0.5 * 80.0 * angle * angle
+        };
+        let start = held(&*engine);
+        let mut worst = 0.0f64;
+        for _ in 0..steps(h, 10.0) {
+            engine.step();
+            worst = worst.max((held(&*engine) / start - 1.0).abs());
+        }
+        println!("spring and rotor, h {h}: energy off by a share of {worst:.1e}");
+        assert!(worst < SOLVED * steps(h, 10.0) as f64, "{worst}");
+    }
+}
+
+/// Two hinges of one axis, wherever it stands: the second one's rows are zero but for rounding and hold nothing back.
+#[test]
+fn a_door_on_two_hinges_swings_like_one_on_one() {
+    for (place, turn) in [
+        (DVec3::ZERO, DQuat::IDENTITY),
+        (DVec3::new(3.0, -2.0, 7.0), DQuat::from_rotation_x(0.7)),
+        (DVec3::new(300.0, 20.0, -700.0), DQuat::from_euler(bevy_math::EulerRot::XYZ, 1.1, -0.6, 0.4)),
+    ] {
+        for free in [false, true] {
+            let doors = [1, 2].map(|hinges| {
+                let mut world = door(FreeAxis::default(), IN_TREE, 1.0);
+                world.mechanism.joints.truncate(hinges);
+                world.mechanism.bodies[0].fixed = !free;
+                moved(&mut world, place, turn);
+                world
+            });
+            let mut engines = [build(&doors[0], 0.001), build(&doors[1], 0.001)];
+            let mut worst = 0.0f64;
+            for _ in 0..steps(0.001, 5.0) {
+                engines.iter_mut().for_each(|engine| engine.step());
+                let [one, two] = [0, 1].map(|k| read(&*engines[k], 0).0);
+                worst = worst.max((one[0] - two[0]).abs()).max((one[1] - two[1]).abs());
+                assert!(engines[1].notices().is_empty(), "{:?}", engines[1].notices());
+            }
+            println!("door on two hinges at {place}, free frame {free}: {worst:.1e} rad and rad/s");
+            // Rounding of places, a unit in the last place of the distance, times the number of steps.
+            assert!(worst < 5000.0 * f64::EPSILON * (1.0 + place.length()), "{worst}");
+            assert!(read(&*engines[1], 0).0[1].abs() > 0.1, "it swings");
+        }
+    }
+}
+
+fn moved(world: &mut World, by: DVec3, turn: DQuat) {
+    for body in &mut world.mechanism.bodies {
+        body.pose.translation = by + turn * body.pose.translation;
+        body.pose.rotation = turn * body.pose.rotation;
+        body.linear_velocity = turn * body.linear_velocity;
+        body.angular_velocity = turn * body.angular_velocity;
+    }
+    for joint in &mut world.mechanism.joints {
+        joint.anchor = by + turn * joint.anchor;
+        joint.frame = turn * joint.frame;
+    }
+}
+
+/// The angle of a hinge that closes a loop counts whole turns, as that of a tree does.
+#[test]
+fn a_loop_joint_counts_its_turns() {
+    let mut engine = build(&weightless(door(FreeAxis::default(), IN_LOOP, 9.0)), 0.001);
+    run(&mut *engine, 0.001, 3.0);
+    for hinge in [IN_TREE, IN_LOOP] {
+        let angle = read(&*engine, hinge).0[0];
+        assert!((angle - 27.0).abs() < 1e-9 && angle > 4.0 * TAU, "hinge {hinge}: {angle}");
+    }
+    let snapshot = engine.snapshot();
+    let mut other = build(&weightless(door(FreeAxis::default(), IN_LOOP, 9.0)), 0.001);
+    other.restore(&snapshot).unwrap();
+    assert_eq!(read(&*other, IN_LOOP), read(&*engine, IN_LOOP));
+}
+
+/// Repeatable numbers in -1..1.
+fn numbers(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// A ring of links that flies and turns: link k hangs on link k + 1 by joint k. Springs that are not at rest, dampers and rotors
+/// set it moving.
+struct Ring {
+    links: Vec<Body>,
+    joints: Vec<Joint>,
+}
+
+impl Ring {
+    fn new(kinds: &[JointKind], planar: bool, seed: u64) -> Self {
+        let (mut next, count) = (numbers(seed), kinds.len());
+        let corners: Vec<DVec3> = (0..count)
+            .map(|k| {
+                let angle = TAU * (k as f64 + 0.25 * next()) / count as f64;
+                DVec3::new(angle.cos(), angle.sin(), if planar { 0.0 } else { 0.3 * next() })
+            })
+            .collect();
+        let spin = DVec3::new(0.0, 0.0, 1.0) + if planar { DVec3::ZERO } else { DVec3::new(next(), next(), next()) };
+        let links = (0..count).map(|k| {
+            let middle = 0.5 * (corners[k] + corners[(k + count - 1) % count]);
+            let size = DVec3::new(0.3 + 0.1 * next(), 0.2, 0.4 + 0.1 * next());
+            let mut link = body("link", 1.5 + next(), Some(Shape::Box { size }), middle);
+            (link.angular_velocity, link.linear_velocity) = (spin, spin.cross(middle));
+            link
+        });
+        let links: Vec<Body> = links.collect();
+        let joints = kinds.iter().enumerate().map(|(k, &kind)| {
+            let mut own = joint("joint", kind, k, (k + 1) % count, corners[k]);
+            if !planar {
+                own.frame = DQuat::from_scaled_axis(DVec3::new(next(), next(), next()));
+            } else if kind == JointKind::Slider {
+                own.frame = DQuat::from_rotation_arc(DVec3::Z, DVec3::new(next(), 1.0, 0.0).normalize());
+            }
+            for axis in own.axes.iter_mut().filter(|axis| kind != JointKind::Ball && axis.free().is_some()) {
+                *axis = Axis::Free(FreeAxis {
+                    damping: 0.2,
+                    stiffness: 4.0,
+                    spring_position: 0.4 * next(),
+                    armature: 0.3,
+                    ..FreeAxis::default()
+                });
+            }
+            own
+        });
+        let joints = joints.collect();
+        Self { links, joints }
+    }
+
+    /// The world in which link `first` comes first, its joints in order or the other way round: that says where it is cut.
+    fn world(&self, first: usize, backwards: bool) -> World {
+        let count = self.links.len();
+        let mut world = scene::world();
+        world.mechanism.bodies = (0..count).map(|k| self.links[(first + k) % count].clone()).collect();
+        world.mechanism.joints = (0..count).map(|k| self.joints[(first + k) % count].clone()).collect();
+        for joint in &mut world.mechanism.joints {
+            for end in [&mut joint.parent, &mut joint.child] {
+                *end = BodyId::new((end.index() + count - first) % count);
+            }
+        }
+        if backwards {
+            world.mechanism.joints.reverse();
+        }
+        // The links of a robot do not meet.
+        scene::as_robot(world)
+    }
+
+    /// Where the links are after `seconds`, and how fast.
+    fn run(&self, first: usize, backwards: bool, h: f64, seconds: f64) -> Vec<[DVec3; 2]> {
+        let world = self.world(first, backwards);
+        let mut engine = build(&world, h);
+        for _ in 0..steps(h, seconds) {
+            engine.step();
+            let alarms = engine.notices().iter().filter(|notice| notice.guard != Guard::Substeps).count();
+            assert_eq!(alarms, 0, "{:?}", engine.notices());
+        }
+        let count = self.links.len();
+        (0..count)
+            .map(|k| {
+                let state = engine.body(BodyId::new((k + count - first) % count));
+                [state.pose.translation, state.linear_velocity]
+            })
+            .collect()
+    }
+
+    /// The largest difference in place and velocity, m and m/s, that it makes where the ring is cut.
+    fn differ(&self, h: f64) -> f64 {
+        let reference = self.run(0, false, h, 1.0);
+        let mut worst = 0.0f64;
+        for first in 0..self.links.len() {
+            for backwards in [false, true] {
+                for (a, b) in self.run(first, backwards, h, 1.0).iter().zip(&reference) {
+                    worst = worst.max((a[0] - b[0]).length()).max((a[1] - b[1]).length());
+                }
+            }
+        }
+        worst
+    }
+}
+
+/// Where a ring is cut makes a difference by the square of the timestep, as the timestep itself does.
+#[test]
+fn a_ring_moves_alike_wherever_it_is_cut() {
+    use JointKind::{Ball, Constrained, Hinge, Slider, Universal};
+    let rings: [(&str, &[JointKind], bool); 6] = [
+        ("four bars", &[Hinge; 4], true),
+        ("five bars", &[Hinge; 5], true),
+        ("crank and slider", &[Hinge, Hinge, Hinge, Slider], true),
+        ("hinge, universal, ball, slider", &[Hinge, Universal, Ball, Slider], false),
+        ("eight hinges", &[Hinge; 8], false),
+        ("constrained, hinge, universal, hinge", &[Constrained, Hinge, Universal, Hinge], false),
+    ];
+    for (name, kinds, planar) in rings {
+        for seed in 1..=2 {
+            let ring = Ring::new(kinds, planar, seed);
+            let [coarse, fine] = [0.004, 0.001].map(|h| ring.differ(h));
+            println!("{name} {seed}: cut elsewhere {coarse:.1e} off at 4 ms, {fine:.1e} at 1 ms");
+            assert!(fine < 1e-4, "{name} {seed}: {fine}");
+            // Of second order it is 16; where cuts are alike, what is left is the solver's tolerance in a second of steps.
+            assert!(coarse > 10.0 * fine || fine < SOLVED * 1000.0, "{name} {seed}: {coarse} {fine}");
+        }
+    }
+}
+
+/// What a motor in a loop joint gives is counted, so the guard of the energy watches over such worlds as over others.
+#[test]
+fn a_driven_loop_is_no_excuse_for_energy() {
+    let law = FreeAxis { armature: 1.0, stiffness: 10.0, damping: 0.5, ..FreeAxis::default() };
+    for motor in [Motor::Effort(40.0), Motor::Velocity { target: 6.0, max_effort: 200.0 }] {
+        for h in TIMESTEPS {
+            let strict = DynamicsSettings { max_energy_gain_j: 1e-7, ..DynamicsSettings::default() };
+            let world = weightless(door(law, IN_LOOP, 0.0));
+            let mut engine = build_with(&world, h, strict);
+            engine.drive(JointId::new(IN_LOOP), 2, motor);
+            let start = energy(&world, &*engine);
+            let mut most = 0.0f64;
+            for _ in 0..steps(h, 1.0) {
+                engine.step();
+                most = most.max(energy(&world, &*engine) - start);
+                let alarms = engine.notices().iter().filter(|notice| notice.guard != Guard::Substeps).count();
+                assert_eq!(alarms, 0, "h {h}: {:?}", engine.notices());
+            }
+            assert!(most > 1.0, "the motor gave {most} J");
+        }
+    }
+}
