@@ -214,7 +214,7 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use simpartner_wire::signal::{Action, Command, EventKind, Reservation};
+    use simpartner_wire::signal::{Action, ActuatorState, Command, EventKind, Reservation};
 
     fn events(range: std::ops::Range<u64>) -> Vec<Event> {
         let event = |step| Event {
@@ -263,7 +263,7 @@ mod tests {
             action: Action::Hear,
             memory: Reservation::default(),
         };
-        let applied = |device| AppliedCommand { order: 0, command: command(device), reply: String::new() };
+        let applied = |device| AppliedCommand { order: 0, command: command(device), before: ActuatorState::NONE };
         writer.count_commands(StepIndex(step), 0, &devices.into_iter().map(applied).collect::<Vec<_>>());
     }
 

@@ -17,7 +17,7 @@ const CROWDED_BYTES: usize = 64_000_000;
 
 /// Bytes of the texts of a record, which the size of the struct does not include.
 pub fn text_bytes(record: &StepRecord) -> usize {
-    let commands = record.commands.iter().map(|applied| applied.command.text.len() + applied.reply.len());
+    let commands = record.commands.iter().map(|applied| applied.command.text.len());
     let events = record.events.iter().map(|event| event.subject.len() + event.text.len());
     commands.chain(events).sum()
 }

@@ -159,7 +159,7 @@ impl PublisherLoop {
     }
 }
 
-/// Copies the numbers and takes the lists, so that the record goes back empty and with its memory.
+/// Copies the numbers and moves what the lists hold, so that the record goes back empty and with its memory.
 fn take_contents(record: &mut StepRecord) -> StepRecord {
     StepRecord {
         step: record.step,
@@ -170,8 +170,8 @@ fn take_contents(record: &mut StepRecord) -> StepRecord {
         off: record.off.clone(),
         applied: record.applied.clone(),
         contacts: record.contacts.clone(),
-        commands: std::mem::take(&mut record.commands),
-        events: std::mem::take(&mut record.events),
+        commands: record.commands.drain(..).collect(),
+        events: record.events.drain(..).collect(),
         snapshot: record.snapshot.take(),
     }
 }

@@ -3,13 +3,11 @@
 //! It knows no clock, thread, socket or file, and so the same model, settings and commands give the same bits wherever and
 //! however fast they run. Start at [`Simulation::step`].
 
+mod schedule;
 mod snapshot;
 mod warnings;
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use bevy_math::DVec3;
 use simpartner_description::{DeviceSpec, Mount, Sensor, Timeline, World};
@@ -18,12 +16,13 @@ use simpartner_model::{BodyId, DeviceId, JointId, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
     signal::{
-        Action, AppliedCommand, ClientId, Command, Contact, DeviceKind, Event, EventKind, Layout, Reservation,
-        StepRecord,
+        Action, ActuatorState, AppliedCommand, ClientId, Command, Contact, DeviceKind, Event, EventKind, Layout,
+        Reservation, StepRecord,
     },
 };
 use thiserror::Error;
 
+use self::schedule::Schedule;
 use crate::device::{self, Device};
 
 pub use snapshot::SnapshotError;
@@ -44,10 +43,8 @@ pub struct Simulation {
     devices: Vec<Device>,
     step: StepIndex,
     epoch: u32,
-    /// Commands for later steps, each with its number, so that those for the same step keep the order in which they came. The sender
-    /// bounds them: the server by the memory that they reserve.
-    scheduled: BTreeMap<(StepIndex, u64), Command>,
-    scheduled_so_far: u64,
+    /// Commands for later steps, the next first. The sender bounds them: the server by the memory that they reserve.
+    scheduled: Schedule,
     /// Commands applied at the boundary before the next step.
     applied: Vec<AppliedCommand>,
     /// For each device, the `sequence` of its newest applied command.
@@ -113,8 +110,7 @@ impl Simulation {
             layout,
             step: StepIndex(0),
             epoch: 0,
-            scheduled: BTreeMap::new(),
-            scheduled_so_far: 0,
+            scheduled: Schedule::default(),
             applied: Vec::new(),
             events: Vec::new(),
             diverged: false,
@@ -194,10 +190,7 @@ impl Simulation {
         let next = self.step.after(1);
         match command.at {
             Some(at) if at < next => self.refuse(&command, format!("step {at} has been made already")),
-            Some(at) if at > next => {
-                self.scheduled_so_far += 1;
-                self.scheduled.insert((at, self.scheduled_so_far), command);
-            }
+            Some(at) if at > next => self.scheduled.add(at, command),
             _ => self.apply(command),
         }
     }
@@ -258,10 +251,9 @@ impl Simulation {
 
     fn apply(&mut self, command: Command) {
         let index = command.device.index();
-        let reply = match &command.action {
-            Action::Drive(_) => protocol::frame(self.devices[index].values()),
-            Action::Configure(_) | Action::Fault(_) => "OK".to_owned(),
-            Action::Hear => format!("<{}>", command.text),
+        let before = match command.action {
+            Action::Drive(_) => ActuatorState::new(self.devices[index].values()),
+            Action::Configure(_) | Action::Fault(_) | Action::Hear => ActuatorState::NONE,
         };
         if let Action::Fault(fault) = command.action {
             let text = match fault.value() {
@@ -273,7 +265,7 @@ impl Simulation {
         self.devices[index].command(&command.action);
         self.newest[index] = self.newest[index].max(command.sequence);
         let order = u32::try_from(self.applied.len()).unwrap_or(u32::MAX);
-        self.applied.push(AppliedCommand { order, command, reply });
+        self.applied.push(AppliedCommand { order, command, before });
     }
 
     /// Adds an event of a device.
@@ -286,8 +278,7 @@ impl Simulation {
     /// Makes one step and fills `record` with its result, except for the timing.
     pub fn step(&mut self, record: &mut StepRecord) {
         let next = self.step.after(1);
-        while let Some(due) = self.scheduled.first_entry().filter(|entry| entry.key().0 == next) {
-            let command = due.remove();
+        while let Some(command) = self.scheduled.take_due(next) {
             self.apply(command);
         }
         for index in 0..self.devices.len() {

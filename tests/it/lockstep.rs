@@ -9,7 +9,10 @@ use std::{
 
 use simpartner::realtime::{ClockReport, ClockSettings, LockstepSettings, Mode, OnTimeout, Outcome};
 use simpartner_model::{DeviceId, RobotId};
-use simpartner_wire::signal::{Event, EventKind, Member, StepRecord};
+use simpartner_wire::{
+    protocol,
+    signal::{Event, EventKind, Member, StepRecord},
+};
 
 use crate::server::{Client, Rig, robot, settings};
 
@@ -297,7 +300,7 @@ fn commands_of_a_combined_line_act_in_the_same_step_and_are_logged_one_by_one() 
     let (_, log) = rig.end();
     let command = &log[0].commands[0];
     assert_eq!(
-        (command.command.text.as_str(), command.reply.as_str()),
+        (command.command.text.as_str(), protocol::reply(command).as_str()),
         ("1000,1000,5,0,0,1", "<1000,1000,1000,0,0,0>")
     );
 }

@@ -16,7 +16,10 @@ use simpartner::{
 };
 use simpartner_description::{Actuator, Device, Law, Sensor, World};
 use simpartner_model::{BodyId, JointId, JointKind, Pose, RobotId, Timestep};
-use simpartner_wire::signal::{DeviceKind, EventKind, Port, StepRecord};
+use simpartner_wire::{
+    protocol,
+    signal::{DeviceKind, EventKind, Port, StepRecord},
+};
 use tokio::sync::oneshot;
 
 use crate::scene::{self, as_robot, body, cube, joint};
@@ -177,7 +180,7 @@ fn a_client_drives_a_motor_and_reads_the_world() {
     let (_, log) = rig.end();
     let commands: Vec<_> = log.iter().flat_map(|record| &record.commands).map(|c| c.command.text.as_str()).collect();
     assert_eq!(commands, ["1000,1000,5,0,0,1", "1000,1000,5,0,0,2"]);
-    assert_eq!(log[0].commands[1].reply, "<1000,1000,5,0,0,1>");
+    assert_eq!(protocol::reply(&log[0].commands[1]), "<1000,1000,5,0,0,1>");
 }
 
 #[test]

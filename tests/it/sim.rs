@@ -6,8 +6,9 @@ use bevy_math::{DQuat, DVec3};
 use simpartner::sim::{MAX_EVENTS, Simulation};
 use simpartner_description::{Actuator, Device, DeviceSpec, Law, Noise, OnTimeout, PidGains, Sensor, Watchdog, World};
 use simpartner_model::{DeviceId, JointId, JointKind, Pose, RobotId, StepIndex, Timestep};
-use simpartner_wire::signal::{
-    Action, ClientId, Command, Configuration, DeviceKind, EventKind, Fault, Port, Reservation, StepRecord,
+use simpartner_wire::{
+    protocol,
+    signal::{Action, ClientId, Command, Configuration, DeviceKind, EventKind, Fault, Port, Reservation, StepRecord},
 };
 
 use crate::scene::{self, Within, as_robot, body, close, cube, joint, with_plane};
@@ -84,7 +85,7 @@ fn a_command_acts_in_the_next_step_and_is_recorded_with_the_previous_state() {
     simulation.submit(command(MOTOR, None, &[1000.0, 1000.0, 5.0, 0.0, 0.0, 3.0]));
     let record = steps(&mut simulation, 1);
     assert_eq!(record.step, StepIndex(101));
-    let replies: Vec<&str> = record.commands.iter().map(|applied| applied.reply.as_str()).collect();
+    let replies: Vec<String> = record.commands.iter().map(protocol::reply).collect();
     assert_eq!(replies, ["<1000,1000,1000,0,0,0>", "<1000,1000,5,0,0,2>"]);
     assert_eq!(record.commands.iter().map(|applied| applied.order).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(values(&simulation, &record, MOTOR), [1000.0, 1000.0, 5.0, 0.0, 0.0, 3.0]);

@@ -39,8 +39,7 @@ impl Delivery {
     pub(super) fn send(&mut self, reading: Vec<f64>, step: StepIndex, extra_steps: u64) {
         let is_full = (self.under_way.len() + 1).saturating_mul(reading.len()) > MAX_UNDER_WAY;
         if self.stream.happens(self.dropout) || is_full {
-            self.spare.push(reading);
-            return;
+            return self.lose(reading);
         }
         let due = step.after(self.latency_steps + extra_steps);
         while let Some((_, late)) = self.under_way.pop_back_if(|(other, _)| *other >= due) {
@@ -57,6 +56,11 @@ impl Delivery {
             arrived = true;
         }
         arrived
+    }
+
+    /// Loses a reading.
+    pub(super) fn lose(&mut self, reading: Vec<f64>) {
+        self.spare.push(reading);
     }
 
     /// Drops all readings under way.

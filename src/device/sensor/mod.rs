@@ -166,7 +166,9 @@ impl Sensor {
             self.measure(engine, &mut reading, step);
             let lost = matches!(self.fault, Fault::Intermittent(share) if self.fault_stream.happens(share));
             let extra = if let Fault::Delayed(delay) = self.fault { self.timestep.steps_in(delay) } else { 0 };
-            if !lost {
+            if lost {
+                self.delivery.lose(reading);
+            } else {
                 self.delivery.send(reading, step, extra);
             }
         }

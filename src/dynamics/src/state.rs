@@ -3,9 +3,9 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Body, BodyId, Pose};
 
-/// A body faster than this has run away, m/s.
+/// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far from overflow.
 const RUNAWAY_SPEED: f64 = 1e5;
-/// A body that spins faster than this has run away, rad/s.
+/// A body that spins faster than this has run away, rad/s: likewise.
 const RUNAWAY_SPIN: f64 = 1e6;
 
 /// The state of a body.

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use simpartner_model::{BodyId, StepIndex, Timestep};
-use simpartner_wire::signal::{AppliedCommand, Event, Layout, StepRecord};
+use simpartner_wire::{
+    protocol,
+    signal::{AppliedCommand, Event, Layout, StepRecord},
+};
 
 use super::{changes::Changes, interval::Interval, logged_components::LoggedComponents, settings::Settings};
 use crate::recorder::format::{
@@ -159,7 +162,7 @@ impl RowEncoder {
                 cell::device(&self.layout, command.device),
                 command.client.0.into(),
                 command.text.as_str().into(),
-                applied.reply.as_str().into(),
+                protocol::reply(applied).as_str().into(),
             ],
         );
     }

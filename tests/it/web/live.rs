@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use simpartner::realtime::Control;
 use simpartner_description::xml;
+use simpartner_wire::protocol;
 use tungstenite::Message;
 
 use super::{
@@ -84,7 +85,7 @@ fn a_page_drives_a_motor_like_any_client() {
     let log = rig.end();
     let commands: Vec<_> = log.iter().flat_map(|record| &record.commands).collect();
     assert_eq!((commands.len(), commands[0].command.text.as_str()), (1, SPIN));
-    assert_eq!(commands[0].reply, "<1000,1000,1000,0,0,0>");
+    assert_eq!(protocol::reply(commands[0]), "<1000,1000,1000,0,0,0>");
     let connected = log.iter().flat_map(|record| &record.events).find(|event| event.subject == "viewer").unwrap();
     assert!(connected.text.starts_with(&format!("client {} from 127.0.0.1:", commands[0].command.client.0)));
 }

@@ -82,7 +82,7 @@ pub(super) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
     let collider = builder.collider()?;
     let Builder { mut trees, bodies, joints, mut closures, .. } = builder;
     for tree in &mut trees {
-        tree.settle(mechanism.gravity);
+        tree.update_kinematics(mechanism.gravity);
     }
     closures.iter_mut().for_each(|closure| closure.set_place(&trees));
     Ok(Built { trees, collider, closures, bodies, joints })

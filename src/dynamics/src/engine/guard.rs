@@ -1,6 +1,7 @@
-//! What watches over a step: it divides steps in which something turns fast, and tells what is out of the ordinary.
+//! Guards watch over a step: they divide steps in which something turns fast, reject substeps that went wrong, and tell what is out of
+//! the ordinary.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, Mechanism};
@@ -13,28 +14,34 @@ use super::{
 };
 use crate::{BodyState, DynamicsSettings, Guard, Notice};
 
-/// A step is divided when a joint turns by more than this times the angle that a substep may have.
+/// A step is divided when a joint turns by more than this times the angle that a substep may have: above 1, so that rates about the
+/// limit do not change the number of substeps from step to step.
 const DIVIDED_ABOVE: f64 = 2.0;
-/// Part of its kinetic energy, and of all its energy, that an island of robots may gain in a substep.
+/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
 const GAIN: f64 = 1e-4;
 const ROUNDING: f64 = 1e-9;
-/// Difference between reactions and efforts that rounding does not explain.
+/// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
+/// explain.
 const IMBALANCE: f64 = 1e-6;
-/// A contact that sinks in by more than this before it presses asks for smaller steps, metres. What comes straight at a
-/// surface is stopped at it; what turns towards it fast, or slides over an edge, may come deeper. Loose bodies alone, whose
-/// heaps would cost many times as much, ask when they come deeper than the penetration that is thought right.
-const SINKS: f64 = 1e-3;
+/// A contact that sinks in by more than this before it presses asks for smaller steps, metres; between small shapes by less
+/// ([`Contact::share_of_depth`]). What comes straight at a surface is stopped at it; what turns towards it fast, or slides over an
+/// edge, may come deeper. Objects alone, whose heaps would cost many times as much, ask when they come deeper than the penetration
+/// that is thought right.
+const MAX_IMPACT_DEPTH: f64 = 1e-3;
 /// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
 const QUIET: f64 = 1.0;
-/// Substeps at most.
+/// Substeps at most: beyond a hundred a runaway joint would only make the simulation stand still.
 const MOST_SUBSTEPS: usize = 100;
+
+/// An alarm that is given once until it no longer holds: which guard, and the two bodies or the joint.
+type Alarm = (u8, usize, usize);
 
 /// What the guards remember from step to step.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Watch {
     substeps: usize,
-    /// Alarms that have been given and still hold: which guard, and the two bodies or the joint.
-    raised: BTreeSet<(u8, usize, usize)>,
+    /// Alarms that have been given and still hold, in order.
+    raised: Vec<Alarm>,
     /// Alarms that are given once an episode, and for how many seconds they stay quiet if nothing more happens: which guard,
     /// and the tree.
     episodes: BTreeMap<(u8, usize), f64>,
@@ -45,7 +52,8 @@ pub(super) struct Guards {
     names: Vec<String>,
     settings: DynamicsSettings,
     watch: Watch,
-    seen: BTreeSet<(u8, usize, usize)>,
+    /// Alarms that hold in this step, in the order in which they were seen.
+    seen: Vec<Alarm>,
     /// Energy of the world before the step.
     energy: f64,
     notices: Vec<Notice>,
@@ -57,7 +65,7 @@ impl Guards {
             names: mechanism.bodies.iter().map(|body| mechanism.qualified_name(body)).collect(),
             settings: settings.clone(),
             watch: Watch::default(),
-            seen: BTreeSet::new(),
+            seen: Vec::new(),
             energy: 0.0,
             notices: Vec::new(),
         }
@@ -109,10 +117,10 @@ impl Guards {
         count
     }
 
-    /// Whether a substep should be made again in halves: its contacts have no solution, or sank in before they could press,
-    /// or a linkage gained energy, or a hit set its joints turning too fast for its length.
-    pub(super) fn object(&mut self, islands: &Islands, trees: &[Tree], contacts: &[Contact], h: f64) -> bool {
-        let mut objects = false;
+    /// Whether a substep must be repeated with half its length: its contacts have no solution, or sank in before they could
+    /// press, or a linkage gained energy, or a hit set its joints turning too fast for its length.
+    pub(super) fn rejects_step(&mut self, islands: &Islands, trees: &[Tree], contacts: &[Contact], h: f64) -> bool {
+        let mut rejects = false;
         for island in islands.all() {
             if island.is_large() {
                 // A heap of hundreds would only cost many times as much.
@@ -121,21 +129,27 @@ impl Guards {
                 }
             } else if island.failed || !island.outcome.converged {
                 return true;
-            } else if island.sunk.0 > self.allowed_depth(island, trees) {
-                self.tell_sinking(trees, &contacts[island.sunk.1], island.sunk.0);
-                objects = true;
+            } else if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))
+                && depth > self.allowed_depth(island, trees) * contact.share_of_depth()
+            {
+                self.tell_sinking(trees, contact, depth);
+                rejects = true;
             }
-            objects |= self.objects_to_linkage(island, trees, h);
+            rejects |= self.rejects_linkage(island, trees, h);
         }
-        objects
+        rejects
     }
 
     fn allowed_depth(&self, island: &Island, trees: &[Tree]) -> f64 {
-        if is_loose(island, trees) { self.settings.max_penetration_m.max(SINKS) } else { SINKS }
+        if has_objects_only(island, trees) {
+            self.settings.max_penetration_m.max(MAX_IMPACT_DEPTH)
+        } else {
+            MAX_IMPACT_DEPTH
+        }
     }
 
-    fn objects_to_linkage(&self, island: &Island, trees: &[Tree], h: f64) -> bool {
-        if is_loose(island, trees) {
+    fn rejects_linkage(&self, island: &Island, trees: &[Tree], h: f64) -> bool {
+        if has_objects_only(island, trees) {
             return false;
         }
         let own = island.trees().iter().map(|&tree| &trees[tree]);
@@ -148,23 +162,20 @@ impl Guards {
 
     /// Tells, once for each pair and step, that a step is made in parts because something sank in.
     fn tell_sinking(&mut self, trees: &[Tree], contact: &Contact, depth: f64) {
-        let (bodies, names) = self.pair(trees, contact);
-        if self.notices.iter().any(|notice| notice.guard == Guard::Substeps && notice.bodies == bodies) {
+        let bodies = pair(trees, contact);
+        let same = |notice: &Notice| notice.bodies.iter().eq(bodies.iter().flatten());
+        if self.notices.iter().any(|notice| notice.guard == Guard::Substeps && same(notice)) {
             return;
         }
-        let [one, other] = names;
+        let [one, other] = bodies.map(|body| self.name(body));
         let text =
             format!("'{one}' sank {depth:.4} m into '{other}' before it could be held: the step is made in parts");
+        let bodies = bodies.into_iter().flatten().collect();
         self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: depth });
     }
 
-    /// The bodies of a contact, the moving one first, and what they are called.
-    fn pair(&self, trees: &[Tree], contact: &Contact) -> (Vec<BodyId>, [&str; 2]) {
-        let body = |side: Side| trees[side.tree].topology.links[side.link].body;
-        let bodies: Vec<BodyId> = [body(contact.b), contact.a.and_then(body)].into_iter().flatten().collect();
-        let name = |place: usize| bodies.get(place).map_or("the ground", |body| self.names[body.index()].as_str());
-        let names = [name(0), name(1)];
-        (bodies, names)
+    fn name(&self, body: Option<BodyId>) -> &str {
+        body.map_or("the ground", |body| self.names[body.index()].as_str())
     }
 
     /// Tells which islands have no solution, or no finite state.
@@ -217,6 +228,8 @@ impl Guards {
         self.check_speeds(bodies);
         self.check_penetration(trees, contacts);
         self.check_joints(trees, closures);
+        self.seen.sort_unstable();
+        self.seen.dedup();
         self.watch.raised.clone_from(&self.seen);
         self.check_energy(trees);
     }
@@ -224,10 +237,10 @@ impl Guards {
     fn check_speeds(&mut self, bodies: &[BodyState]) {
         for (index, body) in bodies.iter().enumerate() {
             let limit = self.settings.max_speed_m_per_s;
-            if body.linear_velocity.length_squared() > limit * limit {
-                let speed = body.linear_velocity.length();
+            if body.linear_velocity.length_squared() > limit * limit && self.is_new((0, index, 0)) {
+                let (bodies, speed) = (vec![BodyId::new(index)], body.linear_velocity.length());
                 let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
-                self.raise(Guard::Speed, (0, index, 0), vec![BodyId::new(index)], text, speed);
+                self.notices.push(Notice { guard: Guard::Speed, bodies, text, value: speed });
             }
         }
     }
@@ -237,23 +250,26 @@ impl Guards {
         for contact in
             contacts.iter().filter(|contact| contact.gap < deepest && contact.surface.stiffness.is_infinite())
         {
-            let (bodies, [one, other]) = self.pair(trees, contact);
-            let text = format!("'{one}' is {:.4} m deep in '{other}'", -contact.gap);
-            let index = |place: usize| bodies.get(place).map_or(usize::MAX, |body| body.index());
-            let key = (1, index(0), index(1));
-            self.raise(Guard::Penetration, key, bodies, text, -contact.gap);
+            let bodies = pair(trees, contact);
+            let [first, second] = bodies.map(|body| body.map_or(usize::MAX, BodyId::index));
+            if self.is_new((1, first, second)) {
+                let [one, other] = bodies.map(|body| self.name(body));
+                let text = format!("'{one}' is {:.4} m deep in '{other}'", -contact.gap);
+                let bodies = bodies.into_iter().flatten().collect();
+                self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: -contact.gap });
+            }
         }
     }
 
     fn check_joints(&mut self, trees: &[Tree], closures: &[Closure]) {
         for (index, closure) in closures.iter().enumerate() {
             let error = closure.error();
-            if error > self.settings.max_joint_error_m {
+            if error > self.settings.max_joint_error_m && self.is_new((2, index, 0)) {
                 let body = |side: Side| trees[side.tree].topology.links[side.link].body;
                 let bodies: Vec<BodyId> = [body(closure.b), body(closure.a)].into_iter().flatten().collect();
                 let name = bodies.first().map_or("", |body| self.names[body.index()].as_str());
                 let text = format!("the joint that ties '{name}' into a loop is open by {error:.2e} m");
-                self.raise(Guard::JointError, (2, index, 0), bodies, text, error);
+                self.notices.push(Notice { guard: Guard::JointError, bodies, text, value: error });
             }
         }
     }
@@ -275,17 +291,23 @@ impl Guards {
         self.watch.episodes.insert(key, QUIET).is_none()
     }
 
-    /// Gives an alarm, once until it no longer holds.
-    fn raise(&mut self, guard: Guard, key: (u8, usize, usize), bodies: Vec<BodyId>, text: String, value: f64) {
-        self.seen.insert(key);
-        if !self.watch.raised.contains(&key) {
-            self.watch.raised.insert(key);
-            self.notices.push(Notice { guard, bodies, text, value });
-        }
+    /// Notes that an alarm holds in this step, and says whether it is to be given: it did not hold in the step before.
+    fn is_new(&mut self, alarm: Alarm) -> bool {
+        self.seen.push(alarm);
+        let raised = &mut self.watch.raised;
+        let Err(place) = raised.binary_search(&alarm) else { return false };
+        raised.insert(place, alarm);
+        true
     }
 }
 
+/// The bodies of a contact, the moving one first; `None` is the ground.
+fn pair(trees: &[Tree], contact: &Contact) -> [Option<BodyId>; 2] {
+    let body = |side: Side| trees[side.tree].topology.links[side.link].body;
+    [body(contact.b), contact.a.and_then(body)]
+}
+
 /// Whether there are only single bodies in an island.
-fn is_loose(island: &Island, trees: &[Tree]) -> bool {
+fn has_objects_only(island: &Island, trees: &[Tree]) -> bool {
     island.trees().iter().all(|&tree| trees[tree].topology.links.len() == 1)
 }

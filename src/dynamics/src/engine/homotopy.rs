@@ -28,47 +28,64 @@ const CORRECTIONS: usize = 8;
 const LONGEST_CORRECTION: f64 = 0.5;
 const LEAST_COSINE: f64 = 0.5;
 
+/// A point on the curve and the next, with their tangents, and the memory to find them. Coordinates are (v, ln nu).
+#[derive(Debug, Default)]
+pub(super) struct Homotopy {
+    equations: Equations,
+    at: Vec<f64>,
+    tangent: Vec<f64>,
+    ahead: Vec<f64>,
+    tangent_ahead: Vec<f64>,
+    /// The solution of the last linear system, and that system.
+    solution: Vec<f64>,
+    system: Vec<f64>,
+}
+
 impl Problem {
     /// Solves for all impulses, whatever they are now, with at most so many eliminations. Returns how many it took, and the
     /// residual of the law, m/s. If that is more than `accepted` the impulses stay what they are.
     pub(super) fn solve_by_homotopy(&mut self, most: usize, accepted: f64) -> (usize, f64) {
-        let mut equations = Equations::new(self);
-        let mut used = 0;
-        let Some(v) = equations.follow(most, &mut used) else { return (used, f64::INFINITY) };
-        let residual = equations.residual(&v);
-        if residual < accepted {
-            equations.write_impulses(self, &v);
+        let mut homotopy = std::mem::take(&mut self.homotopy);
+        homotopy.equations.set(self);
+        let (mut used, mut residual) = (0, f64::INFINITY);
+        if homotopy.follow(most, &mut used).is_some() {
+            residual = homotopy.equations.residual(&mut homotopy.at);
+            if residual < accepted {
+                homotopy.equations.write_impulses(self, &homotopy.at);
+            }
         }
+        self.homotopy = homotopy;
         (used, residual)
     }
 }
 
-impl Equations {
+impl Homotopy {
     /// Follows the curve to its end, or as far as `most` eliminations lead.
-    fn follow(&mut self, most: usize, used: &mut usize) -> Option<Vec<f64>> {
-        let n = self.count;
-        let mut at = self.start(FIRST_NU)?;
+    fn follow(&mut self, most: usize, used: &mut usize) -> Option<()> {
+        let n = self.equations.count;
+        self.equations.start(FIRST_NU, &mut self.ahead)?;
         // Across a tangent along ln nu the corrector keeps nu.
-        let mut tangent = vec![0.0; n + 1];
-        tangent[n] = -1.0;
-        self.correct(&mut at, &tangent, 1.0, f64::INFINITY, 8 * CORRECTIONS, used)?;
-        tangent = self.tangent(&at, &tangent, used)?;
+        self.tangent.clear();
+        self.tangent.resize(n + 1, 0.0);
+        self.tangent[n] = -1.0;
+        self.correct(1.0, f64::INFINITY, 8 * CORRECTIONS, used)?;
+        self.find_tangent(used)?;
+        self.advance();
         let mut length = LONGEST;
         while *used < most && length > SHORTEST {
-            let scale = self.scale(&at);
-            let mut ahead = at.clone();
-            for (k, (x, t)) in ahead.iter_mut().zip(&tangent).enumerate() {
+            let scale = self.scale(&self.at);
+            self.ahead.clone_from(&self.at);
+            for (k, (x, t)) in self.ahead.iter_mut().zip(&self.tangent).enumerate() {
                 *x += length * t * if k < n { scale } else { 1.0 };
             }
-            let corrections = self.correct(&mut ahead, &tangent, scale, length, CORRECTIONS, used);
-            let next = corrections.and_then(|_| self.tangent(&ahead, &tangent, used));
-            let turn = next.as_ref().map(|next| next.iter().zip(&tangent).map(|(a, b)| a * b).sum::<f64>());
-            let (Some(corrections), Some(next), Some(LEAST_COSINE..)) = (corrections, next, turn) else {
+            let corrections = self.correct(scale, length, CORRECTIONS, used);
+            let turn = corrections.and_then(|_| self.find_tangent(used));
+            let (Some(corrections), Some(LEAST_COSINE..)) = (corrections, turn) else {
                 length /= 3.0;
                 continue;
             };
-            (at, tangent) = (ahead, next);
-            if tangent[n] < 0.0 && at[n] < libm::log(LAST_NU) {
+            self.advance();
+            if self.tangent[n] < 0.0 && self.at[n] < libm::log(LAST_NU) {
                 break;
             }
             match corrections {
@@ -77,54 +94,53 @@ impl Equations {
                 _ => length /= 1.5,
             }
         }
-        at.truncate(n);
-        Some(at)
+        Some(())
+    }
+
+    /// Takes the point ahead for the present one.
+    fn advance(&mut self) {
+        std::mem::swap(&mut self.at, &mut self.ahead);
+        std::mem::swap(&mut self.tangent, &mut self.tangent_ahead);
     }
 
     /// The largest impulse, in terms of velocity.
     fn scale(&self, at: &[f64]) -> f64 {
-        at[..self.count].iter().fold(LAST_NU, |most, v| most.max(v.abs()))
+        at[..self.equations.count].iter().fold(LAST_NU, |most, v| most.max(v.abs()))
     }
 
-    /// The unit tangent of the curve, in the direction of the last one.
-    fn tangent(&mut self, at: &[f64], last: &[f64], used: &mut usize) -> Option<Vec<f64>> {
-        self.evaluate(at);
-        self.value.fill(0.0);
-        let mut tangent = self.solve(last, self.scale(at), 1.0, used)?;
-        let length = tangent.iter().map(|t| t * t).sum::<f64>().sqrt();
-        tangent.iter_mut().for_each(|t| *t /= length);
-        Some(tangent)
+    /// Finds the unit tangent at the point ahead that goes on in the direction of the present one. Returns the cosine of the
+    /// angle between them.
+    fn find_tangent(&mut self, used: &mut usize) -> Option<f64> {
+        self.equations.evaluate(&self.ahead);
+        self.equations.value.fill(0.0);
+        self.solve(self.scale(&self.ahead), 1.0, used)?;
+        let length = self.solution.iter().map(|t| t * t).sum::<f64>().sqrt();
+        self.tangent_ahead.clear();
+        self.tangent_ahead.extend(self.solution.iter().map(|t| t / length));
+        Some(self.tangent_ahead.iter().zip(&self.tangent).map(|(a, b)| a * b).sum())
     }
 
-    /// The corrector: Newton's method across the tangent. Returns the number of corrections; `None` if it does not reach the
-    /// curve nearby.
-    fn correct(
-        &mut self,
-        at: &mut [f64],
-        tangent: &[f64],
-        scale: f64,
-        length: f64,
-        most: usize,
-        used: &mut usize,
-    ) -> Option<usize> {
-        let n = self.count;
+    /// The corrector: Newton's method across the tangent, for the point ahead. Returns the number of corrections; `None` if it does
+    /// not reach the curve nearby.
+    fn correct(&mut self, scale: f64, length: f64, most: usize, used: &mut usize) -> Option<usize> {
+        let n = self.equations.count;
         let mut last = f64::INFINITY;
         for correction in 0..most {
-            self.evaluate(at);
-            let off = self.value.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-            if correction > 0 && off < ON_CURVE * libm::exp(at[n]) + ROUNDING * scale.max(1.0) {
+            self.equations.evaluate(&self.ahead);
+            let off = self.equations.value.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+            if correction > 0 && off < ON_CURVE * libm::exp(self.ahead[n]) + ROUNDING * scale.max(1.0) {
                 return Some(correction);
             }
             if length.is_finite() && !(off <= last) {
                 return None;
             }
             last = off;
-            self.value.iter_mut().for_each(|value| *value = -*value);
-            let change = self.solve(tangent, scale, 0.0, used)?;
-            if !(change.iter().map(|c| c * c).sum::<f64>().sqrt() < LONGEST_CORRECTION * length) {
+            self.equations.value.iter_mut().for_each(|value| *value = -*value);
+            self.solve(scale, 0.0, used)?;
+            if !(self.solution.iter().map(|c| c * c).sum::<f64>().sqrt() < LONGEST_CORRECTION * length) {
                 return None;
             }
-            for (k, (x, c)) in at.iter_mut().zip(&change).enumerate() {
+            for (k, (x, c)) in self.ahead.iter_mut().zip(&self.solution).enumerate() {
                 *x += c * if k < n { scale } else { 1.0 };
             }
         }
@@ -132,21 +148,28 @@ impl Equations {
     }
 
     /// Solves slope · x = value and tangent · x = `along`, x being in terms of `scale`.
-    fn solve(&self, tangent: &[f64], scale: f64, along: f64, used: &mut usize) -> Option<Vec<f64>> {
+    fn solve(&mut self, scale: f64, along: f64, used: &mut usize) -> Option<()> {
         *used += 1;
-        let (n, width) = (self.count, self.count + 2);
-        let mut system = vec![0.0; (n + 1) * width];
+        let Equations { count: n, slope, value, .. } = &self.equations;
+        let (n, width, system) = (*n, n + 2, &mut self.system);
+        system.clear();
+        system.resize((n + 1) * width, 0.0);
         for row in 0..n {
             let target = &mut system[row * width..][..width];
-            for (x, slope) in target.iter_mut().zip(&self.slope[row * (n + 1)..][..n]) {
+            for (x, slope) in target.iter_mut().zip(&slope[row * (n + 1)..][..n]) {
                 *x = slope * scale;
             }
-            target[n] = self.slope[row * (n + 1) + n];
-            target[n + 1] = self.value[row];
+            target[n] = slope[row * (n + 1) + n];
+            target[n + 1] = value[row];
         }
-        system[n * width..][..n + 1].copy_from_slice(tangent);
+        system[n * width..][..n + 1].copy_from_slice(&self.tangent);
         system[n * width + n + 1] = along;
-        eliminate(&mut system, n + 1).then(|| (0..=n).map(|row| system[row * width + n + 1]).collect())
+        if !eliminate(system, n + 1) {
+            return None;
+        }
+        self.solution.clear();
+        self.solution.extend((0..=n).map(|row| system[row * width + n + 1]));
+        Some(())
     }
 }
 

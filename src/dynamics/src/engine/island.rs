@@ -34,8 +34,8 @@ pub(super) struct Island {
     /// Energy gained beyond the work of its motors, J; meaningless if `pushed_out`, which changes heights.
     pub(super) gain: f64,
     pub(super) pushed_out: bool,
-    /// The deepest that any of its contacts penetrated before it could press, m, and that contact's place in the list.
-    pub(super) sunk: (f64, usize),
+    /// How far a contact penetrated before it could press, m, and its place in the list: the deepest for the size of its shapes.
+    pub(super) sunk: Option<(f64, usize)>,
 }
 
 /// All islands of this step.
@@ -49,6 +49,9 @@ pub(super) struct Islands {
     number: Vec<usize>,
     islands: Vec<Island>,
     count: usize,
+    /// Memory for references to all trees, and to those of one island; empty between steps.
+    free: Vec<Option<&'static mut Tree>>,
+    own: Vec<&'static mut Tree>,
 }
 
 impl Islands {
@@ -117,32 +120,49 @@ impl Islands {
         tree
     }
 
-    /// Solves every island and moves its trees to the end of the step, on the threads of `pool` if there is one.
-    pub(super) fn solve(
+    /// Does the same to every island, on the threads of `pool` if there is one.
+    pub(super) fn for_each(
         &mut self,
         trees: &mut [Tree],
         contacts: &[Contact],
         closures: &[Closure],
-        scheme: &Scheme,
         pool: Option<&rayon::ThreadPool>,
+        work: impl Fn(&mut Island, &mut Parts) + Sync + Send,
     ) {
-        let mut free: Vec<Option<&mut Tree>> = trees.iter_mut().map(Some).collect();
+        let mut free: Vec<Option<&mut Tree>> = reuse(std::mem::take(&mut self.free));
+        free.extend(trees.iter_mut().map(Some));
         let slots = &self.slots;
-        let islands = self.islands[..self.count].iter_mut();
-        let work = islands.map(|island| {
-            let trees: Vec<&mut Tree> = island.trees.iter().filter_map(|&tree| free[tree].take()).collect();
-            (island, trees)
-        });
-        let solve = |(island, mut trees): (&mut Island, Vec<&mut Tree>)| {
-            island.solve(&mut trees, slots, contacts, closures, scheme);
+        let work = |island: &mut Island, trees: &mut [&mut Tree]| {
+            let own_contacts = std::mem::take(&mut island.contacts);
+            let own_closures = std::mem::take(&mut island.closures);
+            let mut parts =
+                Parts { trees, slots, contacts, own_contacts: &own_contacts, closures, own_closures: &own_closures };
+            work(island, &mut parts);
+            (island.contacts, island.closures) = (own_contacts, own_closures);
         };
+        let islands = self.islands[..self.count].iter_mut();
         match pool {
             Some(pool) => {
-                let work: Vec<_> = work.collect();
-                pool.install(|| work.into_par_iter().with_min_len(4).for_each(solve));
+                let each = islands.map(|island| {
+                    let own: Vec<&mut Tree> = island.trees.iter().filter_map(|&tree| free[tree].take()).collect();
+                    (island, own)
+                });
+                let each: Vec<_> = each.collect();
+                pool.install(|| {
+                    each.into_par_iter().with_min_len(4).for_each(|(island, mut own)| work(island, &mut own));
+                });
             }
-            None => work.for_each(solve),
+            None => {
+                let mut own: Vec<&mut Tree> = reuse(std::mem::take(&mut self.own));
+                for island in islands {
+                    own.clear();
+                    own.extend(island.trees.iter().filter_map(|&tree| free[tree].take()));
+                    work(island, &mut own);
+                }
+                self.own = reuse(own);
+            }
         }
+        self.free = reuse(free);
     }
 
     /// The islands of this step.
@@ -151,26 +171,38 @@ impl Islands {
     }
 }
 
+/// An empty list in the memory of another, whose references may live longer or less long: where the elements are of one size
+/// the standard library collects in place.
+fn reuse<A, B>(mut list: Vec<A>) -> Vec<B> {
+    list.clear();
+    list.into_iter().filter_map(|_| None).collect()
+}
+
 impl Island {
-    fn solve(
-        &mut self,
-        trees: &mut [&mut Tree],
-        slots: &[usize],
-        contacts: &[Contact],
-        closures: &[Closure],
-        scheme: &Scheme,
-    ) {
+    /// Assembles the equations of motion at the midpoint, and the rows of all constraints with the impulses they start from.
+    ///
+    /// Reads what the prediction wrote: where the trees' links are and how they move, contacts, closures. Writes the mass
+    /// matrices, biases, factors and free velocities of the trees, and the problem.
+    pub(super) fn assemble(&mut self, parts: &mut Parts, scheme: &Scheme) {
         let mut base = 0;
-        for tree in trees.iter_mut() {
+        for tree in parts.trees.iter_mut() {
             tree.work.base = base;
             base += tree.topology.freedom;
             tree.assemble(scheme.h, scheme.gravity);
         }
-        let mut parts =
-            Parts { trees, slots, contacts, own_contacts: &self.contacts, closures, own_closures: &self.closures };
+        self.constraints.assemble(parts, scheme, false);
+    }
+
+    /// Solves for the impulses; again where a motor reaches or leaves its limit, and where an impact changes the bias.
+    ///
+    /// Reads the problem. Writes its impulses and the outcome; of each tree the changes of velocity, the efforts of its motors
+    /// and which of them are at their limits.
+    pub(super) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.outcome = Outcome { converged: true, ..Outcome::default() };
         for pass in 1..=PASSES {
-            self.constraints.assemble(&mut parts, scheme, pass > 1);
+            if pass > 1 {
+                self.constraints.assemble(parts, scheme, true);
+            }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {
                 self.outcome = problem.solve(&mut self.newton, scheme);
@@ -179,25 +211,31 @@ impl Island {
                 break;
             }
         }
-        self.compute_reactions(&mut parts, scheme);
-        let corrections = self.constraints.problem.corrections(scheme);
+    }
+
+    /// Kicks and drifts to the end of the substep.
+    ///
+    /// Reads the impulses. Writes the state of each tree, where its links then are, its reactions, loads and energies, and what
+    /// the guards look at.
+    pub(super) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        self.compute_reactions(parts, scheme);
+        self.sunk = self.constraints.deepest_sinking(parts.contacts, scheme.h);
+        self.pushed_out = self.constraints.problem.correct(scheme);
         for tree in parts.trees.iter_mut() {
-            if let Some(whitened) = &corrections {
-                tree.set_pseudo_velocity(whitened);
+            if self.pushed_out {
+                tree.set_pseudo_velocity(&self.constraints.problem.correction.w);
             }
             tree.finish(scheme.h);
         }
-        self.sunk = self.constraints.deepest_sinking(contacts, scheme.h);
         self.failed = !parts.trees.iter().all(|tree| tree.is_finite());
         self.gain = 0.0;
         for tree in parts.trees.iter_mut() {
             if self.failed {
-                tree.contain();
+                tree.restore_at_rest();
             }
-            tree.settle(scheme.gravity);
+            tree.update_kinematics(scheme.gravity);
             self.gain += tree.work.energy - tree.work.kept_energy - tree.work.substep_work;
         }
-        self.pushed_out = corrections.is_some();
     }
 
     /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.

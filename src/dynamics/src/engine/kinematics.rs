@@ -105,7 +105,7 @@ impl LinkWork {
 
 impl Tree {
     /// Everything that is read of the present state: poses, velocities about the root, kinetic and whole energy, J.
-    pub(super) fn settle(&mut self, gravity: DVec3) {
+    pub(super) fn update_kinematics(&mut self, gravity: DVec3) {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         let origin = state.root_position;
         work.origin = origin;

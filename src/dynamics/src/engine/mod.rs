@@ -25,15 +25,20 @@
 //! what has slip yields to its load by a hundredth of it too, so that contacts share a load in one way only.
 //! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
 //!
-//! What goes wrong in a step is made again in halves: no solution, contacts that sink in before they can press, energy from
-//! nowhere, joints that a hit sets turning too fast ([`guard`]). What never changes after that is the bits: every loop runs
-//! in an order that the model gives, threads share whole islands, sines come from `libm`.
+//! A substep is four phases, each of which reads what those before it wrote ([`Dynamics::substep`]): predict, assemble, solve,
+//! finish. One that fails a guard is repeated with half its length: contacts without a solution, or that sink in before they can
+//! press, energy from nowhere, joints that an impact sets turning too fast ([`guard`], [`division`]).
+//!
+//! **The same bits.** Every loop runs in an order that the model gives, threads share whole islands, sines come from `libm`.
+//! **Memory.** What the model gives is apart from what a step changes: [`tree::Topology`], the collider's shapes, [`Model`]. Once the
+//! buffers have grown, a step allocates nothing (`tests/allocations.rs`).
 //!
 //! **Not modelled**: deformation of bodies, waves in impacts (Newton's law is one number), static friction above the sliding
 //! one, fluid and air. A mesh has no inside: two of them meet where their triangles do, and one that slides over terrain trips
 //! at its inner edges. A cylinder on terrain has parry's contact points, whose number changes from step to step: its forces
-//! are noisy by some percent. What sleeps is objects only.
-
+//! are noisy by some percent. Only objects sleep, robots never do.
+//!
+#![doc = include_str!("NOTATION.md")]
 #![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]
 #![expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is not a number goes where too large goes")]
 
@@ -43,6 +48,7 @@ mod closure;
 mod collide;
 mod cone;
 mod constraint;
+mod division;
 mod guard;
 mod homotopy;
 mod island;
@@ -67,6 +73,7 @@ use self::{
     build::{BodyPlace, JointPlace},
     closure::Closure,
     collide::Collider,
+    division::Division,
     guard::Guards,
     island::Islands,
     problem::Scheme,
@@ -77,49 +84,54 @@ use super::{
     SnapshotError,
 };
 
-/// Part of a penetration that is taken out in a step.
+/// Part of a penetration that is taken out in a substep (ODE's default of its error reduction parameter): nine tenths are gone after
+/// ten of them.
 const CORRECTION: f64 = 0.2;
-
-/// How often a substep may be halved.
-const HALVINGS: u32 = 4;
 
 /// A world in this engine.
 pub(super) struct Dynamics {
+    model: Model,
+    scheme: Scheme,
     trees: Vec<Tree>,
     collider: Collider,
     closures: Vec<Closure>,
     islands: Islands,
     guards: Guards,
-    /// The timestep, and the substeps that it is made in at least.
-    timestep: f64,
-    substeps: usize,
-    scheme: Scheme,
-    /// For each tree, whether it may sleep.
-    sleepers: Vec<bool>,
-    places: Vec<BodyPlace>,
-    joint_places: Vec<JointPlace>,
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
     contacts: Vec<ContactPoint>,
     pool: Option<rayon::ThreadPool>,
 }
 
+/// What is settled when the world is built, beside what the trees ([`tree::Topology`]) and the collider have of their own.
+struct Model {
+    /// The timestep, and the substeps that it is made in at least.
+    timestep: f64,
+    substeps: usize,
+    /// For each tree that may sleep, the speed below which it is at rest, m/s.
+    sleepers: Vec<Option<f64>>,
+    /// Where the bodies and joints of the world are.
+    bodies: Vec<BodyPlace>,
+    joints: Vec<JointPlace>,
+}
+
 impl Dynamics {
     /// Builds the world at step 0.
     pub(super) fn build(mechanism: &Mechanism, timestep: Timestep, settings: &Settings) -> Result<Self, BuildError> {
         let built = build::build(mechanism)?;
-        let mut sleepers = vec![settings.auto_disable; built.trees.len()];
+        let rest_speed = |tree| settings.auto_disable.then(|| sleep::rest_speed(built.collider.smallest_size(tree)));
+        let mut sleepers: Vec<Option<f64>> = (0..built.trees.len()).map(rest_speed).collect();
         for (place, body) in built.bodies.iter().zip(&mechanism.bodies) {
-            sleepers[place.tree] &= body.robot.is_none();
+            sleepers[place.tree] = sleepers[place.tree].filter(|_| body.robot.is_none());
         }
         let mut engine = Self {
-            trees: built.trees,
-            collider: built.collider,
-            closures: built.closures,
-            islands: Islands::default(),
-            guards: Guards::new(mechanism, &settings.dynamics),
-            timestep: timestep.seconds(),
-            substeps: settings.substeps,
+            model: Model {
+                timestep: timestep.seconds(),
+                substeps: settings.substeps,
+                sleepers,
+                bodies: built.bodies,
+                joints: built.joints,
+            },
             scheme: Scheme {
                 h: timestep.seconds(),
                 share: 1.0,
@@ -129,9 +141,11 @@ impl Dynamics {
                 surface_layer: settings.dynamics.contact_surface_layer_m,
                 sweeps: settings.dynamics.max_sweeps,
             },
-            sleepers,
-            places: built.bodies,
-            joint_places: built.joints,
+            trees: built.trees,
+            collider: built.collider,
+            closures: built.closures,
+            islands: Islands::default(),
+            guards: Guards::new(mechanism, &settings.dynamics),
             bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
             contacts: Vec::new(),
@@ -142,22 +156,27 @@ impl Dynamics {
         Ok(engine)
     }
 
-    /// Sets the length of a substep. Impulses that contacts and rows start from, and the last changes of velocity that the
-    /// next are extrapolated from, go with it.
-    fn set_substep(&mut self, h: f64) {
-        let ratio = h / self.scheme.h;
-        (self.scheme.h, self.scheme.share) = (h, h / self.timestep);
-        if ratio != 1.0 {
-            self.collider.contacts.iter_mut().for_each(|contact| contact.scale(ratio));
-            self.closures.iter_mut().flat_map(|closure| &mut closure.impulses).for_each(|impulse| *impulse *= ratio);
-            for State { row_impulses, last_dv, .. } in self.trees.iter_mut().map(|tree| &mut tree.state) {
-                row_impulses.iter_mut().flatten().chain(last_dv).for_each(|number| *number *= ratio);
-            }
-        }
+    /// Makes a substep of `scheme.h` seconds, as far as that it can be undone, in four phases. Each reads only what those before it
+    /// have written:
+    ///
+    /// | phase | reads | writes |
+    /// |---|---|---|
+    /// | predict | the state | what the substep starts from; where everything is at the midpoint; contacts, islands |
+    /// | assemble | that, and the motors | equations of motion, rows of constraints |
+    /// | solve | these | impulses, changes of velocity |
+    /// | finish | these | the state at the end; reactions, energies |
+    fn substep(&mut self) {
+        self.predict();
+        let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
+        self.islands.for_each(&mut self.trees, contacts, closures, self.pool.as_ref(), |island, parts| {
+            island.assemble(parts, scheme);
+            island.solve(parts, scheme);
+            island.finish(parts, scheme);
+        });
     }
 
-    /// Moves everything on by a substep, as far as that it can be undone.
-    fn advance(&mut self) {
+    /// The first phase: drifts to the midpoint, looks what touches there, wakes it, and groups what is tied together.
+    fn predict(&mut self) {
         let h = self.scheme.h;
         self.for_each_tree(|tree| tree.predict(h));
         self.collider.collide(&self.trees, h);
@@ -166,19 +185,17 @@ impl Dynamics {
             closure.set_place(&self.trees);
         }
         self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
-        let (contacts, closures) = (&self.collider.contacts, &self.closures);
-        self.islands.solve(&mut self.trees, contacts, closures, &self.scheme, self.pool.as_ref());
+    }
+
+    /// Whether a guard wants the substep that was just made repeated with half its length.
+    fn rejects_step(&mut self) -> bool {
+        self.guards.rejects_step(&self.islands, &self.trees, &self.collider.contacts, self.scheme.h)
     }
 
     /// Undoes the substep that was just made.
     fn go_back(&mut self) {
         self.for_each_tree(Tree::go_back);
         self.collider.go_back();
-    }
-
-    /// Whether a guard wants the substep that was just made again in halves.
-    fn objects(&mut self) -> bool {
-        self.guards.object(&self.islands, &self.trees, &self.collider.contacts, self.scheme.h)
     }
 
     /// Makes the substep that was just made count; the first of a step begins its loads.
@@ -194,6 +211,21 @@ impl Dynamics {
             tree.add_loads(share);
         });
         self.add_contacts();
+        self.guards.after_substep(&self.islands, &self.trees);
+    }
+
+    /// Sets the length of a substep. Impulses that contacts and rows start from, and the last changes of velocity that the
+    /// next are extrapolated from, go with it.
+    fn set_substep(&mut self, h: f64) {
+        let ratio = h / self.scheme.h;
+        (self.scheme.h, self.scheme.share) = (h, h / self.model.timestep);
+        if ratio != 1.0 {
+            self.collider.contacts.iter_mut().for_each(|contact| contact.scale(ratio));
+            self.closures.iter_mut().flat_map(|closure| &mut closure.impulses).for_each(|impulse| *impulse *= ratio);
+            for State { row_impulses, last_dv, .. } in self.trees.iter_mut().map(|tree| &mut tree.state) {
+                row_impulses.iter_mut().flatten().chain(last_dv).for_each(|number| *number *= ratio);
+            }
+        }
     }
 
     /// Does the same to every tree that is awake, on all threads.
@@ -217,28 +249,22 @@ impl Engine for Dynamics {
 
     fn step(&mut self) {
         self.begin_loads();
-        let count = self.guards.substeps(&self.trees, self.timestep, self.substeps);
-        // A substep that goes wrong is made again in halves, and these again; time is counted in the smallest of them.
-        let (smallest, whole) = (self.timestep / (count << HALVINGS) as f64, 1usize << HALVINGS);
-        let (mut done, mut part) = (0, whole);
-        while done < count * whole {
-            self.set_substep(smallest * part as f64);
-            self.advance();
-            if part > 1 && self.objects() {
+        let count = self.guards.substeps(&self.trees, self.model.timestep, self.model.substeps);
+        let mut division = Division::new(self.model.timestep, count);
+        while let Some(h) = division.next() {
+            self.set_substep(h);
+            self.substep();
+            if division.can_halve() && self.rejects_step() {
                 self.go_back();
-                part /= 2;
-                continue;
-            }
-            self.accept(done == 0);
-            self.guards.after_substep(&self.islands, &self.trees);
-            done += part;
-            while part < whole && done % (2 * part) == 0 {
-                part *= 2;
+                division.halve();
+            } else {
+                self.accept(division.is_first());
+                division.advance();
             }
         }
         self.fall_asleep();
         self.read_motion();
-        self.load_frames();
+        self.read_static_reactions();
         self.read_joints();
         self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.bodies);
     }
@@ -252,17 +278,10 @@ impl Engine for Dynamics {
     }
 
     fn drive(&mut self, joint: JointId, axis: usize, motor: super::Motor) {
-        match self.joint_places[joint.index()] {
+        match self.model.joints[joint.index()] {
             JointPlace::Tree { tree, dofs, sign, .. } => {
                 if let Some(dof) = dofs[axis] {
-                    let motor = motor.servo().signed(sign);
-                    if self.trees[tree].state.motors[dof] != motor {
-                        self.trees[tree].state.motors[dof] = motor;
-                        if motor.certain_side() != 0 {
-                            self.trees[tree].state.saturation[dof] = motor.certain_side();
-                        }
-                        self.trees[tree].wake();
-                    }
+                    self.trees[tree].drive(dof, motor.servo().signed(sign));
                 }
             }
             JointPlace::Ball { .. } => {}

@@ -17,11 +17,25 @@ use super::{
     spatial::Spatial,
     tree::Tree,
 };
+use crate::Servo;
 
-/// How far beyond its limit a motor's law must be to count as saturated.
+/// How far beyond its limit, as a share of it, a motor's law must be to count as saturated: more than rounding, so that a motor at
+/// its limit does not change sides from pass to pass.
 const SATURATION_MARGIN: f64 = 1e-12;
 
 impl Tree {
+    /// Sets the motor of a degree of freedom; a new one wakes the tree.
+    pub(super) fn drive(&mut self, dof: usize, motor: Servo) {
+        if self.state.motors[dof] == motor {
+            return;
+        }
+        self.state.motors[dof] = motor;
+        if motor.certain_side() != 0 {
+            self.state.saturation[dof] = motor.certain_side();
+        }
+        self.wake();
+    }
+
     /// Drifts half a step: where everything is at the midpoint, and how it moves.
     pub(super) fn predict(&mut self, h: f64) {
         self.keep();
@@ -46,17 +60,19 @@ impl Tree {
     pub(super) fn average_bias(&mut self, gravity: DVec3) {
         self.work.bias_velocity.copy_from_slice(&self.state.v);
         self.set_bias(gravity);
-        let first_bias = self.work.bias.clone();
-        let first_force: Vec<Spatial> = self.work.links.iter().map(|link| link.force).collect();
         let work = &mut self.work;
+        work.first_bias.clone_from(&work.bias);
+        work.first_force.clear();
+        work.first_force.extend(work.links.iter().map(|link| link.force));
         for (i, v) in work.bias_velocity.iter_mut().enumerate() {
             *v += work.dv_free[i] + work.dv_impulse[i];
         }
         self.set_bias(gravity);
-        for (bias, first) in self.work.bias.iter_mut().zip(&first_bias) {
+        let work = &mut self.work;
+        for (bias, first) in work.bias.iter_mut().zip(&work.first_bias) {
             *bias = 0.5 * (*bias + first);
         }
-        for (link, first) in self.work.links.iter_mut().zip(&first_force) {
+        for (link, first) in work.links.iter_mut().zip(&work.first_force) {
             link.force = (link.force + *first) * 0.5;
         }
     }
@@ -227,8 +243,8 @@ impl Tree {
         sum.is_finite() && state.root_position.is_finite() && state.root_rotation.is_finite()
     }
 
-    /// Stands still where it was at the start of the step.
-    pub(super) fn contain(&mut self) {
+    /// Stands still where it was at the start of the step, after it came to no finite state.
+    pub(super) fn restore_at_rest(&mut self) {
         self.go_back();
         let (state, work) = (&mut self.state, &mut self.work);
         state.v.fill(0.0);
@@ -272,9 +288,9 @@ impl Tree {
         }
     }
 
-    /// What the joints of a tree that nothing can move transmit: its weight, and what pushes on it, which the links' `external`
-    /// forces hold.
-    pub(super) fn stand(&mut self, gravity: DVec3) {
+    /// Sets the reactions of a tree that nothing can move: its weight, and what pushes on it, which the links' `external` forces
+    /// hold.
+    pub(super) fn set_static_reactions(&mut self, gravity: DVec3) {
         let origin = self.work.origin;
         for (joint, link) in self.topology.links.iter().zip(&mut self.work.links) {
             let weight = gravity * joint.mass;

@@ -1,27 +1,20 @@
 //! The constraint problem of one island in whitened coordinates: what the solvers see. [`super::constraint`] builds it and alone
 //! knows what each block stands for.
 //!
-//! | symbol | meaning | unit | in the code |
-//! |---|---|---|---|
-//! | h | length of the step | s | [`Scheme::h`] |
-//! | q, v | coordinates and their rates | rad, m; rad/s, m/s | `tree::State` |
-//! | M, D | mass matrix; what motors, dampers and springs add to it, per second | kg, kg m² | `articulated`, `motion` |
-//! | L, Dg | factors: M + h D = Lᵀ Dg L | | `articulated` |
-//! | J | Jacobian of a block: its velocity is J v | | `constraint::rows` |
-//! | Y | whitened Jacobian, Dg^(-1/2) L⁻ᵀ Jᵀ | | [`Problem::columns`] |
-//! | A | own matrix of a block, Yᵀ Y + R; `a` lists 00, 01, 02, 11, 12, 22 | 1/kg, 1/(kg m²) | `cone::Cone` |
-//! | R | compliance of a row | 1/kg, 1/(kg m²) | [`Block::compliance`] |
-//! | l | impulse of a block | N s, N m s | [`Block::impulse`] |
-//! | w | whitened impulse, sum of Y l over all blocks | | [`Problem::w`] |
-//! | b | velocity without impulses, with what gaps and targets add | m/s, rad/s | [`Block::bias`] |
-//! | u | velocity of a block, b + Yᵀ w | m/s, rad/s | [`Problem::velocity`] |
+//! The letters are in the engine's table of notation ([`super`]): of a block, J its Jacobian, Y that whitened
+//! ([`Problem::columns`]), A = Yᵀ Y + R its own matrix with the compliance R, l its impulse, b its velocity without impulses
+//! ([`Block::bias`]) and u = b + Yᵀ w its velocity, where w ([`Problem::w`]) is the sum of Y l over all blocks.
 //!
 //! No matrix over all contacts is formed: a visit costs the length of a block's columns, whatever the number of contacts, and
 //! memory is linear. A block has up to three rows and one law that relates its impulse and its velocity.
 
 use bevy_math::DVec3;
 
-use super::cone::{Cone, Mode};
+use super::{
+    cone::{Cone, Mode},
+    homotopy::Homotopy,
+    solve::{Correction, Solution},
+};
 
 /// How the impulse l and the velocity u of a block are related.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,6 +88,10 @@ pub(super) struct Problem {
     pub(super) index: Vec<u32>,
     /// The whitened impulses' sum.
     pub(super) w: Vec<f64>,
+    pub(super) correction: Correction,
+    /// The solutions with restitution and without, while they are blended.
+    pub(super) solutions: [Vec<Solution>; 2],
+    pub(super) homotopy: Homotopy,
 }
 
 impl Problem {

@@ -48,7 +48,7 @@ impl Dynamics {
 
     /// Reads where the bodies are and how they move. A body whose state is not sound keeps the last that was.
     pub(super) fn read_motion(&mut self) {
-        for (index, (place, state)) in self.places.iter().zip(&mut self.bodies).enumerate() {
+        for (index, (place, state)) in self.model.bodies.iter().zip(&mut self.bodies).enumerate() {
             let (pose, linear_velocity, angular_velocity) = read_body(&self.trees[place.tree], place);
             let new = BodyState { pose, linear_velocity, angular_velocity, ..*state };
             if new.is_sound() {
@@ -64,7 +64,7 @@ impl Dynamics {
     }
 
     /// Works out what the joints of trees transmit that nothing can move, from what pushed on them in the step.
-    pub(super) fn load_frames(&mut self) {
+    pub(super) fn read_static_reactions(&mut self) {
         let gravity = self.scheme.gravity;
         let is_frame = |tree: &Tree| tree.topology.freedom == 0 && tree.topology.links.len() > 1;
         if !self.trees.iter().any(is_frame) {
@@ -84,7 +84,7 @@ impl Dynamics {
         };
         for contact in &self.contacts {
             for (body, sign) in contact.bodies.into_iter().zip([-1.0, 1.0]) {
-                if let Some(place) = body.map(|body| &self.places[body.index()]) {
+                if let Some(place) = body.map(|body| &self.model.bodies[body.index()]) {
                     push(place.tree, place.link, contact.wrench, contact.point, sign);
                 }
             }
@@ -95,12 +95,12 @@ impl Dynamics {
             push(closure.a.tree, closure.a.link, wrench, anchor, -1.0);
             push(closure.b.tree, closure.b.link, wrench, anchor, 1.0);
         }
-        self.trees.iter_mut().filter(|tree| is_frame(tree)).for_each(|tree| tree.stand(gravity));
+        self.trees.iter_mut().filter(|tree| is_frame(tree)).for_each(|tree| tree.set_static_reactions(gravity));
     }
 
     /// Reads where the joints are, how they move, and what they transmit. Those of what sleeps go on transmitting what they did.
     pub(super) fn read_joints(&mut self) {
-        for (place, state) in self.joint_places.iter().zip(&mut self.joints) {
+        for (place, state) in self.model.joints.iter().zip(&mut self.joints) {
             match *place {
                 JointPlace::Tree { tree, link, dofs, sign } => read_axes(&self.trees[tree], link, dofs, sign, state),
                 JointPlace::Ball { tree, link, dof, ball, frame, sign } => {

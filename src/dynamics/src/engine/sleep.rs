@@ -3,9 +3,16 @@
 
 use super::{Dynamics, tree::Tree};
 
-/// At rest is what moves more slowly than this, m/s and rad/s, for so long, s.
+/// At rest is what moves more slowly than this, m/s and rad/s (the defaults of ODE's autoDisableFlag), for so long, s.
 const REST_SPEED: f64 = 0.01;
 const REST_TIME: f64 = 0.5;
+/// What is small moves more slowly yet: by less than this part of its size in a second.
+const REST_SHARE: f64 = 0.1;
+
+/// The speed below which a tree is at rest whose smallest shape has this size, m/s.
+pub(super) fn rest_speed(size: f64) -> f64 {
+    REST_SPEED.min(REST_SHARE * size)
+}
 
 impl Tree {
     /// Ends its sleep.
@@ -14,12 +21,12 @@ impl Tree {
         self.state.rest = 0.0;
     }
 
-    fn is_at_rest(&self) -> bool {
+    fn is_at_rest(&self, speed: f64) -> bool {
         let work = &self.work;
         let still = |link: usize| {
             let velocity = work.links[link].velocity;
             velocity.angular.length() < REST_SPEED
-                && velocity.at(work.links[link].position - work.origin).length() < REST_SPEED
+                && velocity.at(work.links[link].position - work.origin).length() < speed
         };
         (0..self.topology.links.len()).all(still)
     }
@@ -28,15 +35,15 @@ impl Tree {
 impl Dynamics {
     /// Islands whose trees have all been at rest long enough fall asleep together.
     pub(super) fn fall_asleep(&mut self) {
-        if !self.sleepers.contains(&true) {
+        if self.model.sleepers.iter().all(Option::is_none) {
             return;
         }
         for island in self.islands.all() {
             let mut all = true;
             for &tree in island.trees() {
-                let rests = self.sleepers[tree] && self.trees[tree].is_at_rest();
+                let rests = self.model.sleepers[tree].is_some_and(|speed| self.trees[tree].is_at_rest(speed));
                 let state = &mut self.trees[tree].state;
-                state.rest = if rests { state.rest + self.timestep } else { 0.0 };
+                state.rest = if rests { state.rest + self.model.timestep } else { 0.0 };
                 all &= state.rest >= REST_TIME;
             }
             if all {
@@ -45,7 +52,7 @@ impl Dynamics {
                     tree.state.asleep = true;
                     tree.state.v.fill(0.0);
                     tree.state.last_dv.fill(0.0);
-                    tree.settle(self.scheme.gravity);
+                    tree.update_kinematics(self.scheme.gravity);
                 }
             }
         }
@@ -56,13 +63,12 @@ impl Dynamics {
         if !self.trees.iter().any(|tree| tree.state.asleep) {
             return;
         }
-        let contacts = self.collider.contacts.iter().filter_map(|contact| Some((contact.a?.tree, contact.b.tree)));
-        let closures = self.closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
-        let ties: Vec<(usize, usize)> = contacts.chain(closures).collect();
         let mut changed = true;
         while changed {
             changed = false;
-            for &(a, b) in &ties {
+            let contacts = self.collider.contacts.iter().filter_map(|contact| Some((contact.a?.tree, contact.b.tree)));
+            let closures = self.closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
+            for (a, b) in contacts.chain(closures) {
                 for (one, other) in [(a, b), (b, a)] {
                     if self.trees[one].is_awake() && self.trees[other].state.asleep {
                         self.trees[other].wake();

@@ -38,9 +38,16 @@ struct Part {
 }
 
 /// The equations, with a matrix over all rows.
+#[derive(Debug, Default)]
 pub(super) struct Equations {
     parts: Vec<Part>,
+    /// The first row of each block.
+    first_rows: Vec<usize>,
     pub(super) count: usize,
+    /// The rows of the problem over all its unknowns; of each, rho and what is added to its own entry of the matrix.
+    rows: Vec<f64>,
+    rho: Vec<f64>,
+    own: Vec<f64>,
     /// A rho, by rows.
     matrix: Vec<f64>,
     bias: Vec<f64>,
@@ -61,12 +68,15 @@ struct Projection {
 }
 
 impl Equations {
-    pub(super) fn new(problem: &Problem) -> Self {
-        let mut parts: Vec<Part> = Vec::with_capacity(problem.blocks.len());
-        let mut first_rows = vec![0; problem.blocks.len()];
+    /// Takes the equations of a problem.
+    pub(super) fn set(&mut self, problem: &Problem) {
+        let Self { parts, first_rows, .. } = self;
+        parts.clear();
+        first_rows.clear();
         let mut count = 0;
         for (index, block) in problem.blocks.iter().enumerate() {
             let a = block.cone.a;
+            first_rows.push(count);
             if a[0] <= 0.0 {
                 continue;
             }
@@ -81,21 +91,32 @@ impl Equations {
                 }
                 Law::Interval { low, high } => Set::Interval(low / rho, high / rho),
             };
-            first_rows[index] = count;
             parts.push(Part { block: index, row: count, count: rows, set, rho });
             count += rows;
         }
-        let (matrix, bias) = Self::fill(problem, &parts, count);
-        let fastest = bias.iter().fold(0.0f64, |most, u| most.max(u.abs()));
-        Self { parts, count, matrix, bias, fastest, value: vec![0.0; count], slope: vec![0.0; count * (count + 1)] }
+        self.count = count;
+        self.fill(problem);
+        self.fastest = self.bias.iter().fold(0.0f64, |most, u| most.max(u.abs()));
     }
 
     /// A rho and the velocities without impulses.
-    fn fill(problem: &Problem, parts: &[Part], count: usize) -> (Vec<f64>, Vec<f64>) {
-        let unknowns = problem.w.len();
-        let (mut rows, mut rho, mut own) = (vec![0.0; count * unknowns], vec![0.0; count], vec![0.0; count]);
-        let mut bias = vec![0.0; count];
-        for part in parts {
+    fn fill(&mut self, problem: &Problem) {
+        let (count, unknowns) = (self.count, problem.w.len());
+        let Self { parts, rows, rho, own, matrix, bias, value, slope, .. } = self;
+        let square = count * count;
+        for (numbers, length) in [
+            (&mut *rows, count * unknowns),
+            (&mut *rho, count),
+            (&mut *own, count),
+            (&mut *bias, count),
+            (&mut *matrix, square),
+            (value, count),
+            (slope, square + count),
+        ] {
+            numbers.clear();
+            numbers.resize(length, 0.0);
+        }
+        for part in parts.iter() {
             let block = &problem.blocks[part.block];
             for c in 0..part.count {
                 let row = &mut rows[(part.row + c) * unknowns..][..unknowns];
@@ -107,7 +128,6 @@ impl Equations {
                 bias[part.row + c] = block.bias[c];
             }
         }
-        let mut matrix = vec![0.0; count * count];
         for i in 0..count {
             for j in 0..count {
                 let pairs = rows[i * unknowns..][..unknowns].iter().zip(&rows[j * unknowns..][..unknowns]);
@@ -115,20 +135,20 @@ impl Equations {
             }
             matrix[i * count + i] += own[i];
         }
-        (matrix, bias)
     }
 
-    /// About where the solution is for a nu `far` times the fastest velocity. `None` if nothing moves.
-    pub(super) fn start(&self, far: f64) -> Option<Vec<f64>> {
+    /// Goes to about where the solution is for a nu `far` times the fastest velocity. `None` if nothing moves.
+    pub(super) fn start(&self, far: f64, at: &mut Vec<f64>) -> Option<()> {
         if !(self.fastest > 0.0 && self.fastest.is_finite()) {
             return None;
         }
-        let mut at = vec![0.0; self.count + 1];
+        at.clear();
+        at.resize(self.count + 1, 0.0);
         for part in self.parts.iter().filter(|part| matches!(part.set, Set::Cone)) {
             at[part.row] = self.fastest * far.sqrt();
         }
         at[self.count] = libm::log(far * self.fastest);
-        Some(at)
+        Some(())
     }
 
     /// Value and slope at (v, ln nu).
@@ -177,12 +197,11 @@ impl Equations {
     }
 
     /// The residual of the law without any smoothing, m/s or rad/s.
-    pub(super) fn residual(&mut self, v: &[f64]) -> f64 {
+    pub(super) fn residual(&mut self, at: &mut [f64]) -> f64 {
         (0..self.count).for_each(|row| self.matrix[row * (self.count + 1)] -= SHIFT);
-        let mut at = v.to_vec();
         // So small that its square is zero, but no divisor is.
-        at.push(libm::log(1e-200));
-        self.evaluate(&at);
+        at[self.count] = libm::log(1e-200);
+        self.evaluate(at);
         // The largest of them ignores NaN.
         let finite = self.value.iter().all(|value| value.is_finite());
         if finite { self.value.iter().fold(0.0, |most, value| value.abs().max(most)) } else { f64::INFINITY }

@@ -71,9 +71,9 @@ impl Dynamics {
         }
         for (tree, state) in self.trees.iter_mut().zip(saved.trees) {
             tree.state = state;
-            tree.settle(self.scheme.gravity);
+            tree.update_kinematics(self.scheme.gravity);
         }
-        (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.timestep);
+        (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.model.timestep);
         self.collider.restore(saved.contacts);
         for (closure, saved) in self.closures.iter_mut().zip(saved.closures) {
             (closure.motors, closure.coordinates) = (saved.motors, saved.coordinates);
@@ -90,7 +90,8 @@ impl Dynamics {
             joint.effort = effort;
             joint.load = Some(JointLoad { stop, passive, reaction: Wrench { force, torque } });
         }
-        self.contacts = saved.points.into_iter().map(load_point).collect();
+        self.contacts.clear();
+        self.contacts.extend(saved.points.into_iter().map(load_point));
         Ok(())
     }
 }

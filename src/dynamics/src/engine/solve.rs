@@ -29,6 +29,17 @@ const LARGE_PROBLEM_DIVISOR: usize = 10;
 /// Sweeps of the pass that takes out penetration. It need not converge: what it leaves is taken out in the next steps.
 const CORRECTION_SWEEPS: usize = 20;
 
+/// Impulse and velocity after it of a block, without what restitution and gaps add to the velocity.
+pub(super) type Solution = ([f64; 3], [f64; 3]);
+
+/// Pseudo-velocities, whitened, that take out penetration, and the memory of their search.
+#[derive(Debug, Default)]
+pub(super) struct Correction {
+    pub(super) w: Vec<f64>,
+    targets: Vec<f64>,
+    impulses: Vec<f64>,
+}
+
 /// How a solve went.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Outcome {
@@ -153,19 +164,33 @@ impl Problem {
     /// which always dissipates, with the largest weight of restitution for which W is not positive. Both solutions lie in the
     /// convex cones, so every blend does; W is quadratic in the weight.
     fn keep_energy(&mut self, newton: &mut Newton, scheme: &Scheme, first: Outcome) -> Outcome {
-        let bouncing = self.impulses_and_velocities();
+        let [mut bouncing, mut plain] = std::mem::take(&mut self.solutions);
+        let outcome = self.blend(newton, scheme, first, &mut bouncing, &mut plain);
+        self.solutions = [bouncing, plain];
+        outcome
+    }
+
+    fn blend(
+        &mut self,
+        newton: &mut Newton,
+        scheme: &Scheme,
+        first: Outcome,
+        bouncing: &mut Vec<Solution>,
+        plain: &mut Vec<Solution>,
+    ) -> Outcome {
+        self.note_solution(bouncing);
         let scale: f64 = bouncing.iter().map(|(l, u)| dot(*l, *u).abs()).sum();
-        if self.work(&bouncing) <= 1e-9 * scale {
+        if self.work(bouncing) <= 1e-9 * scale {
             return first;
         }
         for block in &mut self.blocks {
             block.bias[0] += block.without_bounce;
         }
         let outcome = self.iterate(newton, scheme);
-        let plain = self.impulses_and_velocities();
-        let c0 = self.work(&plain).min(0.0);
+        self.note_solution(plain);
+        let c0 = self.work(plain).min(0.0);
         let (mut c1, mut c2) = (0.0, 0.0);
-        for ((bounce, plain), block) in bouncing.iter().zip(&plain).zip(&self.blocks) {
+        for ((bounce, plain), block) in bouncing.iter().zip(&*plain).zip(&self.blocks) {
             for c in 0..3 {
                 let (dl, du) = (bounce.0[c] - plain.0[c], bounce.1[c] - plain.1[c]);
                 c2 += 0.5 * dl * du;
@@ -174,7 +199,7 @@ impl Problem {
         }
         let root = (c1 * c1 - 4.0 * c2 * c0).max(0.0).sqrt();
         let weight = if c2.abs() > 1e-300 { ((root - c1) / (2.0 * c2)).clamp(0.0, 1.0) } else { 0.0 };
-        for (block, (bounce, plain)) in self.blocks.iter_mut().zip(bouncing.iter().zip(&plain)) {
+        for (block, (bounce, plain)) in self.blocks.iter_mut().zip(bouncing.iter().zip(&*plain)) {
             for c in 0..3 {
                 block.impulse[c] = (1.0 - weight) * plain.0[c] + weight * bounce.0[c];
             }
@@ -187,28 +212,31 @@ impl Problem {
         }
     }
 
-    fn work(&self, solution: &[([f64; 3], [f64; 3])]) -> f64 {
+    fn work(&self, solution: &[Solution]) -> f64 {
         let pairs = solution.iter().zip(&self.blocks);
         pairs.map(|((l, u), block)| 0.5 * (dot(*l, block.before) + dot(*l, *u))).sum()
     }
 
-    /// Impulse and velocity after it of every block, without what restitution and gaps add to the velocity.
-    fn impulses_and_velocities(&self) -> Vec<([f64; 3], [f64; 3])> {
+    /// Notes the present solution of every block.
+    fn note_solution(&self, solution: &mut Vec<Solution>) {
         let of = |block: &Block| {
             let u = self.velocity(block);
             (block.impulse, std::array::from_fn(|c| u[c] - block.bias[c] + block.free[c]))
         };
-        self.blocks.iter().map(of).collect()
+        solution.clear();
+        solution.extend(self.blocks.iter().map(of));
     }
 
-    /// Pseudo-velocities, whitened, that take out a part of the penetration in the following drift. They touch normals, stops
+    /// Finds the pseudo-velocities that take out a part of the penetration in the following drift. They touch normals, stops
     /// and what holds loops together, and never the velocities, so they give no kinetic energy and do not disturb friction.
-    /// `None` if nothing penetrates.
-    pub(super) fn corrections(&self, scheme: &Scheme) -> Option<Vec<f64>> {
+    /// False if nothing penetrates.
+    pub(super) fn correct(&mut self, scheme: &Scheme) -> bool {
         let counts = |block: &Block| block.position != PositionRule::Ignored;
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
-            return None;
+            return false;
         }
+        let mut correction = std::mem::take(&mut self.correction);
+        let Correction { w, targets, impulses } = &mut correction;
         let target = |block: &Block| {
             let depth = -block.gap - scheme.surface_layer;
             if block.position == PositionRule::Held {
@@ -219,9 +247,12 @@ impl Problem {
                 -self.velocity(block)[0].max(0.0)
             }
         };
-        let targets: Vec<f64> = self.blocks.iter().map(target).collect();
-        let mut impulses = vec![0.0; self.blocks.len()];
-        let mut w = vec![0.0; self.w.len()];
+        targets.clear();
+        targets.extend(self.blocks.iter().map(target));
+        for (numbers, count) in [(&mut *impulses, self.blocks.len()), (&mut *w, self.w.len())] {
+            numbers.clear();
+            numbers.resize(count, 0.0);
+        }
         for _ in 0..CORRECTION_SWEEPS {
             for (place, block) in self.blocks.iter().enumerate().filter(|(_, block)| counts(block)) {
                 let range = block.start..block.start + block.length;
@@ -239,7 +270,8 @@ impl Problem {
                 }
             }
         }
-        Some(w)
+        self.correction = correction;
+        true
     }
 
     /// Panics where a converged solution violates the law of contact by more than the tolerance explains.
@@ -289,9 +321,10 @@ fn within_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
     if bound <= 0.0 {
         return ([0.0; 2], false);
     }
-    // The second row of a single one is empty.
+    // The second row of a single one is empty, and both are about an axis that nothing can turn.
     let at = |s: f64| {
-        let (p, q, r) = (a[0] + s, a[1], if a[3] > 0.0 { a[3] + s } else { 1.0 });
+        let diagonal = |a: f64| if a > 0.0 { a + s } else { 1.0 };
+        let (p, q, r) = (diagonal(a[0]), a[1], diagonal(a[3]));
         let scale = -1.0 / (p * r - q * q);
         let l = [scale * (r * b[0] - q * b[1]), scale * (p * b[1] - q * b[0])];
         let slope = [-scale * (r * l[0] - q * l[1]), -scale * (p * l[1] - q * l[0])];

@@ -161,6 +161,9 @@ pub(super) struct Work {
     pub(super) bias: Vec<f64>,
     /// The velocity the bias was taken at; after an impact, the second of two.
     pub(super) bias_velocity: Vec<f64>,
+    /// The bias and the links' forces at the velocity before an impact.
+    pub(super) first_bias: Vec<f64>,
+    pub(super) first_force: Vec<Spatial>,
     /// Change of velocity without impulses, and that of the impulses.
     pub(super) dv_free: Vec<f64>,
     pub(super) dv_impulse: Vec<f64>,

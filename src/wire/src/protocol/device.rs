@@ -6,9 +6,9 @@ use super::{
     Refusal,
     configure::configure,
     fault::read_fault,
-    number::{excerpt, read_numbers, write_numbers},
+    number::{excerpt, frame, read_numbers, write_numbers},
 };
-use crate::signal::{Action, DeviceInfo, DeviceKind, Seen};
+use crate::signal::{Action, AppliedCommand, DeviceInfo, DeviceKind, Seen};
 
 /// A message for a device, understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,6 +190,16 @@ pub fn write_sample(step: StepIndex, timestep: Timestep, values: &[f64], dropped
         text.push_str(&format!(" dropped={dropped}"));
     }
     text.push('\n');
+}
+
+/// What a device answers to a command, as a frame: an actuator its previous state, a device that keeps what it hears that very
+/// text. (`SET` tells its sender just `OK`.)
+pub fn reply(applied: &AppliedCommand) -> String {
+    match &applied.command.action {
+        Action::Drive(_) => frame(applied.before.numbers()),
+        Action::Configure(_) | Action::Fault(_) => "OK".to_owned(),
+        Action::Hear => format!("<{}>", applied.command.text),
+    }
 }
 
 /// `OK name=.. kind=.. robot=.. body=.. port=.. rate=.. fields=name[unit],...`

@@ -200,7 +200,7 @@ mod stream;
 pub use answer::word;
 pub use board::{CommandBoard, Order};
 pub use control::{CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, read_control};
-pub use device::{action, command, describe};
+pub use device::{action, command, describe, reply};
 pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{excerpt, frame, read_numbers};
 pub use refusal::Refusal;

@@ -139,6 +139,33 @@ pub struct AppliedCommand {
     pub order: u32,
     /// The command.
     pub command: Command,
-    /// What the device answers to it as a frame: an actuator its previous state. (`SET` tells its sender just `OK`.)
-    pub reply: String,
+    /// The state of the actuator before it; no numbers for a command that drives nothing.
+    pub before: ActuatorState,
+}
+
+/// The most numbers that the state of an actuator has: three efforts, three angles and three gains of an angle controller.
+pub const MAX_STATE_NUMBERS: usize = 9;
+
+/// The numbers of an actuator's state, without memory of their own: the physics thread notes them with each command.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ActuatorState {
+    numbers: [f64; MAX_STATE_NUMBERS],
+    count: usize,
+}
+
+impl ActuatorState {
+    /// No numbers.
+    pub const NONE: Self = Self { numbers: [0.0; MAX_STATE_NUMBERS], count: 0 };
+
+    /// These numbers, of which there are at most [`MAX_STATE_NUMBERS`].
+    pub fn new(numbers: &[f64]) -> Self {
+        let mut state = Self { count: numbers.len(), ..Self::NONE };
+        state.numbers[..numbers.len()].copy_from_slice(numbers);
+        state
+    }
+
+    /// The numbers.
+    pub fn numbers(&self) -> &[f64] {
+        &self.numbers[..self.count]
+    }
 }

@@ -142,6 +142,7 @@ impl fmt::Display for DeviceKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signal::MAX_STATE_NUMBERS;
 
     #[test]
     fn every_kind_is_found_by_its_name_and_listed_as_sensor_or_actuator() {
@@ -149,6 +150,7 @@ mod tests {
             assert_eq!(DeviceKind::named(kind.name()), Some(kind));
             let listed = if kind.is_actuator() { DeviceKind::ACTUATORS } else { DeviceKind::SENSORS };
             assert!(listed.contains(&kind.name()));
+            assert!(kind.command_lengths().iter().all(|&numbers| numbers <= MAX_STATE_NUMBERS));
         }
         assert_eq!(DeviceKind::SENSORS.len() + DeviceKind::ACTUATORS.len(), DeviceKind::ALL.len());
     }

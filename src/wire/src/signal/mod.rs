@@ -17,7 +17,9 @@ mod text;
 
 pub use budget::{Budget, Overdrawn, Reservation};
 pub use chain::StateChain;
-pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Fault, NoiseFigure};
+pub use command::{
+    Action, ActuatorState, AppliedCommand, ClientId, Command, Configuration, Fault, MAX_STATE_NUMBERS, NoiseFigure,
+};
 pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};
 pub use kind::{Description, DeviceKind, MountedOn, NoiseLaw, Quantity};

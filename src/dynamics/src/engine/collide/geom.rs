@@ -3,10 +3,11 @@
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{BodyId, Material, Plane};
 
-use super::{Side, narrow::Placed};
+use super::{Side, contact::Half, narrow::Placed};
 use crate::{engine::tree::Tree, parry::shape::SharedShape};
 
-/// How far apart bodies may be and still be looked at, at least, metres.
+/// How far apart bodies may be and still be looked at, at least, metres. It only costs: a row of a contact that is open asks for
+/// nothing, so the size of the shapes does not matter.
 pub(super) const MARGIN: f64 = 0.002;
 
 /// The form of a shape as the contacts with a plane need it; lengths in metres.
@@ -31,7 +32,7 @@ pub(in crate::engine) enum Outline {
     Points(Vec<DVec3>),
 }
 
-/// A colliding shape on a link.
+/// A colliding shape on a link, as the model has it. Where it is now says its [`Placement`].
 pub(in crate::engine) struct Geom {
     pub(in crate::engine) side: Side,
     pub(in crate::engine) body: BodyId,
@@ -52,12 +53,32 @@ pub(in crate::engine) struct Geom {
     reach: f64,
     /// True if a ball of that radius is much more than the shape.
     long: bool,
-    /// True until its box is as small as it can be.
-    loose: bool,
     /// True if its middle is its link's.
     is_centred: bool,
+}
+
+/// Where a shape is in this step.
+#[derive(Debug, Clone)]
+pub(super) struct Placement {
     pub(super) centre: DVec3,
+    /// Holds all places that the shape could come to in two steps: around a ball about the shape, until [`Geom::tighten`] is
+    /// called.
     pub(super) bounds: Bounds,
+    /// True until the box is as small as it can be.
+    needs_tight_aabb: bool,
+}
+
+impl Placement {
+    /// Before the first step.
+    pub(super) const NOWHERE: Self = Self { centre: DVec3::ZERO, bounds: Bounds::NOTHING, needs_tight_aabb: false };
+}
+
+/// A shape, where it is, and the tree that moves it.
+#[derive(Clone, Copy)]
+pub(super) struct Moving<'a> {
+    pub(super) geom: &'a Geom,
+    pub(super) centre: DVec3,
+    pub(super) tree: &'a Tree,
 }
 
 /// An axis-aligned box.
@@ -138,66 +159,76 @@ impl Geom {
             moves: true,
             reach,
             long: half.max_element() > 4.0 * half.min_element(),
-            loose: false,
             is_centred: at.0 == DVec3::ZERO,
-            centre: DVec3::ZERO,
-            bounds: Bounds::NOTHING,
         }
     }
 
-    /// Moves with its link; its box holds all places that it could come to in two steps. It is that of a ball around the shape
-    /// until [`Geom::tighten`] is called.
-    pub(super) fn place(&mut self, tree: &Tree, h: f64) {
+    /// Its size: the farthest that a point of it is from its centre, m.
+    pub(super) fn size(&self) -> f64 {
+        self.reach
+    }
+
+    /// Where it is on its link, and what it could come to at its velocity within two steps of `h` seconds.
+    pub(super) fn place(&self, tree: &Tree, h: f64) -> Placement {
         let work = &tree.work;
         let link = &work.links[self.side.link];
         let velocity = link.velocity;
-        self.centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
+        let centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
         // Sums of sizes instead of lengths are a little more than enough.
         let spin = velocity.angular.abs().element_sum() * self.reach;
-        let motion = velocity.at(self.centre - work.origin).abs() + DVec3::splat(spin);
+        let motion = velocity.at(centre - work.origin).abs() + DVec3::splat(spin);
         let around = motion * (2.0 * h) + (0.5 * MARGIN + self.reach);
-        self.bounds = Bounds { low: self.centre - around, high: self.centre + around };
-        self.loose = self.long;
+        let bounds = Bounds { low: centre - around, high: centre + around };
+        Placement { centre, bounds, needs_tight_aabb: self.long }
     }
 
     /// Shrinks the box around a long shape.
-    pub(super) fn tighten(&mut self, tree: &Tree) {
-        if self.loose {
+    pub(super) fn tighten(&self, placement: &mut Placement, tree: &Tree) {
+        if placement.needs_tight_aabb {
             let axes = tree.work.links[self.side.link].matrix * DMat3::from_quat(self.turn);
             let half =
                 axes.x_axis.abs() * self.half.x + axes.y_axis.abs() * self.half.y + axes.z_axis.abs() * self.half.z;
             let (shift, less) = (axes * self.middle, DVec3::splat(self.reach) - half);
-            self.bounds = Bounds { low: self.bounds.low + shift + less, high: self.bounds.high + shift - less };
-            self.loose = false;
+            let Bounds { low, high } = placement.bounds;
+            placement.bounds = Bounds { low: low + shift + less, high: high + shift - less };
+            placement.needs_tight_aabb = false;
         }
     }
 
-    /// The largest speed of any of its points, or more.
-    pub(super) fn speed(&self, tree: &Tree) -> f64 {
-        self.velocity(tree).length() + self.spin(tree)
-    }
-
-    /// How far from its centre its points are, at most, times its angular speed.
-    pub(super) fn spin(&self, tree: &Tree) -> f64 {
-        tree.work.links[self.side.link].velocity.angular.length() * self.reach
-    }
-
-    /// The velocity of its centre.
-    pub(super) fn velocity(&self, tree: &Tree) -> DVec3 {
-        tree.work.links[self.side.link].velocity.at(self.centre - tree.work.origin)
-    }
-
-    /// The shape where it is now.
-    pub(super) fn placed(&self, tree: &Tree) -> Placed<'_> {
-        let rotation = tree.work.links[self.side.link].rotation * self.turn;
-        Placed { outline: &self.outline, shape: &self.shape, centre: self.centre, rotation }
-    }
-
     /// What rolls at all, with its radius.
-    pub(super) fn rolling_radius(&self) -> Option<f64> {
+    fn rolling_radius(&self) -> Option<f64> {
         match self.outline {
             Outline::Ball(radius) | Outline::Cylinder { radius, .. } | Outline::Capsule { radius, .. } => Some(radius),
             Outline::Box(_) | Outline::Cone { .. } | Outline::Points(_) => None,
         }
+    }
+}
+
+impl<'a> Moving<'a> {
+    /// The largest speed of any of its points, or more.
+    pub(super) fn speed(&self) -> f64 {
+        self.velocity().length() + self.spin()
+    }
+
+    /// How far from its centre its points are, at most, times its angular speed.
+    pub(super) fn spin(&self) -> f64 {
+        self.tree.work.links[self.geom.side.link].velocity.angular.length() * self.geom.reach
+    }
+
+    /// The velocity of its centre.
+    pub(super) fn velocity(&self) -> DVec3 {
+        self.tree.work.links[self.geom.side.link].velocity.at(self.centre - self.tree.work.origin)
+    }
+
+    /// The shape where it is now.
+    pub(super) fn placed(&self) -> Placed<'a> {
+        let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.turn;
+        Placed { outline: &self.geom.outline, shape: &self.geom.shape, centre: self.centre, rotation }
+    }
+
+    /// Its surface as a contact needs it.
+    pub(super) fn half(&self) -> Half<'a> {
+        let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.frame;
+        Half { material: &self.geom.material, rotation, radius: self.geom.rolling_radius() }
     }
 }

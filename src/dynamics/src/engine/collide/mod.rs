@@ -6,30 +6,25 @@
 
 mod contact;
 mod geom;
+mod manifold;
 mod narrow;
 mod probe;
 mod rays;
 mod triangles;
 
-use bevy_math::{DQuat, DVec3};
-use simpartner_model::{BodyId, Material};
+use bevy_math::DVec3;
+use simpartner_model::BodyId;
 
 pub(super) use self::{
     contact::{Contact, Side, Surface},
     geom::{Geom, Ground, Outline},
 };
 use self::{
-    contact::{Half, Pair},
-    geom::{Bounds, MARGIN},
-    narrow::Manifolds,
+    contact::{Half, Pair, Sizes},
+    geom::{Bounds, MARGIN, Moving, Placement},
+    narrow::Memory,
 };
 use super::tree::Tree;
-
-/// How far a contact may have moved since the last step and still be the same, metres.
-const SAME_CONTACT: f64 = 0.05;
-
-/// A pair that moves farther than this in two steps is looked at along its way too, metres.
-const FAST: f64 = 0.02;
 
 /// A point where two surfaces meet or are about to.
 #[derive(Debug, Clone, Copy)]
@@ -41,26 +36,55 @@ struct Hit {
     gap: f64,
 }
 
-/// All colliding shapes, and the contacts of the present step.
-pub(super) struct Collider {
+/// What can collide, as the model has it.
+struct Model {
+    /// In the order of their trees.
     geoms: Vec<Geom>,
-    /// First of each tree's shapes; they stand in the order of the trees.
+    /// First of each tree's shapes.
     starts: Vec<usize>,
     ground: Ground,
     /// Pairs of bodies that never meet, sorted.
     apart: Vec<(BodyId, BodyId)>,
     /// Trees whose own shapes meet each other.
     self_colliding: Vec<bool>,
+}
+
+impl Model {
+    fn may_meet(&self, a: BodyId, b: BodyId) -> bool {
+        a != b && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
+    }
+
+    /// The size of the smaller shape of the contacts with this key.
+    fn size_at(&self, key: u64) -> f64 {
+        let size =
+            |index: u64| usize::try_from(index).ok().and_then(|index| self.geoms.get(index)).map_or(0.0, Geom::size);
+        match (key >> 32).checked_sub(1) {
+            Some(first) => size(first).min(size(key & 0xffff_ffff)),
+            None => size(key >> 1),
+        }
+    }
+}
+
+/// All colliding shapes, and the contacts of the present step.
+pub(super) struct Collider {
+    model: Model,
     /// In the order of their keys.
     pub(super) contacts: Vec<Contact>,
     /// Those of the last step.
     old: Vec<Contact>,
-    /// False until all shapes are where their links are.
+    /// Where each shape is, and false until all are where their links are.
+    placements: Vec<Placement>,
     placed: bool,
+    /// Around all shapes of each tree.
     boxes: Vec<Bounds>,
+    /// The trees in the order of the lower ends of their boxes along x.
     order: Vec<usize>,
+    /// Pairs of shapes whose boxes meet.
+    pairs: Vec<(usize, usize)>,
+    /// Where the contacts of this step and those that sleep are merged.
+    merged: Vec<Contact>,
     hits: Vec<Hit>,
-    manifolds: Manifolds,
+    memory: Memory,
 }
 
 impl Collider {
@@ -75,24 +99,32 @@ impl Collider {
         apart.sort_unstable();
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
-            geoms,
-            starts,
-            ground,
-            apart,
-            self_colliding,
+            placements: vec![Placement::NOWHERE; geoms.len()],
+            model: Model { geoms, starts, ground, apart, self_colliding },
             contacts: Vec::new(),
             old: Vec::new(),
             placed: false,
             boxes: vec![Bounds::NOTHING; trees],
             order: (0..trees).collect(),
+            pairs: Vec::new(),
+            merged: Vec::new(),
             hits: Vec::new(),
-            manifolds: Manifolds::default(),
+            memory: Memory::default(),
         }
+    }
+
+    /// The size of the smallest shape of a tree, m.
+    pub(super) fn smallest_size(&self, tree: usize) -> f64 {
+        let geoms = &self.model.geoms[self.model.starts[tree]..self.model.starts[tree + 1]];
+        geoms.iter().map(Geom::size).fold(f64::INFINITY, f64::min)
     }
 
     /// Takes up the contacts of a snapshot.
     pub(super) fn restore(&mut self, contacts: Vec<Contact>) {
-        self.contacts = contacts;
+        self.contacts.clear();
+        let model = &self.model;
+        self.contacts
+            .extend(contacts.into_iter().map(|contact| Contact { size: model.size_at(contact.key), ..contact }));
         self.placed = false;
     }
 
@@ -106,22 +138,25 @@ impl Collider {
     pub(super) fn collide(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
+        // The lists grow together, so that a motion made again finds enough memory in each.
+        self.contacts.reserve(self.old.capacity());
+        if self.merged.capacity() > 0 {
+            self.merged.clear();
+            self.merged.reserve(self.old.capacity());
+        }
         for (index, tree) in trees.iter().enumerate() {
             if !self.placed || tree.is_awake() {
                 self.place(index, trees, h);
             }
         }
         self.placed = true;
-        for (a, b) in self.pairs(trees, usize::MAX) {
-            self.between(a, b, trees, h);
-        }
+        self.find_pairs(trees, usize::MAX);
+        let pairs = std::mem::take(&mut self.pairs);
+        pairs.iter().for_each(|&(a, b)| self.between(a, b, trees, h));
+        self.pairs = pairs;
         let awake = |side: Side| trees[side.tree].is_awake();
-        let kept = self.contacts.len();
         let asleep = self.old.iter().filter(|contact| !awake(contact.b) && !contact.a.is_some_and(awake));
-        self.contacts.extend(asleep.copied());
-        if self.contacts.len() > kept {
-            self.contacts.sort_by_key(|contact| contact.key);
-        }
+        merge(&mut self.contacts, asleep, &mut self.merged);
         self.take_up();
     }
 
@@ -129,106 +164,90 @@ impl Collider {
     fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
         let tree = &trees[index];
         let mut bounds = Bounds::NOTHING;
-        for geom in self.starts[index]..self.starts[index + 1] {
-            self.geoms[geom].place(tree, h);
-            if self.geoms[geom].moves && tree.is_awake() {
+        for geom in self.model.starts[index]..self.model.starts[index + 1] {
+            self.placements[geom] = self.model.geoms[geom].place(tree, h);
+            if self.model.geoms[geom].moves && tree.is_awake() {
                 self.on_ground(geom, trees, h);
             }
-            bounds = bounds.with(&self.geoms[geom].bounds);
+            bounds = bounds.with(&self.placements[geom].bounds);
         }
         self.boxes[index] = bounds;
     }
 
     fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
-        if !self.ground.meets(&self.geoms[index].bounds) {
+        let Model { geoms, ground, .. } = &self.model;
+        let placement = &mut self.placements[index];
+        if !ground.meets(&placement.bounds) {
             return;
         }
-        let tree = &trees[self.geoms[index].side.tree];
-        self.geoms[index].tighten(tree);
-        let geom = &self.geoms[index];
-        let bounds = geom.bounds;
+        let tree = &trees[geoms[index].side.tree];
+        geoms[index].tighten(placement, tree);
+        let bounds = placement.bounds;
+        let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
+        let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
+        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
         // The ground comes before all pairs.
         let key = |ground: u64| ((index as u64) << 1) | ground;
-        if let Some(plane) = self.ground.plane
-            && bounds.reaches(&plane)
+        if let Some(plane) = &ground.plane
+            && bounds.reaches(plane)
         {
-            let ahead = MARGIN + 2.0 * h * geom.speed(tree);
+            let ahead = MARGIN + 2.0 * h * shape.speed();
             self.hits.clear();
-            narrow::on_plane(plane.normal, plane.distance, &geom.placed(tree), ahead, &mut self.hits);
-            self.add(None, index, &plane.material, trees, key(0));
+            narrow::on_plane(plane.normal, plane.distance, &shape.placed(), ahead, &mut self.hits);
+            narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+            let pair = Pair::new(&Half::ground(&plane.material), &shape.half());
+            add(&pair, None, shape.geom.side, key(0), sizes, &self.hits, &mut self.contacts);
         }
-        if let Some((field, material)) = &self.ground.heightfield {
-            let geom = &self.geoms[index];
-            if bounds.low.y < self.ground.top {
-                let ahead = MARGIN + 2.0 * h * geom.speed(tree);
-                let material = *material;
-                self.hits.clear();
-                narrow::on_heightfield(field, &geom.placed(tree), ahead, &mut self.manifolds, &mut self.hits);
-                let motion = geom.velocity(tree) * (2.0 * h);
-                if motion.length() > FAST && 2.0 * h * geom.spin(tree) < FAST {
-                    narrow::keep_real(&narrow::ground(field), &geom.placed(tree), motion, MARGIN, &mut self.hits);
-                }
-                self.add(None, index, &material, trees, key(1));
+        if let Some((field, material)) = &ground.heightfield
+            && bounds.low.y < ground.top
+        {
+            let ahead = MARGIN + 2.0 * h * shape.speed();
+            self.hits.clear();
+            narrow::on_heightfield(field, &shape.placed(), ahead, &mut self.memory, &mut self.hits);
+            if sizes.are_passed_by(motion, spin) {
+                narrow::keep_real(&narrow::ground(field), &shape.placed(), motion, sizes.margin(), &mut self.hits);
             }
+            narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+            let pair = Pair::new(&Half::ground(material), &shape.half());
+            add(&pair, None, shape.geom.side, key(1), sizes, &self.hits, &mut self.contacts);
         }
     }
 
     fn between(&mut self, a: usize, b: usize, trees: &[Tree], h: f64) {
-        let (first, second) = (&self.geoms[a], &self.geoms[b]);
-        let of = |geom: &Geom| (geom.velocity(&trees[geom.side.tree]), geom.spin(&trees[geom.side.tree]));
-        let ((v_a, spin_a), (v_b, spin_b)) = (of(first), of(second));
-        let (motion, spin) = ((v_b - v_a) * (2.0 * h), 2.0 * h * (spin_a + spin_b));
-        let ahead = MARGIN + motion.length() + spin;
-        self.hits.clear();
-        narrow::of_pair(
-            &first.placed(&trees[first.side.tree]),
-            &second.placed(&trees[second.side.tree]),
-            ahead,
-            &mut self.manifolds,
-            &mut self.hits,
-        );
-        if motion.length() > FAST && spin < FAST {
-            narrow::keep_real(
-                &first.placed(&trees[first.side.tree]),
-                &second.placed(&trees[second.side.tree]),
-                motion,
-                MARGIN,
-                &mut self.hits,
-            );
-        }
-        let material = first.material;
-        self.add(Some(a), b, &material, trees, ((a as u64 + 1) << 32) | b as u64);
-    }
-
-    /// Makes contacts of the hits on shape `b`; the other side is shape `a`, or a ground of the given material.
-    fn add(&mut self, a: Option<usize>, b: usize, material: &Material, trees: &[Tree], key: u64) {
-        narrow::reduce(&mut self.hits);
-        let half = |geom: &'_ Geom| {
-            let work = &trees[geom.side.tree].work;
-            (work.links[geom.side.link].rotation * geom.frame, geom.rolling_radius())
+        let shape = |index: usize| {
+            let geom = &self.model.geoms[index];
+            Moving { geom, centre: self.placements[index].centre, tree: &trees[geom.side.tree] }
         };
-        let (geom, other) = (&self.geoms[b], a.map(|a| &self.geoms[a]));
-        let (rotation, radius) = other.map_or((DQuat::IDENTITY, None), half);
-        let first = Half { material, rotation, radius };
-        let (rotation, radius) = half(geom);
-        let pair = Pair::new(&first, &Half { material: &geom.material, rotation, radius });
-        let (a, b) = (other.map(|geom| geom.side), geom.side);
-        self.contacts.extend(self.hits.iter().map(|hit| pair.contact(a, b, hit, key)));
+        let (first, second) = (shape(a), shape(b));
+        let (motion, spin) =
+            ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
+        let ahead = MARGIN + motion.length() + spin;
+        let sizes = Sizes { size: first.geom.size().min(second.geom.size()), motion: 0.5 * (motion.length() + spin) };
+        let (one, two) = (first.placed(), second.placed());
+        self.hits.clear();
+        narrow::of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
+        if sizes.are_passed_by(motion, spin) {
+            narrow::keep_real(&one, &two, motion, sizes.margin(), &mut self.hits);
+        }
+        narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+        let (pair, key) = (Pair::new(&first.half(), &second.half()), ((a as u64 + 1) << 32) | b as u64);
+        add(&pair, Some(first.geom.side), second.geom.side, key, sizes, &self.hits, &mut self.contacts);
     }
 
-    /// Pairs of shapes whose boxes meet and of which one is awake, in order and at most so many: trees by their boxes first,
-    /// swept along x, then shape by shape.
-    fn pairs(&mut self, trees: &[Tree], most: usize) -> Vec<(usize, usize)> {
+    /// Finds the pairs of shapes whose boxes meet and of which one is awake, in order and about as many as `most` at most: trees
+    /// by their boxes first, swept along x, then shape by shape.
+    fn find_pairs(&mut self, trees: &[Tree], most: usize) {
         let boxes = &self.boxes;
-        self.order.sort_by(|&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
-        let mut found = Vec::new();
+        self.order.sort_unstable_by(|&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
+        let mut found = std::mem::take(&mut self.pairs);
+        found.clear();
         let order = std::mem::take(&mut self.order);
         for (place, &first) in order.iter().enumerate() {
             if found.len() >= most {
                 break;
             }
             let awake = trees[first].is_awake();
-            if self.self_colliding[first] && awake {
+            if self.model.self_colliding[first] && awake {
                 self.pairs_of(first, first, trees, &mut found);
             }
             for &second in &order[place + 1..] {
@@ -242,27 +261,25 @@ impl Collider {
         }
         self.order = order;
         found.sort_unstable();
-        found
+        self.pairs = found;
     }
 
     fn pairs_of(&mut self, first: usize, second: usize, trees: &[Tree], found: &mut Vec<(usize, usize)>) {
-        for a in self.starts[first]..self.starts[first + 1] {
-            let from = if first == second { a + 1 } else { self.starts[second] };
-            for b in from..self.starts[second + 1] {
-                let (one, two) = (&self.geoms[a], &self.geoms[b]);
-                if (one.moves || two.moves) && one.bounds.meets(&two.bounds) && self.may_meet(one.body, two.body) {
-                    self.geoms[a].tighten(&trees[first]);
-                    self.geoms[b].tighten(&trees[second]);
-                    if self.geoms[a].bounds.meets(&self.geoms[b].bounds) {
+        let Model { geoms, starts, .. } = &self.model;
+        for a in starts[first]..starts[first + 1] {
+            let from = if first == second { a + 1 } else { starts[second] };
+            for b in from..starts[second + 1] {
+                let (one, two) = (&geoms[a], &geoms[b]);
+                let meet = |placements: &[Placement]| placements[a].bounds.meets(&placements[b].bounds);
+                if (one.moves || two.moves) && meet(&self.placements) && self.model.may_meet(one.body, two.body) {
+                    one.tighten(&mut self.placements[a], &trees[first]);
+                    two.tighten(&mut self.placements[b], &trees[second]);
+                    if meet(&self.placements) {
                         found.push((a, b));
                     }
                 }
             }
         }
-    }
-
-    fn may_meet(&self, a: BodyId, b: BodyId) -> bool {
-        a != b && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
     }
 
     /// Each contact takes the impulse of the nearest old contact of the same pair, every old one at most once. Both lists
@@ -278,7 +295,7 @@ impl Collider {
             let old_end = old_start + self.old[old_start..].iter().take_while(|old| old.key == key).count();
             let mut used = 0u64;
             for contact in &mut self.contacts[start..end] {
-                let (mut best, mut nearest) = (SAME_CONTACT * SAME_CONTACT, None);
+                let (mut best, mut nearest) = (contact.same_within * contact.same_within, None);
                 for (index, old) in self.old[old_start..old_end].iter().enumerate().take(64) {
                     let square = (old.point - contact.point).length_squared();
                     if square < best && used >> index & 1 == 0 {
@@ -297,4 +314,26 @@ impl Collider {
             start = end;
         }
     }
+}
+
+/// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
+fn add(pair: &Pair, a: Option<Side>, b: Side, key: u64, sizes: Sizes, hits: &[Hit], contacts: &mut Vec<Contact>) {
+    contacts.extend(hits.iter().map(|hit| pair.contact(a, b, hit, key, sizes)));
+}
+
+/// Merges contacts that stand in the order of their keys with others that do too; `memory` is where.
+fn merge<'a>(contacts: &mut Vec<Contact>, others: impl Iterator<Item = &'a Contact>, memory: &mut Vec<Contact>) {
+    let mut others = others.peekable();
+    if others.peek().is_none() {
+        return;
+    }
+    memory.clear();
+    for contact in contacts.iter() {
+        while let Some(other) = others.next_if(|other| other.key < contact.key) {
+            memory.push(*other);
+        }
+        memory.push(*contact);
+    }
+    memory.extend(others.copied());
+    std::mem::swap(contacts, memory);
 }

@@ -1,26 +1,23 @@
-//! Where two shapes meet. Balls, and everything on a plane, are worked out here; all other pairs are parry's, whose manifolds
-//! are made anew in every step, so that nothing of them is part of the state.
+//! Where two shapes meet. Balls, and everything on a plane, are worked out here; all other pairs are parry's ([`super::manifold`]).
 
 use bevy_math::{DMat3, DQuat, DVec3};
 
-use super::{Hit, Outline, triangles};
+use super::{Hit, Outline, manifold::Manifold, triangles::Triangles};
 use crate::{
     parry::{
         math::Pose,
-        query::{
-            ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, ShapeCastOptions, cast_shapes,
-            details::contact_manifolds_heightfield_composite_shape,
-        },
+        query::{ShapeCastOptions, cast_shapes},
         shape::SharedShape,
     },
     shape,
 };
 
-/// Normals that differ by less than this cosine belong to one face.
+/// Normals that differ by less than this cosine, 1.1 degrees, belong to one face.
 const SAME_FACE: f64 = 0.9998;
-/// Points of one face that are nearer to each other than this are one, metres.
-const SAME_POINT: f64 = 1e-4;
-/// How many points of one face are kept.
+/// Points of one face that are nearer to each other than this part of the smaller shape's size are one; at most so many metres.
+const SAME_POINT: f64 = 1e-3;
+const SAME_POINT_AT_MOST: f64 = 1e-4;
+/// How many points of one face are kept: with the corners of a rectangle a flat face stands as it does on all of its points.
 const KEPT_POINTS: usize = 4;
 
 /// A shape where it is now.
@@ -31,9 +28,22 @@ pub(super) struct Placed<'a> {
     pub(super) rotation: DQuat,
 }
 
-/// parry's manifolds, kept for their memory only.
+impl Placed<'_> {
+    /// `world_from_shape`.
+    pub(super) fn pose(&self) -> Pose {
+        shape::pose(&simpartner_model::Pose { translation: self.centre, rotation: self.rotation })
+    }
+}
+
+/// Memory of the searches, kept so that they allocate none.
 #[derive(Default)]
-pub(super) struct Manifolds(Vec<ContactManifold<(), ()>>);
+pub(super) struct Memory {
+    manifold: Manifold,
+    triangles: Triangles,
+    /// Hits whose face is not known yet, and those of one face.
+    rest: Vec<Hit>,
+    face: Vec<Hit>,
+}
 
 /// Contacts of a shape with the half space below `normal · x = distance`, the normal towards the shape.
 pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
@@ -103,46 +113,23 @@ pub(super) fn keep_real(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits:
     let options = ShapeCastOptions { target_distance: reach, ..ShapeCastOptions::with_max_time_of_impact(1.0) };
     let still = DVec3::ZERO;
     // Where parry cannot tell, nothing is dropped.
-    if let Ok(None) = cast_shapes(&pose(a), still, &*a.shape.0, &pose(b), motion, &*b.shape.0, options) {
+    if let Ok(None) = cast_shapes(&a.pose(), still, &*a.shape.0, &b.pose(), motion, &*b.shape.0, options) {
         hits.retain(|hit| hit.gap <= reach);
     }
 }
 
 /// Contacts of a shape with terrain, normals towards the shape.
-pub(super) fn on_heightfield(
-    field: &SharedShape,
-    body: &Placed,
-    ahead: f64,
-    manifolds: &mut Manifolds,
-    hits: &mut Vec<Hit>,
-) {
-    match (body.outline, field.as_heightfield(), body.shape.as_trimesh()) {
-        (Outline::Ball(radius), Some(field), _) => {
-            triangles::ball_on_heightfield(field, body.centre, *radius, ahead, hits)
+pub(super) fn on_heightfield(field: &SharedShape, body: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
+    match (body.outline, field.as_heightfield()) {
+        (Outline::Ball(radius), Some(field)) => {
+            memory.triangles.ball_on_heightfield(field, body.centre, *radius, ahead, hits);
         }
-        (_, Some(terrain), Some(mesh)) => {
-            let (relative, manifolds) = (pose(body), &mut manifolds.0);
-            manifolds.clear();
-            // Parry's own choice takes a mesh on terrain for a mesh on a single shape and finds nothing.
-            contact_manifolds_heightfield_composite_shape(
-                &DefaultQueryDispatcher,
-                &relative,
-                &relative.inverse(),
-                terrain,
-                mesh,
-                ahead,
-                manifolds,
-                &mut None,
-                false,
-            );
-            take(manifolds, &ground(field), ahead, hits);
-        }
-        _ => by_parry(&ground(field), body, ahead, manifolds, hits),
+        _ => memory.manifold.find(&ground(field), body, ahead, hits),
     }
 }
 
 /// Contacts of two bodies, normals from the first to the second.
-pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, manifolds: &mut Manifolds, hits: &mut Vec<Hit>) {
+pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
     match (a.outline, b.outline) {
         (Outline::Ball(first), Outline::Ball(second)) => {
             let offset = b.centre - a.centre;
@@ -154,69 +141,39 @@ pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, manifolds: &mut Manifo
                 hits.push(Hit { point: a.centre + normal * (first + 0.5 * gap), normal, gap });
             }
         }
-        (_, Outline::Ball(radius)) if a.shape.as_trimesh().is_some() => ball_on_mesh(a, b, *radius, ahead, hits),
+        (_, Outline::Ball(radius)) if a.shape.as_trimesh().is_some() => {
+            ball_on_mesh(a, b, *radius, ahead, &mut memory.triangles, hits);
+        }
         (Outline::Ball(radius), _) if b.shape.as_trimesh().is_some() => {
             let start = hits.len();
-            ball_on_mesh(b, a, *radius, ahead, hits);
+            ball_on_mesh(b, a, *radius, ahead, &mut memory.triangles, hits);
             hits[start..].iter_mut().for_each(|hit| hit.normal = -hit.normal);
         }
-        _ => by_parry(a, b, ahead, manifolds, hits),
+        _ => memory.manifold.find(a, b, ahead, hits),
     }
 }
 
-fn ball_on_mesh(mesh: &Placed, ball: &Placed, radius: f64, ahead: f64, hits: &mut Vec<Hit>) {
-    let Some(triangles) = mesh.shape.as_trimesh() else { return };
+fn ball_on_mesh(mesh: &Placed, ball: &Placed, radius: f64, ahead: f64, triangles: &mut Triangles, hits: &mut Vec<Hit>) {
+    let Some(surface) = mesh.shape.as_trimesh() else { return };
     let start = hits.len();
     let local = mesh.rotation.inverse() * (ball.centre - mesh.centre);
-    triangles::ball_on_mesh(triangles, local, radius, ahead, hits);
+    triangles.ball_on_mesh(surface, local, radius, ahead, hits);
     for hit in &mut hits[start..] {
         hit.point = mesh.centre + mesh.rotation * hit.point;
         hit.normal = mesh.rotation * hit.normal;
     }
 }
 
-fn pose(placed: &Placed) -> Pose {
-    shape::pose(&simpartner_model::Pose { translation: placed.centre, rotation: placed.rotation })
-}
-
-fn by_parry(a: &Placed, b: &Placed, ahead: f64, manifolds: &mut Manifolds, hits: &mut Vec<Hit>) {
-    let (first, second) = (pose(a), pose(b));
-    let manifolds = &mut manifolds.0;
-    manifolds.clear();
-    let mut workspace = None;
-    let relative = first.inverse() * second;
-    // Parry knows all pairs of the format's shapes; two meshes meet triangle by triangle.
-    if DefaultQueryDispatcher
-        .contact_manifolds(&relative, &*a.shape.0, &*b.shape.0, ahead, manifolds, &mut workspace)
-        .is_err()
-    {
-        return;
-    }
-    take(manifolds, a, ahead, hits);
-}
-
-/// The points of parry's manifolds of `a` with another shape.
-fn take(manifolds: &[ContactManifold<(), ()>], a: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
-    let first = pose(a);
-    for manifold in manifolds.iter().filter(|manifold| !manifold.points.is_empty()) {
-        let normal = a.rotation * manifold.local_n1;
-        for point in manifold.points.iter().filter(|point| point.dist < ahead) {
-            let surface = first * point.local_p1;
-            hits.push(Hit { point: surface + normal * (0.5 * point.dist), normal, gap: point.dist });
-        }
-    }
-}
-
 /// Keeps at most four points of every face: the deepest, the one farthest from it, and the two that span the largest area
 /// with these. More would only make the problem larger and its solution less determined; of points that fall together one is
 /// enough.
-pub(super) fn reduce(hits: &mut Vec<Hit>) {
+pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
+    let near = SAME_POINT_AT_MOST.min(SAME_POINT * size);
     let mut index = 1;
     while index < hits.len() {
         let hit = hits[index];
         let same = |other: &Hit| {
-            (other.point - hit.point).length_squared() < SAME_POINT * SAME_POINT
-                && other.normal.dot(hit.normal) > SAME_FACE
+            (other.point - hit.point).length_squared() < near * near && other.normal.dot(hit.normal) > SAME_FACE
         };
         match hits[..index].iter().position(same) {
             Some(other) => {
@@ -229,20 +186,30 @@ pub(super) fn reduce(hits: &mut Vec<Hit>) {
     if hits.len() <= KEPT_POINTS {
         return;
     }
-    let mut rest = std::mem::take(hits);
-    while let Some(first) = rest.first().copied() {
-        let (face, others): (Vec<Hit>, Vec<Hit>) =
-            rest.iter().partition(|hit| hit.normal.dot(first.normal) > SAME_FACE);
-        rest = others;
-        if face.len() <= KEPT_POINTS {
-            hits.extend(face);
+    let Memory { rest, face, .. } = memory;
+    std::mem::swap(hits, rest);
+    hits.clear();
+    while let Some(first) = rest.first().map(|hit| hit.normal) {
+        face.clear();
+        rest.retain(|hit| {
+            let belongs = hit.normal.dot(first) > SAME_FACE;
+            if belongs {
+                face.push(*hit);
+            }
+            !belongs
+        });
+        if face.is_empty() {
+            // A normal that is no number belongs to no face, not even its own.
+            rest.clear();
+        } else if face.len() <= KEPT_POINTS {
+            hits.extend_from_slice(face);
         } else {
-            hits.extend(widest_four(&face));
+            keep_widest_four(face, hits);
         }
     }
 }
 
-fn widest_four(face: &[Hit]) -> Vec<Hit> {
+fn keep_widest_four(face: &[Hit], hits: &mut Vec<Hit>) {
     let best = |score: &dyn Fn(&Hit) -> f64| {
         let mut best = 0;
         for (index, hit) in face.iter().enumerate() {
@@ -258,8 +225,11 @@ fn widest_four(face: &[Hit]) -> Vec<Hit> {
     let across = (face[farthest].point - origin.point).cross(origin.normal);
     let left = best(&|hit| (hit.point - origin.point).dot(across));
     let right = best(&|hit| -(hit.point - origin.point).dot(across));
-    let mut kept = vec![deepest, farthest, left, right];
+    let mut kept = [deepest, farthest, left, right];
     kept.sort_unstable();
-    kept.dedup();
-    kept.into_iter().map(|index| face[index]).collect()
+    for (place, &index) in kept.iter().enumerate() {
+        if !kept[..place].contains(&index) {
+            hits.push(face[index]);
+        }
+    }
 }

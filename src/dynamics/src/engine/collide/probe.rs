@@ -16,11 +16,10 @@ impl Collider {
         for tree in 0..trees.len() {
             self.place(tree, trees, 0.0);
         }
-        let mut pairs = self.pairs(trees, MAX_PAIRS);
-        pairs.truncate(MAX_PAIRS);
-        for (a, b) in pairs {
-            self.between(a, b, trees, 0.0);
-        }
+        self.find_pairs(trees, MAX_PAIRS);
+        let pairs = std::mem::take(&mut self.pairs);
+        pairs.iter().take(MAX_PAIRS).for_each(|&(a, b)| self.between(a, b, trees, 0.0));
+        self.pairs = pairs;
         &self.contacts
     }
 
@@ -45,13 +44,13 @@ impl Collider {
             };
             Some(distance - extent)
         };
-        self.geoms.iter().filter(|geom| geom.body == body).filter_map(of_geom).min_by(f64::total_cmp)
+        self.model.geoms.iter().filter(|geom| geom.body == body).filter_map(of_geom).min_by(f64::total_cmp)
     }
 
     /// How far the terrain is above a point that lies below it.
     pub(in crate::engine) fn terrain_above(&self, point: DVec3) -> Option<f64> {
-        let (field, _) = self.ground.heightfield.as_ref()?;
+        let (field, _) = self.model.ground.heightfield.as_ref()?;
         let up = query::Ray::new(point, DVec3::Y);
-        field.cast_local_ray(&up, self.ground.top - point.y, true).filter(|distance| *distance > 0.0)
+        field.cast_local_ray(&up, self.model.ground.top - point.y, true).filter(|distance| *distance > 0.0)
     }
 }

@@ -25,15 +25,15 @@ impl Collider {
                 nearest = Some(nearest.map_or(distance, |nearest| nearest.min(distance)));
             }
         };
-        if let Some(plane) = &self.ground.plane {
+        if let Some(plane) = &self.model.ground.plane {
             let (height, slope) = (plane.normal.dot(ray.origin) - plane.distance, plane.normal.dot(ray.direction));
             let distance = if height <= 0.0 { 0.0 } else { -height / slope };
             see((distance >= 0.0 && distance <= ray.range).then_some(distance));
         }
-        if let Some((field, _)) = &self.ground.heightfield {
+        if let Some((field, _)) = &self.model.ground.heightfield {
             see(field.cast_local_ray(&line, ray.range, true));
         }
-        for geom in self.geoms.iter().filter(|geom| !passes(geom)) {
+        for geom in self.model.geoms.iter().filter(|geom| !passes(geom)) {
             let work = &trees[geom.side.tree].work;
             let centre = work.links[geom.side.link].position + work.links[geom.side.link].matrix * geom.offset;
             let middle = centre + (work.links[geom.side.link].rotation * geom.turn) * geom.middle;

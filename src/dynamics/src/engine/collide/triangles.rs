@@ -9,18 +9,71 @@ use crate::parry::{
     shape::{HeightField, TriMesh},
 };
 
-/// Points nearer than this are one, m².
+/// Points nearer than this are one, m²: 10 nm, far below any shape and far above the rounding of coordinates of kilometres.
 const SAME_POINT: f64 = 1e-16;
-/// A closest point nearer than this to another triangle's belongs to both, m².
+/// A closest point nearer than this to another triangle's belongs to both, m²: a tenth of a nanometre.
 const SHARED_POINT: f64 = 1e-20;
 
 type Triangle = [DVec3; 3];
 
 /// A triangle in reach of the ball.
+#[derive(Debug, Clone, Copy)]
 struct Candidate {
     triangle: Triangle,
     closest: DVec3,
     inside: bool,
+}
+
+/// Memory of the searches.
+#[derive(Debug, Default)]
+pub(super) struct Triangles {
+    candidates: Vec<Candidate>,
+    /// Those of a mesh near the ball.
+    near: Vec<u32>,
+}
+
+impl Triangles {
+    /// A ball on terrain whose frame is the world's.
+    pub(super) fn ball_on_heightfield(
+        &mut self,
+        field: &HeightField,
+        centre: DVec3,
+        radius: f64,
+        ahead: f64,
+        hits: &mut Vec<Hit>,
+    ) {
+        let reach = radius + ahead;
+        let scale = field.scale();
+        let (rows, columns) = (field.nrows(), field.ncols());
+        let range = |at: f64, extent: f64, cells: usize| {
+            let cell = |x: f64| ((x / extent + 0.5) * cells as f64).floor();
+            let (low, high) = (cell(at - reach), cell(at + reach));
+            // Off the field there is nothing to stand on.
+            let outside = high < 0.0 || low >= cells as f64;
+            let last = cells as f64 - 1.0;
+            if outside { 0..0 } else { low.clamp(0.0, last) as usize..high.clamp(0.0, last) as usize + 1 }
+        };
+        let (along_z, along_x) = (range(centre.z, scale.z, rows), range(centre.x, scale.x, columns));
+        let triangles = along_z.flat_map(|i| along_x.clone().map(move |j| (i, j))).flat_map(|(i, j)| {
+            let (first, second) = field.triangles_at(i, j);
+            first.into_iter().chain(second).map(|triangle| [triangle.a, triangle.b, triangle.c])
+        });
+        ball_on_triangles(triangles, centre, radius, reach, true, &mut self.candidates, hits);
+    }
+
+    /// A ball on a mesh, in the mesh's frame.
+    pub(super) fn ball_on_mesh(&mut self, mesh: &TriMesh, centre: DVec3, radius: f64, ahead: f64, hits: &mut Vec<Hit>) {
+        let reach = radius + ahead;
+        let around = Aabb::new(centre - reach, centre + reach);
+        self.near.clear();
+        self.near.extend(mesh.bvh().intersect_aabb(&around));
+        self.near.sort_unstable();
+        let triangles = self.near.iter().map(|&index| {
+            let triangle = mesh.triangle(index);
+            [triangle.a, triangle.b, triangle.c]
+        });
+        ball_on_triangles(triangles, centre, radius, reach, false, &mut self.candidates, hits);
+    }
 }
 
 /// Contacts of a ball with the triangles in reach, all in one frame; `reach` is the radius and how far ahead to look. For
@@ -31,9 +84,10 @@ fn ball_on_triangles(
     radius: f64,
     reach: f64,
     solid: bool,
+    candidates: &mut Vec<Candidate>,
     hits: &mut Vec<Hit>,
 ) {
-    let mut candidates = Vec::with_capacity(16);
+    candidates.clear();
     let mut below: Option<Hit> = None;
     for triangle in triangles {
         let (closest, inside) = closest_point(centre, &triangle);
@@ -70,40 +124,6 @@ fn ball_on_triangles(
             hits.push(Hit { point, normal: (centre - point) / distance, gap: distance - radius });
         }
     }
-}
-
-/// A ball on terrain whose frame is the world's.
-pub(super) fn ball_on_heightfield(field: &HeightField, centre: DVec3, radius: f64, ahead: f64, hits: &mut Vec<Hit>) {
-    let reach = radius + ahead;
-    let scale = field.scale();
-    let (rows, columns) = (field.nrows(), field.ncols());
-    let range = |at: f64, extent: f64, cells: usize| {
-        let cell = |x: f64| ((x / extent + 0.5) * cells as f64).floor();
-        let (low, high) = (cell(at - reach), cell(at + reach));
-        // Off the field there is nothing to stand on.
-        let outside = high < 0.0 || low >= cells as f64;
-        let last = cells as f64 - 1.0;
-        if outside { 0..0 } else { low.clamp(0.0, last) as usize..high.clamp(0.0, last) as usize + 1 }
-    };
-    let (along_z, along_x) = (range(centre.z, scale.z, rows), range(centre.x, scale.x, columns));
-    let triangles = along_z.flat_map(|i| along_x.clone().map(move |j| (i, j))).flat_map(|(i, j)| {
-        let (first, second) = field.triangles_at(i, j);
-        first.into_iter().chain(second).map(|triangle| [triangle.a, triangle.b, triangle.c])
-    });
-    ball_on_triangles(triangles, centre, radius, reach, true, hits);
-}
-
-/// A ball on a mesh, in the mesh's frame.
-pub(super) fn ball_on_mesh(mesh: &TriMesh, centre: DVec3, radius: f64, ahead: f64, hits: &mut Vec<Hit>) {
-    let reach = radius + ahead;
-    let around = Aabb::new(centre - reach, centre + reach);
-    let mut near: Vec<u32> = mesh.bvh().intersect_aabb(&around).collect();
-    near.sort_unstable();
-    let triangles = near.iter().map(|&index| {
-        let triangle = mesh.triangle(index);
-        [triangle.a, triangle.b, triangle.c]
-    });
-    ball_on_triangles(triangles, centre, radius, reach, false, hits);
 }
 
 /// The closest point of a triangle, and whether it is inside, not on an edge (Ericson 5.1.5).

@@ -59,15 +59,16 @@ impl Constraints {
         self.add_rolling(parts, index, place);
     }
 
-    /// The deepest that any rigid contact penetrated before it could press, m, and its place in the list of contacts. Contacts press
-    /// from the middle of the step on; until then the surfaces approach as before.
-    pub(in crate::engine) fn deepest_sinking(&self, contacts: &[Contact], h: f64) -> (f64, usize) {
-        let mut deepest = (0.0, 0);
+    /// How far a rigid contact penetrated before it could press, m, and its place in the list of contacts: the deepest for the size of
+    /// its shapes. Contacts press from the middle of the step on; until then the surfaces approach as before.
+    pub(in crate::engine) fn deepest_sinking(&self, contacts: &[Contact], h: f64) -> Option<(f64, usize)> {
+        let (mut deepest, mut most) = (None, 0.0);
         for (source, block) in self.blocks() {
             let Source::Contact(index) = source else { continue };
             let depth = (-block.gap).min(-0.5 * h * block.before[0]);
-            if depth > deepest.0 && !is_compliant(&contacts[index].surface) {
-                deepest = (depth, index);
+            let relative = depth / contacts[index].share_of_depth();
+            if relative > most && !is_compliant(&contacts[index].surface) {
+                (deepest, most) = (Some((depth, index)), relative);
             }
         }
         deepest

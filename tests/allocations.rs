@@ -1,0 +1,268 @@
+//! A step allocates nothing once its buffers have grown.
+//!
+//! The rule: buffers grow when there is more to hold than ever before (contacts, an island's rows, commands that wait), and what
+//! is out of the ordinary has memory of its own (a notice, an event, a snapshot). So a motion that has been made before, from
+//! the same snapshot, allocates nothing in any of its steps, and frees nothing. It is so on one thread; with more, the pool that
+//! islands are shared by allocates for its jobs.
+//!
+//! The allocator of this binary counts. To see where an allocation comes from, replace it by `dhat::Alloc`
+//! (`cargo add --dev dhat`), which keeps backtraces.
+
+#[path = "it/scene.rs"]
+#[expect(dead_code, reason = "the other test binary uses the rest")]
+mod scene;
+
+use std::{path::Path, sync::Arc};
+
+use allocation_counter::{AllocationInfo, measure};
+use bevy_math::{DQuat, DVec3};
+use simpartner::sim::Simulation;
+use simpartner_description::{World, xml};
+use simpartner_dynamics::{DynamicsSettings, Engine, Motor, Settings};
+use simpartner_model::{
+    Axis, Body, DeviceId, FreeAxis, Joint, JointId, JointKind, Material, Pose, Shape, StepIndex, Timestep,
+};
+use simpartner_wire::{
+    protocol,
+    signal::{ClientId, Command, Reservation, StepRecord},
+};
+
+use self::scene::{ball, body, cube, hills, joint, with_plane, world};
+
+/// Makes a motion twice from the same snapshot: the first time the buffers grow, the second time no step may allocate or free.
+/// A step that gives a notice allocates its words, and the step after it frees them.
+fn repeat(world: &World, settings: &Settings, steps: usize, act: impl Fn(&mut dyn Engine, usize)) {
+    let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, settings).unwrap();
+    let start = engine.snapshot();
+    let (mut contacts, mut measured) = (0, 0);
+    for round in 0..2 {
+        engine.restore(&start).unwrap();
+        for step in 0..steps {
+            act(&mut *engine, step);
+            let had_notices = !engine.notices().is_empty();
+            let info = measure(|| engine.step());
+            contacts = contacts.max(engine.contacts().len());
+            if round == 1 && !had_notices && engine.notices().is_empty() {
+                measured += 1;
+                assert_eq!(info, AllocationInfo::default(), "step {step}, {} contacts", engine.contacts().len());
+            }
+        }
+    }
+    println!("{measured} of {steps} steps without notices, {contacts} contacts at most");
+    assert!(measured > steps / 2, "hardly a step is an ordinary one");
+}
+
+fn idle(_: &mut dyn Engine, _: usize) {}
+
+#[test]
+fn the_allocator_counts() {
+    assert_eq!(measure(|| drop(std::hint::black_box(Box::new(1)))).count_total, 1);
+}
+
+/// Every pair of shapes meets: they fall into a heap on hills, and roll apart.
+#[test]
+fn shapes_that_fall_in_a_heap() {
+    let mut world = hills();
+    let shapes = every_shape();
+    for layer in 0..2 {
+        for (place, shape) in shapes.iter().enumerate() {
+            let at = DVec3::new(0.22 * (place % 3) as f64, 1.0 + 0.3 * f64::from(layer), 0.22 * (place / 3) as f64);
+            let name = format!("{layer} {place}");
+            let material =
+                Material { friction: 0.5, rolling_friction: 0.01, torsional_friction: 0.01, ..Material::default() };
+            world.mechanism.bodies.push(Body { material, ..body(&name, 1.0, Some(shape.clone()), at) });
+        }
+    }
+    repeat(&world, &Settings::default(), 1200, idle);
+}
+
+/// A ball, box, cylinder, capsule, cone, hull and mesh of about 20 cm.
+fn every_shape() -> Vec<Shape> {
+    let corners: Vec<DVec3> =
+        (0..8).map(|k| DVec3::new(f64::from(k & 1), f64::from(k >> 1 & 1), f64::from(k >> 2)) * 0.2 - 0.1).collect();
+    let triangles = vec![
+        [0, 2, 3],
+        [0, 3, 1],
+        [4, 5, 7],
+        [4, 7, 6],
+        [0, 1, 5],
+        [0, 5, 4],
+        [2, 6, 7],
+        [2, 7, 3],
+        [0, 4, 6],
+        [0, 6, 2],
+        [1, 3, 7],
+        [1, 7, 5],
+    ];
+    vec![
+        Shape::Sphere { radius: 0.1 },
+        Shape::Box { size: DVec3::splat(0.2) },
+        Shape::Cylinder { radius: 0.1, length: 0.2 },
+        Shape::Capsule { radius: 0.08, length: 0.1 },
+        Shape::Cone { radius: 0.1, length: 0.2 },
+        Shape::ConvexHull { points: corners.iter().map(|corner| *corner * 1.1).collect() },
+        Shape::TriangleMesh { vertices: corners, triangles },
+    ]
+}
+
+/// Ten boxes one upon the other stand still; a ball hits them.
+#[test]
+fn a_stack_that_is_hit() {
+    let mut world = with_plane(world(), 0.6);
+    for layer in 0..10 {
+        world.mechanism.bodies.push(body(
+            &format!("box {layer}"),
+            1.0,
+            cube(0.2),
+            DVec3::Y * (0.1 + 0.2 * f64::from(layer)),
+        ));
+    }
+    let mut thrown = body("ball", 2.0, ball(0.15), DVec3::new(-3.0, 1.5, 0.0));
+    (thrown.linear_velocity, thrown.material.restitution) = (DVec3::X * 6.0, 0.5);
+    world.mechanism.bodies.push(thrown);
+    repeat(&world, &Settings::default(), 1500, idle);
+}
+
+/// What lies sleeps, and wakes when it is hit.
+#[test]
+fn sleepers_that_are_woken() {
+    let mut world = with_plane(world(), 0.6);
+    for place in 0..5 {
+        world.mechanism.bodies.push(body(
+            &format!("box {place}"),
+            1.0,
+            cube(0.2),
+            DVec3::new(0.4 * f64::from(place), 0.1, 0.0),
+        ));
+    }
+    world.mechanism.bodies.push(body("ball", 2.0, ball(0.15), DVec3::new(0.05, 5.0, 0.0)));
+    repeat(&world, &Settings { auto_disable: true, ..Settings::default() }, 2000, idle);
+}
+
+/// Balls and boxes that bounce against each other keep the solver's rule of energy busy.
+#[test]
+fn what_bounces() {
+    let mut world = with_plane(world(), 0.4);
+    for place in 0..8 {
+        let shape = if place % 2 == 0 { ball(0.1) } else { cube(0.2) };
+        let mut thrown = body(
+            &format!("{place}"),
+            1.0,
+            shape,
+            DVec3::new(0.05 * f64::from(place), 0.5 + 0.3 * f64::from(place), 0.0),
+        );
+        thrown.material = Material { friction: 0.4, restitution: 0.7, ..Material::default() };
+        world.mechanism.bodies.push(thrown);
+    }
+    repeat(&world, &Settings::default(), 1500, idle);
+}
+
+/// A crank drives a rocker: four bars, of which one joint closes the loop, with a motor and with stops that it hits.
+#[test]
+fn a_loop_with_motor_and_stops() {
+    let mut world = world();
+    let bar = |name: &str, length: f64, at: DVec3| Body {
+        pose: Pose { translation: at, rotation: DQuat::IDENTITY },
+        ..body(name, 1.0, Some(Shape::Box { size: DVec3::new(length, 0.02, 0.02) }), at)
+    };
+    world.mechanism.bodies.push(Body { fixed: true, ..bar("ground", 1.0, DVec3::new(0.5, 0.0, 0.0)) });
+    world.mechanism.bodies.push(bar("crank", 0.3, DVec3::new(0.15, 0.0, 0.0)));
+    world.mechanism.bodies.push(bar("rod", 0.9, DVec3::new(0.75, 0.0, 0.0)));
+    world.mechanism.bodies.push(bar("rocker", 0.2, DVec3::new(1.1, 0.0, 0.0)));
+    let hinge = |name: &str, parent: usize, child: usize, x: f64, law: FreeAxis| Joint {
+        axes: [Axis::Locked, Axis::Locked, Axis::Free(law)],
+        ..joint(name, JointKind::Hinge, parent, child, DVec3::new(x, 0.0, 0.0))
+    };
+    let losses = FreeAxis { friction: 0.01, damping: 0.01, ..FreeAxis::default() };
+    let stops = FreeAxis { lower: -0.3, upper: 0.3, ..losses };
+    world.mechanism.joints.push(hinge("first", 0, 1, 0.0, losses));
+    world.mechanism.joints.push(hinge("second", 1, 2, 0.3, losses));
+    world.mechanism.joints.push(hinge("third", 2, 3, 1.2, stops));
+    world.mechanism.joints.push(hinge("fourth", 0, 3, 1.0, losses));
+    repeat(&world, &Settings::default(), 1500, |engine, step| {
+        let target = if step / 300 % 2 == 0 { 3.0 } else { -3.0 };
+        for joint in 0..4 {
+            engine.drive(JointId::new(joint), 2, Motor::Velocity { target, max_effort: 2.0 });
+        }
+    });
+}
+
+/// A chain of three rods turns too fast for a whole step, in at least two parts.
+#[test]
+fn what_turns_fast() {
+    let mut world = world();
+    world.mechanism.bodies.push(Body { fixed: true, ..body("post", 1.0, None, DVec3::ZERO) });
+    for link in 0..3 {
+        let at = DVec3::new(0.1 + 0.2 * f64::from(link), 0.0, 0.0);
+        world.mechanism.bodies.push(body(
+            &format!("rod {link}"),
+            0.3,
+            Some(Shape::Box { size: DVec3::new(0.2, 0.02, 0.02) }),
+            at,
+        ));
+        let (parent, anchor) = (link as usize, DVec3::new(0.2 * f64::from(link), 0.0, 0.0));
+        world.mechanism.joints.push(joint(&format!("{link}"), JointKind::Hinge, parent, parent + 1, anchor));
+    }
+    let dynamics = DynamicsSettings { turn_per_substep_rad: 0.01, ..DynamicsSettings::default() };
+    repeat(&world, &Settings { substeps: 2, dynamics, ..Settings::default() }, 1000, |engine, _| {
+        engine.drive(JointId::new(0), 2, Motor::Effort(3.0));
+    });
+}
+
+/// The robots that come with the program: wheels and legs on hills.
+#[test]
+fn a_robot_that_drives_over_hills() {
+    let mut world = xml::read_world(Path::new("worlds/flat.xml")).unwrap();
+    (world.mechanism.plane, world.mechanism.heightfield) = (None, hills().mechanism.heightfield);
+    let wheels: Vec<JointId> =
+        world.mechanism.joints().filter(|(_, joint)| joint.name.starts_with("Axle")).map(|(id, _)| id).collect();
+    assert!(!wheels.is_empty());
+    repeat(&world, &Settings::default(), 1500, |engine, _| {
+        for &wheel in &wheels {
+            (0..3).for_each(|axis| engine.drive(wheel, axis, Motor::Velocity { target: 2.0, max_effort: 100.0 }));
+        }
+    });
+}
+
+/// A whole simulation: devices, commands for the next step and for later ones, and the record.
+#[test]
+fn a_simulation_with_commands_and_a_record() {
+    for (file, sequence) in [("worlds/flat.xml", "robots/straight.xml"), ("worlds/scanner.xml", "robots/scanner.xml")] {
+        let world = Arc::new(xml::read_world(Path::new(file)).unwrap());
+        let mut simulation = Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, Settings::default()).unwrap();
+        let timeline = xml::read_sequence(Path::new(sequence)).unwrap().timeline(Timestep::MILLISECOND);
+        simulation.schedule(&timeline).unwrap();
+        let mut record = StepRecord::new(simulation.layout());
+        let device =
+            simulation.layout().devices().iter().position(|info| info.kind.command_lengths().contains(&6)).unwrap();
+        for step in 1..=3000 {
+            // What the hand-over does, on its own thread.
+            record.commands.clear();
+            record.events.clear();
+            let commands = [None, Some(StepIndex(step + 5))].map(|at| command(&simulation, device, at));
+            let info = measure(|| {
+                commands.into_iter().for_each(|command| simulation.submit(command));
+                simulation.step(&mut record);
+            });
+            if step > 1000 && record.events.is_empty() {
+                assert!(record.commands.len() >= 2, "{file}: step {step} has {} commands", record.commands.len());
+                assert_eq!(info, AllocationInfo::default(), "{file}: step {step}");
+            }
+        }
+    }
+}
+
+/// A command that leaves the first actuator's motor as it is.
+fn command(simulation: &Simulation, device: usize, at: Option<StepIndex>) -> Command {
+    let info = &simulation.layout().devices()[device];
+    let text = "1000,1000,100,0,0,1".to_owned();
+    Command {
+        device: DeviceId::new(device),
+        at,
+        client: ClientId(1),
+        sequence: 0,
+        action: protocol::command(info, &text).unwrap(),
+        text,
+        memory: Reservation::default(),
+    }
+}
