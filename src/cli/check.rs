@@ -13,12 +13,12 @@ use simpartner_description::{
     xml::{self, Diagnostic, Diagnostics, Document},
 };
 use simpartner_model::{Body, Graph, Joint, RobotId, StepIndex, Timestep};
+use simpartner_terminal::output::{Rounded, line, print, tell};
 use simpartner_wire::signal::DeviceInfo;
 
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
-    output::{Rounded, line, print, tell},
 };
 use crate::{
     config::Config,

@@ -3,15 +3,16 @@
 use clap::Args;
 use serde_json::{Value, json};
 use simpartner_description::xml;
+use simpartner_terminal::output::line;
+use simpartner_wire::ports_file::PortsFile;
 use simpartner_wire::signal::DeviceInfo;
 
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
-    output::line,
     ports,
 };
-use crate::{config::Config, device, server::PortsFile};
+use crate::{config::Config, device};
 
 #[derive(Debug, Args)]
 pub(super) struct DevicesArguments {

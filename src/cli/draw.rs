@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use simpartner_description::xml;
 
-use super::{CliError, ExitStatus, output::line};
+use simpartner_terminal::output::line;
+
+use super::{CliError, ExitStatus};
 use crate::draw;
 
 #[derive(Debug, Args)]

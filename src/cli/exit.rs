@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::BuildError;
+use simpartner_wire::ports_file::PortsFileError;
 use thiserror::Error;
 
 use crate::{
     analysis::AnalysisError, config::ConfigError, recorder::RecorderError, replay::ReplayError, run::RunError,
-    server::PortsFileError,
 };
 
 /// The exit codes, for `--help` and the README.

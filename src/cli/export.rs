@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use simpartner_terminal::output::print;
+
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
-    output::print,
 };
 use crate::{
     analysis::export::{Format, Order, export as write},

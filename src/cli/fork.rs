@@ -6,11 +6,12 @@ use clap::Args;
 use simpartner_description::xml;
 use simpartner_model::StepIndex;
 
+use simpartner_terminal::output::note;
+
 use super::{
     arguments::overrides,
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
-    output::note,
     run,
 };
 use crate::{

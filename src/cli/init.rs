@@ -8,10 +8,9 @@ use std::{
 use clap::Args;
 use simpartner_description::xml;
 
-use super::{
-    exit::{CliError, ExitStatus},
-    output::line,
-};
+use simpartner_terminal::output::line;
+
+use super::exit::{CliError, ExitStatus};
 use crate::config;
 
 #[derive(Debug, Args)]

@@ -14,7 +14,6 @@ mod fork;
 mod init;
 mod logged;
 mod manual;
-pub mod output;
 mod plot;
 mod ports;
 mod query;
@@ -30,12 +29,12 @@ mod verify;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use simpartner_terminal::output;
 use terminal::Terminal;
 
 use crate::config;
 
 pub use exit::{CliError, ExitStatus};
-pub use ports::ServerArguments;
 
 /// A dynamic robot simulator server: XML in, one TCP port per sensor and actuator, every step in SQL.
 #[derive(Debug, Parser)]

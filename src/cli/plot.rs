@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use simpartner_terminal::output::line;
+
 use super::{
     exit::{CliError, ExitStatus},
     export::steps,
     logged::{Bar, LogArguments, RunName},
-    output::line,
 };
 use crate::{
     analysis::curves::{Asked, curves},

@@ -1,20 +1,11 @@
 //! Where a server listens: from its file of ports while it runs, or else from the configuration.
 
-use std::{
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::PathBuf,
-};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use clap::Args;
+use simpartner_wire::ports_file::PortsFile;
 
 use super::exit::CliError;
-use crate::{
-    config::Config,
-    server::{PortsFile, PortsFileError},
-};
-
-/// Where clients look for the control port by default.
-pub(super) const USUAL: &str = "127.0.0.1:6500";
+use crate::config::Config;
 
 /// The port that a server with this configuration opens in place of one that a model or a setting names; `None` is any free one.
 pub(super) fn chosen(config: &Config, port: u16, who: &str) -> Result<Option<u16>, CliError> {
@@ -43,28 +34,4 @@ pub(super) fn control_address(config: &Config) -> Result<SocketAddr, CliError> {
         _ => Ipv6Addr::LOCALHOST.into(),
     };
     Ok(SocketAddr::new(host, port))
-}
-
-/// The flags by which a client's command line names the server.
-#[derive(Debug, Clone, Args)]
-pub struct ServerArguments {
-    /// Control port of the server
-    #[arg(long, value_name = "HOST:PORT", default_value = USUAL)]
-    server: String,
-    /// File that a server with --ports-file has written, in place of --server
-    #[arg(long, value_name = "FILE", conflicts_with = "server")]
-    ports_file: Option<PathBuf>,
-}
-
-impl ServerArguments {
-    /// Where the control port is, as `host:port`.
-    ///
-    /// # Errors
-    /// When the file of ports cannot be used.
-    pub fn control(&self) -> Result<String, PortsFileError> {
-        match &self.ports_file {
-            Some(path) => Ok(PortsFile::read(path)?.control.to_string()),
-            None => Ok(self.server.clone()),
-        }
-    }
 }

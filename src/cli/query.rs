@@ -4,10 +4,11 @@ use std::io::{BufWriter, IsTerminal, Read};
 
 use clap::{Args, ValueEnum};
 
+use simpartner_terminal::output::{Stdout, note};
+
 use super::{
     exit::{CliError, ExitStatus},
     logged::{LogArguments, RunName},
-    output::{Stdout, note},
 };
 use crate::{
     analysis::{

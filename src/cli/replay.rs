@@ -3,10 +3,11 @@
 use clap::Args;
 use simpartner_model::StepIndex;
 
+use simpartner_terminal::output::{note, print};
+
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
-    output::{note, print},
 };
 use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport};
 

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use simpartner_terminal::output::{note, print};
+
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
-    output::{note, print},
     signals,
     summary::{announce, summary},
 };

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
+use simpartner_terminal::output::print;
+
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
-    output::print,
 };
 use crate::{
     analysis::compare::{Comparison, Difference, Differing, Largest, Side, compare},

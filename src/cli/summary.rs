@@ -3,11 +3,9 @@
 use std::fmt::{self, Write};
 
 use simpartner_description::xml;
+use simpartner_terminal::DEFAULT_SERVER;
+use simpartner_terminal::output::{Rounded, note, tell};
 
-use super::{
-    output::{Rounded, note, tell},
-    ports::USUAL,
-};
 use crate::{
     realtime::{ClockReport, Mode, Outcome, Percentiles},
     recorder::{ExpectedGrowth, LogSummary},
@@ -53,7 +51,7 @@ fn ports(server: &Server) -> String {
         out += &format!("{:<9} {:<16} all readings and commands in one\n", address.port(), info.name);
     }
     let control = server.control_address();
-    let at = if control.to_string() == USUAL { String::new() } else { format!("--server {control} ") };
+    let at = if control.to_string() == DEFAULT_SERVER { String::new() } else { format!("--server {control} ") };
     let sensor = server.devices().find(|(info, _)| !info.kind.is_actuator() && !info.fields.is_empty());
     out.push('\n');
     if let Some((info, address)) = sensor {

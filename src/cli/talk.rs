@@ -7,12 +7,12 @@ use std::{
 };
 
 use clap::Args;
+use simpartner_terminal::output::{self, print};
 use simpartner_wire::protocol;
 
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
-    output::{self, print},
     ports,
 };
 

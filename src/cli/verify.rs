@@ -7,11 +7,12 @@ use std::{
 
 use clap::Args;
 
+use simpartner_terminal::output::{Stdout, line, print};
+
 use super::{
     arguments::ConfigurationArguments,
     exit::{CliError, ExitStatus},
     logged::Bar,
-    output::{Stdout, line, print},
 };
 use crate::{
     analysis::Progress,

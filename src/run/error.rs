@@ -2,13 +2,10 @@
 
 use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::BuildError;
+use simpartner_wire::ports_file::PortsFileError;
 use thiserror::Error;
 
-use crate::{
-    realtime::ThreadError,
-    recorder::RecorderError,
-    server::{PortsFileError, ServerError},
-};
+use crate::{realtime::ThreadError, recorder::RecorderError, server::ServerError};
 
 /// Why a run could not start, or why its physics thread died.
 #[derive(Debug, Error)]

@@ -13,6 +13,8 @@ use std::{path::PathBuf, pin::Pin, sync::Arc};
 use simpartner_model::StepIndex;
 use tokio::sync::oneshot;
 
+use simpartner_wire::ports_file::PortsFile;
+
 use self::archive::LogStatus;
 use crate::{
     config::Config,
@@ -20,7 +22,7 @@ use crate::{
         self, ClockReport, ClockSettings, Control, Grants, Handle, LockstepSettings, Mode, Outputs, PhysicsThread,
     },
     recorder::{ExpectedGrowth, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
-    server::{self, Archive, PortsFile, Server, Viewer},
+    server::{self, Archive, Server, Viewer},
 };
 
 pub use archive::LogArchive;
@@ -222,7 +224,7 @@ impl PublishedPorts {
     /// Writes the file if the configuration names one.
     fn write(server: &Server, config: &Config) -> Result<Option<Self>, RunError> {
         let Some(path) = config.ports_file.clone() else { return Ok(None) };
-        let file = PortsFile::of(server);
+        let file = server.ports_file();
         file.write(&path)?;
         Ok(Some(Self { file, path }))
     }

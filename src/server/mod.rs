@@ -40,7 +40,6 @@ use tokio::{
 
 pub use descriptors::raise_descriptor_limit;
 pub use error::ServerError;
-pub use ports_file::{DevicePort, PortsFile, PortsFileError, RobotPort};
 pub use settings::{Limits, PortChoice, Settings};
 pub use web::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Viewer};
 

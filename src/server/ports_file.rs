@@ -1,147 +1,33 @@
-//! A file that tells where everything of a running server listens, for programs that start one on any free ports.
+//! What a running server writes into its file of ports.
 
-use std::{
-    fs, io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::{Path, PathBuf},
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use simpartner_wire::ports_file::{DevicePort, PortsFile, RobotPort};
 
 use super::Server;
 
-/// The longest file that is read, in bytes: a thousand times that of WorkPartner.
-const LONGEST: u64 = 4 << 20;
-
-/// Where everything of a running server listens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PortsFile {
-    /// The server's version.
-    pub simpartner: String,
-    /// The server's process.
-    pub process: u32,
-    /// Where this machine reaches the control port.
-    pub control: SocketAddr,
-    /// Where it reaches the viewer's page, if there is one.
-    pub viewer: Option<SocketAddr>,
-    /// The ports of all devices.
-    pub devices: Vec<DevicePort>,
-    /// The combined ports of all robots.
-    pub robots: Vec<RobotPort>,
-}
-
-/// Where a device listens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DevicePort {
-    /// The device.
-    pub name: String,
-    /// What it is, such as `PositionSensor`.
-    pub kind: String,
-    /// Its robot.
-    pub robot: String,
-    /// The port in the model, which sequences name; 0 is any.
-    pub port: u16,
-    /// The port it listens on.
-    pub bound: u16,
-}
-
-/// Where a robot's combined port is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RobotPort {
-    /// The robot.
-    pub name: String,
-    /// The port in the world's file; 0 is any.
-    pub port: u16,
-    /// The port it listens on.
-    pub bound: u16,
-}
-
-/// Why a file of ports cannot be used.
-#[derive(Debug, Error)]
-pub enum PortsFileError {
-    /// The system says no.
-    #[error("the file of ports '{}' cannot be {what}: {cause}", path.display())]
-    System {
-        /// The file.
-        path: PathBuf,
-        /// `read` or `written`.
-        what: &'static str,
-        /// What the system says.
-        cause: io::Error,
-    },
-    /// It holds something else.
-    #[error("'{}' is no file of ports: {why}", path.display())]
-    Other {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-}
-
-impl PortsFile {
-    /// That of a server.
-    pub fn of(server: &Server) -> Self {
-        let devices = server.devices().map(|(info, address)| DevicePort {
+impl Server {
+    /// What the file of ports says of it.
+    pub fn ports_file(&self) -> PortsFile {
+        let devices = self.devices().map(|(info, address)| DevicePort {
             name: info.name.clone(),
             kind: info.kind.name().to_owned(),
             robot: info.robot.clone(),
             port: info.port.number(),
             bound: address.port(),
         });
-        let robots = server.robots().map(|(info, address)| RobotPort {
+        let robots = self.robots().map(|(info, address)| RobotPort {
             name: info.name.clone(),
             port: info.port.number(),
             bound: address.port(),
         });
-        Self {
+        PortsFile {
             simpartner: env!("CARGO_PKG_VERSION").to_owned(),
             process: std::process::id(),
-            control: near(server.control_address()),
-            viewer: server.viewer_address().map(near),
+            control: near(self.control_address()),
+            viewer: self.viewer_address().map(near),
             devices: devices.collect(),
             robots: robots.collect(),
-        }
-    }
-
-    /// Reads the file that a server has written.
-    ///
-    /// # Errors
-    /// When there is none, or it is none.
-    pub fn read(path: &Path) -> Result<Self, PortsFileError> {
-        let system = |cause| PortsFileError::System { path: path.to_owned(), what: "read", cause };
-        let other = |why: String| PortsFileError::Other { path: path.to_owned(), why };
-        let metadata = fs::metadata(path).map_err(system)?;
-        if !metadata.is_file() || metadata.len() > LONGEST {
-            return Err(other(format!("expected a file of at most {LONGEST} bytes")));
-        }
-        let bytes = fs::read(path).map_err(system)?;
-        serde_json::from_slice(&bytes).map_err(|error| other(error.to_string()))
-    }
-
-    /// Writes it, in one go. Only a file of ports is replaced.
-    ///
-    /// # Errors
-    /// When something else is there, or the system says no.
-    pub fn write(&self, path: &Path) -> Result<(), PortsFileError> {
-        if path.symlink_metadata().is_ok() {
-            Self::read(path)?;
-        }
-        let mut new = path.as_os_str().to_owned();
-        new.push(format!(".{}", self.process));
-        let written = fs::write(&new, format!("{:#}\n", serde_json::json!(self)));
-        written.and_then(|()| fs::rename(&new, path)).map_err(|cause| {
-            // What is left of it helps nobody.
-            let _ = fs::remove_file(&new);
-            PortsFileError::System { path: path.to_owned(), what: "written", cause }
-        })
-    }
-
-    /// Removes it, unless another server has written its own there since.
-    pub fn remove(&self, path: &Path) {
-        if Self::read(path).is_ok_and(|present| present == *self) {
-            let _ = fs::remove_file(path);
         }
     }
 }

@@ -8,7 +8,8 @@ use std::{
 };
 
 use clap::Parser;
-use simpartner::{cli::ServerArguments, server::PortsFile};
+use simpartner_terminal::ServerArguments;
+use simpartner_wire::ports_file::PortsFile;
 
 use super::cli::{Scratch, number, output, simpartner, text};
 

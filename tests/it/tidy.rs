@@ -26,7 +26,7 @@ const LAYERS: &[(&str, u8)] = &[
 const RECORDER: [&str; 4] = ["format", "database", "write", "read"];
 
 /// The packages below the server's own modules.
-const LIBRARIES: &[&str] = &["description", "dynamics", "model", "wire"];
+const LIBRARIES: &[&str] = &["description", "dynamics", "model", "terminal", "wire"];
 
 /// Names that may be used only in some places, and why.
 const FENCES: &[(&str, &[&str], &str)] = &[
@@ -63,12 +63,12 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     (
         "print!(",
         &["tests/", "clients/gamepad/tests/", "src/dynamics/src/engine/homotopy.rs"],
-        "output goes by way of cli::output, which outlives its reader",
+        "output goes by way of simpartner_terminal::output, which outlives its reader",
     ),
     (
         "println!(",
         &["tests/", "clients/gamepad/tests/", "src/dynamics/src/engine/homotopy.rs"],
-        "output goes by way of cli::output, which outlives its reader",
+        "output goes by way of simpartner_terminal::output, which outlives its reader",
     ),
     ("glam::", &[], "glam comes through bevy_math"),
 ];

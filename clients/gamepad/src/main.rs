@@ -11,7 +11,6 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use clap::Parser;
-use simpartner::cli::{ServerArguments, output};
 use simpartner_description::xml;
 use simpartner_gamepad::{
     drive::{Driven, drive},
@@ -20,6 +19,7 @@ use simpartner_gamepad::{
     pad::Backend,
     script::Script,
 };
+use simpartner_terminal::{ServerArguments, output};
 
 /// Drives a robot of a running SimPartner server by gamepad.
 ///

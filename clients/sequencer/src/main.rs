@@ -8,9 +8,9 @@ use std::{
 
 use anyhow::Result;
 use clap::Parser;
-use simpartner::cli::{ServerArguments, output};
 use simpartner_description::xml;
 use simpartner_sequencer::play::{Options, Progress, play};
+use simpartner_terminal::{ServerArguments, output};
 
 /// How often the progress is printed.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);

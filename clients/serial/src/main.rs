@@ -4,13 +4,13 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::{ArgGroup, Parser};
-use simpartner::cli::{ServerArguments, output};
 use simpartner_serial::{
     bridge::{News, Order, run},
     line::Wire,
     server::Robot,
     times::Summary,
 };
+use simpartner_terminal::{ServerArguments, output};
 use tokio::{
     sync::mpsc::{Sender, channel},
     time::sleep,

@@ -4,11 +4,12 @@ use std::{fmt::Write, path::PathBuf};
 
 use clap::Args;
 
+use simpartner_terminal::output::print;
+
 use crate::{
     cli::{
         exit::{CliError, ExitStatus},
         logged::LogArguments,
-        output::print,
     },
     recorder::{self, Imported},
 };

@@ -2,12 +2,13 @@
 
 use clap::Args;
 
+use simpartner_terminal::output::print;
+
 use crate::{
     analysis::Progress,
     cli::{
         exit::{CliError, ExitStatus},
         logged::Bar,
-        output::print,
     },
     recorder::{Database, Merge},
 };

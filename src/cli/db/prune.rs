@@ -4,12 +4,13 @@ use std::io::{BufRead, IsTerminal};
 
 use clap::{ArgGroup, Args};
 
+use simpartner_terminal::output::{note, print, tell};
+
 use crate::{
     analysis::Progress,
     cli::{
         exit::{CliError, ExitStatus},
         logged::{Bar, LogArguments},
-        output::{note, print, tell},
     },
     recorder::{Database, Inquiry, Prune, RecordedRun, days_ago},
 };

@@ -2,10 +2,11 @@
 
 use clap::Args;
 
+use simpartner_terminal::output::line;
+
 use super::super::{
     exit::{CliError, ExitStatus},
     logged::LogArguments,
-    output::line,
 };
 use crate::recorder::{Completeness, Reader};
 

@@ -3,5 +3,6 @@
 //!
 //! A client links this crate instead of the server.
 
+pub mod ports_file;
 pub mod protocol;
 pub mod signal;

@@ -1,0 +1,33 @@
+//! How a command line names a server.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use simpartner_wire::ports_file::{PortsFile, PortsFileError};
+
+/// Where clients look for the control port by default.
+pub const DEFAULT_SERVER: &str = "127.0.0.1:6500";
+
+/// The flags by which a client's command line names the server.
+#[derive(Debug, Clone, Args)]
+pub struct ServerArguments {
+    /// Control port of the server
+    #[arg(long, value_name = "HOST:PORT", default_value = DEFAULT_SERVER)]
+    server: String,
+    /// File that a server with --ports-file has written, in place of --server
+    #[arg(long, value_name = "FILE", conflicts_with = "server")]
+    ports_file: Option<PathBuf>,
+}
+
+impl ServerArguments {
+    /// Where the control port is, as `host:port`.
+    ///
+    /// # Errors
+    /// When the file of ports cannot be used.
+    pub fn control(&self) -> Result<String, PortsFileError> {
+        match &self.ports_file {
+            Some(path) => Ok(PortsFile::read(path)?.control.to_string()),
+            None => Ok(self.server.clone()),
+        }
+    }
+}
