@@ -5,7 +5,7 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{FreeAxis, JointKind, Pose};
 
-use super::{collide::Side, constraint::axis::AxisLaw, spatial::Spatial, tree::Tree};
+use super::{axis::AxisLaw, collide::Side, spatial::Spatial, tree::Tree};
 use crate::{Servo, state::rotation_vector};
 
 /// Rows that hold a joint together at most, and rows of the laws of an axis.

@@ -41,25 +41,21 @@ pub(super) struct Homotopy {
     system: Vec<f64>,
 }
 
-impl Problem {
-    /// Solves for all impulses, whatever they are now, with at most so many eliminations. Returns how many it took, and the
-    /// residual of the law, m/s. If that is more than `accepted` the impulses stay what they are.
-    pub(super) fn solve_by_homotopy(&mut self, most: usize, accepted: f64) -> (usize, f64) {
-        let mut homotopy = std::mem::take(&mut self.homotopy);
-        homotopy.equations.set(self);
+impl Homotopy {
+    /// Solves a problem for all impulses, whatever they are now, with at most so many eliminations. Returns how many it took, and
+    /// the residual of the law, m/s. If that is more than `accepted` the impulses stay what they are.
+    pub(super) fn solve(&mut self, problem: &mut Problem, most: usize, accepted: f64) -> (usize, f64) {
+        self.equations.set(problem);
         let (mut used, mut residual) = (0, f64::INFINITY);
-        if homotopy.follow(most, &mut used).is_some() {
-            residual = homotopy.equations.residual(&mut homotopy.at);
+        if self.follow(most, &mut used).is_some() {
+            residual = self.equations.residual(&mut self.at);
             if residual < accepted {
-                homotopy.equations.write_impulses(self, &homotopy.at);
+                self.equations.write_impulses(problem, &self.at);
             }
         }
-        self.homotopy = homotopy;
         (used, residual)
     }
-}
 
-impl Homotopy {
     /// Follows the curve to its end, or as far as `most` eliminations lead.
     fn follow(&mut self, most: usize, used: &mut usize) -> Option<()> {
         let n = self.equations.count;
@@ -113,7 +109,7 @@ impl Homotopy {
     fn find_tangent(&mut self, used: &mut usize) -> Option<f64> {
         self.equations.evaluate(&self.ahead);
         self.equations.value.fill(0.0);
-        self.solve(self.scale(&self.ahead), 1.0, used)?;
+        self.eliminate(self.scale(&self.ahead), 1.0, used)?;
         let length = self.solution.iter().map(|t| t * t).sum::<f64>().sqrt();
         self.tangent_ahead.clear();
         self.tangent_ahead.extend(self.solution.iter().map(|t| t / length));
@@ -136,7 +132,7 @@ impl Homotopy {
             }
             last = off;
             self.equations.value.iter_mut().for_each(|value| *value = -*value);
-            self.solve(scale, 0.0, used)?;
+            self.eliminate(scale, 0.0, used)?;
             if !(self.solution.iter().map(|c| c * c).sum::<f64>().sqrt() < LONGEST_CORRECTION * length) {
                 return None;
             }
@@ -148,7 +144,7 @@ impl Homotopy {
     }
 
     /// Solves slope · x = value and tangent · x = `along`, x being in terms of `scale`.
-    fn solve(&mut self, scale: f64, along: f64, used: &mut usize) -> Option<()> {
+    fn eliminate(&mut self, scale: f64, along: f64, used: &mut usize) -> Option<()> {
         *used += 1;
         let Equations { count: n, slope, value, .. } = &self.equations;
         let (n, width, system) = (*n, n + 2, &mut self.system);
@@ -257,7 +253,7 @@ mod tests {
             for (low, high) in [(0.0, many), (-0.2, 0.2), (-many, many)] {
                 add(&mut problem, &mut next, Law::Interval { low, high }, 1, 1.0);
             }
-            let (steps, residual) = problem.solve_by_homotopy(2000, 1e-8);
+            let (steps, residual) = Homotopy::default().solve(&mut problem, 2000, 1e-8);
             assert!(residual < 1e-8, "problem {round}: {residual} after {steps} steps");
             most = most.max(steps);
             let largest = problem.blocks.iter().fold(1.0f64, |most, block| most.max(block.impulse[0].abs()));
@@ -283,7 +279,7 @@ mod tests {
             problem.index.push(0);
             problem.blocks.push(block(&problem, Law::Cone, place, [-1.0, 0.0, 0.0]));
         }
-        let (_, residual) = problem.solve_by_homotopy(1000, 1e-6);
+        let (_, residual) = Homotopy::default().solve(&mut problem, 1000, 1e-6);
         assert!(residual > 0.1, "{residual}");
         assert!(problem.blocks.iter().all(|block| block.impulse == [0.0; 3]));
     }

@@ -8,9 +8,8 @@ use super::{
     closure::Closure,
     collide::{Contact, Side},
     constraint::{Constraints, Parts},
-    newton::Newton,
     problem::Scheme,
-    solve::Outcome,
+    solve::{Outcome, Solver},
     tree::Tree,
 };
 
@@ -27,7 +26,7 @@ pub(super) struct Island {
     contacts: Vec<usize>,
     closures: Vec<usize>,
     constraints: Constraints,
-    newton: Newton,
+    solver: Solver,
     pub(super) outcome: Outcome,
     /// True if its state was not finite: it is back where the step began, at rest.
     pub(super) failed: bool,
@@ -205,7 +204,7 @@ impl Island {
             }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {
-                self.outcome = problem.solve(&mut self.newton, scheme);
+                self.outcome = problem.solve(&mut self.solver, scheme);
             }
             if self.apply_impulses(parts.trees, scheme, pass) {
                 break;
@@ -220,10 +219,10 @@ impl Island {
     pub(super) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.compute_reactions(parts, scheme);
         self.sunk = self.constraints.deepest_sinking(parts.contacts, scheme.h);
-        self.pushed_out = self.constraints.problem.correct(scheme);
+        self.pushed_out = self.constraints.problem.correct(&mut self.solver.correction, scheme);
         for tree in parts.trees.iter_mut() {
             if self.pushed_out {
-                tree.set_pseudo_velocity(&self.constraints.problem.correction.w);
+                tree.set_pseudo_velocity(&self.solver.correction.w);
             }
             tree.finish(scheme.h);
         }

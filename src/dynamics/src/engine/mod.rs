@@ -43,6 +43,7 @@
 #![expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is not a number goes where too large goes")]
 
 mod articulated;
+mod axis;
 mod build;
 mod closure;
 mod collide;

@@ -13,7 +13,7 @@
 use bevy_math::DVec3;
 
 use super::{
-    constraint::axis::{self, LinearEffort},
+    axis::{self, LinearEffort},
     spatial::Spatial,
     tree::Tree,
 };

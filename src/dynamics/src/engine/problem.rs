@@ -10,11 +10,7 @@
 
 use bevy_math::DVec3;
 
-use super::{
-    cone::{Cone, Mode},
-    homotopy::Homotopy,
-    solve::{Correction, Solution},
-};
+use super::cone::{Cone, Mode};
 
 /// How the impulse l and the velocity u of a block are related.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,10 +84,6 @@ pub(super) struct Problem {
     pub(super) index: Vec<u32>,
     /// The whitened impulses' sum.
     pub(super) w: Vec<f64>,
-    pub(super) correction: Correction,
-    /// The solutions with restitution and without, while they are blended.
-    pub(super) solutions: [Vec<Solution>; 2],
-    pub(super) homotopy: Homotopy,
 }
 
 impl Problem {

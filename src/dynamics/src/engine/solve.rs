@@ -5,6 +5,7 @@
 
 use super::{
     cone::Mode,
+    homotopy::Homotopy,
     newton::{MOST_ROWS, Newton},
     problem::{Block, Law, PositionRule, Problem, Scheme},
 };
@@ -40,6 +41,16 @@ pub(super) struct Correction {
     impulses: Vec<f64>,
 }
 
+/// The solver's memory, which grows to what the largest problem so far needs.
+#[derive(Debug, Default)]
+pub(super) struct Solver {
+    newton: Newton,
+    homotopy: Homotopy,
+    pub(super) correction: Correction,
+    /// The solutions with restitution and without, while they are blended.
+    solutions: [Vec<Solution>; 2],
+}
+
 /// How a solve went.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Outcome {
@@ -51,10 +62,10 @@ pub(super) struct Outcome {
 
 impl Problem {
     /// Solves for all impulses, from those the blocks have.
-    pub(super) fn solve(&mut self, newton: &mut Newton, scheme: &Scheme) -> Outcome {
-        let mut outcome = self.iterate(newton, scheme);
+    pub(super) fn solve(&mut self, solver: &mut Solver, scheme: &Scheme) -> Outcome {
+        let mut outcome = self.iterate(solver, scheme);
         if self.blocks.iter().any(|block| block.without_bounce != 0.0) {
-            outcome = self.keep_energy(newton, scheme, outcome);
+            outcome = self.keep_energy(solver, scheme, outcome);
         }
         // Above 1e9 N s rounding alone is larger than any tolerance.
         let sane = self.blocks.iter().all(|block| block.impulse[0].abs() < 1e9);
@@ -64,7 +75,7 @@ impl Problem {
         outcome
     }
 
-    fn iterate(&mut self, newton: &mut Newton, scheme: &Scheme) -> Outcome {
+    fn iterate(&mut self, solver: &mut Solver, scheme: &Scheme) -> Outcome {
         let (mut sweeps, mut next, mut residual) = (0, NEWTON_AFTER, f64::INFINITY);
         let most = if self.is_large() { scheme.sweeps.div_ceil(LARGE_PROBLEM_DIVISOR) } else { scheme.sweeps };
         while sweeps < most {
@@ -74,7 +85,7 @@ impl Problem {
                 break;
             }
             if sweeps >= next {
-                let (made, reached) = self.newton_step(newton, residual);
+                let (made, reached) = self.newton_step(&mut solver.newton, residual);
                 sweeps += made;
                 let better = reached <= NEWTON_MARGIN * residual;
                 if better {
@@ -87,7 +98,7 @@ impl Problem {
             }
         }
         if residual >= ACCEPTED && !self.is_large() {
-            let (steps, reached) = self.solve_by_homotopy(most, ACCEPTED);
+            let (steps, reached) = solver.homotopy.solve(self, most, ACCEPTED);
             sweeps += steps;
             residual = residual.min(reached);
         }
@@ -163,16 +174,16 @@ impl Problem {
     /// W = sum of l · (u before + u after) / 2. If it is positive, the solution is blended with the one without restitution,
     /// which always dissipates, with the largest weight of restitution for which W is not positive. Both solutions lie in the
     /// convex cones, so every blend does; W is quadratic in the weight.
-    fn keep_energy(&mut self, newton: &mut Newton, scheme: &Scheme, first: Outcome) -> Outcome {
-        let [mut bouncing, mut plain] = std::mem::take(&mut self.solutions);
-        let outcome = self.blend(newton, scheme, first, &mut bouncing, &mut plain);
-        self.solutions = [bouncing, plain];
+    fn keep_energy(&mut self, solver: &mut Solver, scheme: &Scheme, first: Outcome) -> Outcome {
+        let [mut bouncing, mut plain] = std::mem::take(&mut solver.solutions);
+        let outcome = self.blend(solver, scheme, first, &mut bouncing, &mut plain);
+        solver.solutions = [bouncing, plain];
         outcome
     }
 
     fn blend(
         &mut self,
-        newton: &mut Newton,
+        solver: &mut Solver,
         scheme: &Scheme,
         first: Outcome,
         bouncing: &mut Vec<Solution>,
@@ -186,7 +197,7 @@ impl Problem {
         for block in &mut self.blocks {
             block.bias[0] += block.without_bounce;
         }
-        let outcome = self.iterate(newton, scheme);
+        let outcome = self.iterate(solver, scheme);
         self.note_solution(plain);
         let c0 = self.work(plain).min(0.0);
         let (mut c1, mut c2) = (0.0, 0.0);
@@ -230,13 +241,12 @@ impl Problem {
     /// Finds the pseudo-velocities that take out a part of the penetration in the following drift. They touch normals, stops
     /// and what holds loops together, and never the velocities, so they give no kinetic energy and do not disturb friction.
     /// False if nothing penetrates.
-    pub(super) fn correct(&mut self, scheme: &Scheme) -> bool {
+    pub(super) fn correct(&self, correction: &mut Correction, scheme: &Scheme) -> bool {
         let counts = |block: &Block| block.position != PositionRule::Ignored;
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
             return false;
         }
-        let mut correction = std::mem::take(&mut self.correction);
-        let Correction { w, targets, impulses } = &mut correction;
+        let Correction { w, targets, impulses } = correction;
         let target = |block: &Block| {
             let depth = -block.gap - scheme.surface_layer;
             if block.position == PositionRule::Held {
@@ -270,7 +280,6 @@ impl Problem {
                 }
             }
         }
-        self.correction = correction;
         true
     }
 

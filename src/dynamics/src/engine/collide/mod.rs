@@ -138,11 +138,12 @@ impl Collider {
     pub(super) fn collide(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
-        // The lists grow together, so that a motion made again finds enough memory in each.
-        self.contacts.reserve(self.old.capacity());
+        // The lists grow together, so that a motion made again finds enough memory in each: to the same size exactly, since lists that
+        // double in turn have no bound.
+        self.contacts.reserve_exact(self.old.capacity());
         if self.merged.capacity() > 0 {
             self.merged.clear();
-            self.merged.reserve(self.old.capacity());
+            self.merged.reserve_exact(self.old.capacity());
         }
         for (index, tree) in trees.iter().enumerate() {
             if !self.placed || tree.is_awake() {

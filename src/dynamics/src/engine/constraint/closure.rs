@@ -8,12 +8,9 @@ use std::ops::Index;
 
 use bevy_math::DVec3;
 
-use super::{
-    Constraints, Parts, Source,
-    axis::{AxisLaw, motor_row, passive_row, stops_and_friction},
-    rows::Directions,
-};
+use super::{Constraints, Parts, Source, rows::Directions};
 use crate::engine::{
+    axis::{AxisLaw, motor_row, passive_row, stops_and_friction},
     closure::{Closure, Direction, Motion, Purpose},
     problem::{Block, Law, PositionRule, Scheme},
     spatial::Spatial,

@@ -1,11 +1,9 @@
 //! Stops and dry friction of the axes of trees: rows of single coordinates. What else is on such an axis is in its tree's mass
 //! matrix (`motion`).
 
-use super::{
-    Constraints, Source,
-    axis::{AxisRow, stops_and_friction},
-};
+use super::{Constraints, Source};
 use crate::engine::{
+    axis::{AxisRow, stops_and_friction},
     problem::{Law, PositionRule, Scheme},
     tree::Tree,
 };

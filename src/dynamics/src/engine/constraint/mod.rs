@@ -6,14 +6,12 @@
 //! | `rolling` | a contact resists rolling, and turning about its normal |
 //! | `coordinate` | stops and dry friction of the axes of trees |
 //! | `closure` | joints that close loops: what they hold, and the axes that they leave free |
-//! | `axis` | the laws of one axis, for trees and for loop joints |
 //! | `rows` | the builder: Jacobians of links and coordinates, whitened |
 //!
-//! A new law is a file here that adds blocks in [`Constraints::assemble`], a [`Source`] that says what they stand for, and what
-//! its impulse does in [`Constraints::push_links`] and [`Constraints::write_back`]. The solvers see a [`super::problem::Law`] and
-//! no more.
+//! The laws of one axis stand in [`super::axis`], once for trees and loop joints. A new law is a file here that adds blocks in
+//! [`Constraints::assemble`], a [`Source`] that says what they stand for, and what its impulse does in
+//! [`Constraints::push_links`] and [`Constraints::write_back`]. The solvers see a [`super::problem::Law`] and no more.
 
-pub(super) mod axis;
 mod closure;
 mod contact;
 mod coordinate;

@@ -15,7 +15,7 @@ const STOP_MARGIN: f64 = 1e-3;
 
 /// What a row of an axis stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) enum AxisLaw {
+pub(super) enum AxisLaw {
     LowerStop,
     UpperStop,
     Friction,
@@ -32,21 +32,21 @@ impl AxisLaw {
 
 /// One row: l is between `low` and `high`, and within them sign v' + compliance l + offset = 0.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct AxisRow {
-    pub(in crate::engine) law: AxisLaw,
-    pub(in crate::engine) sign: f64,
-    pub(in crate::engine) gap: f64,
-    pub(in crate::engine) offset: f64,
-    pub(in crate::engine) compliance: f64,
-    pub(in crate::engine) low: f64,
-    pub(in crate::engine) high: f64,
+pub(super) struct AxisRow {
+    pub(super) law: AxisLaw,
+    pub(super) sign: f64,
+    pub(super) gap: f64,
+    pub(super) offset: f64,
+    pub(super) compliance: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
 }
 
 /// An effort that is linear in the change of rate over the step: at_start - slope (v' - v).
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct LinearEffort {
-    pub(in crate::engine) at_start: f64,
-    pub(in crate::engine) slope: f64,
+pub(super) struct LinearEffort {
+    pub(super) at_start: f64,
+    pub(super) slope: f64,
 }
 
 /// Whether a gap that closes at `rate` could be nearly closed before the middle of the step after this one.
@@ -55,7 +55,7 @@ fn is_near(gap: f64, rate: f64, h: f64) -> bool {
 }
 
 /// The rows of the stops that are near at the rate `free` without impulses, and of dry friction.
-pub(in crate::engine) fn stops_and_friction(law: &FreeAxis, q: f64, free: f64, h: f64) -> [Option<AxisRow>; 3] {
+pub(super) fn stops_and_friction(law: &FreeAxis, q: f64, free: f64, h: f64) -> [Option<AxisRow>; 3] {
     let stop = |law, gap: f64, sign: f64| {
         let row = AxisRow { law, sign, gap, offset: gap.max(0.0) / h, compliance: 0.0, low: 0.0, high: f64::INFINITY };
         is_near(gap, sign * free, h).then_some(row)
@@ -72,7 +72,7 @@ pub(in crate::engine) fn stops_and_friction(law: &FreeAxis, q: f64, free: f64, h
 
 /// Spring and damper. Damping acts with the rate at the end of the step, a spring with the mean of its efforts at both ends of
 /// it, which keeps the energy and is stable however stiff it is.
-pub(in crate::engine) fn spring_and_damper(law: &FreeAxis, q: f64, v: f64, h: f64) -> LinearEffort {
+pub(super) fn spring_and_damper(law: &FreeAxis, q: f64, v: f64, h: f64) -> LinearEffort {
     LinearEffort {
         at_start: law.stiffness * (law.spring_position - q) - law.damping * v,
         slope: law.damping + 0.25 * h * law.stiffness,
@@ -80,12 +80,12 @@ pub(in crate::engine) fn spring_and_damper(law: &FreeAxis, q: f64, v: f64, h: f6
 }
 
 /// A motor below its limit.
-pub(in crate::engine) fn motor(motor: &Servo, q: f64, v: f64, h: f64) -> LinearEffort {
+pub(super) fn motor(motor: &Servo, q: f64, v: f64, h: f64) -> LinearEffort {
     LinearEffort { at_start: motor_effort(motor, q, v, h), slope: motor.damping + h * motor.stiffness }
 }
 
 /// What a motor without a limit exerts when its axis has the rate `v` at the end of the step.
-pub(in crate::engine) fn motor_effort(motor: &Servo, q: f64, v: f64, h: f64) -> f64 {
+pub(super) fn motor_effort(motor: &Servo, q: f64, v: f64, h: f64) -> f64 {
     motor.stiffness * (motor.position - q - h * v) + motor.damping * (motor.rate - v)
 }
 
@@ -106,7 +106,7 @@ impl LinearEffort {
 }
 
 /// The row of a motor.
-pub(in crate::engine) fn motor_row(servo: &Servo, q: f64, v: f64, h: f64) -> Option<AxisRow> {
+pub(super) fn motor_row(servo: &Servo, q: f64, v: f64, h: f64) -> Option<AxisRow> {
     if !servo.is_on() {
         return None;
     }
@@ -123,7 +123,7 @@ pub(in crate::engine) fn motor_row(servo: &Servo, q: f64, v: f64, h: f64) -> Opt
 }
 
 /// The row of spring, damper and rotor; the rotor's momentum is `armature` times the rate.
-pub(in crate::engine) fn passive_row(law: &FreeAxis, q: f64, v: f64, h: f64) -> Option<AxisRow> {
+pub(super) fn passive_row(law: &FreeAxis, q: f64, v: f64, h: f64) -> Option<AxisRow> {
     let LinearEffort { at_start, slope } = spring_and_damper(law, q, v, h);
     let all = LinearEffort { at_start, slope: slope + law.armature / h };
     all.row(AxisLaw::Passive, v, f64::INFINITY, h)
