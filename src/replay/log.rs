@@ -110,8 +110,10 @@ pub(super) fn match_devices(
     let components = inquiry.components(number)?;
     let of = |kind: ComponentKind| components.iter().filter(move |component| component.kind == kind);
     let differ = |what: String| ReplayError::OtherModel { run: number, what };
-    let counts =
-        [("bodies", of(ComponentKind::Body).count(), layout.bodies()), ("joints", of(ComponentKind::Joint).count(), layout.joints())];
+    let counts = [
+        ("bodies", of(ComponentKind::Body).count(), layout.bodies()),
+        ("joints", of(ComponentKind::Joint).count(), layout.joints()),
+    ];
     if let Some((what, logged, modelled)) = counts.into_iter().find(|(_, logged, modelled)| logged != modelled) {
         return Err(differ(format!("the tables have {logged} {what}, and the model {modelled}")));
     }
