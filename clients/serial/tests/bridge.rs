@@ -4,21 +4,12 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{BufRead, BufReader, Write},
-    net::SocketAddr,
-    sync::{Arc, mpsc},
-    thread,
-};
-
 use simpartner::{
     realtime::{ClockReport, ClockSettings, Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
     server::{Server, Settings},
     sim::Simulation,
 };
 use simpartner_description::xml::{self, Document};
-use simpartner_model::{RobotId, Timestep};
 use simpartner_serial::{
     bridge::{News, Order, run},
     line::Wire,
@@ -26,6 +17,13 @@ use simpartner_serial::{
     times::Summary,
 };
 use simpartner_wire::signal::{Member, RobotId, Timestep};
+use std::{
+    fs::{File, OpenOptions},
+    io::{BufRead, BufReader, Write},
+    net::SocketAddr,
+    sync::{Arc, mpsc},
+    thread,
+};
 use tokio::sync::oneshot;
 
 const ROBOT: &str = "<robot name='Spinner'>
@@ -50,7 +48,7 @@ impl Rig {
     /// On a free port, or on the one that another server has had.
     fn start(control_port: u16) -> Self {
         let Ok(Document::Robot(world)) = xml::read_text("spinner.xml", ROBOT) else { panic!("it is a robot") };
-        let settings = simpartner_dynamics::Settings::default();
+        let settings = Default::default();
         let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, settings).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let members = vec![Member::Robot(RobotId::new(0))];

@@ -65,7 +65,7 @@ fn drive_and_replay(rig: Rig, server: &Server, script: &str) -> (Driven, usize) 
     assert_eq!(again.state_hash(), report.state_hash, "{} commands, {} late", driven.commands, driven.late);
     let late = replay(&world, &sequence, report.step.0, 1);
     assert_ne!(late.state_hash(), report.state_hash, "a step's delay would show");
-    let chassis = world.bodies.iter().position(|body| body.name == "FrontChassis").unwrap();
+    let chassis = world.mechanism.bodies.iter().position(|body| body.name == "FrontChassis").unwrap();
     println!(
         "{} commands to {devices} devices, {} late; after {} steps the chassis is at {:?} m, state {}, replayed {}",
         driven.commands,

@@ -13,7 +13,6 @@ use simpartner::{
     sim::Simulation,
 };
 use simpartner_description::{Sequence, World, xml};
-use simpartner_model::Timestep;
 use simpartner_wire::signal::{Layout, Port, StepRecord, Timestep};
 use tokio::sync::oneshot;
 
@@ -30,7 +29,7 @@ pub fn world(name: &str) -> World {
 }
 
 fn simulation(world: &Arc<World>) -> Simulation {
-    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default()).unwrap()
+    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, Default::default()).unwrap()
 }
 
 /// A run with the sequence inside the process, up to a step; each command acts `late` steps too late.

@@ -15,7 +15,6 @@ use simpartner_description::{
     Sequence, World,
     xml::{self, Document},
 };
-use simpartner_model::Timestep;
 use simpartner_wire::signal::{StepRecord, Timestep};
 use tokio::sync::oneshot;
 
@@ -49,7 +48,7 @@ pub fn sequence(text: &str) -> Sequence {
 }
 
 fn simulation(world: &Arc<World>) -> Simulation {
-    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default()).unwrap()
+    Simulation::new(Arc::clone(world), Timestep::MILLISECOND, Default::default()).unwrap()
 }
 
 /// The state after a run that has the sequence inside the process; each command acts `late` steps too late.
