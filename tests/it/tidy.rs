@@ -15,7 +15,10 @@ const LADDER: &[(&str, u8)] = &[
     ("server", 7),
     ("recorder", 7),
     ("analysis", 8),
-    ("cli", 9),
+    ("config", 8),
+    ("run", 9),
+    ("replay", 10),
+    ("cli", 11),
 ];
 
 /// The folders of the recorder: each may use only those before it.

@@ -20,7 +20,7 @@ use super::{
     status::RecorderStatus,
 };
 use crate::{
-    realtime::{self, Haste, LogReceiver, Mode},
+    realtime::{self, DeadlineNiceness, LogReceiver, Mode},
     recorder::{database::error::RecorderError, format::ids::LAST_STEP},
 };
 
@@ -119,9 +119,9 @@ impl Writer {
 
     /// Writes until every sender is gone.
     pub(super) fn write_all(&mut self) {
-        let haste = Haste::new();
+        let niceness = DeadlineNiceness::new();
         loop {
-            haste.set(self.status.flags().has_deadlines());
+            niceness.set(self.status.flags().has_deadlines());
             let until = (!self.outbox.is_idle()).then(|| Instant::now() + WATCH);
             match self.queue.next(until) {
                 Ok(first) => self.gather(&first),
