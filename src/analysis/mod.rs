@@ -26,6 +26,12 @@ pub trait Progress {
     fn reach(&mut self, amount: u64);
 }
 
+/// For callers that do not want to know.
+impl Progress for () {
+    fn begin(&mut self, _: &str, _: u64) {}
+    fn reach(&mut self, _: u64) {}
+}
+
 /// Why an analysis came to no end.
 #[derive(Debug, Error)]
 pub enum AnalysisError {

@@ -1,7 +1,12 @@
 //! `simpartner check`: validate files and show what they hold.
 
-use std::{fmt::Write, path::Path, sync::Arc};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use simpartner_description::{
     Sequence, Timeline, Warning, World,
@@ -11,24 +16,58 @@ use simpartner_model::{Body, Graph, Joint, RobotId, StepIndex, Timestep};
 use simpartner_wire::signal::DeviceInfo;
 
 use super::{
-    CheckArguments, CliError, ConfigurationArguments, ExitStatus, Format,
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
     output::{Rounded, line, print, tell},
-    prepare::{self, prepare},
-    properties::Properties,
 };
-use crate::device;
+use crate::{
+    config::Config,
+    device,
+    run::{self, Job, RunError},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArguments {
+    /// World, robot and sequence files
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Properties file whose settings the files are checked with [default: properties.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    properties: Option<PathBuf>,
+    /// World that sequences are checked with: whether it has their ports and its devices take their commands
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+    /// Any other setting, as `--set section.key=value`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Take warnings for errors: exit code 3
+    #[arg(long)]
+    strict: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// Print the graph of bodies and joints for Graphviz instead
+    #[arg(long)]
+    dot: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
 
 /// Checks every file as a run would, prints each that is sound with what is hardly meant in it, and all problems of those
 /// that are not.
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> {
     let (properties, set) = (arguments.properties.clone(), arguments.set.clone());
-    let properties = ConfigurationArguments { properties, set, ..Default::default() }.properties(&[])?;
+    let config = ConfigurationArguments { properties, set, ..Default::default() }.config(&[])?;
     let world = arguments.world.as_deref().map(xml::read_world).transpose()?.map(Arc::new);
     let mut status = ExitStatus::Success;
     let mut results = Vec::new();
     for path in &arguments.files {
         let path = &xml::locate(path);
-        match examine(path, world.as_ref(), &properties) {
+        match examine(path, world.as_ref(), &config) {
             Ok((document, warnings)) => {
                 if arguments.strict && !warnings.is_empty() {
                     status = ExitStatus::Input;
@@ -46,14 +85,14 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
                     }
                 }
             }
-            Err(CliError::Files(problems)) => {
+            Err(RunError::Files(problems)) => {
                 status = ExitStatus::Input;
                 match arguments.format {
                     Format::Text => tell(problems),
                     Format::Json => results.push(json_of_problems(path, &problems)),
                 }
             }
-            Err(other) => return Err(other),
+            Err(other) => return Err(other.into()),
         }
     }
     if arguments.format == Format::Json && !arguments.dot {
@@ -63,21 +102,17 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> 
 }
 
 /// Reads a file and builds what a run of it would build.
-fn examine(
-    path: &Path,
-    world: Option<&Arc<World>>,
-    properties: &Properties,
-) -> Result<(Document, Vec<Warning>), CliError> {
+fn examine(path: &Path, world: Option<&Arc<World>>, config: &Config) -> Result<(Document, Vec<Warning>), RunError> {
     let document = xml::read_any(path)?;
     let warnings = match &document {
         Document::World(own) | Document::Robot(own) => {
             let alone = matches!(document, Document::Robot(_));
-            prepare(&Arc::new(own.clone()), None, properties)?;
-            prepare::warnings(own, alone, properties)?
+            Job::new(&Arc::new(own.clone()), None, config.clone())?;
+            run::warnings(own, alone, config)?
         }
         Document::Sequence(sequence) => {
             if let Some(world) = world {
-                prepare(world, Some(sequence), properties)?;
+                Job::new(world, Some(sequence), config.clone())?;
             }
             Vec::new()
         }

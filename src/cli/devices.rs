@@ -1,19 +1,34 @@
-//! `simpartner devices`: what can be read and driven, and where.
+//! `simpartner devices`: the sensors and actuators of a world, with their ports.
 
+use clap::Args;
 use serde_json::{Value, json};
 use simpartner_description::xml;
 use simpartner_wire::signal::DeviceInfo;
 
-use super::{CliError, DevicesArguments, ExitStatus, output::line, ports, properties::Properties};
-use crate::{device, server::PortsFile};
+use super::{
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
+    output::line,
+    ports,
+};
+use crate::{config::Config, device, server::PortsFile};
+
+#[derive(Debug, Args)]
+pub(super) struct DevicesArguments {
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// Lists the devices of the configured world.
 pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliError> {
-    let properties = arguments.configuration.properties(&[])?;
-    let world = xml::read_world(&properties.simulation.world_file)?;
-    let timestep = properties.simulation.timestep;
+    let config = arguments.configuration.config(&[])?;
+    let world = xml::read_world(&config.simulation.world_file)?;
+    let timestep = config.simulation.timestep;
     let devices: Vec<DeviceInfo> = world.devices.iter().map(|spec| device::describe(spec, &world, timestep)).collect();
-    let bound = Bound::new(arguments, &properties)?;
+    let bound = Bound::new(arguments, &config)?;
     let mut of_devices = Vec::new();
     for info in &devices {
         of_devices.push(bound.device(info)?);
@@ -61,22 +76,21 @@ pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliErr
     Ok(ExitStatus::Success)
 }
 
-/// Where everything listens: as the file of ports of a running server tells, or as the settings ask for it. `None` is any
-/// free port.
+/// Where everything listens: from the file of ports of a running server, or else from the settings. `None` is any free port.
 struct Bound<'a> {
-    properties: &'a Properties,
+    config: &'a Config,
     file: Option<PortsFile>,
 }
 
 impl<'a> Bound<'a> {
-    fn new(arguments: &DevicesArguments, properties: &'a Properties) -> Result<Self, CliError> {
+    fn new(arguments: &DevicesArguments, config: &'a Config) -> Result<Self, CliError> {
         // A file that the settings name is there only while a server runs; one that the call names is meant.
-        let file = match (&properties.ports_file, &arguments.configuration.ports_file) {
+        let file = match (&config.ports_file, &arguments.configuration.ports_file) {
             (Some(path), Some(_)) => Some(PortsFile::read(path)?),
             (Some(path), None) if path.exists() => Some(PortsFile::read(path)?),
             _ => None,
         };
-        Ok(Self { properties, file })
+        Ok(Self { config, file })
     }
 
     fn device(&self, info: &DeviceInfo) -> Result<Option<u16>, CliError> {
@@ -86,7 +100,7 @@ impl<'a> Bound<'a> {
                 let Some(device) = device else { return Err(self.elsewhere(&info.name)) };
                 Ok(Some(device.bound))
             }
-            None => ports::chosen(self.properties, info.port.number(), &info.name),
+            None => ports::chosen(self.config, info.port.number(), &info.name),
         }
     }
 
@@ -96,20 +110,20 @@ impl<'a> Bound<'a> {
                 Some(robot) => Ok(Some(robot.bound)),
                 None => Err(self.elsewhere(name)),
             },
-            None => ports::chosen(self.properties, port, name),
+            None => ports::chosen(self.config, port, name),
         }
     }
 
     fn control(&self) -> Result<Option<u16>, CliError> {
         match &self.file {
             Some(file) => Ok(Some(file.control.port())),
-            None => ports::chosen(self.properties, self.properties.server.control_port, "the control port"),
+            None => ports::chosen(self.config, self.config.server.control_port, "the control port"),
         }
     }
 
     fn elsewhere(&self, name: &str) -> CliError {
-        let world = self.properties.simulation.world_file.display();
-        CliError::Setting(format!(
+        let world = self.config.simulation.world_file.display();
+        CliError::Input(format!(
             "--ports-file: the server that wrote it has no '{name}'; it runs another world than {world}, name it with --world"
         ))
     }

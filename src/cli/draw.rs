@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use simpartner_description::xml;
 
-use super::{CliError, ExitStatus, output::line};
+use super::{
+    exit::{CliError, ExitStatus},
+    output::line,
+};
 use crate::draw;
 
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! How a call can end.
+//! Exit codes and errors of a call.
 
 use std::process::ExitCode;
 
@@ -7,11 +7,8 @@ use simpartner_dynamics::BuildError;
 use thiserror::Error;
 
 use crate::{
-    analysis::AnalysisError,
-    realtime::ThreadError,
-    recorder::RecorderError,
-    server::{PortsFileError, ServerError},
-    sim::ScheduleError,
+    analysis::AnalysisError, config::ConfigError, recorder::RecorderError, replay::ReplayError, run::RunError,
+    server::PortsFileError,
 };
 
 /// The exit codes, for `--help` and the README.
@@ -48,7 +45,7 @@ pub enum ExitStatus {
     Differ = 10,
     /// The end of the log did not come into the database, and waits in a spill file.
     Undelivered = 11,
-    /// The server refused what it was told.
+    /// The server refused a line.
     Refused = 12,
 }
 
@@ -66,37 +63,34 @@ pub enum CliError {
     Files(#[from] Diagnostics),
     /// Settings with problems.
     #[error("{0}")]
-    Properties(#[from] super::properties::PropertiesError),
+    Config(#[from] ConfigError),
     /// A world the engine cannot represent.
     #[error("{0}")]
     World(#[from] BuildError),
-    /// A sequence that does not fit the world's devices.
+    /// A run that could not start, or whose physics thread died.
     #[error("{0}")]
-    Sequence(#[from] ScheduleError),
+    Run(#[from] RunError),
+    /// A logged run that cannot be repeated or continued.
+    #[error("{0}")]
+    Replay(#[from] ReplayError),
     /// The log.
     #[error("{0}")]
     Log(#[from] RecorderError),
     /// Looking into a log.
     #[error("{0}")]
     Analysis(#[from] AnalysisError),
-    /// The ports.
-    #[error("{0}")]
-    Ports(#[from] ServerError),
     /// The file of ports.
     #[error("{0}")]
     PortsFile(#[from] PortsFileError),
     /// A server that cannot be talked to.
     #[error("{0}")]
     Talk(String),
-    /// Threads.
-    #[error("{0}")]
-    Thread(#[from] ThreadError),
     /// The operating system.
     #[error("{0}")]
     System(#[from] std::io::Error),
-    /// A setting that does not fit the world.
+    /// A file, a setting or a run that does not fit the call.
     #[error("{0}")]
-    Setting(String),
+    Input(String),
     /// A flag that cannot be understood.
     #[error("{0}")]
     Usage(String),
@@ -106,24 +100,49 @@ impl CliError {
     /// The exit code.
     pub fn status(&self) -> ExitStatus {
         match self {
-            Self::Files(_) | Self::Properties(_) | Self::World(_) | Self::Sequence(_) | Self::Setting(_) => {
+            Self::Files(_) | Self::Config(_) | Self::World(_) | Self::PortsFile(_) | Self::Input(_) => {
                 ExitStatus::Input
             }
-            Self::Log(RecorderError::Query { .. })
-            | Self::Analysis(
-                AnalysisError::Log(RecorderError::Query { .. })
-                | AnalysisError::Question(_)
-                | AnalysisError::Write { .. }
-                | AnalysisError::Model(_),
-            ) => ExitStatus::Input,
-            Self::Log(RecorderError::NotASpillFile { .. } | RecorderError::OtherTables { .. }) => ExitStatus::Input,
-            Self::Log(RecorderError::Undelivered { .. }) => ExitStatus::Undelivered,
-            Self::Log(_) | Self::Analysis(AnalysisError::Log(_)) => ExitStatus::Log,
-            Self::Analysis(_) => ExitStatus::Internal,
-            Self::PortsFile(_) => ExitStatus::Input,
-            Self::Ports(_) | Self::Talk(_) => ExitStatus::Ports,
-            Self::Thread(_) | Self::System(_) => ExitStatus::Internal,
+            Self::Run(error) => status_of_run(error),
+            Self::Replay(error) => status_of_replay(error),
+            Self::Log(error) | Self::Analysis(AnalysisError::Log(error)) => status_of_log(error),
+            Self::Analysis(AnalysisError::Question(_) | AnalysisError::Write { .. } | AnalysisError::Model(_)) => {
+                ExitStatus::Input
+            }
+            Self::Analysis(_) | Self::System(_) => ExitStatus::Internal,
+            Self::Talk(_) => ExitStatus::Ports,
             Self::Usage(_) => ExitStatus::Usage,
         }
+    }
+}
+
+fn status_of_run(error: &RunError) -> ExitStatus {
+    match error {
+        RunError::Files(_) | RunError::World(_) | RunError::Setting { .. } | RunError::PortsFile(_) => {
+            ExitStatus::Input
+        }
+        RunError::Log(error) => status_of_log(error),
+        RunError::Ports(_) => ExitStatus::Ports,
+        RunError::Thread(_) | RunError::System(_) => ExitStatus::Internal,
+    }
+}
+
+fn status_of_replay(error: &ReplayError) -> ExitStatus {
+    match error {
+        ReplayError::NoSuchStep { .. } | ReplayError::Duration(_) | ReplayError::FixedSetting { .. } => {
+            ExitStatus::Usage
+        }
+        ReplayError::Log(error) => status_of_log(error),
+        _ => ExitStatus::Input,
+    }
+}
+
+fn status_of_log(error: &RecorderError) -> ExitStatus {
+    match error {
+        RecorderError::Query { .. } | RecorderError::NotASpillFile { .. } | RecorderError::OtherTables { .. } => {
+            ExitStatus::Input
+        }
+        RecorderError::Undelivered { .. } => ExitStatus::Undelivered,
+        _ => ExitStatus::Log,
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{
-    CliError, ExitStatus,
+    exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
     output::print,
 };
@@ -30,7 +30,7 @@ pub(super) struct ExportArguments {
     /// The folder or file to make [default: run-NUMBER-csv, run-NUMBER-parquet or run-NUMBER.mcap]
     #[arg(long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Replace what stands there
+    /// Replace what is there
     #[arg(long)]
     force: bool,
     /// Only these tables, separated by commas
@@ -56,7 +56,7 @@ enum FileFormat {
     Mcap,
 }
 
-/// Writes the files and tells what is in them.
+/// Writes the files and prints what is in them.
 pub(super) fn export(arguments: &ExportArguments) -> Result<ExitStatus, CliError> {
     let (mut inquiry, run) = arguments.log.open(&arguments.run)?;
     let id = run.simulation_id;

@@ -1,24 +1,22 @@
-//! `simpartner fork`: a logged run made again up to a step, and gone on with from there as a run of its own.
+//! `simpartner fork`: repeats a logged run up to a step, and goes on from there as a run of its own.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use simpartner_description::xml;
 use simpartner_model::StepIndex;
-use simpartner_wire::signal::Command;
 
 use super::{
-    CliError, ExitStatus,
-    again::{self, Again},
+    arguments::overrides,
+    exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
     output::note,
-    properties::Flag,
-    run::{self, Job},
+    run,
 };
-use crate::{recorder::Origin, sim::Simulation};
-
-/// Settings that belong to the state that a fork starts from.
-const FIXED: [&str; 3] = ["simulation.world_file", "simulation.timestep_s", "physics.engine"];
+use crate::{
+    config::Override,
+    replay::{self, ForkCommands, ForkOptions, Replay, ReplayError},
+};
 
 #[derive(Debug, Args)]
 pub(super) struct ForkArguments {
@@ -46,86 +44,31 @@ pub(super) struct ForkArguments {
     log: LogArguments,
 }
 
-/// Makes the run again as far as the fork, and starts the new one there.
+/// Prepares the new run and carries it out.
 pub(super) fn fork(arguments: &ForkArguments) -> Result<ExitStatus, CliError> {
-    let mut again = Again::open(&arguments.log, &arguments.run)?;
-    for change in again.changes() {
+    let (inquiry, run) = arguments.log.open(&arguments.run)?;
+    let replay = Replay::open(inquiry, run)?;
+    for change in replay.environment_changes() {
         note(format_args!("warning: {change}; the fork may not start where the run was"));
     }
-    let (number, at) = (again.run.simulation_id, StepIndex(arguments.at));
-    let (first, last) = (again.simulation.step_index(), again.made.last);
-    if at < first || at > last {
-        return Err(CliError::Usage(format!("--at {at}: run {number} has the steps {first} to {last}")));
-    }
-    let mut properties = again.changed(&flags(arguments)?)?;
-    // In the text of the log an address has no password.
-    if let Some(log) = properties.log.as_mut().filter(|_| !sets(arguments, "log.database")) {
-        log.database = again.database().clone();
-    }
-    let timeline = match &arguments.sequence {
-        Some(file) => Some(xml::read_sequence(file)?.timeline(properties.simulation.timestep)),
-        None => None,
+    let mode = arguments.mode.as_deref().unwrap_or("fast");
+    let mut changes = vec![Override { name: "--mode", key: "simulation.mode", text: mode }];
+    changes.extend(overrides(&arguments.set)?);
+    let sequence = arguments.sequence.as_deref().map(xml::read_sequence).transpose()?;
+    let options = ForkOptions {
+        at: StepIndex(arguments.at),
+        overrides: &changes,
+        commands: match &sequence {
+            Some(sequence) => ForkCommands::Of(sequence),
+            None if arguments.without_commands => ForkCommands::None,
+            None => ForkCommands::OfTheRun,
+        },
+        duration_s: arguments.duration,
     };
-    if let Some(duration) = arguments.duration.filter(|duration| !(duration.is_finite() && *duration > 0.0)) {
-        return Err(CliError::Usage(format!("--duration {duration}: expected seconds above 0")));
-    }
-    again.leap(at)?;
-    let mut bar = Bar::new();
-    let otherwise = again.make(at, &mut bar)?;
-    drop(bar);
-    if let Some(otherwise) = otherwise {
-        let what = format!(
-            "run {number} does not come out the same in step {}; `simpartner replay {number}` says more",
-            otherwise.step
-        );
-        return Err(CliError::Setting(what));
-    }
-    let mut simulation = again::build(again.simulation.world(), &properties)?;
-    let state = again.simulation.snapshot();
-    let restored = simulation.restore(&state);
-    restored.map_err(|error| CliError::Setting(format!("the settings do not fit the state of step {at}: {error}")))?;
-    // Before any command: what is submitted for the very next step acts on the devices at once.
-    let origin =
-        Origin { parent: number, step: at, chain_head: again.chain.head(), state: simulation.snapshot().into() };
-    let mut end = last;
-    if let Some(timeline) = &timeline {
-        end = at.after(timeline.steps);
-        simulation.schedule(timeline)?;
-    } else if !arguments.without_commands {
-        hand_down(&mut again, &mut simulation, at)?;
-    }
-    if let Some(duration) = arguments.duration {
-        end = at.after(properties.simulation.timestep.steps_in(duration));
-    }
-    drop(again);
-    run::launch(Job { simulation, properties, end: Some(end), origin: Some(origin) })
-}
-
-/// Gives the fork the commands that the run had from there on.
-fn hand_down(again: &mut Again, simulation: &mut Simulation, at: StepIndex) -> Result<(), CliError> {
-    let commands = again.commands(at.0 + 1, again.made.last.0)?;
-    commands.into_iter().for_each(|(step, command)| simulation.submit(Command { at: Some(step), ..command }));
-    Ok(())
-}
-
-fn sets(arguments: &ForkArguments, key: &str) -> bool {
-    arguments.set.iter().any(|setting| setting.split('=').next() == Some(key))
-}
-
-/// The settings that are given for the fork.
-fn flags(arguments: &ForkArguments) -> Result<Vec<Flag<'_>>, CliError> {
-    let mut flags =
-        vec![Flag { name: "--mode", key: "simulation.mode", text: arguments.mode.as_deref().unwrap_or("fast") }];
-    for setting in &arguments.set {
-        let (key, text) = setting
-            .split_once('=')
-            .ok_or_else(|| CliError::Usage(format!("--set {setting}: expected section.key=value")))?;
-        if FIXED.contains(&key) {
-            return Err(CliError::Usage(format!(
-                "--set {setting}: a fork goes on from a state, which {key} belongs to"
-            )));
-        }
-        flags.push(Flag { name: "--set", key, text });
-    }
-    Ok(flags)
+    let job = replay::fork(replay, &options, &mut Bar::new()).map_err(|error| match error {
+        ReplayError::NoSuchStep { .. } => CliError::Usage(format!("--at: {error}")),
+        ReplayError::Duration(_) => CliError::Usage(format!("--duration: {error}")),
+        other => other.into(),
+    })?;
+    run::carry_out(job)
 }

@@ -8,7 +8,11 @@ use std::{
 use clap::Args;
 use simpartner_description::xml;
 
-use super::{CliError, ExitStatus, output::line, properties};
+use super::{
+    exit::{CliError, ExitStatus},
+    output::line,
+};
+use crate::config;
 
 #[derive(Debug, Args)]
 pub(super) struct InitArguments {
@@ -24,7 +28,7 @@ fn files() -> Vec<(&'static str, String)> {
     let built_in = xml::BUILT_IN.iter().map(|file| (file.path, file.text.to_owned()));
     let made = [
         ("README.md", include_str!("init/README.md").to_owned()),
-        ("properties.toml", properties::default_properties()),
+        ("properties.toml", config::default_properties()),
         ("robots/REFERENCE.md", xml::reference()),
         ("robots/TUTORIAL.md", include_str!("../../robots/TUTORIAL.md").to_owned()),
         ("robots/robot.dtd", xml::robot_dtd()),
@@ -44,7 +48,7 @@ pub(super) fn init(arguments: &InitArguments) -> Result<ExitStatus, CliError> {
     };
     let taken: Vec<&str> = files.iter().filter(differs).map(|(path, _)| *path).collect();
     if !taken.is_empty() && !arguments.force {
-        return Err(CliError::Setting(format!(
+        return Err(CliError::Input(format!(
             "init: '{}' has files of its own under these names: {}\nhelp: choose another folder, or let --force replace them",
             folder.display(),
             taken.join(", ")
@@ -66,5 +70,5 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(path, text))
-        .map_err(|error| CliError::Setting(format!("init: cannot write '{}': {error}", path.display())))
+        .map_err(|error| CliError::Input(format!("init: cannot write '{}': {error}", path.display())))
 }

@@ -1,11 +1,11 @@
-//! Which database and which run of it a verb is about.
+//! The flags by which verbs name a database and a run in it, and the progress bar.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{CliError, ConfigurationArguments};
+use super::{arguments::ConfigurationArguments, exit::CliError};
 use crate::{
     analysis::Progress,
     recorder::{Database, Inquiry, RecordedRun},
@@ -50,13 +50,13 @@ impl std::str::FromStr for RunName {
 }
 
 impl LogArguments {
-    /// The database that is meant where a run does not name its own.
+    /// The database for runs that do not name their own.
     pub(super) fn database(&self) -> Result<Database, CliError> {
         if let Some(url) = &self.database {
             return Ok(Database::parse(url)?);
         }
         let arguments = ConfigurationArguments { properties: self.properties.clone(), ..Default::default() };
-        let log = arguments.properties(&[])?.log;
+        let log = arguments.config(&[])?.log;
         log.map(|log| log.database).ok_or_else(|| {
             CliError::Usage("the settings keep no log (log.enabled = false); name a database by --database".into())
         })
@@ -79,19 +79,19 @@ impl LogArguments {
                     Some(last) => format!("its last one is {}; `simpartner runs` lists all", last.simulation_id),
                     None => "it holds none".into(),
                 };
-                Err(CliError::Setting(format!("{database} has not {wanted}: {has}")))
+                Err(CliError::Input(format!("{database} has not {wanted}: {has}")))
             }
         }
     }
 }
 
-/// A bar on standard error for whoever waits at a terminal; nothing where there is none.
+/// A progress bar on standard error; invisible if that is no terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
     pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        // The form is a constant; without it the bar has its own.
+        // The template is a constant; if it were wrong, the bar would keep its default.
         if let Ok(style) = ProgressStyle::with_template("{msg:16} {bar:30} {percent:>3} %, {eta} to go") {
             bar.set_style(style);
         }

@@ -1,9 +1,8 @@
 //! Standard output and standard error of a command: the one way in which this program and its clients print.
 //!
-//! A reader that has had enough, as `head` has, ends the output and not the program. Any other failure of standard output, such
-//! as a full disk behind it, is remembered; [`finish`] tells of it at the end, once. Nobody is left to tell of a failure of
-//! standard error, so it is passed over. Texts may quote files and clients: their control characters are shown as escapes and
-//! never reach a terminal.
+//! A reader that closes the pipe, as `head` does, ends the output and not the program. Any other failure of standard output, such
+//! as a full disk, is kept; [`finish`] reports it at the end, once. A failure of standard error is ignored, since there is nowhere to
+//! report it. Texts may quote files and clients: their control characters are shown as escapes and never reach a terminal.
 
 use std::{
     fmt::{self, Display},
@@ -20,25 +19,25 @@ use thiserror::Error;
 #[error("standard output cannot be written to: {0}\nhelp: is the disk full that it goes to?")]
 pub struct OutputError(io::Error);
 
-/// What has become of standard output.
+/// The state of standard output.
 #[derive(Debug)]
 enum State {
     Open,
-    /// Its reader is gone, or its failure has been told.
+    /// Its reader is gone, or its failure has been reported.
     Closed,
     Failed(io::Error),
 }
 
 static STATE: Mutex<State> = Mutex::new(State::Open);
 
-/// The state is whole between any two statements, so a panic elsewhere does not spoil it.
+/// The state is consistent between any two statements, so a panic elsewhere does not corrupt it.
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes data to standard output. Once it has ended, nothing more is written.
 pub fn print(text: impl Display) {
-    // What goes wrong is remembered for `finish`.
+    // A failure is kept for `finish`.
     let _ = Stdout.write_all(printable(&text.to_string()).as_bytes()).and_then(|()| Stdout.flush());
 }
 
@@ -74,7 +73,7 @@ pub fn has_ended() -> bool {
     !matches!(*state(), State::Open)
 }
 
-/// How a program ends: what [`finish`] finds is told and makes a success a failure.
+/// The exit code of a program: reports what [`finish`] finds, which makes a success a failure.
 pub fn exit(code: ExitCode) -> ExitCode {
     match finish() {
         Ok(()) => code,
@@ -88,7 +87,7 @@ pub fn exit(code: ExitCode) -> ExitCode {
 /// Reads the command line.
 ///
 /// # Errors
-/// How the program ends after `--help`, `--version`, or a mistake, which has been told.
+/// The exit code after `--help`, `--version`, or a mistake, which is printed.
 pub fn arguments<P: clap::Parser>() -> Result<P, ExitCode> {
     P::try_parse().map_err(|error| {
         let code = u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
@@ -104,8 +103,8 @@ pub fn arguments<P: clap::Parser>() -> Result<P, ExitCode> {
     })
 }
 
-/// Standard output as it is, for data that streams or has colours of our own. Its errors mean that nothing more can be written;
-/// whoever gets one stops, and need not tell of it.
+/// Standard output without escaping, for data that streams or has colours of our own. An error means that nothing more can be
+/// written; the caller stops and need not report it.
 #[derive(Debug, Clone, Copy)]
 pub struct Stdout;
 
@@ -135,7 +134,7 @@ fn attempt<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     })
 }
 
-/// Standard error as it is, for messages that have colours of our own. It never fails.
+/// Standard error without escaping, for messages that have colours of our own. It never fails.
 #[derive(Debug, Clone, Copy)]
 pub struct Stderr;
 
@@ -150,14 +149,14 @@ impl Write for Stderr {
     }
 }
 
-/// A number for people: at most six digits that count, so that 9.9 kg made of eight parts are not 9.900000000000002 kg.
+/// A number for people: at most six significant digits, so that 9.9 kg made of eight parts are not 9.900000000000002 kg.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounded(pub f64);
 
 impl Display for Rounded {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = format!("{:.5e}", self.0);
-        // Not a number and infinity have no exponent, and stay as they are.
+        // NaN and infinity have no exponent, and stay as they are.
         let rounded: f64 = short.parse().unwrap_or(self.0);
         match rounded.abs() {
             0.0 => write!(formatter, "0"),

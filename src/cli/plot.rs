@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    CliError, ExitStatus,
+    exit::{CliError, ExitStatus},
     export::steps,
     logged::{Bar, LogArguments, RunName},
     output::line,
@@ -40,7 +40,7 @@ pub(super) struct PlotArguments {
     log: LogArguments,
 }
 
-/// Draws and says where.
+/// Draws the plot and prints where it is.
 pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
     let (mut inquiry, run) = arguments.log.open(&arguments.run)?;
     let output = arguments.output.clone().unwrap_or_else(|| format!("run-{}.svg", run.simulation_id).into());
@@ -64,11 +64,11 @@ pub(super) fn plot(arguments: &PlotArguments) -> Result<ExitStatus, CliError> {
 
 #[cfg(feature = "png")]
 fn picture(document: &Document) -> Result<Vec<u8>, CliError> {
-    document.png().map_err(|error| CliError::Setting(error.to_string()))
+    document.png().map_err(|error| CliError::Input(error.to_string()))
 }
 
 #[cfg(not(feature = "png"))]
 fn picture(_: &Document) -> Result<Vec<u8>, CliError> {
     let what = "this build draws no PNG: build it with `cargo build --release --features png`, or write .svg";
-    Err(CliError::Setting(what.into()))
+    Err(CliError::Input(what.into()))
 }

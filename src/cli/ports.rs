@@ -1,4 +1,4 @@
-//! Where a server is to be found: the file of ports while it runs, and what the settings say of one that may run.
+//! Where a server listens: from its file of ports while it runs, or else from the configuration.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -7,50 +7,30 @@ use std::{
 
 use clap::Args;
 
-use super::{CliError, properties::Properties};
-use crate::server::{PortsFile, PortsFileError, Server};
+use super::exit::CliError;
+use crate::{
+    config::Config,
+    server::{PortsFile, PortsFileError},
+};
 
-/// Where clients look for the control port unless they are told otherwise.
+/// Where clients look for the control port by default.
 pub(super) const USUAL: &str = "127.0.0.1:6500";
 
-/// The file of ports, from now until this is dropped.
-#[derive(Debug)]
-pub(super) struct Announced {
-    file: PortsFile,
-    path: PathBuf,
-}
-
-impl Announced {
-    /// Writes the file where the settings name one.
-    pub(super) fn write(server: &Server, properties: &Properties) -> Result<Option<Self>, CliError> {
-        let Some(path) = properties.ports_file.clone() else { return Ok(None) };
-        let file = PortsFile::of(server);
-        file.write(&path)?;
-        Ok(Some(Self { file, path }))
-    }
-}
-
-impl Drop for Announced {
-    fn drop(&mut self) {
-        self.file.remove(&self.path);
-    }
-}
-
-/// The port that a server with these settings has for one that is asked for; `None` is any free one.
-pub(super) fn chosen(properties: &Properties, port: u16, who: &str) -> Result<Option<u16>, CliError> {
-    let chosen = properties.server.ports.choose(port).map_err(|moved| {
-        CliError::Setting(format!("server.port_offset: port {port} of {who} would be {moved}, expected 1025 to 65535"))
+/// The port that a server with this configuration opens in place of one that a model or a setting names; `None` is any free one.
+pub(super) fn chosen(config: &Config, port: u16, who: &str) -> Result<Option<u16>, CliError> {
+    let chosen = config.server.ports.choose(port).map_err(|moved| {
+        CliError::Input(format!("server.port_offset: port {port} of {who} would be {moved}, expected 1025 to 65535"))
     })?;
     Ok(Some(chosen).filter(|chosen| *chosen != 0))
 }
 
-/// The control port of the server that the settings mean: as its file of ports tells, or else as they ask for it.
-pub(super) fn control_address(properties: &Properties) -> Result<SocketAddr, CliError> {
-    if let Some(path) = &properties.ports_file {
+/// The control port of the configured server: from its file of ports, or else from the configuration.
+pub(super) fn control_address(config: &Config) -> Result<SocketAddr, CliError> {
+    if let Some(path) = &config.ports_file {
         return Ok(PortsFile::read(path)?.control);
     }
-    let settings = &properties.server;
-    let port = chosen(properties, settings.control_port, "the control port")?.ok_or_else(|| {
+    let settings = &config.server;
+    let port = chosen(config, settings.control_port, "the control port")?.ok_or_else(|| {
         CliError::Usage(
             "the settings give the server any free ports; name its control port with --server HOST:PORT, or the file it \
              writes with --ports-file FILE"
@@ -65,7 +45,7 @@ pub(super) fn control_address(properties: &Properties) -> Result<SocketAddr, Cli
     Ok(SocketAddr::new(host, port))
 }
 
-/// How a client's command line says where the server is.
+/// The flags by which a client's command line names the server.
 #[derive(Debug, Clone, Args)]
 pub struct ServerArguments {
     /// Control port of the server

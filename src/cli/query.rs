@@ -5,7 +5,7 @@ use std::io::{BufWriter, IsTerminal, Read};
 use clap::{Args, ValueEnum};
 
 use super::{
-    CliError, ExitStatus,
+    exit::{CliError, ExitStatus},
     logged::{LogArguments, RunName},
     output::{Stdout, note},
 };
@@ -33,7 +33,7 @@ pub(super) struct QueryArguments {
     /// How to print
     #[arg(long, value_enum, default_value = "table")]
     format: AnswerFormat,
-    /// A number in the query that stands for the run
+    /// A number in the query that means the run
     #[arg(long = "as", value_name = "NUMBER")]
     alias: Option<u64>,
     /// Show the rows of all runs
@@ -72,7 +72,7 @@ pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> 
             }
             Ok(ExitStatus::Success)
         }
-        // The output has ended before the answer; if that is a failure, it is told at the end.
+        // The output ended before the answer; if that is a failure, it is reported at the end.
         Err(AnalysisError::Output(_)) => Ok(ExitStatus::Success),
         Err(error) => Err(error.into()),
     }

@@ -1,14 +1,14 @@
-//! `simpartner replay`: a logged run made again, step by step, and held against its log.
+//! `simpartner replay`: repeats a logged run and compares every step with its log.
 
 use clap::Args;
 use simpartner_model::StepIndex;
 
 use super::{
-    CliError, ExitStatus,
-    again::{Again, Otherwise},
+    exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
     output::{note, print},
 };
+use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport};
 
 #[derive(Debug, Args)]
 pub(super) struct ReplayArguments {
@@ -21,48 +21,35 @@ pub(super) struct ReplayArguments {
     log: LogArguments,
 }
 
-/// Makes the run again.
+/// Repeats the run and prints how it compares.
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError> {
-    let mut again = Again::open(&arguments.log, &arguments.run)?;
-    for change in again.changes() {
+    let (inquiry, run) = arguments.log.open(&arguments.run)?;
+    let replay = Replay::open(inquiry, run)?;
+    for change in replay.environment_changes() {
         note(format_args!("warning: {change}; the same bits are not to be expected"));
     }
-    let (first, last) = (again.simulation.step_index(), again.made.last);
-    let until = arguments.until.map_or(last, StepIndex);
-    if until > last || until < first {
-        let run = again.run.simulation_id;
-        return Err(CliError::Usage(format!("--until {until}: run {run} has the steps {first} to {last}")));
-    }
-    let mut bar = Bar::new();
-    let otherwise = again.make(until, &mut bar)?;
-    drop(bar);
-    let (made, held) = (again.simulation.step_index().0 - first.0, again.held);
-    if made > 0 && held == 0 && otherwise.is_none() {
-        let run = again.run.simulation_id;
-        let what = format!("run {run} was made again, but its log has no hash of those steps to hold it against");
-        return Err(CliError::Setting(what));
-    }
-    let mut text = format!(
-        "run               {}, {}\nengine            {}\nsteps made        {made}, {held} of them held against the log\n",
-        again.run.simulation_id,
-        again.run.world,
-        again.simulation.engine_identity(),
-    );
-    text += &verdict(&again, otherwise.as_ref());
-    print(text);
-    Ok(if otherwise.is_none() { ExitStatus::Success } else { ExitStatus::Differ })
+    let report = replay.run(arguments.until.map(StepIndex), &mut Bar::new()).map_err(|error| match error {
+        ReplayError::NoSuchStep { .. } => CliError::Usage(format!("--until: {error}")),
+        other => other.into(),
+    })?;
+    print(text(&report));
+    Ok(if report.mismatch.is_none() { ExitStatus::Success } else { ExitStatus::Differ })
 }
 
-fn verdict(again: &Again, otherwise: Option<&Otherwise>) -> String {
-    let Some(Otherwise { step, deviation }) = otherwise else {
-        let (head, state) = (again.chain.head(), again.simulation.state_hash());
-        return format!("chain             the same; its head is {head:016x}\nstate             {state}\n");
-    };
-    let first = match deviation {
-        Some(deviation) => format!("{deviation}"),
-        None => {
-            "no number that is logged: what differs was left out of the log, or lies in an earlier step that was".into()
+fn text(report: &ReplayReport) -> String {
+    let ReplayReport { run, world, engine, steps, compared, chain_head, state_hash, mismatch } = report;
+    let verdict = match mismatch {
+        None => format!("chain             the same; its head is {chain_head:016x}\nstate             {state_hash}\n"),
+        Some(Mismatch { step, deviation }) => {
+            let first = deviation.as_ref().map_or_else(
+                || "no number that is logged: what differs was left out of the log, or lies in an earlier step that was".into(),
+                ToString::to_string,
+            );
+            format!("chain             not the same from step {step} on\nfirst difference  step {step}, {first}\n")
         }
     };
-    format!("chain             not the same from step {step} on\nfirst difference  step {step}, {first}\n")
+    format!(
+        "run               {run}, {world}\nengine            {engine}\nsteps made        {steps}, {compared} of them held \
+         against the log\n{verdict}"
+    )
 }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
 use super::{
-    CliError, ExitStatus,
+    exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
     output::print,
 };

@@ -1,11 +1,11 @@
-//! Signals of the operating system: which end a run in good order, and which must not end the program.
+//! Signals of the operating system: which ones end a run in good order, and which one must not end the program.
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Ctrl-C, SIGTERM and the end of the terminal (SIGHUP), from the moment this is called until one of them has come.
 ///
-/// A SIGHUP that whoever started the program has it ignore, as `nohup` does, stays ignored.
+/// If the parent process made this one ignore SIGHUP, as `nohup` does, it stays ignored.
 #[cfg(unix)]
 pub(super) fn termination() -> impl Future<Output = ()> {
     async fn receive(signal: Option<Signal>) {
@@ -52,7 +52,7 @@ fn listen(kind: SignalKind) -> Option<Signal> {
     signal(kind).inspect_err(|error| tracing::warn!("a signal cannot be received: {error}")).ok()
 }
 
-/// Whether this program ignores a signal; false where the system does not tell.
+/// Whether this program ignores a signal; false if the system does not report it.
 #[cfg(unix)]
 fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

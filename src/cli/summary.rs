@@ -1,28 +1,24 @@
-//! What a run says at its start and at its end.
+//! What `run` prints at the start and at the end of a run.
+
+use std::fmt::{self, Write};
 
 use simpartner_description::xml;
-use simpartner_model::StepIndex;
 
 use super::{
-    output::{Rounded, line, note, tell},
+    output::{Rounded, note, tell},
     ports::USUAL,
-    properties::Properties,
 };
 use crate::{
-    realtime::{Grants, Mode, Outcome, Percentiles, RunReport},
+    realtime::{ClockReport, Mode, Outcome, Percentiles},
     recorder::{ExpectedGrowth, LogSummary},
+    run::{RunReport, Started},
     server::Server,
 };
 
-/// Tells, before the first step, what runs, where it can be reached and where its log goes.
-pub(super) fn announce(
-    properties: &Properties,
-    grants: &Grants,
-    growth: Option<ExpectedGrowth>,
-    server: Option<&Server>,
-    end: Option<StepIndex>,
-) {
-    let settings = &properties.simulation;
+/// Prints, before the first step, what runs, where it can be reached and where its log goes.
+pub(super) fn announce(started: &Started<'_>) {
+    let Started { config, end, grants, growth, server } = started;
+    let settings = &config.simulation;
     note(format_args!("world     {}", xml::locate(&settings.world_file).display()));
     let clock = match settings.mode {
         Mode::RealTime => format!("real time x {}", settings.rate),
@@ -31,19 +27,19 @@ pub(super) fn announce(
     };
     let until = end.map_or("until Ctrl-C".into(), |end| format!("until {} s", settings.timestep.seconds_at(end)));
     note(format_args!("clock     {} s steps, {clock}, {until} ({grants})", Rounded(settings.timestep.seconds())));
-    match &properties.log {
+    match &config.log {
         Some(log) => note(format_args!("log       {}, at most {} MB in this run", log.database, log.limit_mb)),
         None => note("log       none"),
     }
     if let Some(growth) = growth {
-        note(format_args!("          {}", expected(growth)));
+        note(format_args!("          {}", expected(*growth)));
     }
     if let Some(server) = server {
         tell(ports(server));
     }
 }
 
-/// Where everybody listens, and what to try first.
+/// The addresses of all ports, and what to try first.
 fn ports(server: &Server) -> String {
     let mut out = format!("control   {}\n", server.control_address());
     if let Some(address) = server.viewer_address() {
@@ -68,7 +64,7 @@ fn ports(server: &Server) -> String {
     out + "          Ctrl-C ends the run cleanly\n"
 }
 
-/// What the log is going to take, in words.
+/// How fast the log is going to grow, in words.
 fn expected(growth: ExpectedGrowth) -> String {
     let rate = |bytes_per_s: f64| {
         let per_day = bytes_per_s * 86_400.0 * 1e-9;
@@ -84,69 +80,65 @@ fn expected(growth: ExpectedGrowth) -> String {
 }
 
 /// The end of a run in figures, one a line, name first.
-pub(super) struct Summary<'a> {
-    pub(super) report: &'a RunReport,
-    pub(super) log: Option<&'a LogSummary>,
-}
-
-impl Summary<'_> {
-    /// Prints it to standard output.
-    pub(super) fn print(&self) {
-        let report = self.report;
-        line(format_args!("outcome           {}", outcome(&report.outcome)));
-        line(format_args!("steps             {}", report.steps));
-        line(format_args!("simulated         {} s", report.simulated_s));
-        line(format_args!("wall              {:.3} s", report.wall_s));
-        line(format_args!("real-time factor  {:.4}", report.real_time_factor()));
-        if let Some(processor) = report.processor_s {
-            line(format_args!("processor         {processor:.2} s"));
-        }
-        if let Some(times) = &report.lateness {
-            line(format_args!("lateness          {}", percentiles(times)));
-        }
-        if let Some(times) = &report.compute {
-            line(format_args!("step              {}", percentiles(times)));
-        }
-        line(format_args!("slips             {} ({} s given up)", report.slips, Rounded(report.slipped_s)));
-        match report.state_hash.as_str() {
-            "" => line("state             not known: the run ended within a step"),
-            hash => line(format_args!("state             {hash}")),
-        }
-        print_waits(report);
-        let uses = report.queues.iter().chain(self.log.map(|log| &log.batches));
-        let uses: Vec<String> =
-            uses.map(|queue| format!("{} {} of {}", queue.name, queue.longest, queue.capacity)).collect();
-        line(format_args!("queues at most    {}", uses.join(", ")));
-        if let Some(log) = self.log {
-            print_log(log);
-        }
+pub(super) fn summary(report: &RunReport) -> String {
+    let log = report.log.as_ref().and_then(|log| log.as_ref().ok());
+    let mut out = String::new();
+    // Writing into a string cannot fail.
+    let _ = write_clock(&report.clock, &mut out);
+    let batches = log.map(|log| &log.batches);
+    let uses = report.clock.queues.iter().chain(batches);
+    let uses: Vec<String> =
+        uses.map(|queue| format!("{} {} of {}", queue.name, queue.longest, queue.capacity)).collect();
+    let _ = writeln!(out, "queues at most    {}", uses.join(", "));
+    if let Some(log) = log {
+        let _ = write_log(log, &mut out);
     }
+    out
 }
 
-/// Prints what kept the clock from its priority and its records, if anything did.
-fn print_waits(report: &RunReport) {
+fn write_clock(report: &ClockReport, out: &mut String) -> fmt::Result {
+    writeln!(out, "outcome           {}", outcome(&report.outcome))?;
+    writeln!(out, "steps             {}", report.steps)?;
+    writeln!(out, "simulated         {} s", report.simulated_s)?;
+    writeln!(out, "wall              {:.3} s", report.wall_s)?;
+    writeln!(out, "real-time factor  {:.4}", report.real_time_factor())?;
+    if let Some(processor) = report.processor_s {
+        writeln!(out, "processor         {processor:.2} s")?;
+    }
+    if let Some(times) = &report.lateness {
+        writeln!(out, "lateness          {}", percentiles(times))?;
+    }
+    if let Some(times) = &report.compute {
+        writeln!(out, "step              {}", percentiles(times))?;
+    }
+    writeln!(out, "slips             {} ({} s given up)", report.slips, Rounded(report.slipped_s))?;
+    match report.state_hash.as_str() {
+        "" => writeln!(out, "state             not known: the run ended within a step")?,
+        hash => writeln!(out, "state             {hash}")?,
+    }
     if report.step_downs > 0 {
-        line(format_args!(
-            "stepped down      {} times to ordinary priority, to leave time to others",
-            report.step_downs
-        ));
+        let times = report.step_downs;
+        writeln!(out, "stepped down      {times} times to ordinary priority, to leave time to others")?;
     }
     if report.waits > 0 {
         let waited_s = Rounded(report.waited.as_secs_f64());
-        line(format_args!("waited            {waited_s} s in {} waits for a queue with room", report.waits));
+        writeln!(out, "waited            {waited_s} s in {} waits for a queue with room", report.waits)?;
     }
+    Ok(())
 }
 
-fn print_log(log: &LogSummary) {
+fn write_log(log: &LogSummary, out: &mut String) -> fmt::Result {
     for run in &log.simulations {
-        line(format_args!(
+        writeln!(
+            out,
             "log               simulation {}: {} steps, {} rows in {}",
             run.simulation_id, run.steps_logged, run.rows, log.database
-        ));
+        )?;
     }
-    line(format_args!("log size          {:.1} MB", log.bytes as f64 / 1e6));
-    if let Some(why) = &log.ended_early {
-        line(format_args!("log ended early   {why}"));
+    writeln!(out, "log size          {:.1} MB", log.bytes as f64 / 1e6)?;
+    match &log.ended_early {
+        Some(why) => writeln!(out, "log ended early   {why}"),
+        None => Ok(()),
     }
 }
 

@@ -10,7 +10,8 @@ use clap::Args;
 use simpartner_wire::protocol;
 
 use super::{
-    CliError, ConfigurationArguments, ExitStatus,
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
     output::{self, print},
     ports,
 };
@@ -41,7 +42,7 @@ pub(super) struct TalkArguments {
     /// A line to say; without one, the lines of standard input
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     line: Vec<String>,
-    /// Go on printing for so many seconds after the last line was said, or until Ctrl-C
+    /// Go on printing for so many seconds after the last line was sent, or until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     wait: Option<Option<f64>>,
     /// Control port of the server [default: that of the settings, or of --ports-file]
@@ -54,7 +55,7 @@ pub(super) struct TalkArguments {
     configuration: ConfigurationArguments,
 }
 
-/// Says the lines and prints what comes, until the server has answered all of them.
+/// Sends the lines and prints what comes back, until the server has answered all of them.
 pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
     let wait = match arguments.wait {
         None => Some(Duration::ZERO),
@@ -64,12 +65,12 @@ pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
                 .map_err(|_| CliError::Usage(format!("--wait: expected seconds from 0 on, got {seconds}")))?,
         ),
     };
-    let properties = arguments.configuration.properties(&[])?;
+    let config = arguments.configuration.config(&[])?;
     let control = match &arguments.server {
         Some(server) => resolve(server)?,
-        None => ports::control_address(&properties)?,
+        None => ports::control_address(&config)?,
     };
-    let token = arguments.token.clone().or(properties.server.token);
+    let token = arguments.token.clone().or(config.server.token);
     let address = match (arguments.whom.as_str(), arguments.whom.parse::<u16>()) {
         ("control", _) => control,
         (_, Ok(port)) => SocketAddr::new(control.ip(), port),
@@ -80,21 +81,21 @@ pub(super) fn talk(arguments: &TalkArguments) -> Result<ExitStatus, CliError> {
     let line = arguments.line.join(" ");
     // Standard input may never end, so nobody waits for this thread.
     std::thread::spawn(move || {
-        let said = match line.is_empty() {
-            true => pass_on(&sending),
+        let sent = match line.is_empty() {
+            true => forward_stdin(&sending),
             false => (&sending).write_all(format!("{line}\n").as_bytes()),
         };
         // A server that is gone has ended the other direction, too.
-        if let (Ok(()), Some(wait)) = (said, wait) {
+        if let (Ok(()), Some(wait)) = (sent, wait) {
             std::thread::sleep(wait);
             let _ = sending.shutdown(Shutdown::Write);
         }
     });
-    hear(stream, &arguments.whom)
+    print_answers(stream, &arguments.whom)
 }
 
-/// Says the lines of standard input as they come.
-fn pass_on(mut stream: &TcpStream) -> io::Result<()> {
+/// Sends the lines of standard input as they come.
+fn forward_stdin(mut stream: &TcpStream) -> io::Result<()> {
     let mut lines = io::stdin().lock();
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {
@@ -107,8 +108,8 @@ fn pass_on(mut stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints what comes until the server, or whoever reads the output, has had enough.
-fn hear(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
+/// Prints what comes until the server closes the connection or the reader of the output is gone.
+fn print_answers(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
     let mut status = ExitStatus::Success;
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
@@ -118,7 +119,7 @@ fn hear(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
         match read {
             Ok(0) => break,
             Ok(_) => {}
-            // A server that ends with words of ours unread breaks the connection off.
+            // A server that closes with unread lines of ours resets the connection.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
             Err(error) => return Err(CliError::Talk(format!("the connection to '{whom}' is lost: {error}"))),
         }
@@ -131,7 +132,7 @@ fn hear(stream: TcpStream, whom: &str) -> Result<ExitStatus, CliError> {
     Ok(status)
 }
 
-/// The port of a device or a robot, as the control port tells it.
+/// The port of a device or a robot, asked from the control port.
 fn find(control: SocketAddr, token: Option<&str>, name: &str) -> Result<u16, CliError> {
     let lost = |error: io::Error| CliError::Talk(format!("the control port at {control} does not answer: {error}"));
     let mut stream = connect(control, "control", token)?;

@@ -1,8 +1,8 @@
 //! Standard error that nobody waits for: messages go into a bounded queue, and a thread of its own writes them.
 //!
-//! A terminal under Ctrl-S, or a pipe whose reader sleeps, takes nothing for as long as it likes. Whoever has something to say
-//! must not wait for it: the physics, the hand-over, the sessions and the log all do. What the queue has no room for is counted,
-//! and its number written when there is room again.
+//! A terminal under Ctrl-S, or a pipe whose reader sleeps, may take nothing for hours. The physics thread, the publisher, the sessions
+//! and the log all print messages and must not wait for it. Messages that find no room in the queue are counted, and the count is
+//! written when there is room again.
 
 use std::{
     collections::VecDeque,
@@ -18,16 +18,16 @@ use tracing_subscriber::fmt::MakeWriter;
 const CAPACITY: usize = 1 << 20;
 
 /// How long the end of the program waits for a terminal that takes nothing.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const DRAIN: Duration = Duration::from_millis(500);
 
-/// The way to standard error.
+/// The queue to standard error.
 #[derive(Clone)]
 pub(super) struct Terminal(Arc<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
     queue: Mutex<Queue>,
-    /// Told when there is something to write, and when something was written.
+    /// Notified when there is something to write, and when something was written.
     changed: Condvar,
 }
 
@@ -42,14 +42,14 @@ struct Queue {
 }
 
 impl Terminal {
-    /// Starts the thread that writes. Without it nothing could be said, which is said.
+    /// Starts the thread that writes.
     pub(super) fn start(mut out: impl Write + Send + 'static) -> io::Result<Self> {
         let terminal = Self(Arc::default());
         let waiting = Arc::clone(&terminal.0);
         thread::Builder::new().name("terminal".into()).spawn(move || {
             loop {
                 let message = waiting.next();
-                // Where nobody can read, nothing can be said.
+                // If standard error is gone, nobody can be told.
                 let _ = out.write_all(&message).and_then(|()| out.flush());
                 waiting.written();
             }
@@ -57,7 +57,7 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Waits until all is written, as long as something is.
+    /// Waits until all is written, as long as writing makes progress.
     pub(super) fn finish(&self) {
         let mut queue = self.0.lock();
         loop {
@@ -65,7 +65,7 @@ impl Terminal {
             if queue.messages.is_empty() && !queue.is_writing && queue.dropped == 0 {
                 return;
             }
-            queue = match self.0.changed.wait_timeout(queue, LAST_WORDS) {
+            queue = match self.0.changed.wait_timeout(queue, DRAIN) {
                 Ok((queue, _)) => queue,
                 Err(poisoned) => poisoned.into_inner().0,
             };
@@ -78,7 +78,7 @@ impl Terminal {
 
 impl Waiting {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // The queue is whole between any two statements, so a panic elsewhere does not spoil it.
+        // The queue is consistent between any two statements, so a panic elsewhere does not corrupt it.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -93,7 +93,7 @@ impl Waiting {
         }
     }
 
-    /// The next message, whenever it comes. When all that waited is written, the number of those that found no room follows.
+    /// Waits for the next message. When the queue is empty, the count of messages that found no room comes next.
     fn next(&self) -> Vec<u8> {
         let mut queue = self.lock();
         loop {
@@ -119,7 +119,7 @@ impl Waiting {
     }
 }
 
-/// A message comes in one piece from the formatter.
+/// The formatter writes each message in one call.
 impl Write for &Terminal {
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
         self.0.add(message);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_waits_for_what_was_said() {
+    fn the_end_waits_for_queued_messages() {
         let (permit, permits) = mpsc::channel();
         let (taken, messages) = mpsc::channel();
         (0..100).for_each(|_| permit.send(()).unwrap());

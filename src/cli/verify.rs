@@ -1,22 +1,47 @@
-//! `simpartner verify`: how accurate the simulator is, as a table, as JSON and as a report with plots.
+//! `simpartner verify`: the accuracy of the simulator as a table, as JSON and as a report with plots.
 
 use std::{
     io::{IsTerminal, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
+use clap::Args;
+
 use super::{
-    CliError, ConfigurationArguments, ExitStatus, VerifyArguments,
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
     logged::Bar,
     output::{Stdout, line, print},
-    properties::Flag,
 };
 use crate::{
     analysis::Progress,
+    config::Override,
     verify::{self, Bench, Verification},
 };
 
-/// Runs the cases and says whether all are within their tolerances.
+#[derive(Debug, Args)]
+pub(super) struct VerifyArguments {
+    /// Name all cases, and what they test
+    #[arg(long)]
+    list: bool,
+    /// Run only this case; any number of times
+    #[arg(long = "case", value_name = "NAME")]
+    cases: Vec<String>,
+    /// Run only the cases that take a moment
+    #[arg(long)]
+    quick: bool,
+    /// The physics engine to verify [default: that of the settings]
+    #[arg(long, value_name = "dynamics|rapier")]
+    engine: Option<String>,
+    /// Print JSON, or write it into a file and print the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<Option<PathBuf>>,
+    /// Write a report with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Runs the cases; the exit code tells whether all are within their tolerances.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
     let cases =
         verify::select(&arguments.cases, arguments.quick).map_err(|error| CliError::Usage(error.to_string()))?;
@@ -26,10 +51,10 @@ pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError
         }
         return Ok(ExitStatus::Success);
     }
-    let flag = arguments.engine.as_deref().map(|text| Flag { name: "--engine", key: "physics.engine", text });
-    let properties = ConfigurationArguments::default().properties(flag.as_slice())?;
-    let worlds = properties.simulation.world_file.parent().unwrap_or(Path::new("")).to_owned();
-    let bench = Bench { settings: properties.physics, worlds };
+    let flag = arguments.engine.as_deref().map(|text| Override { name: "--engine", key: "physics.engine", text });
+    let config = ConfigurationArguments::default().config(flag.as_slice())?;
+    let worlds = config.simulation.world_file.parent().unwrap_or(Path::new("")).to_owned();
+    let bench = Bench { settings: config.physics, worlds };
     let engine = bench.engine()?;
     let mut bar = Bar::new();
     let mut reports = Vec::new();
@@ -55,7 +80,7 @@ fn publish(arguments: &VerifyArguments, verification: &Verification) -> Result<(
     }
     if arguments.json != Some(None) {
         let table = verify::table::table(verification, std::io::stdout().is_terminal());
-        // With its colours; what goes wrong is told at the end.
+        // With its colours; a failure is reported at the end.
         let _ = Stdout.write_all(table.as_bytes());
     }
     if let Some(file) = &arguments.html {

@@ -1,12 +1,10 @@
-//! What clients may know of a device, from the table of kinds and the model.
+//! The description of a device for clients, from the table of kinds and the model.
 
-use simpartner_description::{DeviceSpec, Measures, Mount, World};
+use simpartner_description::{DeviceSpec, Mount, Scanner, World};
 use simpartner_model::{JointId, Timestep};
 use simpartner_wire::signal::{Attachment, DeviceInfo, DeviceKind, Field, Quantity};
 
-use super::interval_steps;
-
-/// What clients may know of a device.
+/// The description of a device for clients.
 pub fn describe(device: &simpartner_description::Device, world: &World, timestep: Timestep) -> DeviceInfo {
     let joint = |id: JointId| Attachment::Joint(world.mechanism.joint(id).name.clone());
     let (attachment, linear) = match &device.spec {
@@ -33,36 +31,46 @@ pub fn describe(device: &simpartner_description::Device, world: &World, timestep
     }
 }
 
-/// The numbers of a device's frame, in order; `linear` where its joint slides.
+/// Steps from one reading to the next: the whole number nearest to the rate, at least one.
+pub(super) fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
+    rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))
+}
+
+/// The numbers of a device's frame, in order; `linear` if its joint slides.
 pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
     let quantities = spec.kind().description().quantities;
     match spec {
-        DeviceSpec::Sensor(sensor) => match sensor.measures {
-            Measures::Scan(scanner) => (0..scanner.layers)
-                .flat_map(|layer| (1..=scanner.rays).map(move |ray| (layer, ray)))
-                .map(|(layer, ray)| Field {
-                    name: match scanner.layers {
-                        1 => format!("distance_{ray}"),
-                        _ => format!("distance_{}_{ray}", layer + 1),
-                    },
-                    highest: scanner.range,
-                    ..field(&quantities[0], quantities[0].fields[0], false)
-                })
-                .collect(),
-            Measures::Distance { range } => {
-                vec![Field { highest: range, ..field(&quantities[0], quantities[0].fields[0], false) }]
+        DeviceSpec::Sensor(sensor) => match sensor.rays() {
+            Some(rays) => {
+                let distance = field(&quantities[0], quantities[0].fields[0], false);
+                let names = if sensor.kind == DeviceKind::ScannerSensor {
+                    ray_names(rays)
+                } else {
+                    vec![distance.name.clone()]
+                };
+                names.into_iter().map(|name| Field { name, highest: rays.range, ..distance.clone() }).collect()
             }
-            _ => all(quantities, linear),
+            None => all(quantities, linear),
         },
         DeviceSpec::Actuator(_) => {
             let mut fields = all(quantities, linear);
             if linear && spec.kind() == DeviceKind::AngleController {
-                // What it turns by is an angle; what it slides by is a position.
+                // On a joint that slides, the target is a position.
                 fields.iter_mut().for_each(|field| field.name = field.name.replace("angle", "position"));
             }
             fields
         }
     }
+}
+
+/// The names of a scanner's fields: fan by fan, ray by ray.
+fn ray_names(scanner: Scanner) -> Vec<String> {
+    let places = (1..=scanner.layers).flat_map(|layer| (1..=scanner.rays).map(move |ray| (layer, ray)));
+    let name = |(layer, ray)| match scanner.layers {
+        1 => format!("distance_{ray}"),
+        _ => format!("distance_{layer}_{ray}"),
+    };
+    places.map(name).collect()
 }
 
 fn all(quantities: &[Quantity], linear: bool) -> Vec<Field> {

@@ -1,4 +1,4 @@
-//! Chance, repeatable: each device has streams of its own.
+//! Reproducible random numbers: each device has streams of its own.
 
 use std::f64::consts::TAU;
 
@@ -8,9 +8,9 @@ use rand_pcg::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The names that a device's streams are made from.
+/// What a device's streams are seeded with.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Origin<'a> {
+pub(super) struct StreamSeed<'a> {
     /// `simulation.seed`.
     pub(super) seed: u64,
     /// The robot's name in the world.
@@ -19,9 +19,9 @@ pub(super) struct Origin<'a> {
     pub(super) device: &'a str,
 }
 
-impl Origin<'_> {
-    /// The stream for a purpose. It follows from the seed and the names alone, so that no other device, and no other purpose,
-    /// changes a number of it.
+impl StreamSeed<'_> {
+    /// The stream for a purpose. It depends on the seed and the names alone, so that no other device, and no other purpose, changes
+    /// any of its numbers.
     pub(super) fn stream(&self, purpose: &str) -> Stream {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.seed.to_le_bytes());
@@ -33,14 +33,14 @@ impl Origin<'_> {
     }
 }
 
-/// Numbers by chance: O'Neill's PCG XSL RR 128/64.
+/// A stream of random numbers: O'Neill's PCG XSL RR 128/64.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stream(Pcg64);
 
 impl Stream {
-    /// From 0 to below 1, evenly.
+    /// Uniform from 0 to below 1.
     pub(super) fn uniform(&mut self) -> f64 {
-        // The upper 53 bits are as many as a double has.
+        // The upper 53 bits: as many as the mantissa of a double has.
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
@@ -61,17 +61,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_do_not_run_into_each_other() {
-        let first = |robot, device| Origin { seed: 1, robot, device }.stream("noise");
+    fn streams_of_different_names_differ() {
+        let first = |robot, device| StreamSeed { seed: 1, robot, device }.stream("noise");
         assert_eq!(first("a", "b"), first("a", "b"));
         assert_ne!(first("ab", "c"), first("a", "bc"));
-        assert_ne!(first("a", "b"), Origin { seed: 2, robot: "a", device: "b" }.stream("noise"));
+        assert_ne!(first("a", "b"), StreamSeed { seed: 2, robot: "a", device: "b" }.stream("noise"));
     }
 
     /// Mean 0 ± 4 / sqrt(n), variance 1 ± 4 sqrt(2 / n), fourth moment 3 ± 4 sqrt(96 / n): four standard errors each.
     #[test]
     fn a_gaussian_has_its_moments() {
-        let mut stream = Origin { seed: 7, robot: "r", device: "d" }.stream("noise");
+        let mut stream = StreamSeed { seed: 7, robot: "r", device: "d" }.stream("noise");
         let count = 200_000;
         let mut moments = [0.0; 4];
         for _ in 0..count {

@@ -3,246 +3,30 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use simpartner_model::{StepIndex, Timestep};
-use simpartner_wire::signal::{Acknowledgement, ClientId, Command, Event, Layout, Member, Reservation, StepRecord};
-use thiserror::Error;
+use simpartner_wire::signal::{Acknowledgement, ClientId, Command, Event, Layout, StepRecord};
 use tokio::{
     sync::{oneshot, watch},
     time::{sleep, timeout},
 };
 
 use super::{
-    lockstep::{LockstepState, Place, Roll},
+    control::{Control, ControlError, RunState, Status},
+    events::{CommandReader, EventReader, EventWriter, event_ring},
+    lockstep::{MemberSlot, MembershipTable},
     os,
     quota::{Full, QUEUE, Quota},
+    request::{Answer, Request},
     request_queue::{RequestReceiver, RequestSender, SendError, request_queue},
     shared::Shared,
-    told::{self, Commanded, Teller, Told},
 };
 
-/// How long the status waits for the physics thread before it is told as that thread left it.
-const STATE_PATIENCE: Duration = Duration::from_millis(100);
-
-/// How long a request that changes the clock waits for the physics thread before its client is told that it acts later. Shorter
-/// than a run takes to end without the step under way, so that whoever asks for the end hears of it before the ports close.
-const CONTROL_PATIENCE: Duration = Duration::from_millis(400);
-
-/// How soon QUIT tries again where the queue is full.
+/// How soon QUIT tries again while the queue is full: the shortest usual step, which takes requests out of it.
 const QUIT_AGAIN: Duration = Duration::from_millis(1);
 
-/// How the steps relate to the wall clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Every step has its deadline.
-    RealTime,
-    /// One step after the other.
-    Fast,
-    /// A step when all members have answered for the one before.
-    Lockstep,
-}
-
-impl Mode {
-    /// The word on the wire and in properties.toml.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RealTime => "realtime",
-            Self::Fast => "fast",
-            Self::Lockstep => "lockstep",
-        }
-    }
-}
-
-/// Whether the clock runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunState {
-    /// Steps are being made.
-    Playing,
-    /// The world stands still.
-    Paused,
-    /// The run is over; no step will follow.
-    Quitting,
-}
-
-impl RunState {
-    /// The word on the wire, as in ROS `simulation_interfaces`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Playing => "PLAYING",
-            Self::Paused => "PAUSED",
-            Self::Quitting => "QUITTING",
-        }
-    }
-}
-
-/// Where the simulation stands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Status {
-    /// Whether the clock runs.
-    pub state: RunState,
-    /// Steps made since the start or the last reset.
-    pub step: StepIndex,
-    /// Simulated time, seconds.
-    pub time_s: f64,
-    /// Clock mode.
-    pub mode: Mode,
-    /// Simulated seconds per wall second that `realtime` aims at.
-    pub rate: f64,
-    /// Simulated seconds per wall second over the last second or so; 0 while paused.
-    pub real_time_factor: f64,
-    /// How often the clock slipped.
-    pub slips: u64,
-    /// How often the world was reset.
-    pub epoch: u32,
-    /// Whom the clock waits for, in lockstep.
-    pub lockstep: Option<LockstepState>,
-    /// The real-time priority that the physics thread has presently; 0 is ordinary scheduling.
-    pub priority: u8,
-    /// For how long the step after `step` has been in the making, if the clock could not answer because of it.
-    pub making: Option<Duration>,
-    /// Whether the request is still to be carried out, once the step under way is made.
-    pub is_pending: bool,
-}
-
-impl Status {
-    /// Paused before the first step.
-    pub(super) fn at_start(record: &StepRecord, timestep: Timestep) -> Self {
-        Self {
-            state: RunState::Paused,
-            step: record.step,
-            time_s: timestep.seconds_at(record.step),
-            mode: Mode::RealTime,
-            rate: 1.0,
-            real_time_factor: 0.0,
-            slips: 0,
-            epoch: record.epoch,
-            lockstep: None,
-            priority: 0,
-            making: None,
-            is_pending: false,
-        }
-    }
-}
-
-/// A request to the clock.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Control {
-    /// Tell the status.
-    State,
-    /// Let the clock run, at `rate` simulated seconds per wall second where given.
-    Play {
-        /// New rate for `realtime`, above 0.
-        rate: Option<f64>,
-    },
-    /// Stop the clock after the step under way.
-    Pause,
-    /// From pause: make so many steps at once, unpaced. Answered when they are done.
-    Step {
-        /// How many.
-        count: u64,
-    },
-    /// From pause: play at the mode's pace until this step is made, then pause. Answered when it is made.
-    RunTo {
-        /// The step, later than the present one.
-        step: StepIndex,
-    },
-    /// Rebuild the world from the model; step 0. A playing clock plays on.
-    Reset,
-    /// Change the clock mode; lockstep begins with those members that the settings name.
-    Mode(Mode),
-    /// Begin another lockstep, with these members.
-    Lockstep(Vec<Member>),
-    /// Answered when every command sent before it has been taken in at a step boundary.
-    Sync,
-    /// End the run.
-    Quit,
-}
-
-impl Control {
-    /// How long its client waits for the physics thread. Requests that are answered when something is done wait for that.
-    fn patience(&self) -> Option<Duration> {
-        match self {
-            Self::State => Some(STATE_PATIENCE),
-            Self::Play { .. } | Self::Pause | Self::Reset | Self::Mode(_) | Self::Lockstep(_) | Self::Quit => {
-                Some(CONTROL_PATIENCE)
-            }
-            Self::Step { .. } | Self::RunTo { .. } | Self::Sync => None,
-        }
-    }
-}
-
-/// Why a control request was not carried out.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub enum ControlError {
-    /// It does not fit the present state.
-    #[error("{0}")]
-    WrongState(String),
-    /// The run is over.
-    #[error("the run is over")]
-    Over,
-    /// More waits already than may wait.
-    #[error(transparent)]
-    Full(#[from] Full),
-}
-
-/// What travels to the physics thread. All kinds share one queue, so that their order is kept.
-#[derive(Debug)]
-pub enum Request {
-    /// A command, and its place in the queue. It is no list of one: the physics thread would have to free that, and could wait for
-    /// whoever the memory's arena is locked by.
-    Command(Command, Reservation),
-    /// Commands that act in the same step, and their place in the queue.
-    Commands(Vec<Command>, Reservation),
-    /// A client takes a member's seat.
-    Join(Place, ClientId),
-    /// A member has seen a step.
-    Answer(Answer),
-    /// A client has left its seat.
-    Leave(Place, ClientId),
-    /// A request to the clock, with the place for its answer.
-    Control(Control, oneshot::Sender<Result<Status, ControlError>>),
-    /// Something that belongs into the log.
-    Note(Event),
-}
-
-/// A text of so many bytes costs as much to take in as one command more.
-const BYTES_OF_A_COMMAND: usize = 64;
-
-impl Request {
-    /// What taking it in costs the physics thread, in short commands: it is copied into the record and the log.
-    pub fn cost(&self) -> usize {
-        match self {
-            Self::Command(command, _) => cost_of(command),
-            Self::Commands(commands, _) => commands.iter().map(cost_of).sum(),
-            Self::Answer(answer) => 1 + answer.commands.iter().map(cost_of).sum::<usize>(),
-            Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Note(_) => 1,
-        }
-    }
-}
-
-fn cost_of(command: &Command) -> usize {
-    1 + command.text.len() / BYTES_OF_A_COMMAND
-}
-
-/// What a member says to a step that it was asked about.
-#[derive(Debug)]
-pub struct Answer {
-    /// The member's client.
-    pub client: ClientId,
-    /// The step.
-    pub step: StepIndex,
-    /// How often the world had been reset before it.
-    pub epoch: u32,
-    /// The step at which the member wants to be asked again.
-    pub next: StepIndex,
-    /// What acts in the step behind the one it has seen.
-    pub commands: Vec<Command>,
-    /// Its place in the queue.
-    pub place: Reservation,
-}
-
-/// What came of an acknowledgement.
+/// The result of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledged {
-    /// The client has taken the seat; it is now sent every step.
+    /// The client is the member's now; it receives every step.
     Joined,
     /// It has answered for the present step.
     Answered,
@@ -259,16 +43,16 @@ fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
     }
 }
 
-/// The outside end: for sessions, sequences and the command line.
+/// The outside end: for sessions and for the code that runs the simulation.
 #[derive(Debug, Clone)]
 pub struct Handle {
     requests: RequestSender,
     latest: watch::Receiver<Arc<StepRecord>>,
-    told: Told,
-    commanded: Commanded,
+    events: EventReader,
+    commands: CommandReader,
     layout: Arc<Layout>,
     timestep: Timestep,
-    roll: Arc<Roll>,
+    members: Arc<MembershipTable>,
     quota: Arc<Quota>,
     shared: Arc<Shared>,
 }
@@ -278,13 +62,13 @@ pub struct Handle {
 pub struct Inbox {
     /// Requests in the order they came.
     pub requests: RequestReceiver,
-    /// Where the latest record is shown.
+    /// Where the latest record is published.
     pub latest: watch::Sender<Arc<StepRecord>>,
-    /// Who sits where in lockstep.
-    pub roll: Arc<Roll>,
-    /// Where events are told.
-    pub teller: Teller,
-    /// Where the physics thread shows how it stands.
+    /// Which client stands for which member in lockstep.
+    pub members: Arc<MembershipTable>,
+    /// Where events and command counts are published.
+    pub events: EventWriter,
+    /// Where the physics thread publishes its status.
     pub(super) shared: Arc<Shared>,
 }
 
@@ -292,13 +76,13 @@ pub struct Inbox {
 pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
     let (sender, requests) = request_queue(QUEUE);
     let shared = Arc::new(Shared::new(Status::at_start(&first, timestep)));
-    let (shown, latest) = watch::channel(Arc::new(first));
-    let roll = Arc::new(Roll::default());
-    let (teller, told, commanded) = told::ring();
+    let (publish, latest) = watch::channel(Arc::new(first));
+    let members = Arc::new(MembershipTable::default());
+    let (writer, events, commands) = event_ring();
+    let inbox =
+        Inbox { requests, latest: publish, members: Arc::clone(&members), events: writer, shared: Arc::clone(&shared) };
     let quota = Arc::default();
-    let (seats, board) = (Arc::clone(&roll), Arc::clone(&shared));
-    let handle = Handle { requests: sender, latest, told, commanded, layout, timestep, roll, quota, shared };
-    (handle, Inbox { requests, latest: shown, roll: seats, teller, shared: board })
+    (Handle { requests: sender, latest, events, commands, layout, timestep, members, quota, shared }, inbox)
 }
 
 impl Handle {
@@ -324,32 +108,33 @@ impl Handle {
         })
     }
 
-    /// Whether there is a place in the queue for a command of this client. If there is none, there will be after a step.
+    /// Whether the queue has a place for a command of this client. If not, it will after a step.
     pub fn has_place(&self, client: ClientId) -> bool {
         self.quota.has_place(client)
     }
 
-    /// Takes the seat of a member of the lockstep for a client, or answers for the present step if it sits there. Commands go
-    /// with an answer and act in the next step; all of it is taken or nothing.
+    /// Makes a client that of a member of the lockstep, or answers for the present step if it is already. Commands come with an
+    /// answer and act in the next step; all of it is taken or nothing.
     ///
     /// # Errors
-    /// When the clock is not in lockstep, the port is no member, a later connection sits there, the step is not the present one,
-    /// or a client that has yet to join sends more than that; the text says what to do.
+    /// When the clock is not in lockstep, the port is no member, a client that connected later is the member's, the step is not
+    /// the present one, or a client that has yet to join sends commands or skips steps; the text says what to do.
     pub fn acknowledge(&self, answer: Acknowledgement, commands: Vec<Command>) -> Result<Acknowledged, ControlError> {
-        let mut seating = self.roll.lock();
-        let seats: Vec<String> = seating.seats.iter().map(|(member, _)| self.layout.member_name(*member)).collect();
-        let place = seating.seats.iter().position(|(member, _)| *member == answer.member);
-        let Some(index) = place else {
+        let mut membership = self.members.lock();
+        let members = &membership.members;
+        let names: Vec<String> = members.iter().map(|(member, _)| self.layout.member_name(*member)).collect();
+        let Some(index) = members.iter().position(|(member, _)| *member == answer.member) else {
             let name = self.layout.member_name(answer.member);
-            return Err(ControlError::WrongState(match seats.is_empty() {
+            return Err(ControlError::WrongState(match names.is_empty() {
                 true => format!("the clock is not in lockstep; MODE lockstep {name} on the control port begins it"),
                 false => format!(
                     "{name} is no member of the lockstep; its members are {}, and MODE lockstep names others",
-                    seats.join(", ")
+                    names.join(", ")
                 ),
             }));
         };
-        match seating.seats[index].1 {
+        let (_, present) = members[index];
+        match present {
             Some(client) if client == answer.client => {
                 let step = answered_step(&answer).map_err(ControlError::WrongState)?;
                 let (epoch, next) = (answer.epoch, step.after(answer.seen.count));
@@ -363,38 +148,39 @@ impl Handle {
             }
             Some(client) if client > answer.client => Err(ControlError::WrongState(format!(
                 "client {} has connected later and taken the place of {}; connect again to take it back",
-                client.0, seats[index]
+                client.0, names[index]
             ))),
             _ if answer.seen.count > 1 || !commands.is_empty() => Err(ControlError::WrongState(format!(
                 "client {} is not in the lockstep; its first ACK joins and answers for no step, so send ACK alone",
                 answer.client.0
             ))),
             _ => {
-                self.send(Request::Join(Place { generation: seating.generation, index }, answer.client))?;
-                seating.seats[index].1 = Some(answer.client);
+                let slot = MemberSlot { generation: membership.generation, index };
+                self.send(Request::Join(slot, answer.client))?;
+                membership.members[index].1 = Some(answer.client);
                 Ok(Acknowledged::Joined)
             }
         }
     }
 
-    /// Leaves the seat that a client has in the lockstep, if it has one.
+    /// Takes a client out of the lockstep, if it is in it.
     ///
     /// # Errors
-    /// When the queue is full or the run is over; the seat is then still taken.
+    /// When the queue is full or the run is over; the client is then still the member's.
     pub fn leave(&self, client: ClientId) -> Result<(), ControlError> {
-        let mut seating = self.roll.lock();
-        if let Some(index) = seating.seats.iter().position(|(_, seated)| *seated == Some(client)) {
-            self.send(Request::Leave(Place { generation: seating.generation, index }, client))?;
-            seating.seats[index].1 = None;
+        let mut membership = self.members.lock();
+        if let Some(index) = membership.members.iter().position(|(_, present)| *present == Some(client)) {
+            self.send(Request::Leave(MemberSlot { generation: membership.generation, index }, client))?;
+            membership.members[index].1 = None;
         }
         Ok(())
     }
 
     /// Asks something of the clock and waits for the answer.
     ///
-    /// While a step takes long the status comes as it was before it, with [`Status::making`], and a request that changes the clock
-    /// is answered with [`Status::is_pending`]: it is carried out when the step is made. QUIT ends the run also without it. `STEP`,
-    /// `RUNTO` and `SYNC` are answered when they are done.
+    /// While a step takes long, the answer is the status before it with [`Status::making`], and for a request that changes the
+    /// clock with [`Status::is_pending`]: the clock carries it out after the step. QUIT ends the run without waiting for the step.
+    /// `STEP`, `RUNTO` and `SYNC` are answered when they are done.
     ///
     /// # Errors
     /// When it does not fit the present state, the queue is full or the run is over.
@@ -454,17 +240,17 @@ impl Handle {
         self.latest.clone()
     }
 
-    /// Events as they come, after the last `late` that came before.
-    pub fn events(&self, late: u64) -> Told {
-        self.told.with_last(late)
+    /// A reader of events that begins with the last `count` there have been.
+    pub fn events(&self, count: u64) -> EventReader {
+        self.events.with_last(count)
     }
 
-    /// Commands as they take effect, after the latest of each sender.
-    pub fn commanded(&self) -> Commanded {
-        self.commanded.clone()
+    /// A reader of command counts that begins with the latest command of each sender.
+    pub fn command_counts(&self) -> CommandReader {
+        self.commands.clone()
     }
 
-    /// What stands where in a record.
+    /// The layout of a record.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }

@@ -1,8 +1,9 @@
 //! Lockstep: the next step is made when every member has answered for the last one.
 //!
-//! A member is a port. The first client to say `ACK` there takes its seat, and from then on is sent every step and answers each. As
-//! long as a seat has never been taken the clock runs freely; once all have been, it waits. Two sides meet here: the sessions,
-//! which find out in the [`Roll`] who sits where, and the physics thread, which keeps the [`Barrier`].
+//! A member is a port. The first client that sends `ACK` there becomes the member's client: from then on it receives every step and
+//! answers each. While a member has never had a client, the clock runs freely; once every member has had one, it waits. Sessions
+//! read and change the [`MembershipTable`], which says which client stands for which member. The physics thread alone keeps the
+//! [`Barrier`], which says who has answered.
 
 use std::{
     fmt,
@@ -16,7 +17,7 @@ use simpartner_wire::signal::{ClientId, Layout, Member};
 /// How the clock waits in lockstep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockstepSettings {
-    /// Whom it waits for, where `MODE lockstep` names nobody.
+    /// The members where `MODE lockstep` names none.
     pub members: Vec<Member>,
     /// How long an answer may take, in wall time.
     pub timeout: Duration,
@@ -25,7 +26,7 @@ pub struct LockstepSettings {
 }
 
 impl Default for LockstepSettings {
-    /// Nobody yet; a second, then on waiting.
+    /// No members; a timeout of one second, after which the clock goes on waiting.
     fn default() -> Self {
         Self { members: Vec::new(), timeout: Duration::from_secs(1), on_timeout: OnTimeout::Hold }
     }
@@ -42,7 +43,7 @@ pub enum OnTimeout {
     Fail,
 }
 
-/// How the waiting stands, with the names it stands at.
+/// What the clock waits for, with the names of the members concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockstepState {
     /// These have yet to join; until then the clock runs freely.
@@ -66,53 +67,53 @@ impl fmt::Display for LockstepState {
     }
 }
 
-/// A seat at the table, as the physics thread names it in a barrier.
+/// A member as requests to the physics thread name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct MemberSlot {
     /// Which lockstep: each `MODE lockstep` begins a new one.
     pub generation: u64,
-    /// Which seat of it.
+    /// Its place in that lockstep's list of members.
     pub index: usize,
 }
 
-/// Who sits where, for the sessions. It is locked for moments, and by the physics thread only when the mode changes.
+/// Which client stands for which member, for the sessions. Sessions lock it for moments; the physics thread locks it only when the
+/// mode changes.
 #[derive(Debug, Default)]
-pub struct Roll(Mutex<Seating>);
+pub struct MembershipTable(Mutex<Membership>);
 
-/// The seats of a lockstep; none outside of it.
+/// The members of the present lockstep, each with its client; empty in other modes.
 #[derive(Debug, Default)]
-pub(super) struct Seating {
+pub(super) struct Membership {
     pub(super) generation: u64,
-    pub(super) seats: Vec<(Member, Option<ClientId>)>,
+    pub(super) members: Vec<(Member, Option<ClientId>)>,
 }
 
-impl Roll {
-    /// The seats, for a moment.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Seating> {
-        // Seating is whole between any two statements, so a panic elsewhere does not spoil it.
+impl MembershipTable {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Membership> {
+        // The table is consistent between any two statements, so a panic elsewhere does not corrupt it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins another lockstep with empty seats, or none at all, and returns its number.
+    /// Begins another lockstep, whose members have no clients yet, or ends lockstep if there are none. Returns its number.
     pub(super) fn begin(&self, members: &[Member]) -> u64 {
-        let mut seating = self.lock();
-        seating.generation += 1;
-        seating.seats = members.iter().map(|&member| (member, None)).collect();
-        seating.generation
+        let mut membership = self.lock();
+        membership.generation += 1;
+        membership.members = members.iter().map(|&member| (member, None)).collect();
+        membership.generation
     }
 }
 
 /// Whom the clock waits for, on the physics thread.
 pub(super) struct Barrier {
     generation: u64,
-    seats: Vec<Seat>,
-    /// True once all seats have been taken at the same time.
+    members: Vec<MemberState>,
+    /// True once all members have had a client at the same time.
     assembled: bool,
     waiting_since_ns: u64,
     overdue: bool,
 }
 
-struct Seat {
+struct MemberState {
     member: Member,
     name: String,
     client: Option<ClientId>,
@@ -122,23 +123,23 @@ struct Seat {
 }
 
 impl Barrier {
-    /// Another lockstep, its seats empty.
-    pub(super) fn begin(roll: &Roll, members: &[Member], layout: &Layout) -> Self {
-        let generation = roll.begin(members);
-        let seat = |&member: &Member| Seat {
+    /// Begins another lockstep, whose members have no clients yet.
+    pub(super) fn begin(table: &MembershipTable, members: &[Member], layout: &Layout) -> Self {
+        let generation = table.begin(members);
+        let state = |&member: &Member| MemberState {
             member,
             name: layout.member_name(member),
             client: None,
             answered: false,
             next: StepIndex(0),
         };
-        let seats = members.iter().map(seat).collect();
-        Self { generation, seats, assembled: false, waiting_since_ns: 0, overdue: false }
+        let members = members.iter().map(state).collect();
+        Self { generation, members, assembled: false, waiting_since_ns: 0, overdue: false }
     }
 
     /// Whether all have joined and some have not answered.
     pub(super) fn holds(&self) -> bool {
-        self.assembled && self.seats.iter().any(|seat| !seat.answered)
+        self.assembled && self.members.iter().any(|member| !member.answered)
     }
 
     /// Whether all have joined.
@@ -146,81 +147,83 @@ impl Barrier {
         self.assembled
     }
 
-    /// A client takes a seat, whoever sat there; it is asked for the present step. Returns the seat's name.
-    pub(super) fn join(&mut self, place: Place, client: ClientId, now_ns: u64) -> Option<&str> {
-        let seat = self.seats.get_mut(place.index).filter(|_| place.generation == self.generation)?;
-        (seat.client, seat.answered, seat.next) = (Some(client), false, StepIndex(0));
-        self.assembled |= self.seats.iter().all(|seat| seat.client.is_some());
+    /// A client joins for a member, and replaces the one that was there; it is asked for the present step. Returns the member's
+    /// name.
+    pub(super) fn join(&mut self, slot: MemberSlot, client: ClientId, now_ns: u64) -> Option<&str> {
+        let member = self.members.get_mut(slot.index).filter(|_| slot.generation == self.generation)?;
+        (member.client, member.answered, member.next) = (Some(client), false, StepIndex(0));
+        self.assembled |= self.members.iter().all(|member| member.client.is_some());
         self.wait_from(now_ns);
-        Some(&self.seats[place.index].name)
+        Some(&self.members[slot.index].name)
     }
 
-    /// A client has gone. Returns the name of the seat that is empty now.
-    pub(super) fn leave(&mut self, place: Place, client: ClientId) -> Option<&str> {
-        let seat = self.seats.get_mut(place.index).filter(|_| place.generation == self.generation)?;
-        (seat.client == Some(client)).then(|| {
-            seat.client = None;
-            seat.name.as_str()
+    /// A client has left. Returns the name of the member that has no client now.
+    pub(super) fn leave(&mut self, slot: MemberSlot, client: ClientId) -> Option<&str> {
+        let member = self.members.get_mut(slot.index).filter(|_| slot.generation == self.generation)?;
+        (member.client == Some(client)).then(|| {
+            member.client = None;
+            member.name.as_str()
         })
     }
 
     /// A client has answered for the present step, if it was asked about it; `next` is the step behind.
     pub(super) fn answer(&mut self, client: ClientId, next: StepIndex) {
-        if self.seats.iter().any(|seat| seat.client == Some(client) && !seat.answered) {
+        if self.members.iter().any(|member| member.client == Some(client) && !member.answered) {
             self.answer_until(client, next);
         }
     }
 
-    /// A client has answered for all steps before `next`. What it said last counts: it is sent that step and none before.
+    /// A client has answered for all steps before `next`, and receives that step next. Its latest answer counts.
     pub(super) fn answer_until(&mut self, client: ClientId, next: StepIndex) {
-        if let Some(seat) = self.seats.iter_mut().find(|seat| seat.client == Some(client)) {
-            (seat.answered, seat.next) = (true, next);
+        if let Some(member) = self.members.iter_mut().find(|member| member.client == Some(client)) {
+            (member.answered, member.next) = (true, next);
         }
     }
 
-    /// There is another state to answer for; after a reset that is step 0, about which everybody is asked. A device that a
-    /// fault has put off tells its client nothing, so nothing is expected of it.
-    pub(super) fn ask(&mut self, step: StepIndex, now_ns: u64, is_off: impl Fn(Member) -> bool) {
-        for seat in &mut self.seats {
+    /// There is another state to answer for; after a reset that is step 0, about which every member is asked. A device that a
+    /// fault has powered off sends its client nothing, so no answer is expected.
+    pub(super) fn ask(&mut self, step: StepIndex, now_ns: u64, is_powered_off: impl Fn(Member) -> bool) {
+        for state in &mut self.members {
             if step == StepIndex(0) {
-                seat.next = step;
+                state.next = step;
             }
-            seat.answered = is_off(seat.member) || step < seat.next;
+            state.answered = is_powered_off(state.member) || step < state.next;
         }
         self.wait_from(now_ns);
     }
 
-    /// The time to answer in begins.
+    /// Starts the timeout.
     pub(super) fn wait_from(&mut self, now_ns: u64) {
         self.waiting_since_ns = now_ns;
         self.overdue = false;
     }
 
-    /// How long there still is to answer; zero when the time is over, `None` when that has been told.
+    /// How long there still is to answer; zero when the time is over, `None` after [`give_up`](Self::give_up).
     pub(super) fn remaining(&self, timeout: Duration, now_ns: u64) -> Option<Duration> {
         let waited = Duration::from_nanos(now_ns.saturating_sub(self.waiting_since_ns));
         (!self.overdue).then(|| timeout.saturating_sub(waited))
     }
 
-    /// Notes that the time is over. Returns those who have not answered: name, and what is known of the client.
+    /// Notes that the time is over. Returns the members that have not answered: name, and what is known of the client.
     pub(super) fn give_up(&mut self) -> Vec<(String, String)> {
         self.overdue = true;
-        let told = |seat: &Seat| {
-            let client = seat.client.map_or("nobody is connected".to_owned(), |client| format!("client {}", client.0));
-            (seat.name.clone(), client)
+        let describe = |member: &MemberState| {
+            let client =
+                member.client.map_or("nobody is connected".to_owned(), |client| format!("client {}", client.0));
+            (member.name.clone(), client)
         };
-        self.seats.iter().filter(|seat| !seat.answered).map(told).collect()
+        self.members.iter().filter(|member| !member.answered).map(describe).collect()
     }
 
-    /// How it stands.
+    /// What the clock waits for.
     pub(super) fn state(&self) -> LockstepState {
-        let names = |wanted: fn(&Seat) -> bool| {
-            self.seats.iter().filter(|seat| wanted(seat)).map(|seat| seat.name.clone()).collect::<Vec<_>>()
+        let names = |wanted: fn(&MemberState) -> bool| {
+            self.members.iter().filter(|member| wanted(member)).map(|member| member.name.clone()).collect::<Vec<_>>()
         };
         match (self.assembled, self.holds(), self.overdue) {
-            (false, _, _) => LockstepState::Joining(names(|seat| seat.client.is_none())),
-            (true, true, false) => LockstepState::Waiting(names(|seat| !seat.answered)),
-            (true, true, true) => LockstepState::Overdue(names(|seat| !seat.answered)),
+            (false, _, _) => LockstepState::Joining(names(|member| member.client.is_none())),
+            (true, true, false) => LockstepState::Waiting(names(|member| !member.answered)),
+            (true, true, true) => LockstepState::Overdue(names(|member| !member.answered)),
             (true, false, _) => LockstepState::Answered,
         }
     }

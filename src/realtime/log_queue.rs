@@ -1,4 +1,4 @@
-//! The queue of records to the log, with a length that both ends can read, and the flags beside it.
+//! The queue of records to the log, with a length that both ends can read, and the flags that clock and log share.
 
 use std::{
     sync::{
@@ -11,17 +11,18 @@ use std::{
 
 use simpartner_wire::signal::StepRecord;
 
-/// The queue counts as half full where texts of commands and events take so many bytes, whatever the number of records.
+/// The queue counts as half full when the texts of commands and events in it take so many bytes, whatever the number of records: a
+/// quarter of the memory that it may take (`recorder`).
 const CROWDED_BYTES: usize = 64_000_000;
 
-/// Bytes of the texts in a record, which its size does not tell.
+/// Bytes of the texts of a record, which the size of the struct does not include.
 pub fn text_bytes(record: &StepRecord) -> usize {
     let commands = record.commands.iter().map(|applied| applied.command.text.len() + applied.reply.len());
     let events = record.events.iter().map(|event| event.subject.len() + event.text.len());
     commands.chain(events).sum()
 }
 
-/// How much waits.
+/// How much is in the queue.
 #[derive(Debug, Default)]
 struct Waiting {
     records: AtomicUsize,
@@ -40,7 +41,7 @@ impl Waiting {
     }
 }
 
-/// What the clock and the log tell each other beside the records. Plain flags: neither ever waits for the other to look.
+/// The flags through which the clock and the log control each other. Neither waits for the other to read them.
 #[derive(Debug, Default)]
 pub struct LogFlags {
     ended: AtomicBool,
@@ -48,7 +49,7 @@ pub struct LogFlags {
 }
 
 impl LogFlags {
-    /// Asks the run to end, because the log has failed or has come to its bound.
+    /// Asks the run to end, because the log has failed or has reached its size limit.
     pub fn end_run(&self) {
         self.ended.store(true, Ordering::Release);
     }
@@ -58,12 +59,12 @@ impl LogFlags {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// The clock says whether its present mode gives steps deadlines.
+    /// Called by the clock: whether steps have deadlines in its present mode.
     pub fn set_deadlines(&self, has_deadlines: bool) {
         self.has_deadlines.store(has_deadlines, Ordering::Release);
     }
 
-    /// Whether steps have deadlines: then the log must not keep the physics waiting, and spills.
+    /// Whether steps have deadlines: then the log must not let the physics wait, and spills.
     pub fn has_deadlines(&self) -> bool {
         self.has_deadlines.load(Ordering::Acquire)
     }
@@ -77,7 +78,7 @@ pub fn log_queue(capacity: usize) -> (LogSender, LogReceiver) {
     (LogSender { records: sender, waiting, capacity }, receiver)
 }
 
-/// The end that the hand-over fills.
+/// The end that the publisher fills.
 #[derive(Debug, Clone)]
 pub struct LogSender {
     records: SyncSender<Arc<StepRecord>>,
@@ -86,12 +87,12 @@ pub struct LogSender {
 }
 
 impl LogSender {
-    /// Adds a record, or gives it back if the queue is full. A log that has ended takes every record and keeps none.
+    /// Adds a record, or returns it if the queue is full. After the log has ended, records are dropped.
     ///
     /// # Errors
     /// The record, when the queue is full.
     pub fn try_send(&self, record: Arc<StepRecord>) -> Result<(), Arc<StepRecord>> {
-        // Counted first, so that the other end never counts below zero.
+        // Counted before it is sent, so that the other end never counts below zero.
         let bytes = text_bytes(&record);
         self.waiting.add(bytes);
         let refused = self.records.try_send(record);

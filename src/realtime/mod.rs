@@ -1,36 +1,41 @@
-//! The clock: a thread of its own makes the steps, on time or as fast as it can, and hands out their records.
+//! The clock: a thread of its own makes the steps, on time or as fast as it can, and publishes their records.
 //!
-//! It knows nothing of sockets and SQL. The rooms above talk to it through a [`Handle`]: commands and control requests go
-//! in through one bounded queue and so keep their order, the latest record comes out through a watch channel and events
-//! through a ring. Start at [`Handle`], then [`PhysicsThread`].
+//! It knows nothing of sockets and SQL. Other modules use it through a [`Handle`]: commands and control requests go in through one
+//! bounded queue, which keeps their order; the latest record comes out through a watch channel, and events through a ring. Start at
+//! [`Handle`], then [`PhysicsThread`].
 
-mod hand_over;
+mod control;
+mod events;
 mod handle;
 mod lockstep;
 mod log_queue;
 mod os;
 mod pace;
+mod physics_loop;
 mod print;
 mod priority;
+mod publisher;
+mod queue_figures;
 mod quota;
 mod report;
+mod request;
 mod request_queue;
-mod run;
+mod settings;
 mod shared;
 mod speed;
 mod thread;
-mod told;
 
-pub use handle::{
-    Acknowledged, Answer, Control, ControlError, Handle, Inbox, Mode, Request, RunState, Status, channel,
-};
-pub use lockstep::{LockstepSettings, LockstepState, OnTimeout, Place, Roll};
+pub use control::{Control, ControlError, RunState, Status};
+pub use events::{CommandCount, CommandReader, EpochEvent, EventReader};
+pub use handle::{Acknowledged, Handle, Inbox, channel};
+pub use lockstep::{LockstepSettings, LockstepState, MemberSlot, MembershipTable, OnTimeout};
 pub use log_queue::{LogFlags, LogReceiver, LogSender, log_queue, text_bytes};
 pub use os::{Grants, Scheduling, now_ns};
 pub use pace::{Lateness, Pace};
-pub use priority::Haste;
+pub use priority::DeadlineNiceness;
 pub use quota::{COMMAND_MEMORY, COMMANDS_OF_A_STEP, Full, QUEUE};
-pub use report::{Outcome, Percentiles, QueueUse, RunReport};
+pub use report::{ClockReport, Outcome, Percentiles, QueueUse};
+pub use request::{Answer, Request};
 pub use request_queue::RequestReceiver;
-pub use thread::{OnOverrun, Outputs, PhysicsThread, Settings, ThreadError};
-pub use told::{Commanded, Told, ToldCommands, ToldEvent};
+pub use settings::{ClockSettings, Mode, OnOverrun};
+pub use thread::{Outputs, PhysicsThread, ThreadError};

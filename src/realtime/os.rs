@@ -1,5 +1,5 @@
-//! What the operating system does for a punctual thread. Linux gives all of it; elsewhere the thread sleeps as well as the
-//! standard library can.
+//! The operating system's part in punctuality: clocks, sleep, priority, niceness, locked memory. Linux has all of it; on other
+//! systems the thread sleeps as precisely as the standard library can.
 
 /// What the physics thread asks of the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Scheduling {
     pub lock_memory: bool,
 }
 
-/// What it granted, one sentence a request, for the log and the terminal.
+/// What it granted, one phrase for each request, for the log and the terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants(pub Vec<String>);
 
@@ -78,8 +78,8 @@ mod linux {
     pub fn lower(thread: ThreadId) -> Result<(), String> {
         let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
         let niceness = getpriority_process(None);
-        // The call sets the policy and then the caller's niceness, which is not to change and may not be allowed to; 48 of 99
-        // stands for the niceness 0 that most callers have.
+        // The call sets the policy and then the caller's niceness, which must not change and may not be allowed to; 48 of 99
+        // stands for niceness 0, which most callers have.
         let ordinary = ThreadPriority::try_from(48).map_err(|error| error.to_owned())?;
         let set = set_thread_priority_and_policy(thread, ordinary, policy);
         if let Ok(niceness) = niceness {
@@ -119,28 +119,28 @@ mod linux {
         }
     }
 
-    /// Asks for punctuality on behalf of the calling thread. Real-time priority is tried and given back: the clock takes it while
-    /// it needs it.
+    /// Asks for everything that the settings want for the calling thread. Real-time priority is tried and given back: the clock
+    /// takes it only while steps have deadlines.
     pub fn prepare_thread(scheduling: Scheduling) -> Grants {
-        let mut said = Vec::new();
-        said.push(match set_current_timer_slack(NonZeroU64::new(1)) {
+        let mut grants = Vec::new();
+        grants.push(match set_current_timer_slack(NonZeroU64::new(1)) {
             Ok(()) => "timer slack 1 ns".to_owned(),
             Err(error) => format!("default timer slack ({error})"),
         });
         if scheduling.priority > 0 {
             let granted = raise(this_thread(), scheduling.priority).and_then(|()| lower(this_thread()));
-            said.push(match granted {
+            grants.push(match granted {
                 Ok(()) => format!("SCHED_FIFO priority {} while steps have deadlines", scheduling.priority),
                 Err(error) => format!("SCHED_FIFO not granted ({error}; it needs CAP_SYS_NICE or `ulimit -r`)"),
             });
         }
         if scheduling.lock_memory {
-            said.push(match mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE) {
+            grants.push(match mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE) {
                 Ok(()) => "memory locked".to_owned(),
                 Err(error) => format!("memory not locked ({error}; it needs CAP_IPC_LOCK or `ulimit -l`)"),
             });
         }
-        Grants(said)
+        Grants(grants)
     }
 }
 
@@ -179,7 +179,7 @@ mod portable {
         std::thread::sleep(Duration::from_nanos(deadline_ns.saturating_sub(now_ns())));
     }
 
-    /// Threads have no name here.
+    /// Threads have no identity here.
     pub type ThreadId = ();
 
     /// The calling thread.
@@ -211,7 +211,7 @@ mod portable {
     /// Not known here.
     pub fn set_niceness(_: i32) {}
 
-    /// Nothing is asked for on this system, and that is said.
+    /// Asks for nothing on this system, and says so.
     pub fn prepare_thread(_: Scheduling) -> Grants {
         Grants(vec!["no real-time scheduling on this operating system".to_owned()])
     }

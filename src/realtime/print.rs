@@ -1,7 +1,7 @@
-//! Events for people: a thread that prints them, a bounded number of each kind a second.
+//! Events as log messages: a thread that passes them to `tracing`, a bounded number of each kind a second.
 //!
-//! It reads the ring of events like a page does, so neither a terminal that nobody reads nor a client that makes a hundred
-//! thousand events a second can hold up the physics or the hand-over. What it does not print it counts.
+//! It reads the ring of events as a viewer's page does, so neither a terminal that nobody reads nor a client that causes a hundred
+//! thousand events a second can hold up the physics or the publisher. It counts the events that it leaves out.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ use std::{
 use simpartner_wire::signal::{Event, EventKind};
 use tracing::Level;
 
-use super::{os, told::Told};
+use super::{events::EventReader, os};
 
 /// How often the ring is read: it keeps 1024 events, so up to 20,000 a second are seen one by one.
 const EVERY: Duration = Duration::from_millis(50);
@@ -23,17 +23,17 @@ const PER_SECOND: u64 = 20;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How long the last events may take to be printed when the run is over.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long the last events may take to be printed after the run; a terminal that takes nothing must not keep the program.
+const LAST_EVENTS: Duration = Duration::from_secs(1);
 
-/// The thread that prints. It ends when the ring has no writer any more.
+/// The thread that prints. It ends when the ring's writer is gone.
 pub(super) struct Printer {
     thread: JoinHandle<()>,
     ended: mpsc::Receiver<()>,
 }
 
 impl Printer {
-    pub(super) fn start(mut events: Told) -> io::Result<Self> {
+    pub(super) fn start(mut events: EventReader) -> io::Result<Self> {
         let (alive, ended) = mpsc::channel::<()>();
         let thread = thread::Builder::new().name("events".into()).spawn(move || {
             let mut limits = Limits::default();
@@ -41,7 +41,7 @@ impl Printer {
                 let is_last = events.is_over();
                 let (new, missed) = events.take_counted();
                 limits.unseen += missed;
-                new.iter().map(|told| &told.event).filter(|event| is_enabled(event.kind)).for_each(|event| {
+                new.iter().map(|new| &new.event).filter(|event| is_enabled(event.kind)).for_each(|event| {
                     if limits.admits(event.kind, os::now_ns()) {
                         print(event);
                     }
@@ -59,11 +59,11 @@ impl Printer {
         Ok(Self { thread, ended })
     }
 
-    /// Waits until the last event is printed, but not for a terminal that takes nothing.
+    /// Waits until the last event is printed, for [`LAST_EVENTS`] at most.
     pub(super) fn finish(self) {
         self.thread.thread().unpark();
         // It ends by dropping its end of the channel.
-        let _ = self.ended.recv_timeout(LAST_WORDS);
+        let _ = self.ended.recv_timeout(LAST_EVENTS);
     }
 }
 
@@ -73,7 +73,7 @@ struct Limits {
     kinds: Vec<(EventKind, Window)>,
     /// Events that left the ring before they were read.
     unseen: u64,
-    /// When their number may be told next.
+    /// When their number may be printed next.
     unseen_due_ns: u64,
 }
 
@@ -100,20 +100,20 @@ impl Limits {
         admitted
     }
 
-    /// A sentence for each kind whose second is over and that had events held back; their next second begins.
+    /// A message for each kind that had events held back in a second that is over; its next second begins.
     fn unprinted(&mut self, now_ns: u64) -> Vec<String> {
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         for (kind, window) in &mut self.kinds {
             if window.held_back > 0 && now_ns.saturating_sub(window.since_ns) >= SECOND_NS {
-                said.push(format!("{} more {} events were not printed", window.held_back, kind.name()));
+                messages.push(format!("{} more {} events were not printed", window.held_back, kind.name()));
                 *window = Window { since_ns: now_ns, printed: 0, held_back: 0 };
             }
         }
         if self.unseen > 0 && now_ns >= self.unseen_due_ns {
             self.unseen_due_ns = now_ns.saturating_add(SECOND_NS);
-            said.push(format!("{} more events came too fast to be printed", std::mem::take(&mut self.unseen)));
+            messages.push(format!("{} more events came too fast to be printed", std::mem::take(&mut self.unseen)));
         }
-        said
+        messages
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_back_is_told_at_the_end_of_the_run_and_only_once() {
+    fn the_number_of_events_held_back_is_printed_once_at_the_end_of_the_run() {
         let mut limits = Limits::default();
         for _ in 0..=PER_SECOND {
             limits.admits(EventKind::ClockSlip, 0);

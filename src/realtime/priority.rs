@@ -19,16 +19,16 @@ const SHARE: f64 = 0.8;
 /// (the 50 steps of catching up take less), and saved up again in 25 ms of ordinary priority.
 const CREDIT_NS: f64 = 20e6;
 
-/// Decides, from times that it is told, whether a thread may have real-time priority: a bucket that fills at the rate of the
-/// share and is emptied by computing with that priority.
+/// Decides whether a thread may have real-time priority: a token bucket that fills at the rate of the share and is emptied by computing
+/// with that priority. It reads no clock; the caller passes the times.
 #[derive(Debug)]
-struct Duty {
+struct DutyCycle {
     credit_ns: f64,
     last_ns: u64,
     may: bool,
 }
 
-impl Duty {
+impl DutyCycle {
     fn new(now_ns: u64) -> Self {
         Self { credit_ns: CREDIT_NS, last_ns: now_ns, may: true }
     }
@@ -95,14 +95,14 @@ impl PriorityState {
 pub(super) struct Priority {
     /// What it asks for; 0 never asks.
     wanted: u8,
-    duty: Duty,
+    duty: DutyCycle,
     idle_ns: u64,
     is_raised: bool,
 }
 
 impl Priority {
     pub(super) fn new(wanted: u8, now_ns: u64) -> Self {
-        Self { wanted, duty: Duty::new(now_ns), idle_ns: 0, is_raised: false }
+        Self { wanted, duty: DutyCycle::new(now_ns), idle_ns: 0, is_raised: false }
     }
 
     /// The thread has slept so long.
@@ -111,7 +111,7 @@ impl Priority {
     }
 
     /// Takes or gives back real-time priority for the calling thread. To be called between any two pieces of work.
-    pub(super) fn attend(&mut self, has_deadlines: bool, now_ns: u64, state: &PriorityState) {
+    pub(super) fn update(&mut self, has_deadlines: bool, now_ns: u64, state: &PriorityState) {
         if self.wanted == 0 {
             return;
         }
@@ -128,7 +128,7 @@ impl Priority {
         let thread = os::this_thread();
         let changed = if is_due { os::raise(thread, self.wanted) } else { os::lower(thread) };
         if changed.is_err() {
-            // It was not granted, as was said at the start.
+            // It is not granted, which the grants at the start report.
             self.wanted = 0;
             return;
         }
@@ -141,10 +141,10 @@ impl Priority {
     }
 }
 
-/// The niceness of the process in fast mode: a computation, which lets what people do beside it go first.
+/// The niceness of the process in fast mode, which is a computation and lets interactive programs go first.
 ///
 /// It is the niceness of all threads, since the log's threads compute as much as the physics. A clock that may return to real time
-/// takes it only where the system lets it take it back.
+/// raises it only where the system lets it lower it again.
 #[derive(Debug)]
 pub(super) struct Niceness {
     ordinary: i32,
@@ -153,7 +153,7 @@ pub(super) struct Niceness {
 }
 
 impl Niceness {
-    /// `nicer` is by how much. A run that nobody can turn to real time need not take it back.
+    /// `nicer` is by how much. A run that nobody can turn to real time need not lower it again.
     pub(super) fn new(nicer: u8, stays_fast: bool, grants: &mut Grants) -> Self {
         let ordinary = os::niceness();
         let is_granted = nicer > 0 && (stays_fast || os::can_be_less_nice());
@@ -179,18 +179,18 @@ impl Niceness {
     }
 }
 
-/// By how much less nice than others a thread is that has to keep up with steps that have deadlines. Such a thread gets some nine
-/// times an ordinary one's share of a core that is asked for too much, and still leaves the others theirs.
+/// By how much less nice than others such a thread is while steps have deadlines. On a busy core it then gets some nine times an
+/// ordinary thread's share, and still leaves the others theirs.
 const LESS_NICE: i32 = 10;
 
 /// The niceness of a thread that has to keep up with the clock, as the log's does: without it a queue fills up beside busy
-/// programs, for which the clock then has to wait. Where the system does not grant it, nothing changes.
+/// programs, and the clock then has to wait. Where the system does not grant it, nothing changes.
 #[derive(Debug)]
-pub struct Haste {
+pub struct DeadlineNiceness {
     ordinary: i32,
 }
 
-impl Haste {
+impl DeadlineNiceness {
     /// For the calling thread, which has its ordinary niceness.
     pub fn new() -> Self {
         Self { ordinary: os::niceness() }
@@ -198,17 +198,17 @@ impl Haste {
 
     /// Whether steps have deadlines now; on the thread that it was made for.
     pub fn set(&self, has_deadlines: bool) {
-        let (hasty, present) = ((self.ordinary - LESS_NICE).max(-20), os::niceness());
+        let (less_nice, present) = ((self.ordinary - LESS_NICE).max(-20), os::niceness());
         // A fast run sets the niceness of all threads, so the present one says whether anything is to be done.
         match has_deadlines {
-            true if present != hasty => os::set_own_niceness(hasty),
-            false if present == hasty => os::set_own_niceness(self.ordinary),
+            true if present != less_nice => os::set_own_niceness(less_nice),
+            false if present == less_nice => os::set_own_niceness(self.ordinary),
             _ => {}
         }
     }
 }
 
-impl Default for Haste {
+impl Default for DeadlineNiceness {
     fn default() -> Self {
         Self::new()
     }
@@ -223,19 +223,19 @@ mod tests {
     /// On Linux, where niceness is a thread's own.
     #[test]
     fn a_thread_that_has_to_keep_up_is_less_nice_while_steps_have_deadlines() {
-        let haste = Haste::new();
+        let niceness = DeadlineNiceness::new();
         let ordinary = os::niceness();
         let granted = if os::can_be_less_nice() { (ordinary - LESS_NICE).max(-20) } else { ordinary };
-        haste.set(true);
+        niceness.set(true);
         assert_eq!(os::niceness(), granted);
-        haste.set(false);
+        niceness.set(false);
         assert_eq!(os::niceness(), ordinary);
     }
 
     /// Runs a thread that computes for `busy_ns` and then sleeps for `idle_ns`, for ten seconds. Returns the time it had real-time
     /// priority while it computed, and how often that changed.
     fn ten_seconds(busy_ns: u64, idle_ns: u64) -> (u64, u32) {
-        let (mut duty, mut now, mut raised, mut computed, mut changes) = (Duty::new(0), 0, true, 0, 0);
+        let (mut duty, mut now, mut raised, mut computed, mut changes) = (DutyCycle::new(0), 0, true, 0, 0);
         while now < 10_000 * MS {
             now += busy_ns + idle_ns;
             computed += if raised { busy_ns } else { 0 };
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_steps_of_catching_up_are_within_the_credit() {
-        let mut duty = Duty::new(0);
+        let mut duty = DutyCycle::new(0);
         assert!(duty.allows(99 * MS, 0, true), "almost 100 ms without sleep");
         assert!(!duty.allows(101 * MS, 0, true));
         assert!(!duty.allows(125 * MS, 0, false), "not before the credit is whole again");

@@ -1,4 +1,5 @@
-//! What clients may have waiting: requests in the queue to the physics thread, memory for commands, commands for one step.
+//! Bounds on what clients may have waiting: requests in the queue to the physics thread, memory for commands, commands for one
+//! step.
 
 use std::{
     collections::BTreeMap,
@@ -9,24 +10,26 @@ use simpartner_model::StepIndex;
 use simpartner_wire::signal::{Budget, ClientId, Command, Overdrawn, Reservation, StepRecord};
 use thiserror::Error;
 
-/// How many requests may wait in the queue to the physics thread.
+/// How many requests may wait in the queue to the physics thread. A step takes 64 short ones in, or more (`physics_loop/intake.rs`),
+/// so a full queue of them is a delay of 64 steps.
 pub const QUEUE: usize = 4096;
 
-/// How many of them may be commands and answers of members; the rest is for the control port, so that it is heard whatever
-/// other clients send.
+/// How many of them may be commands and answers of members. The rest is for the control port, which must work whatever other
+/// clients send.
 const COMMANDS: usize = QUEUE - 512;
 
-/// How many commands and answers of one client may wait in the queue. One client more costs its neighbours at most a step.
+/// How many commands and answers of one client may wait in the queue: as many as a step takes in, so that a client delays the
+/// others by a step at most.
 const COMMANDS_OF_A_CLIENT: usize = 64;
 
-/// How much memory all commands together may take from the moment a client is told that they are accepted until the log has
-/// taken them, bytes: some 400,000 short commands.
+/// How much memory all commands together may take, from the moment they are accepted until the log has taken them, bytes: some
+/// 400,000 short commands.
 pub const COMMAND_MEMORY: usize = 256 << 20;
 
 /// How much of it each client may take whatever the others hold, bytes: some hundred short commands.
 const MEMORY_OF_A_CLIENT: usize = 64 << 10;
 
-/// How many commands may be scheduled for one step. They all have to act in it, so they make it long.
+/// How many commands may be scheduled for one step. They are all applied in that step, and make it longer.
 pub const COMMANDS_OF_A_STEP: usize = 1024;
 
 /// Why no more can wait. The client may send it again when what it has sent before has acted.
@@ -80,8 +83,8 @@ impl Default for Quota {
 }
 
 impl Quota {
-    /// Lets commands in that act in the same step and come from the same client, all of them or none: reserves their memory and
-    /// a place in the queue, and has `send` put them there with the place.
+    /// Admits commands of one client that act in the same step, all of them or none: reserves their memory and a place in the
+    /// queue, and calls `send` to put them there.
     ///
     /// # Errors
     /// When they would break a bound, or `send` fails; nothing is then reserved.
@@ -99,7 +102,7 @@ impl Quota {
         let memory = self.memory.reserve(client, size).map_err(full)?;
         commands.iter_mut().for_each(|command| command.memory = memory.clone());
         let Some(at) = at else { return send(commands, place) };
-        // The counts are whole between any two statements, so a panic elsewhere does not spoil them.
+        // The counts are consistent between any two statements, so a panic elsewhere does not corrupt them.
         let mut scheduled = self.scheduled.lock().unwrap_or_else(PoisonError::into_inner);
         scheduled.forget_past(present);
         if scheduled.count(at) + count > COMMANDS_OF_A_STEP {
@@ -125,7 +128,7 @@ impl Quota {
 }
 
 impl Scheduled {
-    /// Commands for steps that have been made do not wait any more, and a reset forgets all.
+    /// Removes the counts of steps that have been made; after a reset, all.
     fn forget_past(&mut self, present: &StepRecord) {
         if self.epoch != present.epoch {
             (self.epoch, self.counts) = (present.epoch, BTreeMap::new());

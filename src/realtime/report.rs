@@ -1,4 +1,4 @@
-//! What a run looks like from the clock's side when it is over.
+//! The clock's figures of a run that is over.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use super::speed::Speed;
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It came to the step it was to end at.
+    /// It reached its last step.
     Completed,
-    /// It was asked to.
+    /// A client or the user ended it.
     Quit,
-    /// The log asked for it: it failed, or came to its bound and was to end the run. The recorder says which.
+    /// The log failed, or reached its size limit and the settings end the run then; the recorder says which.
     LogEnded,
-    /// The clock fell behind farther than allowed, and slips were to end the run.
+    /// The clock fell behind farther than it may catch up, and the settings end the run then.
     Overrun,
-    /// A member of the lockstep did not answer in time, and that was to end the run; the text names it.
+    /// A member of the lockstep did not answer in time, and the settings end the run then; the text names it.
     LockstepTimeout(String),
-    /// A body was found in no sound state, and nobody was there to reset the world.
+    /// The physics diverged, and nobody was there to reset the world.
     Diverged(String),
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Figures {
     pub(super) compute: Times,
     pub(super) slips: u64,
     pub(super) slipped_ns: u64,
-    /// How often, and for how long, no record was free because the readers of records were behind.
+    /// How often, and for how long, no record was free because publisher or log were behind.
     pub(super) waits: u64,
     pub(super) waited_ns: u64,
     pub(super) speed: Speed,
@@ -110,9 +110,9 @@ pub struct QueueUse {
     pub capacity: usize,
 }
 
-/// A run in figures.
+/// The figures of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunReport {
+pub struct ClockReport {
     /// Why it ended.
     pub outcome: Outcome,
     /// The last step made since the start or the last reset.
@@ -133,21 +133,21 @@ pub struct RunReport {
     pub slips: u64,
     /// How much time all slips gave up, seconds.
     pub slipped_s: f64,
-    /// How often the physics had to wait because the hand-over or the log was behind.
+    /// How often the physics thread waited because the publisher or the log was behind.
     pub waits: u64,
     /// For how long in all.
     pub waited: Duration,
     /// The queues between the physics and the log.
     pub queues: Vec<QueueUse>,
-    /// How often the physics thread had used up its share of a core and went on with ordinary priority for a while.
+    /// How often the physics thread used up its share of a core and went on with ordinary priority for a while.
     pub step_downs: u64,
-    /// Hash of the final state; empty if the run ended within a step, which alone has the state.
+    /// Hash of the final state; empty if the run ended within a step, so that nobody has the state.
     pub state_hash: String,
     /// Events that no record has carried.
     pub events: Vec<Event>,
 }
 
-impl RunReport {
+impl ClockReport {
     /// Simulated seconds per wall second while the clock ran.
     pub fn real_time_factor(&self) -> f64 {
         if self.wall_s > 0.0 { self.simulated_s / self.wall_s } else { 0.0 }

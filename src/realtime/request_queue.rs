@@ -1,8 +1,8 @@
 //! The queue of requests to the physics thread.
 //!
-//! Its consumer never waits for a producer. A channel that does would be a trap: the physics thread has real-time priority, and
-//! when it wakes up it may interrupt a session in the middle of sending; waiting for that session to go on, it would keep it from
-//! doing so. Here sessions wait for each other, at a lock, and the physics thread sees what has been sent completely.
+//! Its consumer never waits for a producer. With a channel that does, the clock can deadlock until a slip: the physics thread has
+//! real-time priority and may interrupt a session in the middle of sending; if it then waits for that session, the session cannot
+//! run. Here sessions wait for each other, at a lock, and the physics thread sees only requests that are sent completely.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -10,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use super::handle::Request;
+use super::request::Request;
 
 /// A request could not be sent.
 pub(super) enum SendError {
-    /// As many wait as may wait.
+    /// The queue has no room.
     Full,
     /// The physics thread has ended.
     Over,
@@ -33,9 +33,9 @@ pub struct RequestReceiver {
 
 #[derive(Debug)]
 struct Ends {
-    /// `None` when the receiver has gone.
+    /// `None` when the receiver is gone.
     producer: Mutex<Option<rtrb::Producer<Request>>>,
-    /// Who receives, once it has waited for the first time.
+    /// The thread that receives, once it has waited for the first time.
     receiver: OnceLock<Thread>,
 }
 
@@ -48,16 +48,16 @@ pub(super) fn request_queue(capacity: usize) -> (RequestSender, RequestReceiver)
 
 impl Ends {
     fn lock(&self) -> MutexGuard<'_, Option<rtrb::Producer<Request>>> {
-        // A push is done or not done, so a panic elsewhere does not spoil it.
+        // A push is done or not done, so a panic elsewhere does not corrupt the queue.
         self.producer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl RequestSender {
-    /// Puts a request behind those that wait, and wakes the receiver if it waits for one.
+    /// Appends a request, and wakes the receiver if it waits.
     pub(super) fn send(&self, request: Request) -> Result<(), SendError> {
         let pushed = self.0.lock().as_mut().ok_or(SendError::Over)?.push(request);
-        // The request that found no room is dropped here, when the lock is free.
+        // A request that found no room is dropped here, when the lock is free.
         pushed.map_err(|_| SendError::Full)?;
         if let Some(receiver) = self.0.receiver.get() {
             receiver.unpark();
@@ -72,10 +72,10 @@ impl RequestReceiver {
         self.requests.pop().ok()
     }
 
-    /// The same, waiting for one at most so long, or less.
+    /// The next request, waiting for one for at most this time.
     pub fn receive(&mut self, limit: Duration) -> Option<Request> {
         self.ends.receiver.get_or_init(thread::current);
-        // Whoever sends after this look wakes the thread up.
+        // A sender that comes after this look wakes the thread up.
         self.try_receive().or_else(|| {
             thread::park_timeout(limit);
             self.try_receive()
@@ -84,7 +84,7 @@ impl RequestReceiver {
 }
 
 impl Drop for RequestReceiver {
-    /// Nothing is sent any more, and whoever waits for an answer to what was sent learns that none comes.
+    /// Refuses further requests, and drops those in the queue, so that a caller that waits for an answer learns that none comes.
     fn drop(&mut self) {
         drop(self.ends.lock().take());
         while self.requests.pop().is_ok() {}
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_is_interrupted_holds_nothing_up() {
+    fn an_interrupted_sender_holds_nothing_up() {
         let (sender, mut receiver) = request_queue(3);
         assert!(sender.send(numbered(1)).is_ok());
         let interrupted = sender.0.lock();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn when_the_receiver_goes_nobody_waits_for_an_answer() {
+    fn after_the_receiver_is_gone_nobody_waits_for_an_answer() {
         let (sender, receiver) = request_queue(3);
         let (first, mut answer) = request();
         assert!(sender.send(first).is_ok());

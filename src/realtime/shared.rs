@@ -1,5 +1,5 @@
-//! What the physics thread shows of itself to those who cannot wait for it: a step may take a minute, and the clock's state, the
-//! end of the run and its figures must be had meanwhile.
+//! What the physics thread publishes of itself for threads that cannot wait for it: a step may take a minute, and meanwhile clients
+//! ask for the status, end the run, and want its figures.
 
 use std::{
     sync::{
@@ -13,18 +13,19 @@ use simpartner_model::{StepIndex, Timestep};
 use simpartner_wire::signal::{Event, EventKind};
 
 use super::{
-    hand_over::Queues,
-    handle::{Mode, RunState, Status},
+    control::{RunState, Status},
     os,
     priority::PriorityState,
-    report::{Figures, Outcome, RunReport},
+    queue_figures::QueueFigures,
+    report::{ClockReport, Figures, Outcome},
+    settings::Mode,
 };
 
-/// How long a run that is asked to end waits for the step under way. A step that takes longer is not waited for: with what
-/// follows it, a run ends within a second.
+/// How long a run that is asked to end waits for the step under way. With this bound a run ends within a second, however long a
+/// step takes.
 const QUIT_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Shared by the physics thread, the hand-over, the handles and whoever waits for the end of the run.
+/// Shared by the physics thread, the publisher, the handles and the thread that waits for the end of the run.
 #[derive(Debug)]
 pub(super) struct Shared {
     board: Mutex<Board>,
@@ -37,7 +38,7 @@ pub(super) struct Shared {
     is_paced: AtomicBool,
     /// The physics thread's priority.
     pub(super) priority: PriorityState,
-    pub(super) queues: Arc<Queues>,
+    pub(super) queues: Arc<QueueFigures>,
 }
 
 /// Written by the physics thread after each step and each request. Others lock it only when that thread does not answer.
@@ -61,7 +62,7 @@ impl Shared {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Board> {
-        // The board is whole between any two statements, so a panic elsewhere does not spoil it.
+        // The board is consistent between any two statements, so a panic elsewhere does not corrupt it.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -70,41 +71,41 @@ impl Shared {
         self.step_began_ns.store(now_ns, Ordering::Release);
     }
 
-    /// The step is made. The board is locked meanwhile, so that a step is either made or abandoned. False if the run has ended
-    /// without it.
+    /// The step is made. The caller holds the lock of the board, so that a step is either made or abandoned. False if the run has
+    /// ended without it.
     pub(super) fn end_step(&self, _board: &mut MutexGuard<'_, Board>) -> bool {
         self.step_began_ns.store(0, Ordering::Release);
         !self.is_abandoned()
     }
 
-    /// For how long the step under way has been in the making.
+    /// For how long the step under way has been computed; `None` between steps.
     pub(super) fn in_the_making(&self, now_ns: u64) -> Option<Duration> {
         let began_ns = self.step_began_ns.load(Ordering::Acquire);
         (began_ns > 0).then(|| Duration::from_nanos(now_ns.saturating_sub(began_ns)))
     }
 
-    /// The status as the physics thread left it, for when that thread does not answer.
+    /// The status as the physics thread last published it, for when that thread does not answer.
     pub(super) fn status(&self) -> Status {
         let status = self.lock().status.clone();
         Status { making: self.in_the_making(os::now_ns()), priority: self.priority.present(), ..status }
     }
 
-    /// The end of the run is asked for.
+    /// Notes that the end of the run was asked for.
     pub(super) fn ask_to_quit(&self, now_ns: u64) {
         let _ = self.quit_asked_ns.compare_exchange(0, now_ns.max(1), Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Whether the physics thread's present step has no place in the run any more.
+    /// Whether the run has ended without the physics thread's present step.
     pub(super) fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Acquire)
     }
 
     /// Ends the run without the step under way, if the end was asked for and the step takes too long. Returns for how long it
-    /// has been in the making.
+    /// has been computed.
     pub(super) fn abandon_if_due(&self, now_ns: u64) -> Option<Duration> {
         let is_due = |making| is_overdue(now_ns, self.quit_asked_ns.load(Ordering::Acquire), making);
-        // A look without the lock, which the physics thread takes in every step and must not find taken by a thread of
-        // ordinary priority that it has interrupted.
+        // First without the lock: the physics thread takes it in every step, and must not find it held by a thread of ordinary
+        // priority that it has interrupted.
         if !self.in_the_making(now_ns).is_some_and(is_due) {
             return None;
         }
@@ -115,12 +116,12 @@ impl Shared {
         Some(making)
     }
 
-    /// The run in figures. What only the physics thread knows is left empty.
-    pub(super) fn report(&self, outcome: Outcome, timestep: Timestep) -> RunReport {
+    /// The figures of the run. The final state and the last events, which only the physics thread has, are left empty.
+    pub(super) fn report(&self, outcome: Outcome, timestep: Timestep) -> ClockReport {
         let board = self.lock();
         let (figures, status) = (&board.figures, &board.status);
         let steps = figures.speed.steps();
-        RunReport {
+        ClockReport {
             outcome,
             step: status.step,
             steps,
@@ -140,8 +141,8 @@ impl Shared {
         }
     }
 
-    /// The report of a run that ended without the step under way, which had been in the making for so long.
-    pub(super) fn report_without(&self, making: Duration, timestep: Timestep) -> RunReport {
+    /// The report of a run that ended without the step under way, which had been computed for so long.
+    pub(super) fn report_without(&self, making: Duration, timestep: Timestep) -> ClockReport {
         let mut board = self.lock();
         board.figures.speed.stop(os::now_ns());
         let (status, making_s) = (board.status.clone(), making.as_secs_f64());
@@ -157,7 +158,7 @@ impl Shared {
         let text = format!("the run ended without step {next}, which had been in the making for {making_s:.3} s");
         tracing::warn!("{text}");
         let event = Event { step: status.step, kind, subject: String::new(), text, value: Some(making_s) };
-        RunReport { events: vec![event], ..self.report(Outcome::Quit, timestep) }
+        ClockReport { events: vec![event], ..self.report(Outcome::Quit, timestep) }
     }
 
     pub(super) fn set_paced(&self, is_paced: bool) {
@@ -169,7 +170,7 @@ impl Shared {
     }
 }
 
-/// Whether a run that was asked to end then goes without a step that has been in the making for so long.
+/// Whether a run that was asked to end at this time ends without a step that has been computed for so long.
 fn is_overdue(now_ns: u64, quit_asked_ns: u64, making: Duration) -> bool {
     let asked_for = Duration::from_nanos(now_ns.saturating_sub(quit_asked_ns));
     quit_asked_ns > 0 && asked_for >= QUIT_PATIENCE && making >= QUIT_PATIENCE

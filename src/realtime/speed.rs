@@ -59,7 +59,7 @@ impl Speed {
         self.played_ns as f64 * 1e-9
     }
 
-    /// Simulated over wall time in the last full second; 0 before, and while the clock stands.
+    /// Simulated over wall time in the last full second; 0 before, and while the clock is paused.
     pub(super) fn real_time_factor(&self) -> f64 {
         self.factor
     }

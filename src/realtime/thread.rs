@@ -1,4 +1,4 @@
-//! The thread that a simulation runs in, and what it is told before it starts.
+//! The thread that a simulation runs in: its start, its outputs and its end.
 
 use std::{
     sync::{
@@ -9,103 +9,52 @@ use std::{
     time::Duration,
 };
 
-use simpartner_model::{StepIndex, Timestep};
+use simpartner_model::Timestep;
 use simpartner_wire::signal::Layout;
 
 use super::{
-    hand_over::{Courier, Outlet, Shown},
-    handle::{Inbox, Mode},
-    lockstep::{Barrier, LockstepSettings},
+    events::EventReader,
+    handle::Inbox,
+    lockstep::Barrier,
     log_queue::{LogFlags, LogSender},
-    os::{self, Grants, Scheduling},
+    os::{self, Grants},
+    physics_loop::{LoopInputs, PhysicsLoop},
     print::Printer,
     priority::Niceness,
-    report::RunReport,
-    run::{Inlet, Loop},
+    publisher::{Published, Publisher, RecordSender},
+    report::ClockReport,
+    settings::{ClockSettings, Mode},
     shared::Shared,
-    told::Told,
 };
 use crate::sim::Simulation;
 
-/// How often whoever waits for the end of the run looks at the step under way.
+/// How often the thread that waits for the end of the run looks at the step under way: half of [`LONG_STEP`].
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A step that takes longer goes on with ordinary priority: as long as real-time priority may be had without sleep.
+/// A step that takes longer goes on with ordinary priority. A thread may compute for so long with real-time priority (`priority`).
 const LONG_STEP: Duration = Duration::from_millis(100);
-
-/// What to do when the clock falls behind farther than it may catch up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnOverrun {
-    /// Give the time up, record it and go on.
-    Slip,
-    /// End the run.
-    Stop,
-}
-
-/// How the clock runs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// Whether steps have deadlines.
-    pub mode: Mode,
-    /// Simulated seconds per wall second in real time.
-    pub rate: f64,
-    /// How many steps behind may be made up for by steps back to back.
-    pub max_catchup_steps: u64,
-    /// What happens beyond that.
-    pub on_overrun: OnOverrun,
-    /// Whom the clock waits for in lockstep.
-    pub lockstep: LockstepSettings,
-    /// The step after which the run ends, if it does by itself.
-    pub end: Option<StepIndex>,
-    /// Whether the clock waits for PLAY.
-    pub start_paused: bool,
-    /// True if nobody can reset a diverged world, so that the run ends instead of pausing.
-    pub unattended: bool,
-    /// Every so many steps the whole state goes with the record, for the log; 0 is never.
-    pub snapshot_interval_steps: u64,
-    /// What is asked of the operating system.
-    pub scheduling: Scheduling,
-}
-
-impl Default for Settings {
-    /// Real time at rate 1, up to 50 steps of catching up, no end, nothing asked of the operating system.
-    fn default() -> Self {
-        Self {
-            mode: Mode::RealTime,
-            rate: 1.0,
-            max_catchup_steps: 50,
-            on_overrun: OnOverrun::Slip,
-            lockstep: LockstepSettings::default(),
-            end: None,
-            start_paused: false,
-            unattended: false,
-            snapshot_interval_steps: 0,
-            scheduling: Scheduling { priority: 0, fast_niceness: 0, lock_memory: false },
-        }
-    }
-}
 
 /// Where the records go.
 pub struct Outputs {
     /// The log's queue.
     pub log: Option<LogSender>,
-    /// What the clock and the log tell each other.
+    /// The flags through which the clock and the log control each other.
     pub log_flags: Arc<LogFlags>,
 }
 
-/// The physics thread before and while it runs.
+/// The physics thread, prepared or running.
 pub struct PhysicsThread {
     layout: Arc<Layout>,
     timestep: Timestep,
-    shown: Shown,
-    events: Told,
+    published: Published,
+    events: EventReader,
     shared: Arc<Shared>,
     priority: u8,
-    start: mpsc::Sender<(Outlet, Arc<LogFlags>)>,
-    thread: JoinHandle<Option<RunReport>>,
+    start: mpsc::Sender<(RecordSender, Arc<LogFlags>)>,
+    thread: JoinHandle<Option<ClockReport>>,
     /// Closed when the thread ends.
     ended: mpsc::Receiver<()>,
-    courier: Option<(Courier, Printer)>,
+    publisher: Option<(Publisher, Printer)>,
 }
 
 /// The physics thread could not be started, or died.
@@ -114,68 +63,73 @@ pub enum ThreadError {
     /// The operating system gave no thread.
     #[error("the operating system gave no thread: {0}")]
     Spawn(#[from] std::io::Error),
-    /// It panicked, which is a fault in this program.
+    /// It panicked, which is a defect of this program.
     #[error("the physics thread panicked; please report this with the message above")]
     Panicked,
 }
 
 impl PhysicsThread {
-    /// Makes the thread and asks the operating system for punctuality, but makes no step yet.
+    /// Starts the thread and asks the operating system for real-time scheduling, but makes no step yet.
     ///
     /// # Errors
     /// When the operating system gives no thread.
-    pub fn prepare(simulation: Simulation, inbox: Inbox, settings: Settings) -> Result<(Self, Grants), ThreadError> {
+    pub fn prepare(
+        simulation: Simulation,
+        inbox: Inbox,
+        settings: ClockSettings,
+    ) -> Result<(Self, Grants), ThreadError> {
         let (start, started) = mpsc::channel();
-        let (tell, told) = mpsc::channel();
+        let (report_grants, granted) = mpsc::channel();
         let (alive, ended) = mpsc::channel::<()>();
         let (layout, timestep) = (Arc::clone(simulation.layout()), simulation.timestep());
-        let Inbox { requests, latest, roll, teller, shared } = inbox;
-        let events = teller.reader();
-        let shown = Shown { latest, teller: Arc::new(teller) };
-        // Whoever connects before the first step is a member already.
+        let Inbox { requests, latest, members, events: writer, shared } = inbox;
+        let events = writer.reader();
+        let published = Published { latest, events: Arc::new(writer) };
+        // Before the thread starts, so that a client may join before the first step.
         let barrier =
-            (settings.mode == Mode::Lockstep).then(|| Barrier::begin(&roll, &settings.lockstep.members, &layout));
+            (settings.mode == Mode::Lockstep).then(|| Barrier::begin(&members, &settings.lockstep.members, &layout));
         let (board, priority) = (Arc::clone(&shared), settings.scheduling.priority);
         let thread = thread::Builder::new().name("physics".into()).spawn(move || {
             let _alive = alive;
             let mut grants = os::prepare_thread(settings.scheduling);
             let niceness = Niceness::new(settings.scheduling.fast_niceness, settings.unattended, &mut grants);
-            // Nobody listens any more if preparing was given up, and then `start` never comes either.
-            let _ = tell.send(grants);
-            let (outlet, log) = started.recv().ok()?;
-            let inlet = Inlet { requests, roll, barrier, shared: board, niceness };
-            Some(Loop::new(simulation, inlet, settings, outlet, log).run())
+            // If the caller has gone away, nobody receives this, and `start` never comes either.
+            let _ = report_grants.send(grants);
+            let (records, log) = started.recv().ok()?;
+            let inputs = LoopInputs { requests, members, barrier, shared: board, niceness };
+            Some(PhysicsLoop::new(simulation, inputs, settings, records, log).run())
         })?;
-        let grants = told.recv().map_err(|_| ThreadError::Panicked)?;
-        let this = Self { layout, timestep, shown, events, shared, priority, start, thread, ended, courier: None };
+        let grants = granted.recv().map_err(|_| ThreadError::Panicked)?;
+        let this =
+            Self { layout, timestep, published, events, shared, priority, start, thread, ended, publisher: None };
         Ok((this, grants))
     }
 
     /// Lets it make steps.
     ///
     /// # Errors
-    /// When the operating system gives no thread for the hand-over.
+    /// When the operating system gives no thread for the publisher.
     pub fn start(&mut self, outputs: Outputs) -> Result<(), ThreadError> {
-        // Below the physics, which it must not interrupt.
+        // Below the physics thread, which it must not interrupt.
         let priority = self.priority.saturating_sub(1);
-        let (shown, shared) = (self.shown.clone(), Arc::clone(&self.shared));
-        let (courier, outlet) = Courier::start(&self.layout, shown, outputs.log, shared, priority)?;
-        self.courier = Some((courier, Printer::start(self.events.clone())?));
-        // Should the thread have died, `join` tells.
-        let _ = self.start.send((outlet, outputs.log_flags));
+        let (published, shared) = (self.published.clone(), Arc::clone(&self.shared));
+        let (publisher, records) = Publisher::start(&self.layout, published, outputs.log, shared, priority)?;
+        self.publisher = Some((publisher, Printer::start(self.events.clone())?));
+        // If the thread has died, `join` reports it.
+        let _ = self.start.send((records, outputs.log_flags));
         Ok(())
     }
 
     /// Waits for the end of the run, until the last record is with the log. `None` if it was never started.
     ///
-    /// A run that was asked to end does not wait for a step that takes long: it ends with the step before, and the thread when it
-    /// has made the step.
+    /// A run that was asked to end does not wait for a step that takes long: it ends with the step before. The thread itself ends
+    /// when it has made the step.
     ///
     /// # Errors
     /// When the thread panicked.
-    pub fn join(self) -> Result<Option<RunReport>, ThreadError> {
-        let Self { timestep, shown, shared, start, thread, ended, courier, .. } = self;
-        drop((shown, start));
+    pub fn join(self) -> Result<Option<ClockReport>, ThreadError> {
+        let Self { timestep, published, shared, start, thread, ended, publisher, .. } = self;
+        drop((published, start));
         let unmade = loop {
             match ended.recv_timeout(LOOK) {
                 Err(RecvTimeoutError::Timeout) => {}
@@ -193,13 +147,13 @@ impl PhysicsThread {
             None => thread.join().map_err(|_| ThreadError::Panicked),
             Some(_) => Ok(None),
         };
-        if let Some((courier, printer)) = courier {
-            courier.join();
+        if let Some((publisher, printer)) = publisher {
+            publisher.join();
             printer.finish();
         }
-        // Only now all queues have been used as much as they were.
+        // Now nothing uses the queues any more, so their figures are final.
         Ok(match unmade {
-            None => report?.map(|report| RunReport { queues: shared.queues.uses(), ..report }),
+            None => report?.map(|report| ClockReport { queues: shared.queues.uses(), ..report }),
             Some(making) => Some(shared.report_without(making, timestep)),
         })
     }

@@ -17,7 +17,7 @@ use super::{
     space::{self, SpaceWatch},
     spill,
 };
-use crate::realtime::{self, Haste, LogReceiver, Mode};
+use crate::realtime::{self, DeadlineNiceness, LogReceiver, Mode};
 
 /// How long records are gathered for a portion, and so what a killed process loses at most besides portions that are so young that
 /// they have not been copied into the spill file yet.
@@ -115,9 +115,9 @@ impl Writer {
 
     /// Writes until every sender is gone.
     pub(super) fn write_all(&mut self) {
-        let haste = Haste::new();
+        let niceness = DeadlineNiceness::new();
         loop {
-            haste.set(self.status.flags().has_deadlines());
+            niceness.set(self.status.flags().has_deadlines());
             let until = (!self.outbox.is_idle()).then(|| Instant::now() + WATCH);
             match self.queue.next(until) {
                 Ok(first) => self.gather(&first),

@@ -12,21 +12,25 @@ use std::{
 };
 
 use bevy_math::DVec3;
-use simpartner_description::{DeviceSpec, Measures, Mount, Sensor, Timeline, World};
+use simpartner_description::{DeviceSpec, Mount, Sensor, Timeline, World};
 use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Guard, Settings};
 use simpartner_model::{BodyId, DeviceId, JointId, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
-    signal::{Action, AppliedCommand, ClientId, Command, Contact, Event, EventKind, Layout, Reservation, StepRecord},
+    signal::{
+        Action, AppliedCommand, ClientId, Command, Contact, DeviceKind, Event, EventKind, Layout, Reservation,
+        StepRecord,
+    },
 };
 use thiserror::Error;
+
+use crate::device::{self, Device};
 
 pub use snapshot::SnapshotError;
 pub use warnings::warnings;
 
-use crate::device::{self, Device};
-
-/// How many events are kept for the next record. Those of the physics come on top; it has a bounded number for each step.
+/// How many events are kept for the next record: far more than people or programs cause between two steps. Events of the physics
+/// are added to them; the engine bounds their number in a step.
 pub const MAX_EVENTS: usize = 10_000;
 
 /// A world with its engine and devices.
@@ -40,8 +44,8 @@ pub struct Simulation {
     devices: Vec<Device>,
     step: StepIndex,
     epoch: u32,
-    /// Commands for later steps, each with its number, so that those for the same step keep the order in which they came. Who
-    /// sends them bounds them: the server by the memory that they reserve.
+    /// Commands for later steps, each with its number, so that those for the same step keep the order in which they came. The sender
+    /// bounds them: the server by the memory that they reserve.
     scheduled: BTreeMap<(StepIndex, u64), Command>,
     scheduled_so_far: u64,
     /// Commands applied at the boundary before the next step.
@@ -72,7 +76,7 @@ impl Simulation {
         Self::seeded(world, timestep, settings, 0)
     }
 
-    /// The same, with a seed from which all noise follows; without one it is 0.
+    /// As [`new`](Self::new), with a seed for the devices' random numbers; otherwise it is 0.
     ///
     /// # Errors
     /// When the engine cannot represent something in the world.
@@ -81,7 +85,8 @@ impl Simulation {
         Self::with_engine(world, timestep, settings, seed, engine)
     }
 
-    /// The same with an engine of the caller's own, which has this world; a reset builds the one that `settings` names.
+    /// As [`seeded`](Self::seeded), with an engine that the caller has built from this world; a reset builds the one that
+    /// `settings` names.
     ///
     /// # Errors
     /// When the engine cannot represent something in the world.
@@ -96,7 +101,7 @@ impl Simulation {
         let robots = world.robots().map(|(robot, port)| (robot.name.clone(), port, robot.source.clone()));
         let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), infos).with_robots(robots);
         let layout = Arc::new(layout);
-        refuse_deaf_sensors(&world, &*engine)?;
+        refuse_unsupported_sensors(&world, &*engine)?;
         let mut simulation = Self {
             engine,
             devices: Vec::new(),
@@ -118,7 +123,7 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Rebuilds everything from the model: equal to a fresh start, bit for bit. Commands for later steps are forgotten.
+    /// Rebuilds everything from the model: equal to a fresh start, bit for bit. Commands for later steps are dropped.
     ///
     /// # Errors
     /// When the engine cannot represent something in the world, which it could before.
@@ -127,12 +132,12 @@ impl Simulation {
         self.step = StepIndex(0);
         self.epoch += 1;
         self.diverged = false;
-        self.forget_commands();
+        self.drop_commands();
         self.devices = self.new_devices();
         Ok(())
     }
 
-    fn forget_commands(&mut self) {
+    fn drop_commands(&mut self) {
         self.scheduled.clear();
         self.applied.clear();
     }
@@ -143,7 +148,7 @@ impl Simulation {
         self.world.devices.iter().map(new).collect()
     }
 
-    /// What stands where in a record.
+    /// The layout of a record.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
@@ -168,9 +173,9 @@ impl Simulation {
         self.epoch
     }
 
-    /// Whether a fault has put a device off.
-    pub fn is_off(&self, device: DeviceId) -> bool {
-        self.devices[device.index()].is_off()
+    /// Whether a fault has powered a device off.
+    pub fn is_powered_off(&self, device: DeviceId) -> bool {
+        self.devices[device.index()].is_powered_off()
     }
 
     /// Which engine runs it.
@@ -178,13 +183,13 @@ impl Simulation {
         self.engine.identity()
     }
 
-    /// True once a body was found in no sound state. The world then stands still until a reset.
+    /// Whether the physics has diverged. No step is made then until a reset.
     pub fn has_diverged(&self) -> bool {
         self.diverged
     }
 
-    /// Takes a command at the boundary before the next step: it acts in that step, or in the later one it names. A command
-    /// for a step already made is refused with an event.
+    /// Takes a command at the boundary before the next step: it acts in that step, or in the later one that it names. A command for
+    /// a step that has been made is refused with an event.
     pub fn submit(&mut self, command: Command) {
         let next = self.step.after(1);
         match command.at {
@@ -197,13 +202,12 @@ impl Simulation {
         }
     }
 
-    /// Puts the commands of a sequence in their places, counted from the present step: what comes after 0 steps acts in the
-    /// next one.
+    /// Schedules the commands of a sequence, counted from the present step: a command after 0 steps acts in the next one.
     ///
     /// # Errors
-    /// When a command names a port of no device, or does not fit its device; those before it are in their places.
+    /// When a command names a port of no device, or does not fit its device; those before it are scheduled.
     pub fn schedule(&mut self, timeline: &Timeline) -> Result<(), ScheduleError> {
-        // The first device of each port, as a search through the list would find it.
+        // Reversed, so that of several devices on a port the first one stays in the map.
         let devices = self.layout.devices().iter().enumerate().rev();
         let devices: HashMap<u16, usize> = devices.map(|(index, info)| (info.port.number(), index)).collect();
         for entry in &timeline.commands {
@@ -226,8 +230,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts an event into the next record. While the world stands still they are kept; of more than [`MAX_EVENTS`] only
-    /// the number is.
+    /// Adds an event to the next record. While no step is made, at most [`MAX_EVENTS`] are kept; further ones are counted.
     pub fn note(&mut self, event: Event) {
         match self.events.len() {
             0..MAX_EVENTS => self.events.push(event),
@@ -242,7 +245,7 @@ impl Simulation {
         }
     }
 
-    /// Takes the events that no record has carried yet.
+    /// Takes the events that are not in a record yet.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
@@ -265,7 +268,7 @@ impl Simulation {
                 Some(value) => format!("{} {value}", fault.name()),
                 None => fault.name().to_owned(),
             };
-            self.tell(index, EventKind::Fault, text, fault.value());
+            self.note_of_device(index, EventKind::Fault, text, fault.value());
         }
         self.devices[index].command(&command.action);
         self.newest[index] = self.newest[index].max(command.sequence);
@@ -273,14 +276,14 @@ impl Simulation {
         self.applied.push(AppliedCommand { order, command, reply });
     }
 
-    /// Notes an event of a device.
-    fn tell(&mut self, device: usize, kind: EventKind, text: String, value: Option<f64>) {
+    /// Adds an event of a device.
+    fn note_of_device(&mut self, device: usize, kind: EventKind, text: String, value: Option<f64>) {
         let info = &self.layout.devices()[device];
         let subject = format!("{}/{}", info.robot, info.name);
         self.note(Event { step: self.step, kind, subject, text, value });
     }
 
-    /// Makes one step and fills `record` with what it brought about, its timing excepted.
+    /// Makes one step and fills `record` with its result, except for the timing.
     pub fn step(&mut self, record: &mut StepRecord) {
         let next = self.step.after(1);
         while let Some(due) = self.scheduled.first_entry().filter(|entry| entry.key().0 == next) {
@@ -290,7 +293,7 @@ impl Simulation {
         for index in 0..self.devices.len() {
             if let Some(watchdog) = self.devices[index].before_step(&mut *self.engine) {
                 let text = format!("no command for {} s: {}", watchdog.timeout_s, watchdog.action.name());
-                self.tell(index, EventKind::Watchdog, text, Some(watchdog.timeout_s));
+                self.note_of_device(index, EventKind::Watchdog, text, Some(watchdog.timeout_s));
             }
         }
         self.engine.step();
@@ -318,7 +321,7 @@ impl Simulation {
         self.write_state(record);
     }
 
-    /// The record of the state as it stands, without commands and events.
+    /// The record of the present state, without commands and events.
     pub fn observe(&self) -> StepRecord {
         let mut record = StepRecord::new(&self.layout);
         record.fresh.fill(true);
@@ -358,7 +361,7 @@ impl Simulation {
         }
         for (index, device) in self.devices.iter().enumerate() {
             values[self.layout.device(DeviceId::new(index))].copy_from_slice(device.values());
-            record.off[index] = device.is_off();
+            record.off[index] = device.is_powered_off();
         }
         let moves = |body| !self.world.mechanism.body(body).fixed;
         record.contacts.refill(self.engine.contacts().iter().filter_map(|contact| contact_of(contact, moves)));
@@ -383,10 +386,10 @@ pub fn contact_of(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Optio
     })
 }
 
-/// A sensor of something that the engine cannot tell would read zeros that mean nothing.
-fn refuse_deaf_sensors(world: &World, engine: &dyn Engine) -> Result<(), BuildError> {
+/// Refuses sensors of quantities that the engine does not compute; they would read zeros that mean nothing.
+fn refuse_unsupported_sensors(world: &World, engine: &dyn Engine) -> Result<(), BuildError> {
     for device in &world.devices {
-        if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), measures: Measures::JointLoad(_), .. }) =
+        if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), kind: DeviceKind::ForceTorqueSensor, .. }) =
             device.spec
             && engine.joint(joint).load.is_none()
         {

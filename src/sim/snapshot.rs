@@ -1,27 +1,27 @@
-//! The state of a simulation as bytes, to go on from.
+//! Snapshots: the state of a simulation as bytes, and a simulation that goes on from one.
 
 use serde::{Deserialize, Serialize};
 use simpartner_model::StepIndex;
 use thiserror::Error;
 
 use super::Simulation;
-use crate::device::{self, Device};
+use crate::device::{Device, DeviceState};
 
-/// Bytes of the hash that stands before the state.
+/// Bytes of the hash before the state.
 const HASH: usize = blake3::OUT_LEN;
 
-/// Bytes that a simulation cannot go on from.
+/// Why a simulation cannot go on from a snapshot.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
-    /// They are not what was written.
+    /// The bytes are not those that were written.
     #[error("the snapshot is damaged: its bytes do not give the hash that was written with them")]
     Damaged,
     /// The state is of another engine, or of another version of it.
     #[error("the snapshot was made by {there}, and this is {here}")]
     Engine {
-        /// Who made it.
+        /// The engine that made it.
         there: String,
-        /// Who was to read it.
+        /// The engine that was to restore it.
         here: String,
     },
     /// The state is of another model.
@@ -29,14 +29,14 @@ pub enum SnapshotError {
     Model(String),
 }
 
-/// Everything a step starts from, but for commands that wait for a later one.
+/// Everything a step depends on, except commands that wait for later steps.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedState {
     engine: String,
     seed: u64,
     step: StepIndex,
     diverged: bool,
-    devices: Vec<device::Memory>,
+    devices: Vec<DeviceState>,
     physics: simpartner_dynamics::Snapshot,
 }
 
@@ -44,12 +44,12 @@ impl Simulation {
     /// The state after the last step, from which [`restore`](Self::restore) goes on bit for bit. Commands that wait for later
     /// steps are not in it.
     pub fn snapshot(&self) -> Vec<u8> {
-        let saved = Saved {
+        let saved = SavedState {
             engine: self.engine.identity().to_string(),
             seed: self.seed,
             step: self.step,
             diverged: self.diverged,
-            devices: self.devices.iter().map(Device::memory).collect(),
+            devices: self.devices.iter().map(Device::state).collect(),
             physics: self.engine.snapshot(),
         };
         let room_for_hash = vec![0; HASH];
@@ -59,8 +59,8 @@ impl Simulation {
         bytes
     }
 
-    /// Goes on from a snapshot of the same model, timestep and engine. Commands that wait for later steps are forgotten. If
-    /// this simulation has another seed, then what happens by chance from here on follows from that.
+    /// Goes on from a snapshot of the same model, timestep and engine. Commands that wait for later steps are dropped. If this
+    /// simulation has another seed, its random numbers follow from that seed from here on.
     ///
     /// # Errors
     /// When the bytes are no such snapshot; the state is then unchanged.
@@ -69,33 +69,33 @@ impl Simulation {
         if blake3::hash(state).as_bytes() != hash {
             return Err(SnapshotError::Damaged);
         }
-        let saved: Saved = postcard::from_bytes(state).map_err(|error| SnapshotError::Model(error.to_string()))?;
+        let saved: SavedState = postcard::from_bytes(state).map_err(|error| SnapshotError::Model(error.to_string()))?;
         let here = self.engine.identity().to_string();
         if saved.engine != here {
             return Err(SnapshotError::Engine { there: saved.engine, here });
         }
-        let devices = self.remembered(saved.devices, saved.step, saved.seed)?;
+        let devices = self.restored_devices(saved.devices, saved.step, saved.seed)?;
         self.engine.restore(&saved.physics).map_err(|error| SnapshotError::Model(error.to_string()))?;
         self.devices = devices;
         (self.step, self.diverged) = (saved.step, saved.diverged);
-        self.forget_commands();
+        self.drop_commands();
         Ok(())
     }
 
-    /// The devices of the model with what they carried.
-    fn remembered(
+    /// The devices of the model in these states.
+    fn restored_devices(
         &self,
-        memories: Vec<device::Memory>,
+        states: Vec<DeviceState>,
         step: StepIndex,
         seed: u64,
     ) -> Result<Vec<Device>, SnapshotError> {
         let mut devices = self.new_devices();
-        if devices.len() != memories.len() {
-            let what = format!("it has {} devices, and this one {}", memories.len(), devices.len());
+        if devices.len() != states.len() {
+            let what = format!("it has {} devices, and this one {}", states.len(), devices.len());
             return Err(SnapshotError::Model(what));
         }
-        for ((device, memory), spec) in devices.iter_mut().zip(memories).zip(&self.world.devices) {
-            if !device.recall(memory, step) {
+        for ((device, state), spec) in devices.iter_mut().zip(states).zip(&self.world.devices) {
+            if !device.restore(state, step) {
                 return Err(SnapshotError::Model(format!("its '{}' is another device", spec.name)));
             }
             if seed != self.seed {

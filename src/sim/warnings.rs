@@ -1,4 +1,4 @@
-//! What a world can be simulated with, but hardly as it was meant: told before the first step.
+//! Warnings before the first step: worlds that can be simulated, but hardly do what their author meant.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,24 @@ use simpartner_description::{DeviceSpec, Law, Warning, World};
 use simpartner_dynamics::{BuildError, ContactPoint, Probe};
 use simpartner_model::{Body, BodyId, Graph, Tree};
 
-/// An overlap or a depth in the ground that a start of a run settles without anybody seeing it, metres: what the engine's
-/// surface layer lets bodies sink in at rest.
-const SETTLES: f64 = 1e-3;
-/// A robot that hangs higher than this above what it is to stand on was hardly placed on it, metres.
-const HANGS: f64 = 0.05;
-/// A wheel that is higher than this above the ground has nothing to roll on, metres.
-const WHEEL_HANGS: f64 = 0.01;
-/// How far down a ground is looked for, metres; as long as the longest shape.
-const DOWN: f64 = 1e6;
-/// Masses farther apart than this ratio are beyond what the solver's tolerance of 1e-9 and steps of a millisecond tell apart
-/// well; a real robot stays below 1000.
+/// The overlap, or depth in the ground, that the first steps correct without a visible effect, metres.
+const INVISIBLE: f64 = 1e-3;
+/// A robot that starts higher than this above its ground was probably not meant to fall, metres.
+const MAX_DROP: f64 = 0.05;
+/// A wheel that starts higher than this above the ground does not touch it in normal driving, metres.
+const MAX_WHEEL_DROP: f64 = 0.01;
+/// How far down the ground is searched, metres; the length of the longest shape that the reader accepts.
+const SEARCH_DEPTH: f64 = 1e6;
+/// Beyond this ratio of masses, the solver's tolerance of 1e-9 and steps of a millisecond make the lighter body's motion inaccurate;
+/// real robots stay below 1000.
 const MASS_RATIO: f64 = 1e4;
-/// Denser than osmium, 22590 kg/m³, and thinner than a hundredth of air, 1.2 kg/m³: a length in millimetres or a mass in grams.
+/// Plausible densities, kg/m³: from a hundredth of air (1.2) to osmium (22590). Outside, a length is probably in millimetres or a mass
+/// in grams.
 const DENSITIES: std::ops::RangeInclusive<f64> = 0.01..=25_000.0;
-/// How many warnings of one sort are told one by one.
+/// How many warnings of one sort are reported one by one; more than anybody reads.
 const SHOWN: usize = 20;
 
-/// All warnings of a world, those of its reader first. A robot that stands `alone`, without a world, is not looked at for what
-/// it stands on.
+/// All warnings of a world, those of its reader first. A robot that is checked `alone`, without a world, needs no ground.
 ///
 /// # Errors
 /// When something in the world cannot be built; then no simulation can be either.
@@ -62,7 +61,7 @@ struct Scene<'a> {
     world: &'a World,
     probe: Probe,
     contacts: Vec<ContactPoint>,
-    /// The direction of gravity, where there is any.
+    /// The direction of gravity; `None` without gravity.
     down: Option<DVec3>,
 }
 
@@ -83,8 +82,8 @@ impl Scene<'_> {
                 *depth = depth.max(-contact.gap);
             }
         }
-        let deep = depths.into_iter().filter(|(_, depth)| *depth > SETTLES);
-        let told = deep.map(|((a, b), depth)| {
+        let deep = depths.into_iter().filter(|(_, depth)| *depth > INVISIBLE);
+        let warnings = deep.map(|((a, b), depth)| {
             let what = format!(
                 "'{}' and '{}' ({}) overlap by {depth:.3} m at the start, so they are pushed apart at once",
                 self.name(b),
@@ -94,7 +93,7 @@ impl Scene<'_> {
             let help = "move one of them, give one a smaller <collision>, or join them: bodies that share a joint do not collide";
             self.warn(b, what, help)
         });
-        told.collect()
+        warnings.collect()
     }
 
     fn in_the_ground(&self) -> Vec<Warning> {
@@ -105,7 +104,7 @@ impl Scene<'_> {
                 *depth = depth.max(-contact.gap);
             }
         }
-        // Terrain has no inside: of what is wholly below it, no contact tells.
+        // Terrain is a surface without an inside: a body that is wholly below it has no contact.
         let moving = self.world.mechanism.bodies().filter(|(_, body)| !body.fixed && body.collision_shape().is_some());
         for (id, _) in moving {
             if let Some(depth) = self.probe.depth_in_terrain(id) {
@@ -113,15 +112,15 @@ impl Scene<'_> {
                 *known = known.max(depth);
             }
         }
-        let deep = depths.into_iter().filter(|(_, depth)| *depth > SETTLES);
-        let told = deep.map(|(body, depth)| {
+        let deep = depths.into_iter().filter(|(_, depth)| *depth > INVISIBLE);
+        let warnings = deep.map(|(body, depth)| {
             let what = format!(
                 "'{}' begins {depth:.3} m deep in the ground, which throws it out or holds it",
                 self.name(body)
             );
             self.warn(body, what, "raise it by that much, in its <pose> or in that of its robot")
         });
-        told.collect()
+        warnings.collect()
     }
 
     fn densities(&self) -> Vec<Warning> {
@@ -131,12 +130,12 @@ impl Scene<'_> {
         };
         let dense = self.world.mechanism.bodies().filter_map(|(id, body)| Some((id, density(body)?)));
         let odd = dense.filter(|(_, density)| !DENSITIES.contains(density));
-        let told = odd.map(|(id, density)| {
+        let warnings = odd.map(|(id, density)| {
             let likeness = if density < 1.0 { "thinner than a hundredth of air" } else { "denser than any metal" };
             let what = format!("'{}' has {density:.3e} kg/m³, which is {likeness}", self.name(id));
             self.warn(id, what, "lengths are in metres and masses in kilograms; an <inertia> says that it is meant")
         });
-        told.collect()
+        warnings.collect()
     }
 
     fn mass_ratios(&self) -> Vec<Warning> {
@@ -153,7 +152,7 @@ impl Scene<'_> {
             if a.fixed || b.fixed { 1.0 } else { a.mass.max(b.mass) / a.mass.min(b.mass) }
         };
         let odd = pairs.into_iter().filter(|(a, b, _)| ratio(*a, *b) > MASS_RATIO);
-        let told = odd.map(|(a, b, how)| {
+        let warnings = odd.map(|(a, b, how)| {
             let what = format!(
                 "'{}' of {} kg and '{}' of {} kg are {how}: their masses are {:.0} to 1, which makes the lighter one's \
                  motion inaccurate",
@@ -165,10 +164,10 @@ impl Scene<'_> {
             );
             self.warn(b, what, "give the lighter one more mass, or make both one body")
         });
-        told.collect()
+        warnings.collect()
     }
 
-    /// Where nothing holds up anything.
+    /// The warning of a world in which nothing supports anything.
     fn without_ground(&self) -> Option<Warning> {
         let world = self.world;
         let fixed = world.mechanism.bodies.iter().any(|body| body.fixed);
@@ -186,7 +185,7 @@ impl Scene<'_> {
         Some(Warning { place, what: "there is no ground, so everything falls for ever".into(), help: help.into() })
     }
 
-    /// Parts of the world that nothing holds: they fall for ever, or on their start.
+    /// Robots and objects that nothing supports at the start: they fall for ever, or onto something.
     fn falling(&self, down: DVec3) -> Vec<Warning> {
         let forest = Graph::new(&self.world.mechanism.bodies, &self.world.mechanism.joints).spanning_forest();
         let mut part_of = vec![0; self.world.mechanism.bodies.len()];
@@ -226,13 +225,14 @@ impl Scene<'_> {
             let what = format!("{who} has no shape, so it falls through the ground");
             return Some(self.warn(tree.root, what, "give a body a shape, such as <sphere radius=\"0.1\"/>"));
         }
-        let below = tree.bodies().filter_map(|body| self.probe.clearance(body, down, DOWN)).min_by(f64::total_cmp);
+        let below =
+            tree.bodies().filter_map(|body| self.probe.clearance(body, down, SEARCH_DEPTH)).min_by(f64::total_cmp);
         match below {
             None => {
                 let what = format!("nothing is below {who}, so it falls for ever");
                 Some(self.warn(tree.root, what, "place it above the ground, or make the ground larger"))
             }
-            Some(height) if height > HANGS && world.mechanism.body(tree.root).robot.is_some() => {
+            Some(height) if height > MAX_DROP && world.mechanism.body(tree.root).robot.is_some() => {
                 let what = format!("{who} begins {height:.3} m above what is below it, and falls onto it");
                 Some(self.warn(tree.root, what, "lower the robot's <pose> by that much"))
             }
@@ -240,37 +240,37 @@ impl Scene<'_> {
         }
     }
 
-    /// Driven wheels in the air while the robot has others, or stands on something else.
+    /// Driven wheels in the air, of robots that have other wheels and touch something.
     fn wheels(&self, down: DVec3) -> Vec<Warning> {
-        let mut told = Vec::new();
+        let mut warnings = Vec::new();
         for (index, _) in self.world.mechanism.robots.iter().enumerate() {
             let wheels: Vec<BodyId> = self.driven_wheels(index).collect();
             let stands = |body: &BodyId| self.contacts.iter().any(|contact| contact.bodies.contains(&Some(*body)));
             let of_robot =
                 |body: BodyId| self.world.mechanism.body(body).robot.is_some_and(|robot| robot.index() == index);
-            // One wheel may be a tool, and a robot that touches nothing has been told of.
+            // A single wheel may be a tool, and `falling` reports a robot that touches nothing.
             if wheels.len() < 2 || !self.contacts.iter().flat_map(|contact| contact.bodies).flatten().any(of_robot) {
                 continue;
             }
             for wheel in wheels.iter().filter(|wheel| !stands(wheel)) {
-                let height = self.probe.clearance(*wheel, down, DOWN);
+                let height = self.probe.clearance(*wheel, down, SEARCH_DEPTH);
                 let above = match height {
-                    Some(height) if height <= WHEEL_HANGS => continue,
+                    Some(height) if height <= MAX_WHEEL_DROP => continue,
                     Some(height) => format!("{height:.3} m above what is below it"),
                     None => "above nothing".into(),
                 };
                 let what = format!("wheel '{}' begins {above}, so it drives nothing", self.name(*wheel));
-                told.push(self.warn(
+                warnings.push(self.warn(
                     *wheel,
                     what,
                     "lower it, or lengthen what carries it, until it touches the ground",
                 ));
             }
         }
-        told
+        warnings
     }
 
-    /// Round bodies at the end of a joint that a motor turns by its velocity.
+    /// Round bodies at the end of a joint that a velocity-controlled motor turns.
     fn driven_wheels(&self, robot: usize) -> impl Iterator<Item = BodyId> {
         let world = self.world;
         let driven = world.devices.iter().filter(move |device| device.robot.index() == robot);

@@ -3,13 +3,6 @@
 //!
 //! Each crowd has ten seconds of WorkPartner 1 driving in real time, one crowd after the other, the empty one first and last.
 
-use simpartner::{
-    realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
-    server::{Limits, Server, Settings},
-    sim::Simulation,
-};
-use simpartner_description::xml::{self, Document};
-use simpartner_model::{StepIndex, Timestep};
 use std::{
     io::Write,
     net::{SocketAddr, TcpStream},
@@ -20,6 +13,14 @@ use std::{
     thread,
     time::Duration,
 };
+
+use simpartner::{
+    realtime::{self, ClockReport, Outputs, PhysicsThread, Scheduling, channel},
+    server::{Limits, Server, Settings},
+    sim::Simulation,
+};
+use simpartner_description::xml::{self, Document};
+use simpartner_model::{StepIndex, Timestep};
 use tokio::sync::oneshot;
 
 const WORLD: &str = "<world><surface/><robot file='robots/workpartner1.xml' portOffset='20000'/></world>";
@@ -50,7 +51,7 @@ fn main() {
     }
 }
 
-fn run(crowd: Crowd, seconds: f64) -> RunReport {
+fn run(crowd: Crowd, seconds: f64) -> ClockReport {
     let world = match xml::read_text("bench.xml", WORLD) {
         Ok(Document::World(world)) => world,
         other => panic!("{other:?}"),
@@ -58,11 +59,11 @@ fn run(crowd: Crowd, seconds: f64) -> RunReport {
     let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default())
         .expect("the robot can be built");
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let clock = realtime::Settings {
+    let clock = realtime::ClockSettings {
         end: Some(StepIndex(simulation.timestep().steps_in(seconds))),
         unattended: true,
         scheduling: Scheduling { priority: 80, fast_niceness: 0, lock_memory: true },
-        ..realtime::Settings::default()
+        ..realtime::ClockSettings::default()
     };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");

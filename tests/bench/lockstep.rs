@@ -2,6 +2,14 @@
 //! as fast as possible, and beside the same messages sent to and fro over loopback with nothing behind them.
 //! `cargo bench --bench lockstep`.
 
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
 use simpartner::{
     realtime::{self, Control, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
     server::{Server, Settings},
@@ -10,13 +18,6 @@ use simpartner::{
 use simpartner_description::xml::{self, Document};
 use simpartner_model::{RobotId, StepIndex, Timestep};
 use simpartner_wire::signal::Member;
-use std::{
-    io::{BufRead, BufReader, Write},
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
 use tokio::sync::oneshot;
 
 const WORLD: &str = "<world><surface/><robot file='robots/workpartner1.xml' portOffset='20000'/></world>";
@@ -68,7 +69,8 @@ fn simulation() -> Simulation {
 fn fast(steps: u64) -> Duration {
     let simulation = simulation();
     let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let clock = realtime::Settings { mode: Mode::Fast, end: Some(StepIndex(steps)), ..realtime::Settings::default() };
+    let clock =
+        realtime::ClockSettings { mode: Mode::Fast, end: Some(StepIndex(steps)), ..realtime::ClockSettings::default() };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let start = Instant::now();
     physics.start(Outputs { log: None, log_flags: Arc::default() }).expect("a thread can be had");
@@ -82,8 +84,12 @@ fn lockstep(steps: u64, law: Law) -> (Duration, String) {
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let members = vec![Member::Robot(RobotId::new(0))];
     let lockstep = LockstepSettings { members, ..LockstepSettings::default() };
-    let clock =
-        realtime::Settings { mode: Mode::Lockstep, start_paused: true, lockstep, ..realtime::Settings::default() };
+    let clock = realtime::ClockSettings {
+        mode: Mode::Lockstep,
+        start_paused: true,
+        lockstep,
+        ..realtime::ClockSettings::default()
+    };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");
     let settings = Settings::default();

@@ -17,7 +17,7 @@ use std::{
 };
 
 use simpartner::{
-    realtime::{self, Outputs, PhysicsThread, RunReport, Scheduling, channel},
+    realtime::{self, ClockReport, Outputs, PhysicsThread, Scheduling, channel},
     server::{Server, Settings, Viewer},
     sim::Simulation,
 };
@@ -62,17 +62,17 @@ fn world() -> World {
 }
 
 /// A run with so many pages, some of them stalled, and how many frames they took up.
-fn run(pages: usize, stalled: usize, seconds: f64) -> (RunReport, u64) {
+fn run(pages: usize, stalled: usize, seconds: f64) -> (ClockReport, u64) {
     let world = Arc::new(world());
     let simulation =
         Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, simpartner_dynamics::Settings::default())
             .expect("the robot can be built");
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let clock = realtime::Settings {
+    let clock = realtime::ClockSettings {
         end: Some(StepIndex(simulation.timestep().steps_in(seconds))),
         unattended: true,
         scheduling: Scheduling { priority: 80, fast_niceness: 0, lock_memory: true },
-        ..realtime::Settings::default()
+        ..realtime::ClockSettings::default()
     };
     let (mut physics, _) = PhysicsThread::prepare(simulation, inbox, clock).expect("a thread can be had");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be had");

@@ -1,4 +1,4 @@
-//! What a step costs: the physics alone, beside it the list of its contacts for the page, with devices and hand-over, with full
+//! What a step costs: the physics alone, beside it the list of its contacts for the page, with devices and publisher, with full
 //! logging. `cargo bench --bench step`.
 //!
 //! The four are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
@@ -32,7 +32,7 @@ fn main() {
     let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
     let world = Arc::new(xml::read_world(Path::new("worlds/flat.xml")).unwrap_or_else(|problems| panic!("{problems}")));
     let folder = tempfile::tempdir().expect("a folder for the log");
-    let names = ["physics alone", "listing its contacts", "with devices and hand-over", "with full logging"];
+    let names = ["physics alone", "listing its contacts", "with devices and publisher", "with full logging"];
     let mut rows = names.map(|name| (name, Vec::new()));
     for round in 0..rounds {
         let (physics, contacts) = physics_alone(&world);
@@ -98,11 +98,11 @@ fn whole_step(world: &Arc<World>, database: Option<&Path>) -> f64 {
     command_wheels(&mut simulation);
     let recorder = database.map(|path| start_log(&simulation, world, path));
     let (_handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let settings = realtime::Settings {
+    let settings = realtime::ClockSettings {
         mode: Mode::Fast,
         end: Some(StepIndex(STEPS)),
         unattended: true,
-        ..realtime::Settings::default()
+        ..realtime::ClockSettings::default()
     };
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings).expect("a thread can be had");
     let start = Instant::now();

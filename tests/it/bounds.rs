@@ -10,8 +10,8 @@ use std::{
 
 use simpartner::{
     realtime::{
-        COMMAND_MEMORY, COMMANDS_OF_A_STEP, Control, ControlError, Full, Handle, LogReceiver, Mode, Outputs,
-        PhysicsThread, channel, log_queue,
+        COMMAND_MEMORY, COMMANDS_OF_A_STEP, ClockSettings, Control, ControlError, Full, Handle, LogReceiver, Mode,
+        Outputs, PhysicsThread, channel, log_queue,
     },
     server::{Limits, Settings},
     sim::Simulation,
@@ -31,15 +31,15 @@ struct Clock {
     thread: PhysicsThread,
 }
 
-fn clock(settings: simpartner::realtime::Settings) -> Clock {
+fn clock(settings: ClockSettings) -> Clock {
     let simulation = Simulation::new(Arc::new(robot([0; 3])), Timestep::MILLISECOND, scene::settings()).unwrap();
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (thread, _) = PhysicsThread::prepare(simulation, inbox, settings).unwrap();
     Clock { handle, thread }
 }
 
-fn fast() -> simpartner::realtime::Settings {
-    simpartner::realtime::Settings { mode: Mode::Fast, ..simpartner::realtime::Settings::default() }
+fn fast() -> ClockSettings {
+    ClockSettings { mode: Mode::Fast, ..ClockSettings::default() }
 }
 
 impl Clock {
@@ -78,7 +78,7 @@ fn echo(client: u64, at: Option<u64>, text: &str) -> Command {
 
 #[test]
 fn a_step_takes_in_a_bounded_number_of_commands_and_keeps_their_order() {
-    let mut clock = clock(simpartner::realtime::Settings { end: Some(StepIndex(100)), ..fast() });
+    let mut clock = clock(ClockSettings { end: Some(StepIndex(100)), ..fast() });
     let mut sent = Vec::new();
     for number in 0..60 {
         for client in 0..40 {
@@ -98,7 +98,7 @@ fn a_step_takes_in_a_bounded_number_of_commands_and_keeps_their_order() {
 
 #[test]
 fn long_texts_count_as_many_commands() {
-    let mut clock = clock(simpartner::realtime::Settings { end: Some(StepIndex(50)), ..fast() });
+    let mut clock = clock(ClockSettings { end: Some(StepIndex(50)), ..fast() });
     let text = "x".repeat(4000);
     (0..60).for_each(|_| clock.handle.command(echo(1, None, &text)).unwrap());
     let logged = clock.start();
@@ -132,7 +132,7 @@ fn a_client_that_floods_leaves_places_to_the_others_and_the_control_port() {
 
 #[test]
 fn what_waits_while_paused_is_bounded_in_bytes_and_free_again_when_it_has_acted() {
-    let mut clock = clock(simpartner::realtime::Settings { start_paused: true, ..fast() });
+    let mut clock = clock(ClockSettings { start_paused: true, ..fast() });
     let logged = clock.start();
     let text = "x".repeat(4000);
     let accepted = |clock: &Clock| (0..100_000).take_while(|_| clock.echo(1, None, &text).is_ok()).count();
@@ -154,7 +154,7 @@ fn what_waits_while_paused_is_bounded_in_bytes_and_free_again_when_it_has_acted(
 
 #[test]
 fn a_later_step_takes_a_bounded_number_of_commands() {
-    let mut clock = clock(simpartner::realtime::Settings { start_paused: true, ..fast() });
+    let mut clock = clock(ClockSettings { start_paused: true, ..fast() });
     let logged = clock.start();
     let accepted = (0..2000).take_while(|_| clock.echo(1, Some(20), "x").is_ok()).count();
     assert_eq!(accepted, COMMANDS_OF_A_STEP);
@@ -174,7 +174,7 @@ fn a_later_step_takes_a_bounded_number_of_commands() {
 
 #[test]
 fn a_burst_is_slowed_down_and_not_refused() {
-    let rig = Rig::with(robot([0; 3]), settings(), simpartner::realtime::Settings::default());
+    let rig = Rig::with(robot([0; 3]), settings(), ClockSettings::default());
     let mut echo = Client::connect(rig.devices[0]);
     assert_eq!(echo.line(), "<>");
     let burst: String = (0..6000).map(|number| format!("<{number}>")).collect();

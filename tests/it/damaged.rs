@@ -14,8 +14,9 @@ use std::{
 };
 
 use simpartner::{
-    cli::{self, ExitStatus, Logs},
+    cli::{self, ExitStatus},
     recorder::Database,
+    run::LogArchive,
     server::Archive,
 };
 use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
@@ -234,7 +235,7 @@ fn calls(folder: &Path, url: &str) -> Vec<Vec<String>> {
 /// What the page asks of the archive.
 #[tokio::main(flavor = "current_thread")]
 async fn look(url: &str) {
-    let logs = Logs::new(&Database::parse(url).unwrap());
+    let logs = LogArchive::new(&Database::parse(url).unwrap());
     let _ = logs.runs().await;
     for run in [1, 2] {
         let _ = logs.events(run, 1000).await;

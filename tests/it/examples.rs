@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use simpartner::realtime::{Mode, Settings};
+use simpartner::realtime::{ClockSettings, Mode};
 use simpartner_description::xml;
 use simpartner_model::BodyId;
 use simpartner_wire::signal::Port;
@@ -21,7 +21,11 @@ fn drive(controller: impl Fn(&Rig) -> Command) -> (String, u64) {
     let mut world = xml::read_world("worlds/maze.xml".as_ref()).unwrap();
     world.devices.iter_mut().for_each(|device| device.port = Port::ANY);
     let front = world.mechanism.bodies.iter().position(|body| body.name == "FrontChassis").map(BodyId::new).unwrap();
-    let rig = Rig::with(world, settings(), Settings { mode: Mode::Fast, start_paused: true, ..Settings::default() });
+    let rig = Rig::with(
+        world,
+        settings(),
+        ClockSettings { mode: Mode::Fast, start_paused: true, ..ClockSettings::default() },
+    );
     let output = controller(&rig).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success(), "{said}");

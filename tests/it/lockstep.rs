@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use simpartner::realtime::{LockstepSettings, Mode, OnTimeout, Outcome, RunReport, Settings};
+use simpartner::realtime::{ClockReport, ClockSettings, LockstepSettings, Mode, OnTimeout, Outcome};
 use simpartner_model::{DeviceId, RobotId};
 use simpartner_wire::signal::{Event, EventKind, Member, StepRecord};
 
@@ -20,7 +20,7 @@ const MOTOR: Member = Member::Device(DeviceId::new(2));
 /// A paused server in lockstep.
 fn rig(members: &[Member], timeout: Duration, on_timeout: OnTimeout) -> Rig {
     let lockstep = LockstepSettings { members: members.to_vec(), timeout, on_timeout };
-    let clock = Settings { mode: Mode::Lockstep, start_paused: true, lockstep, ..Settings::default() };
+    let clock = ClockSettings { mode: Mode::Lockstep, start_paused: true, lockstep, ..ClockSettings::default() };
     Rig::with(robot([0; 3]), settings(), clock)
 }
 
@@ -36,7 +36,7 @@ fn patient(members: &[Member]) -> Rig {
     rig(members, Duration::from_secs(60), OnTimeout::Fail)
 }
 
-fn events(report: &RunReport, log: &[Arc<StepRecord>], kind: EventKind) -> Vec<Event> {
+fn events(report: &ClockReport, log: &[Arc<StepRecord>], kind: EventKind) -> Vec<Event> {
     let all = log.iter().flat_map(|record| &record.events).chain(&report.events);
     all.filter(|event| event.kind == kind).cloned().collect()
 }
@@ -203,7 +203,7 @@ fn wait_for(clock: &mut Client, what: &str) {
 const TOLD: &str = "no answer for step 3 in 0.05 s (nobody is connected)";
 const SOON: Duration = Duration::from_millis(50);
 
-fn assert_told(report: &RunReport, log: &[Arc<StepRecord>], times: usize) {
+fn assert_told(report: &ClockReport, log: &[Arc<StepRecord>], times: usize) {
     let told = events(report, log, EventKind::LockstepTimeout);
     assert_eq!(told.len(), times, "{told:?}");
     let first = &told[0];

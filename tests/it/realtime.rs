@@ -5,8 +5,8 @@ use std::sync::{Arc, mpsc};
 use bevy_math::DVec3;
 use simpartner::{
     realtime::{
-        Control, ControlError, Grants, Handle, LogFlags, LogReceiver, Mode, Outcome, Outputs, PhysicsThread, RunReport,
-        RunState, Scheduling, Settings, Status, channel, log_queue,
+        ClockReport, ClockSettings, Control, ControlError, Grants, Handle, LogFlags, LogReceiver, Mode, Outcome,
+        Outputs, PhysicsThread, RunState, Scheduling, Status, channel, log_queue,
     },
     sim::Simulation,
 };
@@ -29,8 +29,8 @@ struct Clock {
     grants: Grants,
 }
 
-fn settings(mode: Mode) -> Settings {
-    Settings { mode, start_paused: true, ..Settings::default() }
+fn settings(mode: Mode) -> ClockSettings {
+    ClockSettings { mode, start_paused: true, ..ClockSettings::default() }
 }
 
 /// A falling cube.
@@ -41,17 +41,17 @@ fn falling() -> Arc<World> {
 }
 
 /// A clock with a falling cube, its log queue large enough for the whole test.
-fn clock(settings: Settings) -> Clock {
+fn clock(settings: ClockSettings) -> Clock {
     with_queue(settings, 100_000)
 }
 
 /// The same with a queue of that capacity.
-fn with_queue(settings: Settings, capacity: usize) -> Clock {
+fn with_queue(settings: ClockSettings, capacity: usize) -> Clock {
     let simulation = Simulation::new(falling(), Timestep::MILLISECOND, scene::settings()).unwrap();
     start(simulation, settings, capacity)
 }
 
-fn start(simulation: Simulation, settings: Settings, capacity: usize) -> Clock {
+fn start(simulation: Simulation, settings: ClockSettings, capacity: usize) -> Clock {
     let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
     let (mut thread, grants) = PhysicsThread::prepare(simulation, inbox, settings).unwrap();
     let (log, received) = log_queue(capacity);
@@ -72,7 +72,7 @@ impl Clock {
         runtime.block_on(latest.wait_for(|record| record.step >= StepIndex(step))).unwrap();
     }
 
-    fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         let report = self.thread.join().unwrap().expect("it was started");
         (report, self.log.iter().collect())
     }
@@ -86,7 +86,7 @@ fn assert_every_step_once(records: &[Arc<StepRecord>]) {
 
 #[test]
 fn a_fast_run_ends_at_its_step_with_every_record_handed_over() {
-    let clock = clock(Settings { end: Some(StepIndex(5000)), start_paused: false, ..settings(Mode::Fast) });
+    let clock = clock(ClockSettings { end: Some(StepIndex(5000)), start_paused: false, ..settings(Mode::Fast) });
     let (report, records) = clock.end();
     assert_eq!(report.outcome, Outcome::Completed);
     assert_eq!((report.step, report.steps, records.len()), (StepIndex(5000), 5000, 5000));
@@ -96,7 +96,7 @@ fn a_fast_run_ends_at_its_step_with_every_record_handed_over() {
 
 #[test]
 fn real_time_makes_every_step_and_accounts_for_all_time() {
-    let clock = clock(Settings { end: Some(StepIndex(300)), start_paused: false, ..settings(Mode::RealTime) });
+    let clock = clock(ClockSettings { end: Some(StepIndex(300)), start_paused: false, ..settings(Mode::RealTime) });
     assert!(!clock.grants.0.is_empty());
     let (report, records) = clock.end();
     assert_every_step_once(&records);
@@ -174,7 +174,7 @@ const RECORDS: u64 = 1024;
 fn a_log_that_takes_nothing_costs_time_and_neither_a_step_nor_the_run() {
     for mode in [Mode::RealTime, Mode::Fast] {
         // Beyond any machine's reach, so that every wait is a slip.
-        let clock = with_queue(Settings { rate: 1000.0, start_paused: false, ..settings(mode) }, 10);
+        let clock = with_queue(ClockSettings { rate: 1000.0, start_paused: false, ..settings(mode) }, 10);
         clock.reach(RECORDS + 10);
         let status = clock.ask(Control::Mode(Mode::RealTime)).unwrap();
         assert_eq!(
@@ -206,8 +206,12 @@ fn a_log_that_takes_nothing_costs_time_and_neither_a_step_nor_the_run() {
 
 #[test]
 fn a_rate_beyond_reach_is_slips_and_every_step() {
-    let clock =
-        clock(Settings { rate: 1000.0, end: Some(StepIndex(20_000)), start_paused: false, ..settings(Mode::RealTime) });
+    let clock = clock(ClockSettings {
+        rate: 1000.0,
+        end: Some(StepIndex(20_000)),
+        start_paused: false,
+        ..settings(Mode::RealTime)
+    });
     let (report, records) = clock.end();
     assert_eq!((report.outcome, records.len()), (Outcome::Completed, 20_000));
     assert_every_step_once(&records);
@@ -275,7 +279,7 @@ fn while_a_step_is_long_the_clock_answers_and_a_run_ends_without_it() {
         let engine = simpartner_dynamics::build(&world.mechanism, timestep, &scene::settings()).unwrap();
         let engine = Box::new(Slow { engine, steps: 0, release: released });
         let simulation = Simulation::with_engine(world, timestep, scene::settings(), 0, engine).unwrap();
-        let clock = start(simulation, Settings { start_paused: false, ..settings(mode) }, 100);
+        let clock = start(simulation, ClockSettings { start_paused: false, ..settings(mode) }, 100);
         clock.reach(4);
         // The fifth step may not have begun.
         let states = std::iter::repeat_with(|| clock.ask(Control::State).unwrap());
@@ -302,7 +306,7 @@ fn while_a_step_is_long_the_clock_answers_and_a_run_ends_without_it() {
 #[test]
 fn real_time_priority_is_had_only_while_steps_have_deadlines() {
     let scheduling = Scheduling { priority: 1, fast_niceness: 0, lock_memory: false };
-    let clock = clock(Settings { scheduling, ..settings(Mode::RealTime) });
+    let clock = clock(ClockSettings { scheduling, ..settings(Mode::RealTime) });
     let has = clock.grants.0.iter().any(|grant| grant.starts_with("SCHED_FIFO priority 1 "));
     let has = has.then_some(()).ok_or_else(|| format!("there is no real-time priority here ({})", clock.grants));
     let Some(()) = met(Need::RealTime, has) else { return };

@@ -235,14 +235,18 @@ fn what_cannot_be_forked_or_replayed_is_told() {
     let database = scratch.database("run.db");
     drive(&scratch, &database);
     let refused = [
-        (fork(&database, &["--at", "601"]), 2, "--at 601: run 1 has the steps 0 to 600"),
-        (fork(&database, &["--at", "5", "--set", "simulation.timestep_s=0.002"]), 2, "a fork goes on from a state"),
+        (fork(&database, &["--at", "601"]), 2, "--at: run 1 has no step 601; it has the steps 0 to 600"),
+        (
+            fork(&database, &["--at", "5", "--set", "simulation.timestep_s=0.002"]),
+            2,
+            "--set: a fork cannot change simulation.timestep_s",
+        ),
         (fork(&database, &["--at", "5", "--set", "simulation.sed=1"]), 3, "did you mean simulation.seed?"),
         (fork(&database, &["--at", "5", "--set", "simulation.gravity=1"]), 3, "<gravity> is an element of world"),
         (
             output(&["replay", "1", "--until", "700", "--database", &database]),
             2,
-            "--until 700: run 1 has the steps 0 to 600",
+            "--until: run 1 has no step 700; it has the steps 0 to 600",
         ),
         (output(&["replay", "5", "--database", &database]), 3, "has not run 5: its last one is 1"),
     ];
@@ -252,7 +256,7 @@ fn what_cannot_be_forked_or_replayed_is_told() {
         assert!(error.contains(message), "{error}");
     }
     let late = fork(&database, &["--at", "5", "--duration=-1"]);
-    assert!(text(&late.stderr).contains("--duration -1: expected seconds above 0"), "{}", text(&late.stderr));
+    assert!(text(&late.stderr).contains("--duration: expected seconds above 0, got -1"), "{}", text(&late.stderr));
     // A state that is damaged is not gone on from.
     execute(&scratch, "UPDATE snapshot SET state = X'00' WHERE step = 300");
     let made = fork(&database, &["--at", "350"]);

@@ -10,13 +10,13 @@ use std::{
 
 use bevy_math::DVec3;
 use simpartner::{
-    realtime::{Control, Handle, Mode, Outputs, PhysicsThread, RunReport, channel, log_queue},
+    realtime::{ClockReport, ClockSettings, Control, Handle, Mode, Outputs, PhysicsThread, channel, log_queue},
     server::{Limits, Server, ServerError, Settings},
     sim::Simulation,
 };
-use simpartner_description::{Actuator, Device, Law, Measures, Sensor, World};
+use simpartner_description::{Actuator, Device, Law, Sensor, World};
 use simpartner_model::{BodyId, JointId, JointKind, Pose, RobotId, Timestep};
-use simpartner_wire::signal::{EventKind, Port, StepRecord};
+use simpartner_wire::signal::{DeviceKind, EventKind, Port, StepRecord};
 use tokio::sync::oneshot;
 
 use crate::scene::{self, as_robot, body, cube, joint};
@@ -31,8 +31,8 @@ pub(crate) fn robot(ports: [u16; 3]) -> World {
     let mut world = as_robot(world);
     let trunk = BodyId::new(0);
     world.devices = [
-        ("Echo", Sensor::on(trunk, Pose::IDENTITY, Measures::Echo).into()),
-        ("Position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
+        ("Echo", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::EchoSensor).into()),
+        ("Position", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::PositionSensor).into()),
         ("Motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
     ]
     .into_iter()
@@ -67,16 +67,12 @@ pub(crate) struct Rig {
 
 impl Rig {
     fn start(settings: Settings) -> Self {
-        let clock = simpartner::realtime::Settings {
-            mode: Mode::Fast,
-            start_paused: true,
-            ..simpartner::realtime::Settings::default()
-        };
+        let clock = ClockSettings { mode: Mode::Fast, start_paused: true, ..ClockSettings::default() };
         Self::with(robot([0; 3]), settings, clock)
     }
 
     /// The same with a world and a clock of one's own.
-    pub(crate) fn with(world: World, settings: Settings, clock: simpartner::realtime::Settings) -> Self {
+    pub(crate) fn with(world: World, settings: Settings, clock: ClockSettings) -> Self {
         let simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
@@ -108,14 +104,14 @@ impl Rig {
     }
 
     /// Ends everything in order and returns what was logged.
-    pub(crate) fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub(crate) fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         // The run may have been ended by a client.
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
         self.wait()
     }
 
     /// The same for a run that ends by itself.
-    pub(crate) fn wait(mut self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub(crate) fn wait(mut self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         let report = self.thread.take().unwrap().join().unwrap().unwrap();
         drop(self.stop.take());
         self.runtime.block_on(self.server.take().unwrap()).unwrap();

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::sim::{MAX_EVENTS, Simulation};
-use simpartner_description::{
-    Actuator, Device, DeviceSpec, Law, Measures, Noise, OnTimeout, PidGains, Scanner, Sensor, Watchdog, World,
-};
+use simpartner_description::{Actuator, Device, DeviceSpec, Law, Noise, OnTimeout, PidGains, Sensor, Watchdog, World};
 use simpartner_model::{DeviceId, JointId, JointKind, Pose, RobotId, StepIndex, Timestep};
 use simpartner_wire::signal::{
-    Action, ClientId, Command, Configuration, EventKind, Fault, Port, Reservation, StepRecord,
+    Action, ClientId, Command, Configuration, DeviceKind, EventKind, Fault, Port, Reservation, StepRecord,
 };
 
 use crate::scene::{self, Within, as_robot, body, close, cube, joint, with_plane};
@@ -34,11 +32,8 @@ fn robot() -> World {
     world.devices = [
         ("motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
         ("angle", Actuator::new(JointId::new(1), Law::Angle(PidGains::default())).into()),
-        ("position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
-        (
-            "scanner",
-            Sensor { rate_hz: Some(100.0), ..Sensor::on(trunk, down, Measures::Scan(Scanner::default())) }.into(),
-        ),
+        ("position", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::PositionSensor).into()),
+        ("scanner", Sensor { rate_hz: Some(100.0), ..Sensor::on(trunk, down, DeviceKind::ScannerSensor) }.into()),
     ]
     .map(|(name, spec)| Device {
         name: name.into(),
@@ -223,7 +218,7 @@ fn burdened(seed: u64) -> Simulation {
             }
         }
     }
-    let inertial = Sensor::on(trunk, Pose::IDENTITY, Measures::Inertial);
+    let inertial = Sensor::on(trunk, Pose::IDENTITY, DeviceKind::ImuSensor);
     world.devices.push(Device { name: "imu".into(), spec: inertial.into(), ..world.devices[0].clone() });
     let mut simulation = Simulation::seeded(Arc::new(world), Timestep::MILLISECOND, scene::settings(), seed)
         .expect("the robot can be built");

@@ -16,7 +16,10 @@ const LAYERS: &[(&str, u8)] = &[
     ("server", 7),
     ("recorder", 7),
     ("analysis", 8),
-    ("cli", 9),
+    ("config", 8),
+    ("run", 9),
+    ("replay", 10),
+    ("cli", 11),
 ];
 
 /// The packages below the server's own modules.

@@ -14,9 +14,9 @@ use simpartner::{
     server::{Archive, Server, Settings, Viewer},
     sim::Simulation,
 };
-use simpartner_description::{Actuator, Device, Law, Measures, Scanner, Sensor, World};
+use simpartner_description::{Actuator, Device, Law, Scanner, Sensor, World};
 use simpartner_model::{BodyId, JointId, JointKind, Pose, RobotId, Timestep};
-use simpartner_wire::signal::{Port, StepRecord};
+use simpartner_wire::signal::{DeviceKind, Port, StepRecord};
 use tokio::sync::oneshot;
 
 use self::client::get;
@@ -35,9 +35,9 @@ fn robot() -> World {
     let trunk = BodyId::new(0);
     let scanner = Scanner { rays: 3, half_angle: 0.5, ..Scanner::default() };
     world.devices = [
-        ("Position", Sensor::on(trunk, Pose::IDENTITY, Measures::Position).into()),
+        ("Position", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::PositionSensor).into()),
         ("Motor", Actuator::new(JointId::new(0), Law::Velocity).into()),
-        ("Eyes", Sensor::on(trunk, Pose::IDENTITY, Measures::Scan(scanner)).into()),
+        ("Eyes", Sensor::on(trunk, Pose::IDENTITY, DeviceKind::ScannerSensor).with_rays(scanner).into()),
     ]
     .into_iter()
     .map(|(name, spec)| Device {
@@ -76,7 +76,8 @@ impl Rig {
         let world = Arc::new(world);
         let simulation = Simulation::new(Arc::clone(&world), Timestep::MILLISECOND, scene::settings()).unwrap();
         let (handle, inbox) = channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-        let clock = realtime::Settings { mode: Mode::Fast, start_paused: true, ..realtime::Settings::default() };
+        let clock =
+            realtime::ClockSettings { mode: Mode::Fast, start_paused: true, ..realtime::ClockSettings::default() };
         let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, clock).unwrap();
         let (log, logged) = realtime::log_queue(1000);
         let log_thread = std::thread::spawn(move || logged.iter().collect());

@@ -8,7 +8,7 @@ use std::{
 use bevy_math::{DQuat, DVec3};
 use proptest::prelude::*;
 use simpartner_description::{
-    DeviceSpec, Measures, Mount, Sequence, SequenceItem, World,
+    DeviceSpec, Mount, Sequence, SequenceItem, World,
     xml::{Diagnostics, Document, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd, world_dtd},
 };
 use simpartner_model::{Axis, JointKind, Shape};
@@ -116,7 +116,8 @@ fn a_robot_becomes_bodies_joints_and_devices() {
     assert_eq!((free.lower, free.upper), (-1.0, f64::INFINITY));
     assert!((joint.frame * DVec3::Z - DVec3::NEG_Z).length() < 1e-15);
     let DeviceSpec::Sensor(eye) = &world.devices[0].spec else { panic!("the scanner comes first") };
-    let Measures::Scan(scanner) = eye.measures else { panic!("it is a scanner") };
+    assert_eq!(eye.kind.name(), "ScannerSensor");
+    let scanner = eye.options.rays;
     assert_eq!((scanner.rays, scanner.half_angle, scanner.range), (5, 0.1, 10.0));
     let placed = world.mechanism.bodies[1].shape.as_ref().unwrap();
     assert_eq!(placed.shape, Shape::Cylinder { radius: 0.1, length: 0.5 });

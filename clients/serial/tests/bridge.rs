@@ -4,21 +4,6 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
 
-use simpartner::{
-    realtime::{
-        Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel,
-    },
-    server::{Server, Settings},
-    sim::Simulation,
-};
-use simpartner_description::xml::{self, Document};
-use simpartner_serial::{
-    bridge::{News, Order, run},
-    line::Wire,
-    server::Robot,
-    times::Summary,
-};
-use simpartner_wire::signal::{Member, RobotId, Timestep};
 use std::{
     fs::{File, OpenOptions},
     io::{BufRead, BufReader, Write},
@@ -26,6 +11,21 @@ use std::{
     sync::{Arc, mpsc},
     thread,
 };
+
+use simpartner::{
+    realtime::{ClockReport, ClockSettings, Control, Handle, LockstepSettings, Mode, Outputs, PhysicsThread, channel},
+    server::{Server, Settings},
+    sim::Simulation,
+};
+use simpartner_description::xml::{self, Document};
+use simpartner_model::{RobotId, Timestep};
+use simpartner_serial::{
+    bridge::{News, Order, run},
+    line::Wire,
+    server::Robot,
+    times::Summary,
+};
+use simpartner_wire::signal::{Member, RobotId, Timestep};
 use tokio::sync::oneshot;
 
 const ROBOT: &str = "<robot name='Spinner'>
@@ -71,7 +71,7 @@ impl Rig {
         self.runtime.block_on(self.handle.control(Control::Play { rate: None })).unwrap();
     }
 
-    fn end(self) -> RunReport {
+    fn end(self) -> ClockReport {
         self.runtime.block_on(self.handle.control(Control::Quit)).unwrap();
         let report = self.thread.join().unwrap().unwrap();
         drop(self.stop);

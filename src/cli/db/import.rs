@@ -5,7 +5,11 @@ use std::{fmt::Write, path::PathBuf};
 use clap::Args;
 
 use crate::{
-    cli::{CliError, ExitStatus, logged::LogArguments, output::print},
+    cli::{
+        exit::{CliError, ExitStatus},
+        logged::LogArguments,
+        output::print,
+    },
     recorder::{self, Imported},
 };
 

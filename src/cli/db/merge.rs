@@ -4,7 +4,11 @@ use clap::Args;
 
 use crate::{
     analysis::Progress,
-    cli::{CliError, ExitStatus, logged::Bar, output::print},
+    cli::{
+        exit::{CliError, ExitStatus},
+        logged::Bar,
+        output::print,
+    },
     recorder::{Database, Merge},
 };
 
@@ -19,7 +23,7 @@ pub(in crate::cli) struct MergeArguments {
     runs: Vec<i64>,
 }
 
-/// Copies the runs, each whole or not at all, and tells their new numbers.
+/// Copies the runs, each whole or not at all, and prints their new numbers.
 pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> {
     let (from, into) = (Database::parse(&arguments.from)?, Database::parse(&arguments.into)?);
     if from == into {
@@ -28,7 +32,7 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<ExitStatus, CliError> 
     let mut merge = Merge::new(&from, &into)?;
     let runs = merge.runs()?;
     if let Some(missing) = arguments.runs.iter().find(|run| !runs.contains(run)) {
-        return Err(CliError::Setting(format!(
+        return Err(CliError::Input(format!(
             "{from} has no run {missing}; `simpartner runs --database URL` lists them"
         )));
     }

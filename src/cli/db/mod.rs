@@ -7,17 +7,17 @@ mod verify;
 
 use clap::Subcommand;
 
-use super::{CliError, ExitStatus};
+use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DbVerb {
     /// Prove runs complete: every step, all rows of each, and the chain up to its head. Exit code 4 if something is missing
     Verify(verify::VerifyArguments),
-    /// Bring home what waits in a spill file
+    /// Import a spill file into a database
     Import(import::ImportArguments),
     /// Copy runs of one database into another, with new numbers
     Merge(merge::MergeArguments),
-    /// Take runs out of a database
+    /// Remove runs from a database
     Prune(prune::PruneArguments),
 }
 

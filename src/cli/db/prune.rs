@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args};
 use crate::{
     analysis::Progress,
     cli::{
-        CliError, ExitStatus,
+        exit::{CliError, ExitStatus},
         logged::{Bar, LogArguments},
         output::{note, print, tell},
     },
@@ -74,7 +74,7 @@ fn chosen(arguments: &PruneArguments, runs: &[RecordedRun], database: &Database)
         .iter()
         .map(find)
         .collect::<Result<_, i64>>()
-        .map_err(|number| CliError::Setting(format!("{database} has no run {number}; `simpartner runs` lists them")))
+        .map_err(|number| CliError::Input(format!("{database} has no run {number}; `simpartner runs` lists them")))
 }
 
 /// Whether the person at the terminal agrees; without a terminal nobody can.

@@ -2,7 +2,11 @@
 
 use clap::Args;
 
-use super::super::{CliError, ExitStatus, logged::LogArguments, output::line};
+use super::super::{
+    exit::{CliError, ExitStatus},
+    logged::LogArguments,
+    output::line,
+};
 use crate::recorder::{Completeness, Reader};
 
 #[derive(Debug, Args)]
@@ -13,14 +17,14 @@ pub(in crate::cli) struct VerifyArguments {
     log: LogArguments,
 }
 
-/// Proves runs complete, or says what is missing.
+/// Proves runs complete, or prints what is missing.
 pub(super) fn verify(arguments: &VerifyArguments) -> Result<ExitStatus, CliError> {
     let database = arguments.log.database()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let found = runtime.block_on(Reader::new(&database).verify(arguments.run))?;
     if found.is_empty() {
         let what = arguments.run.map_or_else(|| "no run".to_owned(), |run| format!("no run {run}"));
-        return Err(CliError::Setting(format!("{database} has {what}")));
+        return Err(CliError::Input(format!("{database} has {what}")));
     }
     for Completeness { simulation_id, steps, rows, chain_head, has_checksums, findings } in &found {
         let verdict = if findings.is_empty() { "complete" } else { "incomplete" };

@@ -33,10 +33,12 @@ pub enum DeviceSpec {
 /// A sensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sensor {
-    /// What it sits on.
+    /// What it reads; a kind that is no actuator.
+    pub kind: DeviceKind,
+    /// What it sits on: a body or a joint, as its kind says.
     pub mount: Mount,
-    /// What it reads.
-    pub measures: Measures,
+    /// What its kind can be told about how it reads.
+    pub options: SensorOptions,
     /// Fresh readings per second of simulated time; `None` is one every step.
     pub rate_hz: Option<f64>,
     /// How long a reading is under way, seconds.
@@ -75,25 +77,15 @@ pub enum Mount {
     Joint(JointId),
 }
 
-/// What a sensor reads, with what each needs. [`DeviceKind`] says what the words mean.
+/// How a sensor reads. [`DeviceKind`] says which of these a kind uses; the others have no effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "the table of device kinds tells each")]
-pub enum Measures {
-    Echo,
-    Position,
-    Pose,
-    Velocity(Frame),
-    Acceleration,
-    AngularVelocity,
-    Inertial,
-    Geographic,
-    Heading,
-    Distance { range: f64 },
-    Scan(Scanner),
-    Contact(Frame),
-    Bump { threshold: f64 },
-    JointState,
-    JointLoad(Frame),
+pub struct SensorOptions {
+    /// The axes of its vectors.
+    pub frame: Frame,
+    /// Its rays; a DistanceSensor has one, and uses their range.
+    pub rays: Scanner,
+    /// The force from which it is pressed, N.
+    pub threshold: f64,
 }
 
 /// The axes in which a vector is read.
@@ -135,6 +127,14 @@ pub struct Scanner {
     pub vertical_half_angle: f64,
     /// A ray that meets nothing within this distance reads it, metres.
     pub range: f64,
+}
+
+impl SensorOptions {
+    /// The defaults of a kind.
+    pub fn of(kind: DeviceKind) -> Self {
+        let frame = kind.description().frames.first().and_then(|name| Frame::named(name));
+        Self { frame: frame.unwrap_or(Frame::World), rays: Scanner::default(), threshold: 1.0 }
+    }
 }
 
 impl Default for Scanner {
@@ -232,34 +232,42 @@ impl Default for PidGains {
 }
 
 impl Sensor {
-    /// A perfect sensor without a rate of its own on a body.
-    pub fn on(body: BodyId, pose: Pose, measures: Measures) -> Self {
-        Self::at(Mount::Body { body, pose }, measures)
+    /// A perfect sensor on a body, which reads in every step.
+    pub fn on(body: BodyId, pose: Pose, kind: DeviceKind) -> Self {
+        Self::at(Mount::Body { body, pose }, kind)
     }
 
-    /// The same on a joint.
-    pub fn of(joint: JointId, measures: Measures) -> Self {
-        Self::at(Mount::Joint(joint), measures)
+    /// A perfect sensor on a joint, which reads in every step.
+    pub fn of(joint: JointId, kind: DeviceKind) -> Self {
+        Self::at(Mount::Joint(joint), kind)
     }
 
-    /// What kind it is.
-    pub fn kind(&self) -> DeviceKind {
-        match self.measures {
-            Measures::Echo => DeviceKind::EchoSensor,
-            Measures::Position => DeviceKind::PositionSensor,
-            Measures::Pose => DeviceKind::PoseSensor,
-            Measures::Velocity(_) => DeviceKind::VelocitySensor,
-            Measures::Acceleration => DeviceKind::Accelerometer,
-            Measures::AngularVelocity => DeviceKind::Gyroscope,
-            Measures::Inertial => DeviceKind::ImuSensor,
-            Measures::Geographic => DeviceKind::GnssSensor,
-            Measures::Heading => DeviceKind::CompassSensor,
-            Measures::Distance { .. } => DeviceKind::DistanceSensor,
-            Measures::Scan(_) => DeviceKind::ScannerSensor,
-            Measures::Contact(_) => DeviceKind::ContactSensor,
-            Measures::Bump { .. } => DeviceKind::BumperSensor,
-            Measures::JointState => DeviceKind::JointEncoder,
-            Measures::JointLoad(_) => DeviceKind::ForceTorqueSensor,
+    /// The same sensor, with its vectors in these axes.
+    pub fn in_frame(mut self, frame: Frame) -> Self {
+        self.options.frame = frame;
+        self
+    }
+
+    /// The same sensor with these rays.
+    pub fn with_rays(mut self, rays: Scanner) -> Self {
+        self.options.rays = rays;
+        self
+    }
+
+    /// The same sensor, pressed from this force on, N.
+    pub fn with_threshold(mut self, threshold: f64) -> Self {
+        self.options.threshold = threshold;
+        self
+    }
+
+    /// The rays that it measures along; `None` if its kind has none.
+    pub fn rays(&self) -> Option<Scanner> {
+        match self.kind {
+            DeviceKind::ScannerSensor => Some(self.options.rays),
+            DeviceKind::DistanceSensor => {
+                Some(Scanner { rays: 1, range: self.options.rays.range, ..Scanner::default() })
+            }
+            _ => None,
         }
     }
 
@@ -268,8 +276,16 @@ impl Sensor {
         matches!(self.mount, Mount::Joint(joint) if world.mechanism.joint(joint).kind.is_linear())
     }
 
-    fn at(mount: Mount, measures: Measures) -> Self {
-        Self { mount, measures, rate_hz: None, latency_s: 0.0, dropout: 0.0, noise: Vec::new() }
+    fn at(mount: Mount, kind: DeviceKind) -> Self {
+        Self {
+            kind,
+            mount,
+            options: SensorOptions::of(kind),
+            rate_hz: None,
+            latency_s: 0.0,
+            dropout: 0.0,
+            noise: Vec::new(),
+        }
     }
 }
 
@@ -296,7 +312,7 @@ impl DeviceSpec {
     /// What kind it is.
     pub fn kind(&self) -> DeviceKind {
         match self {
-            Self::Sensor(sensor) => sensor.kind(),
+            Self::Sensor(sensor) => sensor.kind,
             Self::Actuator(actuator) => match actuator.law {
                 Law::Velocity => DeviceKind::JointController,
                 Law::Angle(_) => DeviceKind::AngleController,

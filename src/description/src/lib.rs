@@ -9,8 +9,8 @@ mod sequence;
 pub mod xml;
 
 pub use device::{
-    Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, Measures, MotorLimits, Mount, Noise, OnTimeout,
-    PidGains, Scanner, Sensor, Watchdog,
+    Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains,
+    Scanner, Sensor, SensorOptions, Watchdog,
 };
 pub use sequence::{Sequence, SequenceItem, Timeline, TimelineCommand};
 

@@ -12,63 +12,63 @@ const HOLDING_EFFORT: f64 = 1000.0;
 pub(super) struct Driver {
     law: Law,
     limits: Option<MotorLimits>,
-    /// Of all but an effort controller, three maximum efforts come first.
-    state: Vec<f64>,
+    /// The last command, or the default before it. Three maximum efforts come first, except for an effort controller.
+    setting: Vec<f64>,
     /// The integrals of an angle controller's errors.
     integral: [f64; 3],
     holding: bool,
 }
 
-/// What it carries from step to step.
+/// Its state between steps.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Memory {
-    state: Vec<f64>,
+pub(super) struct DriverState {
+    setting: Vec<f64>,
     integral: [f64; 3],
     holding: bool,
 }
 
 impl Driver {
     pub(super) fn new(spec: &simpartner_description::Actuator) -> Self {
-        let mut state = vec![HOLDING_EFFORT; 3];
+        let mut setting = vec![HOLDING_EFFORT; 3];
         match spec.law {
-            Law::Velocity | Law::Position => state.extend([0.0; 3]),
+            Law::Velocity | Law::Position => setting.extend([0.0; 3]),
             Law::Angle(PidGains { proportional, integral, derivative }) => {
-                state.extend([0.0, 0.0, 0.0, proportional, integral, derivative]);
+                setting.extend([0.0, 0.0, 0.0, proportional, integral, derivative]);
             }
-            Law::Effort => state.fill(0.0),
+            Law::Effort => setting.fill(0.0),
         }
-        Self { law: spec.law, limits: spec.motor, state, integral: [0.0; 3], holding: true }
+        Self { law: spec.law, limits: spec.motor, setting, integral: [0.0; 3], holding: true }
     }
 
-    pub(super) fn state(&self) -> &[f64] {
-        &self.state
+    pub(super) fn setting(&self) -> &[f64] {
+        &self.setting
     }
 
-    pub(super) fn memory(&self) -> Memory {
-        Memory { state: self.state.clone(), integral: self.integral, holding: self.holding }
+    pub(super) fn state(&self) -> DriverState {
+        DriverState { setting: self.setting.clone(), integral: self.integral, holding: self.holding }
     }
 
-    /// Takes that up again. False if it is of another kind of actuator.
-    pub(super) fn recall(&mut self, memory: Memory) -> bool {
-        let fits = memory.state.len() == self.state.len();
+    /// Goes on from such a state. False if it is of another kind of actuator.
+    pub(super) fn restore(&mut self, state: DriverState) -> bool {
+        let fits = state.setting.len() == self.setting.len();
         if fits {
-            (self.state, self.integral, self.holding) = (memory.state, memory.integral, memory.holding);
+            (self.setting, self.integral, self.holding) = (state.setting, state.integral, state.holding);
         }
         fits
     }
 
     /// Takes all numbers, or the last of them, which leave the maximum efforts as they are.
     pub(super) fn command(&mut self, values: &[f64]) {
-        if let Some(kept) = self.state.len().checked_sub(values.len()) {
-            self.state[kept..].copy_from_slice(values);
+        if let Some(kept) = self.setting.len().checked_sub(values.len()) {
+            self.setting[kept..].copy_from_slice(values);
             self.holding = false;
         }
     }
 
-    /// The most that an axis may exert: what the last command allows; an effort controller holds and brakes with what it holds
-    /// the initial pose with.
+    /// The maximum effort of an axis: what the last command allows. An effort controller, whose command has none, holds and brakes
+    /// with the effort that holds the initial pose.
     pub(super) fn max_effort(&self, axis: usize) -> f64 {
-        if self.law == Law::Effort { HOLDING_EFFORT } else { self.state[axis] }
+        if self.law == Law::Effort { HOLDING_EFFORT } else { self.setting[axis] }
     }
 
     /// What drives an axis in the step to come.
@@ -78,18 +78,18 @@ impl Driver {
             return Motor::Position { target: 0.0, max_effort };
         }
         match self.law {
-            Law::Velocity => Motor::Velocity { target: self.state[axis + 3], max_effort },
-            Law::Position => Motor::Position { target: self.state[axis + 3], max_effort },
-            Law::Effort => Motor::Effort(self.state[axis]),
+            Law::Velocity => Motor::Velocity { target: self.setting[axis + 3], max_effort },
+            Law::Position => Motor::Position { target: self.setting[axis + 3], max_effort },
+            Law::Effort => Motor::Effort(self.setting[axis]),
             Law::Angle(_) => Motor::Velocity { target: self.angle_control(axis, measured, timestep), max_effort },
         }
     }
 
-    /// The same motor within what it is able to at the rate that the joint has before the step:
+    /// The motor limited to what it is able to exert at the joint's rate before the step:
     ///
     /// driving: efficiency T_s (1 - |q'| / w_0), not below 0; driven: T_s / efficiency
     ///
-    /// with T_s the stall effort and w_0 the no-load rate. It drives where it pushes the way the joint goes.
+    /// with T_s the stall effort and w_0 the no-load rate. It drives if its effort has the direction of the joint's rate.
     pub(super) fn limited(&self, motor: Motor, axis: usize, measured: &JointState) -> Motor {
         let Some(MotorLimits { stall_effort, no_load_rate, efficiency }) = self.limits else { return motor };
         let rate = measured.rate[axis];
@@ -107,8 +107,8 @@ impl Driver {
     /// The derivative is that of the measurement, so that a new target gives no kick. While the motor is at its bound and the
     /// error asks for more, the integral does not grow (anti-windup).
     fn angle_control(&mut self, axis: usize, measured: &JointState, timestep: f64) -> f64 {
-        let (max_effort, target) = (self.state[axis], self.state[axis + 3]);
-        let [proportional, integral, derivative] = [self.state[6], self.state[7], self.state[8]];
+        let (max_effort, target) = (self.setting[axis], self.setting[axis + 3]);
+        let [proportional, integral, derivative] = [self.setting[6], self.setting[7], self.setting[8]];
         let error = target - measured.position[axis];
         let rate = proportional * error + integral * self.integral[axis] - derivative * measured.rate[axis];
         let is_saturated = measured.effort[axis].abs() >= max_effort;

@@ -1,4 +1,4 @@
-//! Actuators: how commands reach them, what they do with them, and what they do without.
+//! Actuators: how commands reach them, the watchdog, faults. `law` has the control laws.
 
 mod law;
 
@@ -11,47 +11,47 @@ use simpartner_model::{JointId, StepIndex, Timestep};
 use simpartner_wire::signal::Fault;
 
 use self::law::Driver;
-use super::random::{Origin, Stream};
+use super::random::{Stream, StreamSeed};
 
-/// How many delayed commands may be under way to one actuator. What comes on top is lost.
+/// How many delayed commands may be under way to one actuator: some 10 MB of them. Further ones are lost.
 const MAX_UNDER_WAY: usize = 100_000;
 
-/// An actuator of a running simulation. Its state is its last command.
+/// An actuator of a running simulation.
 pub(super) struct Actuator {
     joint: JointId,
     driver: Driver,
     timestep: Timestep,
-    /// The step that is being made, or was made last.
+    /// The step under way, or the last one.
     step: StepIndex,
     watchdog: Option<Watchdog>,
     /// The step in which the last command first acted; `None` before the first.
     commanded: Option<StepIndex>,
-    /// What the watchdog has it do, with the joint's coordinates when it bit.
-    lapsed: Option<(OnTimeout, [f64; 3])>,
+    /// What the watchdog makes it do since the timeout, with the joint's coordinates at that moment.
+    timed_out: Option<(OnTimeout, [f64; 3])>,
     fault: Fault,
     fault_stream: Stream,
     /// Commands that a fault delays, and the step they act in.
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
 }
 
-/// What an actuator carries from step to step.
+/// Its state between steps.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Memory {
-    driver: law::Memory,
+pub(super) struct ActuatorState {
+    driver: law::DriverState,
     commanded: Option<StepIndex>,
-    lapsed: Option<(OnTimeout, [f64; 3])>,
+    timed_out: Option<(OnTimeout, [f64; 3])>,
     fault: Fault,
     fault_stream: Stream,
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
 }
 
-/// The state before the first command.
-pub(super) fn first_state(spec: &simpartner_description::Actuator) -> Vec<f64> {
-    Driver::new(spec).state().to_vec()
+/// The setting before the first command.
+pub(super) fn first_setting(spec: &simpartner_description::Actuator) -> Vec<f64> {
+    Driver::new(spec).setting().to_vec()
 }
 
 impl Actuator {
-    pub(super) fn new(spec: &simpartner_description::Actuator, timestep: Timestep, origin: Origin<'_>) -> Self {
+    pub(super) fn new(spec: &simpartner_description::Actuator, timestep: Timestep, seed: StreamSeed<'_>) -> Self {
         Self {
             joint: spec.joint,
             driver: Driver::new(spec),
@@ -59,43 +59,43 @@ impl Actuator {
             step: StepIndex(0),
             watchdog: spec.watchdog,
             commanded: None,
-            lapsed: None,
+            timed_out: None,
             fault: Fault::None,
-            fault_stream: origin.stream("fault"),
+            fault_stream: seed.stream("fault"),
             under_way: VecDeque::new(),
         }
     }
 
-    pub(super) fn state(&self) -> &[f64] {
-        self.driver.state()
+    /// The last command, or the default before it.
+    pub(super) fn setting(&self) -> &[f64] {
+        self.driver.setting()
     }
 
-    pub(super) fn is_off(&self) -> bool {
+    pub(super) fn is_powered_off(&self) -> bool {
         self.fault == Fault::Off
     }
 
-    pub(super) fn memory(&self) -> Memory {
-        Memory {
-            driver: self.driver.memory(),
+    pub(super) fn state(&self) -> ActuatorState {
+        ActuatorState {
+            driver: self.driver.state(),
             commanded: self.commanded,
-            lapsed: self.lapsed,
+            timed_out: self.timed_out,
             fault: self.fault,
             fault_stream: self.fault_stream.clone(),
             under_way: self.under_way.clone(),
         }
     }
 
-    /// Takes that up again, as it was after a step. False if it is of another actuator, and then what was taken up of it is
-    /// worth nothing.
-    pub(super) fn recall(&mut self, memory: Memory, step: StepIndex) -> bool {
-        let Memory { driver, commanded, lapsed, fault, fault_stream, under_way } = memory;
-        (self.step, self.commanded, self.lapsed) = (step, commanded, lapsed);
+    /// Goes on from the state after a step. False if it is of another actuator; this one must then not be used any more.
+    pub(super) fn restore(&mut self, state: ActuatorState, step: StepIndex) -> bool {
+        let ActuatorState { driver, commanded, timed_out, fault, fault_stream, under_way } = state;
+        (self.step, self.commanded, self.timed_out) = (step, commanded, timed_out);
         (self.fault, self.fault_stream, self.under_way) = (fault, fault_stream, under_way);
-        commanded.is_none_or(|commanded| commanded <= step.after(1)) && self.driver.recall(driver)
+        commanded.is_none_or(|commanded| commanded <= step.after(1)) && self.driver.restore(driver)
     }
 
-    pub(super) fn reseed(&mut self, origin: Origin<'_>) {
-        self.fault_stream = origin.stream("fault");
+    pub(super) fn reseed(&mut self, seed: StreamSeed<'_>) {
+        self.fault_stream = seed.stream("fault");
     }
 
     /// Takes a command before the next step, unless a fault keeps it from doing so.
@@ -114,40 +114,40 @@ impl Actuator {
 
     fn accept(&mut self, values: &[f64], step: StepIndex) {
         self.driver.command(values);
-        (self.commanded, self.lapsed) = (Some(step), None);
+        (self.commanded, self.timed_out) = (Some(step), None);
     }
 
-    /// From now on this is wrong with it. Commands under way when it goes off or sticks are lost.
-    pub(super) fn fail(&mut self, fault: Fault) {
+    /// Applies a fault. Commands under way to an actuator that is powered off or sticks are lost.
+    pub(super) fn set_fault(&mut self, fault: Fault) {
         self.fault = fault;
         if matches!(fault, Fault::Off | Fault::Stuck) {
             self.under_way.clear();
         }
     }
 
-    /// Sets the motors for the step to come. Says so if the watchdog has just bitten.
+    /// Sets the motors for the next step. Returns the watchdog if its timeout has just passed.
     pub(super) fn drive(&mut self, engine: &mut dyn Engine) -> Option<Watchdog> {
         self.step = self.step.after(1);
         while let Some((_, values)) = self.under_way.pop_front_if(|(due, _)| *due <= self.step) {
             self.accept(&values, self.step);
         }
         let measured = engine.joint(self.joint);
-        let bite = self.watch(&measured);
+        let expired = self.check_watchdog(&measured);
         for axis in 0..3 {
             let motor = self.motor(axis, &measured);
             engine.drive(self.joint, axis, motor);
         }
-        bite
+        expired
     }
 
-    /// Whether the watchdog bites now: with a timeout of n steps, a command is obeyed for n steps.
-    fn watch(&mut self, measured: &JointState) -> Option<Watchdog> {
+    /// The watchdog, if its timeout passes now: with a timeout of n steps, a command acts for n steps.
+    fn check_watchdog(&mut self, measured: &JointState) -> Option<Watchdog> {
         let (watchdog, commanded) = (self.watchdog?, self.commanded?);
-        let patience = self.timestep.steps_in(watchdog.timeout_s).max(1);
-        if self.lapsed.is_some() || self.is_off() || self.step.0 - commanded.0 < patience {
+        let timeout_steps = self.timestep.steps_in(watchdog.timeout_s).max(1);
+        if self.timed_out.is_some() || self.is_powered_off() || self.step.0 - commanded.0 < timeout_steps {
             return None;
         }
-        self.lapsed = Some((watchdog.action, measured.position));
+        self.timed_out = Some((watchdog.action, measured.position));
         Some(watchdog)
     }
 
@@ -162,7 +162,7 @@ impl Actuator {
             _ => {}
         }
         let max_effort = self.driver.max_effort(axis);
-        let motor = match self.lapsed {
+        let motor = match self.timed_out {
             None => self.driver.motor(axis, measured, self.timestep.seconds()),
             Some((OnTimeout::Hold, place)) => Motor::Position { target: place[axis], max_effort },
             Some((OnTimeout::Zero, _)) => Motor::Off,

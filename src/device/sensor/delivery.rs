@@ -1,4 +1,4 @@
-//! The way of a reading from the sensor to those who ask: it takes time, and some are lost.
+//! Delivery of readings: latency and dropout between a measurement and the clients that see it.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use simpartner_model::StepIndex;
 
 use crate::device::random::Stream;
 
-/// How many numbers may be under way from one sensor, 128 MB of them. What comes on top is lost.
+/// How many numbers one sensor may have under way: 128 MB of them. Further readings are lost.
 const MAX_UNDER_WAY: usize = 16_000_000;
 
 /// A delay line.
@@ -17,7 +17,7 @@ pub(super) struct Delivery {
     pub(super) dropout: f64,
     pub(super) stream: Stream,
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
-    /// Lists that have been emptied, to be filled again.
+    /// Emptied lists, used again so that a reading allocates nothing.
     #[serde(skip)]
     spare: Vec<Vec<f64>>,
 }
@@ -34,8 +34,8 @@ impl Delivery {
         list
     }
 
-    /// Sends a reading of this step off, unless it is lost; a fault may add to the time. It overtakes those that would come
-    /// later, which are then worth nothing.
+    /// Sends a reading of this step, unless it is lost; a fault may add to the latency. Older readings that would arrive no earlier
+    /// are dropped.
     pub(super) fn send(&mut self, reading: Vec<f64>, step: StepIndex, extra_steps: u64) {
         let is_full = (self.under_way.len() + 1).saturating_mul(reading.len()) > MAX_UNDER_WAY;
         if self.stream.happens(self.dropout) || is_full {
@@ -59,7 +59,7 @@ impl Delivery {
         arrived
     }
 
-    /// Loses all that is under way.
+    /// Drops all readings under way.
     pub(super) fn lose_all(&mut self) {
         self.spare.extend(self.under_way.drain(..).map(|(_, reading)| reading));
     }

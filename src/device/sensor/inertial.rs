@@ -1,11 +1,14 @@
-//! Accelerometers: what moves a mass in a box that moves.
+//! Accelerometers: specific force at a mount point.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::Engine;
 
-use super::seat::Seat;
+use super::{
+    mount_point::MountPoint,
+    probe::{Probe, ProbeState},
+};
 
-/// Specific force at a place on a body.
+/// Specific force at a point of a body.
 ///
 /// f = R_mᵀ ((v_n - v_(n-1)) / h - g): the acceleration of the mount over the last step less gravity, in the sensor's axes in
 /// the middle of the step, R_m, half way between those before and after it. So a body that spins evenly reads its
@@ -13,7 +16,7 @@ use super::seat::Seat;
 /// middle, and nothing along its path.
 #[derive(Debug, Clone)]
 pub(super) struct Accelerometer {
-    seat: Seat,
+    mount: MountPoint,
     gravity: DVec3,
     timestep: f64,
     velocity: DVec3,
@@ -22,31 +25,26 @@ pub(super) struct Accelerometer {
 }
 
 impl Accelerometer {
-    pub(super) fn new(seat: Seat, gravity: DVec3, timestep: f64) -> Self {
+    pub(super) fn new(mount: MountPoint, gravity: DVec3, timestep: f64) -> Self {
         let (velocity, rotation, reading) = (DVec3::ZERO, DQuat::IDENTITY, DVec3::ZERO);
-        Self { seat, gravity, timestep, velocity, rotation, reading }
+        Self { mount, gravity, timestep, velocity, rotation, reading }
+    }
+}
+
+impl Probe for Accelerometer {
+    fn read(&self, _: &dyn Engine, reading: &mut Vec<f64>) {
+        reading.extend(self.reading.to_array());
     }
 
-    pub(super) fn seat(&self) -> &Seat {
-        &self.seat
-    }
-
-    /// Specific force over the last step, sensor axes, m/s².
-    pub(super) fn reading(&self) -> DVec3 {
-        self.reading
-    }
-
-    /// Looks at the state before the first step.
-    pub(super) fn start(&mut self, engine: &dyn Engine) {
-        self.velocity = self.seat.velocity(engine);
-        self.rotation = self.seat.pose(engine).rotation;
+    fn start(&mut self, engine: &dyn Engine) {
+        self.velocity = self.mount.velocity(engine);
+        self.rotation = self.mount.pose(engine).rotation;
         self.reading = self.rotation.inverse() * -self.gravity;
     }
 
-    /// Looks at the state after a step.
-    pub(super) fn follow(&mut self, engine: &dyn Engine) {
-        let velocity = self.seat.velocity(engine);
-        let rotation = self.seat.pose(engine).rotation;
+    fn follow(&mut self, engine: &dyn Engine) {
+        let velocity = self.mount.velocity(engine);
+        let rotation = self.mount.pose(engine).rotation;
         let force = (velocity - self.velocity) / self.timestep - self.gravity;
         // The two quaternions are near each other, or near each other's negative, which is the same rotation.
         let near = if rotation.dot(self.rotation) < 0.0 { -self.rotation } else { self.rotation };
@@ -54,16 +52,44 @@ impl Accelerometer {
         (self.velocity, self.rotation, self.reading) = (velocity, rotation, middle.inverse() * force);
     }
 
-    /// What it carries from step to step: velocity, rotation and reading.
-    pub(super) fn memory(&self) -> [f64; 10] {
+    fn state(&self) -> ProbeState {
         let (v, q, f) = (self.velocity, self.rotation, self.reading);
-        [v.x, v.y, v.z, q.x, q.y, q.z, q.w, f.x, f.y, f.z]
+        ProbeState::Motion([v.x, v.y, v.z, q.x, q.y, q.z, q.w, f.x, f.y, f.z])
     }
 
-    /// Takes that up again.
-    pub(super) fn recall(&mut self, memory: [f64; 10]) {
-        let [vx, vy, vz, qx, qy, qz, qw, fx, fy, fz] = memory;
+    fn restore(&mut self, state: &ProbeState) -> bool {
+        let &ProbeState::Motion([vx, vy, vz, qx, qy, qz, qw, fx, fy, fz]) = state else { return false };
         (self.velocity, self.reading) = (DVec3::new(vx, vy, vz), DVec3::new(fx, fy, fz));
         self.rotation = DQuat::from_xyzw(qx, qy, qz, qw);
+        true
+    }
+}
+
+/// Orientation, angular velocity and specific force at one mount point.
+#[derive(Debug, Clone)]
+pub(super) struct InertialUnit(pub(super) Accelerometer);
+
+impl Probe for InertialUnit {
+    fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
+        let Self(accelerometer) = self;
+        reading.extend(&accelerometer.mount.pose(engine).to_array()[3..]);
+        reading.extend(accelerometer.mount.spin(engine).to_array());
+        accelerometer.read(engine, reading);
+    }
+
+    fn start(&mut self, engine: &dyn Engine) {
+        self.0.start(engine);
+    }
+
+    fn follow(&mut self, engine: &dyn Engine) {
+        self.0.follow(engine);
+    }
+
+    fn state(&self) -> ProbeState {
+        self.0.state()
+    }
+
+    fn restore(&mut self, state: &ProbeState) -> bool {
+        self.0.restore(state)
     }
 }

@@ -1,9 +1,11 @@
-//! What a joint tells.
+//! Sensors on joints: encoders and load cells.
 
 use bevy_math::DVec3;
 use simpartner_description::{Frame, World};
 use simpartner_dynamics::{Engine, JointLoad};
 use simpartner_model::{BodyId, JointId};
+
+use super::probe::Probe;
 
 /// Coordinates and rates of a joint's axes.
 pub(super) fn read_state(joint: JointId, engine: &dyn Engine, reading: &mut Vec<f64>) {
@@ -11,7 +13,7 @@ pub(super) fn read_state(joint: JointId, engine: &dyn Engine, reading: &mut Vec<
     reading.extend(state.position.into_iter().chain(state.rate));
 }
 
-/// What a joint transmits from parent to child.
+/// The force and torque that a joint transmits from parent to child.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadCell {
     joint: JointId,
@@ -28,9 +30,11 @@ impl LoadCell {
         };
         Self { joint, axes }
     }
+}
 
-    /// Force and torque about the anchor. An engine that cannot tell was refused at the start.
-    pub(super) fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
+impl Probe for LoadCell {
+    /// Force, and torque about the anchor. An engine that does not compute them was refused when the simulation was built.
+    fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
         let JointLoad { reaction, .. } = engine.joint(self.joint).load.unwrap_or_default();
         let turned = |vector: DVec3| match self.axes {
             Some(body) => engine.body(body).pose.rotation.inverse() * vector,

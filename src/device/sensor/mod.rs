@@ -1,14 +1,15 @@
-//! Sensors: what they read (`probe` and the files beside it), how far that is off (`noise`), and how it comes to those who
-//! ask (`delivery`).
+//! Sensors: what they measure (`kinds` and the files beside it), the noise on it (`noise`), and its way to the clients
+//! (`delivery`).
 
 mod delivery;
 mod geographic;
 mod inertial;
 mod joint;
+mod kinds;
+mod mount_point;
 mod noise;
 mod probe;
 mod rays;
-mod seat;
 
 pub use rays::{RayBundle, rays};
 
@@ -18,17 +19,21 @@ use simpartner_dynamics::Engine;
 use simpartner_model::{StepIndex, Timestep};
 use simpartner_wire::signal::{Configuration, Fault, Field};
 
-use self::{delivery::Delivery, noise::Imperfections, probe::Probe};
+use self::{
+    delivery::Delivery,
+    kinds::probe,
+    noise::{NoiseModel, NoiseState},
+    probe::{Probe, ProbeState},
+};
 use super::{
-    describe::fields,
-    interval_steps,
-    random::{Origin, Stream},
+    describe::{fields, interval_steps},
+    random::{Stream, StreamSeed},
 };
 
 /// A sensor of a running simulation.
 pub(super) struct Sensor {
-    probe: Probe,
-    imperfections: Imperfections,
+    probe: Box<dyn Probe>,
+    noise: NoiseModel,
     delivery: Delivery,
     timestep: Timestep,
     interval_steps: u64,
@@ -37,45 +42,44 @@ pub(super) struct Sensor {
     fault: Fault,
     fault_stream: Stream,
     fields: Vec<Field>,
-    /// What the probe read before it was spoiled.
+    /// What the probe measured, before the noise.
     truth: Vec<f64>,
     reading: Vec<f64>,
 }
 
-/// What a sensor carries from step to step.
+/// Its state between steps.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Memory {
+pub(super) struct SensorState {
     interval_steps: u64,
     measured: StepIndex,
     fault: Fault,
     fault_stream: Stream,
     reading: Vec<f64>,
-    probe: probe::Memory,
-    imperfections: noise::Memory,
+    probe: ProbeState,
+    noise: NoiseState,
     delivery: Delivery,
 }
 
 impl Sensor {
-    /// The sensor with its reading of step 0, which has its noise and is there at once.
+    /// The sensor with its reading of step 0, which has noise and no latency.
     pub(super) fn new(
         spec: &simpartner_description::Sensor,
         world: &World,
         timestep: Timestep,
-        origin: Origin<'_>,
+        seed: StreamSeed<'_>,
         engine: &dyn Engine,
     ) -> Self {
-        let kind = spec.kind();
         let fields = fields(&spec.clone().into(), spec.is_on_slider(world));
-        let quantities = kind.description().quantities;
+        let quantities = spec.kind.description().quantities;
         let mut sensor = Self {
-            probe: Probe::new(spec, world, timestep),
-            imperfections: Imperfections::new(quantities, fields.len(), &spec.noise, origin.stream("noise")),
-            delivery: Delivery::new(timestep.steps_in(spec.latency_s), spec.dropout, origin.stream("delivery")),
+            probe: probe(spec, world, timestep),
+            noise: NoiseModel::new(quantities, fields.len(), &spec.noise, seed.stream("noise")),
+            delivery: Delivery::new(timestep.steps_in(spec.latency_s), spec.dropout, seed.stream("delivery")),
             timestep,
             interval_steps: interval_steps(spec.rate_hz, timestep),
             measured: StepIndex(0),
             fault: Fault::None,
-            fault_stream: origin.stream("fault"),
+            fault_stream: seed.stream("fault"),
             fields,
             truth: Vec::new(),
             reading: Vec::new(),
@@ -91,43 +95,42 @@ impl Sensor {
         &self.reading
     }
 
-    pub(super) fn is_off(&self) -> bool {
+    pub(super) fn is_powered_off(&self) -> bool {
         self.fault == Fault::Off
     }
 
-    pub(super) fn memory(&self) -> Memory {
-        Memory {
+    pub(super) fn state(&self) -> SensorState {
+        SensorState {
             interval_steps: self.interval_steps,
             measured: self.measured,
             fault: self.fault,
             fault_stream: self.fault_stream.clone(),
             reading: self.reading.clone(),
-            probe: self.probe.memory(),
-            imperfections: self.imperfections.memory(),
+            probe: self.probe.state(),
+            noise: self.noise.state(),
             delivery: self.delivery.clone(),
         }
     }
 
-    /// Takes that up again, as it was after a step. False if it is of another sensor, and then what was taken up of it is
-    /// worth nothing.
-    pub(super) fn recall(&mut self, memory: Memory, step: StepIndex) -> bool {
+    /// Goes on from the state after a step. False if it is of another sensor; this one must then not be used any more.
+    pub(super) fn restore(&mut self, state: SensorState, step: StepIndex) -> bool {
         let width = self.fields.len();
-        let fits = memory.reading.len() == width
-            && memory.interval_steps > 0
-            && memory.measured <= step
-            && memory.delivery.fits(width)
-            && self.probe.recall(&memory.probe)
-            && self.imperfections.recall(memory.imperfections);
-        (self.interval_steps, self.measured) = (memory.interval_steps, memory.measured);
-        (self.fault, self.fault_stream) = (memory.fault, memory.fault_stream);
-        (self.reading, self.delivery) = (memory.reading, memory.delivery);
+        let fits = state.reading.len() == width
+            && state.interval_steps > 0
+            && state.measured <= step
+            && state.delivery.fits(width)
+            && self.probe.restore(&state.probe)
+            && self.noise.restore(state.noise);
+        (self.interval_steps, self.measured) = (state.interval_steps, state.measured);
+        (self.fault, self.fault_stream) = (state.fault, state.fault_stream);
+        (self.reading, self.delivery) = (state.reading, state.delivery);
         fits
     }
 
-    pub(super) fn reseed(&mut self, origin: Origin<'_>) {
-        self.fault_stream = origin.stream("fault");
-        self.imperfections.stream = origin.stream("noise");
-        self.delivery.stream = origin.stream("delivery");
+    pub(super) fn reseed(&mut self, seed: StreamSeed<'_>) {
+        self.fault_stream = seed.stream("fault");
+        self.noise.stream = seed.stream("noise");
+        self.delivery.stream = seed.stream("delivery");
     }
 
     pub(super) fn configure(&mut self, parameter: Configuration) {
@@ -136,25 +139,25 @@ impl Sensor {
             Configuration::RangeM(range) => self.probe.set_range(range),
             Configuration::LatencyS(latency) => self.delivery.latency_steps = self.timestep.steps_in(latency),
             Configuration::Dropout(dropout) => self.delivery.dropout = dropout,
-            Configuration::Noise { quantity, figure, value } => self.imperfections.configure(quantity, figure, value),
+            Configuration::Noise { quantity, figure, value } => self.noise.configure(quantity, figure, value),
         }
     }
 
-    /// From now on this is wrong with it. What is under way when it goes off or sticks is lost.
-    pub(super) fn fail(&mut self, fault: Fault) {
+    /// Applies a fault. Readings under way from a sensor that is powered off or sticks are lost.
+    pub(super) fn set_fault(&mut self, fault: Fault) {
         self.fault = fault;
         if matches!(fault, Fault::Off | Fault::Stuck) {
             self.delivery.lose_all();
         }
     }
 
-    /// Makes a reading if one is due after this step, and says whether a fresh one has arrived.
+    /// Makes a reading if one is due after this step, and returns whether a fresh one has arrived.
     pub(super) fn after_step(&mut self, engine: &dyn Engine, step: StepIndex) -> bool {
         self.probe.follow(engine);
         let due = step.0.is_multiple_of(self.interval_steps);
         match self.fault {
             Fault::Off => return false,
-            // It goes on telling what it told last as if it were new.
+            // It repeats its last reading as if it were new.
             Fault::Stuck => return due,
             _ => {}
         }
@@ -179,7 +182,7 @@ impl Sensor {
         self.probe.read(engine, reading);
         self.truth.clone_from(reading);
         let elapsed_s = self.timestep.seconds() * (step.0 - self.measured.0) as f64;
-        self.imperfections.spoil(reading, &self.fields, elapsed_s);
+        self.noise.apply_noise(reading, &self.fields, elapsed_s);
         self.probe.limit(&self.truth, reading);
         self.measured = step;
     }

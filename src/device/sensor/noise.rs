@@ -1,4 +1,4 @@
-//! How far readings are off.
+//! Noise: bias, drift, random error and quantisation of readings.
 
 use std::ops::Range;
 
@@ -9,21 +9,21 @@ use simpartner_wire::signal::{Field, NoiseFigure, NoiseLaw, Quantity};
 
 use crate::device::random::Stream;
 
-/// The imperfections of a sensor, quantity by quantity:
+/// The noise of a sensor, quantity by quantity:
 ///
-/// reading = round(true + bias + drift + noise), kept in the range of the field
+/// reading = round(true value + bias + drift + noise), clamped to the range of the field
 ///
-/// Noise is drawn afresh for each reading; drift is a random walk that goes on by the time since the last one. Of an
-/// orientation bias, drift and noise are angles about the sensor's axes, and the sum turns it.
+/// Noise is drawn for each reading; drift is a random walk that advances by the time since the last one. Bias, drift and noise of an
+/// orientation are angles about the sensor's axes, and their sum rotates it.
 #[derive(Debug, Clone)]
-pub(super) struct Imperfections {
+pub(super) struct NoiseModel {
     parts: Vec<Part>,
     pub(super) stream: Stream,
 }
 
-/// What it carries from reading to reading: for each quantity its figures and how far it has drifted.
+/// Its state between readings: for each quantity its figures and its drift.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Memory {
+pub(super) struct NoiseState {
     parts: Vec<(Noise, Vec<f64>)>,
     stream: Stream,
 }
@@ -33,16 +33,16 @@ struct Part {
     fields: Range<usize>,
     law: NoiseLaw,
     noise: Noise,
-    /// How far each component has drifted.
+    /// The drift of each component.
     drifted: Vec<f64>,
 }
 
-impl Imperfections {
-    /// Those of a sensor with these quantities and `width` fields; `noise` has one entry for each quantity, or none.
+impl NoiseModel {
+    /// For a sensor with these quantities and `width` fields; `noise` has one entry for each quantity, or none.
     pub(super) fn new(quantities: &[Quantity], width: usize, noise: &[Noise], stream: Stream) -> Self {
         let mut start = 0;
         let parts = quantities.iter().enumerate().map(|(index, quantity)| {
-            // Of a single quantity there are as many fields as the sensor has, such as rays.
+            // A single quantity has all fields of the sensor, such as the rays of a scanner.
             let end = if quantities.len() == 1 { width } else { start + quantity.fields.len() };
             let fields = std::mem::replace(&mut start, end)..end;
             let components = if quantity.noise == NoiseLaw::Rotation { 3 } else { fields.len() };
@@ -66,38 +66,38 @@ impl Imperfections {
         }
     }
 
-    /// Spoils a reading, taken so long after the one before, seconds.
-    pub(super) fn spoil(&mut self, reading: &mut [f64], bounds: &[Field], elapsed_s: f64) {
+    /// Adds the noise to a reading that was taken `elapsed_s` after the one before.
+    pub(super) fn apply_noise(&mut self, reading: &mut [f64], bounds: &[Field], elapsed_s: f64) {
         for part in &mut self.parts {
             if part.law != NoiseLaw::None && part.noise != Noise::default() {
                 let fields = part.fields.clone();
-                part.spoil(&mut reading[fields.clone()], &bounds[fields], elapsed_s, &mut self.stream);
+                part.apply_noise(&mut reading[fields.clone()], &bounds[fields], elapsed_s, &mut self.stream);
             }
         }
     }
 
-    pub(super) fn memory(&self) -> Memory {
+    pub(super) fn state(&self) -> NoiseState {
         let parts = self.parts.iter().map(|part| (part.noise, part.drifted.clone()));
-        Memory { parts: parts.collect(), stream: self.stream.clone() }
+        NoiseState { parts: parts.collect(), stream: self.stream.clone() }
     }
 
-    /// Takes that up again. False if it is of another kind of sensor.
-    pub(super) fn recall(&mut self, memory: Memory) -> bool {
-        let mut pairs = self.parts.iter().zip(&memory.parts);
-        let fits = self.parts.len() == memory.parts.len()
+    /// Goes on from such a state. False if it is of another kind of sensor.
+    pub(super) fn restore(&mut self, state: NoiseState) -> bool {
+        let mut pairs = self.parts.iter().zip(&state.parts);
+        let fits = self.parts.len() == state.parts.len()
             && pairs.all(|(part, (_, drifted))| part.drifted.len() == drifted.len());
         if fits {
-            for (part, (noise, drifted)) in self.parts.iter_mut().zip(memory.parts) {
+            for (part, (noise, drifted)) in self.parts.iter_mut().zip(state.parts) {
                 (part.noise, part.drifted) = (noise, drifted);
             }
-            self.stream = memory.stream;
+            self.stream = state.stream;
         }
         fits
     }
 }
 
 impl Part {
-    fn spoil(&mut self, reading: &mut [f64], bounds: &[Field], elapsed_s: f64, stream: &mut Stream) {
+    fn apply_noise(&mut self, reading: &mut [f64], bounds: &[Field], elapsed_s: f64, stream: &mut Stream) {
         let Noise { standard_deviation, bias, drift, quantisation } = self.noise;
         let mut error = |drifted: &mut f64| {
             if drift > 0.0 {

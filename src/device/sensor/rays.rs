@@ -1,11 +1,14 @@
 //! Distances along rays.
 
 use bevy_math::DVec3;
-use simpartner_description::{Measures, Mount, Scanner, Sensor};
+use simpartner_description::{Mount, Scanner, Sensor};
 use simpartner_dynamics::{Engine, Ray};
 use simpartner_model::{BodyId, Pose};
 
-use super::seat::Seat;
+use super::{
+    mount_point::MountPoint,
+    probe::{Probe, ProbeState},
+};
 
 /// The rays of a sensor as they leave its body, in the order of its fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +19,7 @@ pub struct RayBundle {
     pub origin: DVec3,
     /// Unit directions, body frame.
     pub directions: Vec<DVec3>,
-    /// What a ray that meets nothing reads, metres, until the sensor is told another range.
+    /// The reading of a ray that meets nothing, metres, until a client configures another range.
     pub range: f64,
     /// Fans one above the other, each of as many rays.
     pub layers: usize,
@@ -25,11 +28,7 @@ pub struct RayBundle {
 /// The rays of a sensor that measures along some.
 pub fn rays(sensor: &Sensor) -> Option<RayBundle> {
     let Mount::Body { body, pose } = sensor.mount else { return None };
-    let scanner = match sensor.measures {
-        Measures::Distance { range } => single(range),
-        Measures::Scan(scanner) => scanner,
-        _ => return None,
-    };
+    let scanner = sensor.rays()?;
     Some(RayBundle {
         body,
         origin: pose.translation,
@@ -39,42 +38,51 @@ pub fn rays(sensor: &Sensor) -> Option<RayBundle> {
     })
 }
 
-/// The one ray of a distance sensor.
-pub(super) fn single(range: f64) -> Scanner {
-    Scanner { rays: 1, range, ..Scanner::default() }
-}
-
-/// A bundle of rays from one point. What is not met within the range reads the range; the body the sensor sits on does not
-/// stand in the way.
+/// A bundle of rays from one point. A ray that meets nothing within the range reads the range; rays pass through the body that the
+/// sensor is mounted on.
 #[derive(Debug, Clone)]
-pub(super) struct Rays {
-    seat: Seat,
+pub(super) struct RaySensor {
+    mount: MountPoint,
     /// Ray directions in the body's frame.
     directions: Vec<DVec3>,
     range: f64,
 }
 
-impl Rays {
-    pub(super) fn new(seat: Seat, scanner: Scanner) -> Self {
-        Self { seat, directions: directions(&seat.mount, scanner), range: scanner.range }
+impl RaySensor {
+    pub(super) fn new(mount: MountPoint, scanner: Scanner) -> Self {
+        Self { mount, directions: directions(&mount.pose_on_body, scanner), range: scanner.range }
+    }
+}
+
+impl Probe for RaySensor {
+    fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
+        let world_from_body = engine.body(self.mount.body).pose;
+        let origin = world_from_body.point(self.mount.pose_on_body.translation);
+        reading.extend(self.directions.iter().map(|direction| {
+            let direction = world_from_body.direction(*direction).normalize();
+            let ray = Ray { origin, direction, range: self.range, ignore: Some(self.mount.body) };
+            engine.cast_ray(&ray).unwrap_or(self.range)
+        }));
+    }
+    /// Limits distances to the range. A ray that met nothing reads the range, without noise.
+    fn limit(&self, truth: &[f64], reading: &mut [f64]) {
+        for (distance, &truth) in reading.iter_mut().zip(truth) {
+            *distance = if truth < self.range { distance.min(self.range) } else { self.range };
+        }
     }
 
-    pub(super) fn range(&self) -> f64 {
-        self.range
-    }
-
-    pub(super) fn set_range(&mut self, range: f64) {
+    fn set_range(&mut self, range: f64) {
         self.range = range;
     }
 
-    pub(super) fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>) {
-        let world_from_body = engine.body(self.seat.body).pose;
-        let origin = world_from_body.point(self.seat.mount.translation);
-        reading.extend(self.directions.iter().map(|direction| {
-            let direction = world_from_body.direction(*direction).normalize();
-            let ray = Ray { origin, direction, range: self.range, ignore: Some(self.seat.body) };
-            engine.cast_ray(&ray).unwrap_or(self.range)
-        }));
+    fn state(&self) -> ProbeState {
+        ProbeState::Range(self.range)
+    }
+
+    fn restore(&mut self, state: &ProbeState) -> bool {
+        let &ProbeState::Range(range) = state else { return false };
+        self.range = range;
+        true
     }
 }
 
@@ -90,7 +98,7 @@ fn directions(mount: &Pose, scanner: Scanner) -> Vec<DVec3> {
     fans.flat_map(rays).map(direction).collect()
 }
 
-/// The angle of one of several evenly spread about 0. A single one stands at 0.
+/// The angle of one of several evenly spread about 0. A single one is at 0.
 fn spread(half_angle: f64, index: usize, count: usize) -> f64 {
     match count {
         1 => 0.0,

@@ -2,7 +2,7 @@
 //!
 //! A frame is made when it can be sent, of the newest record. While [`UNDER_WAY`] of them have not been taken up, no frame is
 //! made and no event is sent, so that a page which stands still costs nothing; of the events it missed it finds as many as the
-//! ring of [`Told`] holds.
+//! ring of [`EventReader`] holds.
 
 use std::{net::SocketAddr, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
@@ -24,7 +24,7 @@ use super::{
     frame::{self, Head},
 };
 use crate::{
-    realtime::{Commanded, Mode, RunState, Status, Told, ToldCommands, ToldEvent},
+    realtime::{CommandCount, CommandReader, EpochEvent, EventReader, Mode, RunState, Status},
     server::{accept::note, connection::End, control, device::wait_for_place, error::refusal},
 };
 
@@ -86,8 +86,8 @@ struct Page {
     client: ClientId,
     latest: watch::Receiver<Arc<StepRecord>>,
     status: watch::Receiver<Option<Status>>,
-    events: Told,
-    commands: Commanded,
+    events: EventReader,
+    commands: CommandReader,
     /// Ticks when commands may be sent.
     gathered: Interval,
     /// Ticks when the next frame may be made; `None` while none is wanted.
@@ -144,7 +144,7 @@ impl Page {
             latest,
             status: web.status.clone(),
             events: web.shared.handle.events(LATE),
-            commands: web.shared.handle.commanded(),
+            commands: web.shared.handle.command_counts(),
             gathered: grid(GATHER),
             pace: pace(HZ),
             web,
@@ -347,7 +347,7 @@ impl Page {
     }
 
     /// With the device's name.
-    fn named(&self, told: ToldCommands) -> Value {
+    fn named(&self, told: CommandCount) -> Value {
         let info = self.web.shared.handle.layout().device_info(told.device);
         json_of_commands(&LoggedCommands {
             step: told.step.0,
@@ -381,8 +381,8 @@ impl Page {
     }
 }
 
-impl From<ToldEvent> for LoggedEvent {
-    fn from(told: ToldEvent) -> Self {
+impl From<EpochEvent> for LoggedEvent {
+    fn from(told: EpochEvent) -> Self {
         Self {
             step: told.event.step.0,
             epoch: u64::from(told.epoch),

@@ -2,8 +2,9 @@
 //! a drive over terrain.
 
 use bevy_math::DVec3;
-use simpartner_description::{DeviceSpec, Measures, Mount, Scanner, Sensor};
+use simpartner_description::{DeviceSpec, Mount, Scanner, Sensor};
 use simpartner_model::{BodyId, DeviceId, Heightfield, Pose};
+use simpartner_wire::signal::DeviceKind;
 
 use super::{Bench, Case, Findings, G, Row, Trouble};
 use crate::{
@@ -307,9 +308,9 @@ fn show_terrain(
 fn find_scanner(drive: &Drive) -> (DeviceId, Pose, Scanner) {
     let devices = drive.simulation.world().devices();
     let found = devices.filter_map(|(id, device)| match &device.spec {
-        DeviceSpec::Sensor(Sensor { mount: Mount::Body { pose, .. }, measures: Measures::Scan(scanner), .. }) => {
-            Some((id, *pose, *scanner))
-        }
+        DeviceSpec::Sensor(
+            sensor @ Sensor { kind: DeviceKind::ScannerSensor, mount: Mount::Body { pose, .. }, .. },
+        ) => Some((id, *pose, sensor.options.rays)),
         _ => None,
     });
     found.last().expect("WorkPartner 2 has a scanner")

@@ -11,7 +11,7 @@ use std::{
 };
 
 use simpartner::{
-    realtime::{self, Mode, Outputs, PhysicsThread, RunReport},
+    realtime::{self, ClockReport, Mode, Outputs, PhysicsThread},
     recorder::{Database, LogSummary, Reader, Recorder, RunDescription, RunOutcome, Settings},
     sim::Simulation,
 };
@@ -46,7 +46,7 @@ fn description(simulation: &Simulation, mode: Mode) -> RunDescription {
 }
 
 /// One whole run, timed to the last committed row.
-fn run(mode: Mode, steps: u64, database: Option<&Database>) -> (RunReport, Option<LogSummary>, f64) {
+fn run(mode: Mode, steps: u64, database: Option<&Database>) -> (ClockReport, Option<LogSummary>, f64) {
     let simulation = simulation();
     let recorder = database.map(|database| {
         let settings = Settings { spill_folder: std::env::temp_dir(), ..Settings::new(database.clone()) };
@@ -54,12 +54,12 @@ fn run(mode: Mode, steps: u64, database: Option<&Database>) -> (RunReport, Optio
     });
     let (_handle, inbox) =
         realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
-    let settings = realtime::Settings {
+    let settings = realtime::ClockSettings {
         mode,
         end: Some(StepIndex(steps)),
         unattended: true,
         scheduling: realtime::Scheduling { priority: 80, fast_niceness: 0, lock_memory: true },
-        ..realtime::Settings::default()
+        ..realtime::ClockSettings::default()
     };
     let (mut thread, _) = PhysicsThread::prepare(simulation, inbox, settings).expect("a thread can be had");
     let start = Instant::now();
@@ -133,7 +133,7 @@ fn real_time(places: &[own::Place]) {
         "{:<10} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8} {:>6}",
         "", "expected", "found", "queue", "p50", "p99", "max", "slips"
     );
-    let tell = |name: &str, report: &RunReport, log: Option<(u64, u64, u64)>| {
+    let tell = |name: &str, report: &ClockReport, log: Option<(u64, u64, u64)>| {
         let late = report.lateness.unwrap_or_default();
         let (expected, found, queue) = log.unwrap_or_default();
         let (p50, p99, max) = (late.p50_us, late.p99_us, late.max_us);

@@ -1,15 +1,16 @@
 //! Faults put into devices while they run.
 
+use bevy_math::DVec3;
+use simpartner_description::{Actuator, Law, Sensor, Timeline, TimelineCommand, World};
+use simpartner_model::{BodyId, JointId, JointKind, Pose};
+use simpartner_wire::signal::{DeviceKind, EventKind, Fault, Port};
+
 use super::{Run, cube_at, device, near};
 use crate::scene::{self, as_robot, ball, body, joint};
-use bevy_math::DVec3;
-use simpartner_description::{Actuator, Law, Measures, Sensor, Timeline, TimelineCommand, World};
-use simpartner_model::{BodyId, JointId, JointKind, Pose};
-use simpartner_wire::signal::{EventKind, Fault, Port};
 
 fn falling() -> Run {
     let mut world = cube_at(100.0);
-    let position = || Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Position);
+    let position = || Sensor::on(BodyId::new(0), Pose::IDENTITY, DeviceKind::PositionSensor);
     world.devices = vec![device("sensor", position()), device("sound", position())];
     Run::of(world)
 }
@@ -80,7 +81,7 @@ pub(super) fn wheel(law: Law) -> World {
     let mut world = as_robot(world);
     world.devices = vec![
         device("motor", Actuator::new(JointId::new(0), law)),
-        device("encoder", Sensor::of(JointId::new(0), Measures::JointState)),
+        device("encoder", Sensor::of(JointId::new(0), DeviceKind::JointEncoder)),
     ];
     world
 }

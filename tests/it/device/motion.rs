@@ -5,16 +5,17 @@
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_description::{Frame, GeographicOrigin, Measures, Sensor};
+use simpartner_description::{Frame, GeographicOrigin, Sensor};
 use simpartner_model::{BodyId, Pose};
+use simpartner_wire::signal::DeviceKind;
 
 use super::{H, Run, cube_at, device, is_exact, near, pose};
 use crate::scene::{G, with_plane};
 
 const CUBE: BodyId = BodyId::new(0);
 
-fn on(at: DVec3, rotation: DQuat, measures: Measures) -> Sensor {
-    Sensor::on(CUBE, pose(at, rotation), measures)
+fn on(at: DVec3, rotation: DQuat, kind: DeviceKind) -> Sensor {
+    Sensor::on(CUBE, pose(at, rotation), kind)
 }
 
 #[test]
@@ -22,11 +23,11 @@ fn at_rest_an_accelerometer_reads_g_upwards_whatever_way_it_is_mounted() {
     let mut world = with_plane(cube_at(0.5), 1.0);
     let sideways = DQuat::from_rotation_z(FRAC_PI_2);
     world.devices = vec![
-        device("level", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Acceleration)),
-        device("sideways", on(DVec3::new(0.3, 0.2, 0.1), sideways, Measures::Acceleration)),
-        device("velocity", on(DVec3::ONE, DQuat::IDENTITY, Measures::Velocity(Frame::World))),
-        device("gyroscope", on(DVec3::ZERO, sideways, Measures::AngularVelocity)),
-        device("imu", on(DVec3::ZERO, sideways, Measures::Inertial)),
+        device("level", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::Accelerometer)),
+        device("sideways", on(DVec3::new(0.3, 0.2, 0.1), sideways, DeviceKind::Accelerometer)),
+        device("velocity", on(DVec3::ONE, DQuat::IDENTITY, DeviceKind::VelocitySensor).in_frame(Frame::World)),
+        device("gyroscope", on(DVec3::ZERO, sideways, DeviceKind::Gyroscope)),
+        device("imu", on(DVec3::ZERO, sideways, DeviceKind::ImuSensor)),
     ];
     let mut run = Run::of(world);
     // Before the first step it reads as if its velocity were constant.
@@ -47,12 +48,12 @@ fn at_rest_an_accelerometer_reads_g_upwards_whatever_way_it_is_mounted() {
 fn in_free_fall_an_accelerometer_reads_nothing() {
     let mut world = cube_at(100.0);
     world.devices = vec![
-        device("accelerometer", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Acceleration)),
-        device("velocity", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Velocity(Frame::World))),
-        device("position", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Position)),
-        device("imu", on(DVec3::new(0.2, 0.0, 0.0), DQuat::IDENTITY, Measures::Inertial)),
-        device("contact", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Contact(Frame::World))),
-        device("bumper", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Bump { threshold: 1.0 })),
+        device("accelerometer", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::Accelerometer)),
+        device("velocity", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::VelocitySensor).in_frame(Frame::World)),
+        device("position", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::PositionSensor)),
+        device("imu", on(DVec3::new(0.2, 0.0, 0.0), DQuat::IDENTITY, DeviceKind::ImuSensor)),
+        device("contact", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::ContactSensor).in_frame(Frame::World)),
+        device("bumper", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::BumperSensor).with_threshold(1.0)),
     ];
     let mut run = Run::of(world);
     run.steps(1000);
@@ -76,11 +77,11 @@ fn on_a_spinning_body_a_place_off_the_axis_feels_its_centripetal_acceleration() 
     world.mechanism.bodies[0].angular_velocity = DVec3::new(0.0, omega, 0.0);
     let rim = DVec3::new(arm, 0.0, 0.0);
     world.devices = vec![
-        device("middle", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Acceleration)),
-        device("rim", on(rim, DQuat::IDENTITY, Measures::Acceleration)),
-        device("inSensor", on(rim, DQuat::IDENTITY, Measures::Velocity(Frame::Sensor))),
-        device("tilted", on(rim, DQuat::from_rotation_x(FRAC_PI_2), Measures::AngularVelocity)),
-        device("pose", on(rim, DQuat::IDENTITY, Measures::Pose)),
+        device("middle", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::Accelerometer)),
+        device("rim", on(rim, DQuat::IDENTITY, DeviceKind::Accelerometer)),
+        device("inSensor", on(rim, DQuat::IDENTITY, DeviceKind::VelocitySensor).in_frame(Frame::Sensor)),
+        device("tilted", on(rim, DQuat::from_rotation_x(FRAC_PI_2), DeviceKind::Gyroscope)),
+        device("pose", on(rim, DQuat::IDENTITY, DeviceKind::PoseSensor)),
     ];
     let mut run = Run::of(world);
     run.steps(100);
@@ -121,7 +122,7 @@ fn a_gnss_sensor_tells_the_place_on_the_ellipsoid() {
     let mut world = cube_at(4.0);
     (world.mechanism.bodies[0].pose.translation.x, world.mechanism.bodies[0].pose.translation.z) = (120.0, -100.0);
     world.geographic_origin = origin;
-    world.devices = vec![device("gnss", on(DVec3::ZERO, DQuat::IDENTITY, Measures::Geographic))];
+    world.devices = vec![device("gnss", on(DVec3::ZERO, DQuat::IDENTITY, DeviceKind::GnssSensor))];
     let run = Run::of(world);
     let read = run.read("gnss");
     let (phi, lambda) = (latitude.to_radians(), longitude.to_radians());
@@ -149,8 +150,8 @@ fn a_compass_counts_clockwise_from_the_worlds_x_axis() {
         world.geographic_origin.heading = world_heading;
         let up = DQuat::from_rotation_x(-FRAC_PI_2);
         world.devices = vec![
-            device("compass", Sensor::on(CUBE, Pose::IDENTITY, Measures::Heading)),
-            device("upwards", on(DVec3::ZERO, up, Measures::Heading)),
+            device("compass", Sensor::on(CUBE, Pose::IDENTITY, DeviceKind::CompassSensor)),
+            device("upwards", on(DVec3::ZERO, up, DeviceKind::CompassSensor)),
         ];
         let run = Run::of(world);
         let read = run.read("compass");

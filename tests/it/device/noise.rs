@@ -2,9 +2,9 @@
 //! four standard errors, and the seed is fixed, so that a test that holds once always holds.
 
 use bevy_math::DVec3;
-use simpartner_description::{Measures, Noise, Scanner, Sensor, World};
+use simpartner_description::{Noise, Scanner, Sensor, World};
 use simpartner_model::{BodyId, Pose};
-use simpartner_wire::signal::{Configuration, NoiseFigure};
+use simpartner_wire::signal::{Configuration, DeviceKind, NoiseFigure};
 
 use super::{Run, cube_at, device, near};
 use crate::scene::{G, with_plane};
@@ -17,7 +17,7 @@ fn still() -> World {
 }
 
 fn position() -> Sensor {
-    Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Position)
+    Sensor::on(BodyId::new(0), Pose::IDENTITY, DeviceKind::PositionSensor)
 }
 
 fn noisy(noise: Noise) -> Sensor {
@@ -79,7 +79,7 @@ fn drift_grows_with_the_root_of_time() {
 fn an_orientation_is_turned_by_its_noise() {
     let mut world = still();
     let noise = Noise { standard_deviation: 0.01, ..Noise::default() };
-    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Pose);
+    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, DeviceKind::PoseSensor);
     world.devices = vec![device("pose", Sensor { noise: vec![Noise::default(), noise], ..sensor })];
     let mut run = Run::of(world);
     let squares: Vec<f64> = (0..5000)
@@ -114,7 +114,7 @@ fn readings_are_rounded_to_the_step() {
 fn a_ray_that_meets_nothing_reads_the_range_whatever_its_noise() {
     let mut world = with_plane(still(), 1.0);
     let scanner = Scanner { rays: 1, layers: 3, vertical_half_angle: 0.9, range: 10.0, ..Scanner::default() };
-    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, Measures::Scan(scanner));
+    let sensor = Sensor::on(BodyId::new(0), Pose::IDENTITY, DeviceKind::ScannerSensor).with_rays(scanner);
     let noise = vec![Noise { standard_deviation: 1.0, bias: 4.0, ..Noise::default() }];
     world.devices = vec![device("scanner", Sensor { noise, ..sensor })];
     let mut run = Run::of(world);

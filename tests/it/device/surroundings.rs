@@ -4,7 +4,7 @@ use std::{f64::consts::FRAC_PI_2, path::Path, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner::sim::Simulation;
-use simpartner_description::{DeviceSpec, Frame, Measures, Noise, OnTimeout, Scanner, Sensor, Watchdog, World, xml};
+use simpartner_description::{DeviceSpec, Frame, Noise, OnTimeout, Scanner, Sensor, Watchdog, World, xml};
 use simpartner_dynamics::{EngineKind, Settings};
 use simpartner_model::{BodyId, JointId, JointKind, Pose, Timestep};
 use simpartner_wire::signal::DeviceKind;
@@ -19,9 +19,19 @@ fn a_distance_sensor_is_a_scanner_of_one_ray() {
     let mut world = with_plane(cube_at(3.0), 1.0);
     let down = pose(DVec3::new(0.0, -0.5, 0.0), DQuat::from_rotation_x(FRAC_PI_2));
     world.devices = vec![
-        device("far", Sensor::on(CUBE, down, Measures::Distance { range: 10.0 })),
-        device("short", Sensor::on(CUBE, down, Measures::Distance { range: 2.0 })),
-        device("level", Sensor::on(CUBE, Pose::IDENTITY, Measures::Distance { range: 7.0 })),
+        device(
+            "far",
+            Sensor::on(CUBE, down, DeviceKind::DistanceSensor).with_rays(Scanner { range: 10.0, ..Scanner::default() }),
+        ),
+        device(
+            "short",
+            Sensor::on(CUBE, down, DeviceKind::DistanceSensor).with_rays(Scanner { range: 2.0, ..Scanner::default() }),
+        ),
+        device(
+            "level",
+            Sensor::on(CUBE, Pose::IDENTITY, DeviceKind::DistanceSensor)
+                .with_rays(Scanner { range: 7.0, ..Scanner::default() }),
+        ),
     ];
     let run = Run::of(world);
     near(&[run.read("far")[0], run.read("short")[0], run.read("level")[0]], &[2.5, 2.0, 7.0], 1e-9);
@@ -33,7 +43,8 @@ fn a_distance_sensor_is_a_scanner_of_one_ray() {
 fn a_scanner_of_several_layers_looks_over_and_under() {
     let mut world = with_plane(cube_at(2.0), 1.0);
     let scanner = Scanner { rays: 5, half_angle: 0.6, layers: 3, vertical_half_angle: 0.4, range: 20.0 };
-    world.devices = vec![device("scanner", Sensor::on(CUBE, Pose::IDENTITY, Measures::Scan(scanner)))];
+    world.devices =
+        vec![device("scanner", Sensor::on(CUBE, Pose::IDENTITY, DeviceKind::ScannerSensor).with_rays(scanner))];
     let run = Run::of(world);
     let read = run.read("scanner");
     near(&read[..5], &[2.0 / 0.4f64.sin(); 5], 1e-9);
@@ -51,10 +62,10 @@ fn contact_and_bumper_feel_the_weight() {
     let weight = 2.0 * G;
     let turned = pose(DVec3::ZERO, DQuat::from_rotation_z(FRAC_PI_2));
     world.devices = vec![
-        device("contact", Sensor::on(CUBE, Pose::IDENTITY, Measures::Contact(Frame::World))),
-        device("turned", Sensor::on(CUBE, turned, Measures::Contact(Frame::Sensor))),
-        device("light", Sensor::on(CUBE, Pose::IDENTITY, Measures::Bump { threshold: 19.0 })),
-        device("heavy", Sensor::on(CUBE, Pose::IDENTITY, Measures::Bump { threshold: 20.0 })),
+        device("contact", Sensor::on(CUBE, Pose::IDENTITY, DeviceKind::ContactSensor).in_frame(Frame::World)),
+        device("turned", Sensor::on(CUBE, turned, DeviceKind::ContactSensor).in_frame(Frame::Sensor)),
+        device("light", Sensor::on(CUBE, Pose::IDENTITY, DeviceKind::BumperSensor).with_threshold(19.0)),
+        device("heavy", Sensor::on(CUBE, Pose::IDENTITY, DeviceKind::BumperSensor).with_threshold(20.0)),
     ];
     let mut run = Run::of(world);
     assert_eq!(run.read("light"), [0.0, 0.0]);
@@ -85,7 +96,7 @@ fn a_joint_carries_what_hangs_on_it() {
     world.mechanism.bodies.push(body("vane", 0.1, cube(0.1), DVec3::new(-0.5, 2.0, 0.0)));
     world.mechanism.joints.push(joint("pin", JointKind::Hinge, 0, 2, DVec3::new(-0.4, 2.0, 0.0)));
     let mut world = as_robot(world);
-    let cell = |frame| Sensor::of(JointId::new(0), Measures::JointLoad(frame));
+    let cell = |frame| Sensor::of(JointId::new(0), DeviceKind::ForceTorqueSensor).in_frame(frame);
     world.devices = vec![
         device("world", cell(Frame::World)),
         device("parent", cell(Frame::Parent)),
@@ -113,7 +124,7 @@ fn a_joint_carries_what_hangs_on_it() {
 #[test]
 fn an_encoder_tells_the_angle_and_its_rate() {
     let mut world = post_and_arm(JointKind::Hinge);
-    world.devices = vec![device("encoder", Sensor::of(JointId::new(0), Measures::JointState))];
+    world.devices = vec![device("encoder", Sensor::of(JointId::new(0), DeviceKind::JointEncoder))];
     let mut run = Run::of(world);
     assert_eq!(run.read("encoder"), [0.0; 6]);
     run.steps(1);
@@ -134,24 +145,24 @@ fn adding_sensors_to_a_robot_changes_no_bit_of_the_physics() {
     let world = xml::read_world(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/worlds")).join(file)).unwrap();
     let mut watched = world.clone();
     let body = world.mechanism.body_named(Some(simpartner_model::RobotId::new(0)), "FrontChassis").unwrap();
-    let on = |measures| Sensor { latency_s: 0.005, dropout: 0.2, ..Sensor::on(body, Pose::IDENTITY, measures) };
+    let on = |kind| Sensor { latency_s: 0.005, dropout: 0.2, ..Sensor::on(body, Pose::IDENTITY, kind) };
     let mut sensors = vec![
-        on(Measures::Position),
-        on(Measures::Pose),
-        on(Measures::Velocity(Frame::Sensor)),
-        on(Measures::Acceleration),
-        on(Measures::AngularVelocity),
-        on(Measures::Inertial),
-        on(Measures::Geographic),
-        on(Measures::Heading),
-        on(Measures::Distance { range: 5.0 }),
-        on(Measures::Scan(Scanner { layers: 2, vertical_half_angle: 0.1, ..Scanner::default() })),
-        on(Measures::Contact(Frame::World)),
-        on(Measures::Bump { threshold: 1.0 }),
-        Sensor::of(JointId::new(0), Measures::JointState),
+        on(DeviceKind::PositionSensor),
+        on(DeviceKind::PoseSensor),
+        on(DeviceKind::VelocitySensor).in_frame(Frame::Sensor),
+        on(DeviceKind::Accelerometer),
+        on(DeviceKind::Gyroscope),
+        on(DeviceKind::ImuSensor),
+        on(DeviceKind::GnssSensor),
+        on(DeviceKind::CompassSensor),
+        on(DeviceKind::DistanceSensor).with_rays(Scanner { range: 5.0, ..Scanner::default() }),
+        on(DeviceKind::ScannerSensor).with_rays(Scanner { layers: 2, vertical_half_angle: 0.1, ..Scanner::default() }),
+        on(DeviceKind::ContactSensor).in_frame(Frame::World),
+        on(DeviceKind::BumperSensor).with_threshold(1.0),
+        Sensor::of(JointId::new(0), DeviceKind::JointEncoder),
     ];
     if is_exact() {
-        sensors.push(Sensor::of(JointId::new(0), Measures::JointLoad(Frame::Child)));
+        sensors.push(Sensor::of(JointId::new(0), DeviceKind::ForceTorqueSensor).in_frame(Frame::Child));
     }
     watched.devices.splice(0..0, sensors.into_iter().enumerate().map(|(i, sensor)| device(&format!("s{i}"), sensor)));
     let drive = |world: World| {

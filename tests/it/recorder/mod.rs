@@ -22,7 +22,7 @@ use simpartner::{
     realtime::Mode,
     recorder::{Database, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome, Settings, WhenFull},
 };
-use simpartner_description::{Actuator, Device, Law, Measures, Sensor, SourceFile, World};
+use simpartner_description::{Actuator, Device, Law, Sensor, SourceFile, World};
 use simpartner_dynamics::{EngineIdentity, MassProperties};
 use simpartner_model::{
     Axis, Body, BodyId, DeviceId, FreeAxis, Joint, JointId, JointKind, Material, Mechanism, Placed, Pose, Robot,
@@ -80,7 +80,7 @@ fn world() -> World {
         combined_ports: vec![Port::ANY],
         devices: vec![
             device("Turner", Actuator::new(JointId::new(0), Law::Velocity).into()),
-            device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, Measures::Position).into()),
+            device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, DeviceKind::PositionSensor).into()),
         ],
         sources: vec![SourceFile { path: "world.xml".into(), text: "<world/>".into() }],
         ..World::default()

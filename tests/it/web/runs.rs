@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command, sync::Arc};
 
 use serde_json::json;
-use simpartner::{cli::Logs, recorder::Database, server::Archive, sim::Simulation};
+use simpartner::{recorder::Database, run::LogArchive, server::Archive, sim::Simulation};
 use simpartner_description::xml;
 use simpartner_model::{BodyId, DeviceId, JointId, StepIndex, Timestep};
 use simpartner_wire::signal::StepRecord;
@@ -73,7 +73,7 @@ fn simulate(folder: &Path) -> (Simulation, Vec<StepRecord>) {
 fn a_recorded_run_is_shown_as_it_was_simulated() {
     let folder = tempfile::tempdir().unwrap();
     let database = record(folder.path());
-    let archive: Arc<dyn Archive> = Arc::new(Logs::new(&database));
+    let archive: Arc<dyn Archive> = Arc::new(LogArchive::new(&database));
     let rig = Rig::start(settings(), Some(archive));
     let runs = get(rig.page, "/runs.json", &[]).json()["runs"].clone();
     let [second, first] = &runs.as_array().unwrap()[..] else { panic!("{runs}") };
@@ -142,7 +142,7 @@ fn assert_shows(frame: &Frame, record: &StepRecord, simulation: &Simulation) {
 fn questions_that_a_log_cannot_answer_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let database = record(folder.path());
-    let rig = Rig::start(settings(), Some(Arc::new(Logs::new(&database))));
+    let rig = Rig::start(settings(), Some(Arc::new(LogArchive::new(&database))));
     let status = |path: &str| get(rig.page, path, &[]).status;
     for run in ["3", "-1", "9223372036854775807"] {
         for path in ["scene.json", "frames?from=5"] {
@@ -167,7 +167,8 @@ fn questions_that_a_log_cannot_answer_are_refused() {
     assert!(of("step").is_sorted_by_key(|step| step.as_u64().unwrap()), "{commands}");
     rig.end();
 
-    let nothing = Logs::new(&Database::parse(&format!("sqlite:{}", folder.path().join("none.db").display())).unwrap());
+    let nothing =
+        LogArchive::new(&Database::parse(&format!("sqlite:{}", folder.path().join("none.db").display())).unwrap());
     let rig = Rig::start(settings(), Some(Arc::new(nothing)));
     let answer = get(rig.page, "/runs.json", &[]);
     assert_eq!(answer.status, 503);

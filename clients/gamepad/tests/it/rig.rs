@@ -8,13 +8,12 @@ use std::{
 };
 
 use simpartner::{
-    realtime::{
-        Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel, log_queue,
-    },
+    realtime::{ClockReport, ClockSettings, Control, Handle, Mode, Outputs, PhysicsThread, channel, log_queue},
     server::{Server, Settings},
     sim::Simulation,
 };
 use simpartner_description::{Sequence, World, xml};
+use simpartner_model::Timestep;
 use simpartner_wire::signal::{Layout, Port, StepRecord, Timestep};
 use tokio::sync::oneshot;
 
@@ -136,7 +135,7 @@ impl Rig {
     }
 
     /// Ends everything in order and returns the steps that had commands.
-    pub fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
         let report = self.thread.join().unwrap().unwrap();
         if let Some((stop, server)) = self.server {

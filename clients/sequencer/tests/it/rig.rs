@@ -7,9 +7,7 @@ use std::{
 };
 
 use simpartner::{
-    realtime::{
-        Control, Handle, Mode, Outputs, PhysicsThread, RunReport, Settings as ClockSettings, channel, log_queue,
-    },
+    realtime::{ClockReport, ClockSettings, Control, Handle, Mode, Outputs, PhysicsThread, channel, log_queue},
     server::{Server, Settings},
     sim::Simulation,
 };
@@ -17,6 +15,7 @@ use simpartner_description::{
     Sequence, World,
     xml::{self, Document},
 };
+use simpartner_model::Timestep;
 use simpartner_wire::signal::{StepRecord, Timestep};
 use tokio::sync::oneshot;
 
@@ -108,7 +107,7 @@ impl Rig {
     }
 
     /// Ends everything in order and returns what was logged.
-    pub fn end(self) -> (RunReport, Vec<Arc<StepRecord>>) {
+    pub fn end(self) -> (ClockReport, Vec<Arc<StepRecord>>) {
         // The run may have been ended by the sequencer.
         let _ = self.runtime.block_on(self.handle.control(Control::Quit));
         let report = self.thread.join().unwrap().unwrap();

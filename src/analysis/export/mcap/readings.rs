@@ -3,8 +3,9 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bevy_math::{DMat3, DVec3};
-use simpartner_description::{DeviceSpec, Measures, Mount, Sensor, World};
+use simpartner_description::{DeviceSpec, Mount, Sensor, World};
 use simpartner_model::Pose;
+use simpartner_wire::signal::DeviceKind;
 
 use super::{json, schema};
 use crate::{
@@ -134,19 +135,20 @@ impl Readings {
 
 impl Form {
     fn of(sensor: &Sensor) -> Self {
-        match (sensor.measures, sensor.mount) {
-            (Measures::Scan(scanner), Mount::Body { pose, .. }) if scanner.layers == 1 => {
+        let scanner = sensor.options.rays;
+        match (sensor.kind, sensor.mount) {
+            (DeviceKind::ScannerSensor, Mount::Body { pose, .. }) if scanner.layers == 1 => {
                 // The fan lies in our z-x plane about z, and in theirs in x-y about x.
                 let sensor_from_scan = Pose::from_matrix(DMat3::from_cols(DVec3::Z, DVec3::X, DVec3::Y), DVec3::ZERO);
                 let pose = pose.then(&sensor_from_scan).to_array().map(Some);
                 // One ray looks along the middle.
                 Self::Scan { pose, half_angle: if scanner.rays == 1 { 0.0 } else { scanner.half_angle } }
             }
-            (Measures::Scan(_), _) => device::rays(sensor).map_or(Self::Plain, Self::Points),
-            (Measures::Position, _) => Self::Position,
-            (Measures::Pose, _) => Self::Pose,
-            (Measures::Geographic, _) => Self::Location,
-            (Measures::Inertial, _) => Self::Inertial,
+            (DeviceKind::ScannerSensor, _) => device::rays(sensor).map_or(Self::Plain, Self::Points),
+            (DeviceKind::PositionSensor, _) => Self::Position,
+            (DeviceKind::PoseSensor, _) => Self::Pose,
+            (DeviceKind::GnssSensor, _) => Self::Location,
+            (DeviceKind::ImuSensor, _) => Self::Inertial,
             _ => Self::Plain,
         }
     }
@@ -180,7 +182,7 @@ mod tests {
     fn scanner(layers: usize) -> Sensor {
         let pose = Pose::from_xyz_rpy(DVec3::new(1.0, 2.0, 3.0), DVec3::new(0.3, -0.7, 1.1));
         let scanner = Scanner { rays: 5, half_angle: 0.8, layers, vertical_half_angle: 0.2, range: 10.0 };
-        Sensor::on(BodyId::new(0), pose, Measures::Scan(scanner))
+        Sensor::on(BodyId::new(0), pose, DeviceKind::ScannerSensor).with_rays(scanner)
     }
 
     fn message(form: Form, reading: &[Option<f64>]) -> serde_json::Value {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use simpartner_model::{Axis, BodyId, Joint, JointId, JointKind, RobotId};
-use simpartner_wire::signal::{DeviceKind, NoiseLaw, Port, Seat};
+use simpartner_wire::signal::{DeviceKind, MountedOn, NoiseLaw, Port};
 
 use super::{
     body::optional_pose,
@@ -14,8 +14,8 @@ use super::{
     tree::Node,
 };
 use crate::{
-    Actuator, Device, DeviceSpec, Frame, Law, Measures, MotorLimits, Mount, Noise, OnTimeout, PidGains, Scanner,
-    Sensor, Watchdog,
+    Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Scanner, Sensor,
+    SensorOptions, Watchdog,
 };
 
 /// Reads all devices of a robot file; their robot is yet to be set, and ids count within the file.
@@ -68,12 +68,12 @@ fn device(reading: &Reading, node: &Node, spec: DeviceSpec) -> Option<Device> {
 fn sensor(reading: &Reading, node: &Node, parts: &Parts) -> Option<Sensor> {
     let kind = kind(reading, node)?;
     let mount = mount(reading, node, parts, kind)?;
-    let measures = measures(reading, node, kind)?;
+    let options = options(reading, node, kind)?;
     let rate_hz = if is_given(node, "rate") { Some(reading.real(node, "rate")?) } else { None };
     let latency_s = reading.real(node, "latency")?;
     let dropout = reading.real(node, "dropout")?;
     let noise = noise(reading, node, kind)?;
-    Some(Sensor { mount, measures, rate_hz, latency_s, dropout, noise })
+    Some(Sensor { kind, mount, options, rate_hz, latency_s, dropout, noise })
 }
 
 /// The type, once all attributes are held against it.
@@ -87,8 +87,8 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
         let name = attribute.name.as_str();
         let having = |kind: &DeviceKind| match name {
             "frame" => !kind.description().frames.is_empty(),
-            "body" => !kind.is_actuator() && kind.description().seat == Seat::Body,
-            "joint" => kind.description().seat == Seat::Joint,
+            "body" => !kind.is_actuator() && kind.description().mounted_on == MountedOn::Body,
+            "joint" => kind.description().mounted_on == MountedOn::Joint,
             "latency" | "dropout" => !kind.is_actuator() && !kind.description().quantities.is_empty(),
             _ => kind.description().attributes.contains(&name),
         };
@@ -132,9 +132,9 @@ fn is_given(node: &Node, name: &str) -> bool {
 }
 
 fn mount(reading: &Reading, node: &Node, parts: &Parts, kind: DeviceKind) -> Option<Mount> {
-    let (word, names) = match kind.description().seat {
-        Seat::Body => ("body", &parts.body_names),
-        Seat::Joint => ("joint", &parts.joint_names),
+    let (word, names) = match kind.description().mounted_on {
+        MountedOn::Body => ("body", &parts.body_names),
+        MountedOn::Joint => ("joint", &parts.joint_names),
     };
     if !is_given(node, word) {
         reading.problem(node.offset, format!("<sensor> lacks the attribute '{word}'"));
@@ -151,31 +151,13 @@ fn mount(reading: &Reading, node: &Node, parts: &Parts, kind: DeviceKind) -> Opt
     Some(Mount::Joint(JointId::new(index)))
 }
 
-fn measures(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Measures> {
-    let frame = || {
-        let word = reading.text(node, "frame").or(kind.description().frames.first().copied());
-        word.and_then(Frame::named)
-    };
-    Some(match kind {
-        DeviceKind::EchoSensor => Measures::Echo,
-        DeviceKind::PositionSensor => Measures::Position,
-        DeviceKind::PoseSensor => Measures::Pose,
-        DeviceKind::VelocitySensor => Measures::Velocity(frame()?),
-        DeviceKind::Accelerometer => Measures::Acceleration,
-        DeviceKind::Gyroscope => Measures::AngularVelocity,
-        DeviceKind::ImuSensor => Measures::Inertial,
-        DeviceKind::GnssSensor => Measures::Geographic,
-        DeviceKind::CompassSensor => Measures::Heading,
-        DeviceKind::DistanceSensor => Measures::Distance { range: reading.real(node, "range")? },
-        DeviceKind::ScannerSensor => Measures::Scan(scanner(reading, node)?),
-        DeviceKind::ContactSensor => Measures::Contact(frame()?),
-        DeviceKind::BumperSensor => Measures::Bump { threshold: reading.real(node, "threshold")? },
-        DeviceKind::JointEncoder => Measures::JointState,
-        DeviceKind::ForceTorqueSensor => Measures::JointLoad(frame()?),
-        DeviceKind::JointController
-        | DeviceKind::AngleController
-        | DeviceKind::PositionController
-        | DeviceKind::EffortController => return None,
+/// The attributes that some kinds have; of the others they have their defaults.
+fn options(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<SensorOptions> {
+    let frame = reading.text(node, "frame").and_then(Frame::named);
+    Some(SensorOptions {
+        frame: frame.unwrap_or(SensorOptions::of(kind).frame),
+        rays: rays(reading, node)?,
+        threshold: reading.real(node, "threshold")?,
     })
 }
 
@@ -225,7 +207,7 @@ fn noise(reading: &Reading, node: &Node, kind: DeviceKind) -> Option<Vec<Noise>>
     Some(noise.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-fn scanner(reading: &Reading, node: &Node) -> Option<Scanner> {
+fn rays(reading: &Reading, node: &Node) -> Option<Scanner> {
     let scanner = Scanner {
         rays: reading.whole(node, "rays")? as usize,
         half_angle: reading.real(node, "halfAngle")?,

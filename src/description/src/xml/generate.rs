@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt::Write};
 
-use simpartner_wire::signal::{DeviceKind, Quantity, Seat};
+use simpartner_wire::signal::{DeviceKind, MountedOn, Quantity};
 
 use super::{
     limits,
@@ -229,7 +229,7 @@ fn write_sensors(text: &mut String) {
     text.push_str("\nThe types:\n");
     for kind in DeviceKind::ALL.into_iter().filter(|kind| !kind.is_actuator()) {
         let described = kind.description();
-        let on = if described.seat == Seat::Joint { "On a joint" } else { "On a body" };
+        let on = if described.mounted_on == MountedOn::Joint { "On a joint" } else { "On a body" };
         let _ = write!(text, "\n- **{kind}**. {on}. {}\n", described.doc);
         for quantity in described.quantities {
             let _ = writeln!(text, "  - {}: {}", quantity.name, numbers(quantity));

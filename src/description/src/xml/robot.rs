@@ -13,7 +13,7 @@ use super::{
     reading::Reading,
     tree::Node,
 };
-use crate::{Device, DeviceSpec, Measures, SourceFile, World};
+use crate::{Device, DeviceSpec, SourceFile, World};
 
 /// A robot as its file describes it, in its own frame, ids counted within it.
 pub(super) struct Draft {
@@ -93,10 +93,7 @@ pub(super) struct Totals {
 impl Totals {
     pub(super) fn of(bodies: &[Body], joints: &[Joint], devices: &[Device]) -> Self {
         let rays = |device: &Device| match &device.spec {
-            DeviceSpec::Sensor(sensor) => match sensor.measures {
-                Measures::Scan(scanner) => scanner.rays * scanner.layers,
-                _ => 0,
-            },
+            DeviceSpec::Sensor(sensor) => sensor.rays().map_or(0, |rays| rays.rays * rays.layers),
             DeviceSpec::Actuator(_) => 0,
         };
         let shapes = bodies.iter().flat_map(|body| [&body.shape, &body.collision]).flatten();

@@ -1,45 +1,21 @@
-//! The kinds of sensor and actuator: the one table that says what each is called, what it is fixed to, which numbers it has
-//! and what they mean. Reader, reference page, protocol and devices all follow it; what it says a sensor reads is computed in
-//! the device room.
+//! The kinds of sensor and actuator: one table says what each is called, what it is mounted on, which numbers it has and what they
+//! mean. The reader, the DTD, the reference page, the protocol and the devices derive from it; `device/sensor/kinds.rs` computes what
+//! a sensor measures.
 
 mod table;
 
 use std::fmt;
 
 use self::table::DESCRIPTIONS;
-
-/// The kinds of sensor and actuator, in the order of [`DeviceKind::ALL`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is told in the table below")]
-pub enum DeviceKind {
-    EchoSensor,
-    PositionSensor,
-    PoseSensor,
-    VelocitySensor,
-    Accelerometer,
-    Gyroscope,
-    ImuSensor,
-    GnssSensor,
-    CompassSensor,
-    DistanceSensor,
-    ScannerSensor,
-    ContactSensor,
-    BumperSensor,
-    JointEncoder,
-    ForceTorqueSensor,
-    JointController,
-    AngleController,
-    PositionController,
-    EffortController,
-}
+pub use self::table::DeviceKind;
 
 /// What a kind of device is.
 #[derive(Debug)]
 pub struct Description {
     /// Name in XML, in `INFO` and in the database.
     pub name: &'static str,
-    /// What it is fixed to.
-    pub seat: Seat,
+    /// What it is mounted on.
+    pub mounted_on: MountedOn,
     /// True for a device that moves a joint.
     pub is_actuator: bool,
     /// What it reads or does.
@@ -58,16 +34,16 @@ pub struct Description {
     pub command_lengths: &'static [usize],
 }
 
-/// What a device is fixed to.
+/// What a device is mounted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seat {
+pub enum MountedOn {
     /// A body.
     Body,
     /// A joint.
     Joint,
 }
 
-/// Numbers of a frame that belong together: noise is told for each quantity.
+/// Numbers of a frame that belong together and share their noise.
 #[derive(Debug)]
 pub struct Quantity {
     /// Name.
@@ -99,6 +75,18 @@ pub enum NoiseLaw {
     None,
 }
 
+/// The number of kinds that are actuators, or that are not.
+const fn count(actuators: bool) -> usize {
+    let (mut kind, mut found) = (0, 0);
+    while kind < DESCRIPTIONS.len() {
+        if DESCRIPTIONS[kind].is_actuator == actuators {
+            found += 1;
+        }
+        kind += 1;
+    }
+    found
+}
+
 /// Names of the kinds that are actuators, or that are not.
 const fn names<const N: usize>(actuators: bool) -> [&'static str; N] {
     let mut names = [""; N];
@@ -114,34 +102,12 @@ const fn names<const N: usize>(actuators: bool) -> [&'static str; N] {
 }
 
 impl DeviceKind {
-    /// All kinds, sensors first.
-    pub const ALL: [Self; DESCRIPTIONS.len()] = [
-        Self::EchoSensor,
-        Self::PositionSensor,
-        Self::PoseSensor,
-        Self::VelocitySensor,
-        Self::Accelerometer,
-        Self::Gyroscope,
-        Self::ImuSensor,
-        Self::GnssSensor,
-        Self::CompassSensor,
-        Self::DistanceSensor,
-        Self::ScannerSensor,
-        Self::ContactSensor,
-        Self::BumperSensor,
-        Self::JointEncoder,
-        Self::ForceTorqueSensor,
-        Self::JointController,
-        Self::AngleController,
-        Self::PositionController,
-        Self::EffortController,
-    ];
     /// Names of all sensors.
-    pub const SENSORS: &'static [&'static str] = &names::<15>(false);
+    pub const SENSORS: &'static [&'static str] = &names::<{ count(false) }>(false);
     /// Names of all actuators.
-    pub const ACTUATORS: &'static [&'static str] = &names::<4>(true);
+    pub const ACTUATORS: &'static [&'static str] = &names::<{ count(true) }>(true);
 
-    /// The line of the table.
+    /// Its entry in the table.
     pub const fn description(self) -> &'static Description {
         &DESCRIPTIONS[self as usize]
     }
@@ -178,10 +144,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_stands_in_the_order_of_the_enum() {
-        for (index, kind) in DeviceKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, index);
-            assert_eq!(format!("{kind:?}"), kind.name());
+    fn every_kind_is_found_by_its_name_and_listed_as_sensor_or_actuator() {
+        for kind in DeviceKind::ALL {
             assert_eq!(DeviceKind::named(kind.name()), Some(kind));
             let listed = if kind.is_actuator() { DeviceKind::ACTUATORS } else { DeviceKind::SENSORS };
             assert!(listed.contains(&kind.name()));

@@ -20,7 +20,7 @@ pub use chain::StateChain;
 pub use command::{Action, AppliedCommand, ClientId, Command, Configuration, Fault, NoiseFigure};
 pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};
-pub use kind::{Description, DeviceKind, NoiseLaw, Quantity, Seat};
+pub use kind::{Description, DeviceKind, MountedOn, NoiseLaw, Quantity};
 pub use layout::{
     Attachment, DeviceInfo, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH, WRENCH_WIDTH,
 };

@@ -84,7 +84,7 @@ pub(super) const ACTUATOR: Element = element(
             "watchdog",
             Positive(1e6),
             "s",
-            "simulated time after which an actuator that has had a command and then none lapses; it never does where not given",
+            "simulated time without a command after which an actuator that has had one times out; it never does where not given",
         ),
         default(
             "onTimeout",

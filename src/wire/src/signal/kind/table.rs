@@ -1,6 +1,8 @@
-//! The table itself.
+//! The table of device kinds. The enum, its list and its names are made from it.
+//!
+//! A new kind of sensor is an entry here and what it measures in `device/sensor/kinds.rs`.
 
-use super::{Description, NoiseLaw, Quantity, Seat};
+use super::{Description, MountedOn, NoiseLaw, Quantity};
 
 /// Beyond this no coordinate of a world makes sense, metres.
 const WORLD: f64 = 1e9;
@@ -58,11 +60,11 @@ const fn gain(name: &'static str, fields: &'static [&'static str], unit: &'stati
     Quantity { noise: NoiseLaw::None, ..plain(name, fields, unit, TARGET) }
 }
 
-/// A sensor on a body; adjust what differs.
-const fn sensor(name: &'static str, doc: &'static str, quantities: &'static [Quantity]) -> Description {
+/// A sensor on a body; entries change what differs. The name comes from the entry.
+const fn sensor(doc: &'static str, quantities: &'static [Quantity]) -> Description {
     Description {
-        name,
-        seat: Seat::Body,
+        name: "",
+        mounted_on: MountedOn::Body,
         is_actuator: false,
         doc,
         quantities,
@@ -75,78 +77,92 @@ const fn sensor(name: &'static str, doc: &'static str, quantities: &'static [Qua
 }
 
 const fn actuator(
-    name: &'static str,
     doc: &'static str,
     quantities: &'static [Quantity],
     command_lengths: &'static [usize],
 ) -> Description {
-    Description { seat: Seat::Joint, is_actuator: true, command_lengths, ..sensor(name, doc, quantities) }
+    Description { mounted_on: MountedOn::Joint, is_actuator: true, command_lengths, ..sensor(doc, quantities) }
+}
+
+/// Makes the enum of kinds and the array of their descriptions, which get their names from it.
+macro_rules! device_kinds {
+    ($($kind:ident: $description:expr,)*) => {
+        /// The kinds of sensor and actuator, in the order of [`DeviceKind::ALL`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the description of each is its documentation")]
+        pub enum DeviceKind {
+            $($kind,)*
+        }
+
+        impl DeviceKind {
+            /// All kinds, sensors first.
+            pub const ALL: [Self; DESCRIPTIONS.len()] = [$(Self::$kind,)*];
+        }
+
+        /// The descriptions, in the order of the enum.
+        pub(super) const DESCRIPTIONS: &[Description] =
+            &[$(Description { name: stringify!($kind), ..$description },)*];
+    };
 }
 
 const ALIKE: &str = "the same as at rest in that place";
 
-/// The table, in the order of the enum.
-pub(super) const DESCRIPTIONS: [Description; 19] = [
-    Description {
+device_kinds! {
+    EchoSensor: Description {
         at_rest: "the last text it was sent",
         in_free_fall: "the same",
-        ..sensor("EchoSensor", "Answers with the last text it was sent, to test a connection.", &[])
+        ..sensor("Answers with the last text it was sent, to test a connection.", &[])
     },
-    Description {
+    PositionSensor: Description {
         at_rest: "its place",
         in_free_fall: ALIKE,
-        ..sensor("PositionSensor", "Position of its mount in world axes.", &[POSITION])
+        ..sensor("Position of its mount in world axes.", &[POSITION])
     },
-    Description {
+    PoseSensor: Description {
         at_rest: "its pose",
         in_free_fall: ALIKE,
         ..sensor(
-            "PoseSensor",
             "Position of its mount in world axes, and its orientation as the unit quaternion x, y, z, w that takes sensor axes \
              to world axes.",
             &[POSITION, ORIENTATION],
         )
     },
-    Description {
+    VelocitySensor: Description {
         at_rest: "0",
         in_free_fall: "g t downwards in world axes, and the spin",
         frames: &["world", "sensor"],
         ..sensor(
-            "VelocitySensor",
             "Velocity of its mount, the point itself, and angular velocity; in world axes, or in the sensor's.",
             &[LINEAR_VELOCITY, ANGULAR_VELOCITY],
         )
     },
-    Description {
+    Accelerometer: Description {
         at_rest: "+g along whatever axis points up",
         in_free_fall: "0",
         ..sensor(
-            "Accelerometer",
             "Specific force at its mount: the acceleration of that point less gravity, the mean over the last step, in the \
              sensor's axes as they stood in the middle of it. At step 0, before any step, it reads as if its velocity were \
              constant.",
             &[ACCELERATION],
         )
     },
-    Description {
+    Gyroscope: Description {
         at_rest: "0",
         in_free_fall: "the spin, as anywhere",
-        ..sensor("Gyroscope", "Angular velocity in the sensor's axes.", &[ANGULAR_VELOCITY])
+        ..sensor("Angular velocity in the sensor's axes.", &[ANGULAR_VELOCITY])
     },
-    Description {
+    ImuSensor: Description {
         at_rest: "its orientation; 0; +g along whatever axis points up",
         in_free_fall: "its orientation; the spin; 0",
         ..sensor(
-            "ImuSensor",
             "Orientation as a PoseSensor has it, then what a Gyroscope and an Accelerometer in its place read.",
             &[ORIENTATION, ANGULAR_VELOCITY, ACCELERATION],
         )
     },
-    Description {
+    GnssSensor: Description {
         at_rest: "its place",
         in_free_fall: ALIKE,
         ..sensor(
-            "GnssSensor",
             "Geographic position of its mount: the world is laid on the plane that touches the WGS84 ellipsoid at the world's \
              `<geographicOrigin>`, metres north and east become degrees by the two radii of curvature there, and y is \
              added to the altitude. Over 10 km the plane is 8 m above the ellipsoid. Without the element, latitude, \
@@ -158,11 +174,10 @@ pub(super) const DESCRIPTIONS: [Description; 19] = [
             ],
         )
     },
-    Description {
+    CompassSensor: Description {
         at_rest: "its heading",
         in_free_fall: ALIKE,
         ..sensor(
-            "CompassSensor",
             "Heading of the sensor's z axis, the one a scanner looks along: clockwise from north, seen from above, 0 to 2 pi. \
              Then the unit vector that points north, in the sensor's axes. North is the world's x axis and east its z axis \
              unless `<geographicOrigin>` says otherwise. Straight up or down the heading is 0.",
@@ -172,46 +187,42 @@ pub(super) const DESCRIPTIONS: [Description; 19] = [
             ],
         )
     },
-    Description {
+    DistanceSensor: Description {
         at_rest: "the distance",
         in_free_fall: ALIKE,
         attributes: &["range"],
         ..sensor(
-            "DistanceSensor",
             "Distance along the sensor's z axis to the first thing in its way, at most its range, which it reads where there is \
              nothing. The body it sits on does not stand in its way.",
             &[DISTANCE],
         )
     },
-    Description {
+    ScannerSensor: Description {
         at_rest: "the distances",
         in_free_fall: ALIKE,
         attributes: &["rays", "halfAngle", "layers", "verticalHalfAngle", "range"],
         ..sensor(
-            "ScannerSensor",
             "Distances along a fan of rays, each like a DistanceSensor's: from minus to plus the half angle about the sensor's z \
              axis in its z-x plane. With several layers the fans are tilted towards y, from minus to plus the vertical half \
              angle, and follow each other from the lowest. A ray that meets nothing reads the range, without noise.",
             &[DISTANCE],
         )
     },
-    Description {
+    ContactSensor: Description {
         at_rest: "the force that carries the body",
         in_free_fall: "0",
         frames: &["world", "sensor"],
         ..sensor(
-            "ContactSensor",
             "Sum of the contact forces on its body and their torque about the body's centre of mass, means over the last step; \
              in world axes, or in the sensor's. 0 at step 0.",
             &[FORCE, TORQUE],
         )
     },
-    Description {
+    BumperSensor: Description {
         at_rest: "1 and the pressure on the body, where it touches something",
         in_free_fall: "0, 0",
         attributes: &["threshold"],
         ..sensor(
-            "BumperSensor",
             "Whether its body is pressed on, 1 or 0, and by how much: the sum of the normal forces of all its contacts, of \
              which a body squeezed from two sides has both. It is pressed from the threshold on. 0 at step 0.",
             &[
@@ -220,12 +231,11 @@ pub(super) const DESCRIPTIONS: [Description; 19] = [
             ],
         )
     },
-    Description {
-        seat: Seat::Joint,
+    JointEncoder: Description {
+        mounted_on: MountedOn::Joint,
         at_rest: "the coordinates; 0",
         in_free_fall: "as at rest, unless the joint moves",
         ..sensor(
-            "JointEncoder",
             "Coordinates of a joint's three local axes, 0 as the bodies are placed, and their rates. A locked axis reads 0.",
             &[
                 on_joint("position", &["position_1", "position_2", "position_3"], "rad", "m", WORLD),
@@ -233,21 +243,19 @@ pub(super) const DESCRIPTIONS: [Description; 19] = [
             ],
         )
     },
-    Description {
-        seat: Seat::Joint,
+    ForceTorqueSensor: Description {
+        mounted_on: MountedOn::Joint,
         at_rest: "what carries the child and all that hangs on it",
         in_free_fall: "0, unless the joint holds something that turns",
         frames: &["child", "parent", "world"],
         ..sensor(
-            "ForceTorqueSensor",
             "Force that the parent exerts on the child through a joint, and its torque about the joint's anchor, motor and stops \
              included, means over the last step; in the axes of the child's body, of the parent's, or of the world. 0 at step \
              0. The rapier engine cannot tell and refuses it.",
             &[FORCE, TORQUE],
         )
     },
-    actuator(
-        "JointController",
+    JointController: actuator(
         "Brings each axis of its joint to a velocity with at most the maximum force.",
         &[
             MAX_EFFORT,
@@ -255,10 +263,9 @@ pub(super) const DESCRIPTIONS: [Description; 19] = [
         ],
         &[6],
     ),
-    Description {
+    AngleController: Description {
         attributes: &["p", "i", "d"],
         ..actuator(
-            "AngleController",
             "Brings each axis of its joint to a coordinate: a PID controller with anti-windup sets the velocity of a motor of \
              bounded force.",
             &[
@@ -271,17 +278,15 @@ pub(super) const DESCRIPTIONS: [Description; 19] = [
             &[6, 9],
         )
     },
-    actuator(
-        "PositionController",
+    PositionController: actuator(
         "Holds each axis of its joint at a coordinate like a stiff spring of 1e5 N m/rad (N/m) with a damper of 1e3 N m s/rad \
          (N s/m), with at most the maximum force.",
         &[MAX_EFFORT, command("position", &["position_1", "position_2", "position_3"], "rad", "m", -TARGET, TARGET)],
         &[3, 6],
     ),
-    actuator(
-        "EffortController",
+    EffortController: actuator(
         "Exerts a torque or force about or along each axis of its joint.",
         &[command("effort", &["effort_1", "effort_2", "effort_3"], "N m", "N", -EFFORT, EFFORT)],
         &[3],
     ),
-];
+}

@@ -1,43 +1,43 @@
-//! The settings of a run, from four layers: defaults, a properties file, the environment, flags.
+//! The settings of a run, from four layers: defaults, a properties file, the environment, the caller's overrides.
 //!
-//! It opens no file and reads no environment itself; both are given to it. Start at `table`, the one list of settings, then
-//! [`Properties::load`].
+//! This module opens no file and reads no environment variable: the caller passes the text of the one and the list of the other.
+//! Start at `table`, the list of all settings, then [`Config::load`].
 
-mod kind;
 mod layers;
+mod setting_type;
 mod table;
 mod text;
 
 use std::{path::PathBuf, time::Duration};
 
+use layers::Layers;
 use simpartner_dynamics::EngineKind;
 use simpartner_model::Timestep;
-
-pub use layers::{Flag, Problem, PropertiesError, PropertiesFile};
-pub use text::default_properties;
+use table::{SETTINGS, SettingValue};
 
 use crate::{
     realtime::{Mode, OnOverrun, OnTimeout, Scheduling},
     recorder::{self, Database, Patterns, Thinning, WhenFull},
     server::{self, Limits, PortChoice},
 };
-use layers::Layers;
-use table::{SETTINGS, Value};
 
-/// Every setting, checked.
+pub use layers::{ConfigError, Override, Problem, PropertiesFile};
+pub use text::default_properties;
+
+/// Every setting, accepted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Properties {
+pub struct Config {
     /// The world and its clock.
-    pub simulation: Simulation,
+    pub simulation: SimulationConfig,
     /// Whom the clock waits for in lockstep.
-    pub lockstep: Lockstep,
+    pub lockstep: LockstepConfig,
     /// The physics engine.
     pub physics: simpartner_dynamics::Settings,
     /// The log; `None` where it is not wanted.
     pub log: Option<recorder::Settings>,
     /// The ports.
     pub server: server::Settings,
-    /// File that tells where everything listens; `None` where it is not wanted.
+    /// File that lists the ports of a running server; `None` writes none.
     pub ports_file: Option<PathBuf>,
     /// Port of the viewer's page; `None` where it is not wanted.
     pub viewer_port: Option<u16>,
@@ -48,7 +48,7 @@ pub struct Properties {
 
 /// The section `simulation`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Simulation {
+pub struct SimulationConfig {
     /// The world to simulate.
     pub world_file: PathBuf,
     /// Clock mode.
@@ -71,7 +71,7 @@ pub struct Simulation {
 
 /// The section `lockstep`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lockstep {
+pub struct LockstepConfig {
     /// Names of the members, as on the control port.
     pub members: Vec<String>,
     /// How long an answer may take.
@@ -80,24 +80,32 @@ pub struct Lockstep {
     pub on_timeout: OnTimeout,
 }
 
-impl Properties {
-    /// Puts the layers on top of each other: the defaults, `file`, those of `variables` whose names begin with
-    /// `SIMPARTNER_`, `flags`.
+impl Config {
+    /// Applies the layers in order, later ones win: the defaults, `file`, those of `variables` whose names begin with
+    /// `SIMPARTNER_`, `overrides`.
     ///
     /// # Errors
-    /// All unknown keys, wrong types and values out of range, with file and line, variable or flag.
+    /// All unknown keys, wrong types and values out of range, with file and line, variable or override.
     pub fn load(
         file: Option<PropertiesFile<'_>>,
         variables: impl IntoIterator<Item = (String, String)>,
-        flags: &[Flag<'_>],
-    ) -> Result<Self, PropertiesError> {
+        overrides: &[Override<'_>],
+    ) -> Result<Self, ConfigError> {
         let mut layers = Layers::defaults();
         if let Some(file) = file {
             layers.file(file);
         }
         layers.environment(variables);
-        layers.flags(flags);
+        layers.overrides(overrides);
         Ok(Self::from_values(layers.finish()?).0)
+    }
+
+    /// The defaults with what this text of a properties file sets; the environment is left out.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); places begin with `properties:`.
+    pub fn from_text(text: &str) -> Result<Self, ConfigError> {
+        Self::load(Some(PropertiesFile { path: "properties", text }), [], &[])
     }
 
     /// All effective values as a properties file, for the log; a token is left out.
@@ -105,39 +113,39 @@ impl Properties {
         &self.effective
     }
 
-    /// Also returns which settings were read, for the test that all are.
-    fn from_values(values: Vec<Value>) -> (Self, Vec<bool>) {
+    /// Also returns which settings were read, for the test that none is left unread.
+    fn from_values(values: Vec<SettingValue>) -> (Self, Vec<bool>) {
         let effective = text::effective(&values);
-        let mut checked = Checked { read: vec![false; values.len()], values };
-        let logged = checked.boolean("log.enabled");
-        let log = checked.log();
-        let properties = Self {
-            simulation: checked.simulation(),
-            lockstep: checked.lockstep(),
-            physics: checked.physics(),
+        let mut accepted = AcceptedValues { read: vec![false; values.len()], values };
+        let logged = accepted.boolean("log.enabled");
+        let log = accepted.log();
+        let config = Self {
+            simulation: accepted.simulation(),
+            lockstep: accepted.lockstep(),
+            physics: accepted.physics(),
             log: logged.then_some(log),
-            server: checked.server(),
-            ports_file: Some(checked.text("server.ports_file")).filter(|file| !file.is_empty()).map(PathBuf::from),
-            viewer_port: checked.viewer_port(),
-            realtime: checked.realtime(),
+            server: accepted.server(),
+            ports_file: Some(accepted.text("server.ports_file")).filter(|file| !file.is_empty()).map(PathBuf::from),
+            viewer_port: accepted.viewer_port(),
+            realtime: accepted.realtime(),
             effective,
         };
-        (properties, checked.read)
+        (config, accepted.read)
     }
 }
 
-/// Values that their settings have accepted, on the way into their types.
-struct Checked {
-    values: Vec<Value>,
+/// Values that passed the check of their settings, before they become fields of a [`Config`].
+struct AcceptedValues {
+    values: Vec<SettingValue>,
     read: Vec<bool>,
 }
 
 /// Why no conversion here can fail.
-const ACCEPTED: &str = "the setting's kind has accepted only values of this type and range";
+const ACCEPTED: &str = "the setting's type accepts only values of this type and range";
 
-impl Checked {
-    fn simulation(&mut self) -> Simulation {
-        Simulation {
+impl AcceptedValues {
+    fn simulation(&mut self) -> SimulationConfig {
+        SimulationConfig {
             world_file: self.text("simulation.world_file").into(),
             mode: match self.text("simulation.mode").as_str() {
                 "fast" => Mode::Fast,
@@ -154,8 +162,8 @@ impl Checked {
         }
     }
 
-    fn lockstep(&mut self) -> Lockstep {
-        Lockstep {
+    fn lockstep(&mut self) -> LockstepConfig {
+        LockstepConfig {
             members: self.names("lockstep.members"),
             timeout: Duration::from_secs_f64(self.real("lockstep.timeout_s")),
             on_timeout: match self.text("lockstep.on_timeout").as_str() {
@@ -243,7 +251,7 @@ impl Checked {
         }
     }
 
-    fn value(&mut self, path: &str) -> &Value {
+    fn value(&mut self, path: &str) -> &SettingValue {
         let index = SETTINGS.iter().position(|setting| setting.path() == path);
         let index = index.expect("every path named here is in the table: each run reads them all");
         self.read[index] = true;
@@ -252,21 +260,21 @@ impl Checked {
 
     fn boolean(&mut self, path: &str) -> bool {
         match self.value(path) {
-            Value::Boolean(value) => *value,
+            SettingValue::Boolean(value) => *value,
             other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
         }
     }
 
     fn count<T: TryFrom<i64>>(&mut self, path: &str) -> T {
         match self.value(path) {
-            Value::Integer(value) => T::try_from(*value).ok().expect(ACCEPTED),
+            SettingValue::Integer(value) => T::try_from(*value).ok().expect(ACCEPTED),
             other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
         }
     }
 
     fn real(&mut self, path: &str) -> f64 {
         match self.value(path) {
-            Value::Real(value) => *value,
+            SettingValue::Real(value) => *value,
             other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
         }
     }
@@ -278,7 +286,7 @@ impl Checked {
 
     fn text(&mut self, path: &str) -> String {
         match self.value(path) {
-            Value::Text(text) => text.clone(),
+            SettingValue::Text(text) => text.clone(),
             other => unreachable!("{path} is {other:?}, but {ACCEPTED}"),
         }
     }
@@ -290,7 +298,7 @@ mod tests {
 
     #[test]
     fn every_setting_is_read() {
-        let (_, read) = Properties::from_values(Layers::defaults().values);
+        let (_, read) = Config::from_values(Layers::defaults().values);
         let unread: Vec<String> = SETTINGS.iter().zip(read).filter(|(_, read)| !read).map(|(s, _)| s.path()).collect();
         assert_eq!(unread, Vec::<String>::new());
     }

@@ -1,39 +1,42 @@
-//! The loop's side of lockstep: whom it waits for, what it takes for an answer, and what it does without one.
+//! The loop's side of lockstep: whom it waits for, what counts as an answer, and what happens after a timeout.
 
 use std::time::Duration;
 
 use simpartner_wire::signal::{Action, ClientId, Command, EventKind, Member};
 
-use super::{LOOK_AT_LOG, Loop};
+use super::{LOG_CHECK, PhysicsLoop};
 use crate::realtime::{
-    handle::{Answer, ControlError, Mode},
-    lockstep::{Barrier, OnTimeout, Place},
+    control::ControlError,
+    lockstep::{Barrier, MemberSlot, OnTimeout},
     os,
     report::Outcome,
+    request::Answer,
+    settings::Mode,
 };
 
-impl Loop {
+impl PhysicsLoop {
     /// Whether members of the lockstep have yet to answer for the present step.
-    pub(super) fn holds(&self) -> bool {
+    pub(super) fn waits_for_members(&self) -> bool {
         self.barrier.as_ref().is_some_and(Barrier::holds)
     }
 
-    /// Waits for an answer, and acts on it if none comes in time.
+    /// Waits for an answer, and acts on a timeout.
     pub(super) fn wait_for_members(&mut self) {
         let Some(barrier) = &self.barrier else { return };
         match barrier.remaining(self.settings.lockstep.timeout, os::now_ns()) {
-            Some(Duration::ZERO) => self.miss_members(),
-            remaining => self.wait_for_request(remaining.map_or(LOOK_AT_LOG, |time| time.min(LOOK_AT_LOG))),
+            Some(Duration::ZERO) => self.time_out(),
+            remaining => self.wait_for_request(remaining.map_or(LOG_CHECK, |time| time.min(LOG_CHECK))),
         }
     }
 
-    fn miss_members(&mut self) {
+    /// Reports the members that have not answered in time, and does what the settings say.
+    fn time_out(&mut self) {
         let Some(barrier) = &mut self.barrier else { return };
         let missing = barrier.give_up();
         let (step, timeout_s) = (self.simulation.step_index(), self.settings.lockstep.timeout.as_secs_f64());
         let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
         let why = format!("no answer for step {step} in {timeout_s} s from {}", names.join(", "));
-        // The event waits for the next step, which may never be made.
+        // Also at once: the event goes out with the next step, which may never be made.
         tracing::warn!("lockstep: {why}");
         for (name, client) in &missing {
             let text = format!("no answer for step {step} in {timeout_s} s ({client})");
@@ -46,7 +49,7 @@ impl Loop {
         }
     }
 
-    /// Hands a command to the simulation. If it drives an actuator in the next step, a member has answered with it.
+    /// Submits a command to the simulation. If it drives an actuator in the next step, it is also its member's answer.
     pub(super) fn submit(&mut self, command: Command) {
         let next = self.simulation.step_index().after(1);
         if let Some(barrier) = &mut self.barrier
@@ -62,34 +65,34 @@ impl Loop {
         if let Some(barrier) = &mut self.barrier {
             let simulation = &self.simulation;
             barrier.ask(simulation.step_index(), os::now_ns(), |member| match member {
-                Member::Device(device) => simulation.is_off(device),
+                Member::Device(device) => simulation.is_powered_off(device),
                 Member::Robot(_) => false,
             });
         }
     }
 
     pub(super) fn begin_lockstep(&mut self, members: Vec<Member>) {
-        self.barrier = Some(Barrier::begin(&self.roll, &members, self.simulation.layout()));
+        self.barrier = Some(Barrier::begin(&self.members, &members, self.simulation.layout()));
         self.settings.mode = Mode::Lockstep;
     }
 
-    /// A client takes a seat.
-    pub(super) fn join(&mut self, place: Place, client: ClientId) {
-        let name = self.barrier.as_mut().and_then(|barrier| barrier.join(place, client, os::now_ns()));
+    /// A client joins for a member.
+    pub(super) fn join(&mut self, slot: MemberSlot, client: ClientId) {
+        let name = self.barrier.as_mut().and_then(|barrier| barrier.join(slot, client, os::now_ns()));
         if let Some(name) = name.map(str::to_owned) {
             self.note_of(EventKind::Lockstep, &name, format!("client {} has joined", client.0), None);
         }
     }
 
-    /// A client leaves its seat. It is still waited for, or for another one in its place.
-    pub(super) fn leave(&mut self, place: Place, client: ClientId) {
-        let name = self.barrier.as_mut().and_then(|barrier| barrier.leave(place, client));
+    /// A client leaves. The clock still waits for the member: the client may come back, or another one take its place.
+    pub(super) fn leave(&mut self, slot: MemberSlot, client: ClientId) {
+        let name = self.barrier.as_mut().and_then(|barrier| barrier.leave(slot, client));
         if let Some(name) = name.map(str::to_owned) {
             self.note_of(EventKind::Lockstep, &name, format!("client {} has left", client.0), None);
         }
     }
 
-    /// A member has seen a step, which may be over by now. Its commands act in the next one.
+    /// A member has answered for a step, which may be over by now. Its commands act in the next one.
     pub(super) fn take_answer(&mut self, answer: Answer) {
         let Answer { client, step, epoch, next, commands, .. } = answer;
         let (present, is_same) = (self.simulation.step_index(), epoch == self.simulation.epoch());
@@ -107,7 +110,7 @@ impl Loop {
             }
             (Mode::Lockstep, false) => self.begin_lockstep(members),
             (Mode::RealTime | Mode::Fast, _) => {
-                self.roll.begin(&[]);
+                self.members.begin(&[]);
                 self.barrier = None;
                 self.settings.mode = mode;
             }

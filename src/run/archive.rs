@@ -1,5 +1,5 @@
-//! The recorder's logs as the server's archive: two neighbours that do not know each other, and the reader of models between
-//! them.
+//! The recorder's logs as the server's archive. The recorder and the server do not know each other; this adapter knows both, and
+//! reads each run's model from the texts in its log.
 
 use std::{
     collections::VecDeque,
@@ -15,41 +15,41 @@ use crate::{
     server::{Answer, Archive, ArchiveError, LogFigures, LoggedCommands, LoggedEvent, LoggedRun, RunModel},
 };
 
-/// How many models are kept read. A model does not change, but reading one takes as long as a whole request may.
+/// How many models are cached. A model does not change, and reading one takes as long as a whole request may.
 const MODELS: usize = 4;
 
-/// The runs of a database.
-pub struct Logs {
+/// The recorded runs of a database.
+pub struct LogArchive {
     reader: Reader,
     models: Mutex<VecDeque<(i64, Arc<RunModel>)>>,
 }
 
-impl Logs {
-    /// Of this database, which need not be there yet.
+impl LogArchive {
+    /// The runs of this database, which need not exist yet.
     pub fn new(database: &Database) -> Self {
         Self { reader: Reader::new(database), models: Mutex::default() }
     }
 
     async fn read_model(&self, id: i64) -> Result<Option<Arc<RunModel>>, ArchiveError> {
-        let Some(run) = self.reader.run(id).await.map_err(told)? else { return Ok(None) };
-        let sources = self.reader.sources(id).await.map_err(told)?;
-        let world = xml::read_kept(&sources).map_err(told)?;
+        let Some(run) = self.reader.run(id).await.map_err(failed)? else { return Ok(None) };
+        let sources = self.reader.sources(id).await.map_err(failed)?;
+        let world = xml::read_kept(&sources).map_err(failed)?;
         let describe = |spec| device::describe(spec, &world, run.timestep);
         let devices = world.devices.iter().map(describe).collect();
         let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), devices);
         Ok(Some(Arc::new(RunModel { world, layout, timestep: run.timestep, every: run.every_n_steps })))
     }
 
-    /// The models that are kept; the list is whole between any two statements, so a panic elsewhere does not spoil it.
-    fn kept(&self) -> std::sync::MutexGuard<'_, VecDeque<(i64, Arc<RunModel>)>> {
+    /// The cached models. The list is consistent between any two statements, so a panic elsewhere does not corrupt it.
+    fn cached(&self) -> std::sync::MutexGuard<'_, VecDeque<(i64, Arc<RunModel>)>> {
         self.models.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Archive for Logs {
+impl Archive for LogArchive {
     fn runs(&self) -> Answer<'_, Vec<LoggedRun>> {
         Box::pin(async {
-            let runs = self.reader.runs().await.map_err(told)?;
+            let runs = self.reader.runs().await.map_err(failed)?;
             let logged = runs.into_iter().map(|run| LoggedRun {
                 id: run.simulation_id,
                 world: run.world,
@@ -66,15 +66,15 @@ impl Archive for Logs {
 
     fn model(&self, run: i64) -> Answer<'_, Option<Arc<RunModel>>> {
         Box::pin(async move {
-            let found = self.kept().iter().find(|(id, _)| *id == run).map(|(_, model)| Arc::clone(model));
+            let found = self.cached().iter().find(|(id, _)| *id == run).map(|(_, model)| Arc::clone(model));
             if found.is_some() {
                 return Ok(found);
             }
             let model = self.read_model(run).await?;
             if let Some(model) = &model {
-                let mut kept = self.kept();
-                kept.truncate(MODELS - 1);
-                kept.push_front((run, Arc::clone(model)));
+                let mut cached = self.cached();
+                cached.truncate(MODELS - 1);
+                cached.push_front((run, Arc::clone(model)));
             }
             Ok(model)
         })
@@ -89,16 +89,16 @@ impl Archive for Logs {
         count: u64,
     ) -> Answer<'a, Vec<StepRecord>> {
         Box::pin(async move {
-            let mut records = self.reader.steps(run, &model.layout, from, every, count).await.map_err(told)?;
+            let mut records = self.reader.steps(run, &model.layout, from, every, count).await.map_err(failed)?;
             let first: Vec<_> = model.world.devices.iter().map(|device| device::first_setting(&device.spec)).collect();
-            self.reader.settings(run, &model.layout, &first, &mut records).await.map_err(told)?;
+            self.reader.settings(run, &model.layout, &first, &mut records).await.map_err(failed)?;
             Ok(records)
         })
     }
 
     fn events(&self, run: i64, most: u64) -> Answer<'_, Vec<LoggedEvent>> {
         Box::pin(async move {
-            let events = self.reader.events(run, most).await.map_err(told)?;
+            let events = self.reader.events(run, most).await.map_err(failed)?;
             let logged = events.into_iter().map(|event| LoggedEvent {
                 step: event.step,
                 epoch: event.resets,
@@ -113,7 +113,7 @@ impl Archive for Logs {
 
     fn commands<'a>(&'a self, run: i64, model: &'a RunModel, most: u64) -> Answer<'a, Vec<LoggedCommands>> {
         Box::pin(async move {
-            let counted = self.reader.commands(run, &model.layout, most).await.map_err(told)?;
+            let counted = self.reader.commands(run, &model.layout, most).await.map_err(failed)?;
             let logged = counted.into_iter().map(|counted| {
                 let info = model.layout.device_info(counted.device);
                 LoggedCommands {
@@ -130,11 +130,11 @@ impl Archive for Logs {
     }
 }
 
-/// The figures of a log that is being written, for the server.
+/// The size and growth of the log being written, for the server's `STATE`.
 #[derive(Debug)]
-pub(super) struct Figures(pub(super) Arc<RecorderStatus>);
+pub(super) struct LogStatus(pub(super) Arc<RecorderStatus>);
 
-impl LogFigures for Figures {
+impl LogFigures for LogStatus {
     fn bytes(&self) -> u64 {
         self.0.bytes()
     }
@@ -144,6 +144,6 @@ impl LogFigures for Figures {
     }
 }
 
-fn told(error: impl std::fmt::Display) -> ArchiveError {
+fn failed(error: impl std::fmt::Display) -> ArchiveError {
     ArchiveError(error.to_string())
 }

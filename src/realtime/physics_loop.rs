@@ -1,4 +1,7 @@
 //! The physics loop: makes the simulation's steps on time and answers requests between them.
+//!
+//! `intake` and `members` hold further parts of [`PhysicsLoop`]'s `impl`: each uses the loop's fields, and the loop calls their
+//! methods. They are one state machine in three files.
 
 mod intake;
 mod members;
@@ -10,25 +13,26 @@ use simpartner_wire::signal::{Event, EventKind, StepRecord, StepTiming};
 use tokio::sync::oneshot;
 
 use super::{
-    hand_over::Outlet,
-    handle::{Control, ControlError, Mode, Request, RunState, Status},
-    lockstep::{Barrier, Roll},
+    control::{Control, ControlError, RunState, Status},
+    lockstep::{Barrier, MembershipTable},
     log_queue::LogFlags,
     os,
     pace::{Lateness, Pace},
     priority::{Niceness, Priority},
-    report::{Figures, Outcome, RunReport},
+    publisher::RecordSender,
+    report::{ClockReport, Figures, Outcome},
+    request::Request,
     request_queue::RequestReceiver,
+    settings::{ClockSettings, Mode, OnOverrun},
     shared::Shared,
-    thread::{OnOverrun, Settings},
 };
 use crate::sim::Simulation;
 
-/// How long the clock sleeps at most without looking whether the log has ended.
-const LOOK_AT_LOG: Duration = Duration::from_millis(100);
+/// How long the clock sleeps at most before it checks whether the log has ended: a person hardly notices a tenth of a second.
+const LOG_CHECK: Duration = Duration::from_millis(100);
 
-/// How long it waits at once for an empty record: a few steps, so that it goes on soon and answers requests meanwhile.
-const LOOK_AT_RING: Duration = Duration::from_millis(1);
+/// How long it waits at a time for an empty record: a few steps, so that it goes on soon and answers requests meanwhile.
+const RING_CHECK: Duration = Duration::from_millis(1);
 
 /// What the clock is doing.
 enum Activity {
@@ -46,14 +50,14 @@ struct Goal {
     answer: oneshot::Sender<Result<Status, ControlError>>,
 }
 
-/// A simulation with its clock.
-pub(super) struct Loop {
+/// A simulation and its clock.
+pub(super) struct PhysicsLoop {
     simulation: Simulation,
     requests: RequestReceiver,
-    roll: Arc<Roll>,
+    members: Arc<MembershipTable>,
     barrier: Option<Barrier>,
-    settings: Settings,
-    outlet: Outlet,
+    settings: ClockSettings,
+    records: RecordSender,
     log: Arc<LogFlags>,
     shared: Arc<Shared>,
     activity: Activity,
@@ -61,43 +65,43 @@ pub(super) struct Loop {
     start_ns: u64,
     priority: Priority,
     niceness: Niceness,
-    /// An empty record that was taken for a step that then was not due.
+    /// An empty record, taken for a step that then was not made.
     spare: Option<Box<StepRecord>>,
-    /// Since when there is no empty record, and whether the log's queue was seen full meanwhile.
+    /// Since when there has been no empty record, and whether the log's queue was full meanwhile.
     behind: Option<(u64, bool)>,
     /// How long the last step took.
     compute_ns: u64,
     outcome: Option<Outcome>,
 }
 
-/// What comes in, and where the thread shows how it stands.
-pub(super) struct Inlet {
+/// The ends of the channels that the thread uses.
+pub(super) struct LoopInputs {
     pub(super) requests: RequestReceiver,
-    pub(super) roll: Arc<Roll>,
+    pub(super) members: Arc<MembershipTable>,
     pub(super) barrier: Option<Barrier>,
     pub(super) shared: Arc<Shared>,
     pub(super) niceness: Niceness,
 }
 
-impl Loop {
+impl PhysicsLoop {
     /// Ready to run; the clock starts at once unless it is to start paused.
     pub(super) fn new(
         simulation: Simulation,
-        inlet: Inlet,
-        settings: Settings,
-        outlet: Outlet,
+        inputs: LoopInputs,
+        settings: ClockSettings,
+        records: RecordSender,
         log: Arc<LogFlags>,
     ) -> Self {
         let now = os::now_ns();
         let pace =
             Pace::new(simulation.timestep(), settings.rate, settings.max_catchup_steps, simulation.step_index(), now);
-        let Inlet { requests, roll, barrier, shared, niceness } = inlet;
+        let LoopInputs { requests, members, barrier, shared, niceness } = inputs;
         let mut this = Self {
             simulation,
             requests,
-            roll,
+            members,
             barrier,
-            outlet,
+            records,
             log,
             shared,
             activity: Activity::Paused,
@@ -120,14 +124,14 @@ impl Loop {
     }
 
     /// Runs to the end.
-    pub(super) fn run(mut self) -> RunReport {
+    pub(super) fn run(mut self) -> ClockReport {
         while self.outcome.is_none() {
-            self.attend();
+            self.update_scheduling();
             if self.log.run_is_to_end() {
                 self.outcome = Some(Outcome::LogEnded);
             } else if matches!(self.activity, Activity::Paused) {
-                self.wait_for_request(LOOK_AT_LOG);
-            } else if self.holds() {
+                self.wait_for_request(LOG_CHECK);
+            } else if self.waits_for_members() {
                 self.wait_for_members();
             } else {
                 self.advance();
@@ -136,13 +140,13 @@ impl Loop {
         self.finish()
     }
 
-    /// Says whether steps have deadlines to those who act on it: the operating system, the hand-over and the log.
-    fn attend(&mut self) {
+    /// Passes on whether steps have deadlines: to the operating system, the publisher and the log.
+    fn update_scheduling(&mut self) {
         let has_deadline = self.has_deadline();
         self.shared.set_paced(has_deadline);
         self.log.set_deadlines(self.mode_has_deadlines());
         self.niceness.set(self.settings.mode == Mode::Fast);
-        self.priority.attend(has_deadline, os::now_ns(), &self.shared.priority);
+        self.priority.update(has_deadline, os::now_ns(), &self.shared.priority);
     }
 
     /// Waits for the next step's deadline, takes in what has come, and makes the step.
@@ -150,9 +154,9 @@ impl Loop {
         let next = self.simulation.step_index().after(1);
         let has_deadline = self.has_deadline();
         self.take_requests_before(next);
-        // A request may have paused, ended or reset the run, or changed its pace; then this step is not due any more.
+        // A request may have paused, ended or reset the run, or changed its pace; then this step is no longer due.
         let due = self.is_next(next) && self.has_deadline() == has_deadline;
-        if matches!(self.activity, Activity::Paused) || self.outcome.is_some() || !due || self.holds() {
+        if matches!(self.activity, Activity::Paused) || self.outcome.is_some() || !due || self.waits_for_members() {
             return;
         }
         let Some(mut record) = self.take_record() else { return };
@@ -179,7 +183,7 @@ impl Loop {
         record.timing.compute_ns = self.compute_ns;
         if self.count_step(begin_ns, late_ns) {
             self.ask_members();
-            self.outlet.send(record);
+            self.records.send(record);
             self.after_step();
         } else {
             self.outcome = Some(Outcome::Quit);
@@ -200,7 +204,7 @@ impl Loop {
         counts
     }
 
-    /// Shows how it stands to those who may not wait for an answer.
+    /// Publishes the status for threads that may not wait for an answer.
     fn publish(&self) {
         let mut board = self.shared.lock();
         board.status = self.status(&board.figures);
@@ -214,7 +218,7 @@ impl Loop {
         self.outcome.is_some() || self.log.run_is_to_end()
     }
 
-    /// Steps have deadlines in real time, and in lockstep until all have joined.
+    /// Whether steps have deadlines in the present mode: in real time, and in lockstep until all members have joined.
     fn mode_has_deadlines(&self) -> bool {
         match self.settings.mode {
             Mode::RealTime => true,
@@ -228,30 +232,30 @@ impl Loop {
         self.mode_has_deadlines() && matches!(self.activity, Activity::Playing { paced: true, .. })
     }
 
-    /// An empty record, or a moment of waiting for one: requests are answered, and in real time the time is given up.
+    /// An empty record; or none, after a short wait in which requests are answered. In real time the wait becomes a slip.
     fn take_record(&mut self) -> Option<Box<StepRecord>> {
-        let record = self.spare.take().or_else(|| self.outlet.take_empty());
+        let record = self.spare.take().or_else(|| self.records.take_empty());
         if record.is_none() {
             let (since_ns, log_was_full) = self.behind.unwrap_or_else(|| (os::now_ns(), false));
-            self.behind = Some((since_ns, log_was_full || self.outlet.log_is_full()));
-            self.wait_for_request(LOOK_AT_RING);
+            self.behind = Some((since_ns, log_was_full || self.records.log_is_full()));
+            self.wait_for_request(RING_CHECK);
         }
         record
     }
 
-    /// There is an empty record. Counts the wait for it, if there was one, and says why there was.
+    /// There is an empty record. Counts the wait for it, if there was one, and returns its cause.
     fn end_wait(&mut self, now_ns: u64) -> Option<String> {
         let (since_ns, log_was_full) = self.behind.take()?;
         let mut board = self.shared.lock();
         board.figures.waits += 1;
         board.figures.waited_ns += now_ns - since_ns;
-        Some(self.outlet.what_was_full(log_was_full))
+        Some(self.records.what_was_full(log_was_full))
     }
 
     fn note_lateness(&mut self, step: StepIndex, now_ns: u64, why: Option<&str>) -> u64 {
         match self.pace.lateness(step, now_ns) {
             Lateness::Behind(late_ns) => late_ns,
-            // Who runs freely until somebody joins has nothing to keep up with.
+            // A lockstep clock that runs freely until all members have joined has no pace to keep.
             Lateness::Slipped { late_ns, .. } if self.settings.mode != Mode::RealTime => late_ns,
             Lateness::Slipped { lost_ns, late_ns } => {
                 {
@@ -338,8 +342,8 @@ impl Loop {
                 Ok(())
             }
         };
-        self.attend();
-        // A client that has gone away wants no answer.
+        self.update_scheduling();
+        // A client that has gone away needs no answer.
         let _ = answer.send(result.map(|()| self.present()));
     }
 
@@ -361,7 +365,7 @@ impl Loop {
         Ok(())
     }
 
-    /// Starts making steps up to a goal, or says why not.
+    /// Starts making steps up to a goal, or answers why not.
     fn pursue(&mut self, goal: Goal, paced: bool) {
         let step = self.simulation.step_index();
         let refusal = if matches!(self.activity, Activity::Playing { .. }) {
@@ -392,7 +396,7 @@ impl Loop {
         self.note(EventKind::Reset, "the world was rebuilt from the model".into(), None);
         self.ask_members();
         let state = self.simulation.observe();
-        self.outlet.show(state);
+        self.records.publish_state(state);
         self.re_anchor();
         Ok(())
     }
@@ -407,14 +411,14 @@ impl Loop {
         self.re_anchor();
     }
 
-    /// Stops making steps and answers whoever waited for a goal: with the status if it was reached.
+    /// Stops making steps and answers the request that set the goal, with the status if it was reached.
     fn pause(&mut self, reached: Result<(), ControlError>) {
         if let Activity::Playing { goal, .. } = std::mem::replace(&mut self.activity, Activity::Paused) {
             self.note(EventKind::Pause, String::new(), None);
             self.shared.lock().figures.speed.stop(os::now_ns());
             if let Some(goal) = goal {
-                // Whoever hears that the step is made may look at it at once.
-                self.outlet.settle();
+                // The asker may read the step as soon as it has the answer.
+                self.records.flush();
                 // The asker may have gone away.
                 let _ = goal.answer.send(reached.map(|()| self.present()));
             }
@@ -463,11 +467,11 @@ impl Loop {
         }
     }
 
-    fn finish(mut self) -> RunReport {
+    fn finish(mut self) -> ClockReport {
         self.pause(Err(ControlError::Over));
         self.publish();
         let outcome = self.outcome.clone().unwrap_or(Outcome::Quit);
         let (state_hash, events) = (self.simulation.state_hash(), self.simulation.take_events());
-        RunReport { state_hash, events, ..self.shared.report(outcome, self.simulation.timestep()) }
+        ClockReport { state_hash, events, ..self.shared.report(outcome, self.simulation.timestep()) }
     }
 }

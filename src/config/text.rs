@@ -1,6 +1,6 @@
-//! Settings as text: the file in the repository, and what goes into the log.
+//! Settings as text: the default `properties.toml`, and the effective values for the log.
 
-use super::table::{Kind, SETTINGS, Setting, Value};
+use super::table::{SETTINGS, Setting, SettingType, SettingValue};
 use crate::recorder;
 
 const HEADER: &str = "\
@@ -32,11 +32,14 @@ pub fn default_properties() -> String {
     let defaults = super::layers::Layers::defaults().values;
     for (index, (setting, value)) in SETTINGS.iter().zip(&defaults).enumerate() {
         begin_section(&mut text, index);
-        let comment = match setting.kind {
-            Kind::File | Kind::OptionalFile | Kind::Names | Kind::Secret | Kind::Address | Kind::Database => {
-                setting.doc.to_owned()
-            }
-            kind => format!("{} Takes {}.", setting.doc, kind.expected()),
+        let comment = match setting.setting_type {
+            SettingType::File
+            | SettingType::OptionalFile
+            | SettingType::Names
+            | SettingType::Secret
+            | SettingType::Address
+            | SettingType::Database => setting.doc.to_owned(),
+            setting_type => format!("{} Takes {}.", setting.doc, setting_type.expected()),
         };
         text += &format!("\n# {comment}\n{} = {}\n", setting.key, toml_text(value));
     }
@@ -44,17 +47,19 @@ pub fn default_properties() -> String {
 }
 
 /// All values as a properties file, without comments. A token or a password is not shown, since logs are passed on.
-pub(super) fn effective(values: &[Value]) -> String {
+pub(super) fn effective(values: &[SettingValue]) -> String {
     let mut text = String::new();
     for (index, (setting, value)) in SETTINGS.iter().zip(values).enumerate() {
         begin_section(&mut text, index);
         text += &match setting {
-            Setting { kind: Kind::Secret, key, .. } if *value != Value::Text(String::new()) => {
+            Setting { setting_type: SettingType::Secret, key, .. } if *value != SettingValue::Text(String::new()) => {
                 format!("# {key} is set, and is not shown\n")
             }
-            Setting { kind: Kind::Database, key, .. } => {
-                let Value::Text(address) = value else { unreachable!("an address is a text, but this is {value:?}") };
-                format!("{key} = {}\n", toml_text(&Value::Text(recorder::without_password(address))))
+            Setting { setting_type: SettingType::Database, key, .. } => {
+                let SettingValue::Text(address) = value else {
+                    unreachable!("an address is a text, but this is {value:?}")
+                };
+                format!("{key} = {}\n", toml_text(&SettingValue::Text(recorder::without_password(address))))
             }
             Setting { key, .. } => format!("{key} = {}\n", toml_text(value)),
         };
@@ -70,11 +75,11 @@ fn begin_section(text: &mut String, index: usize) {
     }
 }
 
-fn toml_text(value: &Value) -> String {
+fn toml_text(value: &SettingValue) -> String {
     match value {
-        Value::Boolean(value) => value.to_string(),
-        Value::Integer(value) => value.to_string(),
-        Value::Real(value) => format!("{value:?}"),
-        Value::Text(text) => toml::Value::from(text.as_str()).to_string(),
+        SettingValue::Boolean(value) => value.to_string(),
+        SettingValue::Integer(value) => value.to_string(),
+        SettingValue::Real(value) => format!("{value:?}"),
+        SettingValue::Text(text) => toml::Value::from(text.as_str()).to_string(),
     }
 }

@@ -1,8 +1,8 @@
-//! Events and commands for those who watch: written by the hand-over and read by anybody at any pace.
+//! Events and command counts: the publisher writes them, and any number of readers read them at their own pace.
 //!
-//! The latest record alone would lose those of the records before it. Of the events there is a ring of the latest: a reader that
-//! is more than [`KEPT`] events behind misses the oldest. Of the commands there are counts and the latest of each sender, so
-//! that no flood of them costs a reader more than a line for each. Nobody ever waits for a reader.
+//! A reader of the latest record alone would miss the events of the records before it. So the last [`KEPT`] events are kept in a
+//! ring; a reader that is farther behind misses the oldest. Of the commands, each sender's count and latest text are kept, so that
+//! a flood costs a reader one line for each sender. The writer never waits for a reader.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,20 +13,19 @@ use simpartner_model::{DeviceId, StepIndex};
 use simpartner_wire::signal::{AppliedCommand, ClientId, Event, StepRecord};
 use tokio::sync::watch;
 
-/// How many events are kept.
+/// How many events are kept: 50 ms of twenty thousand a second.
 pub const KEPT: usize = 1024;
 
-/// Of how many senders commands are counted: clients of a device. A sender beyond these takes the place of the one that has
-/// been silent longest.
+/// How many senders are counted; a sender is a client of a device. A further one replaces the one that has been silent longest.
 const SENDERS: usize = 1024;
 
-/// How much is kept of a command's text, characters: enough for all actuators' frames.
+/// How much of a command's text is kept, in characters: more than any actuator's frame has.
 const TEXT: usize = 200;
 
-/// An event with the number of resets before it.
+/// An event, and how often the run had been reset before it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToldEvent {
-    /// How often the run was reset before it.
+pub struct EpochEvent {
+    /// The number of resets before it.
     pub epoch: u32,
     /// The event.
     pub event: Event,
@@ -34,75 +33,75 @@ pub struct ToldEvent {
 
 /// The commands of one client for one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToldCommands {
-    /// For which device.
+pub struct CommandCount {
+    /// The device.
     pub device: DeviceId,
-    /// From whom.
+    /// The client.
     pub client: ClientId,
-    /// The step in which the latest took effect.
+    /// The step in which the latest command took effect.
     pub step: StepIndex,
-    /// How often the run was reset before it.
+    /// The number of resets before it.
     pub epoch: u32,
-    /// The latest as it was sent, its beginning if it is long.
+    /// Its text as it was sent, shortened if it is long.
     pub text: String,
-    /// How many there have been.
+    /// How many commands there have been.
     pub count: u64,
 }
 
 type Sender = (DeviceId, ClientId);
 
-/// All senders, and how many commands there had been of all when each was heard last.
-type Senders = HashMap<Sender, (u64, ToldCommands)>;
+/// Each sender, with the total number of commands at the time of its latest one.
+type Senders = HashMap<Sender, (u64, CommandCount)>;
 
 /// The writing end.
 #[derive(Debug)]
-pub struct Teller {
-    kept: Arc<Mutex<VecDeque<ToldEvent>>>,
+pub struct EventWriter {
+    kept: Arc<Mutex<VecDeque<EpochEvent>>>,
     count: watch::Sender<u64>,
     senders: Arc<Mutex<Senders>>,
     commands: watch::Sender<u64>,
 }
 
-/// Who reads events: a place of its own in the ring.
+/// A reader of events, with its own position in the ring.
 #[derive(Debug, Clone)]
-pub struct Told {
-    kept: Arc<Mutex<VecDeque<ToldEvent>>>,
+pub struct EventReader {
+    kept: Arc<Mutex<VecDeque<EpochEvent>>>,
     count: watch::Receiver<u64>,
     next: u64,
 }
 
-/// Who reads commands, and how many of each sender it knows of.
+/// A reader of command counts, with the counts that it has seen.
 #[derive(Debug, Clone)]
-pub struct Commanded {
+pub struct CommandReader {
     senders: Arc<Mutex<Senders>>,
     count: watch::Receiver<u64>,
     next: u64,
     known: HashMap<Sender, u64>,
 }
 
-/// All ends, with nothing to tell yet.
-pub(super) fn ring() -> (Teller, Told, Commanded) {
+/// The writer and a reader of each sort, with nothing written yet.
+pub(super) fn event_ring() -> (EventWriter, EventReader, CommandReader) {
     let (kept, senders) = (Arc::default(), Arc::default());
-    let ((sender, count), (commands, commanded)) = (watch::channel(0), watch::channel(0));
-    let teller = Teller { kept: Arc::clone(&kept), count: sender, senders: Arc::clone(&senders), commands };
-    let commanded = Commanded { senders, count: commanded, next: 0, known: HashMap::new() };
-    (teller, Told { kept, count, next: 0 }, commanded)
+    let ((sender, count), (commands, command_count)) = (watch::channel(0), watch::channel(0));
+    let writer = EventWriter { kept: Arc::clone(&kept), count: sender, senders: Arc::clone(&senders), commands };
+    let command_reader = CommandReader { senders, count: command_count, next: 0, known: HashMap::new() };
+    (writer, EventReader { kept, count, next: 0 }, command_reader)
 }
 
-impl Teller {
+impl EventWriter {
     /// A reader of all events from now on.
-    pub(super) fn reader(&self) -> Told {
-        Told { kept: Arc::clone(&self.kept), count: self.count.subscribe(), next: *self.count.borrow() }
+    pub(super) fn reader(&self) -> EventReader {
+        EventReader { kept: Arc::clone(&self.kept), count: self.count.subscribe(), next: *self.count.borrow() }
     }
 
-    /// Tells what a record has of both.
-    pub(super) fn tell(&self, record: &StepRecord) {
-        self.tell_events(record.epoch, &record.events);
-        self.tell_commands(record.step, record.epoch, &record.commands);
+    /// Adds the events and commands of a record.
+    pub(super) fn publish(&self, record: &StepRecord) {
+        self.add_events(record.epoch, &record.events);
+        self.count_commands(record.step, record.epoch, &record.commands);
     }
 
-    /// Counts commands; the sender that has been silent longest makes room for another.
-    fn tell_commands(&self, step: StepIndex, epoch: u32, commands: &[AppliedCommand]) {
+    /// Counts commands; the sender that has been silent longest is replaced by a further one.
+    fn count_commands(&self, step: StepIndex, epoch: u32, commands: &[AppliedCommand]) {
         if commands.is_empty() {
             return;
         }
@@ -111,7 +110,7 @@ impl Teller {
         for AppliedCommand { command, .. } in commands {
             total += 1;
             let sender = (command.device, command.client);
-            let count = senders.get(&sender).map_or(0, |(_, told)| told.count) + 1;
+            let count = senders.get(&sender).map_or(0, |(_, counted)| counted.count) + 1;
             if senders.len() >= SENDERS
                 && count == 1
                 && let Some(silent) = senders.iter().min_by_key(|(_, (last, _))| *last).map(|(sender, _)| *sender)
@@ -120,14 +119,14 @@ impl Teller {
             }
             let text = command.text.chars().take(TEXT).collect();
             let (device, client) = sender;
-            senders.insert(sender, (total, ToldCommands { device, client, step, epoch, text, count }));
+            senders.insert(sender, (total, CommandCount { device, client, step, epoch, text, count }));
         }
         // Within the lock, so that the count and the senders agree for every reader.
         self.commands.send_replace(total);
     }
 
-    /// Adds events; the oldest make room.
-    fn tell_events(&self, epoch: u32, events: &[Event]) {
+    /// Adds events; the oldest are removed.
+    fn add_events(&self, epoch: u32, events: &[Event]) {
         if events.is_empty() {
             return;
         }
@@ -136,14 +135,14 @@ impl Teller {
             if kept.len() == KEPT {
                 kept.pop_front();
             }
-            kept.push_back(ToldEvent { epoch, event: event.clone() });
+            kept.push_back(EpochEvent { epoch, event: event.clone() });
         }
         // Within the lock, so that the count and the ring agree for every reader.
         self.count.send_modify(|count| *count += events.len() as u64);
     }
 }
 
-impl Told {
+impl EventReader {
     /// A reader that begins with the last `count` events there have been.
     pub(super) fn with_last(&self, count: u64) -> Self {
         let mut reader = self.clone();
@@ -151,7 +150,7 @@ impl Told {
         reader
     }
 
-    /// Waits until there is one to take. Cancelling it loses nothing.
+    /// Waits until there is an event to take. Cancel-safe.
     pub async fn wait(&mut self) {
         let next = self.next;
         if self.count.wait_for(|&count| count > next).await.is_err() {
@@ -160,13 +159,13 @@ impl Told {
         }
     }
 
-    /// Takes the events since the last call, as far as they are kept.
-    pub fn take(&mut self) -> Vec<ToldEvent> {
+    /// Takes the events since the last call, except those that left the ring.
+    pub fn take(&mut self) -> Vec<EpochEvent> {
         self.take_counted().0
     }
 
-    /// The same, with the number of events that are not kept any more.
-    pub(super) fn take_counted(&mut self) -> (Vec<ToldEvent>, u64) {
+    /// As [`take`](Self::take), with the number of events that were missed.
+    pub(super) fn take_counted(&mut self) -> (Vec<EpochEvent>, u64) {
         let kept = lock(&self.kept);
         let count = *self.count.borrow();
         let new = count - self.next;
@@ -175,14 +174,14 @@ impl Told {
         (kept.iter().skip(kept.len() - there).cloned().collect(), new - there as u64)
     }
 
-    /// Whether nobody can add an event any more.
+    /// Whether the writer is gone, so that no event can follow.
     pub(super) fn is_over(&self) -> bool {
         self.count.has_changed().is_err()
     }
 }
 
-impl Commanded {
-    /// Waits until there are commands to take. Cancelling it loses nothing.
+impl CommandReader {
+    /// Waits until there are commands to take. Cancel-safe.
     pub async fn wait(&mut self) {
         let next = self.next;
         if self.count.wait_for(|&count| count > next).await.is_err() {
@@ -190,25 +189,25 @@ impl Commanded {
         }
     }
 
-    /// Takes the commands since the last call, a line for each sender, with how many there were of it since. The first call has
+    /// Takes one entry for each sender that sent commands since the last call, with their number since then. The first call returns
     /// all senders that are kept.
-    pub fn take(&mut self) -> Vec<ToldCommands> {
+    pub fn take(&mut self) -> Vec<CommandCount> {
         let senders = lock(&self.senders);
         let before = std::mem::replace(&mut self.next, *self.count.borrow());
         self.known.retain(|sender, _| senders.contains_key(sender));
         let mut new: Vec<_> = senders.values().filter(|(last, _)| *last > before).collect();
         new.sort_by_key(|(last, _)| *last);
-        let since = |(_, told): &(u64, ToldCommands)| {
-            let known = self.known.insert((told.device, told.client), told.count).unwrap_or(0);
+        let since = |(_, counted): &(u64, CommandCount)| {
+            let known = self.known.insert((counted.device, counted.client), counted.count).unwrap_or(0);
             // A sender that has made room and come back counts from one again.
-            ToldCommands { count: told.count.checked_sub(known).unwrap_or(told.count), ..told.clone() }
+            CommandCount { count: counted.count.checked_sub(known).unwrap_or(counted.count), ..counted.clone() }
         };
         new.into_iter().map(since).collect()
     }
 }
 
 fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is kept is whole between any two statements, so a panic elsewhere does not spoil it.
+    // The contents are consistent between any two statements, so a panic elsewhere does not corrupt them.
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -228,33 +227,33 @@ mod tests {
         range.map(event).collect()
     }
 
-    fn steps(told: Vec<ToldEvent>) -> Vec<u64> {
-        told.into_iter().map(|told| told.event.step.0).collect()
+    fn steps(events: Vec<EpochEvent>) -> Vec<u64> {
+        events.into_iter().map(|event| event.event.step.0).collect()
     }
 
     #[test]
-    fn each_reader_sees_every_event_once_from_where_it_began() {
-        let (teller, told, _) = ring();
-        teller.tell_events(0, &events(0..5));
-        let (mut all, mut late) = (told.with_last(200), told.with_last(2));
+    fn each_reader_sees_every_event_once_from_its_start() {
+        let (writer, reader, _) = event_ring();
+        writer.add_events(0, &events(0..5));
+        let (mut all, mut late) = (reader.with_last(200), reader.with_last(2));
         assert_eq!(steps(all.take()), [0, 1, 2, 3, 4]);
         assert_eq!(steps(late.take()), [3, 4]);
-        teller.tell_events(1, &events(5..6));
+        writer.add_events(1, &events(5..6));
         assert_eq!(steps(all.take()), [5]);
         assert!(all.take().is_empty());
     }
 
     #[test]
-    fn who_is_too_slow_misses_the_oldest() {
-        let (teller, told, _) = ring();
-        let mut slow = told.with_last(0);
-        teller.tell_events(0, &events(0..KEPT as u64 + 10));
+    fn a_reader_that_is_too_slow_misses_the_oldest() {
+        let (writer, reader, _) = event_ring();
+        let mut slow = reader.with_last(0);
+        writer.add_events(0, &events(0..KEPT as u64 + 10));
         let (kept, missed) = slow.take_counted();
         assert_eq!((steps(kept), missed), ((10..KEPT as u64 + 10).collect::<Vec<_>>(), 10));
     }
 
     /// Commands of these devices, each with the client's number of the device plus one and the step as text.
-    fn tell_commands(teller: &Teller, step: u64, devices: impl IntoIterator<Item = usize>) {
+    fn count_commands(writer: &EventWriter, step: u64, devices: impl IntoIterator<Item = usize>) {
         let command = |device| Command {
             device: DeviceId::new(device),
             at: None,
@@ -265,38 +264,38 @@ mod tests {
             memory: Reservation::default(),
         };
         let applied = |device| AppliedCommand { order: 0, command: command(device), reply: String::new() };
-        teller.tell_commands(StepIndex(step), 0, &devices.into_iter().map(applied).collect::<Vec<_>>());
+        writer.count_commands(StepIndex(step), 0, &devices.into_iter().map(applied).collect::<Vec<_>>());
     }
 
-    fn counts(told: Vec<ToldCommands>) -> Vec<(usize, u64, u64)> {
-        told.into_iter().map(|told| (told.device.index(), told.step.0, told.count)).collect()
+    fn counts(counts: Vec<CommandCount>) -> Vec<(usize, u64, u64)> {
+        counts.into_iter().map(|count| (count.device.index(), count.step.0, count.count)).collect()
     }
 
     #[test]
     fn a_flood_of_commands_is_a_line_for_each_sender_with_its_count() {
-        let (teller, _, commanded) = ring();
-        let mut page = commanded.clone();
-        (1..=1000).for_each(|step| tell_commands(&teller, step, [0, 1]));
-        tell_commands(&teller, 1001, [0]);
+        let (writer, _, commands) = event_ring();
+        let mut page = commands.clone();
+        (1..=1000).for_each(|step| count_commands(&writer, step, [0, 1]));
+        count_commands(&writer, 1001, [0]);
         assert_eq!(counts(page.take()), [(1, 1000, 1000), (0, 1001, 1001)]);
         assert!(page.take().is_empty());
-        tell_commands(&teller, 1002, [1]);
+        count_commands(&writer, 1002, [1]);
         let [one] = &page.take()[..] else { panic!("expected one sender") };
         assert_eq!((one.count, one.text.len()), (1, TEXT));
-        assert_eq!(counts(commanded.clone().take()).len(), 2, "a later page is told all senders");
+        assert_eq!(counts(commands.clone().take()).len(), 2, "a later reader gets all senders");
     }
 
     #[test]
     fn senders_are_bounded_and_the_longest_silent_makes_room() {
-        let (teller, _, mut commanded) = ring();
-        tell_commands(&teller, 1, 0..SENDERS);
-        tell_commands(&teller, 2, [0]);
-        tell_commands(&teller, 3, [SENDERS]);
-        let devices: Vec<usize> = counts(commanded.take()).into_iter().map(|(device, ..)| device).collect();
+        let (writer, _, mut commands) = event_ring();
+        count_commands(&writer, 1, 0..SENDERS);
+        count_commands(&writer, 2, [0]);
+        count_commands(&writer, 3, [SENDERS]);
+        let devices: Vec<usize> = counts(commands.take()).into_iter().map(|(device, ..)| device).collect();
         assert_eq!(devices.len(), SENDERS);
         assert!(!devices.contains(&1) && devices.ends_with(&[0, SENDERS]), "{devices:?}");
         // One that comes back counts anew.
-        tell_commands(&teller, 4, [1, 1]);
-        assert_eq!(counts(commanded.take()), [(1, 4, 2)]);
+        count_commands(&writer, 4, [1, 1]);
+        assert_eq!(counts(commands.take()), [(1, 4, 2)]);
     }
 }

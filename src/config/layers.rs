@@ -1,4 +1,4 @@
-//! The layers over the defaults: a file, the environment, flags. Everything wrong in them is told at once.
+//! The layers over the defaults: a file, the environment, overrides. All mistakes in them are reported at once.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use toml::{
     de::{DeString, DeTable, DeValue},
 };
 
-use super::table::{OTHER_VARIABLES, Raw, SETTINGS, Setting, VARIABLE_PREFIX, Value};
+use super::table::{OTHER_VARIABLES, RawValue, SETTINGS, Setting, SettingValue, VARIABLE_PREFIX};
 
-/// How many problems are told one by one.
+/// How many problems are reported one by one; more than anybody reads.
 const MAX_PROBLEMS: usize = 50;
-/// Bytes of a name for which the one that was meant is still looked for; the longest setting has 50.
+/// Longest name, in bytes, for which a similar setting is searched; the longest setting has 50.
 const MAX_NAME: usize = 100;
 
 /// A properties file that has been read.
@@ -25,10 +25,10 @@ pub struct PropertiesFile<'a> {
     pub text: &'a str,
 }
 
-/// A setting given on the command line.
+/// A setting given by the caller, such as a flag of the command line.
 #[derive(Debug, Clone, Copy)]
-pub struct Flag<'a> {
-    /// The flag as it was written, for messages, such as `--rate`.
+pub struct Override<'a> {
+    /// Where it comes from, for messages, such as `--rate`.
     pub name: &'a str,
     /// The setting, as `section.key`.
     pub key: &'a str,
@@ -36,21 +36,21 @@ pub struct Flag<'a> {
     pub text: &'a str,
 }
 
-/// Something wrong with a setting, and where: `file:line:column`, a variable or a flag.
+/// A mistake in a setting, and its place: `file:line`, a variable or the name of an override.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{place}: {text}")]
 pub struct Problem {
-    /// Where it stands.
+    /// Its place.
     pub place: String,
     /// What is wrong.
     pub text: String,
 }
 
-/// Everything that is wrong, in the order of the layers.
+/// All mistakes, in the order of the layers.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub struct PropertiesError(pub Vec<Problem>);
+pub struct ConfigError(pub Vec<Problem>);
 
-impl fmt::Display for PropertiesError {
+impl fmt::Display for ConfigError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
         formatter.write_str(&lines.join("\n"))
@@ -60,14 +60,17 @@ impl fmt::Display for PropertiesError {
 /// The values of all settings, in the order of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layers {
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<SettingValue>,
     problems: Vec<Problem>,
 }
 
 impl Layers {
     pub(super) fn defaults() -> Self {
         let default = |setting: &Setting| {
-            setting.kind.accept(&Raw::Plain(setting.default)).expect("a test holds every default to its own kind")
+            setting
+                .setting_type
+                .accept(&RawValue::Plain(setting.default))
+                .expect("a test checks every default against its own type")
         };
         Self { values: SETTINGS.iter().map(default).collect(), problems: Vec::new() }
     }
@@ -108,7 +111,7 @@ impl Layers {
             .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(&name.as_str()));
         for (name, text) in ours {
             match SETTINGS.iter().find(|setting| setting.variable() == name) {
-                Some(setting) => self.set(&name, &setting.path(), &Raw::Plain(&text), &text),
+                Some(setting) => self.set(&name, &setting.path(), &RawValue::Plain(&text), &text),
                 None => {
                     // Sections have no underscore.
                     let path = name[VARIABLE_PREFIX.len()..].to_lowercase().replacen('_', ".", 1);
@@ -119,17 +122,17 @@ impl Layers {
         }
     }
 
-    pub(super) fn flags(&mut self, flags: &[Flag<'_>]) {
-        for flag in flags {
-            self.set(flag.name, flag.key, &Raw::Plain(flag.text), flag.text);
+    pub(super) fn overrides(&mut self, overrides: &[Override<'_>]) {
+        for given in overrides {
+            self.set(given.name, given.key, &RawValue::Plain(given.text), given.text);
         }
     }
 
-    pub(super) fn finish(self) -> Result<Vec<Value>, PropertiesError> {
-        if self.problems.is_empty() { Ok(self.values) } else { Err(PropertiesError(self.problems)) }
+    pub(super) fn finish(self) -> Result<Vec<SettingValue>, ConfigError> {
+        if self.problems.is_empty() { Ok(self.values) } else { Err(ConfigError(self.problems)) }
     }
 
-    fn set(&mut self, place: &str, path: &str, raw: &Raw<'_>, shown: &str) {
+    fn set(&mut self, place: &str, path: &str, raw: &RawValue<'_>, shown: &str) {
         let Some(index) = SETTINGS.iter().position(|setting| setting.path() == path) else {
             let key = path.rsplit('.').next().unwrap_or(path);
             let hint = match (nearest(path), xml::describe_name(key)) {
@@ -139,12 +142,12 @@ impl Layers {
             };
             return self.problem(place.to_owned(), format!("{} is not a setting{hint}", shorten(path)));
         };
-        let kind = SETTINGS[index].kind;
-        match kind.accept(raw) {
+        let setting_type = SETTINGS[index].setting_type;
+        match setting_type.accept(raw) {
             Some(value) => self.values[index] = value,
             None => self.problem(
                 place.to_owned(),
-                format!("{path}: expected {}, got `{}`", kind.expected(), shorten(&kind.shown(shown))),
+                format!("{path}: expected {}, got `{}`", setting_type.expected(), shorten(&setting_type.shown(shown))),
             ),
         }
     }
@@ -158,7 +161,7 @@ impl Layers {
     }
 }
 
-/// The entries as they stand in the file; the table itself has them by name.
+/// The entries in the order of the file; the table itself is sorted by name.
 fn in_order<'a, 'i>(
     table: &'a DeTable<'i>,
 ) -> impl Iterator<Item = (&'a Spanned<DeString<'i>>, &'a Spanned<DeValue<'i>>)> {
@@ -167,20 +170,21 @@ fn in_order<'a, 'i>(
     entries.into_iter()
 }
 
-fn raw<'a>(value: &Spanned<DeValue<'_>>) -> Raw<'a> {
+fn raw<'a>(value: &Spanned<DeValue<'_>>) -> RawValue<'a> {
     match value.get_ref() {
-        DeValue::String(text) => Raw::Typed(Value::Text(text.to_string())),
-        DeValue::Integer(integer) => {
-            i64::from_str_radix(integer.as_str(), integer.radix()).map_or(Raw::Other, |i| Raw::Typed(Value::Integer(i)))
+        DeValue::String(text) => RawValue::Typed(SettingValue::Text(text.to_string())),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .map_or(RawValue::Other, |i| RawValue::Typed(SettingValue::Integer(i))),
+        DeValue::Float(real) => {
+            real.as_str().parse().map_or(RawValue::Other, |value| RawValue::Typed(SettingValue::Real(value)))
         }
-        DeValue::Float(real) => real.as_str().parse().map_or(Raw::Other, |value| Raw::Typed(Value::Real(value))),
-        DeValue::Boolean(value) => Raw::Typed(Value::Boolean(*value)),
-        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => Raw::Other,
+        DeValue::Boolean(value) => RawValue::Typed(SettingValue::Boolean(*value)),
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => RawValue::Other,
     }
 }
 
-/// The setting that is meant by a path that is none, such as `server.bnd` or `rate`: its key is the same, is begun by it, or is a
-/// slip of the hand away; so is its section, unless the key is the same.
+/// The setting that a misspelt path such as `server.bnd` or `rate` most likely means: its key is the same, begins with the given
+/// one, or is a few letters away; so is its section, unless the keys are equal.
 fn nearest(path: &str) -> Option<&'static Setting> {
     let (section, key) = path.split_once('.').unwrap_or(("", path));
     let candidates = SETTINGS.iter().filter(|setting| {
@@ -189,7 +193,7 @@ fn nearest(path: &str) -> Option<&'static Setting> {
     candidates.min_by_key(|setting| 2 * distance(key, setting.key) + distance(section, setting.section))
 }
 
-/// How many letters two words are apart; none if one begins the other.
+/// Edit distance of two words; 0 if the candidate begins with the word.
 fn distance(word: &str, candidate: &str) -> usize {
     if word.len() > MAX_NAME {
         return word.len();

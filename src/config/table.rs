@@ -1,14 +1,14 @@
-//! The one table of settings. Parsing, the names of environment variables, error messages and `properties.toml` itself
-//! follow from it.
+//! The table of all settings. Parsing, the names of environment variables, error messages and `properties.toml` are derived from
+//! it.
 
-pub(super) use super::kind::{Kind, Raw, Value};
+pub(super) use super::setting_type::{RawValue, SettingType, SettingValue};
 
 /// A setting.
 #[derive(Debug)]
 pub(super) struct Setting {
     pub(super) section: &'static str,
     pub(super) key: &'static str,
-    pub(super) kind: Kind,
+    pub(super) setting_type: SettingType,
     /// As it would be written on the command line.
     pub(super) default: &'static str,
     pub(super) doc: &'static str,
@@ -26,7 +26,7 @@ impl Setting {
     }
 }
 
-/// Variables with that beginning that are no settings: they are for the build (`build.rs`), for the tests (`tests/README.md`) and
+/// Variables with that prefix that are no settings: they are for the build (`build.rs`), for the tests (`tests/README.md`) and
 /// for programs that start a server.
 pub(super) const OTHER_VARIABLES: &[&str] = &[
     "SIMPARTNER_BIN",
@@ -37,39 +37,39 @@ pub(super) const OTHER_VARIABLES: &[&str] = &[
     "SIMPARTNER_VIEWER",
 ];
 
-/// How the names of all environment variables begin.
+/// The prefix of all environment variables.
 pub(super) const VARIABLE_PREFIX: &str = "SIMPARTNER_";
 
 const fn setting(
     section: &'static str,
     key: &'static str,
-    kind: Kind,
+    setting_type: SettingType,
     default: &'static str,
     doc: &'static str,
 ) -> Setting {
-    Setting { section, key, kind, default, doc }
+    Setting { section, key, setting_type, default, doc }
 }
 
-const fn real(lowest: f64, highest: f64) -> Kind {
-    Kind::Real { lowest, highest }
+const fn real(lowest: f64, highest: f64) -> SettingType {
+    SettingType::Real { lowest, highest }
 }
 
-const fn integer(lowest: i64, highest: i64) -> Kind {
-    Kind::Integer { lowest, highest }
+const fn integer(lowest: i64, highest: i64) -> SettingType {
+    SettingType::Integer { lowest, highest }
 }
 
 /// Every setting, section by section, in the order of the file.
 pub(super) const SETTINGS: &[Setting] = &[
-    setting("simulation", "world_file", Kind::File, "worlds/flat.xml", "The world to simulate."),
+    setting("simulation", "world_file", SettingType::File, "worlds/flat.xml", "The world to simulate."),
     setting(
         "simulation",
         "mode",
-        Kind::Word(&["realtime", "fast", "lockstep"]),
+        SettingType::Word(&["realtime", "fast", "lockstep"]),
         "realtime",
         "Whether every step has its deadline, follows the one before at once, or waits until controllers have answered.",
     ),
     setting("simulation", "rate", real(0.001, 1000.0), "1.0", "Simulated seconds per wall second in realtime."),
-    setting("simulation", "timestep_s", Kind::Timestep, "0.001", "Length of a step."),
+    setting("simulation", "timestep_s", SettingType::Timestep, "0.001", "Length of a step."),
     setting("simulation", "duration_s", real(0.0, 1e9), "0.0", "Simulated time after which the run ends; 0 is no end."),
     setting(
         "simulation",
@@ -79,7 +79,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "What all noise and every garbled reading follow from; each device has its own stream, which its robot's and its own \
          name and this number make.",
     ),
-    setting("simulation", "start_paused", Kind::Boolean, "false", "Whether the clock waits for PLAY."),
+    setting("simulation", "start_paused", SettingType::Boolean, "false", "Whether the clock waits for PLAY."),
     setting(
         "simulation",
         "max_catchup_steps",
@@ -90,14 +90,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "simulation",
         "on_overrun",
-        Kind::Word(&["slip", "stop"]),
+        SettingType::Word(&["slip", "stop"]),
         "slip",
         "An overrun clock gives the lost time up and logs it, or ends the run.",
     ),
     setting(
         "lockstep",
         "members",
-        Kind::Names,
+        SettingType::Names,
         "",
         "The ports that the clock waits for in lockstep: robot/device, or a robot for its combined port; without any the combined \
          ports of all robots.",
@@ -106,14 +106,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "lockstep",
         "on_timeout",
-        Kind::Word(&["hold", "pause", "fail"]),
+        SettingType::Word(&["hold", "pause", "fail"]),
         "hold",
         "After that time there is an event; then the clock waits on, pauses, or the run ends.",
     ),
     setting(
         "physics",
         "engine",
-        Kind::Word(&["dynamics", "rapier"]),
+        SettingType::Word(&["dynamics", "rapier"]),
         "dynamics",
         "The physics engine: articulated dynamics of our own, or Dimforge's rapier.",
     ),
@@ -128,7 +128,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "physics",
         "auto_disable",
-        Kind::Boolean,
+        SettingType::Boolean,
         "false",
         "Whether objects at rest sleep until something touches them; robots never do.",
     ),
@@ -210,11 +210,11 @@ pub(super) const SETTINGS: &[Setting] = &[
         "0.005",
         "Depth to which bodies may sink into each other without being pushed apart.",
     ),
-    setting("log", "enabled", Kind::Boolean, "true", "Whether the run is logged."),
+    setting("log", "enabled", SettingType::Boolean, "true", "Whether the run is logged."),
     setting(
         "log",
         "database",
-        Kind::Database,
+        SettingType::Database,
         "sqlite:simpartner.db",
         "The database: sqlite:FILE, created if missing, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE (MySQL or \
          MariaDB).",
@@ -222,7 +222,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "log",
         "detail",
-        Kind::Word(&["economical", "full"]),
+        SettingType::Word(&["economical", "full"]),
         "economical",
         "full logs all rows of every step to the end. economical can be left on for days: it leaves out the rows of a robot's bodies \
          and joints, or of an object, while all of them are like those before (what is fixed, asleep or at rest), and thins the \
@@ -253,22 +253,22 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "log",
         "bodies",
-        Kind::Names,
+        SettingType::Names,
         "*",
         "Bodies whose state is logged: robot/body, or an object's name; * stands for any part of a name.",
     ),
-    setting("log", "joints", Kind::Names, "*", "Joints whose state is logged, in the same way."),
+    setting("log", "joints", SettingType::Names, "*", "Joints whose state is logged, in the same way."),
     setting(
         "log",
         "devices",
-        Kind::Names,
+        SettingType::Names,
         "*",
         "Sensors whose readings are logged, in the same way; commands always are.",
     ),
     setting(
         "log",
         "on_change",
-        Kind::Boolean,
+        SettingType::Boolean,
         "false",
         "Whether rows of bodies, joints and sensors are written only where they differ from those before; of every 1000th \
          logged step all are.",
@@ -290,7 +290,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "log",
         "when_full",
-        Kind::Word(&["end_log", "end_run"]),
+        SettingType::Word(&["end_log", "end_run"]),
         "end_log",
         "At that limit the log ends and the simulation goes on, or both end.",
     ),
@@ -305,14 +305,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "log",
         "start_without_database",
-        Kind::Boolean,
+        SettingType::Boolean,
         "false",
         "Whether a run may begin while its database cannot be reached; its log then waits in the spill file.",
     ),
     setting(
         "log",
         "spill_folder",
-        Kind::File,
+        SettingType::File,
         ".",
         "Folder of the spill file, which takes what the database does not in time; on another disk than an \
          SQLite file's it also takes what that has no room for.",
@@ -331,7 +331,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         "30.0",
         "How long a database that takes nothing is waited for at the end, and in fast and lockstep before anything is spilled.",
     ),
-    setting("server", "bind", Kind::Address, "127.0.0.1", "Address of all ports; 0.0.0.0 opens them to the network."),
+    setting(
+        "server",
+        "bind",
+        SettingType::Address,
+        "127.0.0.1",
+        "Address of all ports; 0.0.0.0 opens them to the network.",
+    ),
     setting("server", "control_port", integer(0, 65_535), "6500", "Port of the control protocol; 0 is any free one."),
     setting(
         "server",
@@ -343,21 +349,21 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "server",
         "free_ports",
-        Kind::Boolean,
+        SettingType::Boolean,
         "false",
         "Whether everything gets any free port instead; clients find theirs by the control port or the file of ports.",
     ),
     setting(
         "server",
         "ports_file",
-        Kind::OptionalFile,
+        SettingType::OptionalFile,
         "",
         "File that tells in JSON, while the server runs, where everything listens; empty is none.",
     ),
     setting(
         "server",
         "token",
-        Kind::Secret,
+        SettingType::Secret,
         "",
         "What a client must say before anything else; empty asks for nothing.",
     ),
@@ -376,7 +382,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "256",
         "Connections to one port. Where a bound is reached, a client that has long sent nothing makes room for a new one.",
     ),
-    setting("viewer", "enabled", Kind::Boolean, "true", "Whether the viewer's page is served."),
+    setting("viewer", "enabled", SettingType::Boolean, "true", "Whether the viewer's page is served."),
     setting(
         "viewer",
         "port",
@@ -392,5 +398,11 @@ pub(super) const SETTINGS: &[Setting] = &[
         "10",
         "How much nicer than it was started the process is in fast mode, so that it yields to what people do beside it; 0 is not.",
     ),
-    setting("realtime", "lock_memory", Kind::Boolean, "true", "Whether to ask for memory that is never swapped out."),
+    setting(
+        "realtime",
+        "lock_memory",
+        SettingType::Boolean,
+        "true",
+        "Whether to ask for memory that is never swapped out.",
+    ),
 ];

@@ -1,14 +1,14 @@
 //! Configuration through its public face: which layer wins, and what is said of a mistake.
 
 use simpartner::{
-    cli::properties::{Flag, Properties, PropertiesFile, default_properties},
+    config::{Config, Override, PropertiesFile, default_properties},
     realtime::Mode,
 };
 
-fn load(text: &str, variables: &[(&str, &str)], flags: &[Flag<'_>]) -> Result<Properties, String> {
+fn load(text: &str, variables: &[(&str, &str)], overrides: &[Override<'_>]) -> Result<Config, String> {
     let file = PropertiesFile { path: "p.toml", text };
     let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string()));
-    Properties::load(Some(file), variables, flags).map_err(|error| error.to_string())
+    Config::load(Some(file), variables, overrides).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -23,31 +23,31 @@ fn the_file_in_the_repository_is_the_table_of_settings() {
 
 #[test]
 fn the_file_in_the_repository_says_the_defaults() {
-    let defaults = Properties::load(None, [], &[]).unwrap();
+    let defaults = Config::load(None, [], &[]).unwrap();
     assert_eq!(load(&default_properties(), &[], &[]), Ok(defaults));
 }
 
 #[test]
-fn flags_win_over_the_environment_and_that_over_the_file() {
+fn overrides_win_over_the_environment_and_that_over_the_file() {
     let text = "[simulation]\nrate = 2\nmode = \"fast\"\ntimestep_s = 0.002\n";
     let variables = [("SIMPARTNER_SIMULATION_RATE", "3"), ("SIMPARTNER_SIMULATION_TIMESTEP_S", "0.003"), ("HOME", "/")];
-    let flags = [Flag { name: "--rate", key: "simulation.rate", text: "4" }];
-    let simulation = load(text, &variables, &flags).unwrap().simulation;
+    let overrides = [Override { name: "--rate", key: "simulation.rate", text: "4" }];
+    let simulation = load(text, &variables, &overrides).unwrap().simulation;
     assert_eq!((simulation.rate, simulation.timestep.nanoseconds(), simulation.mode), (4.0, 3_000_000, Mode::Fast));
 }
 
 #[test]
 fn the_effective_text_reads_back_as_the_same_settings() {
     let text = "[log]\nenabled = false\ndatabase = 'sqlite:C:\\logs\\\"a\".db'\n[physics]\nsubsteps = 7\n";
-    let properties = load(text, &[], &[]).unwrap();
-    assert_eq!(load(properties.effective_text(), &[], &[]), Ok(properties));
+    let config = load(text, &[], &[]).unwrap();
+    assert_eq!(load(config.effective_text(), &[], &[]), Ok(config));
 }
 
 #[test]
 fn a_token_does_not_go_into_the_log() {
-    let properties = load("[server]\ntoken = 'hush'\n", &[], &[]).unwrap();
-    assert_eq!(properties.server.token.as_deref(), Some("hush"));
-    assert!(!properties.effective_text().contains("hush"));
+    let config = load("[server]\ntoken = 'hush'\n", &[], &[]).unwrap();
+    assert_eq!(config.server.token.as_deref(), Some("hush"));
+    assert!(!config.effective_text().contains("hush"));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn all_mistakes_are_told_at_once_with_their_places() {
     let text = "[simulation]\nrate = -1\nmode = \"slow\"\nworld = \"a.xml\"\n\n[logg]\nenabled = true\n\n[log]\nlimit_mb = \"many\"\n\
                 database = \"oracle:x\"\nevery_n_step = 2\n[physics]\nsubsteps = 1.5\n";
     let variables = [("SIMPARTNER_SIMULATION_TIMESTEP_S", "1"), ("SIMPARTNER_SERVER_BINT", "::1")];
-    let flags = [Flag { name: "--duration", key: "simulation.duration_s", text: "nan" }];
+    let overrides = [Override { name: "--duration", key: "simulation.duration_s", text: "nan" }];
     let expected = "\
 p.toml:2: simulation.rate: expected a number from 0.001 to 1000, got `-1`
 p.toml:3: simulation.mode: expected \"realtime\" or \"fast\" or \"lockstep\", got `\"slow\"`
@@ -70,7 +70,7 @@ SIMPARTNER_SIMULATION_TIMESTEP_S: simulation.timestep_s: expected a number from 
 of nanoseconds, got `1`
 SIMPARTNER_SERVER_BINT: this variable is not of a setting; did you mean SIMPARTNER_SERVER_BIND?
 --duration: simulation.duration_s: expected a number from 0 to 1000000000, got `nan`";
-    assert_eq!(load(text, &variables, &flags).unwrap_err(), expected);
+    assert_eq!(load(text, &variables, &overrides).unwrap_err(), expected);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_setting_that_is_none_gets_the_one_that_is_meant_or_the_place_in_the_model()
         ("", "lists all"),
         (".", "lists all"),
     ] {
-        let told = load("", &[], &[Flag { name: "--set", key, text: "1" }]).unwrap_err();
+        let told = load("", &[], &[Override { name: "--set", key, text: "1" }]).unwrap_err();
         assert!(told.starts_with(&format!("--set: {key} is not a setting; ")) && told.contains(expected), "{told}");
     }
 }

@@ -1,4 +1,4 @@
-//! What settings take: kinds of value, and whether what came is of the kind.
+//! The types of settings: which values each accepts, and how messages describe it.
 
 use std::net::IpAddr;
 
@@ -6,9 +6,9 @@ use simpartner_model::Timestep;
 
 use crate::recorder::{self, Database};
 
-/// What a setting takes.
+/// The type of a setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum SettingType {
     Boolean,
     Integer {
         lowest: i64,
@@ -33,36 +33,36 @@ pub(super) enum Kind {
 
 /// A value of a setting.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum SettingValue {
     Boolean(bool),
     Integer(i64),
     Real(f64),
     Text(String),
 }
 
-/// A value as it came, before the setting has accepted it.
+/// A value as given, before the check against the setting's type.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Raw<'a> {
+pub(super) enum RawValue<'a> {
     /// From a file, where texts are in quotes.
-    Typed(Value),
-    /// From a variable or a flag, where they are not.
+    Typed(SettingValue),
+    /// From a variable or an override, where they are not.
     Plain(&'a str),
     /// From a file: a table, a list or a date, which no setting takes.
     Other,
 }
 
-impl Kind {
-    /// The value, if the setting takes it.
-    pub(super) fn accept(self, raw: &Raw<'_>) -> Option<Value> {
+impl SettingType {
+    /// The value, if the type accepts it.
+    pub(super) fn accept(self, raw: &RawValue<'_>) -> Option<SettingValue> {
         match self {
-            Self::Boolean => raw.boolean().map(Value::Boolean),
+            Self::Boolean => raw.boolean().map(SettingValue::Boolean),
             Self::Integer { lowest, highest } => {
-                raw.integer().filter(|value| (lowest..=highest).contains(value)).map(Value::Integer)
+                raw.integer().filter(|value| (lowest..=highest).contains(value)).map(SettingValue::Integer)
             }
             Self::Real { lowest, highest } => {
-                raw.real().filter(|value| (lowest..=highest).contains(value)).map(Value::Real)
+                raw.real().filter(|value| (lowest..=highest).contains(value)).map(SettingValue::Real)
             }
-            Self::Timestep => raw.real().filter(|&value| Timestep::from_seconds(value).is_ok()).map(Value::Real),
+            Self::Timestep => raw.real().filter(|&value| Timestep::from_seconds(value).is_ok()).map(SettingValue::Real),
             Self::Word(words) => raw.text_if(|text| words.contains(&text)),
             Self::File => raw.text_if(|text| !text.is_empty()),
             Self::Database => raw.text_if(|text| Database::parse(text).is_ok()),
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// What came, as it may be shown.
+    /// The given text as messages may show it: without a password.
     pub(super) fn shown(self, text: &str) -> String {
         match self {
             Self::Database => recorder::without_password(text),
@@ -79,7 +79,7 @@ impl Kind {
         }
     }
 
-    /// What it takes, for people.
+    /// What it accepts, for messages.
     pub(super) fn expected(self) -> String {
         match self {
             Self::Boolean => "true or false".into(),
@@ -97,10 +97,10 @@ impl Kind {
     }
 }
 
-impl Raw<'_> {
+impl RawValue<'_> {
     fn boolean(&self) -> Option<bool> {
         match self {
-            Self::Typed(Value::Boolean(value)) => Some(*value),
+            Self::Typed(SettingValue::Boolean(value)) => Some(*value),
             Self::Plain(text) => text.parse().ok(),
             _ => None,
         }
@@ -108,7 +108,7 @@ impl Raw<'_> {
 
     fn integer(&self) -> Option<i64> {
         match self {
-            Self::Typed(Value::Integer(value)) => Some(*value),
+            Self::Typed(SettingValue::Integer(value)) => Some(*value),
             Self::Plain(text) => text.parse().ok(),
             _ => None,
         }
@@ -116,17 +116,17 @@ impl Raw<'_> {
 
     fn real(&self) -> Option<f64> {
         match self {
-            Self::Typed(Value::Real(value)) => Some(*value),
-            Self::Typed(Value::Integer(value)) => Some(*value as f64),
+            Self::Typed(SettingValue::Real(value)) => Some(*value),
+            Self::Typed(SettingValue::Integer(value)) => Some(*value as f64),
             Self::Plain(text) => text.parse().ok(),
             _ => None,
         }
     }
 
-    fn text_if(&self, accepted: impl Fn(&str) -> bool) -> Option<Value> {
+    fn text_if(&self, accepted: impl Fn(&str) -> bool) -> Option<SettingValue> {
         match self {
-            Self::Typed(Value::Text(text)) if accepted(text) => Some(Value::Text(text.clone())),
-            Self::Plain(text) if accepted(text) => Some(Value::Text((*text).into())),
+            Self::Typed(SettingValue::Text(text)) if accepted(text) => Some(SettingValue::Text(text.clone())),
+            Self::Plain(text) if accepted(text) => Some(SettingValue::Text((*text).into())),
             _ => None,
         }
     }

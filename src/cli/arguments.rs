@@ -1,0 +1,74 @@
+//! The flags that several verbs share: where the configuration comes from.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use simpartner_description::xml;
+
+use super::exit::CliError;
+use crate::config::{Config, Override, PropertiesFile};
+
+/// The properties file that is read if it is there and no other is named.
+const PROPERTIES_FILE: &str = "properties.toml";
+
+/// The largest properties file, bytes: eighty times the one with all settings and their descriptions.
+const MAX_PROPERTIES: usize = 1 << 20;
+
+/// Flags that change the configuration for one call.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct ConfigurationArguments {
+    /// Properties file [default: properties.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    pub(super) properties: Option<PathBuf>,
+    /// World file
+    #[arg(long, value_name = "FILE")]
+    pub(super) world: Option<String>,
+    /// Move all ports that model and settings name by so many, so that a second server has its own
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) port_offset: Option<String>,
+    /// Any free ports in place of those; --ports-file lists them
+    #[arg(long)]
+    pub(super) free_ports: bool,
+    /// File that lists, while the server runs, the ports of everything
+    #[arg(long, value_name = "FILE")]
+    pub(super) ports_file: Option<String>,
+    /// Any other setting, as `--set section.key=value`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) set: Vec<String>,
+}
+
+impl ConfigurationArguments {
+    /// Applies all layers. `flags` are settings that the verb has flags of its own for.
+    pub(super) fn config(&self, flags: &[Override<'_>]) -> Result<Config, CliError> {
+        let path = self.properties.as_deref().unwrap_or(Path::new(PROPERTIES_FILE));
+        let name = path.to_string_lossy();
+        // Only the file that nobody asked for may be missing.
+        let is_there = self.properties.is_some() || path.try_exists().unwrap_or(true);
+        let text = is_there.then(|| xml::read_file(&name, MAX_PROPERTIES)).transpose();
+        let text = text
+            .map_err(|problem| CliError::Usage(format!("--properties: cannot read '{name}': {}", problem.message)))?;
+        let file = text.as_deref().map(|text| PropertiesFile { path: &name, text });
+        let mut all = overrides(&self.set)?;
+        let given = [
+            ("--world", "simulation.world_file", self.world.as_deref()),
+            ("--port-offset", "server.port_offset", self.port_offset.as_deref()),
+            ("--free-ports", "server.free_ports", self.free_ports.then_some("true")),
+            ("--ports-file", "server.ports_file", self.ports_file.as_deref()),
+        ];
+        all.extend(given.into_iter().filter_map(|(name, key, text)| text.map(|text| Override { name, key, text })));
+        all.extend(flags);
+        Ok(Config::load(file, std::env::vars(), &all)?)
+    }
+}
+
+/// The settings given as `--set section.key=value`.
+pub(super) fn overrides(set: &[String]) -> Result<Vec<Override<'_>>, CliError> {
+    let mut overrides = Vec::new();
+    for given in set {
+        let (key, text) = given
+            .split_once('=')
+            .ok_or_else(|| CliError::Usage(format!("--set: expected SECTION.KEY=VALUE, got '{given}'")))?;
+        overrides.push(Override { name: "--set", key, text });
+    }
+    Ok(overrides)
+}

@@ -1,0 +1,65 @@
+//! How full the queues on a record's way are, for the physics thread and the summary.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use super::report::QueueUse;
+
+/// How many records circulate between the physics thread and the publisher: a second of steps at 1 kHz.
+pub(super) const RECORDS: usize = 1024;
+
+/// Counters of the ring to the publisher and of the log's queue. Written by the publisher and the physics thread, which wait for
+/// nobody here.
+#[derive(Debug, Default)]
+pub(super) struct QueueFigures {
+    published: AtomicU64,
+    longest_ring: AtomicUsize,
+    longest_log: AtomicUsize,
+    log_capacity: AtomicUsize,
+    log_is_full: AtomicBool,
+}
+
+impl QueueFigures {
+    /// How many records readers could see so far.
+    pub(super) fn published(&self) -> u64 {
+        self.published.load(Ordering::Acquire)
+    }
+
+    pub(super) fn count_published(&self) {
+        self.published.fetch_add(1, Ordering::Release);
+    }
+
+    pub(super) fn note_ring_length(&self, length: usize) {
+        self.longest_ring.fetch_max(length, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_log_length(&self, length: usize) {
+        self.longest_log.fetch_max(length, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_log_capacity(&self, capacity: usize) {
+        self.log_capacity.store(capacity, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_log_is_full(&self, is_full: bool) {
+        self.log_is_full.store(is_full, Ordering::Release);
+    }
+
+    /// Whether records are held back because the log's queue is full.
+    pub(super) fn log_is_full(&self) -> bool {
+        self.log_is_full.load(Ordering::Acquire)
+    }
+
+    /// The largest number of records in the log's queue and its capacity; `None` without a log.
+    pub(super) fn longest_log(&self) -> Option<(usize, usize)> {
+        let capacity = self.log_capacity.load(Ordering::Relaxed);
+        (capacity > 0).then(|| (self.longest_log.load(Ordering::Relaxed), capacity))
+    }
+
+    /// How much of each queue was used.
+    pub(super) fn uses(&self) -> Vec<QueueUse> {
+        let longest = self.longest_ring.load(Ordering::Relaxed);
+        let ring = QueueUse { name: "ring to the publisher", longest, capacity: RECORDS };
+        let log = |(longest, capacity)| QueueUse { name: "log's queue", longest, capacity };
+        std::iter::once(ring).chain(self.longest_log().map(log)).collect()
+    }
+}

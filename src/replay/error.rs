@@ -1,0 +1,129 @@
+//! Why a logged run cannot be repeated or continued.
+
+use simpartner_description::xml::Diagnostics;
+use simpartner_dynamics::BuildError;
+use simpartner_model::StepIndex;
+use thiserror::Error;
+
+use crate::{
+    config::ConfigError,
+    recorder::RecorderError,
+    sim::{ScheduleError, SnapshotError},
+};
+
+/// Why a logged run cannot be repeated or continued.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    /// The log cannot be read.
+    #[error(transparent)]
+    Log(#[from] RecorderError),
+    /// The model in the log, or a fork's sequence, has problems.
+    #[error(transparent)]
+    Files(#[from] Diagnostics),
+    /// The properties in the log, or a fork's overrides, have problems.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The engine cannot represent the world.
+    #[error(transparent)]
+    World(#[from] BuildError),
+    /// A fork's sequence does not fit the world.
+    #[error(transparent)]
+    Sequence(#[from] ScheduleError),
+    /// The caller names a step that the run does not have.
+    #[error("run {run} has no step {step}; it has the steps {first} to {last}")]
+    NoSuchStep {
+        /// The run.
+        run: i64,
+        /// The step that was named.
+        step: StepIndex,
+        /// The step that the run starts from.
+        first: StepIndex,
+        /// Its last step.
+        last: StepIndex,
+    },
+    /// The caller gives a fork no time.
+    #[error("expected seconds above 0, got {0}")]
+    Duration(f64),
+    /// The caller changes a setting that belongs to the state a fork starts from.
+    #[error("{name}: a fork cannot change {key}, which belongs to the state that it starts from")]
+    FixedSetting {
+        /// The name of the override.
+        name: String,
+        /// The setting.
+        key: String,
+    },
+    /// The run is a fork, and the log lacks the state that it started from.
+    #[error("run {run} goes on from step {step}, and the log has no state of it")]
+    NoFirstState {
+        /// The run.
+        run: i64,
+        /// The step that it starts from.
+        step: StepIndex,
+    },
+    /// A logged state cannot be restored.
+    #[error("step {step} of run {run}: {error}")]
+    Snapshot {
+        /// The run.
+        run: i64,
+        /// The step.
+        step: StepIndex,
+        /// Why not.
+        error: SnapshotError,
+    },
+    /// A logged command cannot be read.
+    #[error("the command '{text}' of step {step} cannot be given again: {why}")]
+    Command {
+        /// The step that it acted in.
+        step: StepIndex,
+        /// The command.
+        text: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A row lies so far behind all others that it cannot belong to the run.
+    #[error(
+        "run {run} has a row of step {step} in simulationRow, but only {logged} steps are logged; `simpartner db verify {run}` \
+         says what is missing"
+    )]
+    MisplacedRow {
+        /// The run.
+        run: i64,
+        /// The step of the row.
+        step: StepIndex,
+        /// How many steps are logged.
+        logged: u64,
+    },
+    /// The log's model is not the one that its tables were written for.
+    #[error(
+        "run {run}: the model and the tables in its log do not fit: {what}; one of them was changed after the run; `simpartner \
+         db verify {run}` says more"
+    )]
+    OtherModel {
+        /// The run.
+        run: i64,
+        /// What differs.
+        what: String,
+    },
+    /// There is nothing in the log to compare the steps with.
+    #[error("run {run} was made again, but its log has no hash of those steps to hold it against")]
+    NoHashes {
+        /// The run.
+        run: i64,
+    },
+    /// The run cannot be reproduced up to the step of the fork.
+    #[error("run {run} does not come out the same in step {step}; `simpartner replay {run}` says more")]
+    NotReproduced {
+        /// The run.
+        run: i64,
+        /// The first step that differs.
+        step: StepIndex,
+    },
+    /// The fork's settings make a simulation that cannot take the state.
+    #[error("the settings do not fit the state of step {step}: {error}")]
+    OtherSettings {
+        /// The step of the fork.
+        step: StepIndex,
+        /// Why not.
+        error: SnapshotError,
+    },
+}

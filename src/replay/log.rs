@@ -1,0 +1,134 @@
+//! What a log has of a run as a whole: how it was made, its texts, its devices.
+
+use std::collections::HashMap;
+
+use simpartner_description::SourceFile;
+use simpartner_model::{DeviceId, StepIndex};
+
+use super::error::ReplayError;
+use crate::{
+    recorder::{
+        Inquiry, RecordedRun, RecorderError,
+        inquiry::{Part, Selection, Table},
+    },
+    sim::Simulation,
+};
+
+/// How many steps may be missing between two logged ones of a short log. A row farther behind counts as damaged, since a replay
+/// would take hours to get there.
+const MOST_MISSING: u64 = 1_000_000;
+
+/// How a run was made.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Provenance {
+    /// The engine, as an engine identifies itself.
+    pub(super) engine: String,
+    /// Version of the program.
+    pub(super) program: String,
+    /// What the program was built for.
+    pub(super) target: String,
+    /// The run that this one continues, and from which step.
+    pub(super) parent: Option<(i64, StepIndex)>,
+    /// The last step; of a run that was cut off the last that is logged.
+    pub(super) last: StepIndex,
+}
+
+/// The texts that a run was made from.
+#[derive(Debug)]
+pub(super) struct SourceTexts {
+    pub(super) model: Vec<SourceFile>,
+    pub(super) properties: String,
+}
+
+impl Provenance {
+    pub(super) fn read(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Self, ReplayError> {
+        let logged = last_logged(inquiry, run)?;
+        let columns = [
+            "engine",
+            "engine_version",
+            "engine_features",
+            "program_version",
+            "target",
+            "parent_simulationID",
+            "parent_step",
+            "steps",
+        ];
+        let table = Table::named("simulation").expect("the log has this table");
+        let mut found = Self::default();
+        inquiry.rows(&Selection::all(table, run.simulation_id), &columns, |row| {
+            let step = |column: usize| row[column].integer().map(|step| StepIndex(step as u64));
+            found = Self {
+                engine: format!("{} {} ({})", row[0].text(), row[1].text(), row[2].text()),
+                program: row[3].text().to_owned(),
+                target: row[4].text().to_owned(),
+                parent: row[5].integer().zip(step(6)),
+                // Steps from the next on that would be logged are not in the log, whatever the run's row says.
+                last: step(7).map_or(logged, |made| made.min(StepIndex(run.cadence.next(logged.0) - 1))),
+            };
+            Ok::<_, RecorderError>(())
+        })?;
+        Ok(found)
+    }
+}
+
+/// The last step that is logged.
+fn last_logged(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<StepIndex, ReplayError> {
+    let Some((first, last)) = run.steps else { return Ok(StepIndex(run.origin.unwrap_or(0))) };
+    let table = Table::named("simulationRow").expect("the log has this table");
+    let steps = inquiry.count(&Selection::all(table, run.simulation_id))?;
+    let expected = run.cadence.span(first, steps);
+    if last - first > expected.saturating_mul(2).saturating_add(MOST_MISSING) {
+        return Err(ReplayError::MisplacedRow { run: run.simulation_id, step: StepIndex(last), logged: steps });
+    }
+    Ok(StepIndex(last))
+}
+
+impl SourceTexts {
+    pub(super) fn read(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
+        let table = Table::named("simulationFile").expect("the log has this table");
+        let mut texts = Self { model: Vec::new(), properties: String::new() };
+        inquiry.rows(&Selection::all(table, run), &["role", "path", "text"], |row| {
+            let text = row[2].text().to_owned();
+            match row[0].text() {
+                "model" => texts.model.push(SourceFile { path: row[1].text().to_owned(), text }),
+                _ => texts.properties = text,
+            }
+            Ok::<_, RecorderError>(())
+        })?;
+        Ok(texts)
+    }
+}
+
+/// The devices by their numbers in the log, which lists them in the order of the model. If the two name different components, one
+/// of them was changed after the run.
+pub(super) fn match_devices(
+    inquiry: &mut Inquiry,
+    run: &RecordedRun,
+    simulation: &Simulation,
+) -> Result<HashMap<i64, DeviceId>, ReplayError> {
+    let (layout, number) = (simulation.layout(), run.simulation_id);
+    let components = inquiry.components(number)?;
+    let of = |part: Part| components.iter().filter(move |component| component.part == part);
+    let differ = |what: String| ReplayError::OtherModel { run: number, what };
+    let counts =
+        [("bodies", of(Part::Body).count(), layout.bodies()), ("joints", of(Part::Joint).count(), layout.joints())];
+    if let Some((what, logged, modelled)) = counts.into_iter().find(|(_, logged, modelled)| logged != modelled) {
+        return Err(differ(format!("the tables have {logged} {what}, and the model {modelled}")));
+    }
+    let mut logged = of(Part::Device);
+    let mut found = HashMap::new();
+    for (index, info) in layout.devices().iter().enumerate() {
+        let name = format!("{}/{}", info.robot, info.name);
+        match logged.next() {
+            Some(device) if device.name == name => found.insert(device.number, DeviceId::new(index)),
+            Some(device) => {
+                return Err(differ(format!("the tables have the device {} where the model has {name}", device.name)));
+            }
+            None => return Err(differ(format!("the tables lack the device {name} of the model"))),
+        };
+    }
+    match logged.next() {
+        Some(device) => Err(differ(format!("the model lacks the device {} of the tables", device.name))),
+        None => Ok(found),
+    }
+}

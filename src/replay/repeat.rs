@@ -1,0 +1,255 @@
+//! A logged run made again from its log, step by step, and compared with it.
+
+use std::{collections::HashMap, sync::Arc};
+
+use simpartner_description::xml;
+use simpartner_model::{DeviceId, StepIndex};
+use simpartner_wire::{
+    protocol,
+    signal::{ClientId, Command, Reservation, StateChain, StepRecord},
+};
+
+use super::{
+    error::ReplayError,
+    log::{self, Provenance, SourceTexts},
+};
+use crate::{
+    analysis::Progress,
+    config::{Config, Override, PropertiesFile},
+    recorder::{
+        Database, Inquiry, RecordedRun, RecorderError,
+        inquiry::{Deviation, Selection, Table},
+    },
+    run,
+    sim::Simulation,
+};
+
+/// Steps whose commands and hashes are read at a time: enough that the queries cost little beside the steps, few enough that memory
+/// stays small and the progress moves.
+const CHUNK: u64 = 1024;
+
+/// A run of a log, and the simulation that repeats it.
+pub struct Replay {
+    inquiry: Inquiry,
+    pub(super) run: RecordedRun,
+    pub(super) provenance: Provenance,
+    texts: SourceTexts,
+    pub(super) simulation: Simulation,
+    /// The chain of state hashes up to the simulation's present step.
+    pub(super) chain: StateChain,
+    /// How many of the steps made have a hash in the log, which theirs equals.
+    compared: u64,
+    /// The devices by their numbers in the log.
+    devices: HashMap<i64, DeviceId>,
+    record: StepRecord,
+}
+
+/// What became of repeating a run.
+#[derive(Debug)]
+pub struct ReplayReport {
+    /// The run's number in the log.
+    pub run: i64,
+    /// Its world.
+    pub world: String,
+    /// The engine that repeated it.
+    pub engine: String,
+    /// How many steps were made.
+    pub steps: u64,
+    /// How many of them the log has a hash of.
+    pub compared: u64,
+    /// The head of the chain of state hashes after the last step made.
+    pub chain_head: u64,
+    /// The hash of the state after it.
+    pub state_hash: String,
+    /// The first step that differs from the log; the replay ends there.
+    pub mismatch: Option<Mismatch>,
+}
+
+/// The first logged step that the simulation does not reproduce.
+#[derive(Debug)]
+pub struct Mismatch {
+    /// The step.
+    pub step: StepIndex,
+    /// The first number of it that differs; `None` if every logged number is the same.
+    pub deviation: Option<Deviation>,
+}
+
+impl Replay {
+    /// Builds the run's world as it was before its first step. Of a fork that is the state it started from.
+    ///
+    /// # Errors
+    /// When the log cannot be read, or its parts do not fit each other.
+    pub fn open(mut inquiry: Inquiry, run: RecordedRun) -> Result<Self, ReplayError> {
+        let provenance = Provenance::read(&mut inquiry, &run)?;
+        let texts = SourceTexts::read(&mut inquiry, run.simulation_id)?;
+        let world = Arc::new(xml::read_kept(&texts.model)?);
+        let simulation = run::build_simulation(&world, &config(&run, &texts, &[])?)?;
+        let record = StepRecord::new(simulation.layout());
+        let devices = log::match_devices(&mut inquiry, &run, &simulation)?;
+        let chain = StateChain::default();
+        let parent = provenance.parent;
+        let mut replay = Self { inquiry, run, provenance, texts, simulation, chain, compared: 0, devices, record };
+        if let Some((_, step)) = parent {
+            replay.restore_nearest_snapshot(step)?;
+            if replay.simulation.step_index() != step {
+                return Err(ReplayError::NoFirstState { run: replay.run.simulation_id, step });
+            }
+        }
+        Ok(replay)
+    }
+
+    /// What of engine, program and target is not as it was when the run was made: one sentence each. Where there are any, the
+    /// replay may give other bits.
+    pub fn environment_changes(&self) -> Vec<String> {
+        let here = [
+            ("engine", self.simulation.engine_identity().to_string(), &self.provenance.engine),
+            ("program", env!("CARGO_PKG_VERSION").to_owned(), &self.provenance.program),
+            ("target", run::target(), &self.provenance.target),
+        ];
+        let changed = here.into_iter().filter(|(_, here, there)| here != *there);
+        changed.map(|(what, here, there)| format!("the {what} is {here}, and was {there}")).collect()
+    }
+
+    /// Makes the steps up to `until`, or to the last one, and compares each with the log. Stops at the first that differs.
+    ///
+    /// # Errors
+    /// When the run has no such step, the log cannot be read, or it has no hash of any of these steps.
+    pub fn run(mut self, until: Option<StepIndex>, progress: &mut dyn Progress) -> Result<ReplayReport, ReplayError> {
+        let first = self.simulation.step_index();
+        let until = until.unwrap_or(self.provenance.last);
+        self.check_has(until)?;
+        let mismatch = self.advance(until, progress)?;
+        let steps = self.simulation.step_index().0 - first.0;
+        if steps > 0 && self.compared == 0 && mismatch.is_none() {
+            return Err(ReplayError::NoHashes { run: self.run.simulation_id });
+        }
+        Ok(ReplayReport {
+            run: self.run.simulation_id,
+            world: self.run.world,
+            engine: self.simulation.engine_identity().to_string(),
+            steps,
+            compared: self.compared,
+            chain_head: self.chain.head(),
+            state_hash: self.simulation.state_hash(),
+            mismatch,
+        })
+    }
+
+    /// Refuses a step that lies before the present one or behind the last.
+    pub(super) fn check_has(&self, step: StepIndex) -> Result<(), ReplayError> {
+        let (run, first, last) = (self.run.simulation_id, self.simulation.step_index(), self.provenance.last);
+        match step >= first && step <= last {
+            true => Ok(()),
+            false => Err(ReplayError::NoSuchStep { run, step, first, last }),
+        }
+    }
+
+    /// Restores the newest logged snapshot of a step up to this one, if the log has any that is not older than the present state.
+    pub(super) fn restore_nearest_snapshot(&mut self, step: StepIndex) -> Result<(), ReplayError> {
+        let run = self.run.simulation_id;
+        let candidates = self.chunk("snapshot", self.simulation.step_index().0, step.0);
+        let mut newest = None;
+        self.inquiry.rows(&candidates, &["step"], |row| {
+            newest = row[0].integer();
+            Ok::<_, RecorderError>(())
+        })?;
+        let Some(step) = newest else { return Ok(()) };
+        let selection = self.chunk("snapshot", step as u64, step as u64);
+        let (simulation, chain) = (&mut self.simulation, &mut self.chain);
+        self.inquiry.rows(&selection, &["chain_head", "state"], |row| {
+            let (Some(head), state) = (row[0].integer(), row[1].bytes()) else { return Ok(()) };
+            let step = StepIndex(step as u64);
+            simulation.restore(state).map_err(|error| ReplayError::Snapshot { run, step, error })?;
+            *chain = StateChain::from_head(head as u64);
+            Ok(())
+        })
+    }
+
+    /// Makes the steps up to this one and compares each that has a hash in the log. Stops at the first that differs.
+    pub(super) fn advance(
+        &mut self,
+        until: StepIndex,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Mismatch>, ReplayError> {
+        let first = self.simulation.step_index().0;
+        progress.begin("making steps", until.0.saturating_sub(first));
+        while self.simulation.step_index() < until {
+            let from = self.simulation.step_index().0 + 1;
+            let to = until.0.min(from + CHUNK - 1);
+            let mut commands = self.commands(from, to)?.into_iter().peekable();
+            let mut hashes = self.hashes(from, to)?.into_iter().peekable();
+            for step in (from..=to).map(StepIndex) {
+                while let Some((_, command)) = commands.next_if(|(at, _)| *at == step) {
+                    self.simulation.submit(command);
+                }
+                self.record.commands.clear();
+                self.record.events.clear();
+                self.simulation.step(&mut self.record);
+                let head = self.chain.advance(&self.record);
+                let logged = hashes.next_if(|(at, _)| *at == step);
+                if logged.is_some_and(|(_, logged)| logged != head) {
+                    let (run, layout, timestep) = (self.run.simulation_id, self.simulation.layout(), self.run.timestep);
+                    let deviation = self.inquiry.deviation(run, layout, timestep, &self.record)?;
+                    return Ok(Some(Mismatch { step, deviation }));
+                }
+                self.compared += u64::from(logged.is_some());
+            }
+            progress.reach(to - first);
+        }
+        Ok(None)
+    }
+
+    /// The commands of these steps, in the order in which they took effect.
+    pub(super) fn commands(&mut self, from: u64, to: u64) -> Result<Vec<(StepIndex, Command)>, ReplayError> {
+        let selection = self.chunk("command", from, to);
+        let mut found = Vec::new();
+        let (layout, devices) = (self.simulation.layout(), &self.devices);
+        self.inquiry.rows(&selection, &["step", "componentID", "client", "text"], |row| {
+            let number = |column: usize| row[column].integer().unwrap_or(0);
+            let (step, text) = (StepIndex(number(0) as u64), row[3].text());
+            let unreadable = |why| ReplayError::Command { step, text: text.to_owned(), why };
+            let &device = devices.get(&number(1)).ok_or_else(|| unreadable("the log does not say to which device"))?;
+            let action = protocol::action(layout.device_info(device), text);
+            let action = action.ok_or_else(|| unreadable("the device does not understand it"))?;
+            let client = ClientId(number(2) as u64);
+            let (text, memory) = (text.to_owned(), Reservation::default());
+            found.push((step, Command { device, at: None, client, sequence: 0, text, action, memory }));
+            Ok::<_, ReplayError>(())
+        })?;
+        Ok(found)
+    }
+
+    /// The logged heads of the chain at these steps.
+    fn hashes(&mut self, from: u64, to: u64) -> Result<Vec<(StepIndex, u64)>, ReplayError> {
+        let selection = self.chunk("simulationRow", from, to);
+        let mut found = Vec::new();
+        self.inquiry.rows(&selection, &["step", "state_hash"], |row| {
+            if let (Some(step), Some(hash)) = (row[0].integer(), row[1].integer()) {
+                found.push((StepIndex(step as u64), hash as u64));
+            }
+            Ok::<_, RecorderError>(())
+        })?;
+        Ok(found)
+    }
+
+    /// The rows of a table that belong to these steps of the run.
+    fn chunk(&self, table: &str, from: u64, to: u64) -> Selection {
+        let table = Table::named(table).expect("the log has this table");
+        Selection { steps: Some((from, to)), ..Selection::all(table, self.run.simulation_id) }
+    }
+
+    /// The run's configuration with these overrides.
+    pub(super) fn config(&self, overrides: &[Override<'_>]) -> Result<Config, ReplayError> {
+        config(&self.run, &self.texts, overrides)
+    }
+
+    /// The database of the log.
+    pub(super) fn database(&self) -> &Database {
+        self.inquiry.database()
+    }
+}
+
+fn config(run: &RecordedRun, texts: &SourceTexts, overrides: &[Override<'_>]) -> Result<Config, ReplayError> {
+    let path = format!("the properties of run {}", run.simulation_id);
+    Ok(Config::load(Some(PropertiesFile { path: &path, text: &texts.properties }), [], overrides)?)
+}

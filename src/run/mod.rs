@@ -1,0 +1,235 @@
+//! A run: a world with its engine, clock, ports and log, from the first step to a clean end.
+//!
+//! The functions of this module return reports and typed errors. They print nothing, install no signal handler and read no
+//! environment variable, so the command line, tests and programs that embed the simulator use them alike. Start at [`Job`], then
+//! [`run`].
+
+mod archive;
+mod error;
+mod prepare;
+
+use std::{path::PathBuf, pin::Pin, sync::Arc};
+
+use simpartner_model::StepIndex;
+use tokio::sync::oneshot;
+
+use self::archive::LogStatus;
+use crate::{
+    config::Config,
+    realtime::{
+        self, ClockReport, ClockSettings, Control, Grants, Handle, LockstepSettings, Mode, Outputs, PhysicsThread,
+    },
+    recorder::{ExpectedGrowth, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
+    server::{self, Archive, PortsFile, Server, Viewer},
+};
+
+pub use archive::LogArchive;
+pub use error::RunError;
+pub use prepare::{Job, build_simulation, target, warnings};
+
+/// A future that ends a run when it completes.
+pub type StopSignal = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Follows a run from outside. Every method has a default, so `()` is the observer that wants to know nothing.
+pub trait Observer {
+    /// Returns the signal that ends the run as a client's QUIT does. Called once, in the run's tokio runtime, before
+    /// [`started`](Self::started): who reads the announcement may stop the run at once.
+    fn stop_signal(&mut self) -> StopSignal {
+        Box::pin(std::future::pending())
+    }
+
+    /// The ports are open and the run is in the log; the first step comes next.
+    fn started(&mut self, _: &Started<'_>) {}
+}
+
+impl Observer for () {}
+
+/// A run that is about to make its first step.
+#[derive(Debug)]
+pub struct Started<'a> {
+    /// Its configuration.
+    pub config: &'a Config,
+    /// The last step, if the run ends by itself.
+    pub end: Option<StepIndex>,
+    /// What the operating system granted the physics thread.
+    pub grants: &'a Grants,
+    /// How fast the log is expected to grow; `None` for a run without a log.
+    pub growth: Option<ExpectedGrowth>,
+    /// The open ports; `None` for a run that serves none.
+    pub server: Option<&'a Server>,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub struct RunReport {
+    /// Steps, times and the hash of the final state.
+    pub clock: ClockReport,
+    /// The log, or why it failed; `None` for a run without one.
+    pub log: Option<Result<LogSummary, RecorderError>>,
+}
+
+/// Runs a job to its end. It blocks, so it must not be called from an async task.
+///
+/// Ports are opened before the run is entered into the log, so a start that fails leaves no trace there. The end goes the other
+/// way: physics, sessions, log.
+///
+/// # Errors
+/// When the run cannot start, or its physics thread dies. A run that ended early for another reason returns a report, and
+/// [`outcome`](ClockReport::outcome) is the reason.
+pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError> {
+    let Job { simulation, config, end, origin } = job;
+    // A fast run that ends by itself is a computation: it opens no port and waits for nobody.
+    let serves = !(config.simulation.mode == Mode::Fast && end.is_some());
+    if serves {
+        server::raise_descriptor_limit();
+    }
+    let world = Arc::clone(simulation.world());
+    let lockstep = prepare::lockstep(&config, simulation.layout())?;
+    let description = RunDescription { origin, ..prepare::describe(&simulation, &config) };
+    let archive = || config.log.as_ref().map(|log| Arc::new(LogArchive::new(&log.database)) as Arc<dyn Archive>);
+    let viewer = config.viewer_port.map(|port| Viewer { port, world: Arc::clone(&world), archive: archive() });
+
+    let (handle, inbox) =
+        realtime::channel(Arc::clone(simulation.layout()), simulation.timestep(), simulation.observe());
+    let clock = clock_settings(&config, lockstep, end, serves);
+    let (thread, grants) = PhysicsThread::prepare(simulation, inbox, clock)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let server = match serves {
+        true => Some(runtime.block_on(bind(&config, &handle, viewer))?),
+        false => None,
+    };
+    let ports_file = server.as_ref().map(|server| PublishedPorts::write(server, &config)).transpose()?;
+    let recorder = match &config.log {
+        Some(settings) => {
+            let description = RunDescription { realtime_grants: grants.to_string(), ..description };
+            Some(Recorder::start(settings.clone(), description)?)
+        }
+        None => None,
+    };
+    let log_status = recorder.as_ref().map(|recorder| Arc::new(LogStatus(recorder.status())));
+    let server = match (server, log_status) {
+        (Some(server), Some(status)) => Some(server.with_log(status)),
+        (server, _) => server,
+    };
+    let growth = recorder.as_ref().map(Recorder::expected);
+    let started = Started { config: &config, end, grants: &grants, growth, server: server.as_ref() };
+    let stop = {
+        let _runtime = runtime.enter();
+        observer.stop_signal()
+    };
+    observer.started(&started);
+    let ended = runtime.block_on(make_steps(handle, thread, recorder.as_ref(), server, stop));
+    drop(ports_file);
+    finish(ended, recorder)
+}
+
+/// Closes the log behind a run.
+fn finish(ended: Result<ClockReport, RunError>, recorder: Option<Recorder>) -> Result<RunReport, RunError> {
+    match ended {
+        Ok(clock) => {
+            let log = recorder.map(|recorder| recorder.finish(outcome_of(&clock)));
+            Ok(RunReport { clock, log })
+        }
+        Err(error) => {
+            // Nothing was simulated: the run's row says so, and the error that stopped it is the one to report.
+            if let Some(recorder) = recorder {
+                let _ = recorder.finish(RunOutcome { status: "notStarted".into(), ..RunOutcome::default() });
+            }
+            Err(error)
+        }
+    }
+}
+
+fn clock_settings(config: &Config, lockstep: LockstepSettings, end: Option<StepIndex>, serves: bool) -> ClockSettings {
+    let settings = &config.simulation;
+    let snapshot_interval_s = config.log.as_ref().and_then(|log| log.snapshot_interval_s);
+    ClockSettings {
+        mode: settings.mode,
+        rate: settings.rate,
+        max_catchup_steps: settings.max_catchup_steps,
+        on_overrun: settings.on_overrun,
+        lockstep,
+        end,
+        start_paused: settings.start_paused && serves,
+        unattended: !serves,
+        snapshot_interval_steps: snapshot_interval_s.map_or(0, |interval| settings.timestep.steps_in(interval).max(1)),
+        scheduling: config.realtime,
+    }
+}
+
+/// Opens the ports.
+async fn bind(config: &Config, handle: &Handle, viewer: Option<Viewer>) -> Result<Server, RunError> {
+    let server = Server::bind(config.server.clone(), handle.clone()).await?;
+    Ok(match viewer {
+        Some(viewer) => server.with_viewer(viewer).await?,
+        None => server,
+    })
+}
+
+/// Serves the ports, starts the clock and waits for its end.
+async fn make_steps(
+    handle: Handle,
+    mut thread: PhysicsThread,
+    recorder: Option<&Recorder>,
+    server: Option<Server>,
+    stop: StopSignal,
+) -> Result<ClockReport, RunError> {
+    thread.start(Outputs {
+        log: recorder.map(Recorder::sender),
+        log_flags: recorder.map(|recorder| recorder.status().flags()).unwrap_or_default(),
+    })?;
+    let (close, closed) = oneshot::channel();
+    let sessions = server.map(|server| tokio::spawn(server.run(closed)));
+    let quitter = tokio::spawn(quit_on(stop, handle));
+    let report = tokio::task::spawn_blocking(move || thread.join()).await;
+    quitter.abort();
+    // The sessions end whether or not anybody receives the message.
+    let _ = close.send(());
+    if let Some(sessions) = sessions {
+        let _ = sessions.await;
+    }
+    let report = report.map_err(|_| realtime::ThreadError::Panicked)??;
+    report.ok_or_else(|| realtime::ThreadError::Panicked.into())
+}
+
+/// Ends the run as QUIT does when the signal comes.
+async fn quit_on(stop: StopSignal, handle: Handle) {
+    stop.await;
+    // An error means that the run is over already.
+    let _ = handle.control(Control::Quit).await;
+}
+
+fn outcome_of(report: &ClockReport) -> RunOutcome {
+    RunOutcome {
+        status: report.outcome.name().into(),
+        steps: report.step.0,
+        slips: report.slips,
+        lateness: report.lateness,
+        real_time_factor: report.real_time_factor(),
+        state_hash: report.state_hash.clone(),
+        events: report.events.clone(),
+    }
+}
+
+/// The file of ports, which exists from now until this is dropped.
+#[derive(Debug)]
+struct PublishedPorts {
+    file: PortsFile,
+    path: PathBuf,
+}
+
+impl PublishedPorts {
+    /// Writes the file if the configuration names one.
+    fn write(server: &Server, config: &Config) -> Result<Option<Self>, RunError> {
+        let Some(path) = config.ports_file.clone() else { return Ok(None) };
+        let file = PortsFile::of(server);
+        file.write(&path)?;
+        Ok(Some(Self { file, path }))
+    }
+}
+
+impl Drop for PublishedPorts {
+    fn drop(&mut self) {
+        self.file.remove(&self.path);
+    }
+}
