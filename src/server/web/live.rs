@@ -383,7 +383,7 @@ impl Page {
 }
 
 impl From<EpochEvent> for LoggedEvent {
-    fn from(EpochEvent { event, epoch, .. }: EpochEvent) -> Self {
+    fn from(EpochEvent { event, epoch }: EpochEvent) -> Self {
         Self {
             step: event.step.0,
             epoch: u64::from(epoch),
