@@ -7,7 +7,7 @@ use simpartner_description::xml;
 
 use simpartner_terminal::output::line;
 
-use super::{CliError, ExitStatus};
+use super::exit::{CliError, ExitStatus};
 use crate::draw;
 
 #[derive(Debug, Args)]

@@ -4,7 +4,10 @@
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 
-use super::{CliError, ExitStatus, output};
+use super::{
+    exit::{CliError, ExitStatus},
+    output,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct ManArguments {

@@ -26,7 +26,7 @@ impl Setting {
     }
 }
 
-/// Variables with that beginning that are no settings: they are for the build (`build.rs`), for the tests (`tests/README.md`) and
+/// Variables with that prefix that are no settings: they are for the build (`build.rs`), for the tests (`tests/README.md`) and
 /// for programs that start a server.
 pub(super) const OTHER_VARIABLES: &[&str] = &[
     "SIMPARTNER_BIN",

@@ -14,7 +14,7 @@ use tokio::{
 use super::{Shared, connections::Place};
 use crate::realtime::now_ns;
 
-/// How many bytes a client is received at a time, so that no flood keeps others waiting.
+/// How many bytes of a client are read at a time, so that no flood keeps others waiting.
 pub(super) const TURN: usize = 1024;
 
 /// Why a connection ended.
@@ -155,11 +155,13 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Waits for a future, unless the server closes first.
+    /// Waits for a future, unless the server closes first. Of both at once the future counts: `QUIT` is answered, although its answer
+    /// comes together with the end of the run.
     pub(super) async fn unless_closed<T>(&mut self, future: impl Future<Output = T>) -> Result<T, End> {
         tokio::select! {
-            _ = self.closed.changed() => Err(End::Server),
+            biased;
             value = future => Ok(value),
+            _ = self.closed.changed() => Err(End::Server),
         }
     }
 

@@ -185,7 +185,8 @@ impl Page {
                     }
                 }
                 Wake::Commands => {
-                    let commands: Vec<_> = self.commands.take().into_iter().map(|told| self.named(told)).collect();
+                    let commands: Vec<_> =
+                        self.commands.take().into_iter().map(|commands| self.named(commands)).collect();
                     self.send_json(socket, json!({ "commands": commands })).await?;
                 }
                 Wake::Answer(id, reply) => self.reply(socket, Some(id), &reply).await?,
@@ -347,15 +348,15 @@ impl Page {
     }
 
     /// With the device's name.
-    fn named(&self, told: CommandCount) -> Value {
-        let info = self.web.shared.handle.layout().device_info(told.device);
+    fn named(&self, commands: CommandCount) -> Value {
+        let info = self.web.shared.handle.layout().device_info(commands.device);
         json_of_commands(&LoggedCommands {
-            step: told.step.0,
-            epoch: u64::from(told.epoch),
+            step: commands.step.0,
+            epoch: u64::from(commands.epoch),
             device: format!("{}/{}", info.robot, info.name),
-            client: told.client.0,
-            text: told.text,
-            count: told.count,
+            client: commands.client.0,
+            text: commands.text,
+            count: commands.count,
         })
     }
 
@@ -382,14 +383,14 @@ impl Page {
 }
 
 impl From<EpochEvent> for LoggedEvent {
-    fn from(told: EpochEvent) -> Self {
+    fn from(EpochEvent { event, epoch }: EpochEvent) -> Self {
         Self {
-            step: told.event.step.0,
-            epoch: u64::from(told.epoch),
-            kind: told.event.kind.name().to_owned(),
-            subject: told.event.subject,
-            text: told.event.text,
-            value: told.event.value,
+            step: event.step.0,
+            epoch: u64::from(epoch),
+            kind: event.kind.name().to_owned(),
+            subject: event.subject,
+            text: event.text,
+            value: event.value,
         }
     }
 }
