@@ -35,7 +35,7 @@ fn records() -> Vec<StepRecord> {
             action: Action::Drive(vec![1.0]),
             memory: Reservation::default(),
         };
-        records[step - 1].commands.push(AppliedCommand { command, order: 0, reply: "<0>".into() });
+        records[step - 1].commands.push(AppliedCommand { command, order: 0, before: ActuatorState::new(&[0.0]) });
     }
     records[29].snapshot = Some(Arc::from(*b"\0\xffstate"));
     records
