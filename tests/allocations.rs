@@ -32,11 +32,12 @@ use self::scene::{ball, body, cube, hills, joint, with_plane, world};
 /// Makes a motion twice from the same snapshot: the first time the buffers grow, the second time no step may allocate or free.
 /// A step that gives a notice allocates its words, and the step after it frees them.
 fn repeat(world: &World, settings: &Settings, steps: usize, act: impl Fn(&mut dyn Engine, usize)) {
-    let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, settings).unwrap();
+    let mut engine =
+        simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, settings).expect("it can be built");
     let start = engine.snapshot();
     let (mut contacts, mut measured) = (0, 0);
     for round in 0..2 {
-        engine.restore(&start).unwrap();
+        engine.restore(&start).expect("it is a snapshot of this engine");
         for step in 0..steps {
             act(&mut *engine, step);
             let had_notices = !engine.notices().is_empty();
@@ -261,7 +262,7 @@ fn command(simulation: &Simulation, device: usize, at: Option<StepIndex>) -> Com
         at,
         client: ClientId(1),
         sequence: 0,
-        action: protocol::command(info, &text).unwrap(),
+        action: protocol::command(info, &text).expect("it is a command of the device"),
         text,
         memory: Reservation::default(),
     }

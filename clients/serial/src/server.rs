@@ -40,10 +40,10 @@ impl Robot {
         let lines = async {
             let stream = self.open(&self.server).await?;
             let host = stream.peer_addr()?.ip();
-            let mut lines = Lines::new(stream);
+            let mut incoming = Lines::new(stream);
             let mut lines = Vec::new();
             loop {
-                let line = lines.next().await?.context("the server has closed the connection")?;
+                let line = incoming.next().await?.context("the server has closed the connection")?;
                 let line = String::from_utf8_lossy(&line).trim().to_owned();
                 let ends = line.starts_with("OK ") || line.starts_with("ERR ");
                 lines.push(line);

@@ -250,7 +250,7 @@ fn a_thinned_log_keeps_every_command_and_event() {
             action: Action::Hear,
             memory: Reservation::default(),
         };
-        record.commands.push(AppliedCommand { order: 0, command, before: ActuatorState::new(&[0.0]) });
+        record.commands.push(AppliedCommand { order: 0, command, before: ActuatorState::NONE });
         let (kind, subject) = (EventKind::ClockSlip, String::new());
         record.events.push(Event { step: record.step, kind, subject, text: "late".into(), value: Some(0.2) });
     }
@@ -261,7 +261,7 @@ fn a_thinned_log_keeps_every_command_and_event() {
     check_number(&file, "SELECT count(*) FROM sensorReading", 10 * 3);
     check_number(&file, "SELECT count(*) FROM event WHERE kind = 'clockSlip'", 100);
     let driven = "SELECT count(*) FROM command JOIN robotComponent USING (componentID)
-        WHERE name = 'Turner' AND type = 'ACTUATOR' AND port = 1035 AND client = 7 AND text = '1' AND reply = '<0>'";
+        WHERE name = 'Turner' AND type = 'ACTUATOR' AND port = 1035 AND client = 7 AND text = '1' AND reply = '<1>'";
     check_number(&file, driven, 100);
 }
 
