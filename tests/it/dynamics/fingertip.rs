@@ -68,7 +68,7 @@ fn two_fingertips_lift_a_cube_of_a_centimetre() {
     let mut engine = build(&on_plane(world), 1e-3);
     let mut relative = Vec::new();
     for step in 0..2000 {
-        let lift = if step < 500 || step >= 1500 { 0.0 } else { 0.05 };
+        let lift = if (500..1500).contains(&step) { 0.05 } else { 0.0 };
         engine.drive(JointId::new(0), 2, Motor::Velocity { target: lift, max_effort: 100.0 });
         (1..3).for_each(|joint| engine.drive(JointId::new(joint), 2, Motor::Effort(1.0)));
         engine.step();
