@@ -2,7 +2,7 @@
 
 use super::{Plot, WIDTH, escape};
 
-/// How many lines can be told apart by their colours: as many as [`COLOURS`] has.
+/// How many lines can be told apart by their colours: one for each colour of the palette.
 pub const LINES: usize = 8;
 
 /// Height above the first plot for the title of all: its text of 15, and as much around it.

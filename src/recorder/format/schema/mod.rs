@@ -83,7 +83,7 @@ enum Key {
     Component,
 }
 
-/// Every table and view of a log: first the tables in the order of [`TableId`], then the views.
+/// Every table and view of a log: first the tables in the order of `TableId`, then the views.
 pub static TABLES: [Table; tables::STORED.len() + views::VIEWS.len()] = {
     let mut all = [tables::STORED[0]; tables::STORED.len() + views::VIEWS.len()];
     let mut index = 0;
