@@ -6,8 +6,9 @@
 //! was logged. Each module may use only the modules below it (ARCHITECTURE.md lists the layers, `tests/it/tidy.rs` checks them).
 //! Start reading at [`sim`].
 //!
-//! Four libraries lie below: `simpartner_model` (mechanisms), `simpartner_dynamics` (engines), `simpartner_wire` (the protocol,
-//! which clients link) and `simpartner_description` (worlds, devices, sequences and their files).
+//! Five libraries lie below: `simpartner_model` (mechanisms), `simpartner_dynamics` (engines), `simpartner_wire` (the protocol,
+//! which clients link), `simpartner_description` (worlds, devices, sequences and their files) and `simpartner_terminal` (what the
+//! command lines of server and clients share).
 //!
 //! A stone that falls for a second, without a clock, ports or a log:
 //!
