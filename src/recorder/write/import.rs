@@ -1,6 +1,11 @@
 //! Imports the batches that a run has left in a spill file.
 
-use std::{collections::BTreeMap, fmt, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use super::{
     batch::{Gaps, committed_run},
@@ -10,6 +15,10 @@ use crate::recorder::{
     database::{address::Database, connection::Connection, driver::Access, error::RecorderError},
     format::value::Parameter,
 };
+
+/// How long an import waits in all for locks of others. The server of a killed run still has a transaction of it open, and ends that only
+/// when it notices; a busy server was seen to take 20 s.
+const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What was imported, and what could not be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -111,7 +120,8 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
     runtime.block_on(async {
         let connection = Connection::open(database, Access::Write).await?;
-        let mut job = Import { reader, connection, imported: Imported::default(), keys: BTreeMap::new() };
+        let waits_until = Instant::now() + LOCK_PATIENCE;
+        let mut job = Import { reader, connection, waits_until, imported: Imported::default(), keys: BTreeMap::new() };
         for frame in frames {
             job.import(frame).await?;
         }
@@ -126,6 +136,7 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
 struct Import {
     reader: SpillReader,
     connection: Connection,
+    waits_until: Instant,
     imported: Imported,
     /// The key and the number of the run of each epoch.
     keys: BTreeMap<u32, (String, i64)>,
@@ -142,7 +153,12 @@ impl Import {
             }
         };
         // What a killed process had in memory is gone; the rest is imported all the same.
-        match batch.commit(&mut self.connection, Gaps::Allowed).await {
+        let mut result = batch.commit(&mut self.connection, Gaps::Allowed).await;
+        while matches!(result, Err(RecorderError::Locked { .. })) && Instant::now() < self.waits_until {
+            self.reconnect().await?;
+            result = batch.commit(&mut self.connection, Gaps::Allowed).await;
+        }
+        match result {
             Ok(committed) => {
                 let run = committed.ids.simulation;
                 if !self.imported.runs.contains(&run) {
@@ -157,14 +173,18 @@ impl Import {
             Err(error @ (RecorderError::Database { .. } | RecorderError::RunUnknown { .. })) => {
                 let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
                 self.refuse(frame, format!("{error}{cause}"));
-                // The state of this connection is unknown, that of a new one is not; but the old one must not hold its lock.
-                let _ = self.connection.execute("ROLLBACK", &[]).await;
-                self.connection = Connection::open(self.connection.database(), Access::Write).await?;
-                Ok(())
+                self.reconnect().await
             }
             // Another batch would fail for the same reason.
             Err(error) => Err(error),
         }
+    }
+
+    /// Goes on with a new connection, whose state is known. The old one must not hold its locks.
+    async fn reconnect(&mut self) -> Result<(), RecorderError> {
+        let _ = self.connection.execute("ROLLBACK", &[]).await;
+        self.connection = Connection::open(self.connection.database(), Access::Write).await?;
+        Ok(())
     }
 
     fn refuse(&mut self, frame: Frame, why: String) {

@@ -113,6 +113,27 @@ fn steps_behind_a_file_that_was_removed_come_into_any_other_which_is_told_what_i
     assert_eq!(verify(&other).steps, imported.steps);
 }
 
+/// As after a kill, when the server has not yet ended the transaction of the dead process.
+#[test]
+fn an_import_waits_for_a_lock_that_is_held_longer_than_one_try() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = meddle(folder.path(), |file| std::fs::remove_file(file).unwrap(), NOTHING).unwrap_err();
+    let RecorderError::Undelivered { path, .. } = error else { panic!("{error}") };
+    let other = folder.path().join("other.db");
+    log(settings(&other), steps(1..=5), finished(5));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut holder = runtime.block_on(SqliteConnection::connect_with(&options(&other))).unwrap();
+    runtime.block_on(sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut holder)).unwrap();
+    let held = std::thread::spawn(move || {
+        // A try waits for 5 s.
+        std::thread::sleep(Duration::from_secs(7));
+        runtime.block_on(holder.close()).unwrap();
+    });
+    let imported = import(&path, &settings(&other).database);
+    held.join().unwrap();
+    assert!(imported.unwrap().new_batches > 0);
+}
+
 #[test]
 fn a_file_that_comes_back_takes_all_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
