@@ -119,8 +119,8 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
     frames.sort_by_key(|frame| (frame.epoch, frame.number));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RecorderError::Start)?;
     runtime.block_on(async {
-        let connection = Connection::open(database, Access::Write).await?;
         let waits_until = Instant::now() + LOCK_PATIENCE;
+        let connection = connect(database, waits_until).await?;
         let mut job = Import { reader, connection, waits_until, imported: Imported::default(), keys: BTreeMap::new() };
         for frame in frames {
             job.import(frame).await?;
@@ -130,6 +130,16 @@ pub fn import(file: &Path, database: &Database) -> Result<Imported, RecorderErro
         job.connection.close().await?;
         Ok(job.imported)
     })
+}
+
+/// Opens a connection; where others hold a lock, again and again until then.
+async fn connect(database: &Database, until: Instant) -> Result<Connection, RecorderError> {
+    loop {
+        match Connection::open(database, Access::Write).await {
+            Err(RecorderError::Locked { .. }) if Instant::now() < until => {}
+            opened => return opened,
+        }
+    }
 }
 
 /// An import in progress.
@@ -183,7 +193,7 @@ impl Import {
     /// Goes on with a new connection, whose state is known. The old one must not hold its locks.
     async fn reconnect(&mut self) -> Result<(), RecorderError> {
         let _ = self.connection.execute("ROLLBACK", &[]).await;
-        self.connection = Connection::open(self.connection.database(), Access::Write).await?;
+        self.connection = connect(self.connection.database(), self.waits_until).await?;
         Ok(())
     }
 
