@@ -1,4 +1,4 @@
-//! The `simpartner` command; all of it is in the library's [`cli`](simpartner::cli) room.
+//! The `simpartner` command; the library's module [`cli`](simpartner::cli) does everything.
 
 use std::process::ExitCode;
 

@@ -126,10 +126,10 @@ fn text_of_warnings(document: &Document, warnings: &[Warning]) -> String {
         Document::World(world) | Document::Robot(world) => &world.sources[..],
         Document::Sequence(_) | Document::Assemblies(_) => &[],
     };
-    let told = warnings.iter().map(|Warning { place, what, help }| {
+    let lines = warnings.iter().map(|Warning { place, what, help }| {
         Diagnostic::at_place(place, sources, format!("warning: {what}")).with_help(help).to_string()
     });
-    told.collect()
+    lines.collect()
 }
 
 /// A group of bodies, joints and devices: a robot, or the objects of a world.

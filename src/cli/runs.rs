@@ -153,7 +153,7 @@ fn comparison(arguments: &CompareArguments) -> Result<ExitStatus, CliError> {
     let mut bar = Bar::new();
     let found = compare(&mut sides, &mut bar)?;
     drop(bar);
-    print(if arguments.json { format!("{:#}\n", compared_json(&found)) } else { told(&found) });
+    print(if arguments.json { format!("{:#}\n", compared_json(&found)) } else { text_of(&found) });
     Ok(if found.equal() { ExitStatus::Success } else { ExitStatus::Differ })
 }
 
@@ -168,7 +168,7 @@ fn value(value: &Option<Value>) -> String {
     }
 }
 
-fn told(found: &Comparison) -> String {
+fn text_of(found: &Comparison) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(out, "steps in both     {}", found.common_steps);

@@ -49,7 +49,7 @@ impl Terminal {
         thread::Builder::new().name("terminal".into()).spawn(move || {
             loop {
                 let message = waiting.next();
-                // If standard error is gone, nobody can be told.
+                // If standard error is gone, no message can reach anybody.
                 let _ = out.write_all(&message).and_then(|()| out.flush());
                 waiting.written();
             }

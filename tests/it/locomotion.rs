@@ -119,7 +119,8 @@ fn rolking_walks_straight_on_even_loads() {
     let last = walk.speed(11.8, 22.2);
     assert!((0.24..0.3).contains(&last), "{last}");
     assert!(walk.sideways() < 5e-3 && walk.heading < 5e-3, "{} {}", walk.sideways(), walk.heading);
-    walk.assert_even(0.03);
+    // Between two strokes all four legs are stiff, and share the weight as their angles happen to be.
+    walk.assert_even(0.05);
 }
 
 /// Turner at 0.2972 rad, all wheels at the same speed. Without slip the middle of the wheels would run on 0.6 cot(0.1486)

@@ -9,7 +9,7 @@ use simpartner_description::World;
 use simpartner_dynamics::{Engine, EngineKind, Motor, Ray, Settings};
 use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Material, Shape, Timestep};
 
-use crate::scene::{self, G, Within, as_robot, ball, body, close, cube, joint, with_plane};
+use crate::scene::{self, G, Within, as_robot, ball, body, close, cube, joint, motor_compliance, with_plane};
 
 const H: f64 = 1e-3;
 
@@ -122,12 +122,13 @@ fn a_holding_motor_reports_the_statics_moment() {
         engine.drive(JointId::new(0), 2, Motor::Position { target: 0.0, max_effort: 1000.0 });
         run(&mut *engine, 1.0);
         let state = engine.joint(JointId::new(0));
-        // The motor pushes the bar up: about +z on the bar, which is the child unless the joint is turned round. It gives by 1e-5 rad
+        // The motor pushes the bar up: about +z on the bar, which is the child unless the joint is turned round. It gives a little
         // for each newton metre, so the bar hangs by that angle, and its weight's arm is shorter by the cosine.
         let level = if backwards { -5.0 * G } else { 5.0 * G };
-        let moment = level * (level / 1e5).cos();
+        let [_, compliance] = motor_compliance();
+        let moment = level * (level * compliance).cos();
         close("moment of the holding motor", state.effort[2], moment, Within::both(1e-9));
-        close("angle it gives by", state.position[2], -moment / 1e5, Within::both(1e-14));
+        close("angle it gives by", state.position[2], -moment * compliance, Within::both(1e-14));
     }
 }
 
@@ -252,11 +253,12 @@ fn a_closed_loop_stays_closed() {
     // A parallelogram: all four angles have the same size.
     let angles: Vec<f64> = (0..4).map(|pin| engine.joint(JointId::new(pin)).position[2]).collect();
     // Both cranks (0.25 kg m² and that of a cube of 0.1 m) and the coupler get up to 0.5 rad/s at the motor's limit of 100 N m,
-    // which costs half of that time; then the rate is off by 1e-4 rad/s for each newton metre, which is the weights' moment,
+    // which costs half of that time; then the rate is off by a little for each newton metre of the weights' moment,
     // 2 g sin(angle), and helps.
     let (rate, inertia) = (0.5f64, 2.0 * (0.25 + 0.01 / 6.0) + 1.0);
     let acceleration = 100.0 / inertia;
-    let expected = rate - rate * rate / (2.0 * acceleration) + 1e-4 * 2.0 * G * (1.0 - rate.cos()) / rate;
+    let [compliance, _] = motor_compliance();
+    let expected = rate - rate * rate / (2.0 * acceleration) + compliance * 2.0 * G * (1.0 - rate.cos()) / rate;
     // The effort has a corner within a step, worth half a step's acceleration there; Rapier's steps go on with the new rate.
     let within = Within { dynamics: acceleration * H * H / 2.0, rapier: rate * H / 2.0 };
     close("angle of the driven pin", angles[0], expected, within);

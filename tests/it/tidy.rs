@@ -62,12 +62,12 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ("rand_pcg", &["src/device/random.rs"], "only the devices' own streams are random"),
     (
         "print!(",
-        &["tests/", "clients/gamepad/tests/", "src/dynamics/src/engine/homotopy.rs"],
+        &["tests/", "clients/gamepad/tests/", "src/dynamics/benches/", "src/dynamics/src/engine/homotopy.rs"],
         "output goes by way of simpartner_terminal::output, which outlives its reader",
     ),
     (
         "println!(",
-        &["tests/", "clients/gamepad/tests/", "src/dynamics/src/engine/homotopy.rs"],
+        &["tests/", "clients/gamepad/tests/", "src/dynamics/benches/", "src/dynamics/src/engine/homotopy.rs"],
         "output goes by way of simpartner_terminal::output, which outlives its reader",
     ),
     ("glam::", &[], "glam comes through bevy_math"),

@@ -37,7 +37,7 @@ pub struct Sensor {
     pub kind: DeviceKind,
     /// What it sits on: a body or a joint, as its kind says.
     pub mount: Mount,
-    /// What its kind can be told about how it reads.
+    /// Options of its kind for how it reads.
     pub options: SensorOptions,
     /// Fresh readings per second of simulated time; `None` is one every step.
     pub rate_hz: Option<f64>,
@@ -150,7 +150,7 @@ pub struct Actuator {
     pub joint: JointId,
     /// How it drives it.
     pub law: Law,
-    /// What its motor is able to; `None` is a motor that does what it is told.
+    /// The limits of its motor; `None` is one that exerts whatever is commanded.
     pub motor: Option<MotorLimits>,
     /// What becomes of it when nobody commands it any more.
     pub watchdog: Option<Watchdog>,

@@ -4,6 +4,7 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::Engine;
 
 use super::{
+    load::Turning,
     mount_point::MountPoint,
     probe::{Probe, ProbeState},
 };
@@ -20,14 +21,14 @@ pub(super) struct Accelerometer {
     gravity: DVec3,
     timestep: f64,
     velocity: DVec3,
-    rotation: DQuat,
+    turning: Turning,
     reading: DVec3,
 }
 
 impl Accelerometer {
     pub(super) fn new(mount: MountPoint, gravity: DVec3, timestep: f64) -> Self {
-        let (velocity, rotation, reading) = (DVec3::ZERO, DQuat::IDENTITY, DVec3::ZERO);
-        Self { mount, gravity, timestep, velocity, rotation, reading }
+        let (velocity, turning, reading) = (DVec3::ZERO, Turning::at(DQuat::IDENTITY), DVec3::ZERO);
+        Self { mount, gravity, timestep, velocity, turning, reading }
     }
 }
 
@@ -38,29 +39,25 @@ impl Probe for Accelerometer {
 
     fn start(&mut self, engine: &dyn Engine) {
         self.velocity = self.mount.velocity(engine);
-        self.rotation = self.mount.pose(engine).rotation;
-        self.reading = self.rotation.inverse() * -self.gravity;
+        self.turning = Turning::at(self.mount.pose(engine).rotation);
+        self.reading = self.turning.middle.inverse() * -self.gravity;
     }
 
     fn follow(&mut self, engine: &dyn Engine) {
         let velocity = self.mount.velocity(engine);
-        let rotation = self.mount.pose(engine).rotation;
+        self.turning.follow(self.mount.pose(engine).rotation);
         let force = (velocity - self.velocity) / self.timestep - self.gravity;
-        // The two quaternions are near each other, or near each other's negative, which is the same rotation.
-        let near = if rotation.dot(self.rotation) < 0.0 { -self.rotation } else { self.rotation };
-        let middle = (rotation + near).normalize();
-        (self.velocity, self.rotation, self.reading) = (velocity, rotation, middle.inverse() * force);
+        (self.velocity, self.reading) = (velocity, self.turning.middle.inverse() * force);
     }
 
     fn state(&self) -> ProbeState {
-        let (v, q, f) = (self.velocity, self.rotation, self.reading);
-        ProbeState::Motion([v.x, v.y, v.z, q.x, q.y, q.z, q.w, f.x, f.y, f.z])
+        ProbeState::Motion([self.velocity, self.reading].map(|vector| vector.to_array()), self.turning.to_arrays())
     }
 
     fn restore(&mut self, state: &ProbeState) -> bool {
-        let &ProbeState::Motion([vx, vy, vz, qx, qy, qz, qw, fx, fy, fz]) = state else { return false };
-        (self.velocity, self.reading) = (DVec3::new(vx, vy, vz), DVec3::new(fx, fy, fz));
-        self.rotation = DQuat::from_xyzw(qx, qy, qz, qw);
+        let &ProbeState::Motion([velocity, reading], turning) = state else { return false };
+        (self.velocity, self.reading) = (velocity.into(), reading.into());
+        self.turning = Turning::from_arrays(turning);
         true
     }
 }

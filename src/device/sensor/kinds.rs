@@ -4,15 +4,16 @@
 //! a type in a file beside this one.
 
 use bevy_math::DVec3;
-use simpartner_description::{Mount, Sensor, World};
+use simpartner_description::{Frame, Mount, Sensor, World};
 use simpartner_dynamics::Engine;
-use simpartner_model::{BodyId, Timestep};
+use simpartner_model::{BodyId, JointId, Pose, Timestep};
 use simpartner_wire::signal::DeviceKind;
 
 use super::{
     geographic::TangentPlane,
     inertial::{Accelerometer, InertialUnit},
-    joint::{self, LoadCell},
+    joint,
+    load::{LoadCell, Source},
     mount_point::MountPoint,
     probe::Probe,
     rays::RaySensor,
@@ -33,7 +34,7 @@ pub(super) fn probe(sensor: &Sensor, world: &World, timestep: Timestep) -> Box<d
     match sensor.mount {
         Mount::Body { body, pose } => on_body(sensor, MountPoint::new(world, body, pose), world, timestep),
         Mount::Joint(id) => match sensor.kind {
-            DeviceKind::ForceTorqueSensor => Box::new(LoadCell::new(world, id, sensor.options.frame)),
+            DeviceKind::ForceTorqueSensor => Box::new(in_joint(world, id, sensor.options.frame)),
             _ => boxed(move |engine, reading| joint::read_state(id, engine, reading)),
         },
     }
@@ -63,11 +64,10 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
         DeviceKind::DistanceSensor | DeviceKind::ScannerSensor => {
             Box::new(RaySensor::new(mount, sensor.rays().unwrap_or_default()))
         }
-        DeviceKind::ContactSensor => boxed(move |engine, reading| {
-            let state = engine.body(mount.body);
-            reading.extend(mount.in_frame(engine, frame, state.force).to_array());
-            reading.extend(mount.in_frame(engine, frame, state.torque).to_array());
-        }),
+        DeviceKind::ContactSensor => {
+            let axes = (frame != Frame::World).then_some((mount.body, mount.pose_on_body));
+            Box::new(LoadCell::new(Source::Contacts(mount.body), axes))
+        }
         DeviceKind::BumperSensor => bumper(mount.body, sensor.options.threshold),
         // An echo measures nothing: the protocol answers with the last text that was sent. The others are not on bodies.
         DeviceKind::EchoSensor
@@ -78,6 +78,17 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
         | DeviceKind::PositionController
         | DeviceKind::EffortController => boxed(|_, _| {}),
     }
+}
+
+/// A load cell in a joint, which reads in the axes of the world, of the joint's parent or of its child.
+fn in_joint(world: &World, id: JointId, frame: Frame) -> LoadCell {
+    let joint = world.mechanism.joint(id);
+    let axes = match frame {
+        Frame::World => None,
+        Frame::Parent => Some(joint.parent),
+        Frame::Child | Frame::Sensor => Some(joint.child),
+    };
+    LoadCell::new(Source::Joint(id), axes.map(|body| (body, Pose::IDENTITY)))
 }
 
 /// Whether a body is pressed with at least this force, and the sum of the normal forces of its contacts.

@@ -6,6 +6,7 @@ mod geographic;
 mod inertial;
 mod joint;
 mod kinds;
+mod load;
 mod mount_point;
 mod noise;
 mod probe;

@@ -35,8 +35,10 @@ pub(super) trait Probe: Send {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum ProbeState {
     None,
-    /// The last motion that an accelerometer saw.
-    Motion([f64; 10]),
+    /// The last velocity that an accelerometer saw and its reading, and how it is turned.
+    Motion([[f64; 3]; 2], [[f64; 4]; 2]),
+    /// How the axes that a force is read in are turned, and how they were in the middle of the step.
+    Turning([[f64; 4]; 2]),
     /// The range of rays.
     Range(f64),
 }

@@ -1,7 +1,41 @@
-//! The physics seam: what a simulation asks of an engine, in the model's words. [`build`] is the only door in.
+//! Dynamics of robot mechanisms behind one trait: [`build`] makes an [`Engine`] from a [`Mechanism`], and [`Engine::step`] advances it.
 //!
-//! A room behind it holds one engine: `dynamics`, articulated dynamics of our own, or [`rapier`](https://rapier.rs). Nothing above this room names an engine or knows its quirks, and no engine knows of devices, XML, clocks,
-//! threads or sockets. Frames: world axes, right-handed, y up. Units: SI, radians.
+//! There are two engines ([`EngineKind`]): articulated dynamics of our own, with robots in reduced coordinates and exact Coulomb
+//! friction, and, with the feature `rapier`, [rapier](https://rapier.rs). The equations of the first stand in
+//! `src/engine/mod.rs`, its symbols and sources in `src/engine/NOTATION.md`. Callers need not know which engine they have, and no
+//! engine knows of devices, file formats, clocks or sockets. Frames: world axes, right-handed, y up. Units: SI, radians.
+//!
+//! # Example
+//!
+//! A ball of 2 kg falls for a second onto a plane, and lies there with its weight.
+//!
+//! ```
+//! use bevy_math::DVec3;
+//! use simpartner_dynamics::{Settings, build};
+//! use simpartner_model::{Body, BodyId, Material, Mechanism, Placed, Plane, Pose, Shape, Timestep};
+//!
+//! let ball = Body {
+//!     name: "ball".into(),
+//!     mass: 2.0,
+//!     pose: Pose { translation: DVec3::new(0.0, 1.0, 0.0), ..Pose::default() },
+//!     shape: Some(Placed { pose: Pose::default(), shape: Shape::Sphere { radius: 0.1 } }),
+//!     ..Body::default()
+//! };
+//! let mechanism = Mechanism {
+//!     gravity: DVec3::new(0.0, -9.81, 0.0),
+//!     plane: Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() }),
+//!     bodies: vec![ball],
+//!     ..Mechanism::default()
+//! };
+//! let mut engine = build(&mechanism, Timestep::MILLISECOND, &Settings::default())?;
+//! for _ in 0..1000 {
+//!     engine.step();
+//! }
+//! let ball = engine.body(BodyId::new(0));
+//! assert!((ball.pose.translation.y - 0.1).abs() < 1e-5, "its radius above the plane");
+//! assert!((ball.force.y - 2.0 * 9.81).abs() < 1e-9, "its weight");
+//! # Ok::<(), simpartner_dynamics::BuildError>(())
+//! ```
 
 mod engine;
 mod mass;
@@ -53,7 +87,7 @@ pub trait Engine: Send {
     /// Name, version and features, for the log: a run can only be repeated with the same.
     fn identity(&self) -> EngineIdentity;
 
-    /// Advances the world by one timestep. What was out of the ordinary in it is told by [`notices`](Engine::notices).
+    /// Advances the world by one timestep. [`notices`](Engine::notices) says what was out of the ordinary in it.
     fn step(&mut self);
 
     /// Pose, twist and contact wrench of a body.

@@ -2,16 +2,31 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Gain of a velocity motor, N m s/rad or N s/m: within its limit a motor is on target to 1e-4 rad/s for each newton metre.
-///
-/// The gains are as large as rapier's solver still converges with in its default number of sweeps on a robot that stands on
-/// four wheels with all its motors holding; larger ones hold more stiffly, but then the effort read back is not the effort
-/// applied (10 times the gain: off by 11 N m in a knee that carries 2).
-const VELOCITY_GAIN: f64 = 1e4;
-/// Stiffness of a motor that holds a position, N m/rad or N/m: 1e-5 rad for each newton metre.
-const POSITION_STIFFNESS: f64 = 1e5;
-/// Damping of the same motor, N m s/rad or N s/m. A disturbance dies out within 10 ms.
-const POSITION_DAMPING: f64 = 1e3;
+/// The gains of motors that have none of their own, as an engine can solve for them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gains {
+    /// Of a velocity motor, N m s/rad or N s/m.
+    velocity: f64,
+    /// Of a motor that holds a position, N m/rad or N/m.
+    stiffness: f64,
+    /// Damping of the same motor, N m s/rad or N s/m.
+    damping: f64,
+}
+
+impl Gains {
+    /// A velocity motor below its limit is on target but for 1e-8 rad/s for each newton metre. Its effort is the gain times a
+    /// difference of rates, so rounding of rates of 10 rad/s shows in it as 1e-7 N m; a larger gain would show more. A motor that
+    /// holds a position is the spring and damper that the format promises of a PositionController: it gives by 1e-5 rad for each
+    /// newton metre, as legs do that share a load evenly, and a disturbance dies out within 10 ms.
+    pub(super) const EXACT: Self = Self { velocity: 1e8, stiffness: 1e5, damping: 1e3 };
+
+    /// As large as rapier's solver still converges with in its default number of sweeps on a robot that stands on four wheels
+    /// with all its motors holding; larger ones hold more stiffly, but then the effort read back is not the effort applied (10
+    /// times the gain: off by 11 N m in a knee that carries 2).
+    #[cfg(feature = "rapier")]
+    pub(super) const RAPIER: Self = Self { velocity: 1e4, stiffness: 1e5, damping: 1e3 };
+}
+
 /// The rate that a motor of given effort strives for, rad/s or m/s: no axis ever comes near it, so the motor stays at its limit.
 const UNREACHABLE_RATE: f64 = 1e12;
 
@@ -59,7 +74,7 @@ pub struct Servo {
 impl Motor {
     /// What it would exert at this coordinate and rate if there were no limit.
     pub fn unlimited_effort(self, position: f64, rate: f64) -> f64 {
-        let law = self.servo();
+        let law = self.servo(Gains::EXACT);
         law.stiffness * (law.position - position) + law.damping * (law.rate - rate)
     }
 
@@ -75,17 +90,17 @@ impl Motor {
     }
 
     /// The law of this motor.
-    pub(super) fn servo(self) -> Servo {
+    pub(super) fn servo(self, gains: Gains) -> Servo {
         let off = Servo::OFF;
         match self {
             Self::Off => off,
-            Self::Velocity { target, max_effort } => Servo { rate: target, damping: VELOCITY_GAIN, max_effort, ..off },
+            Self::Velocity { target, max_effort } => Servo { rate: target, damping: gains.velocity, max_effort, ..off },
             Self::Position { target, max_effort } => {
-                Servo { position: target, stiffness: POSITION_STIFFNESS, damping: POSITION_DAMPING, max_effort, ..off }
+                Servo { position: target, stiffness: gains.stiffness, damping: gains.damping, max_effort, ..off }
             }
             Self::Effort(effort) => Servo {
                 rate: UNREACHABLE_RATE.copysign(effort),
-                damping: VELOCITY_GAIN,
+                damping: gains.velocity,
                 max_effort: effort.abs(),
                 ..off
             },

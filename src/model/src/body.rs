@@ -35,6 +35,26 @@ pub struct Body {
     pub source: String,
 }
 
+impl Default for Body {
+    /// A particle of 1 kg at rest at the origin, without a name.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            robot: None,
+            pose: Pose::default(),
+            linear_velocity: DVec3::ZERO,
+            angular_velocity: DVec3::ZERO,
+            fixed: false,
+            mass: 1.0,
+            inertia: None,
+            shape: None,
+            collision: None,
+            material: Material::default(),
+            source: String::new(),
+        }
+    }
+}
+
 impl Body {
     /// The shape that collides, if any.
     pub fn collision_shape(&self) -> Option<&Placed> {

@@ -116,6 +116,21 @@ impl Default for FreeAxis {
 }
 
 impl Joint {
+    /// A joint without a name whose three axes are locked, and along those of the world at step 0.
+    pub fn new(kind: JointKind, parent: BodyId, child: BodyId, anchor: DVec3) -> Self {
+        Self {
+            name: String::new(),
+            robot: None,
+            kind,
+            parent,
+            child,
+            anchor,
+            frame: DQuat::IDENTITY,
+            axes: [Axis::Locked; 3],
+            source: String::new(),
+        }
+    }
+
     /// Degrees of freedom, 0 to 3.
     pub fn degrees_of_freedom(&self) -> usize {
         self.axes.iter().filter(|axis| axis.free().is_some()).count()

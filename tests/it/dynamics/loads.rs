@@ -52,6 +52,45 @@ fn a_motor_exerts_its_limit_and_says_so() {
     }
 }
 
+/// A motor is exact below its limit: a velocity motor at zero stands still under 49 N m, and one of 0.3 rad/s keeps its rate.
+#[test]
+fn a_velocity_motor_below_its_limit_does_not_creep() {
+    for h in [0.001, 0.01] {
+        for rate in [0.0, 0.3] {
+            let mut engine = build(&arm(10.0, FreeAxis::default()), h);
+            engine.drive(JointId::new(0), 2, Motor::Velocity { target: rate, max_effort: 1000.0 });
+            // It gathers speed for some milliseconds.
+            run(&mut *engine, h, 0.1);
+            let start = engine.joint(JointId::new(0)).position[2];
+            run(&mut *engine, h, 10.0);
+            let off = engine.joint(JointId::new(0)).position[2] - start - 10.0 * rate;
+            println!("h {h}, {rate} rad/s: {off:.1e} rad off after 10 s");
+            // 49 N m at 1e-8 rad/s for each of them, for 10 s.
+            assert!(off.abs() < 5e-6, "{off}");
+        }
+    }
+}
+
+/// A body on a ball joint begins with the velocity that its file gives, whichever way the joint is walked.
+#[test]
+fn a_ball_joint_begins_with_the_velocity_of_its_bodies() {
+    for backwards in [false, true] {
+        let mut world = arm(1.0, FreeAxis::default());
+        world.mechanism.gravity = DVec3::ZERO;
+        let (parent, child) = if backwards { (1, 0) } else { (0, 1) };
+        world.mechanism.joints[0] = joint("ball", JointKind::Ball, parent, child, DVec3::ZERO);
+        world.mechanism.joints[0].frame = DQuat::from_rotation_x(0.7);
+        let spin = DVec3::new(0.3, -0.7, 1.1);
+        world.mechanism.bodies[1].angular_velocity = spin;
+        world.mechanism.bodies[1].linear_velocity = spin.cross(DVec3::new(0.5, 0.0, 0.0));
+        let engine = build(&world, 0.001);
+        let state = engine.body(BodyId::new(1));
+        assert!((state.angular_velocity - spin).length() < 1e-15, "{}", state.angular_velocity);
+        let expected = world.mechanism.bodies[1].linear_velocity;
+        assert!((state.linear_velocity - expected).length() < 1e-15, "{}", state.linear_velocity);
+    }
+}
+
 #[test]
 fn a_stop_holds_and_tells_its_torque() {
     for h in [0.001, 0.01, 0.02] {

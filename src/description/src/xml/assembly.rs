@@ -66,7 +66,7 @@ pub(super) fn expand(reading: &Reading, root: &Node) -> Expanded {
     };
     let mut members = expansion.members(&root.children, &values, Frame::default());
     for node in &mut members {
-        // What is still not filled has been told, unless nothing has been.
+        // What is still not filled has been reported, unless nothing has been.
         let placeholders = if reading.is_sound() { Placeholders::Unknown } else { Placeholders::Allowed };
         reading.check(node, Element::by_id(&node.name), placeholders);
     }
@@ -343,7 +343,7 @@ fn rename(members: &mut [Node], suffix: &str) {
     }
 }
 
-/// Adds to the ports of devices; 0 goes on asking for a free one, and what is no number is told when it is read.
+/// Adds to the ports of devices; 0 goes on asking for a free one, and what is no number is reported when it is read.
 fn shift_ports(members: &mut [Node], offset: i64) {
     let ports = members.iter_mut().flat_map(|member| &mut member.attributes).filter(|given| given.name == "port");
     for port in ports {
@@ -409,7 +409,7 @@ fn placeholders(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
 }
 
 /// Puts values in the place of placeholders, and takes their bytes off what may still be made; false where that is too
-/// little. A placeholder without a value stays; that has been told by then.
+/// little. A placeholder without a value stays; that has been reported by then.
 fn fill(text: &mut String, values: &Values, left: &Cell<usize>) -> bool {
     let mut filled = String::new();
     let mut done = 0;

@@ -127,7 +127,7 @@ impl Diagnostics {
     /// Problems beyond this number are only counted.
     pub const SHOWN: usize = 50;
 
-    /// Adds a problem. What an assembly has wrong is told once, however often it is placed.
+    /// Adds a problem. An assembly's errors are reported once, however often it is placed.
     pub fn push(&mut self, problem: Diagnostic) {
         let place = |one: &Diagnostic| (one.line, one.column);
         let same = |one: &&Diagnostic| place(one) == place(&problem) && one.path == problem.path;
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_problem_is_told_once() {
+    fn the_same_problem_is_reported_once() {
         let mut all = Diagnostics::default();
         (0..2).for_each(|_| all.push(Diagnostic::at("f.xml", "x", 0, "no")));
         assert_eq!(all.problems.len(), 1);

@@ -56,7 +56,7 @@ impl<'a> Reading<'a> {
         self.note(offset, message.into(), Some(help.into()));
     }
 
-    /// What an assembly has wrong is told once, however often it is placed; beyond [`Diagnostics::SHOWN`] problems are only
+    /// An assembly's errors are reported once, however often it is placed; beyond [`Diagnostics::SHOWN`] problems are only
     /// counted.
     fn note(&self, offset: usize, message: String, help: Option<String>) {
         if !self.is_new(offset, &message) {

@@ -197,8 +197,18 @@ impl Builder<'_> {
 
     /// Stops, losses and initial rates of a joint's axes: each has what its two bodies' velocities differ by along it.
     fn set_laws(&self, tree: &mut Tree, joint: &Joint, id: JointId, sign: f64) {
-        let JointPlace::Tree { dofs, .. } = self.joints[id.index()] else { return };
         let (parent, child) = (self.mechanism.body(joint.parent), self.mechanism.body(joint.child));
+        let turning = child.angular_velocity - parent.angular_velocity;
+        let dofs = match self.joints[id.index()] {
+            JointPlace::Tree { dofs, .. } => dofs,
+            JointPlace::Ball { dof, frame, .. } => {
+                // `frame` takes the joint's axes to those of the inner link, along which the rates are counted.
+                let rate = frame * (joint.frame.inverse() * turning) * sign;
+                tree.state.v[dof..dof + 3].copy_from_slice(&rate.to_array());
+                return;
+            }
+            JointPlace::Closure(_) => return,
+        };
         // The velocity of a body's material point at the joint; bodies say that of their centre of mass.
         let at_anchor = |id: BodyId, body: &Body| {
             let centre = body.pose.point(self.masses[id.index()].centre_of_mass);
@@ -209,11 +219,7 @@ impl Builder<'_> {
             let (Some(dof), Axis::Free(free)) = (dof, joint.axes[axis]) else { continue };
             tree.topology.laws[dof] = law(&free, sign);
             let along = joint.frame * DVec3::AXES[axis];
-            let rate = if joint.kind.is_linear() {
-                sliding.dot(along)
-            } else {
-                (child.angular_velocity - parent.angular_velocity).dot(along)
-            };
+            let rate = if joint.kind.is_linear() { sliding.dot(along) } else { turning.dot(along) };
             tree.state.v[dof] = sign * rate;
         }
     }

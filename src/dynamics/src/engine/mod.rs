@@ -84,6 +84,7 @@ use super::{
     BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, Ray, Settings, Snapshot,
     SnapshotError,
 };
+use crate::motor::Gains;
 
 /// Part of a penetration that is taken out in a substep (ODE's default of its error reduction parameter): nine tenths are gone after
 /// ten of them.
@@ -282,13 +283,13 @@ impl Engine for Dynamics {
         match self.model.joints[joint.index()] {
             JointPlace::Tree { tree, dofs, sign, .. } => {
                 if let Some(dof) = dofs[axis] {
-                    self.trees[tree].drive(dof, motor.servo().signed(sign));
+                    self.trees[tree].drive(dof, motor.servo(Gains::EXACT).signed(sign));
                 }
             }
             JointPlace::Ball { .. } => {}
             JointPlace::Closure(closure) => {
                 let closure = &mut self.closures[closure];
-                if closure.drive(axis, motor.servo()) {
+                if closure.drive(axis, motor.servo(Gains::EXACT)) {
                     self.trees[closure.a.tree].wake();
                     self.trees[closure.b.tree].wake();
                 }

@@ -1,6 +1,6 @@
 //! The rapier engine: robots in reduced coordinates, loops closed by impulse joints, loose bodies as they are.
 //!
-//! What it does with rapier's traps, each measured by a test of this room or of `tests/it/physics.rs`:
+//! What it does with rapier's traps, each measured by a test of this module or of `tests/it/physics.rs`:
 //!
 //! | trap | answer |
 //! |---|---|
@@ -29,6 +29,7 @@ use super::{
     BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, MassProperties, Motor, Notice, Ray,
     Settings, Snapshot, SnapshotError,
 };
+use crate::motor::Gains;
 
 /// A world in rapier.
 pub(super) struct Rapier {
@@ -109,7 +110,7 @@ impl Engine for Rapier {
 
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
         if let Some(place) = self.fixture.articulation.place(joint, axis) {
-            articulation::drive(&mut self.world, place, &motor.servo());
+            articulation::drive(&mut self.world, place, &motor.servo(Gains::RAPIER));
         }
     }
 

@@ -104,7 +104,7 @@ pub struct Command {
     pub at: Option<StepIndex>,
     /// Who sent it.
     pub client: ClientId,
-    /// Number among the commands of this device, counted by the door it came through; see
+    /// Number among the commands of this device, counted by the port it came through; see
     /// [`StepRecord::applied`](super::StepRecord).
     pub sequence: u64,
     /// The text as it came, without its frame.

@@ -1,4 +1,4 @@
-//! The vocabulary that every other room shares: who is meant (ids), when (steps), what can be read (layout), what was
+//! The vocabulary that server and clients share: who is meant (ids), when (steps), what can be read (layout), what was
 //! asked (command) and what came of it (record).
 //!
 //! It knows nothing of physics, XML, sockets, SQL or any clock. Start at [`StepRecord`]: one flat record a step is what

@@ -24,7 +24,7 @@ pub struct StepRecord {
     pub step: StepIndex,
     /// How often the run was reset before this step: step numbers start again after a reset.
     pub epoch: u32,
-    /// Wall clock, filled in by the clock's room.
+    /// Wall clock, which the server's module `realtime` fills in.
     pub timing: StepTiming,
     /// Bodies, joints and devices.
     pub values: Box<[f64]>,

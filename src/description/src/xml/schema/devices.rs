@@ -1,4 +1,4 @@
-//! The part of the table that is about sensors and actuators. What their types are is told by [`DeviceKind`]'s own table.
+//! The part of the table that is about sensors and actuators. [`DeviceKind`]'s own table says what their types are.
 
 use simpartner_wire::signal::DeviceKind;
 

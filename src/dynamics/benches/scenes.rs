@@ -1,0 +1,91 @@
+//! What a step costs in scenes made of mechanisms alone: `cargo bench -p simpartner-dynamics --features rapier`.
+//!
+//! Each engine makes the same steps of the same scene in turn, several rounds of them in one run; the last column is the ratio to
+//! rapier, where that is built in.
+
+use std::time::Instant;
+
+use bevy_math::DVec3;
+use simpartner_dynamics::{EngineKind, Settings, build};
+use simpartner_model::{
+    Axis, Body, BodyId, FreeAxis, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Shape, Timestep,
+};
+
+const STEPS: u32 = 1000;
+const ROUNDS: usize = 5;
+
+fn main() {
+    // `cargo test --benches` only wants to know that it runs.
+    let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
+    let engines: &[EngineKind] =
+        if cfg!(feature = "rapier") { &[EngineKind::Dynamics, EngineKind::Rapier] } else { &[EngineKind::Dynamics] };
+    println!("{STEPS} steps of 1 ms, {rounds} rounds in turn: medians in microseconds a step");
+    for (name, mechanism) in
+        [("chain of 20 hinges", chain(20)), ("stack of 10 boxes", stack(10)), ("100 balls", balls(100))]
+    {
+        let mut times = vec![Vec::new(); engines.len()];
+        for _ in 0..rounds {
+            for (engine, times) in engines.iter().zip(&mut times) {
+                times.push(time(&mechanism, *engine));
+            }
+        }
+        let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
+        let ratio = medians.get(1).map(|rapier| format!(", {:.2} of rapier", medians[0] / rapier)).unwrap_or_default();
+        println!("{name:<20} {:8.2}{ratio}", medians[0]);
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn time(mechanism: &Mechanism, engine: EngineKind) -> f64 {
+    let settings = Settings { engine, ..Settings::default() };
+    let mut engine = build(mechanism, Timestep::MILLISECOND, &settings).expect("both engines can represent it");
+    let start = Instant::now();
+    for _ in 0..STEPS {
+        engine.step();
+    }
+    start.elapsed().as_secs_f64() * 1e6 / f64::from(STEPS)
+}
+
+fn on_plane(bodies: Vec<Body>) -> Mechanism {
+    Mechanism {
+        gravity: DVec3::new(0.0, -9.81, 0.0),
+        plane: Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() }),
+        bodies,
+        ..Mechanism::default()
+    }
+}
+
+fn body(shape: Shape, place: DVec3) -> Body {
+    Body {
+        pose: Pose { translation: place, ..Pose::default() },
+        shape: Some(Placed { pose: Pose::default(), shape }),
+        ..Body::default()
+    }
+}
+
+fn stack(count: usize) -> Mechanism {
+    let edge = DVec3::splat(0.2);
+    let at = |level: usize| DVec3::new(0.0, 0.1 + 0.2 * level as f64, 0.0);
+    on_plane((0..count).map(|level| body(Shape::Box { size: edge }, at(level))).collect())
+}
+
+fn balls(count: usize) -> Mechanism {
+    let at = |index: usize| DVec3::new(0.5 * (index % 10) as f64, 0.3, 0.5 * (index / 10) as f64);
+    on_plane((0..count).map(|index| body(Shape::Sphere { radius: 0.1 }, at(index))).collect())
+}
+
+/// Links of 0.2 m that begin level and swing from the first, which is fixed.
+fn chain(links: usize) -> Mechanism {
+    let at = |link: usize| DVec3::new(0.2 * link as f64, 10.0, 0.0);
+    let bodies = (0..=links)
+        .map(|link| Body { fixed: link == 0, ..body(Shape::Capsule { radius: 0.02, length: 0.1 }, at(link)) });
+    let joints = (1..=links).map(|link| Joint {
+        axes: [Axis::Locked, Axis::Locked, Axis::Free(FreeAxis::default())],
+        ..Joint::new(JointKind::Hinge, BodyId::new(link - 1), BodyId::new(link), at(link) - DVec3::new(0.1, 0.0, 0.0))
+    });
+    Mechanism { joints: joints.collect(), ..on_plane(bodies.collect()) }
+}
