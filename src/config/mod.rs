@@ -210,6 +210,7 @@ impl AcceptedValues {
             joints: Patterns::new(self.names("log.joints")),
             devices: Patterns::new(self.names("log.devices")),
             thinning: is_economical.then_some(thinning),
+            contacts: self.boolean("log.contacts"),
             skip_resting: is_economical,
             on_change: self.boolean("log.on_change"),
             change_tolerance: self.real("log.change_tolerance"),

@@ -230,6 +230,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "log",
+        "contacts",
+        SettingType::Boolean,
+        "false",
+        "Whether the points where bodies touch are logged, the 128 of a logged step with the largest forces.",
+    ),
+    setting(
+        "log",
         "thin_after_s",
         real(0.0, 1e9),
         "300.0",

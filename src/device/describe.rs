@@ -1,22 +1,16 @@
 //! The description of a device for clients, from the table of kinds and the model.
 
 use simpartner_description::{DeviceSpec, Mount, Scanner, World};
-use simpartner_model::{JointId, Timestep};
+use simpartner_model::Timestep;
 use simpartner_wire::signal::{Attachment, DeviceInfo, DeviceKind, Field, Quantity};
 
 /// The description of a device for clients.
 pub fn describe(device: &simpartner_description::Device, world: &World, timestep: Timestep) -> DeviceInfo {
-    let joint = |id: JointId| Attachment::Joint(world.mechanism.joint(id).name.clone());
-    let (attachment, linear) = match &device.spec {
-        DeviceSpec::Sensor(sensor) => {
-            let attachment = match sensor.mount {
-                Mount::Body { body, .. } => Attachment::Body(world.mechanism.body(body).name.clone()),
-                Mount::Joint(id) => joint(id),
-            };
-            (attachment, sensor.is_on_slider(world))
-        }
-        DeviceSpec::Actuator(actuator) => {
-            (joint(actuator.joint), world.mechanism.joint(actuator.joint).kind.is_linear())
+    let (attachment, linear) = match device.spec.mount() {
+        Mount::Body { body, .. } => (Attachment::Body(world.mechanism.body(body).name.clone()), false),
+        Mount::Joint(id) => {
+            let joint = world.mechanism.joint(id);
+            (Attachment::Joint(joint.name.clone()), joint.kind.is_linear())
         }
     };
     DeviceInfo {

@@ -250,6 +250,7 @@ mod tests {
             inertia: None,
             shape: Some(shape),
             collision: None,
+            filter: Default::default(),
             material: Material::default(),
             source: String::new(),
         };

@@ -276,7 +276,7 @@ impl Scene<'_> {
         let driven = world.devices.iter().filter(move |device| device.robot.index() == robot);
         let joints = driven.filter_map(|device| match &device.spec {
             DeviceSpec::Actuator(actuator) if matches!(actuator.law, Law::Velocity) => {
-                Some(world.mechanism.joint(actuator.joint))
+                actuator.joint().map(|joint| world.mechanism.joint(joint))
             }
             _ => None,
         });

@@ -24,6 +24,7 @@ mod output;
 mod physics;
 mod ports;
 mod protocol;
+mod push;
 mod realtime;
 mod recorder;
 mod replay;

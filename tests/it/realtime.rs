@@ -12,7 +12,7 @@ use simpartner::{
 };
 use simpartner_description::World;
 use simpartner_dynamics::{
-    BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, Ray, Snapshot, SnapshotError,
+    BodyState, ContactPoint, Engine, EngineIdentity, JointState, Motor, Notice, Ray, Snapshot, SnapshotError, Wrench,
 };
 use simpartner_model::{BodyId, JointId, StepIndex, Timestep};
 use simpartner_wire::signal::{EventKind, StepRecord};
@@ -248,6 +248,10 @@ impl Engine for Slow {
 
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
         self.engine.drive(joint, axis, motor);
+    }
+
+    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
+        self.engine.push(body, point, wrench);
     }
 
     fn cast_ray(&self, ray: &Ray) -> Option<f64> {

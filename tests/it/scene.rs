@@ -84,6 +84,7 @@ pub fn body(name: &str, mass: f64, shape: Option<Shape>, at: DVec3) -> Body {
         inertia: None,
         shape: shape.map(|shape| Placed { pose: Pose::IDENTITY, shape }),
         collision: None,
+        filter: Default::default(),
         material: Material::default(),
         source: String::new(),
     }

@@ -55,7 +55,14 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "Instant::now",
-        &["src/realtime/os.rs", "src/recorder/", "src/server/connection.rs", "clients/", "tests/"],
+        &[
+            "src/realtime/os.rs",
+            "src/recorder/",
+            "src/server/connection.rs",
+            "src/dynamics/benches/",
+            "clients/",
+            "tests/",
+        ],
         "only the clock, the log's batches and a client's deadlines read a clock",
     ),
     ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),

@@ -1,5 +1,6 @@
 //! Sensors and actuators as the model describes them.
 
+use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, JointId, Pose, RobotId};
 use simpartner_wire::signal::{DeviceKind, Port};
@@ -63,14 +64,14 @@ pub struct Noise {
     pub quantisation: f64,
 }
 
-/// What a sensor sits on.
+/// What a sensor or an actuator sits on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mount {
     /// A body, at a place on it.
     Body {
         /// Which.
         body: BodyId,
-        /// `body_from_sensor`.
+        /// `body_from_device`.
         pose: Pose,
     },
     /// A joint.
@@ -93,7 +94,7 @@ pub struct SensorOptions {
 pub enum Frame {
     /// Those of the world.
     World,
-    /// Those of the sensor.
+    /// Those of the sensor, or of the place on a body where an actuator is mounted.
     Sensor,
     /// Those of the body of a joint that carries its axes.
     Parent,
@@ -106,7 +107,7 @@ impl Frame {
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "world" => Some(Self::World),
-            "sensor" => Some(Self::Sensor),
+            "sensor" | "body" => Some(Self::Sensor),
             "parent" => Some(Self::Parent),
             "child" => Some(Self::Child),
             _ => None,
@@ -146,8 +147,8 @@ impl Default for Scanner {
 /// An actuator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Actuator {
-    /// The joint it drives.
-    pub joint: JointId,
+    /// What it drives.
+    pub mount: Mount,
     /// How it drives it.
     pub law: Law,
     /// The limits of its motor; `None` is one that exerts whatever is commanded.
@@ -200,7 +201,7 @@ impl OnTimeout {
     }
 }
 
-/// How an actuator drives its joint.
+/// How an actuator drives its joint, or its body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
     /// At a given velocity.
@@ -211,6 +212,19 @@ pub enum Law {
     Position,
     /// With a given effort.
     Effort,
+    /// With a force and a torque on a body.
+    Force(Push),
+}
+
+/// How an actuator pushes a body until its first command.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Push {
+    /// The axes in which its commands are.
+    pub frame: Frame,
+    /// Force at its mount, N.
+    pub force: DVec3,
+    /// Torque, N m.
+    pub torque: DVec3,
 }
 
 /// Gains of a PID controller whose output is a target velocity.
@@ -290,9 +304,22 @@ impl Sensor {
 }
 
 impl Actuator {
-    /// An actuator that is only its law.
+    /// An actuator of a joint that is only its law.
     pub fn new(joint: JointId, law: Law) -> Self {
-        Self { joint, law, motor: None, watchdog: None }
+        Self { mount: Mount::Joint(joint), law, motor: None, watchdog: None }
+    }
+
+    /// An actuator that pushes a body at a place on it.
+    pub fn on(body: BodyId, pose: Pose, push: Push) -> Self {
+        Self { mount: Mount::Body { body, pose }, law: Law::Force(push), motor: None, watchdog: None }
+    }
+
+    /// The joint that it drives, if it drives one.
+    pub fn joint(&self) -> Option<JointId> {
+        match self.mount {
+            Mount::Body { .. } => None,
+            Mount::Joint(joint) => Some(joint),
+        }
     }
 }
 
@@ -318,19 +345,33 @@ impl DeviceSpec {
                 Law::Angle(_) => DeviceKind::AngleController,
                 Law::Position => DeviceKind::PositionController,
                 Law::Effort => DeviceKind::EffortController,
+                Law::Force(_) => DeviceKind::ForceActuator,
             },
         }
     }
 
     /// The same on other bodies and joints: what a robot's place in a world makes of the ids of its file.
     pub fn moved(mut self, body_id: impl Fn(BodyId) -> BodyId, joint_id: impl Fn(JointId) -> JointId) -> Self {
-        match &mut self {
-            Self::Sensor(Sensor { mount: Mount::Body { body, .. }, .. }) => *body = body_id(*body),
-            Self::Sensor(Sensor { mount: Mount::Joint(joint), .. }) | Self::Actuator(Actuator { joint, .. }) => {
-                *joint = joint_id(*joint);
-            }
+        match self.mount_mut() {
+            Mount::Body { body, .. } => *body = body_id(*body),
+            Mount::Joint(joint) => *joint = joint_id(*joint),
         }
         self
+    }
+
+    /// What it sits on.
+    pub fn mount(&self) -> Mount {
+        match self {
+            Self::Sensor(sensor) => sensor.mount,
+            Self::Actuator(actuator) => actuator.mount,
+        }
+    }
+
+    fn mount_mut(&mut self) -> &mut Mount {
+        match self {
+            Self::Sensor(sensor) => &mut sensor.mount,
+            Self::Actuator(actuator) => &mut actuator.mount,
+        }
     }
 
     /// Fresh readings per second of simulated time, where it is a sensor with a rate.

@@ -9,7 +9,7 @@ mod sequence;
 pub mod xml;
 
 pub use device::{
-    Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains,
+    Actuator, Device, DeviceSpec, Frame, GeographicOrigin, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Push,
     Scanner, Sensor, SensorOptions, Watchdog,
 };
 pub use sequence::{Sequence, SequenceItem, Timeline, TimelineCommand};

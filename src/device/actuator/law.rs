@@ -1,8 +1,9 @@
 //! The laws by which an actuator drives its joint.
 
+use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
-use simpartner_description::{Law, MotorLimits, PidGains};
-use simpartner_dynamics::{JointState, Motor};
+use simpartner_description::{Frame, Law, MotorLimits, PidGains, Push};
+use simpartner_dynamics::{JointState, Motor, Wrench};
 
 /// Until its first command an actuator holds the initial pose with at most this on each axis, N m or N (thesis 3.7.3).
 const HOLDING_EFFORT: f64 = 1000.0;
@@ -12,7 +13,7 @@ const HOLDING_EFFORT: f64 = 1000.0;
 pub(super) struct Driver {
     law: Law,
     limits: Option<MotorLimits>,
-    /// The last command, or the default before it. Three maximum efforts come first, except for an effort controller.
+    /// The last command, or the default before it. Three maximum efforts come first, where the law has any.
     setting: Vec<f64>,
     /// The integrals of an angle controller's errors.
     integral: [f64; 3],
@@ -36,6 +37,7 @@ impl Driver {
                 setting.extend([0.0, 0.0, 0.0, proportional, integral, derivative]);
             }
             Law::Effort => setting.fill(0.0),
+            Law::Force(push) => setting = [push.force.to_array(), push.torque.to_array()].concat(),
         }
         Self { law: spec.law, limits: spec.motor, setting, integral: [0.0; 3], holding: true }
     }
@@ -68,7 +70,14 @@ impl Driver {
     /// The maximum effort of an axis: what the last command allows. An effort controller, whose command has none, holds and brakes
     /// with the effort that holds the initial pose.
     pub(super) fn max_effort(&self, axis: usize) -> f64 {
-        if self.law == Law::Effort { HOLDING_EFFORT } else { self.setting[axis] }
+        if matches!(self.law, Law::Effort | Law::Force(_)) { HOLDING_EFFORT } else { self.setting[axis] }
+    }
+
+    /// The force and the torque that it pushes a body with, and their axes; `None` if it drives a joint.
+    pub(super) fn push(&self) -> Option<(Wrench, Frame)> {
+        let Law::Force(Push { frame, .. }) = self.law else { return None };
+        let of = |first: usize| DVec3::from_slice(&self.setting[first..]);
+        Some((Wrench { force: of(0), torque: of(3) }, frame))
     }
 
     /// What drives an axis in the step to come.
@@ -81,6 +90,7 @@ impl Driver {
             Law::Velocity => Motor::Velocity { target: self.setting[axis + 3], max_effort },
             Law::Position => Motor::Position { target: self.setting[axis + 3], max_effort },
             Law::Effort => Motor::Effort(self.setting[axis]),
+            Law::Force(_) => Motor::Off,
             Law::Angle(_) => Motor::Velocity { target: self.angle_control(axis, measured, timestep), max_effort },
         }
     }

@@ -5,9 +5,9 @@ mod law;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use simpartner_description::{OnTimeout, Watchdog};
-use simpartner_dynamics::{Engine, JointState, Motor};
-use simpartner_model::{JointId, StepIndex, Timestep};
+use simpartner_description::{Frame, Mount, OnTimeout, Watchdog};
+use simpartner_dynamics::{Engine, JointState, Motor, Wrench};
+use simpartner_model::{Pose, StepIndex, Timestep};
 use simpartner_wire::signal::Fault;
 
 use self::law::Driver;
@@ -18,7 +18,7 @@ const MAX_UNDER_WAY: usize = 100_000;
 
 /// An actuator of a running simulation.
 pub(super) struct Actuator {
-    joint: JointId,
+    mount: Mount,
     driver: Driver,
     timestep: Timestep,
     /// The step under way, or the last one.
@@ -45,6 +45,14 @@ pub(super) struct ActuatorState {
     under_way: VecDeque<(StepIndex, Vec<f64>)>,
 }
 
+/// A wrench in world axes.
+fn in_world(wrench: Wrench, frame: Frame, mount: Pose) -> Wrench {
+    match frame {
+        Frame::World => wrench,
+        _ => Wrench { force: mount.direction(wrench.force), torque: mount.direction(wrench.torque) },
+    }
+}
+
 /// The setting before the first command.
 pub(super) fn first_setting(spec: &simpartner_description::Actuator) -> Vec<f64> {
     Driver::new(spec).setting().to_vec()
@@ -53,7 +61,7 @@ pub(super) fn first_setting(spec: &simpartner_description::Actuator) -> Vec<f64>
 impl Actuator {
     pub(super) fn new(spec: &simpartner_description::Actuator, timestep: Timestep, seed: StreamSeed<'_>) -> Self {
         Self {
-            joint: spec.joint,
+            mount: spec.mount,
             driver: Driver::new(spec),
             timestep,
             step: StepIndex(0),
@@ -131,13 +139,37 @@ impl Actuator {
         while let Some((_, values)) = self.under_way.pop_front_if(|(due, _)| *due <= self.step) {
             self.accept(&values, self.step);
         }
-        let measured = engine.joint(self.joint);
-        let expired = self.check_watchdog(&measured);
-        for axis in 0..3 {
-            let motor = self.motor(axis, &measured);
-            engine.drive(self.joint, axis, motor);
+        match self.mount {
+            Mount::Joint(joint) => {
+                let measured = engine.joint(joint);
+                let expired = self.check_watchdog(&measured);
+                for axis in 0..3 {
+                    let motor = self.motor(axis, &measured);
+                    engine.drive(joint, axis, motor);
+                }
+                expired
+            }
+            Mount::Body { body, pose } => {
+                let expired = self.check_watchdog(&JointState::ZERO);
+                if let Some((wrench, frame)) = self.push() {
+                    engine.push(body, pose.translation, in_world(wrench, frame, engine.body(body).pose.then(&pose)));
+                }
+                expired
+            }
         }
-        expired
+    }
+
+    /// What it pushes its body with in the next step, and the axes of that; `None` for nothing.
+    fn push(&mut self) -> Option<(Wrench, Frame)> {
+        let (wrench, frame) = self.driver.push()?;
+        match (self.fault, self.timed_out) {
+            (Fault::Off, _) | (_, Some((OnTimeout::Zero | OnTimeout::Brake, _))) => None,
+            (Fault::Garbage, _) => {
+                let share = 2.0 * self.fault_stream.uniform() - 1.0;
+                Some((Wrench { force: wrench.force * share, torque: wrench.torque * share }, frame))
+            }
+            _ => Some((wrench, frame)),
+        }
     }
 
     /// The watchdog, if its timeout passes now: with a timeout of n steps, a command acts for n steps.

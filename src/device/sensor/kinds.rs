@@ -76,7 +76,8 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
         | DeviceKind::JointController
         | DeviceKind::AngleController
         | DeviceKind::PositionController
-        | DeviceKind::EffortController => boxed(|_, _| {}),
+        | DeviceKind::EffortController
+        | DeviceKind::ForceActuator => boxed(|_, _| {}),
     }
 }
 

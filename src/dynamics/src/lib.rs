@@ -99,6 +99,10 @@ pub trait Engine: Send {
     /// Sets the motor of one local axis (0 to 2) of a joint. It stays until it is set again. A locked axis ignores it.
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor);
 
+    /// Pushes a body during the next step: a force at a point of it, which is given in its own frame, and a torque; world axes. Several
+    /// pushes add up. What nothing moves ignores them.
+    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench);
+
     /// The distance in metres from the ray's origin to the first thing in its way, if there is one within its range.
     fn cast_ray(&self, ray: &Ray) -> Option<f64>;
 

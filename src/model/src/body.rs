@@ -29,6 +29,8 @@ pub struct Body {
     pub shape: Option<Placed>,
     /// The shape it collides with, where it differs from `shape`.
     pub collision: Option<Placed>,
+    /// With what its shape collides.
+    pub filter: CollisionFilter,
     /// What it is made of.
     pub material: Material,
     /// `file:line:column` of its element, for messages.
@@ -49,6 +51,7 @@ impl Default for Body {
             inertia: None,
             shape: None,
             collision: None,
+            filter: CollisionFilter::default(),
             material: Material::default(),
             source: String::new(),
         }
@@ -59,6 +62,29 @@ impl Body {
     /// The shape that collides, if any.
     pub fn collision_shape(&self) -> Option<&Placed> {
         self.collision.as_ref().or(self.shape.as_ref())
+    }
+}
+
+/// Which shapes collide: two do if the category of one of them has a bit that the other collides with. A ground has all bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollisionFilter {
+    /// What it counts as, a bit each.
+    pub category: u16,
+    /// The categories that it collides with.
+    pub collides_with: u16,
+}
+
+impl Default for CollisionFilter {
+    /// All bits: it collides with everything that has any.
+    fn default() -> Self {
+        Self { category: u16::MAX, collides_with: u16::MAX }
+    }
+}
+
+impl CollisionFilter {
+    /// Whether shapes of these two collide.
+    pub fn meets(self, other: Self) -> bool {
+        (self.category & other.collides_with) | (other.category & self.collides_with) != 0
     }
 }
 

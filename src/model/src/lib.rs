@@ -4,6 +4,7 @@
 //! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`].
 
 mod body;
+mod coupling;
 mod graph;
 mod heightfield;
 mod id;
@@ -12,7 +13,8 @@ mod pose;
 mod shape;
 mod time;
 
-pub use body::{Body, CrossFriction, FrictionDirection, Inertia, Material};
+pub use body::{Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material};
+pub use coupling::{Coupling, JointAxis};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
 pub use heightfield::Heightfield;
 pub use id::{BodyId, DeviceId, JointId, RobotId};
@@ -23,7 +25,7 @@ pub use time::{StepIndex, Timestep, TimestepError};
 
 use bevy_math::DVec3;
 
-/// Bodies, the joints between them, and what they stand on.
+/// Bodies, the joints between them, couplings of these, and what they stand on.
 #[derive(Debug, Clone, Default)]
 pub struct Mechanism {
     /// Gravity, world frame, m/s².
@@ -38,6 +40,10 @@ pub struct Mechanism {
     pub bodies: Vec<Body>,
     /// Joints in the same order.
     pub joints: Vec<Joint>,
+    /// Pairs of bodies that never collide, beside those that share a joint.
+    pub apart: Vec<[BodyId; 2]>,
+    /// Couplings of their axes.
+    pub couplings: Vec<Coupling>,
 }
 
 /// A robot: the bodies and joints that carry its id.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use simpartner_model::{BodyId, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
-    signal::{AppliedCommand, Event, Layout, StepRecord},
+    signal::{AppliedCommand, Contact, Event, Layout, StepRecord},
 };
 
 use super::{changes::Changes, interval::Interval, logged_components::LoggedComponents, settings::Settings};
@@ -25,6 +25,7 @@ pub(in crate::recorder) struct RowEncoder {
     timestep: Timestep,
     cadence: Cadence,
     logged: Arc<LoggedComponents>,
+    contacts: bool,
     /// The field names of each device; empty for actuators, whose settings are in the commands.
     fields: Vec<Vec<Arc<str>>>,
     /// Present where steps are left out.
@@ -52,6 +53,7 @@ impl RowEncoder {
         Self {
             timestep,
             cadence,
+            contacts: settings.contacts,
             fields,
             interval: (cadence.widest() > 1).then(|| Interval::new(&logged.bodies)),
             changes: Changes::new(settings, &logged, &layout),
@@ -85,6 +87,9 @@ impl RowEncoder {
         let bodies = self.push_bodies(rows.cells_mut(TableId::BodyState), record);
         let joints = self.push_joints(rows.cells_mut(TableId::JointPose), record);
         let readings = self.push_readings(rows.cells_mut(TableId::SensorReading), record);
+        if self.contacts {
+            push_contacts(rows.cells_mut(TableId::ContactPoint), record);
+        }
         let timing = record.timing;
         let row = [
             Cell::Step(step),
@@ -182,6 +187,17 @@ pub(super) fn push_event(rows: &mut TableRows, event: &Event, wall_ns: Option<u6
             wall_ns.map_or(Cell::Null, Cell::from),
         ],
     );
+}
+
+/// Adds the points where bodies touched.
+fn push_contacts(cells: &mut Vec<Cell>, record: &StepRecord) {
+    for (ordinal, contact) in record.contacts.largest().iter().enumerate() {
+        let &Contact { body, other, point, normal, force, gap } = contact;
+        cells.extend([Cell::Step(record.step.0), cell::body(body), (ordinal as u64).into()]);
+        cells.push(other.map_or(Cell::Null, cell::body));
+        let numbers = point.into_iter().chain(normal).chain(force).chain([gap]);
+        cells.extend(numbers.map(|number| Cell::Real(f64::from(number))));
+    }
 }
 
 fn push_body(cells: &mut Vec<Cell>, layout: &Layout, body: BodyId, values: &[f64]) {

@@ -36,6 +36,8 @@ pub struct Settings {
     pub joints: Patterns,
     /// The sensors whose readings are logged.
     pub devices: Patterns,
+    /// Whether the points where bodies touch get rows, those of a step with the largest forces.
+    pub contacts: bool,
     /// When the log is thinned out, if ever.
     pub thinning: Option<Thinning>,
     /// Whether a robot's bodies and joints, and an object, have rows only where one of them differs from the row before: what is
@@ -70,6 +72,7 @@ impl Settings {
             bodies: Patterns::everything(),
             joints: Patterns::everything(),
             devices: Patterns::everything(),
+            contacts: false,
             thinning: None,
             skip_resting: false,
             on_change: false,

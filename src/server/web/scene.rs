@@ -141,12 +141,9 @@ fn json_of_joint(joint: &Joint, world: &World) -> Value {
 }
 
 fn json_of_device(spec: &DeviceSpec, info: &DeviceInfo, port: u16) -> Value {
-    let (body, joint) = match spec {
-        DeviceSpec::Sensor(sensor) => match sensor.mount {
-            Mount::Body { body, .. } => (Some(body.index()), None),
-            Mount::Joint(joint) => (None, Some(joint)),
-        },
-        DeviceSpec::Actuator(actuator) => (None, Some(actuator.joint)),
+    let (body, joint) = match spec.mount() {
+        Mount::Body { body, .. } => (Some(body.index()), None),
+        Mount::Joint(joint) => (None, Some(joint)),
     };
     let rays = match spec {
         DeviceSpec::Sensor(sensor) => device::rays(sensor),

@@ -3,6 +3,7 @@
 //! Bounds are what the figures must not exceed; the figures themselves are printed (`cargo test --test it dynamics:: --
 //! --nocapture`).
 
+mod couplings;
 mod fingertip;
 mod friction;
 mod grip;

@@ -48,6 +48,7 @@ fn world() -> World {
         inertia: None,
         shape: Some(Placed { pose: Pose::IDENTITY, shape: Shape::Sphere { radius: 0.235 } }),
         collision: None,
+        filter: Default::default(),
         material: Material::default(),
         source: String::new(),
     };

@@ -1,6 +1,7 @@
 //! Which rows are logged, and which are left out as the settings say.
 
 use simpartner::recorder::{Cadence, Patterns, Reader, Thinning};
+use simpartner_wire::signal::Contact;
 
 use super::{
     test_database::{TestDatabase, Value, wait},
@@ -102,6 +103,39 @@ fn between_logged_steps_forces_are_kept_as_mean_and_maximum() {
     let target = TestDatabase::file();
     log(Settings::new(target.database.clone()), steps(1..=10), finished(10));
     assert_eq!(target.number("SELECT count(*) FROM forceAndTorqueInterval"), 0, "every step says it itself");
+}
+
+#[test]
+fn contact_points_are_rows_where_they_are_wanted() {
+    let touching = steps(1..=50).into_iter().map(|mut record| {
+        let at = |other: Option<usize>, force: f32| Contact {
+            body: BodyId::new(1),
+            other: other.map(BodyId::new),
+            point: [0.5, 0.0, -0.25],
+            normal: [0.0, 1.0, 0.0],
+            force: [0.0, force, 0.0],
+            gap: -0.125,
+        };
+        // One with the ground in every step, a second one with the floor in every other.
+        let second = record.step.0.is_multiple_of(2).then(|| at(Some(0), 2.0));
+        record.contacts.refill([at(None, 8.0)].into_iter().chain(second));
+        record
+    });
+    let touching: Vec<_> = touching.collect();
+    for target in TestDatabase::all() {
+        let settings = Settings { contacts: true, ..Settings::new(target.database.clone()) };
+        log(settings, touching.clone(), finished(50));
+        assert_eq!(target.number("SELECT count(*) FROM contactPoint"), 50 + 25, "{}", target.name());
+        let row = "SELECT F_y, x, z, normal_y, gap FROM contactPointLog
+            WHERE step = 7 AND ordinal = 0 AND body = 'Calf1' AND other_body IS NULL";
+        assert_eq!(target.rows(row), [[8.0, 0.5, -0.25, 1.0, -0.125].map(Value::Number)], "{}", target.name());
+        let others = "SELECT count(*) FROM contactPointLog WHERE other_body = 'floor' AND F_y = 2";
+        assert_eq!(target.number(others), 25, "{}", target.name());
+        check_complete(&target);
+    }
+    let target = TestDatabase::file();
+    log(Settings::new(target.database.clone()), touching, finished(50));
+    assert_eq!(target.number("SELECT count(*) FROM contactPoint"), 0, "they are left out by default");
 }
 
 /// The first 200 steps in full and then every tenth, and what rests left out.

@@ -196,7 +196,9 @@ impl Expansion<'_, '_, '_> {
             if self.has_ended {
                 break;
             }
-            if !matches!(node.name.as_str(), "place" | "body" | "joint" | "sensor" | "actuator") {
+            let is_part =
+                matches!(node.name.as_str(), "body" | "joint" | "coupling" | "exclude" | "sensor" | "actuator");
+            if node.name != "place" && !is_part {
                 continue;
             }
             let mut copied = self.take(size(node));
@@ -331,7 +333,7 @@ fn rename(members: &mut [Node], suffix: &str) {
     };
     for member in members {
         for attribute in &mut member.attributes {
-            if matches!(attribute.name.as_str(), "name" | "body" | "joint") {
+            if matches!(attribute.name.as_str(), "name" | "body" | "joint" | "leader" | "follower" | "other") {
                 add(&mut attribute.value);
             }
         }

@@ -1,7 +1,9 @@
 //! Bodies: pose, mass, shape, material.
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::{Body, CrossFriction, FrictionDirection, Inertia, Material, Placed, Pose, Shape};
+use simpartner_model::{
+    Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material, Placed, Pose, Shape,
+};
 
 use super::{
     frame::Frame,
@@ -27,6 +29,7 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     let collision = match child(node, "collision") {
         Some(collision) => match one_shape(reading, collision, "<collision>")? {
             Some(shape) => Some(shape),
+            None if !collision.attributes.is_empty() => None,
             None => {
                 reading.problem(collision.offset, "<collision> holds no shape");
                 return None;
@@ -34,6 +37,8 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
         },
         None => None,
     };
+    let filter =
+        child(node, "collision").map_or(Some(CollisionFilter::default()), |node| read_filter(reading, node))?;
     let material = child(node, "material").map_or(Some(Material::default()), |node| read_material(reading, node))?;
     let round = collision.as_ref().or(shape.as_ref()).and_then(|placed| placed.shape.rolling_radius());
     if material.rolling_friction > 0.0 && round.is_none() {
@@ -62,9 +67,15 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
         inertia,
         shape,
         collision,
+        filter,
         material,
         source: reading.source(node),
     })
+}
+
+fn read_filter(reading: &Reading, node: &Node) -> Option<CollisionFilter> {
+    let bits = |name| reading.whole(node, name).map(|bits| bits as u16);
+    Some(CollisionFilter { category: bits("category")?, collides_with: bits("collidesWith")? })
 }
 
 /// `<transformation>` or `<pose>`, the identity without either.

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use bevy_math::DVec3;
 use simpartner_model::{Axis, BodyId, Joint, JointId, JointKind, RobotId};
 use simpartner_wire::signal::{DeviceKind, MountedOn, NoiseLaw, Port};
 
 use super::{
-    body::optional_pose,
+    body::{optional_pose, vector},
     limits::{MAX_DEVICES, MAX_RAYS},
     parts::Parts,
     reading::{Reading, child},
@@ -14,7 +15,7 @@ use super::{
     tree::Node,
 };
 use crate::{
-    Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Scanner, Sensor,
+    Actuator, Device, DeviceSpec, Frame, Law, MotorLimits, Mount, Noise, OnTimeout, PidGains, Push, Scanner, Sensor,
     SensorOptions, Watchdog,
 };
 
@@ -87,7 +88,7 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
         let name = attribute.name.as_str();
         let having = |kind: &DeviceKind| match name {
             "frame" => !kind.description().frames.is_empty(),
-            "body" => !kind.is_actuator() && kind.description().mounted_on == MountedOn::Body,
+            "body" => kind.description().mounted_on == MountedOn::Body,
             "joint" => kind.description().mounted_on == MountedOn::Joint,
             "latency" | "dropout" => !kind.is_actuator() && !kind.description().quantities.is_empty(),
             _ => kind.description().attributes.contains(&name),
@@ -97,6 +98,7 @@ fn kind(reading: &Reading, node: &Node) -> Option<DeviceKind> {
             continue;
         }
         let why = match name {
+            "body" if kind.is_actuator() => format!("{} {kind} drives a joint", article(kind)),
             "body" => format!("{} {kind} reads a joint", article(kind)),
             "joint" => format!("{} {kind} sits on a body", article(kind)),
             "latency" | "dropout" => format!("{} {kind} reads nothing", article(kind)),
@@ -137,7 +139,7 @@ fn mount(reading: &Reading, node: &Node, parts: &Parts, kind: DeviceKind) -> Opt
         MountedOn::Joint => ("joint", &parts.joint_names),
     };
     if !is_given(node, word) {
-        reading.problem(node.offset, format!("<sensor> lacks the attribute '{word}'"));
+        reading.problem(node.offset, format!("<{}> lacks the attribute '{word}'", node.name));
         return None;
     }
     let index = names.index(reading, reading.place(node, word), reading.text(node, word)?)?;
@@ -231,8 +233,21 @@ fn rays(reading: &Reading, node: &Node) -> Option<Scanner> {
 
 fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuator> {
     let kind = kind(reading, node)?;
-    let place = reading.place(node, "joint");
-    let index = parts.joint_names.index(reading, place, reading.text(node, "joint")?)?;
+    let mount = mount(reading, node, parts, kind)?;
+    let watchdog = watchdog(reading, node)?;
+    for tag in ["motor", "force", "torque"] {
+        if let Some(misplaced) = child(node, tag).filter(|_| (tag == "motor") == matches!(mount, Mount::Body { .. })) {
+            reading.problem(misplaced.offset, format!("{} {kind} has no <{tag}>", article(kind)));
+            return None;
+        }
+    }
+    let Mount::Joint(id) = mount else {
+        let part = |tag| child(node, tag).map_or(Some(DVec3::ZERO), |given| vector(reading, given));
+        let frame = reading.text(node, "frame").and_then(Frame::named).unwrap_or(Frame::World);
+        let law = Law::Force(Push { frame, force: part("force")?, torque: part("torque")? });
+        return Some(Actuator { mount, law, motor: None, watchdog });
+    };
+    let (place, index) = (reading.place(node, "joint"), id.index());
     let joint = &parts.joints[index];
     if matches!(joint.kind, JointKind::Fixed | JointKind::Ball) {
         let message = format!("joint '{}' is {}, which has no motor", joint.name, joint.kind.name());
@@ -249,12 +264,11 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuato
         DeviceKind::EffortController => Law::Effort,
         _ => Law::Velocity,
     };
-    let watchdog = watchdog(reading, node)?;
     let motor = match child(node, "motor") {
         Some(motor) => Some(read_motor(reading, motor, &mut parts.joints[index])?),
         None => None,
     };
-    Some(Actuator { joint: JointId::new(index), law, motor, watchdog })
+    Some(Actuator { mount, law, motor, watchdog })
 }
 
 fn watchdog(reading: &Reading, node: &Node) -> Option<Option<Watchdog>> {

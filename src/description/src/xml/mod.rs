@@ -7,6 +7,7 @@
 mod assembly;
 mod body;
 mod built_in;
+mod coupling;
 mod device;
 mod diagnostic;
 mod files;

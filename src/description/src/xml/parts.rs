@@ -1,26 +1,30 @@
-//! Bodies and joints of one file.
+//! Bodies, joints and couplings of one file.
 
 use std::collections::HashMap;
 
-use simpartner_model::{Body, Joint};
+use simpartner_model::{Body, BodyId, Coupling, Joint};
 
-use super::{body, joint, limits::MAX_BODIES, reading::Reading, scope::Scope, tree::Node};
+use super::{body, coupling, joint, limits::MAX_BODIES, reading::Reading, scope::Scope, tree::Node};
 
-/// Bodies and joints of a file, ids counted within it.
+/// Bodies, joints and couplings of a file, ids counted within it.
 pub(super) struct Parts {
     pub(super) bodies: Vec<Body>,
     pub(super) joints: Vec<Joint>,
+    pub(super) couplings: Vec<Coupling>,
+    pub(super) apart: Vec<[BodyId; 2]>,
     pub(super) body_names: Scope,
     pub(super) joint_names: Scope,
     /// False if something could not be read, so that the rest may be incomplete.
     pub(super) complete: bool,
 }
 
-/// Reads all bodies (elements of this name) and joints among the nodes.
+/// Reads all bodies (elements of this name), joints and couplings among the nodes.
 pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
     let mut parts = Parts {
         bodies: Vec::new(),
         joints: Vec::new(),
+        couplings: Vec::new(),
+        apart: Vec::new(),
         body_names: Scope::new(if body_tag == "object" { "object" } else { "body" }),
         joint_names: Scope::new("joint"),
         complete: true,
@@ -56,6 +60,22 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
             }
             parts.joints.push(joint);
         }
+    }
+    for (count, node) in nodes.iter().filter(|child| child.name == "coupling").enumerate() {
+        if count == MAX_BODIES {
+            reading.problem(node.offset, format!("more than {MAX_BODIES} couplings"));
+            parts.complete = false;
+            break;
+        }
+        let coupling = coupling::read(reading, node, &parts);
+        parts.complete &= coupling.is_some();
+        parts.couplings.extend(coupling);
+    }
+    for node in nodes.iter().filter(|child| child.name == "exclude") {
+        let body = |name| parts.body_names.resolve(reading, reading.place(node, name), reading.text(node, name)?);
+        let pair = body("body").zip(body("other"));
+        parts.complete &= pair.is_some();
+        parts.apart.extend(pair.map(|(one, other)| [one, other]));
     }
     parts
 }

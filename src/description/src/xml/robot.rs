@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use simpartner_model::{Body, BodyId, Graph, Joint, JointId, Pose, Robot, RobotId};
+use simpartner_model::{Body, BodyId, Coupling, Graph, Joint, JointAxis, JointId, Pose, Robot, RobotId};
 use simpartner_wire::signal::Port;
 
 use super::{
@@ -21,6 +21,8 @@ pub(super) struct Draft {
     self_collision: bool,
     bodies: Vec<Body>,
     joints: Vec<Joint>,
+    couplings: Vec<Coupling>,
+    apart: Vec<[BodyId; 2]>,
     devices: Vec<Device>,
     totals: Totals,
     /// The files that it includes.
@@ -41,6 +43,8 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
         totals: Totals::of(&parts.bodies, &parts.joints, &devices),
         bodies: parts.bodies,
         joints: parts.joints,
+        couplings: parts.couplings,
+        apart: parts.apart,
         devices,
         sources,
     })
@@ -171,6 +175,13 @@ pub(super) fn place(
         anchor: pose.point(joint.anchor),
         frame: (pose.rotation * joint.frame).normalize(),
         ..joint.clone()
+    }));
+    world.mechanism.apart.extend(draft.apart.iter().map(|pair| pair.map(body_id)));
+    let moved = |axis: JointAxis| JointAxis { joint: joint_id(axis.joint), ..axis };
+    world.mechanism.couplings.extend(draft.couplings.iter().map(|coupling| Coupling {
+        leader: moved(coupling.leader),
+        follower: moved(coupling.follower),
+        ..coupling.clone()
     }));
     for device in &draft.devices {
         let Some(port) = shift(reading, offset, device, placement.port_offset) else { continue };

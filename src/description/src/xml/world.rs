@@ -40,6 +40,8 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     let parts = parts::read(reading, &root.children, "object");
     world.mechanism.bodies = parts.bodies;
     world.mechanism.joints = parts.joints;
+    world.mechanism.couplings = parts.couplings;
+    world.mechanism.apart = parts.apart;
     let totals = Totals::of(&world.mechanism.bodies, &world.mechanism.joints, &[]);
     totals.check(reading, root.offset);
     let mut drafts = HashMap::new();

@@ -26,6 +26,7 @@ impl Tree {
             own.set_axes(link, parent, origin, axes);
             own.velocity = moving(link, parent, axes, v);
         }
+        self.place_pushes();
     }
 
     /// The equations of motion there, after [`Tree::set_motion`], in one pass from the root outwards and one back: link
@@ -327,7 +328,7 @@ impl LinkWork {
             Spatial::new(DVec3::ZERO, -gravity * link.mass)
         } else {
             self.inertia.times(acceleration) + velocity.cross_force(self.inertia.times(velocity))
-        };
+        } - self.push;
     }
 }
 

@@ -2,14 +2,14 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{
-    Axis, Body, BodyId, FreeAxis, Graph, Joint, JointId, JointKind, Mechanism, Placed, Pose, Shape, Tree as Span,
-    TreeEdge,
+    Axis, Body, BodyId, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, Mechanism, Placed, Pose,
+    Shape, Tree as Span, TreeEdge,
 };
 
 use super::{
     closure::{Closure, Load, Placement, ROWS},
     collide::{Collider, Geom, Ground, Outline, Side},
-    tree::{Link, LinkJoint, Tree},
+    tree::{self, Link, LinkJoint, Tree},
 };
 use crate::{BuildError, MassProperties, Servo, mass_properties, shape};
 
@@ -79,6 +79,7 @@ pub(super) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
     for &joint in forest.trees.iter().flat_map(|span| &span.loops) {
         builder.add_closure(joint);
     }
+    builder.add_couplings()?;
     let collider = builder.collider()?;
     let Builder { mut trees, bodies, joints, mut closures, .. } = builder;
     for tree in &mut trees {
@@ -224,6 +225,35 @@ impl Builder<'_> {
         }
     }
 
+    /// Ties the coordinates of trees that are coupled, each counted as its tree does.
+    fn add_couplings(&mut self) -> Result<(), BuildError> {
+        for coupling in &self.mechanism.couplings {
+            let place = |JointAxis { joint, axis }: JointAxis| match self.joints[joint.index()] {
+                JointPlace::Tree { tree, dofs, sign, .. } => dofs[axis].map(|dof| (tree, dof, sign)),
+                JointPlace::Ball { .. } | JointPlace::Closure(_) => None,
+            };
+            let refuse = |what: &str| BuildError { place: coupling.source.clone(), what: what.into() };
+            let (Some((tree, leader, leader_sign)), Some((second, follower, sign))) =
+                (place(coupling.leader), place(coupling.follower))
+            else {
+                return Err(refuse("a coupling ties free axes of joints that are no ball joints and close no loop"));
+            };
+            if tree != second {
+                return Err(refuse("a coupling ties joints of one robot, whose parts hang together without the world"));
+            }
+            let Coupling { ratio, offset, .. } = *coupling;
+            let topology = &mut self.trees[tree].topology;
+            topology.couplings.push(tree::Coupling {
+                leader,
+                follower,
+                ratio: ratio * sign * leader_sign,
+                offset: sign * offset,
+            });
+            topology.has_rows = true;
+        }
+        Ok(())
+    }
+
     fn add_closure(&mut self, id: JointId) {
         let joint = self.mechanism.joint(id);
         let world_from_joint = Pose { translation: joint.anchor, rotation: joint.frame };
@@ -260,17 +290,15 @@ impl Builder<'_> {
                 let at = place.frame.then(&part.pose);
                 let (outline, at) = (outline(&part.shape), (at.translation, at.rotation));
                 let mut geom = Geom::new(place.side(), id, outline, shape, at, body.material);
-                (geom.frame, geom.moves) = (place.frame.rotation, moves);
+                (geom.frame, geom.moves, geom.filter) = (place.frame.rotation, moves, body.filter);
                 geoms.push(geom);
             }
         }
         geoms.sort_by_key(|geom| (geom.side.tree, geom.body));
         let terrain = self.mechanism.heightfield.as_ref().map(|field| (shape::heightfield(field), field.material));
         let ground = Ground::new(self.mechanism.plane, terrain);
-        let apart = self.mechanism.joints.iter().map(|joint| {
-            let (a, b) = (joint.parent, joint.child);
-            (a.min(b), a.max(b))
-        });
+        let joined = self.mechanism.joints.iter().map(|joint| [joint.parent, joint.child]);
+        let apart = joined.chain(self.mechanism.apart.iter().copied()).map(|[a, b]| (a.min(b), a.max(b)));
         let self_colliding = self.trees.iter().map(|tree| {
             let mut bodies = tree.topology.links.iter().filter_map(|link| link.body);
             let robot = bodies.next().and_then(|body| self.mechanism.body(body).robot);

@@ -260,9 +260,14 @@ impl Island {
     /// Computes what the joints of its trees transmit.
     fn compute_reactions(&self, parts: &mut Parts, scheme: &Scheme) {
         self.constraints.push_links(parts, scheme.h);
-        for tree in parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1) {
-            tree.set_reactions(scheme.h);
-            tree.set_loads(scheme.h);
+        for tree in parts.trees.iter_mut() {
+            if tree.topology.links.len() > 1 {
+                tree.set_reactions(scheme.h);
+                tree.set_loads(scheme.h);
+            } else {
+                tree.work.substep_work = 0.0;
+            }
+            tree.work.substep_work += tree.push_work(scheme.h);
         }
         self.constraints.count_closure_work(parts, scheme.h);
     }

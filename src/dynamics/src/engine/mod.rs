@@ -58,6 +58,7 @@ mod motion;
 mod newton;
 mod probe;
 mod problem;
+mod push;
 mod report;
 mod sleep;
 mod smooth;
@@ -66,6 +67,7 @@ mod solve;
 mod spatial;
 mod tree;
 
+use bevy_math::DVec3;
 use rayon::prelude::*;
 use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
 
@@ -78,11 +80,12 @@ use self::{
     guard::Guards,
     island::Islands,
     problem::Scheme,
+    push::Push,
     tree::{State, Tree},
 };
 use super::{
     BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, Ray, Settings, Snapshot,
-    SnapshotError,
+    SnapshotError, Wrench,
 };
 use crate::motor::Gains;
 
@@ -264,6 +267,7 @@ impl Engine for Dynamics {
                 division.advance();
             }
         }
+        self.trees.iter_mut().for_each(Tree::clear_pushes);
         self.fall_asleep();
         self.read_motion();
         self.read_static_reactions();
@@ -295,6 +299,11 @@ impl Engine for Dynamics {
                 }
             }
         }
+    }
+
+    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
+        let place = &self.model.bodies[body.index()];
+        self.trees[place.tree].add_push(Push { link: place.link, point: place.frame.point(point), wrench });
     }
 
     fn cast_ray(&self, ray: &Ray) -> Option<f64> {

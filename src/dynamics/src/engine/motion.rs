@@ -164,10 +164,10 @@ impl Tree {
         let known = state.q.iter().zip(&state.v).zip(&state.row_impulses).zip(&self.topology.laws);
         let found = work.dv_free.iter().zip(&work.dv_impulse).zip(&work.effort);
         for (load, (known, found)) in loads.iter_mut().zip(known.zip(found)) {
-            let ((((q, v), [lower, upper, friction]), law), ((free, impulse), &effort)) = (known, found);
+            let ((((q, v), [lower, upper, friction, coupled]), law), ((free, impulse), &effort)) = (known, found);
             let dv = free + impulse;
             let passive = law.stiffness * (law.spring_position - q - 0.25 * h * dv) - law.damping * (v + dv)
-                + (friction - law.armature * dv) * rate;
+                + (friction + coupled - law.armature * dv) * rate;
             *load = [effort, (lower - upper) * rate, passive];
             power += effort * (v + 0.5 * dv);
         }
@@ -250,7 +250,7 @@ impl Tree {
         state.v.fill(0.0);
         state.last_dv.fill(0.0);
         state.saturation.fill(0);
-        state.row_impulses.fill([0.0; 3]);
+        state.row_impulses.fill([0.0; 4]);
         work.substep_loads.fill([0.0; 3]);
         work.substep_reactions.fill(Spatial::ZERO);
         work.substep_work = 0.0;

@@ -14,7 +14,10 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis};
 
-use super::spatial::{Spatial, SpatialInertia, rotation_by};
+use super::{
+    push::Push,
+    spatial::{Spatial, SpatialInertia, rotation_by},
+};
 use crate::Servo;
 
 /// Entries of packed rows that are worked on at once.
@@ -68,6 +71,15 @@ pub(super) struct Link {
     pub(super) body: Option<BodyId>,
 }
 
+/// Two degrees of freedom of a tree in a fixed ratio: follower = ratio leader + offset.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Coupling {
+    pub(super) leader: usize,
+    pub(super) follower: usize,
+    pub(super) ratio: f64,
+    pub(super) offset: f64,
+}
+
 /// What never changes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Topology {
@@ -86,7 +98,8 @@ pub(super) struct Topology {
     pub(super) leaf: Vec<Option<usize>>,
     /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
     pub(super) laws: Vec<FreeAxis>,
-    /// True if any axis has stops or dry friction.
+    pub(super) couplings: Vec<Coupling>,
+    /// True if any axis has stops, dry friction or a coupling.
     pub(super) has_rows: bool,
     /// Number of ball joints.
     pub(super) balls: usize,
@@ -107,8 +120,8 @@ pub(super) struct State {
     pub(super) motors: Vec<Servo>,
     /// -1 or 1 for a motor at its limit.
     pub(super) saturation: Vec<i8>,
-    /// Impulses of lower stop, upper stop and dry friction in the last step.
-    pub(super) row_impulses: Vec<[f64; 3]>,
+    /// Impulses of lower stop, upper stop, dry friction and couplings in the last step.
+    pub(super) row_impulses: Vec<[f64; 4]>,
     /// Seconds it has been at rest.
     pub(super) rest: f64,
     pub(super) asleep: bool,
@@ -140,6 +153,8 @@ pub(super) struct LinkWork {
     pub(super) force: Spatial,
     /// Contact forces on it about the common point, for the reactions.
     pub(super) external: Spatial,
+    /// What pushes it from outside of the world (`push`), about the common point.
+    pub(super) push: Spatial,
     pub(super) inertia: SpatialInertia,
     pub(super) composite: SpatialInertia,
 }
@@ -195,6 +210,8 @@ pub(super) struct Work {
     /// What the last substep started from.
     pub(super) kept: State,
     pub(super) kept_energy: f64,
+    /// What pushes its links in this step.
+    pub(super) pushes: Vec<Push>,
     /// First of its unknowns in its island.
     pub(super) base: usize,
 }
@@ -256,7 +273,7 @@ impl Tree {
         state.balls.resize(self.topology.balls, DQuat::IDENTITY);
         state.motors.resize(freedom, Servo::OFF);
         state.saturation.resize(freedom, 0);
-        state.row_impulses.resize(freedom, [0.0; 3]);
+        state.row_impulses.resize(freedom, [0.0; 4]);
         for numbers in [
             &mut work.pivot,
             &mut work.root_pivot,

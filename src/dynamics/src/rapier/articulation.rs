@@ -100,6 +100,9 @@ impl Articulation {
                 multibody.forward_kinematics(&world.bodies, true);
             }
         }
+        for pair in &model.apart {
+            built.keep_apart(world, pair.map(|body| handles[body.index()]));
+        }
         built.set_losses(world, model);
         built.set_velocities(world, model, handles);
         Ok(built)

@@ -1,7 +1,7 @@
 //! From the model to rapier's sets.
 
 use rapier3d_f64::prelude::*;
-use simpartner_model::{Body, Material, Mechanism, RobotId, Timestep};
+use simpartner_model::{Body, CollisionFilter, Material, Mechanism, RobotId, Timestep};
 
 use super::{Fixture, articulation::Articulation};
 use crate::{BuildError, MassProperties, Settings, mass_properties, shape};
@@ -32,6 +32,7 @@ pub(super) fn build(
             Some(placed) => {
                 let (shape, pose) = shape::collider_shape(placed).map_err(refuse)?;
                 let collider = surface(ColliderBuilder::new(shape), &body.material).density(0.0).position(pose);
+                let collider = collider.collision_groups(groups(body.filter));
                 Some(world.insert_collider(collider, Some(handle)))
             }
             None => None,
@@ -69,14 +70,22 @@ fn parameters(timestep: Timestep, settings: &Settings) -> IntegrationParameters 
     }
 }
 
+/// The groups of a collider; those of a ground are all.
+fn groups(CollisionFilter { category, collides_with }: CollisionFilter) -> InteractionGroups {
+    let group = |bits: u16| Group::from_bits_truncate(u32::from(bits));
+    InteractionGroups::new(group(category), group(collides_with), InteractionTestMode::Or)
+}
+
 fn insert_ground(world: &mut PhysicsWorld, model: &Mechanism) {
     if let Some(plane) = &model.plane {
         let collider = surface(ColliderBuilder::new(SharedShape::halfspace(plane.normal)), &plane.material)
-            .translation(plane.normal * plane.distance);
+            .translation(plane.normal * plane.distance)
+            .collision_groups(groups(CollisionFilter::default()));
         world.insert_collider(collider, None);
     }
     if let Some(field) = &model.heightfield {
-        world.insert_collider(surface(ColliderBuilder::new(shape::heightfield(field)), &field.material), None);
+        let collider = surface(ColliderBuilder::new(shape::heightfield(field)), &field.material);
+        world.insert_collider(collider.collision_groups(groups(CollisionFilter::default())), None);
     }
 }
 
@@ -106,6 +115,10 @@ fn surface(builder: ColliderBuilder, material: &Material) -> ColliderBuilder {
 
 /// Rapier has one coefficient of friction, rigid surfaces, and neither springs nor rotors in the joints of a tree.
 fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
+    if let Some(coupling) = model.couplings.first() {
+        let what = "the engine rapier has no couplings; choose the engine dynamics".into();
+        return Err(BuildError { place: coupling.source.clone(), what });
+    }
     let grounds = [model.plane.map(|plane| plane.material), model.heightfield.as_ref().map(|field| field.material)];
     let grounds = grounds.into_iter().flatten().map(|material| ("the ground", material));
     let bodies = model.bodies.iter().map(|body| (body.source.as_str(), body.material));

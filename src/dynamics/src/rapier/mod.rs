@@ -21,13 +21,14 @@ mod build;
 mod contacts;
 mod state;
 
+use bevy_math::DVec3;
 use rapier3d_f64::prelude::{ColliderHandle, PhysicsWorld, QueryFilter, RigidBodyHandle};
 use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
 
 use self::{articulation::Articulation, contacts::Contacts};
 use super::{
     BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, MassProperties, Motor, Notice, Ray,
-    Settings, Snapshot, SnapshotError,
+    Settings, Snapshot, SnapshotError, Wrench,
 };
 use crate::motor::Gains;
 
@@ -39,6 +40,8 @@ pub(super) struct Rapier {
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
     notices: Vec<Notice>,
+    /// Bodies that are pushed in the next step.
+    pushed: Vec<BodyId>,
     /// False until the first step, which is when rapier's broad phase learns of the colliders.
     indexed: bool,
 }
@@ -61,6 +64,7 @@ impl Rapier {
             bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
             notices: Vec::new(),
+            pushed: Vec::new(),
             indexed: false,
             world: rapier_world,
             fixture,
@@ -96,6 +100,12 @@ impl Engine for Rapier {
         self.world.step_with_events(&self.fixture.articulation, &());
         self.indexed = true;
         self.contacts.release(&mut self.world, &self.fixture.bodies);
+        // Rapier keeps forces until they are reset.
+        for body in self.pushed.drain(..) {
+            let body = &mut self.world.bodies[self.fixture.bodies[body.index()]];
+            body.reset_forces(false);
+            body.reset_torques(false);
+        }
         self.contacts.read(&self.world, &self.fixture);
         self.read_state();
     }
@@ -112,6 +122,14 @@ impl Engine for Rapier {
         if let Some(place) = self.fixture.articulation.place(joint, axis) {
             articulation::drive(&mut self.world, place, &motor.servo(Gains::RAPIER));
         }
+    }
+
+    fn push(&mut self, body: BodyId, point: DVec3, Wrench { force, torque }: Wrench) {
+        let at = self.bodies[body.index()].pose.point(point);
+        let handle = self.fixture.bodies[body.index()];
+        self.world.bodies[handle].add_force_at_point(force, at, true);
+        self.world.bodies[handle].add_torque(torque, true);
+        self.pushed.push(body);
     }
 
     fn cast_ray(&self, ray: &Ray) -> Option<f64> {

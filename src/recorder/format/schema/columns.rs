@@ -123,6 +123,11 @@ pub(super) const VELOCITY: Columns = real("v_x, v_y, v_z", "m/s", "velocity of t
 pub(super) const ANGULAR_VELOCITY: Columns = real("omega_x, omega_y, omega_z", "rad/s", "angular velocity");
 pub(super) const FORCE: Columns = real("F_x, F_y, F_z", "N", "force that contacts exerted on the body in the step");
 pub(super) const TORQUE: Columns = real("T_x, T_y, T_z", "N m", "their torque about the centre of mass");
+pub(super) const CONTACT_NORMAL: Columns =
+    real("normal_x, normal_y, normal_z", "1", "unit normal towards the body, world axes");
+pub(super) const CONTACT_FORCE: Columns =
+    real("F_x, F_y, F_z", "N", "force on the body at this point, mean over the step, world axes");
+pub(super) const CONTACT_GAP: Columns = real("gap", "m", "distance of the two surfaces, negative for penetration");
 pub(super) const ANCHOR: Columns = real("anchorx, anchory, anchorz", "m", "the joint's anchor in the world");
 pub(super) const JOINT_POSITION: Columns = real(
     "position_1, position_2, position_3",

@@ -40,6 +40,7 @@ pub(in crate::recorder) enum TableId {
     Event,
     Snapshot,
     Batch,
+    ContactPoint,
 }
 
 /// A table or view of a log.
@@ -168,7 +169,7 @@ static INSERTED: LazyLock<Vec<Inserted>> = LazyLock::new(|| {
 });
 
 impl TableId {
-    pub(in crate::recorder) const COUNT: usize = Self::Batch as usize + 1;
+    pub(in crate::recorder) const COUNT: usize = Self::ContactPoint as usize + 1;
 
     pub(in crate::recorder) const ALL: [Self; Self::COUNT] = [
         Self::Simulation,
@@ -189,6 +190,7 @@ impl TableId {
         Self::Event,
         Self::Snapshot,
         Self::Batch,
+        Self::ContactPoint,
     ];
 
     pub(in crate::recorder) fn table(self) -> &'static Table {

@@ -3,9 +3,9 @@
 use super::{
     Key, Table, TableId, TableKind,
     columns::{
-        ANCHOR, ANGLE, ANGULAR_VELOCITY, AXIS, BODY_ID, Columns, FORCE, JOINT_EFFORT, JOINT_POSITION, JOINT_RATE,
-        POSITION, REACTION_FORCE, REACTION_TORQUE, ROW, RUN, Reference, STEP, TORQUE, VELOCITY, Written, bytes,
-        integer, real, text,
+        ANCHOR, ANGLE, ANGULAR_VELOCITY, AXIS, BODY_ID, CONTACT_FORCE, CONTACT_GAP, CONTACT_NORMAL, Columns, FORCE,
+        JOINT_EFFORT, JOINT_POSITION, JOINT_RATE, POSITION, REACTION_FORCE, REACTION_TORQUE, ROW, RUN, Reference, STEP,
+        TORQUE, VELOCITY, Written, bytes, integer, real, text,
     },
 };
 
@@ -228,6 +228,23 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             integer("first_step, last_step", "steps of its rows; NULL where there are none"),
             integer("checksum", "checksum of all its rows"),
             bytes("sums", "checksums of each column, body, joint, device and file"),
+        ],
+    ),
+    table(
+        TableId::ContactPoint,
+        "contactPoint",
+        (Key::Row, 3, "simulationRowID, ordinal"),
+        "A point where two bodies touched in a step, with `log.contacts`: the 128 of a step with the largest forces, in single \
+         precision.",
+        &[
+            ROW,
+            BODY_ID,
+            integer("ordinal", "place in its step, from 0"),
+            integer("other_bodyID", "what touches it; NULL for the ground").refers_to(Reference::Component),
+            real("x, y, z", "m", "where, in the world"),
+            CONTACT_NORMAL,
+            CONTACT_FORCE,
+            CONTACT_GAP,
         ],
     ),
 ];

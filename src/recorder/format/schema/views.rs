@@ -3,9 +3,9 @@
 use super::{
     Key, Table, TableKind,
     columns::{
-        ANCHOR, ANGLE, ANGULAR_VELOCITY, AXIS, BODY_ID, Columns, DEVICE, FORCE, JOINT_EFFORT, JOINT_POSITION,
-        JOINT_RATE, POSITION, REACTION_FORCE, REACTION_TORQUE, ROBOT, ROW, RUN, STEP, TIME, TORQUE, VELOCITY, integer,
-        real, text,
+        ANCHOR, ANGLE, ANGULAR_VELOCITY, AXIS, BODY_ID, CONTACT_FORCE, CONTACT_GAP, CONTACT_NORMAL, Columns, DEVICE,
+        FORCE, JOINT_EFFORT, JOINT_POSITION, JOINT_RATE, POSITION, REACTION_FORCE, REACTION_TORQUE, ROBOT, ROW, RUN,
+        STEP, TIME, TORQUE, VELOCITY, integer, real, text,
     },
 };
 
@@ -40,12 +40,13 @@ const SENSED_SPIN: Columns = real("omega_x, omega_y, omega_z", "rad/s", "in the 
 const SPECIFIC_FORCE: Columns =
     real("fx, fy, fz", "m/s²", "acceleration less gravity, in the sensor's axes: +g upwards at rest");
 
-pub(super) const VIEWS: [Table; 23] = [
+pub(super) const VIEWS: [Table; 24] = [
     of_thesis("pose", "Position and orientation of a body.", &[ROW, BODY_ID, POSITION, AXIS, ANGLE]),
     of_thesis("velocity", "Velocity of a body.", &[ROW, BODY_ID, VELOCITY, ANGULAR_VELOCITY]),
     of_thesis("forceAndTorque", "What contacts did to a body in a step.", &[ROW, BODY_ID, FORCE, TORQUE]),
     BODY_LOG,
     CONTACT_LOG,
+    CONTACT_POINT_LOG,
     JOINT_LOG,
     READING_LOG,
     COMMAND_LOG,
@@ -132,6 +133,27 @@ const CONTACT_LOG: Table = view(
     "simulationRowID, robot, body",
     "What contacts did to a body in a step, of bodies that were touched.",
     &[ROW, STEP, TIME, ROBOT, text("body", "name"), FORCE, TORQUE],
+);
+
+const CONTACT_POINT_LOG: Table = view(
+    TableKind::NamedView,
+    "contactPointLog",
+    Key::Row,
+    "simulationRowID, ordinal",
+    "A point where two bodies touched in a step, with `log.contacts`.",
+    &[
+        ROW,
+        STEP,
+        TIME,
+        integer("ordinal", "place in its step, from 0"),
+        ROBOT,
+        text("body", "name"),
+        text("other_robot, other_body", "robot and name of what touches it; both are NULL for the ground"),
+        real("x, y, z", "m", "where, in the world"),
+        CONTACT_NORMAL,
+        CONTACT_FORCE,
+        CONTACT_GAP,
+    ],
 );
 
 const JOINT_LOG: Table = view(

@@ -33,6 +33,10 @@ const PAGE: u64 = 1024;
 const COUNTED: [(TableId, &str); 3] =
     [(TableId::BodyState, "bodies"), (TableId::JointPose, "joints"), (TableId::SensorReading, "readings")];
 
+/// The other tables with rows of steps.
+const UNCOUNTED: [TableId; 5] =
+    [TableId::ForceAndTorqueInterval, TableId::ContactPoint, TableId::Command, TableId::Event, TableId::Snapshot];
+
 /// What was found of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completeness {
@@ -207,7 +211,7 @@ impl<'a> Verifier<'a> {
                 Ok::<_, RecorderError>(())
             })?;
         }
-        for table in [TableId::ForceAndTorqueInterval, TableId::Command, TableId::Event, TableId::Snapshot] {
+        for table in UNCOUNTED {
             let parent = self.record.parent_step;
             stored_rows::for_each_row(self.inquiry, &self.ids, table, range, |row| {
                 // The snapshot that a run goes on from belongs to the model.

@@ -16,7 +16,7 @@ pub struct Description {
     pub name: &'static str,
     /// What it is mounted on.
     pub mounted_on: MountedOn,
-    /// True for a device that moves a joint.
+    /// True for a device that moves something.
     pub is_actuator: bool,
     /// What it reads or does.
     pub doc: &'static str,
@@ -122,7 +122,7 @@ impl DeviceKind {
         self.description().name
     }
 
-    /// True for a device that moves a joint.
+    /// True for a device that moves something.
     pub fn is_actuator(self) -> bool {
         self.description().is_actuator
     }

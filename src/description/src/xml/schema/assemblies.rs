@@ -30,7 +30,16 @@ pub(super) const ASSEMBLY: Element = element(
     "Bodies, joints and devices that are written once, in a frame of their own, and placed any number of times. It is \
      nothing until it is placed. A name in it means a body or joint of the assembly, or else one around it.",
     &[NAME],
-    Children(&[any("parameter"), any("place"), any("body"), any("joint"), any("sensor"), any("actuator")]),
+    Children(&[
+        any("parameter"),
+        any("place"),
+        any("body"),
+        any("joint"),
+        any("coupling"),
+        any("exclude"),
+        any("sensor"),
+        any("actuator"),
+    ]),
 );
 
 /// `<parameter>`

@@ -70,12 +70,19 @@ pub(super) const SENSOR: Element = element(
 /// `<actuator>`
 pub(super) const ACTUATOR: Element = element(
     "actuator",
-    "An actuator on a joint, with a TCP port of its own. Until its first command it holds its initial pose with at most \
-     1000 N (N m) an axis.",
+    "An actuator on a joint or a body, with a TCP port of its own. Until its first command one on a joint holds its initial pose \
+     with at most 1000 N (N m) an axis, one on a body pushes with the force and torque that stand in it.",
     &[
         required("type", Word(DeviceKind::ACTUATORS), "", "how it drives the joint; the table below tells"),
         NAME,
-        required("joint", Name, "", "the joint it drives"),
+        optional("joint", Name, "", "the joint it drives"),
+        optional("body", Name, "", "the body it pushes"),
+        optional(
+            "frame",
+            Word(&["world", "body"]),
+            "",
+            "of a ForceActuator: the axes of its force and torque; the world's by default",
+        ),
         PORT_ATTRIBUTE,
         default("p", Real, "1/s", "10", "of an angle controller: velocity per error, until a command brings another"),
         default("i", Real, "1/s²", "0", "of an angle controller: velocity per integrated error"),
@@ -95,7 +102,7 @@ pub(super) const ACTUATOR: Element = element(
              of its last command, an effort controller with 1000 N (N m)",
         ),
     ],
-    Children(&[maybe("motor")]),
+    Children(&[maybe("motor"), maybe("pose"), maybe("force"), maybe("torque")]),
 );
 
 /// `<noise>`

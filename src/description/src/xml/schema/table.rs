@@ -126,6 +126,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             maybe("heightfield"),
             any("object"),
             any("joint"),
+            any("coupling"),
+            any("exclude"),
             any("robotPlacement"),
         ]),
     ),
@@ -218,6 +220,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             any("place"),
             any("body"),
             any("joint"),
+            any("coupling"),
+            any("exclude"),
             any("sensor"),
             any("actuator"),
         ]),
@@ -227,7 +231,12 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     assemblies::ASSEMBLY,
     assemblies::PARAMETER,
     assemblies::PLACE,
-    element("body", "A body of a robot, placed in the robot's frame.", &[NAME], body_children!()),
+    element(
+        "body",
+        "A body of a robot, placed in the robot's frame. One that is static fixes the robot to the world.",
+        &[NAME],
+        body_children!(maybe("static")),
+    ),
     value("mass", MASS, "kg", "Mass. Needed unless the body is static."),
     element(
         "transformation",
@@ -339,8 +348,13 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     ),
     element(
         "collision",
-        "The shape that collides, where it is not the shape that the mass is spread over.",
-        &[],
+        "The shape that collides, where it is not the shape that the mass is spread over, and with what it collides. Two shapes collide \
+         if the category of one of them has a bit that the other collides with; a ground has all bits. With both at 0 a shape is \
+         only seen, and met by rays.",
+        &[
+            default("category", Whole(0, 65_535), "", "65535", "what it counts as, a bit each"),
+            default("collidesWith", Whole(0, 65_535), "", "65535", "the categories that it collides with"),
+        ],
         Children(&[
             maybe("box"),
             maybe("sphere"),
@@ -369,7 +383,12 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         ],
         Empty,
     ),
-    value("static", BOOLEAN, "", "Whether nothing moves the object."),
+    value(
+        "static",
+        BOOLEAN,
+        "",
+        "Whether nothing moves it: an object that stands fast, or the base of a robot that is bolted down.",
+    ),
     element(
         "joint",
         "A joint between two bodies of the same file. All its coordinates are zero as the bodies are placed.",
@@ -427,9 +446,32 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         ],
         Empty,
     ),
+    element(
+        "exclude",
+        "Two bodies of the same file that never collide with each other. Bodies that share a joint never do.",
+        &[required("body", Name, "", "one of them"), required("other", Name, "", "the other one")],
+        Empty,
+    ),
+    element(
+        "coupling",
+        "Ties the coordinate of one joint's axis to that of another's, as gears, belts and the fingers of a gripper do: follower = \
+         ratio x leader + offset. It holds both ways, without play and losses. Both joints are of the same robot; none of them is a \
+         ball joint or closes a loop. The rapier engine refuses it.",
+        &[
+            required("leader", Name, "", "the joint that is followed"),
+            required("follower", Name, "", "the joint that follows"),
+            optional("leaderAxis", Whole(1, 3), "", "its local axis, where it has more than one that is free"),
+            optional("followerAxis", Whole(1, 3), "", "likewise"),
+            default("ratio", Real, "", "1", "coordinate of the follower per coordinate of the leader, not 0"),
+            default("offset", Real, "rad or m", "0", "coordinate of the follower where that of the leader is 0"),
+        ],
+        Empty,
+    ),
     devices::SENSOR,
     devices::NOISE,
     devices::ACTUATOR,
+    element("force", "The force of a ForceActuator until its first command, N.", VECTOR, Empty),
+    element("torque", "Its torque, N m.", VECTOR, Empty),
     devices::MOTOR,
     element(
         SEQUENCE,

@@ -1,7 +1,7 @@
 //! Colliding shapes on their links, and the ground.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use simpartner_model::{BodyId, Material, Plane};
+use simpartner_model::{BodyId, CollisionFilter, Material, Plane};
 
 use super::{Side, contact::Half, narrow::Placed};
 use crate::{engine::tree::Tree, parry::shape::SharedShape};
@@ -47,6 +47,8 @@ pub(in crate::engine) struct Geom {
     pub(in crate::engine) middle: DVec3,
     pub(in crate::engine) half: DVec3,
     pub(in crate::engine) material: Material,
+    /// With what it collides.
+    pub(in crate::engine) filter: CollisionFilter,
     /// False on a body that nothing moves.
     pub(in crate::engine) moves: bool,
     /// The farthest that a point of it is from its centre.
@@ -156,11 +158,17 @@ impl Geom {
             middle: bounds.center(),
             half,
             material,
+            filter: CollisionFilter::default(),
             moves: true,
             reach,
             long: half.max_element() > 4.0 * half.min_element(),
             is_centred: at.0 == DVec3::ZERO,
         }
+    }
+
+    /// Whether it moves and collides with a ground, which is of every category.
+    pub(super) fn may_touch_ground(&self) -> bool {
+        self.moves && self.filter.meets(CollisionFilter::default())
     }
 
     /// Its size: the farthest that a point of it is from its centre, m.

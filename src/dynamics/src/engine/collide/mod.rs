@@ -50,8 +50,9 @@ struct Model {
 }
 
 impl Model {
-    fn may_meet(&self, a: BodyId, b: BodyId) -> bool {
-        a != b && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
+    fn may_meet(&self, one: &Geom, two: &Geom) -> bool {
+        let (a, b) = (one.body, two.body);
+        a != b && one.filter.meets(two.filter) && self.apart.binary_search(&(a.min(b), a.max(b))).is_err()
     }
 
     /// The size of the smaller shape of the contacts with this key.
@@ -167,7 +168,7 @@ impl Collider {
         let mut bounds = Bounds::NOTHING;
         for geom in self.model.starts[index]..self.model.starts[index + 1] {
             self.placements[geom] = self.model.geoms[geom].place(tree, h);
-            if self.model.geoms[geom].moves && tree.is_awake() {
+            if self.model.geoms[geom].may_touch_ground() && tree.is_awake() {
                 self.on_ground(geom, trees, h);
             }
             bounds = bounds.with(&self.placements[geom].bounds);
@@ -272,7 +273,7 @@ impl Collider {
             for b in from..starts[second + 1] {
                 let (one, two) = (&geoms[a], &geoms[b]);
                 let meet = |placements: &[Placement]| placements[a].bounds.meets(&placements[b].bounds);
-                if (one.moves || two.moves) && meet(&self.placements) && self.model.may_meet(one.body, two.body) {
+                if (one.moves || two.moves) && meet(&self.placements) && self.model.may_meet(one, two) {
                     one.tighten(&mut self.placements[a], &trees[first]);
                     two.tighten(&mut self.placements[b], &trees[second]);
                     if meet(&self.placements) {

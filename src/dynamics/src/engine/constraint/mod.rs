@@ -5,6 +5,7 @@
 //! | `contact` | two surfaces may not cross, with Coulomb friction; rigid and compliant |
 //! | `rolling` | a contact resists rolling, and turning about its normal |
 //! | `coordinate` | stops and dry friction of the axes of trees |
+//! | `coupling` | gears and mimic joints: two coordinates of a tree in a fixed ratio |
 //! | `closure` | joints that close loops: what they hold, and the axes that they leave free |
 //! | `rows` | the builder: Jacobians of links and coordinates, whitened |
 //!
@@ -15,6 +16,7 @@
 mod closure;
 mod contact;
 mod coordinate;
+mod coupling;
 mod rolling;
 mod rows;
 
@@ -40,6 +42,8 @@ enum Source {
     Torsion(usize),
     /// A law of a coordinate: tree of the island, degree of freedom, and the law's number.
     Coordinate { tree: usize, dof: usize, law: usize },
+    /// A coupling of two coordinates: tree of the island, and its number there.
+    Coupling { tree: usize, number: usize },
     /// A row of a joint that closes a loop, by its place in [`ClosureRows`].
     Closure(usize),
 }
@@ -107,6 +111,7 @@ impl Constraints {
         for slot in 0..parts.trees.len() {
             if parts.trees[slot].topology.has_rows {
                 self.add_coordinates(&*parts.trees[slot], slot, scheme);
+                self.add_couplings(&*parts.trees[slot], slot, scheme);
             }
         }
         if self.previous.len() == self.sources.len() {
@@ -134,7 +139,7 @@ impl Constraints {
         let (rate, contacts, closures) = (1.0 / h, parts.contacts, parts.closures);
         for tree in parts.trees.iter_mut() {
             if tree.topology.has_rows {
-                tree.state.row_impulses.fill([0.0; 3]);
+                tree.state.row_impulses.fill([0.0; 4]);
             }
             tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
         }
@@ -160,6 +165,7 @@ impl Constraints {
                     parts.push(closure.a, -force, anchor);
                 }
                 Source::Coordinate { tree, dof, law } => parts.trees[tree].state.row_impulses[dof][law] = l[0],
+                Source::Coupling { tree, number } => parts.trees[tree].take_coupling(number, l[0]),
             }
         }
     }
@@ -183,7 +189,7 @@ impl Constraints {
                     closure.impulses[row.purpose.number()] = l[0];
                     closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.share);
                 }
-                Source::Coordinate { .. } => {}
+                Source::Coordinate { .. } | Source::Coupling { .. } => {}
             }
         }
     }

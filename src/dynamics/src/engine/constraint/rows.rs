@@ -163,6 +163,6 @@ fn jacobian(
     }));
 }
 
-fn to_index(place: usize) -> u32 {
+pub(super) fn to_index(place: usize) -> u32 {
     u32::try_from(place).expect("an island has fewer unknowns than a u32 counts")
 }

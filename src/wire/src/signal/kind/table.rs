@@ -56,8 +56,13 @@ const fn command(
     Quantity { name, fields, unit, linear_unit: Some(linear_unit), lowest, highest, noise: NoiseLaw::None }
 }
 
+/// Numbers of a command that have one unit, whatever the device is mounted on.
+const fn setting(name: &'static str, fields: &'static [&'static str], unit: &'static str, bound: f64) -> Quantity {
+    Quantity { noise: NoiseLaw::None, ..plain(name, fields, unit, bound) }
+}
+
 const fn gain(name: &'static str, fields: &'static [&'static str], unit: &'static str) -> Quantity {
-    Quantity { noise: NoiseLaw::None, ..plain(name, fields, unit, TARGET) }
+    setting(name, fields, unit, TARGET)
 }
 
 /// A sensor on a body; entries change what differs. The name comes from the entry.
@@ -289,4 +294,17 @@ device_kinds! {
         &[command("effort", &["effort_1", "effort_2", "effort_3"], "N m", "N", -EFFORT, EFFORT)],
         &[3],
     ),
+    ForceActuator: Description {
+        mounted_on: MountedOn::Body,
+        frames: &["world", "body"],
+        ..actuator(
+            "Pushes its body with a force at its mount, and a torque, until the next command: a thruster, a propeller, a wind, a \
+             hand. In world axes, or in those of its mount, which turn with the body. Several on one body add up.",
+            &[
+                setting("force", &["force_x", "force_y", "force_z"], "N", EFFORT),
+                setting("torque", &["torque_x", "torque_y", "torque_z"], "N m", EFFORT),
+            ],
+            &[6],
+        )
+    },
 }

@@ -1,0 +1,52 @@
+//! Couplings of joint axes: gears, belts, mimic joints.
+
+use simpartner_model::{Coupling, Joint, JointAxis, JointId};
+
+use super::{parts::Parts, reading::Reading, tree::Node};
+
+/// Reads a `<coupling>` between joints of the same file. `None` if something is wrong.
+pub(super) fn read(reading: &Reading, node: &Node, parts: &Parts) -> Option<Coupling> {
+    let leader = joint_axis(reading, node, parts, "leader", "leaderAxis");
+    let follower = joint_axis(reading, node, parts, "follower", "followerAxis");
+    let (leader, follower) = (leader?, follower?);
+    if leader == follower {
+        reading.problem(reading.place(node, "follower"), "an axis cannot follow itself");
+        return None;
+    }
+    let ratio = reading.real(node, "ratio")?;
+    if ratio == 0.0 {
+        let help = "a ratio of 0 would lock the follower; use a fixed joint";
+        reading.problem_with_help(reading.place(node, "ratio"), "attribute 'ratio' is 0", help);
+        return None;
+    }
+    Some(Coupling { leader, follower, ratio, offset: reading.real(node, "offset")?, source: reading.source(node) })
+}
+
+/// An axis of a joint: the one that is named, or the only one that is free.
+fn joint_axis(reading: &Reading, node: &Node, parts: &Parts, joint: &str, axis: &str) -> Option<JointAxis> {
+    let place = reading.place(node, joint);
+    let index = parts.joint_names.index(reading, place, reading.text(node, joint)?)?;
+    let found: &Joint = &parts.joints[index];
+    let free: Vec<usize> = (0..3).filter(|&axis| found.axes[axis].free().is_some()).collect();
+    let given = node.attributes.iter().any(|attribute| attribute.name == axis);
+    let number = if given { Some(reading.whole(node, axis)? as usize - 1) } else { None };
+    let axis = match (number, &free[..]) {
+        (None, [only]) => *only,
+        (Some(number), _) if free.contains(&number) => number,
+        (number, _) => {
+            let name = &found.name;
+            let message = match number {
+                Some(number) => format!("axis {} of joint '{name}' is not free", number + 1),
+                None => format!("joint '{name}' has {} free axes: which is meant?", free.len()),
+            };
+            let numbers: Vec<String> = free.iter().map(|axis| (axis + 1).to_string()).collect();
+            let help = match numbers.is_empty() {
+                true => "a coupling ties joints that move".to_owned(),
+                false => format!("give {axis}: {}", numbers.join(", ")),
+            };
+            reading.problem_with_help(place, message, help);
+            return None;
+        }
+    };
+    Some(JointAxis { joint: JointId::new(index), axis })
+}

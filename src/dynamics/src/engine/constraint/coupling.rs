@@ -1,0 +1,44 @@
+//! A coupling of two coordinates of a tree: v_f - ratio v_l = 0, and what they are off by is taken out over some steps. The
+//! coordinates are linear in the velocities, so a coupling that is kept stays kept to rounding.
+
+use super::{Constraints, Source, rows::to_index};
+use crate::engine::{
+    problem::{Law, PositionRule, Scheme},
+    tree::{Coupling, Tree},
+};
+
+impl Constraints {
+    /// Adds those of a tree, which is number `slot` of its island.
+    pub(super) fn add_couplings(&mut self, tree: &Tree, slot: usize, scheme: &Scheme) {
+        for (number, coupling) in tree.topology.couplings.iter().enumerate() {
+            let &Coupling { leader, follower, ratio, offset } = coupling;
+            let start = self.problem.columns.len();
+            self.problem.columns.resize(start + tree.topology.freedom, [0.0; 4]);
+            self.problem.columns[start + follower][0] += 1.0;
+            self.problem.columns[start + leader][0] -= ratio;
+            self.problem.index.extend((0..tree.topology.freedom).map(|dof| to_index(tree.work.base + dof)));
+            tree.whiten_all(&mut self.problem.columns[start..]);
+            let along = |numbers: &[f64]| [numbers[follower] - ratio * numbers[leader], 0.0, 0.0];
+            let law = Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+            let (free, before) = (along(&tree.work.v_free), along(&tree.state.v));
+            let mut block = self.problem.block(law, start, [0.0; 3], free, before);
+            let error = along(&tree.state.q)[0] - offset;
+            block.bias[0] += scheme.correction * error / scheme.h;
+            block.position = PositionRule::Held;
+            block.impulse[0] = tree.state.row_impulses[follower][COUPLED];
+            self.push_block(Source::Coupling { tree: slot, number }, block);
+        }
+    }
+}
+
+impl Tree {
+    /// Takes down what a coupling exerts on its two coordinates.
+    pub(super) fn take_coupling(&mut self, number: usize, impulse: f64) {
+        let Coupling { leader, follower, ratio, .. } = self.topology.couplings[number];
+        self.state.row_impulses[follower][COUPLED] += impulse;
+        self.state.row_impulses[leader][COUPLED] -= ratio * impulse;
+    }
+}
+
+/// Where the impulses of couplings stand among those of a coordinate's rows.
+const COUPLED: usize = 3;
