@@ -7,17 +7,12 @@ use simpartner_wire::signal::{Attachment, DeviceInfo, DeviceKind, Field, Quantit
 /// The description of a device for clients.
 pub fn describe(device: &simpartner_description::Device, world: &World, timestep: Timestep) -> DeviceInfo {
     let joint = |id: JointId| Attachment::Joint(world.mechanism.joint(id).name.clone());
-    let (attachment, linear) = match &device.spec {
-        DeviceSpec::Sensor(sensor) => {
-            let attachment = match sensor.mount {
-                Mount::Body { body, .. } => Attachment::Body(world.mechanism.body(body).name.clone()),
-                Mount::Joint(id) => joint(id),
-            };
-            (attachment, sensor.is_on_slider(world))
-        }
-        DeviceSpec::Actuator(actuator) => {
-            (joint(actuator.joint), world.mechanism.joint(actuator.joint).kind.is_linear())
-        }
+    let attachment = match &device.spec {
+        DeviceSpec::Sensor(sensor) => match sensor.mount {
+            Mount::Body { body, .. } => Attachment::Body(world.mechanism.body(body).name.clone()),
+            Mount::Joint(id) => joint(id),
+        },
+        DeviceSpec::Actuator(actuator) => joint(actuator.joint),
     };
     DeviceInfo {
         name: device.name.clone(),
@@ -25,7 +20,7 @@ pub fn describe(device: &simpartner_description::Device, world: &World, timestep
         robot: world.mechanism.robot(device.robot).name.clone(),
         attachment,
         port: device.port,
-        fields: fields(&device.spec, linear),
+        fields: fields(&device.spec, world),
         interval_steps: interval_steps(device.spec.rate_hz(), timestep),
         source: device.source.clone(),
     }
@@ -36,8 +31,10 @@ pub(super) fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
     rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))
 }
 
-/// The numbers of a device's frame, in order; `linear` if its joint slides.
-pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
+/// The numbers of a device's frame, in order.
+pub(super) fn fields(spec: &DeviceSpec, world: &World) -> Vec<Field> {
+    let kind = spec.joint().map(|joint| world.mechanism.joint(joint).kind);
+    let linear = [0, 1, 2].map(|index| kind.is_some_and(|kind| kind.is_linear(index)));
     let quantities = spec.kind().description().quantities;
     match spec {
         DeviceSpec::Sensor(sensor) => match sensor.rays() {
@@ -50,16 +47,15 @@ pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
                 };
                 names.into_iter().map(|name| Field { name, highest: rays.range, ..distance.clone() }).collect()
             }
-            None => all(quantities, linear),
+            None => all(quantities, linear).collect(),
         },
-        DeviceSpec::Actuator(_) => {
-            let mut fields = all(quantities, linear);
-            if linear && spec.kind() == DeviceKind::AngleController {
-                // On a joint that slides, the target is a position.
-                fields.iter_mut().for_each(|field| field.name = field.name.replace("angle", "position"));
-            }
-            fields
-        }
+        // Where the joint slides, an angle controller's target is a position.
+        DeviceSpec::Actuator(_) => all(quantities, linear)
+            .map(|field| match field.unit {
+                "m" => Field { name: field.name.replace("angle", "position"), ..field },
+                _ => field,
+            })
+            .collect(),
     }
 }
 
@@ -73,9 +69,13 @@ fn ray_names(scanner: Scanner) -> Vec<String> {
     places.map(name).collect()
 }
 
-fn all(quantities: &[Quantity], linear: bool) -> Vec<Field> {
-    let names = quantities.iter().flat_map(|quantity| quantity.fields.iter().map(move |name| (quantity, name)));
-    names.map(|(quantity, name)| field(quantity, name, linear)).collect()
+/// All fields of some quantities. One that has a unit where a joint slides has a field for each of the joint's coordinates, of
+/// which `linear` says whether they do.
+fn all(quantities: &[Quantity], linear: [bool; 3]) -> impl Iterator<Item = Field> {
+    quantities.iter().flat_map(move |quantity| {
+        let fields = quantity.fields.iter().enumerate();
+        fields.map(move |(index, name)| field(quantity, name, linear.get(index).is_some_and(|linear| *linear)))
+    })
 }
 
 fn field(quantity: &Quantity, name: &str, linear: bool) -> Field {

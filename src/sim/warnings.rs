@@ -283,7 +283,9 @@ impl Scene<'_> {
         let is_round =
             |body: &Body| body.collision_shape().is_some_and(|placed| placed.shape.rolling_radius().is_some());
         let carries = move |body: BodyId| world.mechanism.joints.iter().any(|joint| joint.parent == body);
-        let ends = joints.filter(|joint| !joint.kind.is_linear()).map(|joint| joint.child);
+        let ends = joints
+            .filter(|joint| joint.free_coordinates().any(|(_, coordinate)| !coordinate.linear))
+            .map(|joint| joint.child);
         ends.filter(move |body| is_round(world.mechanism.body(*body)) && !carries(*body))
     }
 }

@@ -199,6 +199,40 @@ fn damping_and_dry_friction_are_those_of_the_file() {
     close("speed of the stuck slider", stuck.rate[2], 0.0, Within { dynamics: 1e-12, rapier: 1e-8 });
 }
 
+/// A collar on an upright post, off balance: it falls as if nothing turned, z = -g t²/2, and turns as if nothing fell, whichever
+/// way the tree is walked.
+#[test]
+fn a_cylindrical_joint_slides_and_turns_by_itself() {
+    for backwards in [false, true] {
+        let mut world = scene::world();
+        world.mechanism.bodies.push(body("post", 1.0, cube(0.2), DVec3::ZERO));
+        world.mechanism.bodies[0].fixed = true;
+        world.mechanism.bodies.push(body("collar", 2.0, cube(0.2), DVec3::new(0.3, 0.0, 0.1)));
+        // The joint's z is turned to the world's y.
+        let spin = DVec3::Y * 3.0;
+        world.mechanism.bodies[1].angular_velocity = spin;
+        world.mechanism.bodies[1].linear_velocity = DVec3::Y * 2.0 + spin.cross(DVec3::new(0.3, 0.0, 0.1));
+        let (parent, child) = if backwards { (1, 0) } else { (0, 1) };
+        let mut collar = joint("collar", JointKind::Cylindrical, parent, child, DVec3::ZERO);
+        collar.frame = DQuat::from_xyzw(-(0.5f64.sqrt()), 0.0, 0.0, 0.5f64.sqrt());
+        world.mechanism.joints.push(collar);
+        let mut engine = build(&world);
+        let t = 2.0;
+        run(&mut *engine, t);
+        let state = engine.joint(JointId::new(0));
+        let sign = if backwards { -1.0 } else { 1.0 };
+        let fall = match scene::settings().engine {
+            EngineKind::Dynamics => 0.0,
+            EngineKind::Rapier => -G * H * t / 2.0,
+        };
+        let way = sign * (2.0 * t - G * t * t / 2.0 + fall);
+        close("way of the collar", state.position[1], way, Within { dynamics: 1e-11, rapier: 1e-9 });
+        close("speed of the collar", state.rate[1], sign * (2.0 - G * t), Within { dynamics: 1e-11, rapier: 1e-9 });
+        close("turn of the collar", state.position[2], sign * 3.0 * t, Within { dynamics: 1e-11, rapier: 1e-9 });
+        assert_eq!((state.position[0], state.rate[0]), (0.0, 0.0));
+    }
+}
+
 /// Three free axes on one joint: each turns by itself, and the coordinates compose to the child's orientation, first axis
 /// first, whichever way the tree is walked.
 #[test]

@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, JointId, Pose, RobotId};
 use simpartner_wire::signal::{DeviceKind, Port};
 
-use super::World;
-
 /// A sensor or an actuator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Device {
@@ -271,11 +269,6 @@ impl Sensor {
         }
     }
 
-    /// Whether it reads a joint whose coordinates are lengths.
-    pub fn is_on_slider(&self, world: &World) -> bool {
-        matches!(self.mount, Mount::Joint(joint) if world.mechanism.joint(joint).kind.is_linear())
-    }
-
     fn at(mount: Mount, kind: DeviceKind) -> Self {
         Self {
             kind,
@@ -319,6 +312,16 @@ impl DeviceSpec {
                 Law::Position => DeviceKind::PositionController,
                 Law::Effort => DeviceKind::EffortController,
             },
+        }
+    }
+
+    /// The joint that it is on.
+    pub fn joint(&self) -> Option<JointId> {
+        match self {
+            Self::Sensor(Sensor { mount: Mount::Joint(joint), .. }) | Self::Actuator(Actuator { joint, .. }) => {
+                Some(*joint)
+            }
+            Self::Sensor(_) => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! The table itself.
 
+use simpartner_model::JointKind;
+
 use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
     Attribute,
@@ -376,10 +378,11 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         &[
             required(
                 "type",
-                Word(&["hinge", "slider", "ball", "universal", "constrained", "fixed"]),
+                Word(&JointKind::NAMES),
                 "",
-                "hinge and slider move about or along their third local axis, a universal joint about its first and second, a \
-                 constrained joint about those that <free> names",
+                "hinge and slider move about or along their third local axis, a cylindrical joint slides along it (axis 2 of <free>) and \
+                 turns about it (axis 3); a planar joint slides along its first and second and turns about its third; a universal \
+                 joint turns about its first and second, a constrained joint about those that <free> names",
             ),
             NAME,
         ],
