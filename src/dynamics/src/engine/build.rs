@@ -147,6 +147,7 @@ impl Builder<'_> {
             mass: mass.mass,
             principal: principal.max(DVec3::splat(least)),
             body: Some(id),
+            origin: None,
         };
         (link, body.pose.then(&frame), frame.inverse())
     }
@@ -172,7 +173,12 @@ impl Builder<'_> {
                 dofs[index] = Some(tree.topology.links[inner].dof);
             }
         }
-        let (link, pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
+        let (mut link, pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
+        if backwards && free.iter().any(|(_, coordinate)| coordinate.linear) {
+            // The outer link slides away from the joint's origin.
+            let child = self.bodies[edge.inner.index()].link;
+            link.origin = Some((child, poses[child].inverse().point(joint.anchor)));
+        }
         let mut last = step(poses, inner, joint, free.last().map(|(_, coordinate)| *coordinate));
         if ball {
             last.joint = LinkJoint::Spherical(0);
@@ -279,6 +285,7 @@ fn massless() -> Link {
         mass: 0.0,
         principal: DVec3::ZERO,
         body: None,
+        origin: None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Joints: a multibody for every tree of the graph, an impulse joint for every joint that closes a loop.
 //!
-//! A joint with several free axes becomes a chain of hinges over links without mass, because rapier's links have one or
-//! three free angles and only single hinges have stops. The chain turns about the first axis, then the second, then the
-//! third; where the tree is walked from child to parent it is the same chain backwards, with all signs turned round.
+//! A joint with several free coordinates becomes a chain of hinges and sliders over links without mass, because rapier's links
+//! have one or three free angles and only single axes have stops. The chain moves in the first coordinate, then the second, then
+//! the third; where the tree is walked from child to parent it is the same chain backwards, with all signs turned round.
 
 use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
@@ -29,7 +29,7 @@ pub(super) struct Articulation {
 pub(super) enum Placement {
     /// Nothing moves.
     Rigid,
-    /// A hinge, slider or chain of hinges of a multibody.
+    /// A hinge, slider or chain of them of a multibody.
     Tree([Option<AxisPlace>; 3]),
     /// A ball joint of a multibody; `sign` is -1 if the tree was walked from child to parent.
     Ball { link: MultibodyJointHandle, sign: f64 },
@@ -321,7 +321,7 @@ fn with_stops(
     }
 }
 
-/// The link between two hinges of the same joint. It weighs nothing and meets nothing.
+/// The link between two hinges or sliders of the same joint. It weighs nothing and meets nothing.
 fn massless_link(world: &mut PhysicsWorld, joint: &Joint) -> RigidBodyHandle {
     let pose = shape::pose(&Pose { translation: joint.anchor, rotation: joint.frame });
     world.insert_body(RigidBodyBuilder::dynamic().pose(pose).can_sleep(false).allow_fast_rotation(true))
