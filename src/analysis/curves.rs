@@ -272,3 +272,27 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_joints_numbers_have_the_units_of_its_coordinates() {
+        let joint = Component { kind: ComponentKind::Joint, number: 7, name: "Arm/Joint".into(), fields: Vec::new() };
+        for (kind, units) in [
+            (JointKind::Hinge, ["rad", "rad", "rad"]),
+            (JointKind::Slider, ["rad", "rad", "m"]),
+            (JointKind::Cylindrical, ["rad", "m", "rad"]),
+            (JointKind::Planar, ["m", "m", "rad"]),
+        ] {
+            let columns = columns(&joint, &[(7, kind)]).unwrap();
+            let unit = |name: String| columns.iter().find(|(column, _)| *column == name).unwrap().1.as_str();
+            for (number, position) in (1..).zip(units) {
+                let (rate, effort) = if position == "m" { ("m/s", "N") } else { ("rad/s", "N m") };
+                let found = ["position", "rate", "effort"].map(|name| unit(format!("{name}_{number}")));
+                assert_eq!(found, [position, rate, effort], "{kind:?}");
+            }
+        }
+    }
+}

@@ -102,7 +102,7 @@ impl JointKind {
 
     /// What its coordinates (0 to 2) count; `None` for one that it locks. They are made one after the other, the first on the
     /// parent: the axis of each is carried by the coordinates before it. Those that slide come first, so that the child turns
-    /// about its own origin.
+    /// about its own origin, and one that turns has the number of its axis.
     pub fn coordinates(self) -> [Option<Coordinate>; 3] {
         let along = |axis| Some(Coordinate { axis, linear: true });
         let about = |axis| Some(Coordinate { axis, linear: false });
@@ -119,7 +119,7 @@ impl JointKind {
 
     /// What a coordinate counts; `None` if the kind locks it.
     pub fn coordinate(self, index: usize) -> Option<Coordinate> {
-        self.coordinates()[index]
+        self.coordinates().get(index).copied().flatten()
     }
 
     /// Whether a coordinate is a way in metres.
@@ -205,5 +205,36 @@ impl Joint {
     /// The direction at step 0, world frame, of the axis that a coordinate moves along or about.
     pub fn direction(&self, coordinate: Coordinate) -> DVec3 {
         self.frame * DVec3::AXES[coordinate.axis]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_found_by_its_word() {
+        for (kind, name) in JointKind::ALL.into_iter().zip(JointKind::NAMES) {
+            assert_eq!((kind.name(), JointKind::named(name)), (name, Some(kind)));
+        }
+        assert_eq!(JointKind::named("hings"), None);
+    }
+
+    /// The engines rely on it: what slides comes before what turns, no axis slides or turns twice, and a coordinate that turns has the
+    /// number of its axis.
+    #[test]
+    fn the_coordinates_of_every_kind_are_in_order() {
+        for kind in JointKind::ALL {
+            let coordinates = kind.coordinates();
+            for (index, coordinate) in coordinates.into_iter().enumerate() {
+                let Some(Coordinate { axis, linear }) = coordinate else { continue };
+                assert!(axis < 3 && (linear || axis == index), "{kind:?}");
+                let later = coordinates[index + 1..].iter().flatten();
+                assert!(later.into_iter().all(|later| (later.axis, later.linear) != (axis, linear)), "{kind:?}");
+                assert!(linear || coordinates[index..].iter().flatten().all(|later| !later.linear), "{kind:?}");
+            }
+            let free = kind.free_axes().map(|axis| axis.free().is_some());
+            assert_eq!(free, coordinates.map(|coordinate| coordinate.is_some()), "{kind:?}");
+        }
     }
 }
