@@ -2,6 +2,8 @@
 
 mod points;
 
+use simpartner_model::JointKind;
+
 use self::points::{Curve, points};
 use crate::{
     plot::{Document, LINES, Line, Plot},
@@ -53,7 +55,7 @@ pub fn curves(
         return Err(AnalysisError::Question(text));
     }
     let components = inquiry.components(run.simulation_id)?;
-    let kinds = sliding(inquiry, run)?;
+    let kinds = joint_kinds(inquiry, run)?;
     let all = |flag: &str, fields: &str| {
         let fields = fields.split(',').map(str::trim).filter(|field| !field.is_empty());
         let named: Result<Vec<Vec<Curve>>, AnalysisError> =
@@ -107,6 +109,9 @@ fn paired(over: Vec<Curve>, lines: usize) -> Result<Vec<Curve>, AnalysisError> {
     }
 }
 
+/// Joints of a run by their numbers in the log, each with its kind.
+type JointKinds = [(i64, JointKind)];
+
 /// Lines over the same axes.
 struct Panel {
     curves: Vec<Curve>,
@@ -133,21 +138,19 @@ impl Panel {
     }
 }
 
-/// The numbers of the joints whose axes are measured in metres.
-fn sliding(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Vec<i64>, AnalysisError> {
+/// The numbers of the joints, and their kinds.
+fn joint_kinds(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Vec<(i64, JointKind)>, AnalysisError> {
     let mut found = Vec::new();
     let selection = Selection::all(table("joint")?, run.simulation_id);
     inquiry.rows(&selection, &["jointID", "kind"], |row| {
-        if row[1].text() == "slider" {
-            found.extend(row[0].integer());
-        }
+        found.extend(row[0].integer().zip(JointKind::named(row[1].text())));
         Ok::<_, AnalysisError>(())
     })?;
     Ok(found)
 }
 
 /// The lines that a field names.
-fn named(flag: &str, field: &str, components: &[Component], sliding: &[i64]) -> Result<Vec<Curve>, AnalysisError> {
+fn named(flag: &str, field: &str, components: &[Component], kinds: &JointKinds) -> Result<Vec<Curve>, AnalysisError> {
     let wrong = |what: String| AnalysisError::Question(format!("{flag}: '{field}' {what}"));
     let (kind, rest) = match field.split_once(':') {
         Some(("body", rest)) => (ComponentKind::Body, rest),
@@ -167,7 +170,7 @@ fn named(flag: &str, field: &str, components: &[Component], sliding: &[i64]) -> 
     }
     let mut found = Vec::new();
     for component in matching {
-        let columns = columns(component, sliding)?;
+        let columns = columns(component, kinds)?;
         let names = || listed(columns.iter().map(|(name, _)| *name));
         let fitting: Vec<_> = columns.iter().filter(|(name, _)| glob(column.as_bytes(), name.as_bytes())).collect();
         if fitting.is_empty() {
@@ -190,17 +193,21 @@ fn named(flag: &str, field: &str, components: &[Component], sliding: &[i64]) -> 
 }
 
 /// The numbers of a component and their units.
-fn columns<'a>(component: &'a Component, sliding: &[i64]) -> Result<Vec<(&'a str, String)>, AnalysisError> {
-    let slides = sliding.contains(&component.number);
-    // The unit of a hinge, or else of a slider.
-    let unit = |unit: &str| match unit.split_once(" or ") {
-        Some((_, sliding)) if slides => sliding.to_owned(),
+fn columns<'a>(component: &'a Component, kinds: &JointKinds) -> Result<Vec<(&'a str, String)>, AnalysisError> {
+    let kind = kinds.iter().find(|(number, _)| *number == component.number).map(|(_, kind)| *kind);
+    // Columns of a joint's coordinates end in the coordinate's number. Their unit is that of an angle, or else of a length.
+    let slides = |name: &str| {
+        let index = name.rsplit_once('_').and_then(|(_, number)| number.parse::<usize>().ok()?.checked_sub(1));
+        kind.zip(index).is_some_and(|(kind, index)| kind.is_linear(index))
+    };
+    let unit = |name: &str, unit: &str| match unit.split_once(" or ") {
+        Some((_, sliding)) if slides(name) => sliding.to_owned(),
         Some((turning, _)) => turning.to_owned(),
         None => unit.to_owned(),
     };
     // The columns behind the step and the component.
     let of_table = |name: &str| -> Result<Vec<(&'static str, String)>, AnalysisError> {
-        Ok(table(name)?.columns().skip(2).map(|(name, columns)| (name, unit(columns.unit()))).collect())
+        Ok(table(name)?.columns().skip(2).map(|(name, columns)| (name, unit(name, columns.unit()))).collect())
     };
     match component.kind {
         ComponentKind::Body => of_table("body_state"),
@@ -262,6 +269,25 @@ mod tests {
             ("W*l3", "Wheel3", true),
         ] {
             assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_joints_numbers_have_the_units_of_its_coordinates() {
+        let joint = Component { kind: ComponentKind::Joint, number: 7, name: "Arm/Joint".into(), fields: Vec::new() };
+        for (kind, units) in [
+            (JointKind::Hinge, ["rad", "rad", "rad"]),
+            (JointKind::Slider, ["rad", "rad", "m"]),
+            (JointKind::Cylindrical, ["rad", "m", "rad"]),
+            (JointKind::Planar, ["m", "m", "rad"]),
+        ] {
+            let columns = columns(&joint, &[(7, kind)]).unwrap();
+            let unit = |name: String| columns.iter().find(|(column, _)| *column == name).unwrap().1.as_str();
+            for (number, position) in (1..).zip(units) {
+                let (rate, effort) = if position == "m" { ("m/s", "N") } else { ("rad/s", "N m") };
+                let found = ["position", "rate", "effort"].map(|name| unit(format!("{name}_{number}")));
+                assert_eq!(found, [position, rate, effort], "{kind:?}");
+            }
         }
     }
 }

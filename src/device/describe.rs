@@ -6,12 +6,9 @@ use simpartner_wire::signal::{Attachment, DeviceInfo, DeviceKind, Field, Quantit
 
 /// The description of a device for clients.
 pub fn describe(device: &simpartner_description::Device, world: &World, timestep: Timestep) -> DeviceInfo {
-    let (attachment, linear) = match device.spec.mount() {
-        Mount::Body { body, .. } => (Attachment::Body(world.mechanism.body(body).name.clone()), false),
-        Mount::Joint(id) => {
-            let joint = world.mechanism.joint(id);
-            (Attachment::Joint(joint.name.clone()), joint.kind.is_linear())
-        }
+    let attachment = match device.spec.mount() {
+        Mount::Body { body, .. } => Attachment::Body(world.mechanism.body(body).name.clone()),
+        Mount::Joint(id) => Attachment::Joint(world.mechanism.joint(id).name.clone()),
     };
     DeviceInfo {
         name: device.name.clone(),
@@ -19,7 +16,7 @@ pub fn describe(device: &simpartner_description::Device, world: &World, timestep
         robot: world.mechanism.robot(device.robot).name.clone(),
         attachment,
         port: device.port,
-        fields: fields(&device.spec, linear),
+        fields: fields(&device.spec, world),
         interval_steps: interval_steps(device.spec.rate_hz(), timestep),
         source: device.source.clone(),
     }
@@ -30,8 +27,10 @@ pub(super) fn interval_steps(rate_hz: Option<f64>, timestep: Timestep) -> u64 {
     rate_hz.map_or(1, |rate| timestep.steps_in(1.0 / rate).max(1))
 }
 
-/// The numbers of a device's frame, in order; `linear` if its joint slides.
-pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
+/// The numbers of a device's frame, in order.
+pub(super) fn fields(spec: &DeviceSpec, world: &World) -> Vec<Field> {
+    let kind = spec.joint().map(|joint| world.mechanism.joint(joint).kind);
+    let linear = [0, 1, 2].map(|index| kind.is_some_and(|kind| kind.is_linear(index)));
     let quantities = spec.kind().description().quantities;
     match spec {
         DeviceSpec::Sensor(sensor) => match sensor.rays() {
@@ -44,16 +43,15 @@ pub(super) fn fields(spec: &DeviceSpec, linear: bool) -> Vec<Field> {
                 };
                 names.into_iter().map(|name| Field { name, highest: rays.range, ..distance.clone() }).collect()
             }
-            None => all(quantities, linear),
+            None => all(quantities, linear).collect(),
         },
-        DeviceSpec::Actuator(_) => {
-            let mut fields = all(quantities, linear);
-            if linear && spec.kind() == DeviceKind::AngleController {
-                // On a joint that slides, the target is a position.
-                fields.iter_mut().for_each(|field| field.name = field.name.replace("angle", "position"));
-            }
-            fields
-        }
+        // Where the joint slides, an angle controller's target is a position.
+        DeviceSpec::Actuator(_) => all(quantities, linear)
+            .map(|field| match field.unit {
+                "m" => Field { name: field.name.replace("angle", "position"), ..field },
+                _ => field,
+            })
+            .collect(),
     }
 }
 
@@ -67,9 +65,13 @@ fn ray_names(scanner: Scanner) -> Vec<String> {
     places.map(name).collect()
 }
 
-fn all(quantities: &[Quantity], linear: bool) -> Vec<Field> {
-    let names = quantities.iter().flat_map(|quantity| quantity.fields.iter().map(move |name| (quantity, name)));
-    names.map(|(quantity, name)| field(quantity, name, linear)).collect()
+/// All fields of some quantities. One that has a unit where a joint slides has a field for each of the joint's coordinates, of
+/// which `linear` says whether they do.
+fn all(quantities: &[Quantity], linear: [bool; 3]) -> impl Iterator<Item = Field> {
+    quantities.iter().flat_map(move |quantity| {
+        let fields = quantity.fields.iter().enumerate();
+        fields.map(move |(index, name)| field(quantity, name, linear.get(index).is_some_and(|linear| *linear)))
+    })
 }
 
 fn field(quantity: &Quantity, name: &str, linear: bool) -> Field {

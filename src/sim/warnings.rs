@@ -276,14 +276,16 @@ impl Scene<'_> {
         let driven = world.devices.iter().filter(move |device| device.robot.index() == robot);
         let joints = driven.filter_map(|device| match &device.spec {
             DeviceSpec::Actuator(actuator) if matches!(actuator.law, Law::Velocity) => {
-                actuator.joint().map(|joint| world.mechanism.joint(joint))
+                device.spec.joint().map(|joint| world.mechanism.joint(joint))
             }
             _ => None,
         });
         let is_round =
             |body: &Body| body.collision_shape().is_some_and(|placed| placed.shape.rolling_radius().is_some());
         let carries = move |body: BodyId| world.mechanism.joints.iter().any(|joint| joint.parent == body);
-        let ends = joints.filter(|joint| !joint.kind.is_linear()).map(|joint| joint.child);
+        let ends = joints
+            .filter(|joint| joint.free_coordinates().any(|(_, coordinate)| !coordinate.linear))
+            .map(|joint| joint.child);
         ends.filter(move |body| is_round(world.mechanism.body(*body)) && !carries(*body))
     }
 }

@@ -272,6 +272,8 @@ const EVERYTHING: &str = r#"<robot name="R" selfCollision="true">
 <body name="F"><mass>1</mass><pose x="5" y="1"/><convexHull><vertices>0 0 0 1 0 0 0 1 0 0 0 1</vertices></convexHull></body>
 <body name="G"><mass>1</mass><pose x="6" y="1"/><triangleMesh><vertices>0 0 0 1 0 0 0 1 0 0 0 1</vertices><triangles>0 2 1 0 1 3 0 3 2 1 2 3</triangles></triangleMesh></body>
 <body name="H"><mass>1</mass><pose x="8" y="1"/><compound><box x="0.1" y="0.1" z="0.1"/><sphere radius="0.1"><pose x="0.2"/></sphere></compound></body>
+<body name="I"><mass>1</mass><pose x="9" y="1"/></body>
+<body name="J"><mass>1</mass><pose x="10" y="1"/></body>
 <joint type="hinge" name="J1"><parent>A</parent><child>B</child><axis y="1"/><free lower="-1" upper="1" damping="0.1" friction="0.1"/></joint>
 <joint type="slider" name="J2"><parent>B</parent><child>C</child><anchor x="1.5" y="1"/></joint>
 <joint type="ball" name="J3"><parent>C</parent><child>D</child></joint>
@@ -279,6 +281,8 @@ const EVERYTHING: &str = r#"<robot name="R" selfCollision="true">
 <joint type="constrained" name="J5"><parent>E</parent><child>F</child><free axis="1"/><free axis="2" stiffness="5" springPosition="0.1"/></joint>
 <joint type="fixed" name="J6"><parent>F</parent><child>G</child></joint>
 <joint type="hinge" name="J7"><parent>G</parent><child>H</child><free axis="3" armature="0.1"/></joint>
+<joint type="cylindrical" name="J8"><parent>H</parent><child>I</child><axis y="1"/><free axis="2" lower="-0.1" upper="0.1"/></joint>
+<joint type="planar" name="J9"><parent>I</parent><child>J</child><axis1 x="1"/><axis3 y="1"/><free axis="3" damping="0.1"/></joint>
 <sensor type="EchoSensor" name="S1" body="A" port="2001"/>
 <sensor type="PoseSensor" name="S2" body="B" port="2002" rate="10"><pose x="0.1"/><noise of="position" standardDeviation="0.02"/></sensor>
 <sensor type="ImuSensor" name="S3" body="A" port="2003" latency="0.005" dropout="0.1"/>

@@ -4,8 +4,7 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{EngineKind, Settings};
 use simpartner_model::{
-    Axis, Body, BodyId, FreeAxis, Heightfield, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Robot,
-    RobotId, Shape,
+    Body, BodyId, Heightfield, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Robot, RobotId, Shape,
 };
 use simpartner_wire::signal::Port;
 
@@ -100,15 +99,8 @@ pub fn ball(radius: f64) -> Option<Shape> {
     Some(Shape::Sphere { radius })
 }
 
-/// A joint of one free axis along world z, in the local axis order of the format.
+/// A joint whose local axes are the world's, all its coordinates free.
 pub fn joint(name: &str, kind: JointKind, parent: usize, child: usize, anchor: DVec3) -> Joint {
-    let free = Axis::Free(FreeAxis::default());
-    let axes = match kind {
-        JointKind::Fixed => [Axis::Locked; 3],
-        JointKind::Hinge | JointKind::Slider => [Axis::Locked, Axis::Locked, free],
-        JointKind::Universal => [free, free, Axis::Locked],
-        JointKind::Ball | JointKind::Constrained => [free; 3],
-    };
     Joint {
         name: name.into(),
         robot: None,
@@ -117,7 +109,7 @@ pub fn joint(name: &str, kind: JointKind, parent: usize, child: usize, anchor: D
         child: BodyId::new(child),
         anchor,
         frame: DQuat::IDENTITY,
-        axes,
+        axes: kind.free_axes(),
         source: String::new(),
     }
 }

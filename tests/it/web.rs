@@ -215,7 +215,7 @@ fn the_scene_is_the_world_with_its_devices() {
     assert_eq!((&trunk["mass"], &trunk["robot"], &trunk["collision"]), (&json!(20.0), &json!("robot"), &Value::Null));
     assert_eq!(trunk["shape"]["kind"], "box");
     assert_eq!(trunk["shape"]["size"], json!([1.0, 1.0, 1.0]));
-    let axes = json!([{ "axis": 3, "direction": [0.0, 0.0, 1.0], "lower": null, "upper": null }]);
+    let axes = json!([{ "axis": 3, "linear": false, "direction": [0.0, 0.0, 1.0], "lower": null, "upper": null }]);
     assert_eq!((&scene["joints"][0]["axes"], &scene["joints"][0]["child"]), (&axes, &json!(1)));
     let [position, motor, eyes] = &scene["devices"].as_array().unwrap()[..] else { panic!("{scene}") };
     assert_eq!((&position["body"], &position["joint"]), (&json!(0), &Value::Null));

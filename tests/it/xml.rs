@@ -11,7 +11,7 @@ use simpartner_description::{
     DeviceSpec, Mount, Sequence, SequenceItem, World,
     xml::{Diagnostics, Document, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd, world_dtd},
 };
-use simpartner_model::{Axis, JointKind, Shape};
+use simpartner_model::{Axis, FreeAxis, JointKind, Shape};
 use xmloxide::{
     Document as Xml,
     validation::dtd::{parse_dtd, validate},
@@ -122,6 +122,26 @@ fn a_robot_becomes_bodies_joints_and_devices() {
     let placed = world.mechanism.bodies[1].shape.as_ref().unwrap();
     assert_eq!(placed.shape, Shape::Cylinder { radius: 0.1, length: 0.5 });
     assert!((placed.pose.rotation * DVec3::Y - DVec3::Z).length() < 1e-15, "axis=\"z\" stands along z");
+}
+
+/// A cylindrical joint is placed by its axis, a planar one by two; `<free>` names their coordinates.
+#[test]
+fn joints_that_slide_and_turn_have_the_coordinates_of_their_kind() {
+    let text = r#"<robot name="R"><body name="A"><mass>1</mass></body><body name="B"><mass>1</mass></body><body name="C"><mass>1</mass></body>
+<joint type="cylindrical" name="J1"><parent>A</parent><child>B</child><axis x="2"/><free axis="2" lower="-7" damping="3"/></joint>
+<joint type="planar" name="J2"><parent>B</parent><child>C</child><axis1 y="1"/><axis3 x="1"/><free axis="3" upper="1"/></joint>
+</robot>"#;
+    let world = world_from_str("r.xml", text).unwrap();
+    let [cylindrical, planar] = &world.mechanism.joints[..] else { panic!("two joints") };
+    assert_eq!((cylindrical.kind, planar.kind), (JointKind::Cylindrical, JointKind::Planar));
+    assert!((cylindrical.frame * DVec3::Z - DVec3::X).length() < 1e-15);
+    assert!(
+        (planar.frame * DVec3::X - DVec3::Y).length() < 1e-15 && (planar.frame * DVec3::Z - DVec3::X).length() < 1e-15
+    );
+    let slide = FreeAxis { lower: -7.0, damping: 3.0, ..FreeAxis::default() };
+    let free = Axis::Free(FreeAxis::default());
+    assert_eq!(cylindrical.axes, [Axis::Locked, Axis::Free(slide), free]);
+    assert_eq!(planar.axes, [free, free, Axis::Free(FreeAxis { upper: 1.0, ..FreeAxis::default() })]);
 }
 
 /// A folder with `worlds/w.xml` of this content and `robots/arm.xml`.

@@ -25,6 +25,8 @@ export interface Body {
 
 export interface Axis {
   axis: 1 | 2 | 3;
+  /** Whether it slides, in metres, or turns, in radians. */
+  linear: boolean;
   direction: Vector;
   lower: number | null;
   upper: number | null;

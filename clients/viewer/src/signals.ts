@@ -73,13 +73,12 @@ export function bodySources(scene: Scene): Source[] {
 export function jointSources(scene: Scene): Source[] {
   return scene.joints.map((joint, id) => {
     const short = joint.name.slice(joint.name.lastIndexOf("/") + 1);
-    const linear = joint.kind === "slider";
     const at = (place: number) => (frame: Frame) => (id < frame.joints ? frame.numbers[frame.joint(id) + place] : NaN);
     const signal = (name: string, unit: string, place: number) => ({ key: `joint:${joint.name}:${name}`, of: short, name, unit, read: at(place) });
     const signals = [
-      ...joint.axes.map(({ axis }) => signal(`position_${axis}`, linear ? "m" : "rad", 2 + axis)),
-      ...joint.axes.map(({ axis }) => signal(`rate_${axis}`, linear ? "m/s" : "rad/s", 5 + axis)),
-      ...joint.axes.map(({ axis }) => signal(`effort_${axis}`, linear ? "N" : "N m", 8 + axis)),
+      ...joint.axes.map(({ axis, linear }) => signal(`position_${axis}`, linear ? "m" : "rad", 2 + axis)),
+      ...joint.axes.map(({ axis, linear }) => signal(`rate_${axis}`, linear ? "m/s" : "rad/s", 5 + axis)),
+      ...joint.axes.map(({ axis, linear }) => signal(`effort_${axis}`, linear ? "N" : "N m", 8 + axis)),
       ...XYZ.map((axis, component) => signal(`reaction_force_${axis}`, "N", 12 + component)),
       ...XYZ.map((axis, component) => signal(`reaction_torque_${axis}`, "N m", 15 + component)),
     ];

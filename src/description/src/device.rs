@@ -5,8 +5,6 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, JointId, Pose, RobotId};
 use simpartner_wire::signal::{DeviceKind, Port};
 
-use super::World;
-
 /// A sensor or an actuator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Device {
@@ -285,11 +283,6 @@ impl Sensor {
         }
     }
 
-    /// Whether it reads a joint whose coordinates are lengths.
-    pub fn is_on_slider(&self, world: &World) -> bool {
-        matches!(self.mount, Mount::Joint(joint) if world.mechanism.joint(joint).kind.is_linear())
-    }
-
     fn at(mount: Mount, kind: DeviceKind) -> Self {
         Self {
             kind,
@@ -312,14 +305,6 @@ impl Actuator {
     /// An actuator that pushes a body at a place on it.
     pub fn on(body: BodyId, pose: Pose, push: Push) -> Self {
         Self { mount: Mount::Body { body, pose }, law: Law::Force(push), motor: None, watchdog: None }
-    }
-
-    /// The joint that it drives, if it drives one.
-    pub fn joint(&self) -> Option<JointId> {
-        match self.mount {
-            Mount::Body { .. } => None,
-            Mount::Joint(joint) => Some(joint),
-        }
     }
 }
 
@@ -347,6 +332,14 @@ impl DeviceSpec {
                 Law::Effort => DeviceKind::EffortController,
                 Law::Force(_) => DeviceKind::ForceActuator,
             },
+        }
+    }
+
+    /// The joint that it is on.
+    pub fn joint(&self) -> Option<JointId> {
+        match self.mount() {
+            Mount::Body { .. } => None,
+            Mount::Joint(joint) => Some(joint),
         }
     }
 

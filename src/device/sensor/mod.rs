@@ -70,7 +70,7 @@ impl Sensor {
         seed: StreamSeed<'_>,
         engine: &dyn Engine,
     ) -> Self {
-        let fields = fields(&spec.clone().into(), spec.is_on_slider(world));
+        let fields = fields(&spec.clone().into(), world);
         let quantities = spec.kind.description().quantities;
         let mut sensor = Self {
             probe: probe(spec, world, timestep),

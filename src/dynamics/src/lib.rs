@@ -96,7 +96,7 @@ pub trait Engine: Send {
     /// Anchor, coordinates and efforts of a joint.
     fn joint(&self, joint: JointId) -> JointState;
 
-    /// Sets the motor of one local axis (0 to 2) of a joint. It stays until it is set again. A locked axis ignores it.
+    /// Sets the motor of one coordinate (0 to 2) of a joint. It stays until it is set again. A locked one ignores it.
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor);
 
     /// Pushes a body during the next step: a force at a point of it, which is given in its own frame, and a torque; world axes. Several

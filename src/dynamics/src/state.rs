@@ -47,16 +47,16 @@ pub struct ContactPoint {
     pub wrench: Wrench,
 }
 
-/// The state of a joint. Locked axes read zero.
+/// The state of a joint. Locked coordinates read zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JointState {
-    /// Where its origin is, metres.
+    /// Where its origin is, which is fixed to the child, metres.
     pub anchor: DVec3,
-    /// Coordinate of each local axis, rad or m.
+    /// Its coordinates, rad or m.
     pub position: [f64; 3],
-    /// Rate of each local axis, rad/s or m/s.
+    /// Their rates, rad/s or m/s.
     pub rate: [f64; 3],
-    /// What the motor of each axis exerts on the child about or along that axis, N m or N, mean over the step.
+    /// What the motor of each coordinate exerts on the child about or along its axis, N m or N, mean over the step.
     pub effort: [f64; 3],
     /// What else the joint transmits; `None` from an engine that cannot tell.
     pub load: Option<JointLoad>,
@@ -65,9 +65,9 @@ pub struct JointState {
 /// What a joint transmits, means over the step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct JointLoad {
-    /// What the stops of each axis exert on the child, N m or N.
+    /// What the stops of each coordinate exert on the child, N m or N.
     pub stop: [f64; 3],
-    /// What spring, damping, dry friction and the rotor's inertia of each axis exert on the child, N m or N.
+    /// What spring, damping, dry friction and the rotor's inertia of each coordinate exert on the child, N m or N.
     pub passive: [f64; 3],
     /// All that the parent exerts on the child through the joint, torque about the anchor. Its component along an axis is the
     /// sum of effort, stop and passive there.

@@ -59,6 +59,11 @@ impl Default for Body {
 }
 
 impl Body {
+    /// Velocity at step 0 of its material point at `point`, world frame; `centre` is its centre of mass in its own frame.
+    pub fn velocity_at(&self, point: DVec3, centre: DVec3) -> DVec3 {
+        self.linear_velocity + self.angular_velocity.cross(point - self.pose.point(centre))
+    }
+
     /// The shape that collides, if any.
     pub fn collision_shape(&self) -> Option<&Placed> {
         self.collision.as_ref().or(self.shape.as_ref())

@@ -21,7 +21,7 @@ pub struct Joint {
     pub anchor: DVec3,
     /// The joint's frame at step 0, `world_from_joint`: its three local axes are the columns of the rotation.
     pub frame: DQuat,
-    /// What may move along each local axis. A hinge and a slider move along the third.
+    /// What may move in each of its three coordinates; [`JointKind::coordinate`] says along or about which local axis.
     pub axes: [Axis; 3],
     /// `file:line:column` of its element, for messages.
     pub source: String,
@@ -30,40 +30,115 @@ pub struct Joint {
 /// The kinds of joint in the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JointKind {
-    /// Nothing moves.
-    Fixed,
     /// Turns about its third axis.
     Hinge,
     /// Slides along its third axis.
     Slider,
+    /// Slides along its third axis and turns about it.
+    Cylindrical,
+    /// Slides along its first and second axis and turns about its third.
+    Planar,
     /// Turns any way, without stops or motor.
     Ball,
     /// Turns about its first axis and then its second.
     Universal,
     /// Turns about those of its three axes that are not locked, first to third, each with stops and a motor.
     Constrained,
+    /// Nothing moves.
+    Fixed,
+}
+
+/// What a coordinate of a joint counts: the way along a local axis of the joint, or the angle about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Coordinate {
+    /// The local axis, 0 to 2.
+    pub axis: usize,
+    /// True for a way in metres, false for an angle in radians.
+    pub linear: bool,
 }
 
 impl JointKind {
+    /// All kinds, in the order of the format's manual.
+    pub const ALL: [Self; 8] = [
+        Self::Hinge,
+        Self::Slider,
+        Self::Cylindrical,
+        Self::Planar,
+        Self::Ball,
+        Self::Universal,
+        Self::Constrained,
+        Self::Fixed,
+    ];
+
+    /// Their words in XML, in the same order.
+    pub const NAMES: [&'static str; Self::ALL.len()] = {
+        let mut names = [""; Self::ALL.len()];
+        let mut index = 0;
+        while index < names.len() {
+            names[index] = Self::ALL[index].name();
+            index += 1;
+        }
+        names
+    };
+
     /// The word in XML.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::Fixed => "fixed",
             Self::Hinge => "hinge",
             Self::Slider => "slider",
+            Self::Cylindrical => "cylindrical",
+            Self::Planar => "planar",
             Self::Ball => "ball",
             Self::Universal => "universal",
             Self::Constrained => "constrained",
+            Self::Fixed => "fixed",
         }
     }
 
-    /// True if its axes are lengths in metres, false if they are angles in radians.
-    pub fn is_linear(self) -> bool {
-        self == Self::Slider
+    /// The kind of this word.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// What its coordinates (0 to 2) count; `None` for one that it locks. They are made one after the other, the first on the
+    /// parent: the axis of each is carried by the coordinates before it. Those that slide come first, so that the child turns
+    /// about its own origin, and one that turns has the number of its axis.
+    pub fn coordinates(self) -> [Option<Coordinate>; 3] {
+        let along = |axis| Some(Coordinate { axis, linear: true });
+        let about = |axis| Some(Coordinate { axis, linear: false });
+        match self {
+            Self::Hinge => [None, None, about(2)],
+            Self::Slider => [None, None, along(2)],
+            Self::Cylindrical => [None, along(2), about(2)],
+            Self::Planar => [along(0), along(1), about(2)],
+            Self::Ball | Self::Constrained => [about(0), about(1), about(2)],
+            Self::Universal => [about(0), about(1), None],
+            Self::Fixed => [None; 3],
+        }
+    }
+
+    /// What a coordinate counts; `None` if the kind locks it.
+    pub fn coordinate(self, index: usize) -> Option<Coordinate> {
+        self.coordinates().get(index).copied().flatten()
+    }
+
+    /// Whether a coordinate is a way in metres.
+    pub fn is_linear(self, index: usize) -> bool {
+        self.coordinate(index).is_some_and(|coordinate| coordinate.linear)
+    }
+
+    /// True if each of its coordinates moves by itself, with stops, losses and a motor of its own. A ball joint's do not.
+    pub fn has_axes(self) -> bool {
+        !matches!(self, Self::Fixed | Self::Ball)
+    }
+
+    /// All its coordinates free, without stops and losses.
+    pub fn free_axes(self) -> [Axis; 3] {
+        self.coordinates().map(|coordinate| coordinate.map_or(Axis::Locked, |_| Axis::Free(FreeAxis::default())))
     }
 }
 
-/// One local axis of a joint.
+/// The motion in one coordinate of a joint.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Axis {
     /// Nothing moves here.
@@ -136,8 +211,45 @@ impl Joint {
         self.axes.iter().filter(|axis| axis.free().is_some()).count()
     }
 
-    /// Unit of a joint coordinate.
-    pub fn position_unit(&self) -> &'static str {
-        if self.kind.is_linear() { "m" } else { "rad" }
+    /// The free coordinates in their order, each with its number (0 to 2).
+    pub fn free_coordinates(&self) -> impl DoubleEndedIterator<Item = (usize, Coordinate)> {
+        let free = |index: usize| self.axes[index].free().and(self.kind.coordinate(index));
+        (0..3).filter_map(move |index| Some((index, free(index)?)))
+    }
+
+    /// The direction at step 0, world frame, of the axis that a coordinate moves along or about.
+    pub fn direction(&self, coordinate: Coordinate) -> DVec3 {
+        self.frame * DVec3::AXES[coordinate.axis]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_found_by_its_word() {
+        for (kind, name) in JointKind::ALL.into_iter().zip(JointKind::NAMES) {
+            assert_eq!((kind.name(), JointKind::named(name)), (name, Some(kind)));
+        }
+        assert_eq!(JointKind::named("hings"), None);
+    }
+
+    /// The engines rely on it: what slides comes before what turns, no axis slides or turns twice, and a coordinate that turns has the
+    /// number of its axis.
+    #[test]
+    fn the_coordinates_of_every_kind_are_in_order() {
+        for kind in JointKind::ALL {
+            let coordinates = kind.coordinates();
+            for (index, coordinate) in coordinates.into_iter().enumerate() {
+                let Some(Coordinate { axis, linear }) = coordinate else { continue };
+                assert!(axis < 3 && (linear || axis == index), "{kind:?}");
+                let later = coordinates[index + 1..].iter().flatten();
+                assert!(later.into_iter().all(|later| (later.axis, later.linear) != (axis, linear)), "{kind:?}");
+                assert!(linear || coordinates[index..].iter().flatten().all(|later| !later.linear), "{kind:?}");
+            }
+            let free = kind.free_axes().map(|axis| axis.free().is_some());
+            assert_eq!(free, coordinates.map(|coordinate| coordinate.is_some()), "{kind:?}");
+        }
     }
 }

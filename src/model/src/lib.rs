@@ -18,7 +18,7 @@ pub use coupling::{Coupling, JointAxis};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
 pub use heightfield::Heightfield;
 pub use id::{BodyId, DeviceId, JointId, RobotId};
-pub use joint::{Axis, FreeAxis, Joint, JointKind};
+pub use joint::{Axis, Coordinate, FreeAxis, Joint, JointKind};
 pub use pose::Pose;
 pub use shape::{Placed, Shape};
 pub use time::{StepIndex, Timestep, TimestepError};

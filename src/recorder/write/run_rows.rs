@@ -173,10 +173,8 @@ fn joints(rows: &mut TableRows, run: &RunDescription) {
 
 fn axes(rows: &mut TableRows, run: &RunDescription, id: JointId) {
     let joint = run.world.mechanism.joint(id);
-    let directions = bevy_math::DMat3::from_quat(joint.frame);
-    for (index, axis) in joint.axes.iter().enumerate() {
-        let Axis::Free(motion) = axis else { continue };
-        let direction = directions.col(index);
+    for (index, coordinate) in joint.free_coordinates() {
+        let (Axis::Free(motion), direction) = (&joint.axes[index], joint.direction(coordinate)) else { continue };
         let cells = rows.cells_mut(TableId::JointAxis);
         cells.extend([cell::joint(&run.layout, id), (index as u64 + 1).into()]);
         // A stop that is not there is infinite, which is stored as NULL.

@@ -1,6 +1,6 @@
 //! The world as the page draws it: said once, as JSON.
 
-use bevy_math::{DMat3, DQuat, DVec3};
+use bevy_math::{DQuat, DVec3};
 use serde_json::{Value, json};
 use simpartner_description::{DeviceSpec, Mount, World};
 use simpartner_dynamics::{MassProperties, mass_properties};
@@ -121,12 +121,12 @@ fn json_of_placed(placed: &Placed) -> Value {
 fn json_of_joint(joint: &Joint, world: &World) -> Value {
     let (name, _) = named(&joint.name, joint.robot, world);
     let parent_from_world = world.mechanism.body(joint.parent).pose.rotation.inverse();
-    let directions = DMat3::from_quat(parent_from_world * joint.frame);
-    let axes = joint.axes.iter().enumerate().filter_map(|(index, axis)| {
-        let motion = axis.free()?;
+    let axes = joint.free_coordinates().filter_map(|(index, coordinate)| {
+        let motion = joint.axes[index].free()?;
         Some(json!({
             "axis": index + 1,
-            "direction": vector(directions.col(index)),
+            "linear": coordinate.linear,
+            "direction": vector(parent_from_world * joint.direction(coordinate)),
             "lower": motion.lower,
             "upper": motion.upper,
         }))

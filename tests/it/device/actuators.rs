@@ -175,3 +175,46 @@ fn a_gear_with_backlash_lets_go_for_as_long_as_its_play_lasts() {
     assert!((10..=13).contains(&turned), "taken back after {turned} ms");
     near(&[dial(&run), joint(&run, play).0], &[-1.0, 0.01], 1e-3);
 }
+
+/// What slides is told in metres and newtons, what turns in radians and newton metres, whether the joint slides, turns or both;
+/// the controller brings each coordinate to its own target.
+#[test]
+fn a_device_on_a_joint_has_the_unit_of_each_coordinate() {
+    let targets = [0.1, -0.2, 0.3];
+    for (kind, slides) in [
+        ("hinge", [false; 3]),
+        ("slider", [false, false, true]),
+        ("cylindrical", [false, true, false]),
+        ("planar", [true, true, false]),
+    ] {
+        let text = format!(
+            r#"<robot name="R"><body name="Base"><mass>1000</mass><box x="1" y="1" z="1"/></body>
+<body name="Tip"><mass>1</mass><box x="0.5" y="0.5" z="0.5"/></body>
+<joint type="{kind}" name="J"><parent>Base</parent><child>Tip</child></joint>
+<sensor type="JointEncoder" name="Encoder" joint="J" port="0"/>
+<actuator type="AngleController" name="Controller" joint="J" port="0" p="8"/></robot>"#
+        );
+        let Ok(xml::Document::Robot(mut world)) = xml::read_text("robot.xml", &text) else { panic!("{kind} reads") };
+        world.mechanism.gravity = DVec3::ZERO;
+        let axes = world.mechanism.joints[0].axes;
+        let mut run = Run::of(world);
+        let units = |name: &str| -> Vec<(String, &str)> {
+            let info = &run.simulation.layout().devices()[run.id(name).index()];
+            info.fields.iter().map(|field| (field.name.clone(), field.unit)).collect()
+        };
+        let (encoder, controller) = (units("Encoder"), units("Controller"));
+        for (index, slides) in slides.into_iter().enumerate() {
+            let unit = |turning, sliding| if slides { sliding } else { turning };
+            let number = index + 1;
+            assert_eq!(encoder[index], (format!("position_{number}"), unit("rad", "m")), "{kind}");
+            assert_eq!(encoder[index + 3], (format!("rate_{number}"), unit("rad/s", "m/s")), "{kind}");
+            assert_eq!(controller[index], (format!("max_force_{number}"), unit("N m", "N")), "{kind}");
+            let target = (format!("{}_{number}", unit("angle", "position")), unit("rad", "m"));
+            assert_eq!(controller[index + 3], target, "{kind}");
+        }
+        run.drive("Controller", &[targets[0], targets[1], targets[2], 8.0, 0.0, 0.0]);
+        run.steps(3000);
+        let reached = targets.into_iter().zip(axes).map(|(target, axis)| axis.free().map_or(0.0, |_| target));
+        near(&run.read("Encoder")[..3], &reached.collect::<Vec<_>>(), 1e-6);
+    }
+}

@@ -198,7 +198,7 @@ fn the_example_has_one_of_every_kind() {
     near(&[limits.stall_effort, limits.no_load_rate, limits.efficiency], &[25.0, 6.0, 0.8], 1e-12);
     assert_eq!(motor.watchdog, Some(Watchdog { timeout_s: 0.5, action: OnTimeout::Brake }));
     // Rotor and friction are the joint's from then on.
-    let axis = *world.mechanism.joint(motor.joint().unwrap()).axes[2].free().unwrap();
+    let axis = *world.mechanism.joint(named("NeckMotor").spec.joint().unwrap()).axes[2].free().unwrap();
     near(&[axis.armature, axis.friction], &[2500.0 * 2e-5, 50.0 * 0.004], 1e-12);
     assert!((world.geographic_origin.latitude.to_degrees() - 60.1867).abs() < 1e-12);
     if is_exact() {

@@ -345,14 +345,18 @@ impl Ring {
 /// Where a ring is cut makes a difference by the square of the timestep, as the timestep itself does.
 #[test]
 fn a_ring_moves_alike_wherever_it_is_cut() {
-    use JointKind::{Ball, Constrained, Hinge, Slider, Universal};
-    let rings: [(&str, &[JointKind], bool); 6] = [
+    use JointKind::{Ball, Constrained, Cylindrical, Hinge, Planar, Slider, Universal};
+    let rings: [(&str, &[JointKind], bool); 10] = [
         ("four bars", &[Hinge; 4], true),
         ("five bars", &[Hinge; 5], true),
         ("crank and slider", &[Hinge, Hinge, Hinge, Slider], true),
         ("hinge, universal, ball, slider", &[Hinge, Universal, Ball, Slider], false),
         ("eight hinges", &[Hinge; 8], false),
         ("constrained, hinge, universal, hinge", &[Constrained, Hinge, Universal, Hinge], false),
+        ("planar and three hinges", &[Planar, Hinge, Hinge, Hinge], true),
+        ("hinge and three cylindrical", &[Hinge, Cylindrical, Cylindrical, Cylindrical], false),
+        ("cylindrical, universal, hinge, ball", &[Cylindrical, Universal, Hinge, Ball], false),
+        ("planar, cylindrical, universal, hinge", &[Planar, Cylindrical, Universal, Hinge], false),
     ];
     for (name, kinds, planar) in rings {
         for seed in 1..=2 {

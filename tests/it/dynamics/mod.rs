@@ -9,6 +9,7 @@ mod friction;
 mod grip;
 mod guards;
 mod impact;
+mod joints;
 mod loads;
 mod loops;
 mod motion;

@@ -28,7 +28,7 @@ export class Parts {
   /** A joint with one free axis, told in the world at step 0. */
   joint(name, kind, parent, child, anchor, axis, direction, lower = null, upper = null) {
     const into = inverse(this.bodies[parent].zero.rotation);
-    const axes = axis === 0 ? [] : [{ axis, direction: rotate(into, direction), lower, upper }];
+    const axes = axis === 0 ? [] : [{ axis, linear: false, direction: rotate(into, direction), lower, upper }];
     this.joints.push({ name: `${this.robot}/${name}`, kind, parent, child, axes, zero: { anchor, direction } });
     return this.joints.length - 1;
   }

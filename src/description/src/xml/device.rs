@@ -249,9 +249,11 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuato
     };
     let (place, index) = (reading.place(node, "joint"), id.index());
     let joint = &parts.joints[index];
-    if matches!(joint.kind, JointKind::Fixed | JointKind::Ball) {
+    if !joint.kind.has_axes() {
         let message = format!("joint '{}' is {}, which has no motor", joint.name, joint.kind.name());
-        reading.problem_with_help(place, message, "actuators drive hinge, slider, universal and constrained joints");
+        let driven: Vec<&str> =
+            JointKind::ALL.into_iter().filter(|kind| kind.has_axes()).map(JointKind::name).collect();
+        reading.problem_with_help(place, message, format!("actuators drive these joints: {}", driven.join(", ")));
         return None;
     }
     let law = match kind {

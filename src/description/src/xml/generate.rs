@@ -267,7 +267,7 @@ fn numbers(quantity: &Quantity) -> String {
     let unit = match (quantity.unit, quantity.linear_unit) {
         ("1", _) => "plain numbers".to_owned(),
         (unit, None) => unit.to_owned(),
-        (unit, Some(linear)) => format!("{unit}, or {linear} where the joint slides"),
+        (unit, Some(linear)) => format!("{unit}, or {linear} for a coordinate that slides"),
     };
     let (lowest, highest) = (bound(quantity.lowest), bound(quantity.highest));
     format!("{} in {unit}, {lowest} to {highest}", fields.join(", "))

@@ -16,14 +16,7 @@ const SQUARE_TOLERANCE: f64 = 1e-3;
 /// Reads a `<joint>` between bodies of the same file, whose ids are indices into `bodies`. `None` if something is wrong.
 pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body]) -> Option<Joint> {
     let name = reading.text(node, "name")?.to_owned();
-    let kind = match reading.text(node, "type")? {
-        "hinge" => JointKind::Hinge,
-        "slider" => JointKind::Slider,
-        "ball" => JointKind::Ball,
-        "universal" => JointKind::Universal,
-        "constrained" => JointKind::Constrained,
-        _ => JointKind::Fixed,
-    };
+    let kind = JointKind::named(reading.text(node, "type")?)?;
     let axes = read_axes(reading, node, kind, &name);
     let frame = read_frame(reading, node, kind);
     let end = |tag: &str| {
@@ -55,7 +48,8 @@ pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body
 }
 
 fn read_frame(reading: &Reading, node: &Node, kind: JointKind) -> Option<DQuat> {
-    let single = matches!(kind, JointKind::Hinge | JointKind::Slider);
+    // Where nothing moves along or about the first two axes, it makes no difference which way they point.
+    let single = kind != JointKind::Fixed && kind.coordinates().iter().flatten().all(|coordinate| coordinate.axis == 2);
     let allowed: &[&str] = if single { &["axis"] } else { &["axis1", "axis3"] };
     for tag in ["axis", "axis1", "axis3"] {
         if let Some(axis) = child(node, tag).filter(|_| !allowed.contains(&tag)) {
@@ -101,38 +95,34 @@ fn frame_of(first: DVec3, third: DVec3) -> DQuat {
 }
 
 fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Option<[Axis; 3]> {
-    let free = Axis::Free(FreeAxis::default());
-    let mut axes = match kind {
-        JointKind::Fixed | JointKind::Constrained => [Axis::Locked; 3],
-        JointKind::Hinge | JointKind::Slider => [Axis::Locked, Axis::Locked, free],
-        JointKind::Ball => [free; 3],
-        JointKind::Universal => [free, free, Axis::Locked],
-    };
+    let mut axes = if kind == JointKind::Constrained { [Axis::Locked; 3] } else { kind.free_axes() };
+    let numbers: Vec<i64> = (1..).zip(kind.coordinates()).filter_map(|(number, there)| there.map(|_| number)).collect();
     let mut seen = [false; 3];
     let mut sound = true;
     for given in node.children.iter().filter(|child| child.name == "free") {
-        let index = match (kind, reading.whole(given, "axis")) {
-            (JointKind::Fixed | JointKind::Ball, _) => {
-                reading.problem(given.offset, format!("a {} joint takes no <free>", kind.name()));
-                return None;
-            }
-            (JointKind::Hinge | JointKind::Slider, None | Some(3)) => 2,
-            (JointKind::Universal, Some(axis @ 1..=2)) | (JointKind::Constrained, Some(axis)) => axis as usize - 1,
+        if !kind.has_axes() {
+            reading.problem(given.offset, format!("a {} joint takes no <free>", kind.name()));
+            return None;
+        }
+        let number = match (reading.whole(given, "axis"), &numbers[..]) {
+            (Some(number), _) if numbers.contains(&number) => number,
+            (None, &[only]) => only,
             _ => {
-                let which = match kind {
-                    JointKind::Universal => "1 or 2",
-                    JointKind::Constrained => "1, 2 or 3",
-                    _ => "3, or none",
+                let which = match numbers[..] {
+                    [only] => format!("{only}, or none"),
+                    [first, second] => format!("{first} or {second}"),
+                    _ => "1, 2 or 3".into(),
                 };
                 reading.problem(given.offset, format!("<free> of a {} joint has the axis {which}", kind.name()));
                 return None;
             }
         };
+        let index = number as usize - 1;
         if std::mem::replace(&mut seen[index], true) {
-            reading.problem(given.offset, format!("joint '{name}' has <free> for axis {} a second time", index + 1));
+            reading.problem(given.offset, format!("joint '{name}' has <free> for axis {number} a second time"));
             sound = false;
         }
-        match read_free(reading, given, kind) {
+        match read_free(reading, given, kind.is_linear(index)) {
             Some(axis) => axes[index] = Axis::Free(axis),
             None => sound = false,
         }
@@ -140,14 +130,14 @@ fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Opt
     sound.then_some(axes)
 }
 
-fn read_free(reading: &Reading, node: &Node, kind: JointKind) -> Option<FreeAxis> {
+fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
     let stop = |name, none: f64| {
         let given = node.attributes.iter().any(|attribute| attribute.name == name);
         if given { reading.real(node, name) } else { Some(none) }
     };
     let (lower, upper) = (stop("lower", f64::NEG_INFINITY)?, stop("upper", f64::INFINITY)?);
     for (name, stop) in [("lower", lower), ("upper", upper)] {
-        if stop.is_finite() && !kind.is_linear() {
+        if stop.is_finite() && !linear {
             reading.check_angle(reading.place(node, name), &format!("attribute '{name}'"), stop);
         }
     }

@@ -2,8 +2,8 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{
-    Axis, Body, BodyId, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, Mechanism, Placed, Pose,
-    Shape, Tree as Span, TreeEdge,
+    Axis, Body, BodyId, Coordinate, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, Mechanism, Placed,
+    Pose, Shape, Tree as Span, TreeEdge,
 };
 
 use super::{
@@ -148,6 +148,7 @@ impl Builder<'_> {
             mass: mass.mass,
             principal: principal.max(DVec3::splat(least)),
             body: Some(id),
+            origin: None,
         };
         (link, body.pose.then(&frame), frame.inverse())
     }
@@ -158,7 +159,7 @@ impl Builder<'_> {
         let joint = self.mechanism.joint(edge.joint);
         let backwards = joint.child == edge.inner;
         let sign = if backwards { -1.0 } else { 1.0 };
-        let mut free: Vec<usize> = (0..3).filter(|&axis| joint.axes[axis].free().is_some()).collect();
+        let mut free: Vec<(usize, Coordinate)> = joint.free_coordinates().collect();
         if backwards {
             free.reverse();
         }
@@ -166,15 +167,20 @@ impl Builder<'_> {
         let mut dofs = [None; 3];
         let ball = joint.kind == JointKind::Ball;
         if !ball {
-            for &axis in free.iter().rev().skip(1).rev() {
+            for &(index, coordinate) in free.iter().rev().skip(1).rev() {
                 let pose = Pose { translation: joint.anchor, rotation: joint.frame };
-                let step = step(poses, inner, joint, Some(axis));
+                let step = step(poses, inner, joint, Some(coordinate));
                 inner = push(tree, poses, massless(), step, joint, pose);
-                dofs[axis] = Some(tree.topology.links[inner].dof);
+                dofs[index] = Some(tree.topology.links[inner].dof);
             }
         }
-        let (link, pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
-        let mut last = step(poses, inner, joint, free.last().copied());
+        let (mut link, pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
+        if backwards && free.iter().any(|(_, coordinate)| coordinate.linear) {
+            // The outer link slides away from the joint's origin.
+            let child = self.bodies[edge.inner.index()].link;
+            link.origin = Some((child, poses[child].inverse().point(joint.anchor)));
+        }
+        let mut last = step(poses, inner, joint, free.last().map(|(_, coordinate)| *coordinate));
         if ball {
             last.joint = LinkJoint::Spherical(0);
         }
@@ -187,8 +193,8 @@ impl Builder<'_> {
                 JointPlace::Ball { tree: number, link: outer, dof, ball, frame, sign }
             }
             _ => {
-                if let Some(&axis) = free.last() {
-                    dofs[axis] = Some(dof);
+                if let Some(&(index, _)) = free.last() {
+                    dofs[index] = Some(dof);
                 }
                 JointPlace::Tree { tree: number, link: outer, dofs, sign }
             }
@@ -210,18 +216,14 @@ impl Builder<'_> {
             }
             JointPlace::Closure(_) => return,
         };
-        // The velocity of a body's material point at the joint; bodies say that of their centre of mass.
-        let at_anchor = |id: BodyId, body: &Body| {
-            let centre = body.pose.point(self.masses[id.index()].centre_of_mass);
-            body.linear_velocity + body.angular_velocity.cross(joint.anchor - centre)
-        };
+        let at_anchor =
+            |id: BodyId, body: &Body| body.velocity_at(joint.anchor, self.masses[id.index()].centre_of_mass);
         let sliding = at_anchor(joint.child, child) - at_anchor(joint.parent, parent);
-        for (axis, dof) in dofs.into_iter().enumerate() {
-            let (Some(dof), Axis::Free(free)) = (dof, joint.axes[axis]) else { continue };
+        for (index, coordinate) in joint.free_coordinates() {
+            let (Some(dof), Axis::Free(free)) = (dofs[index], joint.axes[index]) else { continue };
             tree.topology.laws[dof] = law(&free, sign);
-            let along = joint.frame * DVec3::AXES[axis];
-            let rate = if joint.kind.is_linear() { sliding.dot(along) } else { turning.dot(along) };
-            tree.state.v[dof] = sign * rate;
+            let motion = if coordinate.linear { sliding } else { turning };
+            tree.state.v[dof] = sign * motion.dot(joint.direction(coordinate));
         }
     }
 
@@ -320,17 +322,18 @@ fn massless() -> Link {
         mass: 0.0,
         principal: DVec3::ZERO,
         body: None,
+        origin: None,
     }
 }
 
-/// The motion of one axis as seen from the inner link; without an axis, none.
-fn step(poses: &[Pose], inner: usize, joint: &Joint, axis: Option<usize>) -> Step {
+/// The motion of one coordinate as seen from the inner link; without one, none.
+fn step(poses: &[Pose], inner: usize, joint: &Joint, coordinate: Option<Coordinate>) -> Step {
     let pose = &poses[inner];
-    let motion = match axis {
+    let motion = match coordinate {
         None => LinkJoint::Weld,
-        Some(axis) => {
-            let direction = pose.rotation.inverse() * (joint.frame * DVec3::AXES[axis]);
-            if joint.kind.is_linear() { LinkJoint::Prismatic(direction) } else { LinkJoint::Revolute(direction) }
+        Some(coordinate) => {
+            let direction = pose.rotation.inverse() * joint.direction(coordinate);
+            if coordinate.linear { LinkJoint::Prismatic(direction) } else { LinkJoint::Revolute(direction) }
         }
     };
     Step { inner, joint: motion, anchor_in_inner: pose.inverse().point(joint.anchor) }

@@ -3,7 +3,7 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{FreeAxis, JointKind, Pose};
+use simpartner_model::{Coordinate, FreeAxis, JointKind, Pose};
 
 use super::{axis::AxisLaw, collide::Side, spatial::Spatial, tree::Tree};
 use crate::{Servo, state::rotation_vector};
@@ -146,13 +146,19 @@ impl Closure {
         }
     }
 
-    fn is_linear(&self) -> bool {
-        self.kind.is_linear()
+    /// What a coordinate counts, if it is free.
+    fn coordinate(&self, index: usize) -> Option<Coordinate> {
+        self.kind.coordinate(index).filter(|_| self.axes[index].is_some())
+    }
+
+    /// The axis of the parent's frame that a coordinate slides along.
+    fn sliding_axis(&self, index: usize) -> Option<usize> {
+        self.coordinate(index).filter(|coordinate| coordinate.linear).map(|coordinate| coordinate.axis)
     }
 
     /// Whether it holds the offset along an axis of the parent's frame.
     fn holds_offset(&self, axis: usize) -> bool {
-        !(self.is_linear() && self.axes[axis].is_some())
+        (0..3).all(|index| self.sliding_axis(index) != Some(axis))
     }
 
     /// How far it is open, m.
@@ -178,16 +184,21 @@ impl Closure {
         };
         self.place = Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) };
         let (offset, turn) = self.place.relative();
-        self.coordinates = match (self.is_linear(), self.kind) {
-            (true, _) => offset.to_array(),
-            (_, JointKind::Ball) => rotation_vector(turn).to_array(),
+        self.coordinates = match self.kind {
+            JointKind::Ball => rotation_vector(turn).to_array(),
             _ => self.angles(turn),
         };
+        for index in 0..3 {
+            if let Some(axis) = self.sliding_axis(index) {
+                self.coordinates[index] = offset[axis];
+            }
+        }
     }
 
-    /// The numbers of its axes that turn, in order.
+    /// The axes that it turns about, in order. A coordinate that turns has the number of its axis.
     fn turning(&self) -> [Option<usize>; 3] {
-        let mut turning = (0..3).filter(|&axis| !self.is_linear() && self.axes[axis].is_some());
+        let turns = |axis| self.coordinate(axis).is_some_and(|coordinate| !coordinate.linear);
+        let mut turning = (0..3).filter(|&axis| turns(axis));
         [turning.next(), turning.next(), turning.next()]
     }
 
@@ -253,18 +264,16 @@ impl Closure {
         held
     }
 
-    /// The directions of its free axes, by their numbers: the velocity in each is the rate of that axis alone, and an effort
-    /// there acts on that axis alone. A ball joint has no axes.
+    /// The directions of its free coordinates, by their numbers: the velocity in each is the rate of that coordinate alone, and an
+    /// effort there acts on it alone. A ball joint has none.
     pub(super) fn free(&self, motion: &Motion) -> [Option<Direction>; 3] {
         let [parent, child] = [self.place.parent.rotation, self.place.child.rotation];
         let spin = motion.velocity[0].angular;
-        if self.is_linear() {
-            let along = |axis: usize| motion.along(parent * DVec3::AXES[axis], spin);
-            return [0, 1, 2].map(|axis| self.axes[axis].map(|_| along(axis)));
-        }
         if self.kind == JointKind::Ball {
             return [None; 3];
         }
+        let along = |axis: usize| motion.along(parent * DVec3::AXES[axis], spin);
+        let mut free = [0, 1, 2].map(|index| self.sliding_axis(index).map(along));
         // The first axis is the parent's, the last the child's, one between them at right angles to both.
         let numbers = self.turning();
         let of = |frame: DQuat, number: Option<usize>| number.map_or(DVec3::ZERO, |axis| frame * DVec3::AXES[axis]);
@@ -289,7 +298,6 @@ impl Closure {
             drift -= carrier.cross(*axis) * rate;
             carrier += *axis * rate;
         }
-        let mut free = [None; 3];
         for (number, vector) in numbers.into_iter().zip(duals) {
             let Some(axis) = number else { continue };
             free[axis] = Some(Direction { vector, angular: true, drift: vector.dot(drift) });

@@ -270,7 +270,7 @@ impl Tree {
         }
     }
 
-    /// What each link's joint transmits, moments about the joint's anchor, from the parent on the link: Newton and Euler at the
+    /// What each link's joint transmits, moments about the joint's origin, from the parent on the link: Newton and Euler at the
     /// midpoint with the step's own bias, acceleration and contact forces (`external`), so that the component along an
     /// axis is what motor, stop and friction exert there to rounding. Before [`Tree::finish`].
     pub(super) fn set_reactions(&mut self, h: f64) {
@@ -282,9 +282,10 @@ impl Tree {
         self.add_to_forces(&acceleration);
         self.work.scratch = acceleration;
         let work = &mut self.work;
-        for (link, reaction) in work.links.iter().zip(&mut work.substep_reactions) {
-            let (force, lever) = (link.force, link.anchor - work.origin);
-            *reaction = Spatial::new(force.angular - lever.cross(force.linear), force.linear);
+        for index in 0..work.links.len() {
+            let force = work.links[index].force;
+            let lever = work.joint_origin(&self.topology, index) - work.origin;
+            work.substep_reactions[index] = Spatial::new(force.angular - lever.cross(force.linear), force.linear);
         }
     }
 

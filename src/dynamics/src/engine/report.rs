@@ -156,7 +156,7 @@ fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) {
 }
 
 fn read_axes(tree: &Tree, link: usize, dofs: [Option<usize>; 3], sign: f64, state: &mut JointState) {
-    state.anchor = tree.work.links[link].anchor;
+    state.anchor = tree.work.joint_origin(&tree.topology, link);
     for (axis, dof) in dofs.into_iter().enumerate() {
         let Some(dof) = dof else { continue };
         state.position[axis] = sign * tree.state.q[dof];

@@ -2,7 +2,7 @@
 //!
 //! A tree hangs on a free root with six degrees of freedom (world linear velocity of its centre of mass, world angular
 //! velocity) or on a body that nothing moves. Each link's frame stands in its centre of mass along its principal axes. A
-//! joint with several axes is a chain of hinges over links without mass; a ball joint has three degrees of freedom, the
+//! joint with several axes is a chain of hinges and sliders over links without mass; a ball joint has three degrees of freedom, the
 //! relative angular velocity in the parent link's axes.
 //!
 //! Degrees of freedom are numbered root outwards, so each one's ancestors form a chain. Matrices over a tree keep only the
@@ -67,8 +67,11 @@ pub(super) struct Link {
     pub(super) mass: f64,
     /// Principal moments of inertia.
     pub(super) principal: DVec3,
-    /// The body it is; `None` for a link between two hinges of one joint.
+    /// The body it is; `None` for a link between two hinges or sliders of one joint.
     pub(super) body: Option<BodyId>,
+    /// The link that carries the joint's origin, and the point there: the model's child. It is where the reaction's moment is told
+    /// about. `None` for `anchor`, which this link carries itself.
+    pub(super) origin: Option<(usize, DVec3)>,
 }
 
 /// Two degrees of freedom of a tree in a fixed ratio: follower = ratio leader + offset.
@@ -214,6 +217,16 @@ pub(super) struct Work {
     pub(super) pushes: Vec<Push>,
     /// First of its unknowns in its island.
     pub(super) base: usize,
+}
+
+impl Work {
+    /// Where the joint of a link has its origin.
+    pub(super) fn joint_origin(&self, topology: &Topology, link: usize) -> DVec3 {
+        match topology.links[link].origin {
+            None => self.links[link].anchor,
+            Some((carrier, point)) => self.links[carrier].position + self.links[carrier].matrix * point,
+        }
+    }
 }
 
 /// A tree.

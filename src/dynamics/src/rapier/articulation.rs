@@ -1,12 +1,14 @@
 //! Joints: a multibody for every tree of the graph, an impulse joint for every joint that closes a loop.
 //!
-//! A joint with several free axes becomes a chain of hinges over links without mass, because rapier's links have one or
-//! three free angles and only single hinges have stops. The chain turns about the first axis, then the second, then the
-//! third; where the tree is walked from child to parent it is the same chain backwards, with all signs turned round.
+//! A joint with several free coordinates becomes a chain of hinges and sliders over links without mass, because rapier's links
+//! have one or three free angles and only single axes have stops. The chain moves in the first coordinate, then the second, then
+//! the third; where the tree is walked from child to parent it is the same chain backwards, with all signs turned round.
 
 use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
-use simpartner_model::{Axis, BodyId, FreeAxis, Graph, Joint, JointId, JointKind, Mechanism, Pose, RobotId};
+use simpartner_model::{
+    Axis, BodyId, Coordinate, FreeAxis, Graph, Joint, JointId, JointKind, Mechanism, Pose, RobotId,
+};
 
 use crate::{BodyState, BuildError, Servo, shape};
 
@@ -27,7 +29,7 @@ pub(super) struct Articulation {
 pub(super) enum Placement {
     /// Nothing moves.
     Rigid,
-    /// A hinge, slider or chain of hinges of a multibody.
+    /// A hinge, slider or chain of them of a multibody.
     Tree([Option<AxisPlace>; 3]),
     /// A ball joint of a multibody; `sign` is -1 if the tree was walked from child to parent.
     Ball { link: MultibodyJointHandle, sign: f64 },
@@ -185,15 +187,16 @@ impl Articulation {
         }
         for (id, joint) in model.joints() {
             let (parent, child) = (model.body(joint.parent), model.body(joint.child));
-            for index in 0..3 {
+            let at_anchor = |id: BodyId| {
+                let centre = world.bodies[handles[id.index()]].local_center_of_mass();
+                model.body(id).velocity_at(joint.anchor, centre)
+            };
+            let sliding = at_anchor(joint.child) - at_anchor(joint.parent);
+            for (index, coordinate) in joint.free_coordinates() {
                 let Some(place) = self.place(id, index) else { continue };
                 let JointHandle::Multibody(handle) = place.handle else { continue };
-                let axis = joint.frame * [DVec3::X, DVec3::Y, DVec3::Z][index];
-                let rate = if joint.kind.is_linear() {
-                    (child.linear_velocity - parent.linear_velocity).dot(axis)
-                } else {
-                    (child.angular_velocity - parent.angular_velocity).dot(axis)
-                };
+                let motion = if coordinate.linear { sliding } else { child.angular_velocity - parent.angular_velocity };
+                let rate = motion.dot(joint.direction(coordinate));
                 let Some((multibody, link)) = world.multibody_joints.get_mut(handle) else { continue };
                 let Some(dof) = multibody.link(link).map(|link| link.assembly_id()) else { continue };
                 multibody.generalized_velocity_mut()[dof] = place.sign * rate;
@@ -226,7 +229,7 @@ impl Span<'_> {
                 .locked_axes(JointAxesMask::LOCKED_SPHERICAL_AXES);
             return Ok(Placement::Ball { link: self.insert(world, self.inner, self.outer, ball)?, sign });
         }
-        let mut free: Vec<usize> = (0..3).filter(|&axis| self.joint.axes[axis].free().is_some()).collect();
+        let mut free: Vec<(usize, Coordinate)> = self.joint.free_coordinates().collect();
         if self.backwards {
             free.reverse();
         }
@@ -238,36 +241,29 @@ impl Span<'_> {
         };
         let mut axes = [None; 3];
         let mut inner = self.inner;
-        for axis in free {
-            let outer = if axis == last { self.outer } else { massless_link(world, self.joint) };
-            let handle = self.insert(world, inner, outer, self.single(world, axis, inner, outer))?;
-            axes[axis] = Some(AxisPlace { handle: JointHandle::Multibody(handle), axis: self.rapier_axis(), sign });
+        for (index, coordinate) in free {
+            let outer = if (index, coordinate) == last { self.outer } else { massless_link(world, self.joint) };
+            let single = self.single(world, index, coordinate, [inner, outer]);
+            let handle = JointHandle::Multibody(self.insert(world, inner, outer, single)?);
+            axes[index] = Some(AxisPlace { handle, axis: single_axis(coordinate), sign });
             inner = outer;
         }
         Ok(Placement::Tree(axes))
     }
 
-    /// Rapier's axis of a single hinge or slider: always its x.
-    fn rapier_axis(&self) -> JointAxis {
-        if self.joint.kind.is_linear() { JointAxis::LinX } else { JointAxis::AngX }
-    }
-
-    /// The joint of one free axis, turned so that it lies along rapier's x.
+    /// The joint of one coordinate, turned so that its axis lies along rapier's x.
     fn single(
         &self,
         world: &PhysicsWorld,
-        axis: usize,
-        inner: RigidBodyHandle,
-        outer: RigidBodyHandle,
+        index: usize,
+        coordinate: Coordinate,
+        [inner, outer]: [RigidBodyHandle; 2],
     ) -> GenericJointBuilder {
-        let frame = self.joint.frame * x_to_axis(axis);
-        let locked = if self.joint.kind.is_linear() {
-            JointAxesMask::LOCKED_PRISMATIC_AXES
-        } else {
-            JointAxesMask::LOCKED_REVOLUTE_AXES
-        };
+        let frame = self.joint.frame * x_to_axis(coordinate.axis);
+        let locked =
+            if coordinate.linear { JointAxesMask::LOCKED_PRISMATIC_AXES } else { JointAxesMask::LOCKED_REVOLUTE_AXES };
         let single = generic(world, self.joint.anchor, frame, inner, outer).locked_axes(locked);
-        with_stops(single, &self.joint.axes[axis], self.rapier_axis(), self.backwards)
+        with_stops(single, &self.joint.axes[index], single_axis(coordinate), self.backwards)
     }
 
     fn insert(
@@ -282,6 +278,11 @@ impl Span<'_> {
             what: format!("joint '{}' cannot become part of a tree", self.joint.name),
         })
     }
+}
+
+/// Rapier's axis of a single hinge or slider: always its x.
+fn single_axis(coordinate: Coordinate) -> JointAxis {
+    if coordinate.linear { JointAxis::LinX } else { JointAxis::AngX }
 }
 
 /// A rotation that takes the x axis to local axis `axis` (0 to 2), by a cyclic exchange of the three.
@@ -323,35 +324,36 @@ fn with_stops(
     }
 }
 
-/// The link between two hinges of the same joint. It weighs nothing and meets nothing.
+/// The link between two hinges or sliders of the same joint. It weighs nothing and meets nothing.
 fn massless_link(world: &mut PhysicsWorld, joint: &Joint) -> RigidBodyHandle {
     let pose = shape::pose(&Pose { translation: joint.anchor, rotation: joint.frame });
     world.insert_body(RigidBodyBuilder::dynamic().pose(pose).can_sleep(false).allow_fast_rotation(true))
 }
 
 fn insert_loop(world: &mut PhysicsWorld, joint: &Joint, parent: RigidBodyHandle, child: RigidBodyHandle) -> Placement {
-    let linear = joint.kind.is_linear();
-    let rapier_axes = if linear {
-        [JointAxis::LinX, JointAxis::LinY, JointAxis::LinZ]
-    } else {
-        [JointAxis::AngX, JointAxis::AngY, JointAxis::AngZ]
-    };
     let mut locked = JointAxesMask::LOCKED_FIXED_AXES;
-    for (axis, rapier_axis) in joint.axes.iter().zip(rapier_axes) {
-        if axis.free().is_some() {
-            locked.remove(rapier_axis.into());
-        }
+    let mut builder = generic(world, joint.anchor, joint.frame, parent, child);
+    for (index, coordinate) in joint.free_coordinates() {
+        let axis = loop_axis(coordinate);
+        locked.remove(axis.into());
+        builder = with_stops(builder, &joint.axes[index], axis, false);
     }
-    let mut builder = generic(world, joint.anchor, joint.frame, parent, child).locked_axes(locked);
-    for (axis, rapier_axis) in joint.axes.iter().zip(rapier_axes) {
-        builder = with_stops(builder, axis, rapier_axis, false);
+    let handle = world.insert_impulse_joint(parent, child, builder.locked_axes(locked));
+    let mut axes = [None; 3];
+    for (index, coordinate) in joint.free_coordinates().filter(|_| joint.kind.has_axes()) {
+        let (handle, axis) = (JointHandle::Impulse(handle), loop_axis(coordinate));
+        axes[index] = Some(AxisPlace { handle, axis, sign: 1.0 });
     }
-    let handle = world.insert_impulse_joint(parent, child, builder);
-    let place = |index: usize| {
-        let drivable = joint.kind != JointKind::Ball && joint.axes[index].free().is_some();
-        drivable.then_some(AxisPlace { handle: JointHandle::Impulse(handle), axis: rapier_axes[index], sign: 1.0 })
-    };
-    Placement::Loop { handle, axes: [place(0), place(1), place(2)] }
+    Placement::Loop { handle, axes }
+}
+
+/// Rapier's axis of a coordinate of an impulse joint.
+fn loop_axis(coordinate: Coordinate) -> JointAxis {
+    if coordinate.linear {
+        [JointAxis::LinX, JointAxis::LinY, JointAxis::LinZ][coordinate.axis]
+    } else {
+        [JointAxis::AngX, JointAxis::AngY, JointAxis::AngZ][coordinate.axis]
+    }
 }
 
 /// Sets rapier's motor, an implicit spring and damper.

@@ -128,19 +128,24 @@ fn read_loop(
     let child_frame = child.pose.then(&model_pose(&joint.data.local_frame2));
     let turn = parent_frame.rotation.inverse() * child_frame.rotation;
     let offset = parent_frame.inverse().point(child_frame.translation);
-    let spin = parent_frame.rotation.inverse() * (child.angular_velocity - parent.angular_velocity);
-    let slide = parent_frame.rotation.inverse() * (child.linear_velocity - parent.linear_velocity);
-    let linear = !joint.data.locked_axes.contains(JointAxesMask::LIN_X | JointAxesMask::LIN_Y | JointAxesMask::LIN_Z);
-    let (coordinates, rates) = if linear {
-        (offset.to_array(), slide)
-    } else {
-        (angles(turn, axes.each_ref().map(|axis| axis.is_some())), spin)
+    // The velocities of both bodies' material points at the joint's origin; bodies say those of their centres of mass.
+    let at_origin = |state: &BodyState, handle: RigidBodyHandle| {
+        let centre = state.pose.point(world.bodies[handle].local_center_of_mass());
+        state.linear_velocity + state.angular_velocity.cross(child_frame.translation - centre)
     };
-    for axis in 0..3 {
-        let Some(place) = &axes[axis] else { continue };
-        state.position[axis] = coordinates[axis];
-        state.rate[axis] = rates[axis];
-        state.effort[axis] = articulation::motor_effort(&joint.data, place, coordinates[axis], rates[axis]);
+    let spin = parent_frame.rotation.inverse() * (child.angular_velocity - parent.angular_velocity);
+    let slide = parent_frame.rotation.inverse() * (at_origin(child, joint.body2()) - at_origin(parent, joint.body1()));
+    // Rapier's six axes: three offsets, then three angles.
+    let is_free = |axis: usize| axes.iter().flatten().any(|place| place.axis as usize == axis);
+    let angles = angles(turn, [3, 4, 5].map(is_free));
+    for (index, place) in axes.iter().enumerate() {
+        let Some(place) = place else { continue };
+        let (position, rate) = match place.axis as usize {
+            axis @ 0..3 => (offset[axis], slide[axis]),
+            axis => (angles[axis - 3], spin[axis - 3]),
+        };
+        (state.position[index], state.rate[index]) = (position, rate);
+        state.effort[index] = articulation::motor_effort(&joint.data, place, position, rate);
     }
 }
 

@@ -1,5 +1,7 @@
 //! The table itself.
 
+use simpartner_model::JointKind;
+
 use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
     Attribute,
@@ -395,10 +397,11 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         &[
             required(
                 "type",
-                Word(&["hinge", "slider", "ball", "universal", "constrained", "fixed"]),
+                Word(&JointKind::NAMES),
                 "",
-                "hinge and slider move about or along their third local axis, a universal joint about its first and second, a \
-                 constrained joint about those that <free> names",
+                "hinge and slider move about or along their third local axis, a cylindrical joint slides along it (axis 2 of <free>) and \
+                 turns about it (axis 3); a planar joint slides along its first and second and turns about its third; a universal \
+                 joint turns about its first and second, a constrained joint about those that <free> names",
             ),
             NAME,
         ],
@@ -423,19 +426,19 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     ),
     element(
         "axis",
-        "The axis of a hinge or slider, in the frame of the file: its third local axis. Without it, z. The first local axis is then square to it and to \
+        "The axis of a hinge, slider or cylindrical joint, in the frame of the file: its third local axis. Without it, z. The first local axis is then square to it and to \
          the y axis of the file's frame, or z where the axis is along y.",
         VECTOR,
         Empty,
     ),
-    element("axis1", "The first local axis of a universal or constrained joint. Without it, x.", VECTOR, Empty),
+    element("axis1", "The first local axis of a planar, universal or constrained joint. Without it, x.", VECTOR, Empty),
     element("axis3", "Its third local axis, square to the first. Without it, z.", VECTOR, Empty),
     element(
         "free",
-        "The motion about or along an axis. A constrained joint moves about the axes it names; to the axes of other joints \
-         it gives stops and losses.",
+        "The motion in a coordinate of the joint, along or about an axis. A constrained joint moves about the axes it names; to the \
+         coordinates of other joints it gives stops and losses.",
         &[
-            optional("axis", Whole(1, 3), "", "the local axis; a hinge and a slider have only the third"),
+            optional("axis", Whole(1, 3), "", "the coordinate's number; a hinge and a slider have only the third"),
             optional("lower", Real, "rad or m", "lower stop, at most 0; none where it is not given"),
             optional("upper", Real, "rad or m", "upper stop, at least 0; none where it is not given"),
             default("damping", NotNegative, "N m s/rad or N s/m", "0", "viscous damping"),

@@ -241,7 +241,7 @@ device_kinds! {
         at_rest: "the coordinates; 0",
         in_free_fall: "as at rest, unless the joint moves",
         ..sensor(
-            "Coordinates of a joint's three local axes, 0 as the bodies are placed, and their rates. A locked axis reads 0.",
+            "The three coordinates of a joint, 0 as the bodies are placed, and their rates. A locked one reads 0.",
             &[
                 on_joint("position", &["position_1", "position_2", "position_3"], "rad", "m", WORLD),
                 on_joint("rate", &["rate_1", "rate_2", "rate_3"], "rad/s", "m/s", SPEED),
