@@ -59,7 +59,9 @@ impl Device {
             DeviceSpec::Sensor(sensor) => {
                 Instance::Sensor(Box::new(Sensor::new(sensor, world, timestep, seed, engine)))
             }
-            DeviceSpec::Actuator(actuator) => Instance::Actuator(Box::new(Actuator::new(actuator, timestep, seed))),
+            DeviceSpec::Actuator(actuator) => {
+                Instance::Actuator(Box::new(Actuator::new(actuator, world, timestep, seed)))
+            }
         };
         Self { instance }
     }
@@ -142,9 +144,9 @@ impl Device {
 }
 
 /// The numbers of an actuator in the record before its first command; none for a sensor.
-pub fn first_setting(spec: &DeviceSpec) -> Vec<f64> {
+pub fn first_setting(spec: &DeviceSpec, world: &World) -> Vec<f64> {
     match spec {
         DeviceSpec::Sensor(_) => Vec::new(),
-        DeviceSpec::Actuator(actuator) => actuator::first_setting(actuator),
+        DeviceSpec::Actuator(actuator) => actuator::first_setting(actuator, world),
     }
 }

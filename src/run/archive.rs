@@ -90,7 +90,8 @@ impl Archive for LogArchive {
     ) -> Answer<'a, Vec<StepRecord>> {
         Box::pin(async move {
             let mut records = self.reader.steps(run, &model.layout, from, every, count).await.map_err(failed)?;
-            let first: Vec<_> = model.world.devices.iter().map(|device| device::first_setting(&device.spec)).collect();
+            let first: Vec<_> =
+                model.world.devices.iter().map(|device| device::first_setting(&device.spec, &model.world)).collect();
             self.reader.settings(run, &model.layout, &first, &mut records).await.map_err(failed)?;
             Ok(records)
         })

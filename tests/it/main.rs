@@ -15,6 +15,7 @@ mod device;
 mod draw;
 mod dynamics;
 mod examples;
+mod filters;
 mod first_hour;
 mod limits;
 mod lockstep;

@@ -7,9 +7,7 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{Engine, EngineKind, Motor, Ray, Settings};
-use simpartner_model::{
-    Axis, Body, BodyId, CollisionFilter, Coordinate, FreeAxis, JointId, JointKind, Material, Shape, Timestep,
-};
+use simpartner_model::{Axis, BodyId, Coordinate, FreeAxis, JointId, JointKind, Material, Shape, Timestep};
 
 use crate::scene::{self, G, Within, as_robot, ball, body, close, cube, joint, motor_compliance, with_plane};
 
@@ -287,38 +285,6 @@ fn a_constrained_joint_turns_about_its_axes_in_order() {
         let off = (rotation(0).inverse() * rotation(1)).angle_between(expected);
         // An arc cosine near 1 has half the digits.
         close("angle between the hand's orientation and the composed one", off, 0.0, Within::both(1e-7));
-    }
-}
-
-/// A body falls through another one that it is kept apart from, by a pair or by its categories, and lands on the ground; with no
-/// category it falls for ever.
-#[test]
-fn what_is_kept_apart_does_not_touch() {
-    let filtered = |category, collides_with| CollisionFilter { category, collides_with };
-    let cases = [
-        ("touching", None, [CollisionFilter::default(); 2], 1.5),
-        ("excluded", Some([BodyId::new(1), BodyId::new(0)]), [CollisionFilter::default(); 2], 0.5),
-        ("other categories", None, [filtered(1, 1), filtered(2, 2)], 0.5),
-        ("one of them is enough", None, [filtered(1, 0), filtered(2, 1)], 1.5),
-        ("in no category", None, [CollisionFilter::default(), filtered(0, 0)], 2.0 - G / 2.0),
-    ];
-    for (name, apart, filters, height) in cases {
-        let mut world = with_plane(scene::world(), 0.5);
-        world
-            .mechanism
-            .bodies
-            .push(Body { filter: filters[0], ..body("lower", 1.0, cube(1.0), DVec3::new(0.0, 0.5, 0.0)) });
-        world
-            .mechanism
-            .bodies
-            .push(Body { filter: filters[1], ..body("upper", 1.0, cube(1.0), DVec3::new(0.0, 2.0, 0.0)) });
-        world.mechanism.apart.extend(apart);
-        let mut engine = build(&world);
-        for _ in 0..1000 {
-            engine.step();
-        }
-        let found = engine.body(BodyId::new(1)).pose.translation.y;
-        close(name, found, height, Within { dynamics: 1e-5, rapier: 2e-2 });
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Driver {
     limits: Option<MotorLimits>,
     /// The last command, or the default before it. Three maximum efforts come first, where the law has any.
     setting: Vec<f64>,
+    /// The coordinates that it holds until its first command.
+    initial: [f64; 3],
     /// The integrals of an angle controller's errors.
     integral: [f64; 3],
     holding: bool,
@@ -29,17 +31,20 @@ pub(super) struct DriverState {
 }
 
 impl Driver {
-    pub(super) fn new(spec: &simpartner_description::Actuator) -> Self {
+    /// Holds the initial pose, which a joint has at these coordinates.
+    pub(super) fn new(spec: &simpartner_description::Actuator, initial: [f64; 3]) -> Self {
         let mut setting = vec![HOLDING_EFFORT; 3];
         match spec.law {
-            Law::Velocity | Law::Position => setting.extend([0.0; 3]),
+            Law::Velocity => setting.extend([0.0; 3]),
+            Law::Position => setting.extend(initial),
             Law::Angle(PidGains { proportional, integral, derivative }) => {
-                setting.extend([0.0, 0.0, 0.0, proportional, integral, derivative]);
+                setting.extend(initial);
+                setting.extend([proportional, integral, derivative]);
             }
             Law::Effort => setting.fill(0.0),
             Law::Force(push) => setting = [push.force.to_array(), push.torque.to_array()].concat(),
         }
-        Self { law: spec.law, limits: spec.motor, setting, integral: [0.0; 3], holding: true }
+        Self { law: spec.law, limits: spec.motor, setting, initial, integral: [0.0; 3], holding: true }
     }
 
     pub(super) fn setting(&self) -> &[f64] {
@@ -84,7 +89,7 @@ impl Driver {
     pub(super) fn motor(&mut self, axis: usize, measured: &JointState, timestep: f64) -> Motor {
         let max_effort = self.max_effort(axis);
         if self.holding {
-            return Motor::Position { target: 0.0, max_effort };
+            return Motor::Position { target: self.initial[axis], max_effort };
         }
         match self.law {
             Law::Velocity => Motor::Velocity { target: self.setting[axis + 3], max_effort },

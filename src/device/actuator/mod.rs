@@ -5,7 +5,7 @@ mod law;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use simpartner_description::{Frame, Mount, OnTimeout, Watchdog};
+use simpartner_description::{Frame, Mount, OnTimeout, Watchdog, World};
 use simpartner_dynamics::{Engine, JointState, Motor, Wrench};
 use simpartner_model::{Pose, StepIndex, Timestep};
 use simpartner_wire::signal::Fault;
@@ -54,15 +54,26 @@ fn in_world(wrench: Wrench, frame: Frame, mount: Pose) -> Wrench {
 }
 
 /// The setting before the first command.
-pub(super) fn first_setting(spec: &simpartner_description::Actuator) -> Vec<f64> {
-    Driver::new(spec).setting().to_vec()
+pub(super) fn first_setting(spec: &simpartner_description::Actuator, world: &World) -> Vec<f64> {
+    Driver::new(spec, initial_positions(spec, world)).setting().to_vec()
+}
+
+/// Where the joint of an actuator begins.
+fn initial_positions(spec: &simpartner_description::Actuator, world: &World) -> [f64; 3] {
+    let Mount::Joint(joint) = spec.mount else { return [0.0; 3] };
+    world.mechanism.joint(joint).axes.map(|axis| axis.free().map_or(0.0, |free| free.initial_position))
 }
 
 impl Actuator {
-    pub(super) fn new(spec: &simpartner_description::Actuator, timestep: Timestep, seed: StreamSeed<'_>) -> Self {
+    pub(super) fn new(
+        spec: &simpartner_description::Actuator,
+        world: &World,
+        timestep: Timestep,
+        seed: StreamSeed<'_>,
+    ) -> Self {
         Self {
             mount: spec.mount,
-            driver: Driver::new(spec),
+            driver: Driver::new(spec, initial_positions(spec, world)),
             timestep,
             step: StepIndex(0),
             watchdog: spec.watchdog,

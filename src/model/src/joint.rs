@@ -4,7 +4,7 @@ use bevy_math::{DQuat, DVec3};
 
 use crate::{BodyId, RobotId};
 
-/// A joint between two different bodies. At step 0 every joint coordinate is zero.
+/// A joint between two different bodies. At step 0 its coordinates are the initial positions of its axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Joint {
     /// Name, unique in its robot or among the objects.
@@ -19,7 +19,7 @@ pub struct Joint {
     pub child: BodyId,
     /// The joint's origin at step 0, world frame, metres. It is fixed to the child.
     pub anchor: DVec3,
-    /// The joint's frame at step 0, `world_from_joint`: its three local axes are the columns of the rotation.
+    /// The joint's frame at step 0 as its parent carries it, `world_from_joint`: its three local axes are the columns of the rotation.
     pub frame: DQuat,
     /// What may move in each of its three coordinates; [`JointKind::coordinate`] says along or about which local axis.
     pub axes: [Axis; 3],
@@ -174,6 +174,10 @@ pub struct FreeAxis {
     pub spring_position: f64,
     /// Inertia of the rotor that turns with the axis, kg m² or kg (MuJoCo's armature).
     pub armature: f64,
+    /// Coordinate at step 0, rad or m.
+    pub initial_position: f64,
+    /// Rate at step 0, rad/s or m/s; `None` for what its bodies' velocities differ by along it.
+    pub initial_rate: Option<f64>,
 }
 
 impl Default for FreeAxis {
@@ -186,6 +190,8 @@ impl Default for FreeAxis {
             stiffness: 0.0,
             spring_position: 0.0,
             armature: 0.0,
+            initial_position: 0.0,
+            initial_rate: None,
         }
     }
 }
@@ -217,7 +223,7 @@ impl Joint {
         (0..3).filter_map(move |index| Some((index, free(index)?)))
     }
 
-    /// The direction at step 0, world frame, of the axis that a coordinate moves along or about.
+    /// The direction, world frame, of the axis that a coordinate moves along or about where all coordinates are zero.
     pub fn direction(&self, coordinate: Coordinate) -> DVec3 {
         self.frame * DVec3::AXES[coordinate.axis]
     }

@@ -10,6 +10,7 @@ mod heightfield;
 mod id;
 mod joint;
 mod pose;
+mod posture;
 mod shape;
 mod time;
 
@@ -20,6 +21,7 @@ pub use heightfield::Heightfield;
 pub use id::{BodyId, DeviceId, JointId, RobotId};
 pub use joint::{Axis, Coordinate, FreeAxis, Joint, JointKind};
 pub use pose::Pose;
+pub use posture::{OpenLoop, take_initial_positions};
 pub use shape::{Placed, Shape};
 pub use time::{StepIndex, Timestep, TimestepError};
 

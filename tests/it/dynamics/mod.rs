@@ -13,6 +13,7 @@ mod joints;
 mod loads;
 mod loops;
 mod motion;
+mod posture;
 mod roads;
 mod shapes;
 mod state;

@@ -2,12 +2,18 @@
 
 use simpartner_model::{Coupling, Joint, JointAxis, JointId};
 
-use super::{parts::Parts, reading::Reading, tree::Node};
+use super::{
+    parts::Parts,
+    reading::{Reading, is_given},
+    scope::Scope,
+    tree::Node,
+};
 
 /// Reads a `<coupling>` between joints of the same file. `None` if something is wrong.
 pub(super) fn read(reading: &Reading, node: &Node, parts: &Parts) -> Option<Coupling> {
-    let leader = joint_axis(reading, node, parts, "leader", "leaderAxis");
-    let follower = joint_axis(reading, node, parts, "follower", "followerAxis");
+    let joints = (&parts.joint_names, &parts.joints[..]);
+    let leader = joint_axis(reading, node, joints, "leader", "leaderAxis");
+    let follower = joint_axis(reading, node, joints, "follower", "followerAxis");
     let (leader, follower) = (leader?, follower?);
     if leader == follower {
         reading.problem(reading.place(node, "follower"), "an axis cannot follow itself");
@@ -23,13 +29,18 @@ pub(super) fn read(reading: &Reading, node: &Node, parts: &Parts) -> Option<Coup
 }
 
 /// An axis of a joint: the one that is named, or the only one that is free.
-fn joint_axis(reading: &Reading, node: &Node, parts: &Parts, joint: &str, axis: &str) -> Option<JointAxis> {
+pub(super) fn joint_axis(
+    reading: &Reading,
+    node: &Node,
+    (names, joints): (&Scope, &[Joint]),
+    joint: &str,
+    axis: &str,
+) -> Option<JointAxis> {
     let place = reading.place(node, joint);
-    let index = parts.joint_names.index(reading, place, reading.text(node, joint)?)?;
-    let found: &Joint = &parts.joints[index];
+    let index = names.index(reading, place, reading.text(node, joint)?)?;
+    let found = &joints[index];
     let free: Vec<usize> = (0..3).filter(|&axis| found.axes[axis].free().is_some()).collect();
-    let given = node.attributes.iter().any(|attribute| attribute.name == axis);
-    let number = if given { Some(reading.whole(node, axis)? as usize - 1) } else { None };
+    let number = if is_given(node, axis) { Some(reading.whole(node, axis)? as usize - 1) } else { None };
     let axis = match (number, &free[..]) {
         (None, [only]) => *only,
         (Some(number), _) if free.contains(&number) => number,
@@ -41,7 +52,7 @@ fn joint_axis(reading: &Reading, node: &Node, parts: &Parts, joint: &str, axis: 
             };
             let numbers: Vec<String> = free.iter().map(|axis| (axis + 1).to_string()).collect();
             let help = match numbers.is_empty() {
-                true => "a coupling ties joints that move".to_owned(),
+                true => "name a joint that moves".to_owned(),
                 false => format!("give {axis}: {}", numbers.join(", ")),
             };
             reading.problem_with_help(place, message, help);

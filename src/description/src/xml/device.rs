@@ -10,7 +10,7 @@ use super::{
     body::{optional_pose, vector},
     limits::{MAX_DEVICES, MAX_RAYS},
     parts::Parts,
-    reading::{Reading, child},
+    reading::{Reading, child, is_given},
     scope::Scope,
     tree::Node,
 };
@@ -127,10 +127,6 @@ fn only(owners: &[DeviceKind]) -> String {
 
 fn article(kind: DeviceKind) -> &'static str {
     if kind.name().starts_with(['A', 'E', 'I']) { "an" } else { "a" }
-}
-
-fn is_given(node: &Node, name: &str) -> bool {
-    node.attributes.iter().any(|attribute| attribute.name == name)
 }
 
 fn mount(reading: &Reading, node: &Node, parts: &Parts, kind: DeviceKind) -> Option<Mount> {

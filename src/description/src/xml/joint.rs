@@ -5,7 +5,7 @@ use simpartner_model::{Axis, Body, FreeAxis, Joint, JointKind};
 
 use super::{
     body::vector,
-    reading::{Reading, child},
+    reading::{Reading, child, is_given},
     scope::Scope,
     tree::Node,
 };
@@ -132,8 +132,7 @@ fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Opt
 
 fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
     let stop = |name, none: f64| {
-        let given = node.attributes.iter().any(|attribute| attribute.name == name);
-        if given { reading.real(node, name) } else { Some(none) }
+        if is_given(node, name) { reading.real(node, name) } else { Some(none) }
     };
     let (lower, upper) = (stop("lower", f64::NEG_INFINITY)?, stop("upper", f64::INFINITY)?);
     for (name, stop) in [("lower", lower), ("upper", upper)] {
@@ -146,9 +145,16 @@ fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
             .problem(reading.place(node, "lower"), format!("the lower stop {lower} is above the upper one, {upper}"));
         return None;
     }
-    if lower > 0.0 || upper < 0.0 {
-        let message = format!("the stops {lower} to {upper} leave out 0, which is how the bodies are placed");
-        reading.problem(node.offset, message);
+    let initial_position = reading.real(node, "initialPosition")?;
+    if !linear {
+        reading.check_angle(reading.place(node, "initialPosition"), "attribute 'initialPosition'", initial_position);
+    }
+    if !(lower..=upper).contains(&initial_position) {
+        let message = match initial_position {
+            0.0 => format!("the stops {lower} to {upper} leave out 0, which is how the bodies are placed"),
+            initial => format!("the stops {lower} to {upper} leave out {initial}, where the joint begins"),
+        };
+        reading.problem_with_help(node.offset, message, "give an initialPosition between them");
         return None;
     }
     Some(FreeAxis {
@@ -159,5 +165,7 @@ fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
         stiffness: reading.real(node, "stiffness")?,
         spring_position: reading.real(node, "springPosition")?,
         armature: reading.real(node, "armature")?,
+        initial_position,
+        initial_rate: if is_given(node, "initialRate") { Some(reading.real(node, "initialRate")?) } else { None },
     })
 }

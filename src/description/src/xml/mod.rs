@@ -173,6 +173,7 @@ fn read_robot_alone(reading: &Reading, root: &Node) -> Option<World> {
         port_offset: 0,
         combined_port: Port::ANY,
         source: reading.source(root),
+        initial: Vec::new(),
     };
     robot::place(reading, root.offset, &draft, placement, &mut world, &mut Taken::default());
     Some(world)

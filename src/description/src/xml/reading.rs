@@ -341,6 +341,11 @@ fn in_radians(degrees: f64) -> String {
     format!("angles are in radians: {degrees} degrees are {}", radians(degrees))
 }
 
+/// Whether an attribute stands in the file, or only its default.
+pub(super) fn is_given(node: &Node, name: &str) -> bool {
+    node.attributes.iter().any(|attribute| attribute.name == name)
+}
+
 /// The first child of this name.
 pub(super) fn child<'n>(node: &'n Node, tag: &str) -> Option<&'n Node> {
     node.children.iter().find(|child| child.name == tag)

@@ -2,15 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use simpartner_model::{Body, BodyId, Coupling, Graph, Joint, JointAxis, JointId, Pose, Robot, RobotId};
+use simpartner_model::{
+    Axis, Body, BodyId, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, OpenLoop, Pose, Robot, RobotId,
+    take_initial_positions,
+};
 use simpartner_wire::signal::Port;
 
 use super::{
     assembly::{self, Expanded},
+    coupling::joint_axis,
     device,
     limits::{MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS},
     parts,
-    reading::Reading,
+    reading::{Reading, is_given},
+    scope::Scope,
     tree::Node,
 };
 use crate::{Device, DeviceSpec, SourceFile, World};
@@ -21,6 +26,7 @@ pub(super) struct Draft {
     self_collision: bool,
     bodies: Vec<Body>,
     joints: Vec<Joint>,
+    pub(super) joint_names: Scope,
     couplings: Vec<Coupling>,
     apart: Vec<[BodyId; 2]>,
     devices: Vec<Device>,
@@ -43,6 +49,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> Option<Draft> {
         totals: Totals::of(&parts.bodies, &parts.joints, &devices),
         bodies: parts.bodies,
         joints: parts.joints,
+        joint_names: parts.joint_names,
         couplings: parts.couplings,
         apart: parts.apart,
         devices,
@@ -72,6 +79,16 @@ pub(super) struct Placement {
     pub(super) port_offset: i64,
     pub(super) combined_port: Port,
     pub(super) source: String,
+    /// Where axes begin, in place of what the file says.
+    pub(super) initial: Vec<Initial>,
+}
+
+/// Where an axis begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Initial {
+    pub(super) axis: JointAxis,
+    pub(super) position: Option<f64>,
+    pub(super) rate: Option<f64>,
 }
 
 /// What a world has been filled with so far.
@@ -142,6 +159,48 @@ impl Totals {
     }
 }
 
+impl Draft {
+    /// The `<initial>` elements of a placement.
+    pub(super) fn read_initial(&self, reading: &Reading, node: &Node) -> Vec<Initial> {
+        let read = |given: &Node| {
+            let axis = joint_axis(reading, given, (&self.joint_names, &self.joints), "joint", "axis")?;
+            let number = |name| if is_given(given, name) { reading.real(given, name).map(Some) } else { Some(None) };
+            Some(Initial { axis, position: number("position")?, rate: number("rate")? })
+        };
+        node.children.iter().filter(|child| child.name == "initial").filter_map(read).collect()
+    }
+
+    /// Its bodies and joints in its own frame, where the joints begin.
+    fn at_initial_positions(&self, reading: &Reading, offset: usize, initial: &[Initial]) -> (Vec<Body>, Vec<Joint>) {
+        let (mut bodies, mut joints) = (self.bodies.clone(), self.joints.clone());
+        for &Initial { axis: JointAxis { joint, axis }, position, rate } in initial {
+            let joint = &mut joints[joint.index()];
+            let Axis::Free(free) = &mut joint.axes[axis] else { continue };
+            free.initial_position = position.unwrap_or(free.initial_position);
+            free.initial_rate = rate.or(free.initial_rate);
+            if !(free.lower..=free.upper).contains(&free.initial_position) {
+                let (name, FreeAxis { lower, upper, initial_position, .. }) = (&joint.name, free);
+                let message =
+                    format!("joint '{name}' cannot begin at {initial_position}: its stops are {lower} and {upper}");
+                reading.problem(offset, message);
+            }
+        }
+        move_to_initial_positions(reading, offset, &mut bodies, &mut joints);
+        (bodies, joints)
+    }
+}
+
+/// Moves bodies and joints to where the joints begin; loops that do not fit are problems at `offset`.
+pub(super) fn move_to_initial_positions(reading: &Reading, offset: usize, bodies: &mut [Body], joints: &mut [Joint]) {
+    if let Err(OpenLoop { joint, distance, angle }) = take_initial_positions(bodies, joints) {
+        let name = &joints[joint.index()].name;
+        let message = format!(
+            "the loop at joint '{name}' is open by {distance:.2e} m and {angle:.2e} rad at the initial positions"
+        );
+        reading.problem_with_help(offset, message, "give each joint of the loop the position that closes it");
+    }
+}
+
 /// Puts a robot into the world. Ports that another robot has are problems at `offset`.
 pub(super) fn place(
     reading: &Reading,
@@ -161,20 +220,21 @@ pub(super) fn place(
     let body_id = |body: BodyId| BodyId::new(first_body + body.index());
     let joint_id = |joint: JointId| JointId::new(first_joint + joint.index());
     let pose = placement.pose;
-    world.mechanism.bodies.extend(draft.bodies.iter().map(|body| Body {
+    let (bodies, joints) = draft.at_initial_positions(reading, offset, &placement.initial);
+    world.mechanism.bodies.extend(bodies.into_iter().map(|body| Body {
         robot: Some(robot),
         pose: pose.then(&body.pose),
         linear_velocity: pose.direction(body.linear_velocity),
         angular_velocity: pose.direction(body.angular_velocity),
-        ..body.clone()
+        ..body
     }));
-    world.mechanism.joints.extend(draft.joints.iter().map(|joint| Joint {
+    world.mechanism.joints.extend(joints.into_iter().map(|joint| Joint {
         robot: Some(robot),
         parent: body_id(joint.parent),
         child: body_id(joint.child),
         anchor: pose.point(joint.anchor),
         frame: (pose.rotation * joint.frame).normalize(),
-        ..joint.clone()
+        ..joint
     }));
     world.mechanism.apart.extend(draft.apart.iter().map(|pair| pair.map(body_id)));
     let moved = |axis: JointAxis| JointAxis { joint: joint_id(axis.joint), ..axis };

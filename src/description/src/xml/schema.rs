@@ -4,6 +4,7 @@
 mod assemblies;
 mod devices;
 mod examples;
+mod joints;
 mod table;
 mod words;
 

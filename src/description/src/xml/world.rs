@@ -40,6 +40,8 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     let parts = parts::read(reading, &root.children, "object");
     world.mechanism.bodies = parts.bodies;
     world.mechanism.joints = parts.joints;
+    let Mechanism { bodies, joints, .. } = &mut world.mechanism;
+    robot::move_to_initial_positions(reading, root.offset, bodies, joints);
     world.mechanism.couplings = parts.couplings;
     world.mechanism.apart = parts.apart;
     let totals = Totals::of(&world.mechanism.bodies, &world.mechanism.joints, &[]);
@@ -99,7 +101,8 @@ fn place_robot(
         let place = reading.place(node, "name");
         reading.problem_with_help(place, format!("there is a robot '{name}' already"), "give this one another name");
     }
-    let placement = Placement { name, pose, port_offset, combined_port, source: reading.source(node) };
+    let initial = draft.read_initial(reading, node);
+    let placement = Placement { name, pose, port_offset, combined_port, source: reading.source(node), initial };
     robot::place(reading, node.offset, draft, placement, world, taken);
 }
 

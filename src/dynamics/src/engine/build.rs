@@ -7,7 +7,7 @@ use simpartner_model::{
 };
 
 use super::{
-    closure::{Closure, Load, Placement, ROWS},
+    closure::{Closure, Load, Placement, ROWS, duals},
     collide::{Collider, Geom, Ground, Outline, Side},
     tree::{self, Link, LinkJoint, Tree},
 };
@@ -159,6 +159,10 @@ impl Builder<'_> {
         let joint = self.mechanism.joint(edge.joint);
         let backwards = joint.child == edge.inner;
         let sign = if backwards { -1.0 } else { 1.0 };
+        // Links are described where all coordinates are zero: there the outer body's frame of the joint meets the inner one's.
+        let [parent, child] = joint.frames();
+        let (own, other) = if backwards { (child, parent) } else { (parent, child) };
+        let joint = &Joint { anchor: own.translation, frame: own.rotation, ..joint.clone() };
         let mut free: Vec<(usize, Coordinate)> = joint.free_coordinates().collect();
         if backwards {
             free.reverse();
@@ -174,7 +178,8 @@ impl Builder<'_> {
                 dofs[index] = Some(tree.topology.links[inner].dof);
             }
         }
-        let (mut link, pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
+        let (mut link, initial_pose, frame) = self.link(edge.outer, None, LinkJoint::Weld);
+        let pose = own.then(&other.inverse()).then(&initial_pose);
         if backwards && free.iter().any(|(_, coordinate)| coordinate.linear) {
             // The outer link slides away from the joint's origin.
             let child = self.bodies[edge.inner.index()].link;
@@ -185,6 +190,7 @@ impl Builder<'_> {
             last.joint = LinkJoint::Spherical(0);
         }
         let outer = push(tree, poses, link, last, joint, pose);
+        poses[outer] = initial_pose;
         self.bodies[edge.outer.index()] = BodyPlace::new(number, outer, frame);
         let dof = tree.topology.links[outer].dof;
         self.joints[edge.joint.index()] = match tree.topology.links[outer].joint {
@@ -199,7 +205,7 @@ impl Builder<'_> {
                 JointPlace::Tree { tree: number, link: outer, dofs, sign }
             }
         };
-        self.set_laws(tree, joint, edge.joint, sign);
+        self.set_laws(tree, self.mechanism.joint(edge.joint), edge.joint, sign);
     }
 
     /// Stops, losses and initial rates of a joint's axes: each has what its two bodies' velocities differ by along it.
@@ -219,11 +225,13 @@ impl Builder<'_> {
         let at_anchor =
             |id: BodyId, body: &Body| body.velocity_at(joint.anchor, self.masses[id.index()].centre_of_mass);
         let sliding = at_anchor(joint.child, child) - at_anchor(joint.parent, parent);
+        let duals = rate_directions(joint);
         for (index, coordinate) in joint.free_coordinates() {
             let (Some(dof), Axis::Free(free)) = (dofs[index], joint.axes[index]) else { continue };
             tree.topology.laws[dof] = law(&free, sign);
             let motion = if coordinate.linear { sliding } else { turning };
-            tree.state.v[dof] = sign * motion.dot(joint.direction(coordinate));
+            let rate = free.initial_rate.unwrap_or_else(|| motion.dot(duals[index]));
+            (tree.state.q[dof], tree.state.v[dof]) = (sign * free.initial_position, sign * rate);
         }
     }
 
@@ -258,12 +266,14 @@ impl Builder<'_> {
 
     fn add_closure(&mut self, id: JointId) {
         let joint = self.mechanism.joint(id);
-        let world_from_joint = Pose { translation: joint.anchor, rotation: joint.frame };
+        let carried = joint.frames();
         let ends = [joint.parent, joint.child].map(|body| (self.bodies[body.index()], body));
-        let frames = ends.map(|(place, body)| {
-            let world_from_link = self.mechanism.body(body).pose.then(&place.frame.inverse());
-            world_from_link.inverse().then(&world_from_joint)
-        });
+        let frame = |end: usize| {
+            let (place, body) = &ends[end];
+            let world_from_link = self.mechanism.body(*body).pose.then(&place.frame.inverse());
+            world_from_link.inverse().then(&carried[end])
+        };
+        let frames = [frame(0), frame(1)];
         self.joints[id.index()] = JointPlace::Closure(self.closures.len());
         self.closures.push(Closure {
             a: ends[0].0.side(),
@@ -272,8 +282,8 @@ impl Builder<'_> {
             kind: joint.kind,
             axes: joint.axes.map(|axis| axis.free().map(|free| law(free, 1.0))),
             motors: [Servo::OFF; 3],
-            place: Placement { parent: world_from_joint, child: world_from_joint },
-            coordinates: [0.0; 3],
+            place: Placement { parent: carried[0], child: carried[1] },
+            coordinates: joint.axes.map(|axis| axis.free().map_or(0.0, |free| free.initial_position)),
             impulses: [0.0; ROWS],
             load: Load::default(),
         });
@@ -308,6 +318,21 @@ impl Builder<'_> {
         });
         Ok(Collider::new(geoms, self.trees.len(), ground, apart.collect(), self_colliding.collect()))
     }
+}
+
+/// The directions along which the relative velocity of a joint's bodies has the rate of each coordinate alone, at step 0.
+fn rate_directions(joint: &Joint) -> [DVec3; 3] {
+    let mut directions = joint.initial_directions();
+    let turning: Vec<usize> =
+        joint.free_coordinates().filter(|(_, coordinate)| !coordinate.linear).map(|(index, _)| index).collect();
+    let axes: Vec<DVec3> = turning.iter().map(|&index| directions[index]).collect();
+    let duals = match axes[..] {
+        [first, second] => duals(first, second, first.cross(second)),
+        [first, second, third] => duals(first, second, third),
+        _ => return directions,
+    };
+    turning.into_iter().zip(duals).for_each(|(index, dual)| directions[index] = dual);
+    directions
 }
 
 fn massless() -> Link {

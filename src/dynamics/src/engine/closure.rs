@@ -321,7 +321,7 @@ impl Closure {
 
 /// The vectors along each of which only one of three others has a component, and that is one. At right angles they are the
 /// others themselves; where the three lie in a plane there are none.
-fn duals(a: DVec3, b: DVec3, c: DVec3) -> [DVec3; 3] {
+pub(super) fn duals(a: DVec3, b: DVec3, c: DVec3) -> [DVec3; 3] {
     let volume = a.dot(b.cross(c));
     let scale = if volume.abs() > 1e-9 { 1.0 / volume } else { 0.0 };
     [b.cross(c) * scale, c.cross(a) * scale, a.cross(b) * scale]

@@ -196,7 +196,8 @@ impl Articulation {
                 let Some(place) = self.place(id, index) else { continue };
                 let JointHandle::Multibody(handle) = place.handle else { continue };
                 let motion = if coordinate.linear { sliding } else { child.angular_velocity - parent.angular_velocity };
-                let rate = motion.dot(joint.direction(coordinate));
+                let given = joint.axes[index].free().and_then(|axis| axis.initial_rate);
+                let rate = given.unwrap_or_else(|| motion.dot(joint.direction(coordinate)));
                 let Some((multibody, link)) = world.multibody_joints.get_mut(handle) else { continue };
                 let Some(dof) = multibody.link(link).map(|link| link.assembly_id()) else { continue };
                 multibody.generalized_velocity_mut()[dof] = place.sign * rate;

@@ -1,7 +1,7 @@
 //! From the model to rapier's sets.
 
 use rapier3d_f64::prelude::*;
-use simpartner_model::{Body, CollisionFilter, Material, Mechanism, RobotId, Timestep};
+use simpartner_model::{Axis, Body, CollisionFilter, Joint, Material, Mechanism, RobotId, Timestep};
 
 use super::{Fixture, articulation::Articulation};
 use crate::{BuildError, MassProperties, Settings, mass_properties, shape};
@@ -115,6 +115,11 @@ fn surface(builder: ColliderBuilder, material: &Material) -> ColliderBuilder {
 
 /// Rapier has one coefficient of friction, rigid surfaces, and neither springs nor rotors in the joints of a tree.
 fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
+    let is_moved = |joint: &&Joint| joint.axes.iter().filter_map(Axis::free).any(|axis| axis.initial_position != 0.0);
+    if let Some(joint) = model.joints.iter().find(is_moved) {
+        let what = "the engine rapier has no initial positions of joints; choose the engine dynamics".into();
+        return Err(BuildError { place: joint.source.clone(), what });
+    }
     if let Some(coupling) = model.couplings.first() {
         let what = "the engine rapier has no couplings; choose the engine dynamics".into();
         return Err(BuildError { place: coupling.source.clone(), what });

@@ -1,7 +1,5 @@
 //! The table itself.
 
-use simpartner_model::JointKind;
-
 use super::words::{any, default, element, maybe, once, optional, required, value};
 use super::{
     Attribute,
@@ -9,7 +7,7 @@ use super::{
     Element, Kind,
     Kind::{Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
 };
-use super::{assemblies, devices};
+use super::{assemblies, devices, joints};
 
 /// Root of a world file.
 pub(in crate::xml) const WORLD: &str = "world";
@@ -25,21 +23,16 @@ pub(super) const LENGTH: Kind = Positive(1e6);
 const MASS: Kind = Positive(1e9);
 /// Twice the distance to the moon; a nanometre is the least that numbers tell apart there.
 pub(in crate::xml) const FARTHEST: f64 = 1e9;
-const COORDINATE: Kind = Within(-FARTHEST, FARTHEST);
+pub(super) const COORDINATE: Kind = Within(-FARTHEST, FARTHEST);
 /// A body that is faster, or spins faster, counts as one that has run away. Gravity is bounded as speeds are.
 const SPEED: Kind = Within(-1e5, 1e5);
 const SPIN: Kind = Within(-1e6, 1e6);
 pub(super) const PORT: Kind = Whole(0, 65_535);
 
-const VECTOR: &[Attribute] = &[
+pub(super) const VECTOR: &[Attribute] = &[
     default("x", Real, "", "0", "along x"),
     default("y", Real, "", "0", "along y"),
     default("z", Real, "", "0", "along z"),
-];
-const ANCHOR: &[Attribute] = &[
-    default("x", COORDINATE, "m", "0", "along x"),
-    default("y", COORDINATE, "m", "0", "along y"),
-    default("z", COORDINATE, "m", "0", "along z"),
 ];
 const ROUND: &[Attribute] = &[
     required("radius", LENGTH, "m", "radius"),
@@ -200,7 +193,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
                 "the port of all readings and all commands of the robot, above 1024; 0 is any free one",
             ),
         ],
-        content: Children(&[maybe("pose")]),
+        content: Children(&[maybe("pose"), any("initial")]),
     },
     element(
         ROBOT,
@@ -228,6 +221,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             any("actuator"),
         ]),
     ),
+    joints::INITIAL,
     assemblies::FILE,
     assemblies::INCLUDE,
     assemblies::ASSEMBLY,
@@ -391,85 +385,16 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "",
         "Whether nothing moves it: an object that stands fast, or the base of a robot that is bolted down.",
     ),
-    element(
-        "joint",
-        "A joint between two bodies of the same file. All its coordinates are zero as the bodies are placed.",
-        &[
-            required(
-                "type",
-                Word(&JointKind::NAMES),
-                "",
-                "hinge and slider move about or along their third local axis, a cylindrical joint slides along it (axis 2 of <free>) and \
-                 turns about it (axis 3); a planar joint slides along its first and second and turns about its third; a universal \
-                 joint turns about its first and second, a constrained joint about those that <free> names",
-            ),
-            NAME,
-        ],
-        Children(&[
-            once("parent"),
-            once("child"),
-            maybe("anchor"),
-            maybe("axis"),
-            maybe("axis1"),
-            maybe("axis3"),
-            any("free"),
-        ]),
-    ),
+    joints::JOINT,
     value("parent", Name, "", "The body that carries the joint's axes."),
     value("child", Name, "", "The body that moves about or along them."),
-    element(
-        "anchor",
-        "The joint's origin, in the frame of the file (of a robot file the robot's, in an assembly the assembly's), not in that \
-         of parent or child. Without it, the child's origin.",
-        ANCHOR,
-        Empty,
-    ),
-    element(
-        "axis",
-        "The axis of a hinge, slider or cylindrical joint, in the frame of the file: its third local axis. Without it, z. The first local axis is then square to it and to \
-         the y axis of the file's frame, or z where the axis is along y.",
-        VECTOR,
-        Empty,
-    ),
+    joints::ANCHOR,
+    joints::AXIS,
     element("axis1", "The first local axis of a planar, universal or constrained joint. Without it, x.", VECTOR, Empty),
     element("axis3", "Its third local axis, square to the first. Without it, z.", VECTOR, Empty),
-    element(
-        "free",
-        "The motion in a coordinate of the joint, along or about an axis. A constrained joint moves about the axes it names; to the \
-         coordinates of other joints it gives stops and losses.",
-        &[
-            optional("axis", Whole(1, 3), "", "the coordinate's number; a hinge and a slider have only the third"),
-            optional("lower", Real, "rad or m", "lower stop, at most 0; none where it is not given"),
-            optional("upper", Real, "rad or m", "upper stop, at least 0; none where it is not given"),
-            default("damping", NotNegative, "N m s/rad or N s/m", "0", "viscous damping"),
-            default("friction", NotNegative, "N m or N", "0", "dry friction"),
-            default("stiffness", NotNegative, "N m/rad or N/m", "0", "stiffness of a spring on the axis"),
-            default("springPosition", Real, "rad or m", "0", "where that spring is at rest"),
-            default("armature", NotNegative, "kg m2 or kg", "0", "inertia of the rotor that turns with the axis"),
-        ],
-        Empty,
-    ),
-    element(
-        "exclude",
-        "Two bodies of the same file that never collide with each other. Bodies that share a joint never do.",
-        &[required("body", Name, "", "one of them"), required("other", Name, "", "the other one")],
-        Empty,
-    ),
-    element(
-        "coupling",
-        "Ties the coordinate of one joint's axis to that of another's, as gears, belts and the fingers of a gripper do: follower = \
-         ratio x leader + offset. It holds both ways, without play and losses. Both joints are of the same robot; none of them is a \
-         ball joint or closes a loop. The rapier engine refuses it.",
-        &[
-            required("leader", Name, "", "the joint that is followed"),
-            required("follower", Name, "", "the joint that follows"),
-            optional("leaderAxis", Whole(1, 3), "", "its local axis, where it has more than one that is free"),
-            optional("followerAxis", Whole(1, 3), "", "likewise"),
-            default("ratio", Real, "", "1", "coordinate of the follower per coordinate of the leader, not 0"),
-            default("offset", Real, "rad or m", "0", "coordinate of the follower where that of the leader is 0"),
-        ],
-        Empty,
-    ),
+    joints::FREE,
+    joints::EXCLUDE,
+    joints::COUPLING,
     devices::SENSOR,
     devices::NOISE,
     devices::ACTUATOR,

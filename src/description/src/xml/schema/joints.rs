@@ -1,0 +1,132 @@
+//! The part of the table that is about joints, and what ties bodies or keeps them apart.
+
+use simpartner_model::JointKind;
+
+use super::words::{any, default, element, maybe, once, optional, required};
+use super::{
+    Attribute,
+    Content::{Children, Empty},
+    Element,
+    Kind::{Name, NotNegative, Real, Whole, Word},
+    table::{COORDINATE, NAME, VECTOR},
+};
+
+const POINT: &[Attribute] = &[
+    default("x", COORDINATE, "m", "0", "along x"),
+    default("y", COORDINATE, "m", "0", "along y"),
+    default("z", COORDINATE, "m", "0", "along z"),
+];
+
+/// `<joint>`
+pub(super) const JOINT: Element = element(
+    "joint",
+    "A joint between two bodies of the same file. All its coordinates are zero as the bodies are placed; from there the initial \
+     positions move them.",
+    &[
+        required(
+            "type",
+            Word(&JointKind::NAMES),
+            "",
+            "hinge and slider move about or along their third local axis, a cylindrical joint slides along it (axis 2 of <free>) and \
+             turns about it (axis 3); a planar joint slides along its first and second and turns about its third; a universal \
+             joint turns about its first and second, a constrained joint about those that <free> names",
+        ),
+        NAME,
+    ],
+    Children(&[
+        once("parent"),
+        once("child"),
+        maybe("anchor"),
+        maybe("axis"),
+        maybe("axis1"),
+        maybe("axis3"),
+        any("free"),
+    ]),
+);
+
+/// `<anchor>`
+pub(super) const ANCHOR: Element = element(
+    "anchor",
+    "The joint's origin, in the frame of the file (of a robot file the robot's, in an assembly the assembly's), not in that \
+     of parent or child. Without it, the child's origin.",
+    POINT,
+    Empty,
+);
+
+/// `<axis>`
+pub(super) const AXIS: Element = element(
+    "axis",
+    "The axis of a hinge, slider or cylindrical joint, in the frame of the file: its third local axis. Without it, z. The first local axis is then square to it and to \
+     the y axis of the file's frame, or z where the axis is along y.",
+    VECTOR,
+    Empty,
+);
+
+/// `<free>`
+pub(super) const FREE: Element = element(
+    "free",
+    "The motion in a coordinate of the joint, along or about an axis. A constrained joint moves about the axes it names; to the \
+     coordinates of other joints it gives stops and losses.",
+    &[
+        optional("axis", Whole(1, 3), "", "the coordinate's number; a hinge and a slider have only the third"),
+        optional("lower", Real, "rad or m", "lower stop, at most the initial position; none where it is not given"),
+        optional("upper", Real, "rad or m", "upper stop, at least the initial position; none where it is not given"),
+        default("damping", NotNegative, "N m s/rad or N s/m", "0", "viscous damping"),
+        default("friction", NotNegative, "N m or N", "0", "dry friction"),
+        default("stiffness", NotNegative, "N m/rad or N/m", "0", "stiffness of a spring on the axis"),
+        default("springPosition", Real, "rad or m", "0", "where that spring is at rest"),
+        default("armature", NotNegative, "kg m2 or kg", "0", "inertia of the rotor that turns with the axis"),
+        default(
+            "initialPosition",
+            Real,
+            "rad or m",
+            "0",
+            "coordinate at step 0, which moves the bodies behind the joint; the one where a loop closes needs that which fits",
+        ),
+        optional(
+            "initialRate",
+            Real,
+            "rad/s or m/s",
+            "rate at step 0; where it is not given that of the two bodies' velocities",
+        ),
+    ],
+    Empty,
+);
+
+/// `<exclude>`
+pub(super) const EXCLUDE: Element = element(
+    "exclude",
+    "Two bodies of the same file that never collide with each other. Bodies that share a joint never do.",
+    &[required("body", Name, "", "one of them"), required("other", Name, "", "the other one")],
+    Empty,
+);
+
+/// `<coupling>`
+pub(super) const COUPLING: Element = element(
+    "coupling",
+    "Ties the coordinate of one joint's axis to that of another's, as gears, belts and the fingers of a gripper do: follower = \
+     ratio x leader + offset. It holds both ways, without play and losses. Both joints are of the same robot; none of them is a \
+     ball joint or closes a loop. The rapier engine refuses it.",
+    &[
+        required("leader", Name, "", "the joint that is followed"),
+        required("follower", Name, "", "the joint that follows"),
+        optional("leaderAxis", Whole(1, 3), "", "its local axis, where it has more than one that is free"),
+        optional("followerAxis", Whole(1, 3), "", "likewise"),
+        default("ratio", Real, "", "1", "coordinate of the follower per coordinate of the leader, not 0"),
+        default("offset", Real, "rad or m", "0", "coordinate of the follower where that of the leader is 0"),
+    ],
+    Empty,
+);
+
+/// `<initial>`
+pub(super) const INITIAL: Element = element(
+    "initial",
+    "Where a joint of this robot begins, in place of what its file says.",
+    &[
+        required("joint", Name, "", "the joint"),
+        optional("axis", Whole(1, 3), "", "its coordinate, where it has more than one that is free"),
+        optional("position", Real, "rad or m", "coordinate at step 0"),
+        optional("rate", Real, "rad/s or m/s", "rate at step 0"),
+    ],
+    Empty,
+);

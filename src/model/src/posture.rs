@@ -1,0 +1,101 @@
+//! Where bodies stand when joints begin at other coordinates than zero.
+
+use bevy_math::{DQuat, DVec3};
+
+use crate::{Body, Graph, Joint, JointId, Pose};
+
+/// A loop is closed at the initial positions if it is open by less than this, m and rad: what a position with four digits leaves.
+const CLOSED: f64 = 1e-3;
+
+/// A joint that closes a loop, and is not closed at the initial positions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenLoop {
+    /// The joint.
+    pub joint: JointId,
+    /// How far its two frames are apart, m.
+    pub distance: f64,
+    /// And by which angle they are turned, rad.
+    pub angle: f64,
+}
+
+impl Joint {
+    /// How the child's frame stands in the parent's at the initial positions of its coordinates: each is carried by those before it.
+    pub fn initial_motion(&self) -> Pose {
+        let mut motion = Pose::IDENTITY;
+        if !self.kind.has_axes() {
+            return motion;
+        }
+        for (index, coordinate) in self.free_coordinates() {
+            let (axis, q) =
+                (DVec3::AXES[coordinate.axis], self.axes[index].free().map_or(0.0, |axis| axis.initial_position));
+            motion = motion.then(&match coordinate.linear {
+                true => Pose { translation: axis * q, rotation: DQuat::IDENTITY },
+                false => Pose { translation: DVec3::ZERO, rotation: DQuat::from_axis_angle(axis, q) },
+            });
+        }
+        motion
+    }
+
+    /// The directions at step 0, world frame, that its free coordinates move along or about; each is turned by those before it.
+    pub fn initial_directions(&self) -> [DVec3; 3] {
+        let (mut directions, mut frame) = ([DVec3::ZERO; 3], self.frame);
+        for (index, coordinate) in self.free_coordinates() {
+            let axis = DVec3::AXES[coordinate.axis];
+            directions[index] = frame * axis;
+            if let Some(free) = self.axes[index].free().filter(|_| !coordinate.linear) {
+                frame *= DQuat::from_axis_angle(axis, free.initial_position);
+            }
+        }
+        directions
+    }
+
+    /// The joint's frame at step 0, `world_from_joint`, as its parent carries it and as its child does.
+    pub fn frames(&self) -> [Pose; 2] {
+        let motion = self.initial_motion();
+        let parent = Pose { translation: self.anchor - self.frame * motion.translation, rotation: self.frame };
+        [parent, parent.then(&motion)]
+    }
+}
+
+/// Moves bodies and joints from where all coordinates are zero to where they are the initial positions. The root of each tree
+/// stays.
+///
+/// # Errors
+/// The first joint that closes a loop and does not fit.
+pub fn take_initial_positions(bodies: &mut [Body], joints: &mut [Joint]) -> Result<(), OpenLoop> {
+    if joints.iter().all(|joint| joint.initial_motion() == Pose::IDENTITY) {
+        return Ok(());
+    }
+    let mut moved = vec![Pose::IDENTITY; bodies.len()];
+    let through = |joint: &Joint, motion: &Pose| {
+        let frame = Pose { translation: joint.anchor, rotation: joint.frame };
+        frame.then(motion).then(&frame.inverse())
+    };
+    let forest = Graph::new(bodies, joints).spanning_forest();
+    for edge in forest.trees.iter().flat_map(|tree| &tree.edges) {
+        let joint = &joints[edge.joint.index()];
+        let motion = joint.initial_motion();
+        let motion = if joint.child == edge.outer { motion } else { motion.inverse() };
+        moved[edge.outer.index()] = moved[edge.inner.index()].then(&through(joint, &motion));
+    }
+    for &closing in forest.trees.iter().flat_map(|tree| &tree.loops) {
+        let joint = &joints[closing.index()];
+        let frame = Pose { translation: joint.anchor, rotation: joint.frame };
+        let wanted = moved[joint.parent.index()].then(&frame).then(&joint.initial_motion());
+        let found = moved[joint.child.index()].then(&frame);
+        let distance = found.translation.distance(wanted.translation);
+        let angle = found.rotation.angle_between(wanted.rotation);
+        // A ball joint has no coordinates of which an initial angle could be given.
+        if distance > CLOSED || angle > CLOSED && joint.kind.has_axes() {
+            return Err(OpenLoop { joint: closing, distance, angle });
+        }
+    }
+    for joint in joints {
+        joint.anchor = moved[joint.child.index()].point(joint.anchor);
+        joint.frame = (moved[joint.parent.index()].rotation * joint.frame).normalize();
+    }
+    for (body, moved) in bodies.iter_mut().zip(moved) {
+        body.pose = moved.then(&body.pose);
+    }
+    Ok(())
+}
