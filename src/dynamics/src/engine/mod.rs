@@ -50,6 +50,7 @@ mod collide;
 mod cone;
 mod constraint;
 mod division;
+mod gauss;
 mod guard;
 mod homotopy;
 mod island;
@@ -141,6 +142,7 @@ impl Dynamics {
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
                 sweeps: settings.dynamics.max_sweeps,
+                integrator: settings.dynamics.integrator,
             },
             trees: built.trees,
             collider: built.collider,

@@ -14,7 +14,10 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis};
 
-use super::spatial::{Spatial, SpatialInertia, rotation_by};
+use super::{
+    gauss::Stage,
+    spatial::{Spatial, SpatialInertia, rotation_by},
+};
 use crate::Servo;
 
 /// Entries of packed rows that are worked on at once.
@@ -90,6 +93,8 @@ pub(super) struct Topology {
     pub(super) has_rows: bool,
     /// Number of ball joints.
     pub(super) balls: usize,
+    /// Whether the bias depends on the velocity: where a joint turns, or moves on a root that turns.
+    pub(super) whirls: bool,
 }
 
 /// What a snapshot holds.
@@ -150,6 +155,8 @@ pub(super) struct Work {
     /// The common point of all spatial quantities: the root at the middle of the step.
     pub(super) origin: DVec3,
     pub(super) links: Vec<LinkWork>,
+    /// Where the links are at the middle of the next step.
+    pub(super) ahead: Vec<LinkWork>,
     /// Spatial axis of each degree of freedom.
     pub(super) axis: Vec<Spatial>,
     /// The mass matrix and its factor, packed rows.
@@ -174,6 +181,9 @@ pub(super) struct Work {
     pub(super) scratch: Vec<f64>,
     pub(super) has_pseudo: bool,
     pub(super) impact: bool,
+    /// Whether [`Tree::step_freely`] has made the whole substep, and its memory.
+    pub(super) is_free: bool,
+    pub(super) stages: [Stage; 2],
     /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
     /// moment about its anchor.
     pub(super) loads: Vec<[f64; 3]>,
@@ -181,6 +191,8 @@ pub(super) struct Work {
     /// The same of the last substep alone.
     pub(super) substep_loads: Vec<[f64; 3]>,
     pub(super) substep_reactions: Vec<Spatial>,
+    /// The loads that the links' present forces must balance.
+    pub(super) stage_loads: Vec<[f64; 3]>,
     /// How far the reactions along the axes are from what is exerted there, as a share of it.
     pub(super) imbalance: f64,
     /// What the motors gave in the step and in the last substep, with what the joints that close the island's loops gave, and
@@ -242,7 +254,10 @@ impl Tree {
             link.joint = LinkJoint::Spherical(topology.balls);
             topology.balls += 1;
         }
+        let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical(_));
         topology.links.push(link);
+        let free = topology.links[0].joint == LinkJoint::Free;
+        topology.whirls = topology.links.len() > 1 && (free || topology.links.iter().any(turns));
         self.resize();
         index
     }
@@ -313,6 +328,11 @@ impl Tree {
     /// Moves on for `h` seconds at the pseudo-velocity that takes out penetration.
     pub(super) fn drift_pseudo(&mut self, h: f64) {
         integrate(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
+    }
+
+    /// Moves on for `h` seconds at the velocities `v`.
+    pub(super) fn drift_at(&mut self, v: &[f64], h: f64) {
+        integrate(&self.topology, &mut self.state, Some(v), h);
     }
 
     /// The half step of a single body keeps its angular momentum L = I w exactly: the turn is that of the mean of the angular
