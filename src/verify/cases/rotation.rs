@@ -36,7 +36,8 @@ pub(super) const CASES: &[Case] = &[
         name: "triple-pendulum",
         physics: "Three bars of 1 kg and 0.4 m, let go from the horizontal, for a minute.",
         source: "The energy stays",
-        tolerance: "A ten-thousandth of the 18 J that move: what the peer's Runge-Kutta method loses at 1 ms, halved.",
+        tolerance: "Of the 18 J that move, what the peer's Runge-Kutta method loses at 1 ms; at 10 ms, where fast joints divide the \
+                    step, a thousandth.",
         quick: true,
         run: triple_pendulum,
     },
@@ -221,17 +222,17 @@ const TRIPLE: &str = "<world name=\"triple-pendulum\">
 
 fn triple_pendulum(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     findings.world("The world", TRIPLE);
-    let rows = [("1 ms", "-2e-4 of 18 J"), ("2 ms", "more")].map(|(name, peer)| {
-        Row::new(format!("energy off in 60 s, {name}"), "J", 0.0, 0.0018)
-            .note(format!("MuJoCo 4.0, Runge-Kutta: {peer}"))
+    let rows = [("1 ms", 3.5e-5, "2e-4 % of 18 J"), ("10 ms", 0.018, "11 %")].map(|(name, bound, peer)| {
+        Row::new(format!("energy off in 60 s, {name}"), "J", 0.0, bound)
+            .note(format!("MuJoCo 4.0, Runge-Kutta: loses {peer}"))
             .if_missed_by(EngineKind::Rapier, FIRST_ORDER)
     });
     findings.measure(rows, |findings| {
         let fine = energies_off(bench, TRIPLE, 0.001, 60.0)?;
-        let coarse = energies_off(bench, TRIPLE, 0.002, 60.0)?;
+        let coarse = energies_off(bench, TRIPLE, 0.01, 60.0)?;
         let worst = [largest(&fine), largest(&coarse)];
         let plot = Plot::new("Energy of the triple pendulum", "time in s", "off, in J").logarithmic();
-        findings.plot(plot.line("ours, 1 ms", Line::Measured(0), fine).line("ours, 2 ms", Line::Measured(1), coarse));
+        findings.plot(plot.line("ours, 1 ms", Line::Measured(0), fine).line("ours, 10 ms", Line::Measured(1), coarse));
         Ok(worst)
     })
 }
@@ -251,7 +252,6 @@ fn damped_hinge(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let theory = |t: f64| (-t).exp() * (99.0f64.sqrt() * t).sin() / 99.0f64.sqrt();
     let fourth = bench.settings.dynamics.integrator == Integrator::Gauss;
     let rows = [(0.001, "1 ms"), (0.01, "10 ms")].map(|(timestep, name)| {
-        // By e²/4 the amplitude is lower than the angle that the phase is off by when it is largest, after a second.
         let phase: f64 = if fourth { (10.0f64 * timestep).powi(4) * 10.0 / 720.0 } else { 10.0 * timestep };
         Row::new(format!("angle off in 3 s, {name}"), "rad", 0.0, 0.1 * phase)
             .note("MuJoCo 4.0, implicitfast: 4.5e-4 at 1 ms, 4e-3 at 10 ms")

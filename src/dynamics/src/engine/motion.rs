@@ -8,7 +8,8 @@
 //!
 //! Since q' = q + h (v + v')/2, constant acceleration is exact, and q and v belong to the same instant. The midpoints follow
 //! semi-implicit Euler, so implicit motors and contacts are as robust as they are there. The scheme is of second order for
-//! smooth motion; b is taken at v + dv_last/2, the velocity extrapolated to the middle of the step.
+//! smooth motion; b is taken at (v + v')/2, which makes it the same backwards. That is a fixed point, found from the velocity
+//! extrapolated to the middle of the step, v + dv_last/2; among constraints that one stands where it is near enough.
 
 use bevy_math::DVec3;
 
