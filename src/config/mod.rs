@@ -11,7 +11,7 @@ mod text;
 use std::{path::PathBuf, time::Duration};
 
 use layers::Layers;
-use simpartner_dynamics::EngineKind;
+use simpartner_dynamics::{EngineKind, Integrator};
 use simpartner_model::Timestep;
 use table::{SETTINGS, SettingValue};
 
@@ -181,6 +181,7 @@ impl AcceptedValues {
             contact_max_correcting_velocity_m_per_s: self.real("physics.contact_max_correcting_velocity_m_per_s"),
             auto_disable: self.boolean("physics.auto_disable"),
             dynamics: simpartner_dynamics::DynamicsSettings {
+                integrator: Integrator::named(&self.text("dynamics.integrator")).expect(ACCEPTED),
                 max_sweeps: self.count("dynamics.max_sweeps"),
                 contact_surface_layer_m: self.real("dynamics.contact_surface_layer_m"),
                 threads: self.count("dynamics.threads"),

@@ -134,6 +134,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "dynamics",
+        "integrator",
+        SettingType::Word(&["gauss", "midpoint"]),
+        "gauss",
+        "How linkages move that touch nothing and that no motor holds: gauss to fourth order, midpoint to second order.",
+    ),
+    setting(
+        "dynamics",
         "max_sweeps",
         integer(1, 100_000),
         "1000",

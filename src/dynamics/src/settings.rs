@@ -20,6 +20,27 @@ impl EngineKind {
     }
 }
 
+/// How articulated dynamics moves what touches nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integrator {
+    /// Gauss's method of two stages, of fourth order, for linkages that nothing constrains, drives or rubs; the midpoint
+    /// scheme for all others.
+    Gauss,
+    /// The midpoint scheme, of second order, for everything.
+    Midpoint,
+}
+
+impl Integrator {
+    /// The scheme of this name, in properties.toml.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "gauss" => Some(Self::Gauss),
+            "midpoint" => Some(Self::Midpoint),
+            _ => None,
+        }
+    }
+}
+
 /// Settings of the physics that are not part of the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -40,6 +61,8 @@ pub struct Settings {
 /// Settings of articulated dynamics of our own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DynamicsSettings {
+    /// How what touches nothing moves.
+    pub integrator: Integrator,
     /// Sweeps over the constraints of an island at most, at least 1; it stops at the first that changes nothing. Islands of
     /// more than 80 contacts make a tenth of them at most.
     pub max_sweeps: usize,
@@ -88,6 +111,7 @@ impl Default for Settings {
 impl Default for DynamicsSettings {
     fn default() -> Self {
         Self {
+            integrator: Integrator::Gauss,
             max_sweeps: 1000,
             contact_surface_layer_m: 1e-6,
             threads: 1,

@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Servo, mass_properties};
+use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Integrator, Motor, Servo, mass_properties};
 use simpartner_model::{Axis, Body, BodyId, FreeAxis, Joint, JointId, JointKind, Shape};
 
 use super::{build, build_with, energy, run, steps};
@@ -191,7 +191,9 @@ fn a_door_on_two_hinges_swings_like_one_on_one() {
                 moved(&mut world, place, turn);
                 world
             });
-            let mut engines = [build(&doors[0], 0.001), build(&doors[1], 0.001)];
+            // One hinge alone would move to fourth order.
+            let second = || DynamicsSettings { integrator: Integrator::Midpoint, ..DynamicsSettings::default() };
+            let mut engines = [build_with(&doors[0], 0.001, second()), build_with(&doors[1], 0.001, second())];
             let mut worst = 0.0f64;
             for _ in 0..steps(0.001, 5.0) {
                 engines.iter_mut().for_each(|engine| engine.step());
@@ -200,8 +202,10 @@ fn a_door_on_two_hinges_swings_like_one_on_one() {
                 assert!(engines[1].notices().is_empty(), "{:?}", engines[1].notices());
             }
             println!("door on two hinges at {place}, free frame {free}: {worst:.1e} rad and rad/s");
-            // Rounding of places, a unit in the last place of the distance, times the number of steps.
-            assert!(worst < 5000.0 * f64::EPSILON * (1.0 + place.length()), "{worst}");
+            // Rounding of places, a unit in the last place of the distance, times the number of steps. On a frame that turns there is
+            // a bias, which among the rows of a loop is found to 1e-8 of the energy, and alone to rounding.
+            let bias = if free { 1e-8 } else { 0.0 };
+            assert!(worst < 5000.0 * f64::EPSILON * (1.0 + place.length()) + bias, "{worst}");
             assert!(read(&*engines[1], 0).0[1].abs() > 0.1, "it swings");
         }
     }
@@ -361,13 +365,69 @@ fn a_ring_moves_alike_wherever_it_is_cut() {
     for (name, kinds, planar) in rings {
         for seed in 1..=2 {
             let ring = Ring::new(kinds, planar, seed);
-            let [coarse, fine] = [0.004, 0.001].map(|h| ring.differ(h));
-            println!("{name} {seed}: cut elsewhere {coarse:.1e} off at 4 ms, {fine:.1e} at 1 ms");
-            assert!(fine < 1e-4, "{name} {seed}: {fine}");
-            // Of second order it is 16; where cuts are alike, what is left is the solver's tolerance in a second of steps.
-            assert!(coarse > 10.0 * fine || fine < SOLVED * 1000.0, "{name} {seed}: {coarse} {fine}");
+            // The guard of the energy halves some of longer steps, for the springs of loop joints are not in that.
+            let [coarse, fine] = [0.001, 0.0005].map(|h| ring.differ(h));
+            println!("{name} {seed}: cut elsewhere {coarse:.1e} off at 1 ms, {fine:.1e} at 0.5 ms");
+            assert!(fine < 1e-5, "{name} {seed}: {fine}");
+            // Of second order it is 4; where cuts are alike, what is left is the solver's tolerance in a second of steps.
+            assert!(coarse > 3.5 * fine || fine < SOLVED * 1000.0, "{name} {seed}: {coarse} {fine}");
         }
     }
+}
+
+/// A crank of 0.1 m, a rod of 0.3 m and a slider run free at 5 rad/s and more, under gravity. Energy swings to and fro as the
+/// crank turns, by the square of the timestep; in 20 s, some 40 turns, its mean stays: the loop is closed at the middle of each step,
+/// which makes the scheme one that runs backwards as well.
+#[test]
+fn a_free_crank_and_slider_keeps_its_energy() {
+    for h in [0.001, 0.002, 0.005] {
+        let world = crank_and_slider();
+        let mut engine = build(&world, h);
+        let start = energy(&world, &*engine);
+        let mut off = Vec::new();
+        for _ in 0..steps(h, 20.0) {
+            run(&mut *engine, h, h);
+            off.push(energy(&world, &*engine) - start);
+        }
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let drift = mean(&off[off.len() * 3 / 4..]) - mean(&off[..off.len() / 4]);
+        let swing = off.iter().fold(0.0f64, |swing, off| swing.max(off.abs()));
+        println!("crank and slider, 20 s, h {h}: energy swings by {swing:.1e} J and drifts by {drift:.1e} J");
+        // The energy that moves is some 0.5 J; (w h)² of it for w up to 13 rad/s, and a third of that for a drift.
+        let bound = 0.5 * (13.0 * h).powi(2);
+        assert!(swing < bound && drift.abs() < 0.1 * bound, "{swing} {drift}");
+    }
+}
+
+fn crank_and_slider() -> World {
+    let mut world = scene::world();
+    let (angle, rate, crank, rod) = (0.4f64, 5.0, 0.1, 0.3);
+    let tilt = -(crank * angle.sin() / rod).asin();
+    let turn = -rate * crank * angle.cos() / (rod * tilt.cos());
+    let along = |angle: f64| DVec3::new(angle.cos(), angle.sin(), 0.0);
+    let (pin, tip) = (along(angle) * crank, along(angle) * crank + along(tilt) * rod);
+    let velocity = DVec3::Z.cross(pin) * rate;
+    let bar = |length: f64| Some(Shape::Box { size: DVec3::new(length, 0.02, 0.02) });
+    world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    let mut add = |name: &str, mass: f64, shape, place: DVec3, angle: f64, velocity: DVec3, rate: f64| {
+        let mut link = body(name, mass, shape, place);
+        link.pose.rotation = DQuat::from_rotation_z(angle);
+        (link.linear_velocity, link.angular_velocity) = (velocity, DVec3::Z * rate);
+        world.mechanism.bodies.push(link);
+    };
+    add("crank", 1.0, bar(crank), pin / 2.0, angle, velocity / 2.0, rate);
+    let spin = DVec3::Z * turn;
+    add("rod", 0.3, bar(rod), (pin + tip) / 2.0, tilt, velocity + spin.cross(tip - pin) / 2.0, turn);
+    add("slider", 0.2, bar(0.04), tip, 0.0, velocity + spin.cross(tip - pin), 0.0);
+    for (parent, child, anchor) in [(0, 1, DVec3::ZERO), (1, 2, pin), (2, 3, tip)] {
+        world.mechanism.joints.push(joint("pin", JointKind::Hinge, parent, child, anchor));
+    }
+    let mut guide = joint("guide", JointKind::Slider, 0, 3, tip);
+    guide.frame = DQuat::from_rotation_y(std::f64::consts::FRAC_PI_2);
+    world.mechanism.joints.push(guide);
+    // The links of a robot do not meet.
+    scene::as_robot(world)
 }
 
 /// What a motor in a loop joint gives is counted, so the guard of the energy watches over such worlds as over others.

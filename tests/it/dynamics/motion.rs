@@ -5,10 +5,11 @@
 //! of all of them; its energy errs by the square of the timestep.
 
 use bevy_math::DVec3;
-use simpartner_dynamics::Motor;
+use simpartner_description::World;
+use simpartner_dynamics::{DynamicsSettings, Integrator, Motor};
 use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Shape};
 
-use super::{G, build, energy, momenta, position, run, steps, velocity};
+use super::{G, build, build_with, energy, momenta, position, run, steps, velocity};
 use crate::{
     rover::{self, Wheel},
     scene::{self, ball, body, cube, joint},
@@ -60,7 +61,9 @@ fn a_robot_in_the_air_falls_like_a_stone() {
 
 #[test]
 fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
-    for (h, of_energy, of_momentum) in [(0.001, 1e-8, 1e-10), (0.01, 5e-5, 1e-10)] {
+    // A body turns to fourth order: (w h/2)⁴ of its energy, with 1/120 for the first term that is left out, and at 1 ms rounding:
+    // 1e-15 in each of 40000 halves of a step.
+    for (h, of_energy, of_momentum) in [(0.001, 1e-10, 1e-10), (0.01, 1e-8, 1e-10)] {
         let mut world = scene::world();
         world.mechanism.gravity = DVec3::ZERO;
         world.mechanism.bodies.push(body(
@@ -113,6 +116,67 @@ fn a_swinging_chain_errs_by_the_square_of_the_step() {
     println!("triple pendulum, 5 s: energy errs by {coarse:.1e} J at 2 ms, {fine:.1e} J at 0.5 ms");
     assert!(coarse < 0.1, "{coarse}");
     assert!(coarse / fine > 10.0, "of second order it would be 16: {}", coarse / fine);
+}
+
+/// Bobs of 1 kg on rods of 0.5 m, let go from the horizontal.
+fn pendulum(bobs: usize) -> World {
+    let mut world = scene::world();
+    world.mechanism.bodies.push(body("base", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    for index in 0..bobs {
+        let x = 0.5 * index as f64;
+        world.mechanism.bodies.push(body("bob", 1.0, ball(0.05), DVec3::X * (x + 0.5)));
+        world.mechanism.joints.push(joint("hinge", JointKind::Hinge, index, index + 1, DVec3::X * x));
+    }
+    // The bobs of a robot do not meet.
+    scene::as_robot(world)
+}
+
+/// The largest error of the energy in so many seconds, and how its mean over the last sixth differs from that over the first, J.
+fn energy_errors(world: &World, h: f64, seconds: f64, integrator: Integrator) -> (f64, f64) {
+    let mut engine = build_with(world, h, DynamicsSettings { integrator, ..DynamicsSettings::default() });
+    let start = energy(world, &*engine);
+    let mut off = Vec::new();
+    for _ in 0..steps(h, seconds) {
+        engine.step();
+        off.push(energy(world, &*engine) - start);
+    }
+    let (part, mean) = (off.len() / 6, |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64);
+    let drift = mean(&off[off.len() - part..]) - mean(&off[..part]);
+    (off.iter().fold(0.0f64, |worst, off| worst.max(off.abs())), drift)
+}
+
+/// The double pendulum whirls chaotically, its elbow at up to w = 30 rad/s. Gauss's method errs by (w h)⁴/4320 of 10 J, by twenty
+/// times that where all terms of its error add up, to and fro: in ten minutes it loses less than in a turn. MuJoCo's method of Runge
+/// and Kutta has 1.9e-7 J at 1 ms and 7.6e-3 J at 10 ms, and loses steadily.
+#[test]
+fn a_double_pendulum_keeps_its_energy_to_fourth_order() {
+    for (h, seconds) in [(0.001, 60.0), (0.01, 60.0), (0.002, 600.0)] {
+        let (worst, drift) = energy_errors(&pendulum(2), h, seconds, Integrator::Gauss);
+        println!("double pendulum, {seconds} s, h {h}: energy errs by {worst:.1e} J, drifts by {drift:.1e} J");
+        let bound = 200.0 * (30.0 * h).powi(4) / 4320.0;
+        assert!(worst < bound && drift.abs() < 0.5 * bound, "{worst} {drift}");
+    }
+}
+
+/// The midpoint scheme errs by (w h)²/12 of 10 J and runs backwards as well as forwards, so what it loses it gains again: after five
+/// minutes the mean is still within the swing.
+#[test]
+fn a_double_pendulum_keeps_its_energy_to_second_order() {
+    let (worst, drift) = energy_errors(&pendulum(2), 0.001, 300.0, Integrator::Midpoint);
+    println!("double pendulum, 300 s, midpoint: energy errs by {worst:.1e} J, drifts by {drift:.1e} J");
+    let bound = 10.0 * 0.015f64.powi(2);
+    assert!(worst < bound && drift.abs() < 0.5 * bound, "{worst} {drift}");
+}
+
+/// Three and ten bobs at steps that the tips' rates divide: the energy of 15 and 150 J stays to a ten-thousandth.
+#[test]
+fn chains_keep_their_energy() {
+    for (bobs, h, size) in [(3, 0.001, 30.0), (3, 0.002, 30.0), (10, 0.001, 270.0)] {
+        let (worst, drift) = energy_errors(&pendulum(bobs), h, 20.0, Integrator::Gauss);
+        println!("{bobs} bobs, 20 s, h {h}: energy errs by {worst:.1e} J, drifts by {drift:.1e} J");
+        assert!(worst < 1e-4 * size, "{worst}");
+    }
 }
 
 /// A spring keeps its energy and the period 2 pi sqrt(m/k); an armature adds to the mass that it swings.

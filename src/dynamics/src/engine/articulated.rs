@@ -100,9 +100,9 @@ impl Tree {
         }
     }
 
-    /// Factors M plus a diagonal as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no fill-in. Each ancestor's row is updated
+    /// Factors M, or M plus a diagonal, as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no fill-in. Each ancestor's row is updated
     /// over contiguous memory, in whole groups: what lies behind its diagonal is never read.
-    pub(super) fn factorise(&mut self, diagonal: &[f64], x: &mut [f64]) {
+    pub(super) fn factorise(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
         let (topology, work) = (&self.topology, &mut self.work);
         work.factor.copy_from_slice(&work.mass);
         let free = topology.links[0].joint == LinkJoint::Free;
@@ -114,7 +114,7 @@ impl Tree {
             // All ancestors' rows stand before this one.
             let (above, row) = groups.split_at_mut(start / LANES);
             let (chain, rows) = (&chains[start..start + depth], &numbers[start..start + depth]);
-            let pivot = 1.0 / (row[depth / LANES][depth % LANES] + diagonal[dof]);
+            let pivot = 1.0 / (row[depth / LANES][depth % LANES] + diagonal.map_or(0.0, |diagonal| diagonal[dof]));
             pivots[dof] = pivot;
             roots[dof] = pivot.sqrt();
             let value = x[dof];
@@ -139,6 +139,22 @@ impl Tree {
                 }
             }
         }
+    }
+
+    /// x ← (M + h D)⁻¹ x, after [`Tree::factorise`].
+    pub(super) fn solve(&self, x: &mut [f64]) {
+        let (topology, factor) = (&self.topology, &self.work.factor);
+        for dof in (0..topology.freedom).rev() {
+            let (start, depth, value) = (topology.row[dof], topology.depth[dof], x[dof]);
+            let row = &factor[start..start + depth];
+            for (&ancestor, l) in topology.chain[start..start + depth].iter().zip(row) {
+                x[ancestor as usize] -= l * value;
+            }
+        }
+        for (x, pivot) in x.iter_mut().zip(&self.work.pivot) {
+            *x *= pivot;
+        }
+        self.solve_lower(x);
     }
 
     /// x ← L⁻¹ x.

@@ -178,10 +178,7 @@ impl Closure {
 
     /// Notes where its two frames are, and its coordinates.
     pub(super) fn set_place(&mut self, trees: &[Tree]) {
-        let place = |side: Side, frame: &Pose| {
-            let work = &trees[side.tree].work;
-            Pose { translation: work.links[side.link].position, rotation: work.links[side.link].rotation }.then(frame)
-        };
+        let place = |side: Side, frame: &Pose| trees[side.tree].work.links[side.link].pose().then(frame);
         self.place = Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) };
         let (offset, turn) = self.place.relative();
         self.coordinates = match self.kind {
@@ -231,6 +228,13 @@ impl Closure {
             *angle += TAU * ((last - *angle) / TAU).round();
         }
         angles
+    }
+
+    /// How far it would be off in the directions in which it holds if its two frames were elsewhere.
+    pub(super) fn errors_at(&self, place: Placement) -> [f64; HELD_ROWS] {
+        let still = Motion { velocity: [Spatial::ZERO; 2], acceleration: [Spatial::ZERO; 2] };
+        let moved = Self { place, ..self.clone() };
+        moved.held(&still).map(|held| held.map_or(0.0, |(_, error)| error))
     }
 
     /// The directions in which it holds its two frames together, by the numbers of their rows, and how far they are off there,

@@ -17,7 +17,9 @@ use crate::{BodyState, DynamicsSettings, Guard, Notice};
 /// A step is divided when a joint turns by more than this times the angle that a substep may have: above 1, so that rates about the
 /// limit do not change the number of substeps from step to step.
 const DIVIDED_ABOVE: f64 = 2.0;
-/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
+/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding. Where nothing
+/// touches, the part may be the cube of thrice the angle that a joint turns by: so much the energy of a smooth motion swings to and fro,
+/// and halving the steps in which it swings up alone would let it drift.
 const GAIN: f64 = 1e-4;
 const ROUNDING: f64 = 1e-9;
 /// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
@@ -84,8 +86,8 @@ impl Guards {
         self.notices.clear();
     }
 
-    /// How many substeps the coming step needs, at least `least`: Coriolis forces are taken at an extrapolated velocity,
-    /// which goes wrong where a joint turns far in a step.
+    /// How many substeps the coming step needs, at least `least`: where a joint turns far in a step, its axis in the middle stands
+    /// for others.
     pub(super) fn substeps(&mut self, trees: &[Tree], timestep: f64, least: usize) -> usize {
         self.notices.clear();
         self.watch.episodes.retain(|_, quiet| {
@@ -152,12 +154,13 @@ impl Guards {
         if has_objects_only(island, trees) {
             return false;
         }
-        let own = island.trees().iter().map(|&tree| &trees[tree]);
-        let kinetic: f64 = own.clone().map(|tree| tree.work.kinetic).sum();
-        let whole: f64 = own.clone().map(|tree| tree.work.energy.abs()).sum();
-        let gains = !island.pushed_out && island.gain > GAIN * kinetic + ROUNDING * whole;
-        let fastest = || own.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
-        gains || island.was_hit(trees) && fastest() * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
+        let own = || island.trees().iter().map(|&tree| &trees[tree]);
+        let kinetic: f64 = own().map(|tree| tree.work.kinetic).sum();
+        let whole: f64 = own().map(|tree| tree.work.energy.abs()).sum();
+        let fastest = own().map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
+        let part = if island.has_contacts() { GAIN } else { GAIN.max((3.0 * fastest * h).powi(3)) };
+        let gains = !island.pushed_out && island.gain > part * kinetic + ROUNDING * whole;
+        gains || island.was_hit(trees) && fastest * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
     }
 
     /// Tells, once for each pair and step, that a step is made in parts because something sank in.

@@ -12,6 +12,7 @@ use super::{
     solve::{Outcome, Solver},
     tree::Tree,
 };
+use crate::Integrator;
 
 /// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias. Motors that
 /// still change after that begin the next step where they are now.
@@ -198,6 +199,9 @@ impl Island {
     /// and which of them are at their limits.
     pub(super) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.outcome = Outcome { converged: true, ..Outcome::default() };
+        if self.moves_freely(parts, scheme) {
+            return;
+        }
         for pass in 1..=PASSES {
             if pass > 1 {
                 self.constraints.assemble(parts, scheme, true);
@@ -206,10 +210,22 @@ impl Island {
             if !problem.blocks.is_empty() {
                 self.outcome = problem.solve(&mut self.solver, scheme);
             }
-            if self.apply_impulses(parts.trees, scheme, pass) {
+            if self.apply_impulses(parts.trees, scheme, pass) && self.constraints.closes(parts, scheme.h) {
                 break;
             }
         }
+    }
+
+    /// Whether nothing constrains it and nothing in it is stiff, so that the step was made to fourth order.
+    fn moves_freely(&self, parts: &mut Parts, scheme: &Scheme) -> bool {
+        let alone = parts.own_contacts.is_empty() && parts.own_closures.is_empty();
+        let [tree] = &mut *parts.trees else { return false };
+        let smooth = alone
+            && self.constraints.problem.blocks.is_empty()
+            && scheme.integrator == Integrator::Gauss
+            && tree.is_smooth();
+        tree.work.is_free = smooth && tree.step_freely(scheme.h, scheme.gravity);
+        tree.work.is_free
     }
 
     /// Kicks and drifts to the end of the substep.
@@ -224,7 +240,9 @@ impl Island {
             if self.pushed_out {
                 tree.set_pseudo_velocity(&self.solver.correction.w);
             }
-            tree.finish(scheme.h);
+            if !tree.work.is_free {
+                tree.finish(scheme.h);
+            }
         }
         self.failed = !parts.trees.iter().all(|tree| tree.is_finite());
         self.gain = 0.0;
@@ -244,12 +262,18 @@ impl Island {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
             let problem = &self.constraints.problem;
             let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
+            if whitened.is_empty() {
+                tree.settle(scheme.h, scheme.gravity);
+            }
             let unchanged = tree.take_impulses(whitened, scheme.h);
             let impact = tree.work.impact && pass == 1;
             if impact {
                 tree.average_bias(scheme.gravity);
             }
-            if (impact || !unchanged) && pass < PASSES {
+            let again = pass < PASSES;
+            let moved = again && !whitened.is_empty() && !tree.work.impact;
+            let unsettled = moved && tree.takes_mean_bias(scheme.h, scheme.gravity);
+            if (impact || !unchanged || unsettled) && again {
                 tree.set_free_velocity(scheme.h);
                 settled = false;
             }
@@ -260,7 +284,7 @@ impl Island {
     /// Computes what the joints of its trees transmit.
     fn compute_reactions(&self, parts: &mut Parts, scheme: &Scheme) {
         self.constraints.push_links(parts, scheme.h);
-        for tree in parts.trees.iter_mut() {
+        for tree in parts.trees.iter_mut().filter(|tree| !tree.work.is_free) {
             if tree.topology.links.len() > 1 {
                 tree.set_reactions(scheme.h);
                 tree.set_loads(scheme.h);
@@ -293,6 +317,11 @@ impl Island {
     /// True if one of its trees was hit.
     pub(super) fn was_hit(&self, trees: &[Tree]) -> bool {
         self.trees.iter().any(|&tree| trees[tree].work.impact)
+    }
+
+    /// Whether anything touches in it.
+    pub(super) fn has_contacts(&self) -> bool {
+        !self.contacts.is_empty()
     }
 
     /// Its trees.

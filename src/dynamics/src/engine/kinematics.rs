@@ -1,6 +1,7 @@
 //! Where the links of a tree are and how they move: forward kinematics, root outwards.
 
 use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::Pose;
 
 use super::{
     spatial::Spatial,
@@ -20,6 +21,11 @@ impl LinkJoint {
 }
 
 impl LinkWork {
+    /// Its pose.
+    pub(super) fn pose(&self) -> Pose {
+        Pose { translation: self.position, rotation: self.rotation }
+    }
+
     /// The pose, from that of the parent.
     #[inline(always)]
     pub(super) fn place(&mut self, link: &Link, parent: Option<&Self>, state: &State) {
@@ -104,6 +110,25 @@ impl LinkWork {
 }
 
 impl Tree {
+    /// Looks where the links are at the middle of the next step of the same length: `work.ahead`. After the impulses.
+    pub(super) fn look_ahead(&mut self, h: f64) {
+        let mut ahead = std::mem::take(&mut self.work.ahead);
+        let mut v = std::mem::take(&mut self.work.scratch);
+        let changes = self.work.dv_free.iter().zip(&self.work.dv_impulse);
+        for (v, (now, (free, impulse))) in v.iter_mut().zip(self.state.v.iter().zip(changes)) {
+            *v = now + free + impulse;
+        }
+        self.drift_at(&v, h);
+        ahead.resize(self.topology.links.len(), LinkWork::default());
+        for (index, link) in self.topology.links.iter().enumerate() {
+            let (before, rest) = ahead.split_at_mut(index);
+            rest[0].place(link, link.parent.map(|parent| &before[parent]), &self.state);
+        }
+        self.move_back();
+        self.drift(0.5 * h);
+        (self.work.ahead, self.work.scratch) = (ahead, v);
+    }
+
     /// Everything that is read of the present state: poses, velocities about the root, kinetic and whole energy, J.
     pub(super) fn update_kinematics(&mut self, gravity: DVec3) {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);

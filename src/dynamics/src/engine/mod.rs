@@ -8,7 +8,7 @@
 //! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
 //! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | parry; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
-//! | mass matrix, bias, factor | M(q_m), b(q_m, v + dv_last/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
+//! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
 //! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraint` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
@@ -17,8 +17,12 @@
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
 //!
-//! **Order.** Of second order in smooth motion; a constant acceleration is exact, a single body keeps its angular momentum to
-//! rounding. An impact is an event within a step and of first order in time. **Law of contact.** Signorini and Coulomb at the
+//! What nothing touches, holds or rubs has its step by Gauss's method of fourth order instead ([`gauss`]), unless the setting
+//! `integrator` says midpoint.
+//!
+//! **Order.** Of second order in smooth motion, of fourth order in free motion, and the same backwards in time: energy swings to
+//! and fro. A constant acceleration is exact, a single body keeps its angular momentum to rounding. A loop is closed at the middle
+//! of every step ([`constraint`]). An impact is an event within a step and of first order in time. **Law of contact.** Signorini and Coulomb at the
 //! velocities of the end of the step, without approximation of the cone, with one coefficient or two
 //! (maximum dissipation); Newton's restitution, blended with the plastic solution where it would create energy. Rolling and
 //! torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material;
@@ -50,6 +54,7 @@ mod collide;
 mod cone;
 mod constraint;
 mod division;
+mod gauss;
 mod guard;
 mod homotopy;
 mod island;
@@ -145,6 +150,7 @@ impl Dynamics {
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
                 sweeps: settings.dynamics.max_sweeps,
+                integrator: settings.dynamics.integrator,
             },
             trees: built.trees,
             collider: built.collider,

@@ -11,6 +11,7 @@
 use bevy_math::DVec3;
 
 use super::cone::{Cone, Mode};
+use crate::Integrator;
 
 /// How the impulse l and the velocity u of a block are related.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,6 +74,8 @@ pub(super) struct Scheme {
     pub(super) surface_layer: f64,
     /// Sweeps at most.
     pub(super) sweeps: usize,
+    /// The scheme of what moves freely.
+    pub(super) integrator: Integrator,
 }
 
 /// All blocks of an island. Kept from step to step for its memory only.

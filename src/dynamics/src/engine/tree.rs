@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis};
 
 use super::{
+    gauss::Stage,
     push::Push,
     spatial::{Spatial, SpatialInertia, rotation_by},
 };
@@ -106,6 +107,8 @@ pub(super) struct Topology {
     pub(super) has_rows: bool,
     /// Number of ball joints.
     pub(super) balls: usize,
+    /// Whether the bias depends on the velocity: where a joint turns, or moves on a root that turns.
+    pub(super) whirls: bool,
 }
 
 /// What a snapshot holds.
@@ -168,6 +171,8 @@ pub(super) struct Work {
     /// The common point of all spatial quantities: the root at the middle of the step.
     pub(super) origin: DVec3,
     pub(super) links: Vec<LinkWork>,
+    /// Where the links are at the middle of the next step.
+    pub(super) ahead: Vec<LinkWork>,
     /// Spatial axis of each degree of freedom.
     pub(super) axis: Vec<Spatial>,
     /// The mass matrix and its factor, packed rows.
@@ -192,6 +197,9 @@ pub(super) struct Work {
     pub(super) scratch: Vec<f64>,
     pub(super) has_pseudo: bool,
     pub(super) impact: bool,
+    /// Whether [`Tree::step_freely`] has made the whole substep, and its memory.
+    pub(super) is_free: bool,
+    pub(super) stages: [Stage; 2],
     /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
     /// moment about its anchor.
     pub(super) loads: Vec<[f64; 3]>,
@@ -199,6 +207,8 @@ pub(super) struct Work {
     /// The same of the last substep alone.
     pub(super) substep_loads: Vec<[f64; 3]>,
     pub(super) substep_reactions: Vec<Spatial>,
+    /// The loads that the links' present forces must balance.
+    pub(super) stage_loads: Vec<[f64; 3]>,
     /// How far the reactions along the axes are from what is exerted there, as a share of it.
     pub(super) imbalance: f64,
     /// What the motors gave in the step and in the last substep, with what the joints that close the island's loops gave, and
@@ -272,7 +282,10 @@ impl Tree {
             link.joint = LinkJoint::Spherical(topology.balls);
             topology.balls += 1;
         }
+        let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical(_));
         topology.links.push(link);
+        let free = topology.links[0].joint == LinkJoint::Free;
+        topology.whirls = topology.links.len() > 1 && (free || topology.links.iter().any(turns));
         self.resize();
         index
     }
@@ -345,8 +358,13 @@ impl Tree {
         integrate(&self.topology, &mut self.state, Some(&self.work.pseudo), h);
     }
 
-    /// The half step of a single body keeps its angular momentum L = I w exactly: the turn is that of the mean of the angular
-    /// velocities before and after (Heun), the velocity after is I⁻¹ L. The kick then has no gyroscopic term.
+    /// Moves on for `h` seconds at the velocities `v`.
+    pub(super) fn drift_at(&mut self, v: &[f64], h: f64) {
+        integrate(&self.topology, &mut self.state, Some(v), h);
+    }
+
+    /// The half step of a single body keeps its angular momentum L exactly: it turns as a free body does, the velocity after is that
+    /// of L at the new orientation. The kick then has no gyroscopic term.
     fn drift_single(&mut self, h: f64) {
         let principal = self.topology.links[0].principal;
         let state = &mut self.state;
@@ -357,13 +375,24 @@ impl Tree {
         }
         let rotation = state.root_rotation;
         let momentum = rotation * (principal * (rotation.inverse() * before));
-        let velocity = |rotation: DQuat| rotation * ((rotation.inverse() * momentum) / principal);
-        let first = rotation_by(before * h) * rotation;
-        let turned = (rotation_by((before + velocity(first)) * (0.5 * h)) * rotation).normalize();
-        let after = velocity(turned);
+        let turned = (rotation * rotation_by(free_turn(principal, rotation.inverse() * before, h))).normalize();
+        let after = turned * ((turned.inverse() * momentum) / principal);
         state.root_rotation = turned;
         state.v[3..6].copy_from_slice(after.as_ref());
     }
+}
+
+/// The rotation vector, in its own axes, of what turns freely for `h` seconds from the angular velocity `w`: four terms of its Taylor
+/// series by Euler's equations, I w' = l x w and l' = l x w (Magnus 1954).
+fn free_turn(principal: DVec3, w: DVec3, h: f64) -> DVec3 {
+    let l = principal * w;
+    let l1 = l.cross(w);
+    let w1 = l1 / principal;
+    let l2 = l1.cross(w) + l.cross(w1);
+    let w2 = l2 / principal;
+    let w3 = (l2.cross(w) + l1.cross(w1) * 2.0 + l.cross(w2)) / principal;
+    let third = w2 / 6.0 + w.cross(w1) / 12.0;
+    ((((w3 + w.cross(w2)) * (h / 24.0) + third) * h + w1 * 0.5) * h + w) * h
 }
 
 /// Adds `h` times the velocities, or `other` instead of them, to the coordinates.

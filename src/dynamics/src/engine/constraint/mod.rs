@@ -24,7 +24,7 @@ use bevy_math::DVec3;
 
 use self::closure::ClosureRows;
 use super::{
-    closure::Closure,
+    closure::{Closure, HELD_ROWS},
     collide::{Contact, Side},
     problem::{Block, Problem, Scheme},
     spatial::Spatial,
@@ -57,6 +57,8 @@ pub(super) struct Constraints {
     /// The solution before the last assembly: of each block its source, its impulse, and where the search for its slip ended.
     previous: Vec<(Source, [f64; 3], f64)>,
     closure_rows: ClosureRows,
+    /// Of each closure, the velocities in the directions that it holds that close it at the middle of the next step.
+    closing: Vec<[f64; HELD_ROWS]>,
     scratch: Vec<[f64; 4]>,
 }
 
@@ -105,8 +107,12 @@ impl Constraints {
         for &contact in parts.own_contacts {
             self.add_contact(parts, contact, scheme, again);
         }
-        for &closure in parts.own_closures {
-            self.add_closure(parts, closure, scheme);
+        if !again {
+            self.closing.clear();
+            self.closing.resize(parts.own_closures.len(), [0.0; HELD_ROWS]);
+        }
+        for place in 0..parts.own_closures.len() {
+            self.add_closure(parts, place, scheme);
         }
         for slot in 0..parts.trees.len() {
             if parts.trees[slot].topology.has_rows {
