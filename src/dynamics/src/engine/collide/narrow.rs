@@ -2,7 +2,7 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 
-use super::{Hit, Outline, manifold::Manifold, triangles::Triangles};
+use super::{Hit, Outline, convex::Hull, manifold::Manifold, triangles::Triangles};
 use crate::{
     parry::{
         math::Pose,
@@ -85,7 +85,9 @@ pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, 
                 touch(centre + point);
             }
         }
-        Outline::Points(points) => points.iter().for_each(|point| touch(centre + matrix * *point)),
+        Outline::Hull(Hull { points, .. }) | Outline::Points(points) => {
+            points.iter().for_each(|point| touch(centre + matrix * *point))
+        }
     }
 }
 
