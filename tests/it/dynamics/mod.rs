@@ -5,6 +5,7 @@
 
 mod fingertip;
 mod friction;
+mod grasp;
 mod grip;
 mod guards;
 mod impact;
@@ -14,6 +15,7 @@ mod motion;
 mod roads;
 mod shapes;
 mod state;
+mod touching;
 
 use bevy_math::DVec3;
 use simpartner_description::World;

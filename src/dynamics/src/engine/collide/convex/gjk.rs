@@ -8,9 +8,6 @@ use super::{Difference, Vertex};
 const MOST_STEPS: usize = 64;
 /// Part of their size that shapes are apart and still have no direction of their own: rounding turns it by 1e-16 over this.
 const TOUCHING: f64 = 1e-9;
-/// Part of the size that rounding leaves of a sum of products.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
-
 /// What a search for the closest points ends with.
 pub(super) enum Outcome {
     /// Farther apart than asked for.
@@ -40,8 +37,9 @@ pub(super) struct Simplex {
     count: usize,
 }
 
-/// Looks for the closest points of two shapes that are nearer than `reach`.
-pub(super) fn closest(difference: &Difference, reach: f64) -> Outcome {
+/// Looks for the closest points of two shapes that are nearer than `reach`, until their distance and that of the planes between them
+/// differ by no more than `exact`, m.
+pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcome {
     let mut simplex = Simplex { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
     let mut v = difference.middle();
     let mut best = (f64::NEG_INFINITY, DVec3::X);
@@ -62,7 +60,7 @@ pub(super) fn closest(difference: &Difference, reach: f64) -> Outcome {
         if separation > best.0 {
             best = (separation, -v / length);
         }
-        if simplex.count > 0 && length - separation <= ROUNDING * (difference.size + length) || simplex.has(&vertex) {
+        if simplex.count > 0 && length - separation <= exact || simplex.has(&vertex) {
             break;
         }
         simplex.push(vertex);

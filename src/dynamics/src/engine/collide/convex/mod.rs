@@ -40,9 +40,12 @@ const SAME_NORMAL: f64 = 1e-20;
 const SHALLOW: f64 = 1e-5;
 /// Points of shapes whose normal was replaced count up to so many times the depth that was found, as with parry.
 const DEEPEST_REPLACED: f64 = 5.0;
-/// How far shapes are moved apart to find where they touch, in terms of their size; and how often at most.
-const MOVED_APART: f64 = 1e-2;
-const MOST_CLIMBS: usize = 12;
+/// Part of the size that a distance may be off, and part of the depth where shapes overlap.
+const EXACT: f64 = 1e-13;
+const EXACT_IN_DEPTH: f64 = 1e-5;
+/// How far shapes are moved apart to find where they touch, in terms of their size, and how often at most.
+const MOVED_APART: f64 = 0.01;
+const MOST_CLIMBS: usize = 10;
 
 /// Two convex shapes, in the frame of the first. A shape is a core, and a layer of so many metres around it.
 #[derive(Debug, Clone, Copy)]
@@ -112,11 +115,12 @@ impl<'a> Difference<'a> {
         let core = &self.cores[index];
         if index == 0 {
             let normal = core.face_along(direction);
-            core.corners(normal, corners);
+            core.corners(normal, direction, corners);
             return normal;
         }
-        let normal = core.face_along(self.turn.transpose() * direction);
-        core.corners(normal, corners);
+        let direction = self.turn.transpose() * direction;
+        let normal = core.face_along(direction);
+        core.corners(normal, direction, corners);
         corners.iter_mut().for_each(|corner| *corner = self.turn * *corner + self.shift);
         self.turn * normal
     }
@@ -191,7 +195,7 @@ impl Meeting {
 
     /// The normal along which the cores are nearest, and their closest points; `None` if they are farther apart than `reach`.
     fn nearest(&mut self, difference: &Difference, reach: f64) -> Option<Nearest> {
-        match gjk::closest(difference, reach) {
+        match gjk::closest(difference, reach, EXACT * difference.size) {
             Outcome::Apart => None,
             Outcome::Near(nearest) => Some(nearest),
             Outcome::Touching { normal, simplex } => {
@@ -213,12 +217,13 @@ fn climb(difference: &Difference, mut normal: DVec3) -> Nearest {
     let mut best = Nearest { normal, points: [DVec3::ZERO; 2] };
     let mut separation = difference.separation(normal);
     for _ in 0..MOST_CLIMBS {
+        let exact = EXACT * difference.size + EXACT_IN_DEPTH * separation.abs();
         let way = normal * (MOVED_APART * difference.size - separation);
         let apart = Difference { shift: difference.shift + way, ..*difference };
-        let Outcome::Near(found) = gjk::closest(&apart, f64::INFINITY) else { break };
+        let Outcome::Near(found) = gjk::closest(&apart, f64::INFINITY, exact) else { break };
         best = Nearest { normal, points: [found.points[0], found.points[1] - way] };
         let next = difference.separation(found.normal);
-        if !(next > separation + ROUNDING * difference.size) {
+        if !(next > separation + 10.0 * exact) {
             break;
         }
         (separation, normal) = (next, found.normal);

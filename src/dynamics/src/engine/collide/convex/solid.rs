@@ -167,9 +167,9 @@ impl Core<'_> {
         }
     }
 
-    /// The corners of the face whose normal [`Core::face_along`] gives: a polygon, the two ends of the line of a round side, or
-    /// one point.
-    pub(super) fn corners(&self, normal: DVec3, corners: &mut Vec<DVec3>) {
+    /// The corners of the face that [`Core::face_along`] gives for a direction: a polygon, the two ends of the line of a round side,
+    /// or one point. The point that is farthest along the direction is one of them.
+    pub(super) fn corners(&self, normal: DVec3, direction: DVec3, corners: &mut Vec<DVec3>) {
         corners.clear();
         match *self {
             Self::Segment(half) if normal.y == 0.0 && half > 0.0 => corners.extend([DVec3::Y * half, DVec3::Y * -half]),
@@ -181,11 +181,7 @@ impl Core<'_> {
                 corners.extend([middle + one + two, middle - one + two, middle - one - two, middle + one - two]);
             }
             Self::Cylinder { radius, half } | Self::Cone { radius, half } if normal.y.abs() == 1.0 => {
-                let (mut x, mut z) = (radius, 0.0);
-                for _ in 0..RIM_CORNERS {
-                    corners.push(DVec3::new(x, normal.y * half, z));
-                    (x, z) = (x * RIM_TURN.0 - z * RIM_TURN.1, x * RIM_TURN.1 + z * RIM_TURN.0);
-                }
+                add_rim(DVec3::Y * (normal.y * half), radius, direction, corners);
             }
             Self::Cylinder { radius, half } => {
                 corners.extend([normal * radius + DVec3::Y * half, normal * radius - DVec3::Y * half]);
@@ -228,6 +224,21 @@ fn farthest(points: &[DVec3], direction: DVec3) -> DVec3 {
 /// The point of a circle about y that is farthest along a direction.
 fn rim(direction: DVec3, radius: f64) -> DVec3 {
     DVec3::new(direction.x, 0.0, direction.z).try_normalize().unwrap_or(DVec3::X) * radius
+}
+
+/// Adds the corners of a polygon on a circle about y, and between them the point that is farthest along a direction.
+fn add_rim(middle: DVec3, radius: f64, direction: DVec3, corners: &mut Vec<DVec3>) {
+    let farthest = DVec3::new(direction.x, 0.0, direction.z).try_normalize().unwrap_or(DVec3::X);
+    let mut along = DVec3::X;
+    for _ in 0..RIM_CORNERS {
+        corners.push(middle + along * radius);
+        let next =
+            DVec3::new(along.x * RIM_TURN.0 - along.z * RIM_TURN.1, 0.0, along.x * RIM_TURN.1 + along.z * RIM_TURN.0);
+        if along.cross(farthest).y < 0.0 && farthest.cross(next).y < 0.0 {
+            corners.push(middle + farthest * radius);
+        }
+        along = next;
+    }
 }
 
 /// The normal of a cone's side, on the side of a vector across its axis.
