@@ -1,4 +1,4 @@
-//! Where two shapes meet. Balls, and everything on a plane, are worked out here; all other pairs are parry's ([`super::manifold`]).
+//! Where two shapes meet. Two balls, and everything on a plane, are worked out here; all other pairs are those of [`super::manifold`].
 
 use bevy_math::{DMat3, DQuat, DVec3};
 

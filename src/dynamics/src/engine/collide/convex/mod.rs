@@ -41,7 +41,7 @@ const SHALLOW: f64 = 1e-5;
 /// Points of shapes whose normal was replaced count up to so many times the depth that was found, as with parry.
 const DEEPEST_REPLACED: f64 = 5.0;
 /// Part of the size that a distance may be off, and part of the depth where shapes overlap.
-const EXACT: f64 = 1e-13;
+const EXACT: f64 = 1e-12;
 const EXACT_IN_DEPTH: f64 = 1e-5;
 /// How far shapes are moved apart to find where they touch, in terms of their size, and how often at most.
 const MOVED_APART: f64 = 0.01;
@@ -199,9 +199,12 @@ impl Meeting {
             Outcome::Apart => None,
             Outcome::Near(nearest) => Some(nearest),
             Outcome::Touching { normal, simplex } => {
-                let nearest = climb(difference, normal);
-                if difference.separation(nearest.normal) > -SHALLOW * difference.size {
-                    return Some(nearest);
+                // Hardly overlapping, they have one way out, and the search for the distance has come near it.
+                if difference.separation(normal) > -MOVED_APART * difference.size {
+                    let nearest = climb(difference, normal);
+                    if difference.separation(nearest.normal) > -SHALLOW * difference.size {
+                        return Some(nearest);
+                    }
                 }
                 let normal = self.polytope.deepest(difference, &simplex);
                 Some(climb(difference, normal.unwrap_or_else(|| flat(difference))))

@@ -217,7 +217,7 @@ fn outside(core: &Core, point: DVec3) -> f64 {
 fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3]) -> Option<String> {
     let layers = difference.layers[0] + difference.layers[1];
     // Rounding, and what a search on a round surface leaves.
-    let exact = 1e-8 * difference.size;
+    let exact = 2e-8 * difference.size;
     if meeting.touches.is_empty() {
         let far = match gjk::closest(difference, f64::INFINITY, 1e-12) {
             Outcome::Near(nearest) => difference.separation(nearest.normal) - layers,
@@ -232,7 +232,7 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
     let separation = difference.separation(normal);
     let depth = -separation.min(0.0);
     // Shallow overlaps are taken along the faces that the shapes turn to each other. Deep ones of round shapes end a little early.
-    let slack = exact + depth.min(super::SHALLOW * difference.size) + 1e-3 * depth;
+    let slack = exact + depth.min(super::SHALLOW * difference.size) + 2e-3 * depth;
     let slow = slow_search(difference, grid);
     if !(separation >= slow - slack) {
         return Some(format!("separation {separation} along {normal}, where there is {slow}"));
