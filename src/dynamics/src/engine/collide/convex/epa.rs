@@ -11,7 +11,7 @@ use super::{Difference, Vertex, gjk::Simplex};
 /// Polyhedra are through after some ten; a round surface comes nearer as their number grows.
 const MOST_STEPS: usize = 48;
 /// Part of the size that the depth may be off: the search goes on from there ([`super::climb`]).
-const EXACT: f64 = 1e-4;
+const EXACT: f64 = 1e-6;
 /// Part of the size that a point is above a face at least that sees it.
 const ABOVE: f64 = 1e-12;
 /// Part of the size below which a simplex has no area or no volume.
@@ -40,18 +40,17 @@ impl Polytope {
         self.start(difference, simplex)?;
         let mut best: Option<(f64, DVec3)> = None;
         for _ in 0..MOST_STEPS {
-            let face = self.nearest_face()?;
+            let Some(face) = self.nearest_face() else { break };
             let vertex = difference.support(face.normal);
             let depth = vertex.point.dot(face.normal);
             if best.is_none_or(|(least, _)| depth < least) {
                 best = Some((depth, face.normal));
             }
             let least = best.map_or(depth, |(least, _)| least);
-            if least - face.distance <= EXACT * difference.size
-                || self.expand(vertex, ABOVE * difference.size).is_none()
-            {
+            if least - face.distance <= EXACT * difference.size {
                 break;
             }
+            self.expand(vertex, ABOVE * difference.size);
         }
         best.map(|(_, normal)| normal)
     }
@@ -90,8 +89,8 @@ impl Polytope {
         self.faces.iter().copied().reduce(|best, face| if face.distance < best.distance { face } else { best })
     }
 
-    /// Replaces the faces that a new vertex is above by those that join it with their outline. `None` if one of these is flat.
-    fn expand(&mut self, vertex: Vertex, slack: f64) -> Option<()> {
+    /// Replaces the faces that a new vertex is above by those that join it with their outline, but for such as have no area.
+    fn expand(&mut self, vertex: Vertex, slack: f64) {
         let Self { vertices, faces, horizon } = self;
         horizon.clear();
         faces.retain(|face| {
@@ -112,10 +111,7 @@ impl Polytope {
         });
         vertices.push(vertex);
         let new = vertices.len() - 1;
-        for &[from, to] in horizon.iter() {
-            faces.push(Face::new([from, to, new], vertices)?);
-        }
-        Some(())
+        faces.extend(horizon.iter().filter_map(|&[from, to]| Face::new([from, to, new], vertices)));
     }
 }
 

@@ -156,7 +156,7 @@ impl Meeting {
             }
             let allowed = if separation > -SHALLOW * difference.size { allow(normal) } else { None };
             if let Some(allowed) = allowed.filter(|allowed| is_same(*allowed, normal)) {
-                self.meet(difference, allowed, ahead);
+                self.meet(difference, allowed, separation - layers, ahead);
                 if self.has(separation - layers, difference) {
                     return;
                 }
@@ -166,7 +166,8 @@ impl Meeting {
         let Some(nearest) = self.nearest(difference, ahead + layers) else { return };
         let (steady, separation) = steady(difference, nearest.normal);
         let (gap, Some(normal)) = (separation - layers, allow(steady)) else { return };
-        self.meet(difference, normal, ahead);
+        let least = if is_same(normal, steady) { gap } else { f64::NEG_INFINITY };
+        self.meet(difference, normal, least, ahead);
         if !is_same(normal, steady) {
             let deepest = DEEPEST_REPLACED * gap.min(0.0);
             self.touches.retain(|touch| touch.gap >= deepest);
@@ -182,13 +183,13 @@ impl Meeting {
         self.touches.iter().any(|touch| touch.gap <= gap + SAME_GAP * difference.size)
     }
 
-    /// Finds the points of contact along a normal.
-    fn meet(&mut self, difference: &Difference, normal: DVec3, ahead: f64) {
+    /// Finds the points of contact along a normal. No gap can be less than the separation, but by rounding on a steep face.
+    fn meet(&mut self, difference: &Difference, normal: DVec3, least: f64, ahead: f64) {
         self.normal = normal;
         let touches = &mut self.touches;
         self.patches.clip(difference, normal, |point, gap| {
             if gap < ahead {
-                touches.push(Touch { point, gap });
+                touches.push(Touch { point, gap: gap.max(least) });
             }
         });
     }

@@ -231,8 +231,8 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
     }
     let separation = difference.separation(normal);
     let depth = -separation.min(0.0);
-    // Shallow overlaps are taken along the faces that the shapes turn to each other. Deep ones of round shapes end a little early.
-    let slack = exact + depth.min(super::SHALLOW * difference.size) + 2e-3 * depth;
+    // Shallow overlaps are taken along the faces that the shapes turn to each other. The search for the way out of deep ones ends early.
+    let slack = exact + depth.min(super::SHALLOW * difference.size) + 1e-2 * depth;
     let slow = slow_search(difference, grid);
     if !(separation >= slow - slack) {
         return Some(format!("separation {separation} along {normal}, where there is {slow}"));
@@ -249,7 +249,7 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
         let first = surfaces[0] - normal * difference.layers[0];
         let second = difference.turn.transpose() * (surfaces[1] + normal * difference.layers[1] - difference.shift);
         let off = outside(&difference.cores[0], first).max(outside(&difference.cores[1], second));
-        if !(off < 1e-5 * difference.size + 1e-2 * depth) {
+        if !(off < 1e-5 * difference.size + 0.05 * depth) {
             return Some(format!("point {} is {off} m outside, separation {separation}", touch.point));
         }
     }
@@ -258,27 +258,22 @@ fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3])
 
 #[test]
 fn random_pairs_meet_where_a_slow_search_says() {
-    let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
-    let count = if long { 1_000_000 } else { 4000 };
+    let count: usize = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 1_000_000 } else { 4000 };
     let grid = directions(150);
     let mut random = Random(1);
     let hulls = hulls(&mut random);
-    let (mut meeting, mut faults, mut met) = (Meeting::default(), 0, 0);
-    for index in 0..count {
+    let (mut meeting, mut faults, mut met) = (Meeting::default(), Vec::new(), 0);
+    for _ in 0..count {
         let seed = random.0;
         let difference = place(&mut random, &hulls);
         let ahead = if random.below(2) == 0 { 0.002 } else { 0.1 };
         meeting.find(&difference, ahead, Some);
         met += usize::from(!meeting.touches.is_empty());
         if let Some(fault) = fault(&difference, &meeting, ahead, &grid) {
-            faults += 1;
-            if faults <= 20 {
-                let kind = difference.cores.map(|core| format!("{core:?}").chars().take(70).collect::<String>());
-                println!("{index} ({seed:#x}), {kind:?}: {fault}");
-            }
+            let kinds = difference.cores.map(|core| format!("{core:?}").chars().take(70).collect::<String>());
+            faults.push(format!("{seed:#x}, {kinds:?}: {fault}"));
         }
     }
-    println!("{met} of {count} pairs met");
-    assert!(met > count / 3);
-    assert_eq!(faults, 0);
+    assert!(met > count / 3, "{met}");
+    assert!(faults.is_empty(), "{} of {count}: {:#?}", faults.len(), &faults[..faults.len().min(40)]);
 }
