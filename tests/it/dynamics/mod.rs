@@ -6,6 +6,7 @@
 mod couplings;
 mod fingertip;
 mod friction;
+mod grasp;
 mod grip;
 mod guards;
 mod impact;
@@ -17,6 +18,7 @@ mod posture;
 mod roads;
 mod shapes;
 mod state;
+mod touching;
 
 use bevy_math::DVec3;
 use simpartner_description::World;

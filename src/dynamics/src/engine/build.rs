@@ -8,10 +8,10 @@ use simpartner_model::{
 
 use super::{
     closure::{Closure, Load, Placement, ROWS, duals},
-    collide::{Collider, Geom, Ground, Outline, Side},
+    collide::{Collider, Geom, Ground, Hull, Outline, Side},
     tree::{self, Link, LinkJoint, Tree},
 };
-use crate::{BuildError, MassProperties, Servo, mass_properties, shape};
+use crate::{BuildError, MassProperties, Servo, mass_properties, parry::shape::SharedShape, shape};
 
 /// Radius of the ball that a particle is taken for, metres: what no moment of inertia is smaller than.
 const PARTICLE_RADIUS: f64 = 1e-4;
@@ -300,7 +300,7 @@ impl Builder<'_> {
             for part in simple_parts(placed) {
                 let (shape, _) = shape::collider_shape(&part).map_err(refuse)?;
                 let at = place.frame.then(&part.pose);
-                let (outline, at) = (outline(&part.shape), (at.translation, at.rotation));
+                let (outline, at) = (outline(&part.shape, &shape), (at.translation, at.rotation));
                 let mut geom = Geom::new(place.side(), id, outline, shape, at, body.material);
                 (geom.frame, geom.moves, geom.filter) = (place.frame.rotation, moves, body.filter);
                 geoms.push(geom);
@@ -411,14 +411,17 @@ fn simple_parts(placed: &Placed) -> Vec<Placed> {
     }
 }
 
-fn outline(shape: &Shape) -> Outline {
+fn outline(shape: &Shape, collider: &SharedShape) -> Outline {
     match shape {
         Shape::Box { size } => Outline::Box(*size * 0.5),
         Shape::Sphere { radius } => Outline::Ball(*radius),
         Shape::Cylinder { radius, length } => Outline::Cylinder { radius: *radius, half: 0.5 * length },
         Shape::Capsule { radius, length } => Outline::Capsule { radius: *radius, half: 0.5 * length },
         Shape::Cone { radius, length } => Outline::Cone { radius: *radius, half: 0.5 * length },
-        Shape::ConvexHull { points } => Outline::Points(points.clone()),
+        Shape::ConvexHull { points } => match collider.as_convex_polyhedron() {
+            Some(polyhedron) => Outline::Hull(Hull::new(polyhedron)),
+            None => Outline::Points(points.clone()),
+        },
         Shape::TriangleMesh { vertices, .. } => Outline::Points(vertices.clone()),
         Shape::Compound { .. } => Outline::Points(Vec::new()),
     }

@@ -6,7 +6,7 @@
 //! | what | equation | where | source |
 //! |---|---|---|---|
 //! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
-//! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | parry; Ericson 2005 |
+//! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | Gilbert, Johnson and Keerthi 1988; van den Bergen 2001; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
@@ -38,9 +38,7 @@
 //! buffers have grown, a step allocates nothing (`tests/allocations.rs`).
 //!
 //! **Not modelled**: deformation of bodies, waves in impacts (Newton's law is one number), static friction above the sliding
-//! one, fluid and air. A mesh has no inside: two of them meet where their triangles do, and one that slides over terrain trips
-//! at its inner edges. A cylinder on terrain has parry's contact points, whose number changes from step to step: its forces
-//! are noisy by some percent. Only objects sleep, robots never do.
+//! one, fluid and air. A mesh has no inside: two of them meet where their triangles do. Only objects sleep, robots never do.
 //!
 #![doc = include_str!("NOTATION.md")]
 #![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]

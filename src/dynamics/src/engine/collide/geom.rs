@@ -3,7 +3,12 @@
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{BodyId, CollisionFilter, Material, Plane};
 
-use super::{Side, contact::Half, narrow::Placed};
+use super::{
+    Side,
+    contact::Half,
+    convex::{Core, Hull},
+    narrow::Placed,
+};
 use crate::{engine::tree::Tree, parry::shape::SharedShape};
 
 /// How far apart bodies may be and still be looked at, at least, metres. It only costs: a row of a contact that is open asks for
@@ -28,8 +33,24 @@ pub(in crate::engine) enum Outline {
         radius: f64,
         half: f64,
     },
-    /// The corners of a hull or mesh.
+    Hull(Hull),
+    /// The corners of a mesh.
     Points(Vec<DVec3>),
+}
+
+impl Outline {
+    /// The shape as the searches for contacts see it, with the layer around it, m; `None` if it is not convex.
+    pub(super) fn core(&self) -> Option<(Core<'_>, f64)> {
+        Some(match *self {
+            Self::Ball(radius) => (Core::Segment(0.0), radius),
+            Self::Capsule { radius, half } => (Core::Segment(half), radius),
+            Self::Box(half) => (Core::Box(half), 0.0),
+            Self::Cylinder { radius, half } => (Core::Cylinder { radius, half }, 0.0),
+            Self::Cone { radius, half } => (Core::Cone { radius, half }, 0.0),
+            Self::Hull(ref hull) => (Core::Hull(hull), 0.0),
+            Self::Points(_) => return None,
+        })
+    }
 }
 
 /// A colliding shape on a link, as the model has it. Where it is now says its [`Placement`].
@@ -207,7 +228,7 @@ impl Geom {
     fn rolling_radius(&self) -> Option<f64> {
         match self.outline {
             Outline::Ball(radius) | Outline::Cylinder { radius, .. } | Outline::Capsule { radius, .. } => Some(radius),
-            Outline::Box(_) | Outline::Cone { .. } | Outline::Points(_) => None,
+            Outline::Box(_) | Outline::Cone { .. } | Outline::Hull(_) | Outline::Points(_) => None,
         }
     }
 }

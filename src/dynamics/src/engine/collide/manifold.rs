@@ -1,51 +1,43 @@
-//! Contacts by parry: of two convex shapes, and of meshes and terrain triangle by triangle.
+//! Contacts of any two shapes: convex ones at once, meshes and terrain triangle by triangle.
 //!
-//! Parry's entry point for any two shapes (`contact_manifolds`) keeps manifolds from step to step and allocates their memory.
-//! Here every manifold is computed afresh, so that none of them is part of the state, and in buffers that are kept, so that a
-//! step allocates nothing. The algorithms are parry's own: separating axes for two boxes and for a box and a triangle, and for
-//! all other shapes GJK (Gilbert, Johnson and Keerthi 1988) and EPA (van den Bergen 2001).
+//! Every search is made afresh, so that none of it is part of the state, in buffers that are kept, so that a step allocates
+//! nothing. What a triangle's neighbours allow its normals to be is parry's.
 
-use bevy_math::DVec3;
+use bevy_math::DMat3;
 
-use super::{Hit, narrow::Placed};
+use super::{
+    Hit,
+    convex::{Core, Difference, Meeting},
+    narrow::Placed,
+};
 use crate::parry::{
     bounding_volume::BoundingVolume,
     math::Pose,
-    query::{
-        ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher, TrackedContact,
-        details::{NormalConstraints, NormalConstraintsPair},
-        epa::EPA,
-        gjk::{self, CsoPoint, GJKResult, VoronoiSimplex},
-    },
-    shape::{
-        HeightField, PackedFeatureId, PolygonalFeature, PolygonalFeatureMap, Shape, ShapeType, TriMesh,
-        TrianglePseudoNormals,
-    },
+    query::details::NormalConstraints,
+    shape::{HeightField, Shape, TriMesh, Triangle, TrianglePseudoNormals},
 };
 
-/// Parry drops a point that its correction of normals has pushed to more than so many times the depth found.
-const DEEPEST_CORRECTION: f64 = 5.0;
+/// A convex part of a shape, in the shape's frame, with the layer around it and the directions in which the neighbours of a triangle
+/// let it press.
+struct Part<'a> {
+    core: Core<'a>,
+    layer: f64,
+    normals: Option<TrianglePseudoNormals>,
+}
 
 /// Memory of the searches.
 #[derive(Default)]
 pub(super) struct Manifold {
-    points: ContactManifold<(), ()>,
-    epa: EPA,
-}
-
-/// Two convex shapes.
-struct Couple<'a> {
-    shapes: [&'a dyn Shape; 2],
-    /// Pose of the second in the frame of the first.
-    relative: Pose,
-    /// The directions in which a triangle's neighbours let its contacts press.
-    constraints: [Option<TrianglePseudoNormals>; 2],
+    meeting: Meeting,
 }
 
 /// A search for the contacts of two shapes nearer than `ahead`.
 struct Search<'a> {
-    memory: &'a mut Manifold,
+    meeting: &'a mut Meeting,
     first: &'a Placed<'a>,
+    /// Pose of the second in the frame of the first.
+    relative: Pose,
+    turn: DMat3,
     ahead: f64,
     hits: &'a mut Vec<Hit>,
 }
@@ -53,190 +45,108 @@ struct Search<'a> {
 impl Manifold {
     /// Contacts of two shapes, normals from the first to the second.
     pub(super) fn find(&mut self, a: &Placed, b: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
-        let (one, two) = (&*a.shape.0, &*b.shape.0);
-        let relative = a.pose().inverse() * b.pose();
-        let mut search = Search { memory: self, first: a, ahead, hits };
-        match (one.as_heightfield(), one.as_trimesh(), two.as_trimesh()) {
-            (Some(field), _, Some(mesh)) => search.mesh_on_terrain(field, mesh, relative),
-            (Some(field), _, None) => search.shape_on_terrain(field, two, relative),
-            (None, Some(first), Some(second)) => search.mesh_on_mesh(first, second, relative),
-            (None, Some(mesh), None) => search.shape_on_mesh(mesh, two, relative),
-            (None, None, Some(mesh)) => search.mesh_on_shape(one, mesh, relative),
-            (None, None, None) => search.add(&Couple { shapes: [one, two], relative, constraints: [None, None] }),
-        }
-    }
-
-    /// Computes the manifold of two convex shapes.
-    fn fill(&mut self, couple: &Couple, ahead: f64) {
-        self.points.clear();
-        (self.points.local_n1, self.points.local_n2) = (DVec3::ZERO, DVec3::ZERO);
-        let [one, two] = couple.shapes;
-        let [first, second] = couple.constraints.each_ref();
-        let first = first.as_ref().map(|normals| normals as &dyn NormalConstraints);
-        let second = second.as_ref().map(|normals| normals as &dyn NormalConstraints);
-        match (one.as_polygonal_feature_map(), two.as_polygonal_feature_map()) {
-            (Some(one_core), Some(two_core)) if needs_support_maps(one, two) => {
-                self.fill_by_support_maps(&couple.relative, [one_core, two_core], (first, second), ahead);
-            }
-            _ => {
-                let (relative, points) = (&couple.relative, &mut self.points);
-                // Parry knows all pairs of convex shapes that the format has, so there is no error.
-                let _ = DefaultQueryDispatcher
-                    .contact_manifold_convex_convex(relative, one, two, first, second, ahead, points);
-            }
-        }
-    }
-
-    /// Parry's `contact_manifold_pfm_pfm` on a manifold without points, in memory that is kept. A shape is a core and a radius
-    /// around it.
-    fn fill_by_support_maps(
-        &mut self,
-        relative: &Pose,
-        [(one, one_radius), (two, two_radius)]: [(&dyn PolygonalFeatureMap, f64); 2],
-        constraints: (Option<&dyn NormalConstraints>, Option<&dyn NormalConstraints>),
-        ahead: f64,
-    ) {
-        let Some((on_one, on_two, direction)) = self.closest(relative, one, two, ahead + one_radius + two_radius)
-        else {
-            return;
-        };
-        let (mut normal_one, mut normal_two) = (direction, relative.rotation.inverse() * -direction);
-        let distance = (on_two - on_one).dot(normal_one);
-        if !constraints.project_local_normals(relative, &mut normal_one, &mut normal_two) {
-            return;
-        }
-        let manifold = &mut self.points;
-        let (mut face_one, mut face_two) = (PolygonalFeature::default(), PolygonalFeature::default());
-        let on_two_there = relative.inverse_transform_point(on_two);
-        one.local_support_feature_toward(normal_one, on_one, &mut face_one);
-        two.local_support_feature_toward(normal_two, on_two_there, &mut face_two);
-        let back = relative.inverse();
-        PolygonalFeature::contacts(relative, &back, normal_one, normal_two, &face_one, &face_two, manifold, false);
-        if normal_one == direction {
-            let unknown = PackedFeatureId::UNKNOWN;
-            manifold.points.push(TrackedContact::new(on_one, on_two_there, unknown, unknown, distance));
-        }
-        if constraints.0.is_some() || constraints.1.is_some() {
-            let deepest = DEEPEST_CORRECTION * distance;
-            manifold.points.retain(|point| distance >= 0.0 || point.dist >= 0.0 || point.dist >= deepest);
-        }
-        if one_radius != 0.0 || two_radius != 0.0 {
-            for point in &mut manifold.points {
-                point.local_p1 += normal_one * one_radius;
-                point.local_p2 += normal_two * two_radius;
-                point.dist -= one_radius + two_radius;
-            }
-        }
-        manifold.local_n1 = normal_one;
-        manifold.local_n2 = normal_two;
-    }
-
-    /// The closest points of two shapes, in the frame of the first, and the unit vector from the first to the second; of
-    /// shapes that overlap, the points that are deepest. `None` if they are farther apart than `reach`.
-    fn closest(
-        &mut self,
-        relative: &Pose,
-        one: &dyn PolygonalFeatureMap,
-        two: &dyn PolygonalFeatureMap,
-        reach: f64,
-    ) -> Option<(DVec3, DVec3, DVec3)> {
-        let start = relative.translation.try_normalize().unwrap_or(DVec3::X);
-        let mut simplex = VoronoiSimplex::new();
-        simplex.reset(CsoPoint::from_shapes(relative, one, two, start));
-        match gjk::closest_points(relative, one, two, reach, true, &mut simplex) {
-            GJKResult::ClosestPoints(on_one, on_two, direction) => Some((on_one, on_two, direction)),
-            GJKResult::Intersection => self.epa.closest_points(relative, one, two, &simplex),
-            GJKResult::Proximity(_) | GJKResult::NoIntersection(_) => None,
+        let back = a.rotation.inverse();
+        let relative = Pose::from_parts(back * (b.centre - a.centre), back * b.rotation);
+        let turn = DMat3::from_quat(relative.rotation);
+        let mut search = Search { meeting: &mut self.meeting, first: a, relative, turn, ahead, hits };
+        let (field, meshes) = (a.shape.as_heightfield(), [a.shape.as_trimesh(), b.shape.as_trimesh()]);
+        match (field, meshes, a.part(), b.part()) {
+            (Some(field), [_, Some(mesh)], ..) => search.mesh_on_terrain(field, mesh),
+            (Some(field), _, _, Some(part)) => search.shape_on_terrain(field, &*b.shape.0, &part),
+            (None, [Some(first), Some(second)], ..) => search.mesh_on_mesh(first, second),
+            (None, [Some(mesh), None], _, Some(part)) => search.shape_on_mesh(mesh, &*b.shape.0, &part),
+            (None, [None, Some(mesh)], Some(part), _) => search.mesh_on_shape(&*a.shape.0, &part, mesh),
+            (None, _, Some(one), Some(two)) => search.add(&one, &two),
+            _ => {}
         }
     }
 }
 
+impl Placed<'_> {
+    /// The shape if it is convex.
+    fn part(&self) -> Option<Part<'_>> {
+        self.outline.core().map(|(core, layer)| Part { core, layer, normals: None })
+    }
+}
+
+fn part_of_mesh(mesh: &TriMesh, index: u32) -> Part<'static> {
+    part_of(&mesh.triangle(index), mesh.triangle_normal_constraints(index))
+}
+
+fn part_of(triangle: &Triangle, normals: Option<TrianglePseudoNormals>) -> Part<'static> {
+    Part { core: Core::Triangle([triangle.a, triangle.b, triangle.c]), layer: 0.0, normals }
+}
+
 impl Search<'_> {
-    /// Adds the contacts of two convex shapes, the first of them a part of the first of the search, in its frame.
-    fn add(&mut self, couple: &Couple) {
-        self.memory.fill(couple, self.ahead);
-        let manifold = &self.memory.points;
-        if manifold.points.is_empty() {
-            return;
-        }
-        let (first, normal) = (self.first.pose(), self.first.rotation * manifold.local_n1);
-        for point in manifold.points.iter().filter(|point| point.dist < self.ahead) {
-            let surface = first * point.local_p1;
-            self.hits.push(Hit { point: surface + normal * (0.5 * point.dist), normal, gap: point.dist });
-        }
+    /// Adds the contacts of two convex parts.
+    fn add(&mut self, one: &Part, two: &Part) {
+        let (turn, back) = (self.turn, self.turn.transpose());
+        let difference =
+            Difference::new([(one.core, one.layer), (two.core, two.layer)], turn, self.relative.translation);
+        let limits = [one.normals.as_ref(), two.normals.as_ref()];
+        self.meeting.find(&difference, self.ahead, |normal| {
+            let mut allowed = normal;
+            if let Some(limits) = limits[0] {
+                allowed = limits.project_local_normal(allowed)?;
+            }
+            match limits[1] {
+                Some(limits) => Some(turn * -limits.project_local_normal(back * -allowed)?),
+                None => Some(allowed),
+            }
+        });
+        let (centre, rotation) = (self.first.centre, self.first.rotation);
+        let normal = rotation * self.meeting.normal;
+        let touches = self.meeting.touches.iter();
+        self.hits.extend(touches.map(|touch| Hit { point: centre + rotation * touch.point, normal, gap: touch.gap }));
     }
 
-    fn shape_on_terrain(&mut self, field: &HeightField, shape: &dyn Shape, relative: Pose) {
-        let around = shape.compute_aabb(&relative).loosened(self.ahead);
+    fn shape_on_terrain(&mut self, field: &HeightField, shape: &dyn Shape, part: &Part) {
+        let around = shape.compute_aabb(&self.relative).loosened(self.ahead);
         field.map_elements_in_local_aabb(&around, &mut |index, triangle| {
-            let constraints = [field.triangle_normal_constraints(index), None];
-            self.add(&Couple { shapes: [triangle, shape], relative, constraints });
+            self.add(&part_of(triangle, field.triangle_normal_constraints(index)), part);
         });
     }
 
-    fn mesh_on_terrain(&mut self, field: &HeightField, mesh: &TriMesh, relative: Pose) {
-        let back = relative.inverse();
-        let around = mesh.bvh().root_aabb().transform_by(&relative).loosened(self.ahead);
+    fn mesh_on_terrain(&mut self, field: &HeightField, mesh: &TriMesh) {
+        let back = self.relative.inverse();
+        let around = mesh.bvh().root_aabb().transform_by(&self.relative).loosened(self.ahead);
         field.map_elements_in_local_aabb(&around, &mut |index, triangle| {
+            let own = part_of(triangle, field.triangle_normal_constraints(index));
             let near = triangle.compute_aabb(&back).loosened(self.ahead);
             for other in mesh.bvh().intersect_aabb(&near) {
-                let constraints = [field.triangle_normal_constraints(index), mesh.triangle_normal_constraints(other)];
-                self.add(&Couple { shapes: [triangle, &mesh.triangle(other)], relative, constraints });
+                self.add(&own, &part_of_mesh(mesh, other));
             }
         });
     }
 
-    fn shape_on_mesh(&mut self, mesh: &TriMesh, shape: &dyn Shape, relative: Pose) {
-        let around = shape.compute_aabb(&relative).loosened(self.ahead);
+    fn shape_on_mesh(&mut self, mesh: &TriMesh, shape: &dyn Shape, part: &Part) {
+        let around = shape.compute_aabb(&self.relative).loosened(self.ahead);
         for index in mesh.bvh().intersect_aabb(&around) {
-            let constraints = [mesh.triangle_normal_constraints(index), None];
-            self.add(&Couple { shapes: [&mesh.triangle(index), shape], relative, constraints });
+            self.add(&part_of_mesh(mesh, index), part);
         }
     }
 
-    fn mesh_on_shape(&mut self, shape: &dyn Shape, mesh: &TriMesh, relative: Pose) {
-        let back = relative.inverse();
-        let around = shape.compute_aabb(&back).loosened(self.ahead);
+    fn mesh_on_shape(&mut self, shape: &dyn Shape, part: &Part, mesh: &TriMesh) {
+        let around = shape.compute_aabb(&self.relative.inverse()).loosened(self.ahead);
         for index in mesh.bvh().intersect_aabb(&around) {
-            let constraints = [None, mesh.triangle_normal_constraints(index)];
-            let relative = back.inverse();
-            self.add(&Couple { shapes: [shape, &mesh.triangle(index)], relative, constraints });
+            self.add(part, &part_of_mesh(mesh, index));
         }
     }
 
     /// The triangles of the larger mesh that come near the smaller one, each against those of the smaller that it comes near.
-    fn mesh_on_mesh(&mut self, first: &TriMesh, second: &TriMesh, relative: Pose) {
+    fn mesh_on_mesh(&mut self, first: &TriMesh, second: &TriMesh) {
         let extent = |mesh: &TriMesh| mesh.bvh().root_aabb().half_extents().length_squared();
+        let (relative, back) = (self.relative, self.relative.inverse());
         let flipped = extent(first) < extent(second);
-        let (large, small, small_in_large, large_in_small) = if flipped {
-            (second, first, relative.inverse(), relative)
-        } else {
-            (first, second, relative, relative.inverse())
-        };
+        let (large, small, small_in_large, large_in_small) =
+            if flipped { (second, first, back, relative) } else { (first, second, relative, back) };
         let around = small.bvh().root_aabb().transform_by(&small_in_large).loosened(self.ahead);
         for index in large.bvh().intersect_aabb(&around) {
-            let triangle = large.triangle(index);
-            let near = triangle.compute_aabb(&large_in_small).loosened(self.ahead);
+            let near = large.triangle(index).compute_aabb(&large_in_small).loosened(self.ahead);
             for other in small.bvh().intersect_aabb(&near) {
-                let (other_triangle, own) = (small.triangle(other), large.triangle_normal_constraints(index));
-                let others = small.triangle_normal_constraints(other);
-                self.add(&if flipped {
-                    let shapes: [&dyn Shape; 2] = [&other_triangle, &triangle];
-                    Couple { shapes, relative: large_in_small, constraints: [others, own] }
-                } else {
-                    let shapes: [&dyn Shape; 2] = [&triangle, &other_triangle];
-                    Couple { shapes, relative: large_in_small.inverse(), constraints: [own, others] }
-                });
+                let (one, two) = (part_of_mesh(large, index), part_of_mesh(small, other));
+                if flipped { self.add(&two, &one) } else { self.add(&one, &two) }
             }
         }
     }
-}
-
-/// Whether parry has nothing for two shapes but their support maps.
-fn needs_support_maps(one: &dyn Shape, two: &dyn Shape) -> bool {
-    use ShapeType::{Ball, Capsule, Cuboid, Triangle};
-    !matches!(
-        (one.shape_type(), two.shape_type()),
-        (Ball, _) | (_, Ball) | (Cuboid | Triangle, Cuboid) | (Cuboid, Triangle) | (Capsule, Capsule)
-    )
 }

@@ -5,6 +5,7 @@
 //! before it is through. Nothing here outlives a step except the contacts.
 
 mod contact;
+mod convex;
 mod geom;
 mod manifold;
 mod narrow;
@@ -17,6 +18,7 @@ use simpartner_model::BodyId;
 
 pub(super) use self::{
     contact::{Contact, Side, Surface},
+    convex::Hull,
     geom::{Geom, Ground, Outline},
 };
 use self::{

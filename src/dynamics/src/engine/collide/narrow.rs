@@ -1,8 +1,8 @@
-//! Where two shapes meet. Balls, and everything on a plane, are worked out here; all other pairs are parry's ([`super::manifold`]).
+//! Where two shapes meet. Two balls, and everything on a plane, are worked out here; all other pairs are those of [`super::manifold`].
 
 use bevy_math::{DMat3, DQuat, DVec3};
 
-use super::{Hit, Outline, manifold::Manifold, triangles::Triangles};
+use super::{Hit, Outline, convex::Hull, manifold::Manifold, triangles::Triangles};
 use crate::{
     parry::{
         math::Pose,
@@ -17,8 +17,10 @@ const SAME_FACE: f64 = 0.9998;
 /// Points of one face that are nearer to each other than this part of the smaller shape's size are one; at most so many metres.
 const SAME_POINT: f64 = 1e-3;
 const SAME_POINT_AT_MOST: f64 = 1e-4;
-/// How many points of one face are kept: with the corners of a rectangle a flat face stands as it does on all of its points.
-const KEPT_POINTS: usize = 4;
+/// Lengths that differ by less than this part are one where corners are chosen.
+const SAME_SCORE: f64 = 1e-9;
+/// A point of a face that is deeper than its corners by no more than this, m, counts as they do: such gaps are zero to a contact.
+const SAME_DEPTH: f64 = 1e-6;
 
 /// A shape where it is now.
 pub(super) struct Placed<'a> {
@@ -85,7 +87,9 @@ pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, 
                 touch(centre + point);
             }
         }
-        Outline::Points(points) => points.iter().for_each(|point| touch(centre + matrix * *point)),
+        Outline::Hull(Hull { points, .. }) | Outline::Points(points) => {
+            points.iter().for_each(|point| touch(centre + matrix * *point))
+        }
     }
 }
 
@@ -164,9 +168,9 @@ fn ball_on_mesh(mesh: &Placed, ball: &Placed, radius: f64, ahead: f64, triangles
     }
 }
 
-/// Keeps at most four points of every face: the deepest, the one farthest from it, and the two that span the largest area
-/// with these. More would only make the problem larger and its solution less determined; of points that fall together one is
-/// enough.
+/// Keeps of every face the points that are corners of it, four at most, and one that is deeper. With the corners of a rectangle a flat
+/// face stands as it does on all of its points: more would only make the problem larger and its solution less determined. Of points that
+/// fall together one is enough.
 pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
     let near = SAME_POINT_AT_MOST.min(SAME_POINT * size);
     let mut index = 1;
@@ -183,7 +187,7 @@ pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
             None => index += 1,
         }
     }
-    if hits.len() <= KEPT_POINTS {
+    if hits.len() <= 2 {
         return;
     }
     let Memory { rest, face, .. } = memory;
@@ -201,35 +205,47 @@ pub(super) fn reduce(hits: &mut Vec<Hit>, size: f64, memory: &mut Memory) {
         if face.is_empty() {
             // A normal that is no number belongs to no face, not even its own.
             rest.clear();
-        } else if face.len() <= KEPT_POINTS {
-            hits.extend_from_slice(face);
         } else {
-            keep_widest_four(face, hits);
+            keep_widest(face, near, hits);
         }
     }
 }
 
-fn keep_widest_four(face: &[Hit], hits: &mut Vec<Hit>) {
+/// Keeps two corners of a face that are far from each other, those farthest to both sides of the line between them unless they are on
+/// it, and a deeper point if there is one. Gaps that are zero but for rounding have no say, so the choice is that of the last step.
+fn keep_widest(face: &[Hit], near: f64, hits: &mut Vec<Hit>) {
     let best = |score: &dyn Fn(&Hit) -> f64| {
-        let mut best = 0;
+        let mut best = (f64::NEG_INFINITY, 0);
         for (index, hit) in face.iter().enumerate() {
-            if score(hit) > score(&face[best]) {
-                best = index;
+            let score = score(hit);
+            if score > best.0 + SAME_SCORE * score.abs() {
+                best = (score, index);
             }
         }
-        best
+        best.1
     };
-    let deepest = best(&|hit| -hit.gap);
-    let origin = face[deepest];
-    let farthest = best(&|hit| (hit.point - origin.point).length_squared());
-    let across = (face[farthest].point - origin.point).cross(origin.normal);
-    let left = best(&|hit| (hit.point - origin.point).dot(across));
-    let right = best(&|hit| -(hit.point - origin.point).dot(across));
-    let mut kept = [deepest, farthest, left, right];
+    let farthest = |from: DVec3| best(&|hit: &Hit| (hit.point - from).length_squared());
+    let one = farthest(face[0].point);
+    let other = farthest(face[one].point);
+    let from = face[one].point;
+    let across = (face[other].point - from).cross(face[one].normal).normalize_or_zero();
+    let aside = |hit: &Hit| (hit.point - from).dot(across);
+    let mut kept = [one, other, best(&aside), best(&|hit| -aside(hit))];
+    for index in &mut kept[2..] {
+        if aside(&face[*index]).abs() < near {
+            *index = one;
+        }
+    }
     kept.sort_unstable();
+    let start = hits.len();
     for (place, &index) in kept.iter().enumerate() {
         if !kept[..place].contains(&index) {
             hits.push(face[index]);
         }
+    }
+    let least = hits[start..].iter().map(|hit| hit.gap).fold(f64::INFINITY, f64::min);
+    let deepest = face.iter().fold(face[0], |deepest, hit| if hit.gap < deepest.gap { *hit } else { deepest });
+    if deepest.gap < least - SAME_DEPTH {
+        hits.push(deepest);
     }
 }

@@ -1,0 +1,186 @@
+//! The distance of two convex shapes: of the difference of their points from zero (Gilbert, Johnson and Keerthi 1988).
+
+use bevy_math::DVec3;
+
+use super::{Difference, Vertex};
+
+/// Of two polyhedra the search ends after few steps; round ones come nearer by a factor in each.
+const MOST_STEPS: usize = 64;
+/// Part of their size that shapes are apart and still have no direction of their own: rounding turns it by 1e-16 over this.
+const TOUCHING: f64 = 1e-9;
+/// What a search for the closest points ends with.
+pub(super) enum Outcome {
+    /// Farther apart than asked for.
+    Apart,
+    Near(Nearest),
+    /// So near, or overlapping, that the depth must be looked for; the simplex holds zero, and the separation was largest along
+    /// the normal.
+    Touching {
+        normal: DVec3,
+        simplex: Simplex,
+    },
+}
+
+/// The unit vector from the first shape to the second along which they are farthest apart, and the points of them that are
+/// closest.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Nearest {
+    pub(super) normal: DVec3,
+    pub(super) points: [DVec3; 2],
+}
+
+/// Up to four points of the difference, and the weights with which they make the point of their hull that is closest to zero.
+#[derive(Debug, Clone)]
+pub(super) struct Simplex {
+    vertices: [Vertex; 4],
+    weights: [f64; 4],
+    count: usize,
+}
+
+/// Looks for the closest points of two shapes that are nearer than `reach`, until their distance and that of the planes between them
+/// differ by no more than `exact`, m.
+pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcome {
+    let mut simplex = Simplex { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
+    let mut v = difference.middle();
+    let mut best = (f64::NEG_INFINITY, DVec3::X);
+    for step in 0..MOST_STEPS {
+        let length = v.length();
+        if !(length > TOUCHING * difference.size) {
+            if step > 0 {
+                break;
+            }
+            v = DVec3::X;
+            continue;
+        }
+        let vertex = difference.support(-v);
+        let separation = v.dot(vertex.point) / length;
+        if separation > reach {
+            return Outcome::Apart;
+        }
+        if separation > best.0 {
+            best = (separation, -v / length);
+        }
+        if simplex.count > 0 && length - separation <= exact || simplex.has(&vertex) {
+            break;
+        }
+        simplex.push(vertex);
+        match simplex.reduce(best.0 > 0.0) {
+            None => return Outcome::Touching { normal: best.1, simplex },
+            // Rounding is all that is left.
+            Some(next) if simplex.count > 1 && step > 0 && next.length() >= length && separation > 0.0 => break,
+            Some(next) => v = next,
+        }
+    }
+    // The supporting planes across the direction prove that there is so much between the shapes.
+    let (separation, normal) = best;
+    if separation > TOUCHING * difference.size {
+        Outcome::Near(Nearest { normal, points: simplex.points() })
+    } else {
+        Outcome::Touching { normal, simplex }
+    }
+}
+
+impl Simplex {
+    pub(super) fn vertices(&self) -> &[Vertex] {
+        &self.vertices[..self.count]
+    }
+
+    fn push(&mut self, vertex: Vertex) {
+        self.vertices[self.count] = vertex;
+        self.count += 1;
+    }
+
+    fn has(&self, vertex: &Vertex) -> bool {
+        self.vertices().iter().any(|own| own.point == vertex.point)
+    }
+
+    /// The points of the two shapes that the weights stand for.
+    pub(super) fn points(&self) -> [DVec3; 2] {
+        let mut points = [DVec3::ZERO; 2];
+        for (vertex, weight) in self.vertices().iter().zip(self.weights) {
+            points[0] += vertex.first * weight;
+            points[1] += (vertex.first - vertex.point) * weight;
+        }
+        points
+    }
+
+    /// The point of the hull that is closest to zero; keeps only the vertices that make it. `None` if zero is inside, which it cannot
+    /// be if the shapes are known to be apart.
+    fn reduce(&mut self, apart: bool) -> Option<DVec3> {
+        let [a, b, c, d] = self.vertices;
+        let part = match self.count {
+            1 => Part::new([0, 0, 0], [1.0, 0.0, 0.0], 1, a.point),
+            2 => on_line([a.point, b.point], [0, 1]),
+            3 => on_triangle([a.point, b.point, c.point], [0, 1, 2]),
+            _ => on_tetrahedron([a.point, b.point, c.point, d.point], apart)?,
+        };
+        for place in 0..part.count {
+            self.vertices[place] = [a, b, c, d][part.places[place]];
+            self.weights[place] = part.weights[place];
+        }
+        self.count = part.count;
+        Some(part.closest)
+    }
+}
+
+/// A part of a simplex: which vertices, with which weights, make the closest point.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    places: [usize; 3],
+    weights: [f64; 3],
+    count: usize,
+    closest: DVec3,
+}
+
+impl Part {
+    fn new(places: [usize; 3], weights: [f64; 3], count: usize, closest: DVec3) -> Self {
+        Self { places, weights, count, closest }
+    }
+
+    fn nearer(self, other: Self) -> Self {
+        if other.closest.length_squared() < self.closest.length_squared() { other } else { self }
+    }
+}
+
+fn on_line([a, b]: [DVec3; 2], [i, j]: [usize; 2]) -> Part {
+    let along = b - a;
+    let t = -a.dot(along) / along.length_squared();
+    if !(t > 0.0) {
+        Part::new([i, i, i], [1.0, 0.0, 0.0], 1, a)
+    } else if t >= 1.0 {
+        Part::new([j, j, j], [1.0, 0.0, 0.0], 1, b)
+    } else {
+        Part::new([i, j, j], [1.0 - t, t, 0.0], 2, a + along * t)
+    }
+}
+
+fn on_triangle([a, b, c]: [DVec3; 3], [i, j, k]: [usize; 3]) -> Part {
+    let normal = (b - a).cross(c - a);
+    let area = normal.length_squared();
+    // What zero's projection weighs, times the area; the products with the normal are exact in its direction.
+    let weights = [b.cross(c).dot(normal), c.cross(a).dot(normal), a.cross(b).dot(normal)];
+    if area > 0.0 && weights.iter().all(|&weight| weight > 0.0) {
+        let sum = weights[0] + weights[1] + weights[2];
+        return Part::new([i, j, k], weights.map(|weight| weight / sum), 3, normal * (normal.dot(a) / area));
+    }
+    let (first, second, third) = (on_line([a, b], [i, j]), on_line([b, c], [j, k]), on_line([c, a], [k, i]));
+    first.nearer(second).nearer(third)
+}
+
+/// `None` if zero is inside, which it may not be if that is known. A tetrahedron that rounding has made flat is its four faces.
+fn on_tetrahedron(points: [DVec3; 4], apart: bool) -> Option<Part> {
+    let (mut best, mut nearest): (Option<Part>, Option<Part>) = (None, None);
+    for [i, j, k, other] in [[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2], [1, 3, 2, 0]] {
+        let [a, b, c] = [points[i], points[j], points[k]];
+        let normal = (b - a).cross(c - a);
+        let (height, zero) = (normal.dot(points[other] - a), -normal.dot(a));
+        let flat = height.abs() <= 1e-14 * normal.length() * (points[other] - a).length();
+        let outside = flat || (height > 0.0) != (zero > 0.0);
+        if outside || apart {
+            let part = on_triangle([a, b, c], [i, j, k]);
+            let list = if outside { &mut best } else { &mut nearest };
+            *list = Some(list.map_or(part, |best| best.nearer(part)));
+        }
+    }
+    best.or(nearest)
+}

@@ -1,0 +1,279 @@
+//! Random pairs of all convex shapes, apart, touching, overlapping and nested, turned at random and along each other's faces,
+//! against a slow search over all directions.
+//!
+//! A normal is right if the separation along it is the largest of all; that of any one direction bounds it from below. So what is
+//! found may not be less than what the slow search has, and what the points say must be the separation along their normal.
+//! `SIMPARTNER_LONG_TESTS=1` tries a million pairs.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+
+use super::{
+    Core, Difference, Hull, Meeting,
+    gjk::{self, Outcome},
+};
+use crate::parry::shape::SharedShape;
+
+/// Numbers from 0 to 1 (Steele, Lea and Flood 2014, SplitMix).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count as u64) as usize
+    }
+
+    fn within(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    fn direction(&mut self) -> DVec3 {
+        loop {
+            let v = DVec3::new(self.within(-1.0, 1.0), self.within(-1.0, 1.0), self.within(-1.0, 1.0));
+            if v.length_squared() < 1.0 && v.length_squared() > 1e-4 {
+                return v.normalize();
+            }
+        }
+    }
+
+    /// About any axis, or about one of the frame by a multiple of 45 degrees, or by next to nothing.
+    fn rotation(&mut self) -> DQuat {
+        let axis = DVec3::AXES[self.below(3)];
+        match self.below(4) {
+            0 => DQuat::IDENTITY,
+            1 => DQuat::from_axis_angle(axis, std::f64::consts::FRAC_PI_4 * self.below(8) as f64),
+            2 => DQuat::from_axis_angle(self.direction(), 10f64.powf(self.within(-12.0, -2.0))),
+            _ => DQuat::from_axis_angle(self.direction(), self.within(0.0, 3.1)),
+        }
+    }
+
+    /// A length of a few centimetres, seldom much more or less, often the same as others.
+    fn length(&mut self) -> f64 {
+        match self.below(8) {
+            0..3 => 0.1,
+            3 => self.within(0.001, 0.003),
+            4 => self.within(0.5, 1.0),
+            _ => self.within(0.03, 0.2),
+        }
+    }
+}
+
+/// Hulls: balls of points, boxes with points on their faces, wedges of an arch, flat plates, needles; far from their frame too.
+fn hulls(random: &mut Random) -> Vec<Hull> {
+    let mut hulls = Vec::new();
+    while hulls.len() < 60 {
+        let count = 4 + random.below(20);
+        let far = if random.below(3) == 0 { random.direction() * 0.7 } else { DVec3::ZERO };
+        let scale = DVec3::new(random.length(), random.length(), random.length());
+        let points: Vec<DVec3> = match hulls.len() % 5 {
+            0 => (0..count).map(|_| random.direction()).collect(),
+            1 => (0..8 + count)
+                .map(|k| match k {
+                    0..8 => DVec3::new(f64::from(k as u32 & 1), f64::from(k as u32 >> 1 & 1), f64::from(k as u32 >> 2)),
+                    _ => DVec3::new(random.unit(), random.unit(), 1.0),
+                })
+                .collect(),
+            2 => (0..8)
+                .map(|k| {
+                    let angle = 0.5 + 0.26 * f64::from(k >> 2);
+                    let radius = if k & 2 == 0 { 0.75 } else { 1.0 };
+                    DVec3::new(radius * angle.cos(), radius * angle.sin(), f64::from(k & 1) - 0.5)
+                })
+                .collect(),
+            3 => (0..count).map(|k| DVec3::new(random.unit(), random.unit(), f64::from(k as u32 % 2) * 0.05)).collect(),
+            _ => (0..2 * count)
+                .map(|k| {
+                    let angle = (k / 2) as f64 * std::f64::consts::TAU / count as f64;
+                    DVec3::new(angle.cos(), f64::from(k as u32 % 2), angle.sin())
+                })
+                .collect(),
+        };
+        let points: Vec<DVec3> = points.into_iter().map(|point| point * scale + far).collect();
+        let shape = SharedShape::convex_hull(&points);
+        if let Some(polyhedron) = shape.as_ref().and_then(|shape| shape.as_convex_polyhedron()) {
+            hulls.push(Hull::new(polyhedron));
+        }
+    }
+    hulls
+}
+
+fn core<'a>(random: &mut Random, hulls: &'a [Hull]) -> (Core<'a>, f64) {
+    let (radius, half) = (random.length(), random.length());
+    match random.below(8) {
+        0 | 1 => (Core::Box(DVec3::new(random.length(), random.length(), random.length())), 0.0),
+        2 => (Core::Cylinder { radius, half }, 0.0),
+        3 => (Core::Cone { radius, half }, 0.0),
+        4 => (Core::Segment(half), radius),
+        5 => (Core::Segment(0.0), radius),
+        _ => (Core::Hull(&hulls[random.below(hulls.len())]), 0.0),
+    }
+}
+
+/// Two shapes: apart or overlapping anywhere, one about the other's middle, or with supporting planes that fall together but for
+/// as much as a millimetre and as little as rounding.
+fn place<'a>(random: &mut Random, hulls: &'a [Hull]) -> Difference<'a> {
+    let pair = [core(random, hulls), core(random, hulls)];
+    let rotation = random.rotation();
+    let turn = DMat3::from_quat(rotation);
+    let at = |shift: DVec3| Difference::new(pair, turn, shift);
+    let together = pair[0].0.middle() - turn * pair[1].0.middle();
+    let apart = at(together);
+    let reach = pair[0].0.size() + pair[0].1 + pair[1].0.size() + pair[1].1;
+    match random.below(8) {
+        0 => at(together + random.direction() * (reach * random.within(0.0, 1.2))),
+        1 => at(together + random.direction() * [0.0, 1e-18, 1e-9, 1e-3][random.below(4)]),
+        2 => at(together + DVec3::AXES[random.below(3)] * (reach * 0.25 * random.below(5) as f64)),
+        kind => {
+            let normal = match kind {
+                3 => random.direction(),
+                4 => DVec3::AXES[random.below(3)],
+                5 => apart.faces_along(random.direction())[1],
+                _ => apart.faces_along(random.direction())[0],
+            };
+            let sideways = if random.below(2) == 0 {
+                random.direction().cross(normal) * (0.5 * reach * random.unit())
+            } else {
+                DVec3::ZERO
+            };
+            let layers = pair[0].1 + pair[1].1;
+            let gap = [0.0, 0.0, 1e-16, -1e-16, 1e-12, -1e-12, 1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3][random.below(12)];
+            at(together + sideways + normal * (layers + gap - apart.separation(normal)))
+        }
+    }
+}
+
+/// Directions all over the sphere, about equally far from each other (Fibonacci's spiral).
+fn directions(count: usize) -> Vec<DVec3> {
+    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
+    (0..count)
+        .map(|k| {
+            let y = 1.0 - 2.0 * (k as f64 + 0.5) / count as f64;
+            let (sin, cos) = (golden * k as f64).sin_cos();
+            let radius = (1.0 - y * y).sqrt();
+            DVec3::new(radius * cos, y, radius * sin)
+        })
+        .collect()
+}
+
+/// The largest separation of any direction, about: all of a grid, the axes and faces of both shapes, then uphill from the best.
+fn slow_search(difference: &Difference, grid: &[DVec3]) -> f64 {
+    let mut found: Vec<(f64, DVec3)> = Vec::new();
+    let mut attempt = |normal: DVec3| found.push((difference.separation(normal), normal));
+    for &direction in grid {
+        attempt(direction);
+    }
+    let other = [difference.turn.x_axis, difference.turn.y_axis, difference.turn.z_axis];
+    for direction in DVec3::AXES.into_iter().chain(other).flat_map(|axis| [axis, -axis]) {
+        attempt(direction);
+        difference.faces_along(direction).into_iter().for_each(&mut attempt);
+    }
+    difference.middle().try_normalize().into_iter().for_each(|centres| attempt(-centres));
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut best = f64::NEG_INFINITY;
+    for &(separation, normal) in found.iter().take(2) {
+        let (mut separation, mut normal, mut step) = (separation, normal, 0.1);
+        difference.faces_along(normal).into_iter().for_each(|face| best = best.max(difference.separation(face)));
+        while step > 1e-6 {
+            let (x, y) = turned(normal.any_orthonormal_pair(), 1e3 * step);
+            let tries = [x, -x, y, -y, x + y, x - y, y - x, -x - y].map(|across| (normal + across * step).normalize());
+            let next = tries.map(|normal| (difference.separation(normal), normal));
+            let uphill = next.into_iter().reduce(|one, two| if two.0 > one.0 { two } else { one }).unwrap();
+            if uphill.0 > separation {
+                (separation, normal) = uphill;
+            } else {
+                step *= 0.5;
+            }
+        }
+        best = best.max(separation);
+    }
+    best
+}
+
+/// Two vectors at right angles, turned in their plane.
+fn turned((x, y): (DVec3, DVec3), angle: f64) -> (DVec3, DVec3) {
+    let (sin, cos) = angle.sin_cos();
+    (x * cos + y * sin, y * cos - x * sin)
+}
+
+/// How far a point is outside of a core, at least: above the highest of some supporting planes.
+fn outside(core: &Core, point: DVec3) -> f64 {
+    let nearest = core.face_below(point);
+    let from_middle = (point - core.middle()).try_normalize().unwrap_or(DVec3::X);
+    let planes = DVec3::AXES.into_iter().flat_map(|axis| [axis, -axis]).chain([nearest, from_middle]);
+    planes.map(|normal| (point - core.support(normal)).dot(normal)).fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// What is wrong with what was found, in words.
+fn fault(difference: &Difference, meeting: &Meeting, ahead: f64, grid: &[DVec3]) -> Option<String> {
+    let layers = difference.layers[0] + difference.layers[1];
+    // Rounding, and what a search on a round surface leaves.
+    let exact = 2e-8 * difference.size;
+    if meeting.touches.is_empty() {
+        let far = match gjk::closest(difference, f64::INFINITY, 1e-12) {
+            Outcome::Near(nearest) => difference.separation(nearest.normal) - layers,
+            _ => -layers,
+        };
+        return (far < ahead - exact).then(|| format!("nothing found at {far}"));
+    }
+    let normal = meeting.normal;
+    if !((normal.length() - 1.0).abs() < 1e-12) {
+        return Some(format!("normal {normal}"));
+    }
+    let separation = difference.separation(normal);
+    let depth = -separation.min(0.0);
+    // Shallow overlaps are taken along the faces that the shapes turn to each other. The search for the way out of deep ones ends early.
+    let slack = exact + depth.min(super::SHALLOW * difference.size) + 1e-2 * depth;
+    let slow = slow_search(difference, grid);
+    if !(separation >= slow - slack) {
+        return Some(format!("separation {separation} along {normal}, where there is {slow}"));
+    }
+    let least = meeting.touches.iter().map(|touch| touch.gap).fold(f64::INFINITY, f64::min);
+    if !((least - (separation - layers)).abs() < exact) {
+        return Some(format!("gap {least} where the separation is {}", separation - layers));
+    }
+    for touch in &meeting.touches {
+        if !(touch.gap < ahead) {
+            return Some(format!("gap {}", touch.gap));
+        }
+        let surfaces = [-0.5, 0.5].map(|side| touch.point + normal * (side * touch.gap));
+        let first = surfaces[0] - normal * difference.layers[0];
+        let second = difference.turn.transpose() * (surfaces[1] + normal * difference.layers[1] - difference.shift);
+        let off = outside(&difference.cores[0], first).max(outside(&difference.cores[1], second));
+        if !(off < 1e-5 * difference.size + 0.05 * depth) {
+            return Some(format!("point {} is {off} m outside, separation {separation}", touch.point));
+        }
+    }
+    None
+}
+
+#[test]
+fn random_pairs_meet_where_a_slow_search_says() {
+    let count: usize = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 1_000_000 } else { 4000 };
+    let grid = directions(150);
+    let mut random = Random(1);
+    let hulls = hulls(&mut random);
+    let (mut meeting, mut faults, mut met) = (Meeting::default(), Vec::new(), 0);
+    for _ in 0..count {
+        let seed = random.0;
+        let difference = place(&mut random, &hulls);
+        let ahead = if random.below(2) == 0 { 0.002 } else { 0.1 };
+        meeting.find(&difference, ahead, Some);
+        met += usize::from(!meeting.touches.is_empty());
+        if let Some(fault) = fault(&difference, &meeting, ahead, &grid) {
+            let kinds = difference.cores.map(|core| format!("{core:?}").chars().take(70).collect::<String>());
+            faults.push(format!("{seed:#x}, {kinds:?}: {fault}"));
+        }
+    }
+    assert!(met > count / 3, "{met}");
+    assert!(faults.is_empty(), "{} of {count}: {:#?}", faults.len(), &faults[..faults.len().min(40)]);
+}
