@@ -7,6 +7,7 @@ mod fingertip;
 mod friction;
 mod grip;
 mod guards;
+mod heaps;
 mod impact;
 mod loads;
 mod loops;
@@ -14,6 +15,7 @@ mod motion;
 mod roads;
 mod shapes;
 mod state;
+mod worlds;
 
 use bevy_math::DVec3;
 use simpartner_description::World;
