@@ -143,8 +143,8 @@ pub(super) const SETTINGS: &[Setting] = &[
         "dynamics",
         "max_sweeps",
         integer(1, 100_000),
-        "1000",
-        "Sweeps over the constraints at most, a tenth for heaps; the solver stops when they are solved.",
+        "6000",
+        "Work of a step at most: as much as so many sweeps over the constraints; the solver stops when they are solved.",
     ),
     setting(
         "dynamics",

@@ -63,8 +63,8 @@ pub struct Settings {
 pub struct DynamicsSettings {
     /// How what touches nothing moves.
     pub integrator: Integrator,
-    /// Sweeps over the constraints of an island at most, at least 1; it stops at the first that changes nothing. Islands of
-    /// more than 80 contacts make a tenth of them at most.
+    /// Work of a step at most, at least 1: what so many sweeps over the constraints of an island cost. All methods of the solver and
+    /// all repetitions of a step draw from it. At its end the best solution so far is taken.
     pub max_sweeps: usize,
     /// Depth to which bodies may sink into each other without being pushed apart, m (ODE's contactSurfaceLayer).
     pub contact_surface_layer_m: f64,
@@ -112,7 +112,7 @@ impl Default for DynamicsSettings {
     fn default() -> Self {
         Self {
             integrator: Integrator::Gauss,
-            max_sweeps: 1000,
+            max_sweeps: 6000,
             contact_surface_layer_m: 1e-6,
             threads: 1,
             turn_per_substep_rad: 0.05,

@@ -6,7 +6,10 @@ use simpartner_model::{Body, BodyId, Pose};
 /// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far from overflow.
 const RUNAWAY_SPEED: f64 = 1e5;
 /// A body that spins faster than this has run away, rad/s: likewise.
-const RUNAWAY_SPIN: f64 = 1e6;
+pub(super) const RUNAWAY_SPIN: f64 = 1e6;
+/// A body farther away than this has run away, m: a hundred times what any vehicle covers in a day, and near it rounding is still
+/// far below a millimetre.
+const RUNAWAY_DISTANCE: f64 = 1e6;
 
 /// The state of a body.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,28 +99,29 @@ impl BodyState {
     #[inline]
     pub(super) fn is_sound(&self) -> bool {
         let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());
-        let place = self.pose.translation.length_squared() + self.pose.rotation.length_squared();
+        let (distance, turn) = (self.pose.translation.length_squared(), self.pose.rotation.length_squared());
         let push = self.force.length_squared() + self.torque.length_squared();
-        let finite = (place + push).is_finite();
-        finite && speed <= RUNAWAY_SPEED * RUNAWAY_SPEED && spin <= RUNAWAY_SPIN * RUNAWAY_SPIN
+        let near = distance <= RUNAWAY_DISTANCE * RUNAWAY_DISTANCE;
+        let slow = speed <= RUNAWAY_SPEED * RUNAWAY_SPEED && spin <= RUNAWAY_SPIN * RUNAWAY_SPIN;
+        near && slow && (turn + push).is_finite()
     }
 
     /// What is wrong with a state that nobody should read, and its figure.
     pub(super) fn complaint(&self) -> Option<(String, f64)> {
-        let (speed, spin) = (self.linear_velocity.length_squared(), self.angular_velocity.length_squared());
-        let place = self.pose.translation.length_squared() + self.pose.rotation.length_squared();
-        let push = self.force.length_squared() + self.torque.length_squared();
-        let finite = (place + push + speed + spin).is_finite();
-        if finite && speed <= RUNAWAY_SPEED * RUNAWAY_SPEED && spin <= RUNAWAY_SPIN * RUNAWAY_SPIN {
+        if self.is_sound() {
             return None;
         }
-        let (speed, spin) = (speed.sqrt(), spin.sqrt());
+        let sizes = [self.pose.translation, self.linear_velocity, self.angular_velocity, self.force, self.torque];
+        let finite = sizes.iter().all(|size| size.length_squared().is_finite()) && self.pose.rotation.is_finite();
+        let [distance, speed, spin, ..] = sizes.map(DVec3::length);
         Some(if !finite {
             ("is in no finite state".into(), f64::NAN)
         } else if speed > RUNAWAY_SPEED {
             (format!("has run away at {speed:.3e} m/s"), speed)
-        } else {
+        } else if spin > RUNAWAY_SPIN {
             (format!("has run away at {spin:.3e} rad/s"), spin)
+        } else {
+            (format!("has run away to {distance:.3e} m from the origin"), distance)
         })
     }
 }

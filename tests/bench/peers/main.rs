@@ -169,6 +169,9 @@ fn scenes() -> Vec<Scene> {
         robots("100 robots", 100, false, Wheel::Ball),
         robots("1000 robots", 1000, false, Wheel::Ball),
         loose("stack of 10", stack(), 500, 2000),
+        // From the push to the last fall.
+        loose("20 dominoes", dominoes(), 0, 400),
+        loose("100 boxes", boxes(), 0, 400),
         loose("pile of 27", pile(3), 3000, 1000),
         loose("pile of 1000", pile(10), 400, 5),
     ]
@@ -185,6 +188,37 @@ fn stack() -> World {
     let mut world = on_plane();
     for index in 0..10 {
         world.mechanism.bodies.push(body("box", 10.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
+    }
+    world
+}
+
+/// The first leans on the second.
+fn dominoes() -> World {
+    let mut world = on_plane();
+    for index in 0..20 {
+        let shape = Some(Shape::Box { size: DVec3::new(0.012, 0.1, 0.05) });
+        let mut one = body("domino", 0.06, shape, DVec3::new(0.04 * f64::from(index), 0.05, 0.0));
+        one.material.friction = 0.6;
+        if index == 0 {
+            one.pose.translation += DVec3::new(0.008, 0.0003, 0.0);
+            one.pose.rotation = DQuat::from_rotation_z(-0.16);
+        }
+        world.mechanism.bodies.push(one);
+    }
+    world
+}
+
+/// Cubes that fall on a heap, five by five in four layers.
+fn boxes() -> World {
+    let mut world = on_plane();
+    for index in 0..100 {
+        let (i, j, level) = (index % 5, index / 5 % 5, index / 25);
+        let at = DVec3::new(0.3 * f64::from(i), 0.2 + 0.3 * f64::from(level), 0.3 * f64::from(j));
+        let mut one = body("box", 1.0, cube(0.2), at);
+        one.pose.rotation =
+            DQuat::from_rotation_x(0.3 * f64::from(index)) * DQuat::from_rotation_y(0.7 * f64::from(index));
+        one.material.friction = 0.5;
+        world.mechanism.bodies.push(one);
     }
     world
 }

@@ -9,6 +9,7 @@ mod friction;
 mod grasp;
 mod grip;
 mod guards;
+mod heaps;
 mod impact;
 mod joints;
 mod loads;
@@ -19,6 +20,7 @@ mod roads;
 mod shapes;
 mod state;
 mod touching;
+mod worlds;
 
 use bevy_math::DVec3;
 use simpartner_description::World;

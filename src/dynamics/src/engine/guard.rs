@@ -9,13 +9,13 @@ use simpartner_model::{BodyId, Mechanism};
 use super::{
     closure::Closure,
     collide::{Contact, Side},
-    island::{Island, Islands},
+    island::Island,
     tree::Tree,
 };
 use crate::{BodyState, DynamicsSettings, Guard, Notice};
 
-/// A step is divided when a joint turns by more than this times the angle that a substep may have: above 1, so that rates about the
-/// limit do not change the number of substeps from step to step.
+/// A substep is divided when a joint turns by more than this times the angle that it may turn by: above 1, so that rates about the
+/// limit do not change the number of parts from step to step.
 const DIVIDED_ABOVE: f64 = 2.0;
 /// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding. Where nothing
 /// touches, the part may be the cube of thrice the angle that a joint turns by: so much the energy of a smooth motion swings to and fro,
@@ -32,8 +32,9 @@ const IMBALANCE: f64 = 1e-6;
 const MAX_IMPACT_DEPTH: f64 = 1e-3;
 /// An alarm that may come and go with rounding is not given again before it has been quiet for so long, s.
 const QUIET: f64 = 1.0;
-/// Substeps at most: beyond a hundred a runaway joint would only make the simulation stand still.
-const MOST_SUBSTEPS: usize = 100;
+/// How often a substep is halved for a joint that turns fast, at most: with more than a hundred parts a runaway joint would only make
+/// the simulation stand still.
+const MOST_HALVINGS: u32 = 7;
 
 /// An alarm that is given once until it no longer holds: which guard, and the two bodies or the joint.
 type Alarm = (u8, usize, usize);
@@ -58,6 +59,8 @@ pub(super) struct Guards {
     seen: Vec<Alarm>,
     /// Energy of the world before the step.
     energy: f64,
+    /// Of each tree, how often its substeps are halved at once.
+    depths: Vec<u32>,
     notices: Vec<Notice>,
 }
 
@@ -69,6 +72,7 @@ impl Guards {
             watch: Watch::default(),
             seen: Vec::new(),
             energy: 0.0,
+            depths: Vec::new(),
             notices: Vec::new(),
         }
     }
@@ -86,9 +90,19 @@ impl Guards {
         self.notices.clear();
     }
 
-    /// How many substeps the coming step needs, at least `least`: where a joint turns far in a step, its axis in the middle stands
-    /// for others.
-    pub(super) fn substeps(&mut self, trees: &[Tree], timestep: f64, least: usize) -> usize {
+    /// How often the substeps of a tree are halved at once.
+    pub(super) fn depth(&self, tree: usize) -> u32 {
+        self.depths[tree]
+    }
+
+    /// The largest of these numbers.
+    pub(super) fn deepest(&self) -> u32 {
+        self.depths.iter().fold(0, |most, &depth| most.max(depth))
+    }
+
+    /// Finds out how often the `least` substeps of the coming step are halved for each tree: where a joint turns far in a substep,
+    /// its axis in the middle stands for others.
+    pub(super) fn begin_step(&mut self, trees: &[Tree], timestep: f64, least: usize) {
         self.notices.clear();
         self.watch.episodes.retain(|_, quiet| {
             *quiet -= timestep;
@@ -102,10 +116,18 @@ impl Guards {
                 (fastest, where_from) = (rate, body);
             }
         }
-        let turn = fastest * timestep / least as f64;
-        let allowed = self.settings.turn_per_substep_rad;
-        let parts = if turn > DIVIDED_ABOVE * allowed { (turn / allowed).ceil() as usize } else { 1 };
-        let count = (parts * least).clamp(least, MOST_SUBSTEPS.max(least));
+        let (h, allowed) = (timestep / least as f64, self.settings.turn_per_substep_rad);
+        let depth = |rate: f64| {
+            let turns = rate * h / allowed;
+            let divided = turns > DIVIDED_ABOVE;
+            (0..MOST_HALVINGS).take_while(|&depth| divided && turns > f64::from(1u32 << depth)).count() as u32
+        };
+        self.depths.clear();
+        self.depths.extend(trees.iter().map(|tree| {
+            let turns = tree.is_awake() && tree.topology.links.len() > 1;
+            if turns { depth(tree.work.fastest.0) } else { 0 }
+        }));
+        let count = least << self.deepest();
         if count != self.watch.substeps && (count != least || self.watch.substeps != 0) {
             let text = if count == least {
                 "steps are whole again".to_owned()
@@ -116,30 +138,21 @@ impl Guards {
             self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: count as f64 });
         }
         self.watch.substeps = if count == least { 0 } else { count };
-        count
     }
 
-    /// Whether a substep must be repeated with half its length: its contacts have no solution, or sank in before they could
-    /// press, or a linkage gained energy, or a hit set its joints turning too fast for its length.
-    pub(super) fn rejects_step(&mut self, islands: &Islands, trees: &[Tree], contacts: &[Contact], h: f64) -> bool {
-        let mut rejects = false;
-        for island in islands.all() {
-            if island.is_large() {
-                // A heap of hundreds would only cost many times as much.
-                if island.failed || !island.outcome.converged {
-                    continue;
-                }
-            } else if island.failed || !island.outcome.converged {
-                return true;
-            } else if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))
-                && depth > self.allowed_depth(island, trees) * contact.share_of_depth()
-            {
-                self.tell_sinking(trees, contact, depth);
-                rejects = true;
-            }
-            rejects |= self.rejects_linkage(island, trees, h);
+    /// Whether a substep of an island must be repeated with half its length: its contacts have no solution, or sank in before they
+    /// could press, or a linkage gained energy, or a hit set its joints turning too fast for its length.
+    pub(super) fn rejects(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact], h: f64) -> bool {
+        if island.failed || !island.outcome.converged {
+            return true;
         }
-        rejects
+        if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))
+            && depth > self.allowed_depth(island, trees) * contact.share_of_depth()
+        {
+            self.tell_sinking(trees, contact, depth);
+            return true;
+        }
+        self.rejects_linkage(island, trees, h)
     }
 
     fn allowed_depth(&self, island: &Island, trees: &[Tree]) -> f64 {
@@ -177,13 +190,23 @@ impl Guards {
         self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: depth });
     }
 
+    /// Tells once in a step what happened in several of its parts: the part with the largest figure.
+    fn tell_worst(&mut self, notice: Notice) {
+        let same = |other: &&mut Notice| (other.guard, &other.bodies) == (notice.guard, &notice.bodies);
+        match self.notices.iter_mut().find(same) {
+            Some(other) if notice.value > other.value => *other = notice,
+            Some(_) => {}
+            None => self.notices.push(notice),
+        }
+    }
+
     fn name(&self, body: Option<BodyId>) -> &str {
         body.map_or("the ground", |body| self.names[body.index()].as_str())
     }
 
-    /// Tells which islands have no solution, or no finite state.
-    pub(super) fn after_substep(&mut self, islands: &Islands, trees: &[Tree]) {
-        for island in islands.all().iter().filter(|island| island.failed || !island.outcome.converged) {
+    /// Tells which islands have no solution, or no sound state.
+    pub(super) fn after_substep<'a>(&mut self, islands: impl Iterator<Item = &'a Island>, trees: &[Tree]) {
+        for island in islands.filter(|island| island.failed || !island.outcome.converged) {
             let links = island.trees().iter().flat_map(|&tree| &trees[tree].topology.links);
             let bodies: Vec<BodyId> = links.filter_map(|link| link.body).collect();
             let outcome = &island.outcome;
@@ -192,14 +215,14 @@ impl Guards {
                 (Guard::Divergence, format!("body '{first}' and what it touches came to no finite state"), f64::NAN)
             } else {
                 let text = format!(
-                    "contacts of {} bodies are solved to {:.1e} m/s only, in {} sweeps",
+                    "contacts of {} bodies are solved to {:.1e} m/s only, with the work of {:.0} sweeps",
                     bodies.len(),
                     outcome.residual,
                     outcome.sweeps
                 );
                 (Guard::Unconverged, text, outcome.residual)
             };
-            self.notices.push(Notice { guard, bodies, text, value });
+            self.tell_worst(Notice { guard, bodies, text, value });
         }
         let wrong = |tree: &Tree| tree.is_awake() && tree.work.imbalance > IMBALANCE;
         for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| wrong(tree)) {
@@ -235,6 +258,8 @@ impl Guards {
         self.seen.dedup();
         self.watch.raised.clone_from(&self.seen);
         self.check_energy(trees);
+        // What ends a run comes first.
+        self.notices.sort_by_key(|notice| notice.guard != Guard::Divergence);
     }
 
     fn check_speeds(&mut self, bodies: &[BodyState]) {

@@ -9,8 +9,15 @@
 //! motion opens every contact by more than its friction times its sliding; there a solution exists (Acary, Cadoux, Lemaréchal
 //! and Malick 2011). Elsewhere there may be no solution, and the guards repeat the step with half its size.
 
-use super::{newton::eliminate, problem::Problem, smooth::Equations};
+use super::{
+    elimination::eliminate,
+    problem::{Block, Problem},
+    smooth::Equations,
+};
 
+/// A curve takes some hundred eliminations from end to end, and a few never end. With less than a third of the usual it is not begun.
+const LEAST_ELIMINATIONS: f64 = 30.0;
+const MOST_ELIMINATIONS: f64 = 1000.0;
 /// The first nu in terms of the fastest velocity without impulses: ten times that outweighs every row's own velocity.
 const FIRST_NU: f64 = 10.0;
 /// The last nu, m/s: a tenth of the tolerance of the sweeps, so that smoothing does not show in the result.
@@ -42,18 +49,26 @@ pub(super) struct Homotopy {
 }
 
 impl Homotopy {
-    /// Solves a problem for all impulses, whatever they are now, with at most so many eliminations. Returns how many it took, and
-    /// the residual of the law, m/s. If that is more than `accepted` the impulses stay what they are.
-    pub(super) fn solve(&mut self, problem: &mut Problem, most: usize, accepted: f64) -> (usize, f64) {
+    /// Solves a problem for all impulses, whatever they are now, and takes what that costs from `work`, in multiplications. Returns
+    /// the residual of the law, m/s. If that is more than `accepted`, or there is too little work, the impulses stay what they are.
+    pub(super) fn solve(&mut self, problem: &mut Problem, work: &mut f64, accepted: f64) -> f64 {
+        let (rows, unknowns) = (problem.blocks.iter().map(Block::rows).sum::<usize>() as f64, problem.w.len() as f64);
+        let (first, each) = (rows * rows * unknowns, rows * rows * (rows / 3.0 + 4.0));
+        let most = ((*work - first) / each).min(MOST_ELIMINATIONS);
+        if !(most >= LEAST_ELIMINATIONS) {
+            return f64::INFINITY;
+        }
         self.equations.set(problem);
         let (mut used, mut residual) = (0, f64::INFINITY);
-        if self.follow(most, &mut used).is_some() {
+        let ended = self.follow(most as usize, &mut used);
+        *work -= first + used as f64 * each;
+        if ended.is_some() {
             residual = self.equations.residual(&mut self.at);
             if residual < accepted {
                 self.equations.write_impulses(problem, &self.at);
             }
         }
-        (used, residual)
+        residual
     }
 
     /// Follows the curve to its end, or as far as `most` eliminations lead.
@@ -172,9 +187,11 @@ impl Homotopy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::problem::{Block, Law};
+    use crate::engine::problem::Law;
 
     const UNKNOWNS: usize = 7;
+    /// More than any of these takes.
+    const WORK: f64 = 1e9;
 
     /// A small generator of repeatable numbers in -1..1.
     fn numbers(seed: u64) -> impl FnMut() -> f64 {
@@ -239,10 +256,10 @@ mod tests {
     #[test]
     fn the_curve_ends_at_a_solution_of_every_law() {
         let mut next = numbers(3);
-        let (mut most, mut modes) = (0, [0; 3]);
+        let (mut most, mut modes) = (0.0f64, [0; 3]);
         for round in 0..400 {
             let mut problem = Problem::default();
-            problem.w.resize(UNKNOWNS, 0.0);
+            problem.clear(std::iter::once(UNKNOWNS));
             let rough = 0.2 + 1.5 * f64::from(round % 8) / 7.0;
             for _ in 0..4 {
                 add(&mut problem, &mut next, Law::Cone, 3, rough);
@@ -253,9 +270,10 @@ mod tests {
             for (low, high) in [(0.0, many), (-0.2, 0.2), (-many, many)] {
                 add(&mut problem, &mut next, Law::Interval { low, high }, 1, 1.0);
             }
-            let (steps, residual) = Homotopy::default().solve(&mut problem, 2000, 1e-8);
-            assert!(residual < 1e-8, "problem {round}: {residual} after {steps} steps");
-            most = most.max(steps);
+            let mut work = WORK;
+            let residual = Homotopy::default().solve(&mut problem, &mut work, 1e-8);
+            assert!(residual < 1e-8, "problem {round}: {residual}");
+            most = most.max(WORK - work);
             let largest = problem.blocks.iter().fold(1.0f64, |most, block| most.max(block.impulse[0].abs()));
             for place in 0..problem.blocks.len() {
                 assert!(obeys(&problem, place, 1e-7 * largest), "problem {round}: {:?}", problem.blocks[place]);
@@ -265,7 +283,7 @@ mod tests {
                 modes[if l[0] < 1e-9 { 0 } else { 1 + usize::from(u[1].hypot(u[2]) > 1e-6) }] += 1;
             }
         }
-        println!("homotopy: {most} steps at most; open, sticking, sliding: {modes:?}");
+        println!("homotopy: {most} multiplications at most; open, sticking, sliding: {modes:?}");
         assert!(modes.iter().all(|&count| count > 100), "{modes:?}");
     }
 
@@ -273,13 +291,13 @@ mod tests {
     #[test]
     fn a_problem_without_a_solution_keeps_its_impulses() {
         let mut problem = Problem::default();
-        problem.w.resize(1, 0.0);
+        problem.clear(std::iter::once(1));
         for (place, along) in [1.0, -1.0].into_iter().enumerate() {
             problem.columns.push([along, 0.0, 0.0, 0.0]);
             problem.index.push(0);
             problem.blocks.push(block(&problem, Law::Cone, place, [-1.0, 0.0, 0.0]));
         }
-        let (_, residual) = Homotopy::default().solve(&mut problem, 1000, 1e-6);
+        let residual = Homotopy::default().solve(&mut problem, &mut WORK.clone(), 1e-6);
         assert!(residual > 0.1, "{residual}");
         assert!(problem.blocks.iter().all(|block| block.impulse == [0.0; 3]));
     }

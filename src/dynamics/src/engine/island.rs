@@ -29,7 +29,7 @@ pub(super) struct Island {
     constraints: Constraints,
     solver: Solver,
     pub(super) outcome: Outcome,
-    /// True if its state was not finite: it is back where the step began, at rest.
+    /// True if its state was not sound: it is back where the step began, at rest.
     pub(super) failed: bool,
     /// Energy gained beyond the work of its motors, J; meaningless if `pushed_out`, which changes heights.
     pub(super) gain: f64,
@@ -202,13 +202,16 @@ impl Island {
         if self.moves_freely(parts, scheme) {
             return;
         }
+        let mut spent = 0.0;
         for pass in 1..=PASSES {
             if pass > 1 {
                 self.constraints.assemble(parts, scheme, true);
             }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {
-                self.outcome = problem.solve(&mut self.solver, scheme);
+                self.outcome = problem.solve(&mut self.solver, scheme.sweeps - spent);
+                spent += self.outcome.sweeps;
+                self.outcome.sweeps = spent;
             }
             if self.apply_impulses(parts.trees, scheme, pass) && self.constraints.closes(parts, scheme.h) {
                 break;
@@ -244,7 +247,7 @@ impl Island {
                 tree.finish(scheme.h);
             }
         }
-        self.failed = !parts.trees.iter().all(|tree| tree.is_finite());
+        self.failed = !parts.trees.iter().all(|tree| tree.is_sound());
         self.gain = 0.0;
         for tree in parts.trees.iter_mut() {
             if self.failed {
@@ -307,11 +310,6 @@ impl Island {
         if !self.failed {
             self.constraints.write_back(contacts, closures, scheme);
         }
-    }
-
-    /// True if it is too large to be solved again in smaller steps.
-    pub(super) fn is_large(&self) -> bool {
-        self.constraints.problem.is_large()
     }
 
     /// True if one of its trees was hit.

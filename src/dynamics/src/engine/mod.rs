@@ -12,7 +12,7 @@
 //! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
 //! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraint` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
-//! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton steps (`newton`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
+//! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton's method (`newton`, `elimination`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
 //! | where these do not converge | homotopy: v = P(v - u - \|u_t\| n), smoothed (`smooth`), to zero smoothing | `homotopy` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
@@ -29,9 +29,19 @@
 //! what has slip yields to its load by a hundredth of it too, so that contacts share a load in one way only.
 //! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
 //!
-//! A substep is four phases, each of which reads what those before it wrote ([`Dynamics::substep`]): predict, assemble, solve,
-//! finish. One that fails a guard is repeated with half its length: contacts without a solution, or that sink in before they can
-//! press, energy from nowhere, joints that an impact sets turning too fast ([`guard`], [`division`]).
+//! A substep is four phases, each of which reads what those before it wrote: predict, assemble, solve, finish. What fails a guard in
+//! it is repeated with half its length, while all that it cannot touch waits: contacts without a solution, or that sink in before
+//! they can press, energy from nowhere, joints that turn too fast ([`guard`], [`division`]).
+//!
+//! | phase | reads | writes |
+//! |---|---|---|
+//! | predict | the state | what the substep starts from; where everything is at the midpoint; contacts, islands |
+//! | assemble | that, and the motors | equations of motion, rows of constraints |
+//! | solve | these | impulses, changes of velocity |
+//! | finish | these | the state at the end; reactions, energies |
+//!
+//! **Work.** A step has a budget, in sweeps over an island's constraints, that all methods of the solver and all repetitions draw
+//! from ([`division`]). At its end the best impulses so far are taken, and an event tells how good they are.
 //!
 //! **The same bits.** Every loop runs in an order that the model gives, threads share whole islands, sines come from `libm`.
 //! **Memory.** What the model gives is apart from what a step changes: [`tree::Topology`], the collider's shapes, [`Model`]. Once the
@@ -52,6 +62,7 @@ mod collide;
 mod cone;
 mod constraint;
 mod division;
+mod elimination;
 mod gauss;
 mod guard;
 mod homotopy;
@@ -79,12 +90,12 @@ use self::{
     build::{BodyPlace, JointPlace},
     closure::Closure,
     collide::Collider,
-    division::Division,
+    division::Groups,
     guard::Guards,
-    island::Islands,
+    island::{Island, Islands},
     problem::Scheme,
     push::Push,
-    tree::{State, Tree},
+    tree::Tree,
 };
 use super::{
     BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, Ray, Settings, Snapshot,
@@ -104,6 +115,7 @@ pub(super) struct Dynamics {
     collider: Collider,
     closures: Vec<Closure>,
     islands: Islands,
+    groups: Groups,
     guards: Guards,
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
@@ -116,6 +128,8 @@ struct Model {
     /// The timestep, and the substeps that it is made in at least.
     timestep: f64,
     substeps: usize,
+    /// Work of a step at most, in sweeps over the constraints.
+    max_sweeps: f64,
     /// For each tree that may sleep, the speed below which it is at rest, m/s.
     sleepers: Vec<Option<f64>>,
     /// Where the bodies and joints of the world are.
@@ -136,24 +150,26 @@ impl Dynamics {
             model: Model {
                 timestep: timestep.seconds(),
                 substeps: settings.substeps,
+                max_sweeps: settings.dynamics.max_sweeps as f64,
                 sleepers,
                 bodies: built.bodies,
                 joints: built.joints,
             },
             scheme: Scheme {
-                h: timestep.seconds(),
+                h: timestep.seconds() / settings.substeps as f64,
                 share: 1.0,
                 gravity: mechanism.gravity,
                 correction: CORRECTION,
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
-                sweeps: settings.dynamics.max_sweeps,
+                sweeps: settings.dynamics.max_sweeps as f64,
                 integrator: settings.dynamics.integrator,
             },
             trees: built.trees,
             collider: built.collider,
             closures: built.closures,
             islands: Islands::default(),
+            groups: Groups::default(),
             guards: Guards::new(mechanism, &settings.dynamics),
             bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
@@ -165,22 +181,16 @@ impl Dynamics {
         Ok(engine)
     }
 
-    /// Makes a substep of `scheme.h` seconds, as far as that it can be undone, in four phases. Each reads only what those before it
-    /// have written:
-    ///
-    /// | phase | reads | writes |
-    /// |---|---|---|
-    /// | predict | the state | what the substep starts from; where everything is at the midpoint; contacts, islands |
-    /// | assemble | that, and the motors | equations of motion, rows of constraints |
-    /// | solve | these | impulses, changes of velocity |
-    /// | finish | these | the state at the end; reactions, energies |
-    fn substep(&mut self) {
-        self.predict();
+    /// The second to fourth phase of every island that is not made again: equations of motion and rows, impulses, the state at
+    /// the end.
+    fn solve(&mut self, groups: &Groups) {
         let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
         self.islands.for_each(&mut self.trees, contacts, closures, self.pool.as_ref(), |island, parts| {
-            island.assemble(parts, scheme);
-            island.solve(parts, scheme);
-            island.finish(parts, scheme);
+            if !groups.rejects(island.trees()[0]) {
+                island.assemble(parts, scheme);
+                island.solve(parts, scheme);
+                island.finish(parts, scheme);
+            }
         });
     }
 
@@ -196,45 +206,20 @@ impl Dynamics {
         self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
     }
 
-    /// Whether a guard wants the substep that was just made repeated with half its length.
-    fn rejects_step(&mut self) -> bool {
-        self.guards.rejects_step(&self.islands, &self.trees, &self.collider.contacts, self.scheme.h)
-    }
-
-    /// Undoes the substep that was just made.
-    fn go_back(&mut self) {
-        self.for_each_tree(Tree::go_back);
-        self.collider.go_back();
-    }
-
-    /// Makes the substep that was just made count; the first of a step begins its loads.
-    fn accept(&mut self, first: bool) {
+    /// Makes the substep that was just made count where it is not made again.
+    fn accept(&mut self, groups: &Groups, depth: u32) {
         let share = self.scheme.share;
-        for island in self.islands.all() {
+        let accepted = |island: &&Island| !groups.rejects(island.trees()[0]);
+        for island in self.islands.all().iter().filter(accepted) {
             island.write_back(&mut self.collider.contacts, &mut self.closures, &self.scheme);
         }
-        self.for_each_tree(|tree| {
-            if first {
-                tree.begin_step();
-            }
+        for (_, tree) in
+            self.trees.iter_mut().enumerate().filter(|(index, tree)| tree.is_awake() && !groups.rejects(*index))
+        {
             tree.add_loads(share);
-        });
-        self.add_contacts();
-        self.guards.after_substep(&self.islands, &self.trees);
-    }
-
-    /// Sets the length of a substep. Impulses that contacts and rows start from, and the last changes of velocity that the
-    /// next are extrapolated from, go with it.
-    fn set_substep(&mut self, h: f64) {
-        let ratio = h / self.scheme.h;
-        (self.scheme.h, self.scheme.share) = (h, h / self.model.timestep);
-        if ratio != 1.0 {
-            self.collider.contacts.iter_mut().for_each(|contact| contact.scale(ratio));
-            self.closures.iter_mut().flat_map(|closure| &mut closure.impulses).for_each(|impulse| *impulse *= ratio);
-            for State { row_impulses, last_dv, .. } in self.trees.iter_mut().map(|tree| &mut tree.state) {
-                row_impulses.iter_mut().flatten().chain(last_dv).for_each(|number| *number *= ratio);
-            }
         }
+        self.add_contacts(groups, depth);
+        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees);
     }
 
     /// Does the same to every tree that is awake, on all threads.
@@ -258,20 +243,14 @@ impl Engine for Dynamics {
 
     fn step(&mut self) {
         self.begin_loads();
-        let count = self.guards.substeps(&self.trees, self.model.timestep, self.model.substeps);
-        let mut division = Division::new(self.model.timestep, count);
-        while let Some(h) = division.next() {
-            self.set_substep(h);
-            self.substep();
-            if division.can_halve() && self.rejects_step() {
-                self.go_back();
-                division.halve();
-            } else {
-                self.accept(division.is_first());
-                division.advance();
-            }
+        self.for_each_tree(Tree::begin_step);
+        self.guards.begin_step(&self.trees, self.model.timestep, self.model.substeps);
+        for _ in 0..self.model.substeps {
+            self.advance(self.model.timestep / self.model.substeps as f64, 0);
         }
         self.trees.iter_mut().for_each(Tree::clear_pushes);
+        // Those of the last substep may be a part of them only.
+        self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
         self.fall_asleep();
         self.read_motion();
         self.read_static_reactions();

@@ -18,7 +18,7 @@ use super::{
     spatial::Spatial,
     tree::Tree,
 };
-use crate::Servo;
+use crate::{Servo, state::RUNAWAY_SPIN};
 
 /// Rounds in which the bias of a tree without impulses finds its mean velocity. Each brings the part h w of the error of the one
 /// before, where w is the rate at which joints turn: 5 do at 1 ms, 9 at 10 ms and 10 rad/s.
@@ -324,12 +324,14 @@ impl Tree {
         self.work.energy = self.work.kept_energy;
     }
 
-    /// False if any number of the state is none.
-    pub(super) fn is_finite(&self) -> bool {
+    /// False if any number of the state is none, or any rate beyond what the state of a body may be: then a body has run away, and
+    /// what follows is only more so.
+    pub(super) fn is_sound(&self) -> bool {
         let state = &self.state;
-        let sum: f64 = state.v.iter().chain(&state.q).sum();
-        // A sum of finite numbers can overflow only where they are out of all measure.
-        sum.is_finite() && state.root_position.is_finite() && state.root_rotation.is_finite()
+        let slow = state.v.iter().all(|rate| rate.abs() <= RUNAWAY_SPIN);
+        slow && state.q.iter().all(|q| q.is_finite())
+            && state.root_position.is_finite()
+            && state.root_rotation.is_finite()
     }
 
     /// Stands still where it was at the start of the step, after it came to no finite state.

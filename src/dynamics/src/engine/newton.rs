@@ -1,287 +1,433 @@
-//! A semismooth Newton step on the present sets of open, sticking and sliding blocks, by dense elimination: a few steps solve
-//! what Gauss-Seidel approaches slowly (compare Acary, Brémond and Huber 2018).
+//! A proximal semismooth Newton method (compare Acary, Brémond and Huber 2018): a few steps solve what Gauss-Seidel approaches
+//! slowly, or never.
 //!
-//! Sticking rows require u = 0. Sliding contacts require u_n = 0 and l_t + l_n u_t / |u_t| = 0, linearised and scaled by
-//! |u_t| / l_n so that all rows are velocities. The step ends where the first sticking contact reaches its cone: a full step
-//! would move the impulses of contacts that share a load in many ways by many times that load.
+//! A proximal step gives every row an elastic resistance r to a change of its impulse from l_k, what it was before: the law holds
+//! for u + R l + r (l - l_k). Then each block's impulse follows from its own velocity, l = l(u), with the laws in the form of Alart
+//! and Curnier: normal impulses are positive parts, tangential ones are projected on the disc that these allow. What remains
+//! are the equations
+//!
+//! ```text
+//! f(w) = w - sum of Y l(b + Yᵀ w) = 0
+//! ```
+//!
+//! over the unknowns of the island, which are coupled only where trees touch ([`super::elimination`]). Newton's method solves them.
+//! Its step ends where f does no more work along it: at the least of a potential, if there is one.
+//!
+//! Where r is small beside the diagonal of A, a few proximal steps lead to r (l - l_k) = 0, the exact law; where it is large, the
+//! equations are smooth. So r falls while Newton's method converges in a few iterations. Where it does not, r rises, and for one
+//! proximal step friction is bounded by the normal impulses before the step (Tresca's friction): then there is a potential, a
+//! convex one, and Newton's method cannot fail.
 
 use super::{
-    cone::{Cone, Mode},
+    elimination::Elimination,
     problem::{Block, Law, Problem},
 };
 
-/// Rows at most. The elimination costs their cube: for 240 rows some milliseconds, as much as hundreds of sweeps.
-pub(super) const MOST_ROWS: usize = 240;
-/// Added to the diagonal, relative: keeps the matrix of redundant rows regular. The square root of rounding: smaller lets
-/// rounding into the solution, larger slows convergence.
-const SHIFT: f64 = 1e-8;
+/// The resistance r in terms of the diagonal of A: first, least and most. The least is the square root of rounding: smaller ones
+/// let rounding into the solution.
+const FIRST: f64 = 1e-2;
+const LEAST: f64 = 1e-8;
+const MOST: f64 = 1.0;
+/// By how much it changes after a proximal step that was easy, and after one that failed. A faster fall fails more often.
+const FALL: f64 = 0.1;
+const RISE: f64 = 10.0;
+/// Newton iterations in a proximal step: up to so many are easy, and one that is not solved after so many has failed.
+const EASY: usize = 3;
+const MOST_ITERATIONS: usize = 10;
+/// Proximal steps at most: most problems need five.
+const PROXIMAL_STEPS: usize = 50;
+/// A proximal step is solved when its equations hold to this part of what it changes.
+const INEXACT: f64 = 0.1;
+/// A search along a step ends where f does less than this part of the work that it did at the start, or after so many trials.
+const SEARCH: f64 = 0.3;
+const TRIALS: usize = 12;
 
-/// The memory of a step, and the impulses before it.
+/// A tree that a block moves, and its columns there, from one to another.
+#[derive(Debug, Clone, Copy, Default)]
+struct Side {
+    tree: usize,
+    from: usize,
+    to: usize,
+}
+
+/// A block in a proximal step.
+#[derive(Debug, Clone, Copy, Default)]
+struct Point {
+    sides: [Side; 2],
+    /// Impulse before the step, l_k; r of each row, and r with its compliance.
+    centre: [f64; 3],
+    resistance: [f64; 3],
+    stiffness: [f64; 3],
+    /// Velocity, and how it changes along the Newton step.
+    u: [f64; 3],
+    du: [f64; 3],
+    /// The impulse that follows, and how it falls with the velocity: - dl/du. The impulse of a disc also grows with a normal one.
+    l: [f64; 3],
+    slope: [[f64; 3]; 3],
+    by_normal: [f64; 3],
+}
+
+/// What bounds friction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Friction {
+    /// Coulomb: the normal impulse.
+    #[default]
+    Coulomb,
+    /// Tresca: the normal impulse before the proximal step.
+    Tresca,
+}
+
+/// The memory of the method.
 #[derive(Debug, Default)]
 pub(super) struct Newton {
-    matrix: Vec<f64>,
-    rows: Vec<ActiveRow>,
-    count: usize,
-    dense: Vec<[f64; 4]>,
-    saved: SavedImpulses,
-}
-
-/// The impulses of all blocks.
-#[derive(Debug, Default)]
-struct SavedImpulses {
-    blocks: Vec<([f64; 3], Cone)>,
+    points: Vec<Point>,
+    friction: Friction,
+    elimination: Elimination,
+    /// What an iteration costs, in multiplications.
+    cost: f64,
     w: Vec<f64>,
+    /// Where the proximal step began.
+    start: Vec<f64>,
+    /// What the equations lack, and the Newton step.
+    rest: Vec<f64>,
+    step: Vec<f64>,
 }
 
-impl SavedImpulses {
-    fn save(&mut self, problem: &Problem) {
-        self.blocks.clear();
-        self.blocks.extend(problem.blocks.iter().map(|block| (block.impulse, block.cone)));
-        self.w.clone_from(&problem.w);
-    }
-
-    fn restore(&self, problem: &mut Problem) {
-        for (block, (impulse, cone)) in problem.blocks.iter_mut().zip(&self.blocks) {
-            block.impulse = *impulse;
-            block.cone = *cone;
-        }
-        problem.w.clone_from(&self.w);
-    }
-}
-
-/// A block that counts, and its first row.
+/// How a proximal step went.
 #[derive(Debug, Clone, Copy)]
-struct ActiveRow {
-    block: usize,
-    row: usize,
-    count: usize,
-    slides: bool,
+struct Step {
+    iterations: usize,
+    /// The largest velocity that the equations lack, and the largest that the resistance makes up for, m/s or rad/s.
+    lack: f64,
+    change: f64,
 }
 
 impl Newton {
-    /// Saves the impulses.
-    pub(super) fn save(&mut self, problem: &Problem) {
-        self.saved.save(problem);
-    }
-
-    /// Restores them.
-    pub(super) fn restore(&self, problem: &mut Problem) {
-        self.saved.restore(problem);
-    }
-
-    /// Finds the step from the present impulses and returns its length, 1 for a full step: it ends where the first block reaches
-    /// a bound. `None` if the matrix is singular, or too large.
-    pub(super) fn find(&mut self, problem: &Problem) -> Option<f64> {
-        self.rows.clear();
-        let mut count = 0;
-        for (index, block) in problem.blocks.iter().enumerate() {
-            let rows = block.active_rows();
-            if rows > 0 {
-                let slides = block.cone.mode == Mode::Slip && rows == 3;
-                self.rows.push(ActiveRow { block: index, row: count, count: rows, slides });
-                count += rows;
-            }
-        }
-        self.count = count;
-        if count == 0 || count > MOST_ROWS {
-            return None;
-        }
-        self.matrix.clear();
-        self.matrix.resize(count * (count + 1), 0.0);
-        self.fill(problem, count);
-        let solved = self.linearise(problem, count) && eliminate(&mut self.matrix, count);
-        solved.then(|| self.step_length(problem, count))
-    }
-
-    /// The matrix A over all active rows, which is symmetric.
-    fn fill(&mut self, problem: &Problem, count: usize) {
-        let width = count + 1;
-        self.dense.clear();
-        self.dense.resize(problem.w.len(), [0.0; 4]);
-        for (place, from) in self.rows.iter().enumerate() {
-            let source = &problem.blocks[from.block];
-            let range = source.start..source.start + source.length;
-            for (column, &index) in problem.columns[range.clone()].iter().zip(&problem.index[range.clone()]) {
-                self.dense[index as usize] = *column;
-            }
-            for to in &self.rows[place..] {
-                let target = &problem.blocks[to.block];
-                let mut a = [[0.0f64; 4]; 3];
-                let own = target.start..target.start + target.length;
-                for (y, &index) in problem.columns[own.clone()].iter().zip(&problem.index[own]) {
-                    let x = &self.dense[index as usize];
-                    for r in 0..3 {
-                        for c in 0..4 {
-                            a[r][c] += y[r] * x[c];
-                        }
-                    }
-                }
-                for r in 0..to.count {
-                    for c in 0..from.count {
-                        self.matrix[(to.row + r) * width + from.row + c] = a[r][c];
-                        self.matrix[(from.row + c) * width + to.row + r] = a[r][c];
-                    }
-                }
-            }
-            for &index in &problem.index[range] {
-                self.dense[index as usize] = [0.0; 4];
-            }
-        }
-    }
-
-    /// Right sides, compliance, and the rows of what slides.
-    fn linearise(&mut self, problem: &Problem, count: usize) -> bool {
-        let width = count + 1;
-        let matrix = &mut self.matrix;
-        for active in &self.rows {
-            let block = &problem.blocks[active.block];
-            let mut u = problem.velocity(block);
-            for c in 0..3 {
-                u[c] += block.compliance[c] * block.impulse[c];
-            }
-            let diagonal = [block.cone.a[0], block.cone.a[3], block.cone.a[5]];
-            for r in 0..active.count {
-                let row = (active.row + r) * width;
-                matrix[row + active.row + r] += block.compliance[r];
-                if r == 0 || !active.slides {
-                    matrix[row + active.row + r] += SHIFT * diagonal[r];
-                    matrix[row + count] = -u[r];
-                }
-            }
-            if !active.slides {
+    /// Improves the impulses of a problem until the law holds to `tolerance`, m/s, as far as `work` goes, of which it takes what it
+    /// costs, in multiplications. The impulses may leave their bounds by as much as the law does not hold.
+    pub(super) fn solve(&mut self, problem: &mut Problem, tolerance: f64, work: &mut f64) {
+        let point = |block: &Block| {
+            let sides = problem.sides(block).map(|(tree, columns)| Side { tree, from: columns.start, to: columns.end });
+            Point { centre: block.impulse, sides, ..Point::default() }
+        };
+        self.points.clear();
+        self.points.extend(problem.blocks.iter().map(point));
+        self.cost = self.couple(problem);
+        self.w.clone_from(&problem.w);
+        self.start.clone_from(&self.w);
+        self.friction = Friction::Coulomb;
+        let mut share = FIRST;
+        for _ in 0..PROXIMAL_STEPS {
+            self.resist(problem, share);
+            let Some(step) = self.proximal_step(problem, tolerance, work) else { break };
+            if step.iterations == MOST_ITERATIONS && !(step.lack <= step.change) {
+                self.w.clone_from(&self.start);
+                self.friction = Friction::Tresca;
+                share = (share * RISE).min(MOST);
                 continue;
             }
-            let speed = u[1].hypot(u[2]);
-            if speed < 1e-14 || block.impulse[0] <= 0.0 {
-                return false;
+            self.points.iter_mut().for_each(|point| point.centre = point.l);
+            self.start.clone_from(&self.w);
+            match self.friction {
+                // The next step is taken with as much resistance as this one could be.
+                Friction::Tresca => self.friction = Friction::Coulomb,
+                Friction::Coulomb if step.lack + step.change < tolerance => break,
+                Friction::Coulomb if step.iterations <= EASY => share = (share * FALL).max(LEAST),
+                Friction::Coulomb => {}
             }
-            let (e1, e2, s) = (u[1] / speed, u[2] / speed, speed / block.impulse[0]);
-            let (first, second) = ((active.row + 1) * width, (active.row + 2) * width);
-            for c in 0..count {
-                let (x, y) = (matrix[first + c], matrix[second + c]);
-                let along = e1 * x + e2 * y;
-                matrix[first + c] = x - e1 * along;
-                matrix[second + c] = y - e2 * along;
-            }
-            matrix[first + active.row + 1] += s;
-            matrix[second + active.row + 2] += s;
-            matrix[first + active.row] += s * e1;
-            matrix[second + active.row] += s * e2;
-            matrix[first + count] = -s * (block.impulse[1] + block.impulse[0] * e1);
-            matrix[second + count] = -s * (block.impulse[2] + block.impulse[0] * e2);
         }
-        true
-    }
-
-    /// The change of the impulses of a block.
-    fn change(&self, active: &ActiveRow, count: usize) -> [f64; 3] {
-        let at = |r: usize| if r < active.count { self.matrix[(active.row + r) * (count + 1) + count] } else { 0.0 };
-        [at(0), at(1), at(2)]
-    }
-
-    /// The length of the step until the first block reaches a bound. A block that is at its bound already does not count.
-    fn step_length(&self, problem: &Problem, count: usize) -> f64 {
-        let mut length = 1.0f64;
-        for active in &self.rows {
-            let block = &problem.blocks[active.block];
-            length = length.min(length_to_bound(block, self.change(active, count), active));
-        }
-        if length < 1e-6 { 1.0 } else { (length * (1.0 + 1e-9)).min(1.0) }
-    }
-
-    /// Takes the step that was found, and projects impulses that leave their bounds back.
-    pub(super) fn apply(&self, problem: &mut Problem, step_length: f64) {
-        let count = self.count;
-        for active in &self.rows {
-            let change = self.change(active, count);
-            let radius = problem.disc_radius(problem.blocks[active.block].law);
-            let block = &mut problem.blocks[active.block];
-            for c in 0..3 {
-                block.impulse[c] += step_length * change[c];
-            }
-            block.bring_into_bounds(radius);
+        for (block, point) in problem.blocks.iter_mut().zip(&self.points) {
+            block.impulse = point.centre;
         }
         problem.sum_up();
     }
-}
 
-fn length_to_bound(block: &Block, change: [f64; 3], active: &ActiveRow) -> f64 {
-    let l = block.impulse;
-    match block.law {
-        Law::Disc { .. } => 1.0,
-        Law::Interval { low, high } => {
-            let end = l[0] + change[0];
-            if end > high {
-                (high - l[0]) / change[0]
-            } else if end < low {
-                (low - l[0]) / change[0]
-            } else {
-                1.0
+    /// Finds which trees are coupled, and in what order to eliminate them. Returns what an iteration costs, in multiplications.
+    fn couple(&mut self, problem: &Problem) -> f64 {
+        self.elimination.begin(&problem.starts);
+        let mut cost = 0.0;
+        for [a, b] in self.points.iter().map(|point| &point.sides) {
+            if b.from < b.to {
+                self.elimination.couple(a.tree, b.tree);
             }
+            let columns = (b.to - a.from) as f64;
+            cost += columns * (3.0 * columns + 12.0) + 200.0;
         }
-        Law::Cone => {
-            let normal = if l[0] + change[0] < 0.0 { l[0] / -change[0] } else { 1.0 };
-            if active.slides || active.count < 3 { normal } else { normal.min(length_to_cone(l, change)) }
+        cost + self.elimination.order()
+    }
+
+    /// Sets the resistance of every row to a share of the diagonal.
+    fn resist(&mut self, problem: &Problem, share: f64) {
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            let (a, c) = (&block.cone.a, block.compliance);
+            let own = match (block.law, block.rows()) {
+                (Law::Cone, 3) => [a[0], 0.5 * (a[3] + a[5])],
+                (Law::Disc { .. }, 2) => [0.5 * (a[0] + a[3]); 2],
+                _ => [a[0]; 2],
+            };
+            // The rows of a disc are as stiff, so that its nearest point lies along the radius.
+            let round = share * own[1] + if block.law == Law::Cone { c[1].max(c[2]) } else { 0.0 };
+            point.stiffness = match block.law {
+                Law::Cone => [c[0] + share * own[0], round, round],
+                Law::Disc { .. } => [round; 3],
+                Law::Interval { .. } => [c[0] + share * own[0]; 3],
+            };
+            point.resistance = std::array::from_fn(|k| point.stiffness[k] - c[k]);
         }
     }
-}
 
-/// The x at which l + x d leaves the unit cone: |l_t + x d_t|² = (l_n + x d_n)².
-fn length_to_cone(l: [f64; 3], d: [f64; 3]) -> f64 {
-    let a = d[1] * d[1] + d[2] * d[2] - d[0] * d[0];
-    let b = l[1] * d[1] + l[2] * d[2] - l[0] * d[0];
-    let c = l[1] * l[1] + l[2] * l[2] - l[0] * l[0];
-    if a + 2.0 * b + c <= 0.0 {
-        return 1.0;
+    /// Solves a proximal step. `None` if there is not enough work.
+    fn proximal_step(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> Option<Step> {
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            let u = problem.moved_by(block, &self.w);
+            point.u = std::array::from_fn(|c| block.bias[c] + u[c]);
+        }
+        let (mut iterations, mut whole) = (0, true);
+        loop {
+            self.evaluate(problem);
+            // After a part of a step the equations are far from being solved.
+            if whole || iterations == MOST_ITERATIONS {
+                let (lack, change) = self.measure(problem);
+                if lack < (INEXACT * change).max(0.25 * tolerance) || iterations == MOST_ITERATIONS {
+                    return Some(Step { iterations, lack, change });
+                }
+            }
+            iterations += 1;
+            if self.cost > *work {
+                return None;
+            }
+            *work -= self.cost;
+            if !self.find_step(problem) {
+                return Some(Step { iterations: MOST_ITERATIONS, lack: f64::INFINITY, change: 0.0 });
+            }
+            let length = self.search(problem);
+            whole = length == 1.0;
+            self.w.iter_mut().zip(&self.step).for_each(|(w, step)| *w += length * step);
+            for point in &mut self.points {
+                (0..3).for_each(|c| point.u[c] += length * point.du[c]);
+            }
+        }
     }
-    let root = (b * b - a * c).max(0.0).sqrt();
-    let length = if a.abs() < 1e-300 {
-        -c / (2.0 * b)
-    } else if b > 0.0 {
-        -c / (b + root)
-    } else {
-        (root - b) / a
-    };
-    if length >= 0.0 { length } else { 1.0 }
-}
 
-/// Gaussian elimination with partial pivoting; the solution replaces the last column. False if it is singular or
-/// not finite.
-pub(super) fn eliminate(matrix: &mut [f64], count: usize) -> bool {
-    let width = count + 1;
-    for c in 0..count {
-        let mut pivot = c;
-        for r in c + 1..count {
-            if matrix[r * width + c].abs() > matrix[pivot * width + c].abs() {
-                pivot = r;
-            }
-        }
-        if !(matrix[pivot * width + c].abs() > 1e-300) {
-            return false;
-        }
-        if pivot != c {
-            for k in 0..width {
-                matrix.swap(c * width + k, pivot * width + k);
-            }
-        }
-        let (top, below) = matrix.split_at_mut((c + 1) * width);
-        let pivot_row = &top[c * width..];
-        let reciprocal = 1.0 / pivot_row[c];
-        for row in below.chunks_exact_mut(width) {
-            let factor = row[c] * reciprocal;
-            if factor != 0.0 {
-                for (entry, above) in row[c..].iter_mut().zip(&pivot_row[c..]) {
-                    *entry -= factor * above;
+    /// Finds impulses and slopes at the present velocities, and what the equations lack there.
+    fn evaluate(&mut self, problem: &Problem) {
+        self.rest.clone_from(&self.w);
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let bound = self.bound(index, block);
+            let by_normal = match (block.law, self.friction) {
+                (Law::Disc { normal, radius, .. }, Friction::Coulomb) => radius * self.points[normal].slope[0][0],
+                _ => 0.0,
+            };
+            let point = &mut self.points[index];
+            point.l = point.impulse(block, 0.0, bound);
+            point.set_slopes(block, bound, by_normal);
+            let l = point.l;
+            if l != [0.0; 3] {
+                let range = block.start..block.start + block.length;
+                for (y, &index) in problem.columns[range.clone()].iter().zip(&problem.index[range]) {
+                    self.rest[index as usize] -= y[0] * l[0] + y[1] * l[1] + y[2] * l[2];
                 }
             }
         }
     }
-    for r in (0..count).rev() {
-        let mut sum = matrix[r * width + count];
-        for c in r + 1..count {
-            sum -= matrix[r * width + c] * matrix[c * width + count];
+
+    /// What bounds the friction of a block; `None` if it is the normal impulse that follows from its own velocity.
+    fn bound(&self, index: usize, block: &Block) -> Option<f64> {
+        match (block.law, self.friction) {
+            (Law::Cone, Friction::Coulomb) => None,
+            (Law::Cone, Friction::Tresca) => Some(self.points[index].centre[0].max(0.0)),
+            (Law::Disc { normal, radius, .. }, Friction::Coulomb) => Some(radius * self.points[normal].l[0]),
+            (Law::Disc { normal, radius, .. }, Friction::Tresca) => {
+                Some(radius * self.points[normal].centre[0].max(0.0))
+            }
+            (Law::Interval { .. }, _) => Some(0.0),
         }
-        matrix[r * width + count] = sum / matrix[r * width + r];
     }
-    (0..count).all(|r| matrix[r * width + count].is_finite())
+
+    /// The largest velocity that the equations lack, and the largest that the resistance makes up for.
+    fn measure(&self, problem: &Problem) -> (f64, f64) {
+        let (mut lack, mut change) = (0.0f64, 0.0f64);
+        for (point, block) in self.points.iter().zip(&problem.blocks) {
+            let u = problem.moved_by(block, &self.rest);
+            for c in 0..block.rows() {
+                lack = lack.max(u[c].abs());
+                change = change.max((point.resistance[c] * (point.l[c] - point.centre[c])).abs());
+            }
+        }
+        (lack, change)
+    }
+
+    /// Finds the Newton step. False if the equations have no solution.
+    fn find_step(&mut self, problem: &Problem) -> bool {
+        self.elimination.clear();
+        for (point, block) in self.points.iter().zip(&problem.blocks).filter(|(point, _)| point.counts()) {
+            self.elimination.add(problem, &point.sides, &point.sides, &point.slope);
+            if let Law::Disc { normal, .. } = block.law
+                && point.by_normal != [0.0; 3]
+            {
+                let slope = point.by_normal.map(|along| [along, 0.0, 0.0]);
+                self.elimination.add(problem, &point.sides, &self.points[normal].sides, &slope);
+            }
+        }
+        self.step.clear();
+        self.step.extend(self.rest.iter().map(|x| -x));
+        self.elimination.solve(&mut self.step)
+    }
+
+    /// How much of the step to take: as far as f does work along it.
+    fn search(&mut self, problem: &Problem) -> f64 {
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            point.du = problem.moved_by(block, &self.step);
+        }
+        let (first, full) = (self.work(problem, 0.0), self.work(problem, 1.0));
+        if !(first < 0.0 && full > -SEARCH * first) {
+            return 1.0;
+        }
+        // False position, which halves the value at an end that stays (Illinois).
+        let ([mut low, mut high], [mut below, mut above]) = ([0.0, 1.0], [first, full]);
+        for _ in 0..TRIALS {
+            let length = (low * above - high * below) / (above - below);
+            let now = self.work(problem, length);
+            if now.abs() <= -SEARCH * first {
+                return length;
+            }
+            if now < 0.0 {
+                (low, below, above) = (length, now, 0.5 * above);
+            } else {
+                (high, above, below) = (length, now, 0.5 * below);
+            }
+        }
+        0.5 * (low + high)
+    }
+
+    /// The work of f along the step, `length` of it ahead.
+    fn work(&mut self, problem: &Problem, length: f64) -> f64 {
+        let along = self.w.iter().zip(&self.step);
+        let mut work: f64 = along.map(|(w, step)| (w + length * step) * step).sum();
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let bound = self.bound(index, block);
+            let point = &mut self.points[index];
+            point.l = point.impulse(block, length, bound);
+            work -= point.l[0] * point.du[0] + point.l[1] * point.du[1] + point.l[2] * point.du[2];
+        }
+        work
+    }
+}
+
+impl Point {
+    /// The impulse of a row `length` of the Newton step ahead, if nothing bounds it.
+    fn trial(&self, row: usize, length: f64) -> f64 {
+        (self.resistance[row] * self.centre[row] - self.u[row] - length * self.du[row]) / self.stiffness[row]
+    }
+
+    /// The impulse `length` of the Newton step ahead.
+    fn impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
+        if !(self.stiffness[0] > 0.0) {
+            return [0.0; 3];
+        }
+        match block.law {
+            Law::Interval { low, high } => [self.trial(0, length).clamp(low, high), 0.0, 0.0],
+            Law::Disc { rows, .. } => {
+                let second = if rows > 1 { self.trial(1, length) } else { 0.0 };
+                let [x, y] = on_disc([self.trial(0, length), second], bound.unwrap_or(0.0));
+                [x, y, 0.0]
+            }
+            Law::Cone => {
+                let normal = self.trial(0, length).max(0.0);
+                let bound = bound.unwrap_or(normal);
+                if bound == 0.0 || !block.cone.friction {
+                    return [normal, 0.0, 0.0];
+                }
+                let [x, y] = on_disc([self.trial(1, length), self.trial(2, length)], bound);
+                [normal, x, y]
+            }
+        }
+    }
+
+    /// Sets the slopes of the impulse at the present velocity; the radius of a disc has the slope `by_normal`.
+    fn set_slopes(&mut self, block: &Block, bound: Option<f64>, by_normal: f64) {
+        (self.slope, self.by_normal) = ([[0.0; 3]; 3], [0.0; 3]);
+        if !(self.stiffness[0] > 0.0) {
+            return;
+        }
+        let first = 1.0 / self.stiffness[0];
+        match block.law {
+            Law::Interval { low, high } => {
+                let inside = low < self.trial(0, 0.0) && self.trial(0, 0.0) < high;
+                self.slope[0][0] = if inside { first } else { 0.0 };
+            }
+            Law::Disc { rows, .. } => {
+                let second = if rows > 1 { self.trial(1, 0.0) } else { 0.0 };
+                let (by_point, by_radius) = disc_slopes([self.trial(0, 0.0), second], bound.unwrap_or(0.0));
+                for i in 0..rows {
+                    (0..rows).for_each(|k| self.slope[i][k] = by_point[i][k] * first);
+                    self.by_normal[i] = by_radius[i] * by_normal;
+                }
+            }
+            Law::Cone => {
+                let normal = if self.l[0] > 0.0 { first } else { 0.0 };
+                self.slope[0][0] = normal;
+                let (radius, by_normal) = bound.map_or((self.l[0], normal), |bound| (bound, 0.0));
+                if radius > 0.0 && block.cone.friction {
+                    let (by_point, by_radius) = disc_slopes([self.trial(1, 0.0), self.trial(2, 0.0)], radius);
+                    for i in 0..2 {
+                        (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] / self.stiffness[1]);
+                        self.slope[i + 1][0] = by_radius[i] * by_normal;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether its impulse changes with any velocity.
+    fn counts(&self) -> bool {
+        self.slope != [[0.0; 3]; 3] || self.by_normal != [0.0; 3]
+    }
+}
+
+/// The nearest point of a disc.
+fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
+    let square = x * x + y * y;
+    if square <= radius * radius {
+        return [x, y];
+    }
+    let share = radius / square.sqrt();
+    [x * share, y * share]
+}
+
+/// Its derivatives by the point and by the radius.
+fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
+    let square = x * x + y * y;
+    if square <= radius * radius {
+        return ([[1.0, 0.0], [0.0, 1.0]], [0.0; 2]);
+    }
+    let length = square.sqrt();
+    let ([a, b], share) = ([x / length, y / length], radius / length);
+    ([[share * b * b, -share * a * b], [-share * a * b, share * a * a]], [a, b])
+}
+
+impl Elimination {
+    /// Adds the derivatives of what the impulse of a block moves by what moves another block, or the same: the impulse falls by
+    /// `slope` with the other's velocity.
+    fn add(&mut self, problem: &Problem, sides: &[Side; 2], others: &[Side; 2], slope: &[[f64; 3]; 3]) {
+        let columns = |side: &Side| {
+            let Side { from, to, .. } = *side;
+            problem.columns[from..to].iter().zip(&problem.index[from..to])
+        };
+        for of in sides.iter().filter(|side| side.from < side.to) {
+            for by in others.iter().filter(|side| side.from < side.to) {
+                let place = self.block(of.tree, by.tree);
+                let entries = &mut self.entries[place.start..];
+                let (first, other) = (problem.starts[of.tree], problem.starts[by.tree]);
+                for (y, &index) in columns(of) {
+                    let z: [f64; 3] =
+                        std::array::from_fn(|c| y[0] * slope[0][c] + y[1] * slope[1][c] + y[2] * slope[2][c]);
+                    let row = &mut entries[(index as usize - first) * place.stride..];
+                    for (y, &index) in columns(by) {
+                        row[index as usize - other] += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
+                    }
+                }
+            }
+        }
+    }
 }

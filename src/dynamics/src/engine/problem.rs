@@ -8,9 +8,11 @@
 //! No matrix over all contacts is formed: a visit costs the length of a block's columns, whatever the number of contacts, and
 //! memory is linear. A block has up to three rows and one law that relates its impulse and its velocity.
 
+use std::ops::Range;
+
 use bevy_math::DVec3;
 
-use super::cone::{Cone, Mode};
+use super::cone::Cone;
 use crate::Integrator;
 
 /// How the impulse l and the velocity u of a block are related.
@@ -72,8 +74,8 @@ pub(super) struct Scheme {
     pub(super) correction_speed: f64,
     /// Penetration that is left alone, m.
     pub(super) surface_layer: f64,
-    /// Sweeps at most.
-    pub(super) sweeps: usize,
+    /// Work at most, in sweeps.
+    pub(super) sweeps: f64,
     /// The scheme of what moves freely.
     pub(super) integrator: Integrator,
 }
@@ -87,11 +89,19 @@ pub(super) struct Problem {
     pub(super) index: Vec<u32>,
     /// The whitened impulses' sum.
     pub(super) w: Vec<f64>,
+    /// Where the unknowns of each tree start, and the end of the last.
+    pub(super) starts: Vec<usize>,
 }
 
 impl Problem {
-    /// Begins anew with so many unknowns and no blocks.
-    pub(super) fn clear(&mut self, unknowns: usize) {
+    /// Begins anew with trees of so many unknowns and no blocks.
+    pub(super) fn clear(&mut self, trees: impl Iterator<Item = usize>) {
+        self.starts.clear();
+        self.starts.push(0);
+        for freedom in trees {
+            self.starts.push(self.starts[self.starts.len() - 1] + freedom);
+        }
+        let unknowns = self.starts[self.starts.len() - 1];
         self.blocks.clear();
         self.columns.clear();
         self.index.clear();
@@ -148,6 +158,20 @@ impl Problem {
         }
     }
 
+    /// The one or two trees that a block ties together, and its columns over each.
+    pub(super) fn sides(&self, block: &Block) -> [(usize, Range<usize>); 2] {
+        let end = block.start + block.length;
+        let tree = |k: usize| self.starts.partition_point(|&start| start <= self.index[k] as usize) - 1;
+        if block.length == 0 {
+            return [(0, end..end), (0, end..end)];
+        }
+        let first = tree(block.start);
+        let own = self.starts[first]..self.starts[first + 1];
+        let columns = block.start..end;
+        let middle = columns.clone().find(|&k| !own.contains(&(self.index[k] as usize))).unwrap_or(end);
+        [(first, block.start..middle), (if middle < end { tree(middle) } else { first }, middle..end)]
+    }
+
     /// The largest impulse of a block whose law is a disc.
     pub(super) fn disc_radius(&self, law: Law) -> f64 {
         if let Law::Disc { normal, radius, .. } = law { radius * self.blocks[normal].impulse[0] } else { 0.0 }
@@ -155,10 +179,16 @@ impl Problem {
 
     /// The velocity of a block with all impulses, its bias included.
     pub(super) fn velocity(&self, block: &Block) -> [f64; 3] {
-        let mut u = [block.bias[0], block.bias[1], block.bias[2], 0.0];
+        let u = self.moved_by(block, &self.w);
+        [0, 1, 2].map(|c| block.bias[c] + u[c])
+    }
+
+    /// The velocity that whitened impulses give a block.
+    pub(super) fn moved_by(&self, block: &Block, whitened: &[f64]) -> [f64; 3] {
+        let mut u = [0.0; 4];
         let range = block.start..block.start + block.length;
         for (column, &index) in self.columns[range.clone()].iter().zip(&self.index[range]) {
-            let w = self.w[index as usize];
+            let w = whitened[index as usize];
             for c in 0..4 {
                 u[c] += column[c] * w;
             }
@@ -175,11 +205,6 @@ impl Block {
             Law::Disc { rows, .. } => rows,
             Law::Cone | Law::Interval { .. } => 1,
         }
-    }
-
-    /// How many of them count in the present mode.
-    pub(super) fn active_rows(&self) -> usize {
-        if self.cone.mode == Mode::Open { 0 } else { self.rows() }
     }
 
     /// Takes an impulse that is out of its bounds back to them; `radius` is that of its disc.

@@ -8,6 +8,7 @@ use super::{
     build::{BodyPlace, JointPlace},
     closure::{Closure, Load, Motion},
     collide::{Contact, Side},
+    division::Groups,
     spatial::Spatial,
     tree::Tree,
 };
@@ -27,9 +28,17 @@ impl Dynamics {
 
     /// Adds the contacts of a substep to the list, those that press, and to the bodies' wrenches, torques about the centres
     /// of mass.
-    pub(super) fn add_contacts(&mut self) {
+    /// Of what sleeps, once a step.
+    pub(super) fn add_contacts(&mut self, groups: &Groups, depth: u32) {
         let rate = self.scheme.share / self.scheme.h;
-        for contact in self.collider.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO) {
+        let trees = &self.trees;
+        let counts = |side: Side| {
+            let tree = &trees[side.tree];
+            tree.is_awake() && !groups.rejects(side.tree) || tree.state.asleep && depth == 0
+        };
+        let counts = |contact: &&Contact| counts(contact.b) || contact.a.is_some_and(counts);
+        let pressing = self.collider.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO);
+        for contact in pressing.filter(counts) {
             let (force, torque) = (contact.impulse * rate, contact.spin_impulse * rate);
             let mut body = |side: Side, sign: f64| {
                 let tree = &self.trees[side.tree];

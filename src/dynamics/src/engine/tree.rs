@@ -227,6 +227,8 @@ pub(super) struct Work {
     pub(super) pushes: Vec<Push>,
     /// First of its unknowns in its island.
     pub(super) base: usize,
+    /// How often the substep was halved that it waits in.
+    pub(super) waits_at: Option<u32>,
 }
 
 impl Work {
@@ -334,9 +336,14 @@ impl Tree {
         self.topology.links.len() == 1 && self.is_free()
     }
 
-    /// False for a tree that nothing moves, and for one that sleeps.
+    /// False for a tree that nothing moves, and for one that sleeps, or waits.
     pub(super) fn is_awake(&self) -> bool {
-        self.topology.freedom > 0 && !self.state.asleep
+        self.topology.freedom > 0 && !self.state.asleep && !self.waits()
+    }
+
+    /// Whether it is at the end of a substep that others make again.
+    pub(super) fn waits(&self) -> bool {
+        self.work.waits_at.is_some()
     }
 
     /// The six rates of a free root.

@@ -131,9 +131,10 @@ impl Collider {
         self.placed = false;
     }
 
-    /// Goes back to the contacts before the last search.
-    pub(super) fn go_back(&mut self) {
-        std::mem::swap(&mut self.contacts, &mut self.old);
+    /// Pairs of trees whose boxes met in the last search.
+    pub(super) fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
+        let tree = |shape: usize| self.model.geoms[shape].side.tree;
+        self.pairs.iter().map(move |&(a, b)| (tree(a), tree(b)))
     }
 
     /// Finds all contacts at the present poses; `h` is how many seconds to look ahead. Between what sleeps and what nothing
@@ -258,7 +259,8 @@ impl Collider {
                 if self.boxes[second].low.x > self.boxes[first].high.x {
                     break;
                 }
-                if (awake || trees[second].is_awake()) && self.boxes[first].meets(&self.boxes[second]) {
+                let waits = trees[first].waits() || trees[second].waits();
+                if (awake || trees[second].is_awake()) && !waits && self.boxes[first].meets(&self.boxes[second]) {
                     self.pairs_of(first.min(second), first.max(second), trees, &mut found);
                 }
             }

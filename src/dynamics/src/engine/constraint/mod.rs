@@ -103,7 +103,7 @@ impl Constraints {
         }
         self.sources.clear();
         self.closure_rows.clear();
-        self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom).sum());
+        self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
         for &contact in parts.own_contacts {
             self.add_contact(parts, contact, scheme, again);
         }
