@@ -67,3 +67,19 @@ fn a_fast_rotor_divides_only_its_own_steps() {
     }
     assert!(divided);
 }
+
+/// A ball rests on the fixed hub of an arm that swings freely: the hub is a link of the arm's tree, but nothing moves it, so the ball
+/// is in an island of its own.
+#[test]
+fn a_ball_rests_on_the_fixed_base_of_an_arm() {
+    let mut world = scene::world();
+    world.mechanism.bodies.push(body("hub", 1.0, scene::cube(0.2), DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.bodies.push(body("bob", 1.0, None, DVec3::new(0.5, 0.0, 0.0)));
+    world.mechanism.joints.push(joint("pin", JointKind::Hinge, 0, 1, DVec3::ZERO));
+    world.mechanism.bodies.push(body("ball", 1.0, ball(0.05), DVec3::new(0.0, 0.15, 0.0)));
+    let mut engine = build(&world, 0.001);
+    (0..steps(0.001, 0.5)).for_each(|_| engine.step());
+    assert!((position(&*engine, 2).y - 0.15).abs() < 1e-6, "{}", position(&*engine, 2));
+    assert!(position(&*engine, 1).y < -0.1, "the arm swings");
+}

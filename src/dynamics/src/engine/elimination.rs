@@ -317,7 +317,8 @@ fn unite(list: &mut Vec<(u32, u32)>, others: &[(u32, u32)], out: [u32; 2], memor
             memory.push(next);
         }
     }
-    std::mem::swap(list, memory);
+    // A copy, since lists that change places have no bound to what they grow.
+    list.clone_from(memory);
 }
 
 fn to_u32(number: usize) -> u32 {

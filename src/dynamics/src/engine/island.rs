@@ -131,14 +131,14 @@ impl Islands {
     ) {
         let mut free: Vec<Option<&mut Tree>> = reuse(std::mem::take(&mut self.free));
         free.extend(trees.iter_mut().map(Some));
-        let slots = &self.slots;
+        let (slots, numbers) = (&self.slots, &self.number);
         let work = |island: &mut Island, trees: &mut [&mut Tree]| {
-            let own_contacts = std::mem::take(&mut island.contacts);
-            let own_closures = std::mem::take(&mut island.closures);
-            let mut parts =
-                Parts { trees, slots, contacts, own_contacts: &own_contacts, closures, own_closures: &own_closures };
+            let number = numbers[island.trees[0]];
+            let kept = (std::mem::take(&mut island.contacts), std::mem::take(&mut island.closures));
+            let (own_contacts, own_closures) = (&kept.0, &kept.1);
+            let mut parts = Parts { trees, slots, numbers, number, contacts, own_contacts, closures, own_closures };
             work(island, &mut parts);
-            (island.contacts, island.closures) = (own_contacts, own_closures);
+            (island.contacts, island.closures) = kept;
         };
         let islands = self.islands[..self.count].iter_mut();
         match pool {

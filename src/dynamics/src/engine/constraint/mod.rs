@@ -65,8 +65,11 @@ pub(super) struct Constraints {
 /// What an island is made of.
 pub(super) struct Parts<'a, 'b> {
     pub(super) trees: &'a mut [&'b mut Tree],
-    /// For each tree of the world, its place in its island.
+    /// For each tree of the world, its place in its island, and the number of that.
     pub(super) slots: &'a [usize],
+    pub(super) numbers: &'a [usize],
+    /// The number of this island.
+    pub(super) number: usize,
     pub(super) contacts: &'a [Contact],
     /// Those of this island.
     pub(super) own_contacts: &'a [usize],
@@ -75,14 +78,16 @@ pub(super) struct Parts<'a, 'b> {
 }
 
 impl Parts<'_, '_> {
-    /// The tree of a side in this island; `None` if nothing moves it.
+    /// The tree of a side in this island; `None` if nothing moves that side. It may then stand on a tree of another island.
     fn tree(&self, side: Side) -> Option<&Tree> {
-        self.slots.get(side.tree).and_then(|&slot| self.trees.get(slot)).map(|tree| &**tree)
+        let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
+        self.trees.get(slot).map(|tree| &**tree)
     }
 
     /// The same, to change it.
     fn tree_mut(&mut self, side: Side) -> Option<&mut Tree> {
-        self.slots.get(side.tree).and_then(|&slot| self.trees.get_mut(slot)).map(|tree| &mut **tree)
+        let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
+        self.trees.get_mut(slot).map(|tree| &mut **tree)
     }
 
     /// Adds a force on a link, about a point, to those that the reactions of its tree's joints must balance.
