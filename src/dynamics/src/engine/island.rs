@@ -213,7 +213,7 @@ impl Island {
                 spent += self.outcome.sweeps;
                 self.outcome.sweeps = spent;
             }
-            if self.apply_impulses(parts.trees, scheme, pass) && self.constraints.closes(parts, scheme.h) {
+            if self.apply_impulses(parts, scheme, pass) && self.constraints.closes(parts, scheme.h) {
                 break;
             }
         }
@@ -259,9 +259,9 @@ impl Island {
     }
 
     /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.
-    fn apply_impulses(&self, trees: &mut [&mut Tree], scheme: &Scheme, pass: usize) -> bool {
-        let mut settled = true;
-        for tree in trees {
+    fn apply_impulses(&self, parts: &mut Parts, scheme: &Scheme, pass: usize) -> bool {
+        let (mut settled, touches) = (true, !parts.own_contacts.is_empty());
+        for tree in parts.trees.iter_mut() {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
             let problem = &self.constraints.problem;
             let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
@@ -274,7 +274,7 @@ impl Island {
                 tree.average_bias(scheme.gravity);
             }
             let again = pass < PASSES;
-            let moved = again && !whitened.is_empty() && !tree.work.impact;
+            let moved = again && !whitened.is_empty() && !tree.work.impact && !(touches && tree.turns_little(scheme.h));
             let unsettled = moved && tree.takes_mean_bias(scheme.h, scheme.gravity);
             if (impact || !unchanged || unsettled) && again {
                 tree.set_free_velocity(scheme.h);
