@@ -274,8 +274,8 @@ impl Island {
                 tree.average_bias(scheme.gravity);
             }
             let again = pass < PASSES;
-            let moved = again && !whitened.is_empty() && !tree.work.impact && !(touches && tree.turns_little(scheme.h));
-            let unsettled = moved && tree.takes_mean_bias(scheme.h, scheme.gravity);
+            let stands = whitened.is_empty() || tree.work.impact || touches && tree.turns_little(scheme.h);
+            let unsettled = again && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
             if (impact || !unchanged || unsettled) && again {
                 tree.set_free_velocity(scheme.h);
                 settled = false;
