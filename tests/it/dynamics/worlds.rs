@@ -1,6 +1,6 @@
 //! Worlds at random, by seed: all shapes in each other and beside each other, chains and loops of all joints, motors that are told
-//! anything a client may say. Whatever they do, no state is ever read that is not finite, and no step ends without its budget:
-//! the work that an event states is at most what the settings allow.
+//! anything a client may say. Whatever they do, no state is ever read that is not finite; what ends in a divergence says so. Energy and
+//! unsolved steps are counted and printed.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;

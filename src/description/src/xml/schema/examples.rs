@@ -88,7 +88,10 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     ("axis", "<axis y=\"1\"/>                                 <!-- turns about a vertical axis -->"),
     ("axis1", "<axis1 x=\"1\"/>"),
     ("axis3", "<axis3 z=\"1\"/>"),
-    ("free", "<free lower=\"-1.2\" upper=\"1.2\" damping=\"0.05\"/>"),
+    ("free", "<free lower=\"-1.2\" upper=\"1.2\" damping=\"0.05\" initialPosition=\"0.4\"/>"),
+    ("coupling", "<coupling leader=\"Left\" follower=\"Right\" ratio=\"-1\"/>     <!-- the fingers of a gripper -->"),
+    ("exclude", "<exclude body=\"UpperArm\" other=\"Hand\"/>"),
+    ("initial", "<initial joint=\"Elbow\" position=\"0.7\"/>"),
     (
         "sensor",
         "<sensor type=\"DistanceSensor\" name=\"Front\" body=\"Chassis\" port=\"2003\" range=\"20\">\n  \
@@ -100,6 +103,8 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
         "actuator",
         "<actuator type=\"JointController\" name=\"Motor\" joint=\"Axle\" port=\"2001\" watchdog=\"0.5\" onTimeout=\"brake\"/>",
     ),
+    ("force", "<force y=\"9.81\"/>"),
+    ("torque", "<torque z=\"0.5\"/>"),
     ("motor", "<motor stallTorque=\"0.5\" noLoadSpeed=\"300\" gearRatio=\"50\" efficiency=\"0.8\"/>"),
     (
         "sequence",

@@ -17,6 +17,9 @@ use crate::parry::{
     shape::{HeightField, Shape, TriMesh, Triangle, TrianglePseudoNormals},
 };
 
+/// Normals at a smaller angle than 1e-4 are one, by their cosine: far above rounding, and far below any edge that is one.
+const SAME_NORMAL: f64 = 1.0 - 5e-9;
+
 /// A convex part of a shape, in the shape's frame, with the layer around it and the directions in which the neighbours of a triangle
 /// let it press.
 struct Part<'a> {
@@ -89,10 +92,12 @@ impl Search<'_> {
             if let Some(limits) = limits[0] {
                 allowed = limits.project_local_normal(allowed)?;
             }
-            match limits[1] {
-                Some(limits) => Some(turn * -limits.project_local_normal(back * -allowed)?),
-                None => Some(allowed),
-            }
+            let Some(others) = limits[1] else { return Some(allowed) };
+            let allowed = turn * -others.project_local_normal(back * -allowed)?;
+            // What the neighbours of the second make of it, those of the first must allow as well: else it is an inner edge of one of
+            // them that is in the way.
+            let again = limits[0].map_or(Some(allowed), |limits| limits.project_local_normal(allowed))?;
+            (again.dot(allowed) > SAME_NORMAL).then_some(allowed)
         });
         let (centre, rotation) = (self.first.centre, self.first.rotation);
         let normal = rotation * self.meeting.normal;
