@@ -44,7 +44,8 @@ fn press(first: Body, second: Body, on_face: DVec3, normal: DVec3) -> Result<(),
     }
     let contacts = engine.contacts();
     for contact in contacts {
-        if !((contact.normal - normal).length() < 1e-6) {
+        let off = (contact.normal - normal).length();
+        if off.is_nan() || off >= 1e-6 {
             return Err(format!("normal {}, not {normal}", contact.normal));
         }
         // Half a step before the middle of the step they were in contact.
