@@ -16,8 +16,11 @@ const TOLERANCE: f64 = 1e-9;
 /// One that is less exact is accepted where no method comes nearer: 1e-9 m over a step.
 const ACCEPTED: f64 = 1e-6;
 
-/// Sweeps before Newton's method, which then starts near.
+/// Sweeps before Newton's method, at least: it then starts near, and it is known how fast sweeps converge. They go on as long as what
+/// is left of them costs less than Newton's method would.
 const SWEEPS: usize = 4;
+/// Iterations that Newton's method takes as a rule.
+const NEWTON_ITERATIONS: f64 = 10.0;
 /// Multiplications of a sweep: for each column of a block, and for its local solution, which has divisions and roots.
 const MULTIPLICATIONS_A_COLUMN: usize = 8;
 const MULTIPLICATIONS_A_BLOCK: usize = 100;
@@ -100,13 +103,26 @@ impl Problem {
         (MULTIPLICATIONS_A_COLUMN * self.columns.len() + MULTIPLICATIONS_A_BLOCK * self.blocks.len()) as f64
     }
 
+    /// What the eliminations within the trees cost Newton's method about, in multiplications: little for loose bodies, much for robots,
+    /// and there it is what sweeps compete with.
+    fn newton_cost(&self) -> f64 {
+        let tree = |ends: &[usize]| (ends[1] - ends[0]).pow(3) / 6;
+        NEWTON_ITERATIONS * self.starts.windows(2).map(tree).sum::<usize>() as f64
+    }
+
     fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> Outcome {
         let (cost, whole) = (self.sweep_cost(), *work);
-        let mut residual = f64::INFINITY;
-        for _ in 0..SWEEPS {
+        let most = self.newton_cost() / cost;
+        let mut residual;
+        // Of the last sweeps, the latest last.
+        let mut residuals = [f64::INFINITY; SWEEPS];
+        loop {
             *work -= cost;
             residual = self.sweep();
-            if residual < TOLERANCE || *work < cost {
+            residuals.rotate_left(1);
+            residuals[SWEEPS - 1] = residual;
+            let is_solved = residual < TOLERANCE || *work < cost;
+            if is_solved || residuals[0].is_finite() && sweeps_left(&residuals) > most {
                 break;
             }
         }
@@ -293,6 +309,13 @@ impl Problem {
             );
         }
     }
+}
+
+/// How many more sweeps a solution takes if they go on to converge as over the last ones.
+fn sweeps_left(residuals: &[f64; SWEEPS]) -> f64 {
+    let (first, last) = (residuals[0], residuals[SWEEPS - 1]);
+    let fall = libm::log(first / last) / (SWEEPS - 1) as f64;
+    if fall > 0.0 { libm::log(last / TOLERANCE) / fall } else { f64::INFINITY }
 }
 
 impl Block {
