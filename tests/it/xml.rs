@@ -183,6 +183,35 @@ fn two_robots_on_one_port_are_refused_with_both_names() {
     assert!(message == "'Eye' of 'B' has port 1025, which is that of 'Eye' of 'A' already", "{message}");
 }
 
+/// A gripper as an assembly that is placed twice: each copy couples and keeps apart its own fingers.
+#[test]
+fn couplings_and_exclusions_of_an_assembly_are_those_of_each_copy() {
+    let finger = |name: &str| {
+        format!(
+            "<body name='{name}'><mass>1</mass><sphere radius='0.1'/></body>
+            <joint type='slider' name='{name}Slide'><parent>${{on}}</parent><child>{name}</child></joint>"
+        )
+    };
+    let text = format!(
+        "<robot name='R'><body name='Hand'><mass>1</mass></body><assembly name='Gripper'>{}{}
+        <coupling leader='LeftSlide' follower='RightSlide' ratio='-1'/><exclude body='Left' other='Right'/></assembly>
+        <place assembly='Gripper' suffix='A' on='Hand'/><place assembly='Gripper' suffix='B' on='Hand'/></robot>",
+        finger("Left"),
+        finger("Right")
+    );
+    let Document::Robot(world) = read_text("robot.xml", &text).unwrap_or_else(|problems| panic!("{problems}")) else {
+        panic!("it is a robot")
+    };
+    let mechanism = &world.mechanism;
+    let coupled = mechanism
+        .couplings
+        .iter()
+        .map(|coupling| [coupling.leader, coupling.follower].map(|axis| mechanism.joint(axis.joint).name.as_str()));
+    assert_eq!(coupled.collect::<Vec<_>>(), [["LeftSlideA", "RightSlideA"], ["LeftSlideB", "RightSlideB"]]);
+    let apart = mechanism.apart.iter().map(|pair| pair.map(|body| mechanism.body(body).name.as_str()));
+    assert_eq!(apart.collect::<Vec<_>>(), [["LeftA", "RightA"], ["LeftB", "RightB"]]);
+}
+
 #[test]
 fn a_missing_robot_file_says_where_it_was_looked_for() {
     let (_folder, path) = project("<robot file=\"leg.xml\" name=\"A\"/>");

@@ -196,9 +196,7 @@ impl Expansion<'_, '_, '_> {
             if self.has_ended {
                 break;
             }
-            let is_part =
-                matches!(node.name.as_str(), "body" | "joint" | "coupling" | "exclude" | "sensor" | "actuator");
-            if node.name != "place" && !is_part {
+            if !is_member(&node.name) {
                 continue;
             }
             let mut copied = self.take(size(node));
@@ -319,6 +317,12 @@ fn signs(mirror: Option<&str>) -> DVec3 {
         Some("z") => DVec3::new(1.0, 1.0, -1.0),
         _ => DVec3::ONE,
     }
+}
+
+/// Whether elements of this name are copied with an assembly: all that it may hold, but for its parameters.
+fn is_member(name: &str) -> bool {
+    let mut children = Element::by_id("assembly").children().iter();
+    name != "parameter" && children.any(|child| Element::by_id(child.id).tag == name)
 }
 
 /// Puts the suffix behind every name that is defined among the members, where it is defined and where it is used. Other

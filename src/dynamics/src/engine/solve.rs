@@ -122,7 +122,7 @@ impl Problem {
             residuals.rotate_left(1);
             residuals[SWEEPS - 1] = residual;
             let is_solved = residual < TOLERANCE || *work < cost;
-            if is_solved || residuals[0].is_finite() && sweeps_left(&residuals) > most {
+            if is_solved || residuals[0].is_finite() && !(sweeps_left(&residuals) <= most) {
                 break;
             }
         }

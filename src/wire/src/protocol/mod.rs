@@ -56,11 +56,13 @@
 //! | `AngleController` | 3 maximum forces, 3 angles, P, I, D; or 3 angles, P, I, D | all nine |
 //! | `PositionController` | 3 maximum forces, 3 positions; or 3 positions | all six |
 //! | `EffortController` | 3 torques or forces | the same three |
+//! | `ForceActuator` | force along x, y, z, torque about x, y, z, on its body | the same six |
 //!
-//! The three values belong to the joint's three coordinates: a hinge and a slider have the third, a cylindrical joint slides in the
-//! second and turns in the third, a planar one slides in the first two and turns in the third; the others turn about their local
-//! axes. `INFO` tells the unit of each. A value for a coordinate that the joint locks is accepted, stored and reported, and moves nothing. Until its first command an actuator holds
-//! its initial pose with at most 1000 N (N m) an axis.
+//! Of actuators that drive joints, three values belong to the joint's three coordinates: a hinge and a slider have the third, a
+//! cylindrical joint slides in the second and turns in the third, a planar one slides in the first two and turns in the third; the
+//! others turn about their local axes. `INFO` tells the unit of each. A value for a coordinate that the joint locks is accepted,
+//! stored and reported, and moves nothing. Until its first command an actuator holds its initial pose with at most 1000 N (N m) an
+//! axis; a `ForceActuator` pushes as its model says.
 //!
 //! An actuator with a watchdog that has had a command and then none for so long lapses, as its model says, until the next one;
 //! its state stays the last command, and the `event` table has a row `watchdog`.

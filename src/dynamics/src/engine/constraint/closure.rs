@@ -102,11 +102,15 @@ impl Constraints {
     /// Whether the loops are closed at the middle of the next step, too, but for what was open at that of this one. If not, the
     /// rows get what is missing.
     pub(in crate::engine) fn closes(&mut self, parts: &mut Parts, h: f64) -> bool {
+        // A loop joint is between links of a tree that has joints, or one of it and a fixed body.
+        if !parts.own_closures.is_empty() {
+            let linkages = parts.trees.iter_mut().filter(|tree| tree.topology.links.len() > 1);
+            linkages.for_each(|tree| tree.look_ahead(h));
+        }
         let mut closes = true;
         for place in 0..parts.own_closures.len() {
             let closure = &parts.closures[parts.own_closures[place]];
             let (sides, now) = ([closure.a, closure.b], [closure.place.parent, closure.place.child]);
-            sides.into_iter().for_each(|side| parts.tree_mut(side).into_iter().for_each(|tree| tree.look_ahead(h)));
             let ahead = [0, 1].map(|k| match parts.tree(sides[k]) {
                 Some(tree) => tree.work.ahead[sides[k].link].pose().then(&closure.frames[k]),
                 None => now[k],
