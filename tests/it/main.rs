@@ -13,7 +13,6 @@ mod config;
 mod damaged;
 mod device;
 mod draw;
-mod dynamics;
 mod examples;
 mod filters;
 mod first_hour;
@@ -29,8 +28,8 @@ mod push;
 mod realtime;
 mod recorder;
 mod replay;
-mod rover;
 mod run;
+#[allow(dead_code, reason = "the engine's tests and the bench beside other engines use the rest of it")]
 mod scene;
 mod server;
 mod sim;

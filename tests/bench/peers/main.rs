@@ -2,10 +2,10 @@
 //! ODE (Debian `libode-dev`). `cargo bench --bench peers`, with names of scenes behind `--` for some of them only.
 //!
 //! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
-//! drifts. The robot is the one of the tests (`tests/it/rover.rs`); it drives. MuJoCo runs with its
+//! drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives. MuJoCo runs with its
 //! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more.
 
-#[path = "../../it/rover.rs"]
+#[path = "../../../src/dynamics/tests/engine/rover.rs"]
 #[expect(dead_code, reason = "the tests use the rest of it")]
 mod rover;
 #[path = "../../it/scene.rs"]

@@ -1,7 +1,10 @@
 //! Articulated dynamics of our own against closed answers: each file opens with its physics.
 //!
-//! Bounds are what the figures must not exceed; the figures themselves are printed (`cargo test --test it dynamics:: --
-//! --nocapture`).
+//! Bounds are what the figures must not exceed; the figures themselves are printed (`cargo test -p simpartner-dynamics --test engine
+//! -- --nocapture`).
+
+// A test that cannot go on is to stop; clippy allows this only in test functions themselves.
+#![allow(clippy::unwrap_used)]
 
 mod couplings;
 mod fingertip;
@@ -17,6 +20,10 @@ mod loops;
 mod motion;
 mod posture;
 mod roads;
+mod rover;
+#[path = "../../../../tests/it/scene.rs"]
+#[allow(dead_code, reason = "the server's tests use the rest of it")]
+mod scene;
 mod shapes;
 mod state;
 mod touching;
@@ -26,8 +33,6 @@ use bevy_math::DVec3;
 use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Guard, Settings};
 use simpartner_model::{BodyId, Material, Plane, Timestep};
-
-use super::scene;
 
 pub const G: f64 = scene::G;
 
