@@ -34,52 +34,52 @@ use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Guard, Settings};
 use simpartner_model::{BodyId, Material, Plane, Timestep};
 
-pub const G: f64 = scene::G;
+const G: f64 = scene::G;
 
 /// The engine at a timestep of `h` seconds.
-pub fn build(world: &World, h: f64) -> Box<dyn Engine> {
+fn build(world: &World, h: f64) -> Box<dyn Engine> {
     build_with(world, h, DynamicsSettings::default())
 }
 
-pub fn build_with(world: &World, h: f64, dynamics: DynamicsSettings) -> Box<dyn Engine> {
+fn build_with(world: &World, h: f64, dynamics: DynamicsSettings) -> Box<dyn Engine> {
     let settings = Settings { engine: EngineKind::Dynamics, dynamics, ..Settings::default() };
     simpartner_dynamics::build(&world.mechanism, Timestep::from_seconds(h).unwrap(), &settings).unwrap()
 }
 
 /// Makes the steps of so many seconds. Nothing may be out of the ordinary.
-pub fn run(engine: &mut dyn Engine, h: f64, seconds: f64) {
+fn run(engine: &mut dyn Engine, h: f64, seconds: f64) {
     for _ in 0..steps(h, seconds) {
         engine.step();
         assert!(engine.notices().is_empty(), "{:?}", engine.notices());
     }
 }
 
-pub fn steps(h: f64, seconds: f64) -> usize {
+fn steps(h: f64, seconds: f64) -> usize {
     (seconds / h).round() as usize
 }
 
 /// A ground y = 0 that takes all properties from what stands on it.
-pub fn on_plane(mut world: World) -> World {
+fn on_plane(mut world: World) -> World {
     let material = Material { friction: 1e6, ..Material::default() };
     world.mechanism.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
     world
 }
 
-pub fn position(engine: &dyn Engine, body: usize) -> DVec3 {
+fn position(engine: &dyn Engine, body: usize) -> DVec3 {
     engine.body(BodyId::new(body)).pose.translation
 }
 
-pub fn velocity(engine: &dyn Engine, body: usize) -> DVec3 {
+fn velocity(engine: &dyn Engine, body: usize) -> DVec3 {
     engine.body(BodyId::new(body)).linear_velocity
 }
 
 /// How many solves of the last step were not solved to the tolerance.
-pub fn unconverged(engine: &dyn Engine) -> usize {
+fn unconverged(engine: &dyn Engine) -> usize {
     engine.notices().iter().filter(|notice| notice.guard == Guard::Unconverged).count()
 }
 
 /// Kinetic energy and potential energy of all bodies, from what can be read of them.
-pub fn energy(world: &World, engine: &dyn Engine) -> f64 {
+fn energy(world: &World, engine: &dyn Engine) -> f64 {
     let each = world.mechanism.bodies().filter(|(_, body)| !body.fixed).map(|(id, body)| {
         let (state, mass) = (engine.body(id), simpartner_dynamics::mass_properties(body).unwrap());
         let spin = state.pose.rotation.inverse() * state.angular_velocity;
@@ -91,7 +91,7 @@ pub fn energy(world: &World, engine: &dyn Engine) -> f64 {
 }
 
 /// Momentum and angular momentum about the origin.
-pub fn momenta(world: &World, engine: &dyn Engine) -> (DVec3, DVec3) {
+fn momenta(world: &World, engine: &dyn Engine) -> (DVec3, DVec3) {
     world.mechanism.bodies().filter(|(_, body)| !body.fixed).fold((DVec3::ZERO, DVec3::ZERO), |(p, l), (id, body)| {
         let (state, mass) = (engine.body(id), simpartner_dynamics::mass_properties(body).unwrap());
         let momentum = state.linear_velocity * mass.mass;
@@ -102,6 +102,6 @@ pub fn momenta(world: &World, engine: &dyn Engine) -> (DVec3, DVec3) {
 }
 
 /// Whether the last step ended in no sound state.
-pub fn diverged(engine: &dyn Engine) -> bool {
+fn diverged(engine: &dyn Engine) -> bool {
     engine.notices().iter().any(|notice| notice.guard == Guard::Divergence)
 }
