@@ -4,7 +4,7 @@ use simpartner_description::xml::Diagnostics;
 use simpartner_dynamics::EngineKind;
 use thiserror::Error;
 
-use super::Bench;
+use super::{Bench, Peer};
 use crate::plot::Plot;
 
 /// An experiment with a known outcome.
@@ -46,6 +46,8 @@ pub struct Row {
     pub reference: f64,
     /// The figure of the thesis, where it has one.
     pub thesis: Option<f64>,
+    /// The figure of the best of other engines, where they were tried.
+    pub peer: Option<Peer>,
     /// Our figure, if there is one.
     pub measured: Option<f64>,
     /// How far it may be from the reference; infinite where it only must not be below it.
@@ -64,6 +66,7 @@ impl Row {
             unit,
             reference,
             thesis: None,
+            peer: None,
             measured: None,
             tolerance,
             note: String::new(),

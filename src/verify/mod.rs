@@ -1,7 +1,7 @@
 //! The simulator states its accuracy: experiments with a known outcome, run and set beside their references.
 //!
 //! A [`Case`] is an experiment: it builds a world, lets it run and returns rows (what theory says, what the thesis's
-//! simulator did, what this one does, how far off it may be and why so far) and plots. Worlds are the XML that a user would
+//! simulator did, what the best of other engines did, what this one does, how far off it may be and why so far) and plots. Worlds are the XML that a user would
 //! write; robots and sequences are the shipped ones. The module knows no clock, socket, database or command line. Start at
 //! [`case`], then take one of `cases` as the pattern for a new one.
 
@@ -11,6 +11,7 @@ mod cases;
 pub mod json;
 pub mod math;
 pub mod page;
+mod peers;
 pub mod table;
 
 use simpartner_description::xml::Diagnostics;
@@ -19,6 +20,7 @@ use thiserror::Error;
 
 pub use bench::Bench;
 pub use case::{Case, Findings, Row, Trouble};
+pub use peers::Peer;
 
 /// A case that has been run.
 #[derive(Debug)]
@@ -82,6 +84,10 @@ pub fn run(case: &'static Case, bench: &Bench) -> Result<Report, Diagnostics> {
         Ok(()) => {}
         Err(Trouble::Files(problems)) => return Err(problems),
         Err(Trouble::Engine(why)) => findings.could_not(&why),
+    }
+    let peers = peers::all();
+    for row in &mut findings.rows {
+        row.peer = peers::best(&peers, &format!("{}/{}", case.name, row.name), row.reference);
     }
     Ok(Report { case, findings })
 }

@@ -74,7 +74,7 @@ fn write_case(report: &Report, out: &mut String) -> std::fmt::Result {
     )?;
     writeln!(
         out,
-        "<div class=\"table\"><table>\n<thead><tr><th>figure</th><th>unit</th><th class=\"n\">reference</th><th class=\"n\">thesis</th><th class=\"n\">ours</th><th class=\"n\">tolerance</th><th></th><th>note</th></tr></thead>\n<tbody>"
+        "<div class=\"table\"><table>\n<thead><tr><th>figure</th><th>unit</th><th class=\"n\">reference</th><th class=\"n\">thesis</th><th class=\"n\">best peer</th><th class=\"n\">ours</th><th class=\"n\">tolerance</th><th></th><th>note</th></tr></thead>\n<tbody>"
     )?;
     for row in &findings.rows {
         write_row(row, out)?;
@@ -94,9 +94,19 @@ fn write_case(report: &Report, out: &mut String) -> std::fmt::Result {
 fn write_row(row: &Row, out: &mut String) -> std::fmt::Result {
     let (class, verdict) = if row.passes() { ("pass", "pass") } else { ("miss", "MISS") };
     write!(out, "<tr class=\"{class}\"><td>{}</td><td>{}</td>", escape(&row.name), escape(row.unit))?;
-    for value in [Some(row.reference), row.thesis, row.measured] {
+    for value in [Some(row.reference), row.thesis] {
         write!(out, "<td class=\"n\">{}</td>", figure(value))?;
     }
+    match &row.peer {
+        Some(peer) => write!(
+            out,
+            "<td class=\"n\">{}<br><span class=\"quiet\">{}</span></td>",
+            figure(Some(peer.figure)),
+            escape(&peer.name)
+        )?,
+        None => write!(out, "<td class=\"n\">-</td>")?,
+    }
+    write!(out, "<td class=\"n\">{}</td>", figure(row.measured))?;
     write!(out, "<td class=\"n\">{}</td>", tolerance(row))?;
     writeln!(out, "<td class=\"verdict\">{verdict}</td><td class=\"note\">{}</td></tr>", escape(&row.note))
 }

@@ -3,13 +3,15 @@
 use super::{Case, Row, Verification};
 
 /// The titles of the columns.
-const TITLES: [&str; 7] = ["case", "unit", "reference", "thesis", "ours", "tolerance", ""];
+const TITLES: [&str; 8] = ["case", "unit", "reference", "thesis", "best peer", "ours", "tolerance", ""];
+/// Of these, the one that says whether a row passes.
+const VERDICT: usize = 7;
 
 /// The whole table, a line for each row under the name of its case, and the score. With `colours` for a terminal, else plain.
 pub fn table(verification: &Verification, colours: bool) -> String {
-    let rows: Vec<(&Case, &Row, [String; 7])> =
+    let rows: Vec<(&Case, &Row, [String; 8])> =
         verification.rows().map(|(case, row)| (case, row, cells(row))).collect();
-    let widths: [usize; 7] = std::array::from_fn(|column| {
+    let widths: [usize; 8] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|(_, _, cells)| cells[column].chars().count());
         cells.max().unwrap_or(0).max(TITLES[column].len())
     });
@@ -26,7 +28,7 @@ pub fn table(verification: &Verification, colours: bool) -> String {
         let mut text = line(cells, &widths, &row.note);
         if colours {
             let code = if row.passes() { "32" } else { "1;31" };
-            text = text.replacen(&cells[6], &paint(code, cells[6].clone()), 1);
+            text = text.replacen(&cells[VERDICT], &paint(code, cells[VERDICT].clone()), 1);
         }
         out.push_str(&text);
         out.push('\n');
@@ -37,12 +39,13 @@ pub fn table(verification: &Verification, colours: bool) -> String {
     out
 }
 
-fn cells(row: &Row) -> [String; 7] {
+fn cells(row: &Row) -> [String; 8] {
     [
         format!("  {}", row.name),
         row.unit.to_owned(),
         figure(Some(row.reference)),
         figure(row.thesis),
+        figure(row.peer.as_ref().map(|peer| peer.figure)),
         figure(row.measured),
         tolerance(row),
         if row.passes() { "pass".to_owned() } else { "MISS".to_owned() },
@@ -55,11 +58,11 @@ pub fn tolerance(row: &Row) -> String {
 }
 
 /// Words to the left, figures to the right.
-fn line(cells: &[String; 7], widths: &[usize; 7], note: &str) -> String {
+fn line(cells: &[String; 8], widths: &[usize; 8], note: &str) -> String {
     let mut out = String::new();
     for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
         match column {
-            0 | 1 | 6 => out.push_str(&format!("{cell:<width$}  ")),
+            0 | 1 | VERDICT => out.push_str(&format!("{cell:<width$}  ")),
             _ => out.push_str(&format!("{cell:>width$}  ")),
         }
     }

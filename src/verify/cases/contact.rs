@@ -44,6 +44,14 @@ pub(super) const CASES: &[Case] = &[
         quick: false,
         run: stack,
     },
+    Case {
+        name: "mass-ratio",
+        physics: "A cube of 1000 kg stands on one of 1 kg for 5 s.",
+        source: "Statics: its middle stays at 0.75 m",
+        tolerance: "1e-6 m to which a contact may be pressed in, twice",
+        quick: true,
+        run: mass_ratio,
+    },
 ];
 
 fn spheres(restitution: f64) -> String {
@@ -304,5 +312,26 @@ fn stack(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         let plot = Plot::new("Height of the topmost box", "time in s", "off 4.75 m, in m").logarithmic();
         findings.plot(plot.line("ours", Line::Measured(0), path));
         Ok([scene.body("box9").pose.translation.y, carried, fastest])
+    })
+}
+
+fn mass_ratio(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
+    let cube = |name: &str, mass: f64, y: f64| {
+        format!(
+            "  <object name=\"{name}\"><mass>{mass}</mass><pose y=\"{y}\"/><box x=\"0.5\" y=\"0.5\" z=\"0.5\"/><material friction=\"0.5\"/></object>"
+        )
+    };
+    let text = format!(
+        "<world name=\"mass-ratio\">\n  <surface a=\"0\" b=\"1\" c=\"0\" d=\"0\"/>\n  <gravity y=\"-{G}\"/>\n{}\n{}\n</world>",
+        cube("light", 1.0, 0.25),
+        cube("heavy", 1000.0, 0.75)
+    );
+    findings.world("The world", &text);
+    let rows = [Row::new("height of 1000 kg on 1 kg after 5 s", "m", 0.75, 2.0 * LAYER)
+        .if_missed_by(EngineKind::Rapier, "its contacts are springs and sink in by its surface layer")];
+    findings.measure(rows, |_| {
+        let mut scene = bench.scene(&text, 0.001)?;
+        scene.watch(5.0, |_| {})?;
+        Ok([scene.body("heavy").pose.translation.y])
     })
 }

@@ -17,6 +17,15 @@ pub(super) const CASES: &[Case] = &[
         run: joint_drift,
     },
     Case {
+        name: "linkage",
+        physics: "Four bars, one of them the ground, are let go and swing as a closed loop whose crank can go round: 5 s.",
+        source: "The energy stays, and the loop stays closed",
+        tolerance: "Energy: (w dt)² of the 5 J that move, second order at the crank's largest rate w = 18 rad/s. Opening: loops are closed at the middle \
+                    of each step; until its end the path of the crank curves by l (w dt)²/8.",
+        quick: true,
+        run: linkage,
+    },
+    Case {
         name: "reactions",
         physics: "A cantilever of four boxes of 2 kg, held by a motor at the wall: what each joint carries, the others being welded, or \
                   held by motors too.",
@@ -87,6 +96,45 @@ fn joint_drift(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
         findings.plot(plot.line("ours, 1 ms", Line::Measured(0), path));
         Ok([worst])
     })
+}
+
+const LINKAGE: &str = "<world name=\"linkage\">
+  <gravity y=\"-9.81\"/>
+  <object name=\"base\"><static>true</static></object>
+  <object name=\"crank\"><mass>1</mass><pose y=\"0.15\"/><sphere radius=\"0.02\"/></object>
+  <object name=\"coupler\"><mass>1</mass><pose x=\"0.45\" y=\"0.39\"/><sphere radius=\"0.02\"/></object>
+  <object name=\"rocker\"><mass>1</mass><pose x=\"0.95\" y=\"0.24\"/><sphere radius=\"0.02\"/></object>
+  <joint type=\"hinge\" name=\"motor\"><parent>base</parent><child>crank</child><anchor x=\"0\" y=\"0\"/></joint>
+  <joint type=\"hinge\" name=\"first\"><parent>crank</parent><child>coupler</child><anchor x=\"0\" y=\"0.3\"/></joint>
+  <joint type=\"hinge\" name=\"second\"><parent>coupler</parent><child>rocker</child><anchor x=\"0.9\" y=\"0.48\"/></joint>
+  <joint type=\"hinge\" name=\"pivot\"><parent>base</parent><child>rocker</child><anchor x=\"1\" y=\"0\"/></joint>
+</world>";
+
+fn linkage(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
+    findings.world("The linkage", LINKAGE);
+    let (crank, moving, fastest) = (0.3, 5.0, 18.0f64);
+    let mut plot = Plot::new("Energy of the linkage", "time in s", "off, in J").logarithmic();
+    for (which, timestep) in [0.001, 0.01].into_iter().enumerate() {
+        let milliseconds = timestep * 1e3;
+        let turned = (fastest * timestep).powi(2);
+        let rows = [
+            Row::new(format!("energy off in 5 s, {milliseconds} ms"), "J", 0.0, moving * turned),
+            Row::new(format!("opening in 5 s, {milliseconds} ms"), "m", 0.0, crank * turned / 8.0),
+        ];
+        findings.measure(rows, |_| {
+            let mut scene = bench.scene(LINKAGE, timestep)?;
+            let (start, mut opening, mut path) = (scene.energy(), 0.0f64, Vec::new());
+            scene.watch(5.0, |scene| {
+                opening = opening.max(scene.joint_gap());
+                path.push((scene.time(), (scene.energy() - start).abs()));
+            })?;
+            let worst = path.iter().map(|(_, off)| *off).fold(0.0, f64::max);
+            plot.add(format!("ours, {milliseconds} ms"), Line::Measured(which), path);
+            Ok([worst, opening])
+        })?;
+    }
+    findings.plot(plot);
+    Ok(())
 }
 
 const BOXES: usize = 4;

@@ -1,5 +1,6 @@
-//! What a step costs beside the same scene in other engines: rapier, and where they are installed MuJoCo (PyPI `mujoco`) and
-//! ODE (Debian `libode-dev`). `cargo bench --bench peers`, with names of scenes behind `--` for some of them only.
+//! What a step costs beside the same scene in other engines: rapier, and where they are installed MuJoCo (PyPI `mujoco`), PhysX
+//! (PyPI `sapien`), DART (PyPI `dartpy`) and ODE (Debian `libode-dev`). `cargo bench --bench peers`, with names of scenes behind `--`
+//! for some of them only.
 //!
 //! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
 //! drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives. MuJoCo runs with its
@@ -15,7 +16,7 @@ mod scene;
 mod export;
 mod peer;
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
@@ -28,6 +29,7 @@ use self::{
     scene::{ball, body, cube},
 };
 
+const ENGINES: [&str; 6] = ["ours", "rapier", "MuJoCo", "PhysX", "DART", "ODE"];
 const ROUNDS: usize = 5;
 /// Rounds of a scene that takes moments.
 const SHORT_ROUNDS: usize = 15;
@@ -42,6 +44,8 @@ struct Scene {
     /// Steps before the clock runs and while it does.
     warm_up: usize,
     steps: usize,
+    /// Whether it happens once, so that each round begins anew.
+    is_event: bool,
 }
 
 fn main() {
@@ -53,7 +57,9 @@ fn main() {
     println!(
         "microseconds a step of 1 ms, medians of {ROUNDS} rounds in turn, or {SHORT_ROUNDS}; in brackets the least and the most\n"
     );
-    println!("{:<30}{:>22}{:>22}{:>22}{:>22}   ours to MuJoCo", "", "ours", "rapier", "MuJoCo", "ODE");
+    print!("{:<30}", "");
+    ENGINES.iter().for_each(|engine| print!("{engine:>22}"));
+    println!("   ours to MuJoCo, PhysX");
     let scenes = scenes();
     let alone = &scenes[0];
     for scene in scenes.iter().filter(|scene| wanted.is_empty() || wanted.iter().any(|name| *name == scene.name)) {
@@ -64,53 +70,61 @@ fn main() {
 
 /// Measures and prints a scene; of many robots also what each costs beside the one of the first scene, which drives in turn with
 /// them.
-fn measure(scene: &Scene, alone: &Scene, folder: &std::path::Path, rounds: usize, real: bool) {
+fn measure(scene: &Scene, alone: &Scene, folder: &Path, rounds: usize, real: bool) {
     let file = folder.join("scene.txt");
     std::fs::write(&file, export::text(&scene.world, &scene.rovers)).expect("the scene can be written");
     let (warm_up, steps) = if real { (scene.warm_up, scene.steps) } else { (1, 1) };
-    let mut mujoco = if real { Peer::mujoco(&file, warm_up, steps) } else { None };
-    let mut ode = if real { Peer::ode(&file, folder, warm_up, steps) } else { None };
-    let mut ours = engine(scene, EngineKind::Dynamics);
-    let mut rapier = engine(scene, EngineKind::Rapier);
+    let start = || {
+        let own = [EngineKind::Dynamics, EngineKind::Rapier].map(|kind| {
+            let mut engine = engine(scene, kind);
+            (0..warm_up).for_each(|_| engine.step());
+            engine
+        });
+        (own, if real { Peer::all(&file, folder, warm_up, steps) } else { Default::default() })
+    };
+    let (mut own, mut peers) = start();
     let many = scene.rovers.len();
     // A single step of one would tell of cold memory alone.
     let mut one = (many > 1 && scene.steps > TURNS).then(|| engine(alone, EngineKind::Dynamics));
-    for engine in [&mut ours, &mut rapier].into_iter().chain(&mut one) {
-        (0..warm_up).for_each(|_| engine.step());
-    }
-    let (mut times, mut shares): ([Vec<f64>; 4], Vec<f64>) = Default::default();
-    for _ in 0..rounds {
+    one.iter_mut().for_each(|one| (0..warm_up).for_each(|_| one.step()));
+    let (mut times, mut shares): ([Vec<f64>; ENGINES.len()], Vec<f64>) = Default::default();
+    for round in 0..rounds {
+        if round > 0 && scene.is_event {
+            (own, peers) = start();
+        }
         match &mut one {
-            None => times[0].push(time(&mut *ours, steps)),
+            None => times[0].push(time(&mut *own[0], steps)),
             Some(one) => {
                 // In turns that are short beside the machine's changes of speed.
                 let part = steps.div_ceil(TURNS);
-                let turns = (0..TURNS).map(|_| (time(&mut *ours, part), time(&mut **one, part)));
+                let turns = (0..TURNS).map(|_| (time(&mut *own[0], part), time(&mut **one, part)));
                 let turns: Vec<(f64, f64)> = turns.collect();
                 times[0].push(turns.iter().map(|(many, _)| many).sum::<f64>() / TURNS as f64);
                 shares.extend(turns.iter().map(|(all, one)| all / many as f64 / one));
             }
         }
-        times[1].push(time(&mut *rapier, steps));
-        times[2].extend(mujoco.as_mut().and_then(Peer::round));
-        times[3].extend(ode.as_mut().and_then(Peer::round));
-    }
-    let column = |times: &[f64]| match median(times) {
-        Some(middle) => {
-            let (least, most) = times.iter().fold((f64::MAX, 0.0f64), |(l, m), &t| (l.min(t), m.max(t)));
-            format!("{middle:.1} [{least:.1}, {most:.1}]")
+        times[1].push(time(&mut *own[1], steps));
+        for (times, peer) in times[2..].iter_mut().zip(&mut peers) {
+            times.extend(peer.as_mut().and_then(Peer::round));
         }
-        None => "skipped".into(),
-    };
-    let [a, b, c, d] = times.each_ref().map(|times| column(times));
-    let ratio = match (median(&times[0]), median(&times[2])) {
+    }
+    print!("{:<30}", scene.name);
+    times.iter().for_each(|times| print!("{:>22}", column(times)));
+    let ratio = |peer: usize| match (median(&times[0]), median(&times[peer])) {
         (Some(ours), Some(theirs)) => format!("{:.2}", ours / theirs),
         _ => "-".into(),
     };
-    println!("{:<30}{a:>22}{b:>22}{c:>22}{d:>22}   {ratio}", scene.name);
+    println!("   {}, {}", ratio(2), ratio(3));
     if let Some(share) = median(&shares) {
         println!("{:<30}a robot {share:.2} of what one costs alone", "");
     }
+}
+
+/// The median of the rounds, and in brackets the least and the most.
+fn column(times: &[f64]) -> String {
+    let Some(middle) = median(times) else { return "skipped".into() };
+    let (least, most) = times.iter().fold((f64::MAX, 0.0f64), |(l, m), &t| (l.min(t), m.max(t)));
+    format!("{middle:.1} [{least:.1}, {most:.1}]")
 }
 
 fn median(times: &[f64]) -> Option<f64> {
@@ -157,9 +171,11 @@ fn scenes() -> Vec<Scene> {
         }
         // The same stretch of the drive for all, but for a thousand, which would take others too long.
         let (warm_up, steps) = if count > 100 { (300, 20) } else { (1500, 1000) };
-        Scene { name, world, rovers, warm_up, steps }
+        Scene { name, world, rovers, warm_up, steps, is_event: false }
     };
-    let loose = |name, world, warm_up, steps| Scene { name, world, rovers: Vec::new(), warm_up, steps };
+    let loose =
+        |name, world, warm_up, steps| Scene { name, world, rovers: Vec::new(), warm_up, steps, is_event: false };
+    let event = |name, world, steps| Scene { is_event: true, ..loose(name, world, 0, steps) };
     vec![
         robots("robot, flat, balls", 1, false, Wheel::Ball),
         robots("robot, flat, cylinders", 1, false, Wheel::Cylinder),
@@ -170,8 +186,8 @@ fn scenes() -> Vec<Scene> {
         robots("1000 robots", 1000, false, Wheel::Ball),
         loose("stack of 10", stack(), 500, 2000),
         // From the push to the last fall.
-        loose("20 dominoes", dominoes(), 0, 400),
-        loose("100 boxes", boxes(), 0, 400),
+        event("20 dominoes", dominoes(), 2000),
+        event("100 boxes", boxes(), 2000),
         loose("pile of 27", pile(3), 3000, 1000),
         loose("pile of 1000", pile(10), 400, 5),
     ]

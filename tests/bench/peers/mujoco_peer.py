@@ -1,133 +1,131 @@
-"""The scene of a text file in MuJoCo: builds it, warms up, and measures a round for every line read."""
+"""A scene in MuJoCo. Run as a program it is a peer of the speed bench, with the implicit integrator and the default solver."""
 
-import sys
-import time
 from xml.sax.saxutils import quoteattr
 
 import mujoco
 import numpy
 
+from scene import conjugate, multiply, rotate, serve
+
+NAME = f"MuJoCo {mujoco.__version__}"
+
+
 def numbers(values):
-    return " ".join(repr(float(value)) for value in values)
+    return quoteattr(" ".join(repr(float(value)) for value in numpy.ravel(values)))
 
 
-def rotate(q, v):
-    w, u = q[0], numpy.array(q[1:])
-    return v + 2.0 * numpy.cross(u, numpy.cross(u, v) + w * v)
+class Engine:
+    """`options` are attributes of MJCF's `<option>`, `contact` those of each geom: `solref` and `solimp` say how stiff contacts are."""
 
+    def __init__(self, scene, timestep, options=None, contact=""):
+        self.scene, self.contact, self.children = scene, contact, scene.children()
+        self.text, self.actuators = [], []
+        options = {"integrator": "implicitfast"} | (options or {})
+        words = " ".join(f'{name}="{value}"' for name, value in options.items())
+        self.text.append(f"<mujoco><option timestep=\"{timestep}\" gravity={numbers(scene.gravity)} {words}/>")
+        self.text.append('<size memory="1G"/><compiler angle="radian"/>')
+        self.add_ground()
+        for index in scene.roots():
+            self.add(index, None, None)
+        for hinge in self.children.get(None, []):
+            self.add(hinge.child, None, hinge)
+        self.text.append("</worldbody><equality>")
+        for body, anchor in scene.pins:
+            at = rotate(conjugate(scene.bodies[body].turn), anchor - scene.bodies[body].at)
+            self.text.append(f'<connect body1="b{body}" anchor={numbers(at)} {contact}/>')
+        self.text.append("</equality><actuator>")
+        self.add_motors()
+        self.text.append("</actuator></mujoco>")
+        self.model = mujoco.MjModel.from_xml_string("".join(self.text))
+        if scene.field:
+            low, high = self.heights.min(), self.heights.max()
+            self.model.hfield_data[:] = ((self.heights - low) / max(high - low, 1e-6)).ravel()
+        self.data = mujoco.MjData(self.model)
+        self.set_motion()
 
-def conjugate(q):
-    return numpy.array([q[0], -q[1], -q[2], -q[3]])
+    def add_ground(self):
+        scene = self.scene
+        if scene.field:
+            (columns, rows, width, depth), heights = scene.field
+            self.heights = numpy.array(heights).reshape(int(columns), int(rows)).T[::-1]
+            low, high = self.heights.min(), self.heights.max()
+            size = numbers([width / 2, depth / 2, max(high - low, 1e-6), 1.0])
+            self.text.append(f'<asset><hfield name="field" nrow="{rows:.0f}" ncol="{columns:.0f}" size={size}/></asset>')
+        self.text.append("<worldbody>")
+        shape = f'contype="1" conaffinity="1" {self.contact}'
+        if scene.plane:
+            self.text.append(f'<geom type="plane" size="100 100 1" zaxis="0 1 0" friction="{scene.plane[0]} 0 0" {shape}/>')
+        if scene.field:
+            turn = numbers([0.5**0.5, -(0.5**0.5), 0, 0])
+            at = numbers([0.0, low, 0.0])
+            self.text.append(f'<geom type="hfield" hfield="field" pos={at} quat={turn} friction="0.8 0 0" {shape}/>')
 
-
-def multiply(p, q):
-    w, u, s, v = p[0], numpy.array(p[1:]), q[0], numpy.array(q[1:])
-    return numpy.concatenate([[w * s - u @ v], w * v + s * u + numpy.cross(u, v)])
-
-
-def read(path):
-    bodies, hinges, ground = {}, [], {}
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            word, *rest = line.split()
-            values = [float(value) for value in rest]
-            if word == "body":
-                bodies[int(values[0])] = {
-                    "robot": int(values[1]), "mass": values[2], "moments": values[3:6],
-                    "at": numpy.array(values[6:9]), "turn": numpy.array(values[9:13]), "geoms": [], "joint": None,
-                }
-            elif word in ("sphere", "box", "cylinder"):
-                bodies[int(values[0])]["geoms"].append((word, values[1:]))
-            elif word == "hinge":
-                hinges.append(values)
-            else:
-                ground[word] = values
-    return bodies, hinges, ground
-
-
-def model(path):
-    bodies, hinges, ground = read(path)
-    children, motors = {}, []
-    for values in hinges:
-        parent, child = int(values[0]), int(values[1])
-        bodies[child]["joint"] = values[2:]
-        children.setdefault(parent, []).append(child)
-    out = ['<mujoco><option timestep="0.001" integrator="implicitfast" gravity=%s/>' % quoteattr(numbers(ground["gravity"]))]
-    out.append('<size memory="1G"/><compiler angle="radian"/>')
-    field = ground.get("field")
-    if field:
-        rows, columns = int(field[1]), int(field[0])
-        heights = numpy.array(ground["heights"]).reshape(columns, rows).T[::-1]
-        low, high = heights.min(), max(heights.max(), heights.min() + 1e-6)
-        size = numbers([field[2] / 2, field[3] / 2, high - low, 1.0])
-        out.append('<asset><hfield name="field" nrow="%d" ncol="%d" size="%s"/></asset>' % (rows, columns, size))
-    out.append("<worldbody>")
-    contact = 'contype="1" conaffinity="1"'
-    if "plane" in ground:
-        out.append('<geom type="plane" size="100 100 1" zaxis="0 1 0" friction="0.8 0 0" %s/>' % contact)
-    if field:
-        turn = numbers([0.5**0.5, -(0.5**0.5), 0, 0])
-        out.append(
-            '<geom type="hfield" hfield="field" pos="0 %r 0" quat="%s" friction="0.8 0 0" %s/>' % (float(low), turn, contact)
-        )
-
-    def emit(index, parent):
-        body = bodies[index]
-        at, turn = body["at"], body["turn"]
+    def add(self, index, parent, hinge):
+        body = self.scene.bodies[index]
+        at, turn = body.at, body.turn
         if parent is not None:
-            base = bodies[parent]
-            at = rotate(conjugate(base["turn"]), at - base["at"])
-            turn = multiply(conjugate(base["turn"]), turn)
-        out.append('<body name="b%d" pos="%s" quat="%s">' % (index, numbers(at), numbers(turn)))
-        out.append('<inertial pos="0 0 0" mass="%r" diaginertia="%s"/>' % (body["mass"], numbers(body["moments"])))
-        if parent is None:
-            out.append("<freejoint/>")
+            base = self.scene.bodies[parent]
+            at, turn = rotate(conjugate(base.turn), at - base.at), multiply(conjugate(base.turn), turn)
+        self.text.append(f'<body name="b{index}" pos={numbers(at)} quat={numbers(turn)}>')
+        self.text.append(f'<inertial pos="0 0 0" mass="{body.mass!r}" diaginertia={numbers(body.moments)}/>')
+        if hinge is None:
+            self.text.append("<freejoint/>")
         else:
-            joint = body["joint"]
-            anchor = rotate(conjugate(body["turn"]), numpy.array(joint[0:3]) - body["at"])
-            axis = rotate(conjugate(body["turn"]), numpy.array(joint[3:6]))
-            out.append('<joint name="j%d" type="hinge" pos="%s" axis="%s"/>' % (index, numbers(anchor), numbers(axis)))
-            motors.append((index, *joint[6:11]))
-        # Parts of a robot meet the ground only.
-        mask = contact if body["robot"] < 0 else 'contype="0" conaffinity="1"'
-        for kind, values in body["geoms"]:
-            size = {"sphere": values[:1], "box": values[:3], "cylinder": values[:2]}[kind]
-            out.append(
-                '<geom type="%s" size="%s" pos="%s" quat="%s" friction="%r 0 0" mass="0" %s/>'
-                % (kind, numbers(size), numbers(values[3:6]), numbers(values[6:10]), values[10], mask)
+            back = conjugate(body.turn)
+            anchor, axis = rotate(back, hinge.anchor - body.at), rotate(back, hinge.axis)
+            self.text.append(
+                f'<joint name="j{index}" type="hinge" pos={numbers(anchor)} axis={numbers(axis)}'
+                f' stiffness="{hinge.stiffness}" damping="{hinge.damping}"/>'
             )
-        for child in children.get(index, []):
-            emit(child, index)
-        out.append("</body>")
+        mask = 'contype="0" conaffinity="1"' if body.is_part else 'contype="1" conaffinity="1"'
+        for kind, size, place, turned in body.geoms:
+            count = {"sphere": 1, "box": 3, "cylinder": 2}[kind]
+            self.text.append(
+                f'<geom type="{kind}" size={numbers(size[:count])} pos={numbers(place)} quat={numbers(turned)}'
+                f' friction="{body.friction} 0 0" mass="0" {mask} {self.contact}/>'
+            )
+        for behind in self.children.get(index, []):
+            self.add(behind.child, index, behind)
+        self.text.append("</body>")
 
-    for index, body in bodies.items():
-        if body["joint"] is None:
-            emit(index, None)
-    out.append("</worldbody><actuator>")
-    for index, _, _, stiffness, damping, limit in motors:
-        force = 'forcelimited="true" forcerange="%r %r"' % (-limit, limit)
-        if stiffness > 0.0:
-            out.append('<position joint="j%d" kp="%r" kv="%r" %s/>' % (index, stiffness, damping, force))
-        else:
-            out.append('<velocity joint="j%d" kv="%r" %s/>' % (index, damping, force))
-    out.append("</actuator></mujoco>")
-    built = mujoco.MjModel.from_xml_string("".join(out))
-    if field:
-        built.hfield_data[:] = ((heights - low) / (high - low)).ravel()
-    data = mujoco.MjData(built)
-    data.ctrl[:] = [motor[1] if motor[3] > 0.0 else motor[2] for motor in motors]
-    return built, data
+    def add_motors(self):
+        for hinge in self.scene.hinges:
+            if hinge.motor is None:
+                continue
+            position, rate, stiffness, damping, limit = hinge.motor
+            bound = f'forcelimited="true" forcerange="{-limit} {limit}"'
+            kind = f'position joint="j{hinge.child}" kp="{stiffness}"' if stiffness else f'velocity joint="j{hinge.child}"'
+            self.text.append(f'<{kind} kv="{damping}" {bound}/>')
+            self.actuators.append(position if stiffness else rate)
+
+    def set_motion(self):
+        self.data.ctrl[:] = self.actuators
+        for index in self.scene.roots():
+            body = self.scene.bodies[index]
+            first = self.model.jnt_dofadr[self.model.body_jntadr[self.model.body(f"b{index}").id]]
+            self.data.qvel[first : first + 3] = body.velocity
+            self.data.qvel[first + 3 : first + 6] = rotate(conjugate(body.turn), body.spin)
+        for hinge in self.scene.hinges:
+            # Trees begin at rest, but for the first body of one that the world carries.
+            if hinge.parent is None:
+                first = self.model.joint(f"j{hinge.child}").dofadr[0]
+                self.data.qvel[first] = self.scene.bodies[hinge.child].spin @ hinge.axis
+        mujoco.mj_forward(self.model, self.data)
+
+    def advance(self, count):
+        mujoco.mj_step(self.model, self.data, nstep=count)
+
+    def body(self, index):
+        """Place, turn, velocity and spin, in world axes."""
+        # What follows from a state is of the step's start until it is asked for.
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_comPos(self.model, self.data)
+        mujoco.mj_comVel(self.model, self.data)
+        number = self.model.body(f"b{index}").id
+        found = numpy.zeros(6)
+        mujoco.mj_objectVelocity(self.model, self.data, mujoco.mjtObj.mjOBJ_BODY, number, found, 0)
+        return self.data.xpos[number].copy(), self.data.xquat[number].copy(), found[3:], found[:3]
 
 
-def main():
-    path, warm_up, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    built, data = model(path)
-    mujoco.mj_step(built, data, nstep=warm_up)
-    print("ready", flush=True)
-    for _ in sys.stdin:
-        start = time.perf_counter()
-        mujoco.mj_step(built, data, nstep=steps)
-        print((time.perf_counter() - start) * 1e6 / steps, flush=True)
-
-
-main()
+if __name__ == "__main__":
+    serve(Engine)

@@ -16,15 +16,18 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// MuJoCo's Python package, if there is one.
-    pub fn mujoco(scene: &Path, warm_up: usize, steps: usize) -> Option<Self> {
-        let mut command = Command::new("python3");
-        command.arg(format!("{SOURCES}/mujoco_peer.py"));
-        Self::start(command, scene, warm_up, steps)
+    /// MuJoCo, PhysX and DART, where their Python packages are installed and can do the scene, and ODE.
+    pub fn all(scene: &Path, folder: &Path, warm_up: usize, steps: usize) -> [Option<Self>; 4] {
+        let [mujoco, physx, dart] = ["mujoco_peer.py", "physx_peer.py", "dart_peer.py"].map(|script| {
+            let mut command = Command::new("python3");
+            command.arg("-B").arg(format!("{SOURCES}/{script}"));
+            Self::start(command, scene, warm_up, steps)
+        });
+        [mujoco, physx, dart, Self::ode(scene, folder, warm_up, steps)]
     }
 
     /// ODE's library, if there is one and a C compiler.
-    pub fn ode(scene: &Path, folder: &Path, warm_up: usize, steps: usize) -> Option<Self> {
+    fn ode(scene: &Path, folder: &Path, warm_up: usize, steps: usize) -> Option<Self> {
         let program = folder.join("ode_peer");
         if !program.exists() {
             let source = format!("{SOURCES}/ode_peer.c");
