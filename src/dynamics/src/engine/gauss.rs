@@ -24,7 +24,7 @@ use super::{
 const NEAR: f64 = 0.25 - 0.288_675_134_594_812_9;
 const FAR: f64 = 0.25 + 0.288_675_134_594_812_9;
 /// A_ij: what each stage takes of the two.
-const STAGES: [[f64; 2]; 2] = [[0.25, NEAR], [FAR, 0.25]];
+pub(super) const STAGES: [[f64; 2]; 2] = [[0.25, NEAR], [FAR, 0.25]];
 /// What the end of the step takes of them.
 const END: [f64; 2] = [0.5; 2];
 /// The stages are found when a round changes no velocity by more than this share of the largest. It is what is lost in a step at

@@ -18,6 +18,7 @@ use super::{
     gauss::Stage,
     push::Push,
     spatial::{Spatial, SpatialInertia, rotation_by},
+    spin::turn_freely,
 };
 use crate::Servo;
 
@@ -370,8 +371,7 @@ impl Tree {
         integrate(&self.topology, &mut self.state, Some(v), h);
     }
 
-    /// The half step of a single body keeps its angular momentum L exactly: it turns as a free body does, the velocity after is that
-    /// of L at the new orientation. The kick then has no gyroscopic term.
+    /// The half step of a single body turns it as one that no moment acts on. The kick then has no gyroscopic term.
     fn drift_single(&mut self, h: f64) {
         let principal = self.topology.links[0].principal;
         let state = &mut self.state;
@@ -380,26 +380,10 @@ impl Tree {
         if before == DVec3::ZERO {
             return;
         }
-        let rotation = state.root_rotation;
-        let momentum = rotation * (principal * (rotation.inverse() * before));
-        let turned = (rotation * rotation_by(free_turn(principal, rotation.inverse() * before, h))).normalize();
-        let after = turned * ((turned.inverse() * momentum) / principal);
+        let (turned, after) = turn_freely(principal, state.root_rotation, before, h);
         state.root_rotation = turned;
         state.v[3..6].copy_from_slice(after.as_ref());
     }
-}
-
-/// The rotation vector, in its own axes, of what turns freely for `h` seconds from the angular velocity `w`: four terms of its Taylor
-/// series by Euler's equations, I w' = l x w and l' = l x w (Magnus 1954).
-fn free_turn(principal: DVec3, w: DVec3, h: f64) -> DVec3 {
-    let l = principal * w;
-    let l1 = l.cross(w);
-    let w1 = l1 / principal;
-    let l2 = l1.cross(w) + l.cross(w1);
-    let w2 = l2 / principal;
-    let w3 = (l2.cross(w) + l1.cross(w1) * 2.0 + l.cross(w2)) / principal;
-    let third = w2 / 6.0 + w.cross(w1) / 12.0;
-    ((((w3 + w.cross(w2)) * (h / 24.0) + third) * h + w1 * 0.5) * h + w) * h
 }
 
 /// Adds `h` times the velocities, or `other` instead of them, to the coordinates.

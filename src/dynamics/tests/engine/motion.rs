@@ -61,9 +61,8 @@ fn a_robot_in_the_air_falls_like_a_stone() {
 
 #[test]
 fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
-    // A body turns to fourth order: (w h/2)⁴ of its energy, with 1/120 for the first term that is left out, and at 1 ms rounding:
-    // 1e-15 in each of 40000 halves of a step.
-    for (h, of_energy, of_momentum) in [(0.001, 1e-10, 1e-10), (0.01, 1e-8, 1e-10)] {
+    // Both stay but for rounding: a few times 1e-16 in each of 40000 and 4000 halves of a step, which add up in one direction at worst.
+    for (h, most) in [(0.001, 2e-11), (0.01, 2e-12)] {
         let mut world = scene::world();
         world.mechanism.gravity = DVec3::ZERO;
         world.mechanism.bodies.push(body(
@@ -80,7 +79,7 @@ fn a_tumbling_brick_keeps_energy_and_angular_momentum() {
         let (end, (_, after)) = (energy(&world, &*engine), momenta(&world, &*engine));
         let (of_e, of_l) = ((end / start - 1.0).abs(), (after - spin).length() / spin.length());
         println!("tumbling brick of 20 s, h {h}: dE/E {of_e:.1e}, |dL|/L {of_l:.1e}");
-        assert!(of_e < of_energy && of_l < of_momentum, "{of_e} {of_l}");
+        assert!(of_e < most && of_l < most, "{of_e} {of_l}");
     }
 }
 
