@@ -303,6 +303,7 @@ impl Island {
     pub(super) fn write_back(&self, contacts: &mut [Contact], closures: &mut [Closure], scheme: &Scheme) {
         for &contact in &self.contacts {
             (contacts[contact].impulse, contacts[contact].spin_impulse) = (DVec3::ZERO, DVec3::ZERO);
+            contacts[contact].pressed_for = 0.0;
         }
         for &closure in &self.closures {
             closures[closure].impulses.fill(0.0);

@@ -21,9 +21,9 @@
 //! `integrator` says midpoint.
 //!
 //! **Order.** Of second order in smooth motion, of fourth order in free motion, and the same backwards in time: energy swings to
-//! and fro. A constant acceleration is exact, a single body that turns freely keeps angular momentum and energy
-//! to rounding ([`spin`]). A loop is closed at the middle
-//! of every step ([`constraint`]). An impact is an event within a step and of first order in time. **Law of contact.** Signorini and Coulomb at the
+//! and fro. A constant acceleration is exact, a single body that turns freely keeps angular momentum and energy to rounding
+//! ([`spin`]). A loop is closed at the middle of every step ([`constraint`]), and a contact that tips or rolls moves on with it. An
+//! impact is an event within a step and of first order in time. **Law of contact.** Signorini and Coulomb at the
 //! velocities of the end of the step, without approximation of the cone, with one coefficient or two
 //! (maximum dissipation); Newton's restitution, blended with the plastic solution where it would create energy. Rolling and
 //! torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material;

@@ -20,6 +20,7 @@ mod loops;
 mod motion;
 mod posture;
 mod roads;
+mod rolling;
 mod rover;
 #[path = "../../../../tests/it/scene.rs"]
 #[allow(dead_code, reason = "the server's tests use the rest of it")]

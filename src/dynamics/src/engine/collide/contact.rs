@@ -48,6 +48,9 @@ pub(in crate::engine) struct Contact {
     pub(in crate::engine) spin_impulse: DVec3,
     /// Where the search for the slip speed starts.
     pub(in crate::engine) slip: f64,
+    /// The velocity of b past a at the end of the last substep that it pressed in, m/s, and the length of that, s; 0 if it did not.
+    pub(in crate::engine) rate: DVec3,
+    pub(in crate::engine) pressed_for: f64,
     /// The size of the smaller of the two shapes, from its centre outwards, m.
     #[serde(skip)]
     pub(in crate::engine) size: f64,
@@ -97,6 +100,13 @@ impl Contact {
     pub(in crate::engine) fn impulse_of(&self, l: [f64; 3]) -> DVec3 {
         let [first, second] = self.surface.friction;
         self.normal * l[0] + self.tangents[0] * (l[1] * first) + self.tangents[1] * (l[2] * second)
+    }
+
+    /// The world velocity of rows, whose tangents have the friction coefficients multiplied in, as far as these are not zero.
+    pub(in crate::engine) fn velocity_of(&self, u: [f64; 3]) -> DVec3 {
+        let [first, second] = self.surface.friction;
+        let along = |u: f64, friction: f64| if friction > 0.0 { u / friction } else { 0.0 };
+        self.normal * u[0] + self.tangents[0] * along(u[1], first) + self.tangents[1] * along(u[2], second)
     }
 
     /// By how much smaller a depth counts here than between large shapes.
@@ -188,6 +198,8 @@ impl Pair {
             impulse: DVec3::ZERO,
             spin_impulse: DVec3::ZERO,
             slip: 0.0,
+            rate: DVec3::ZERO,
+            pressed_for: 0.0,
             size: sizes.size,
             same_within: sizes.same_within(),
         }

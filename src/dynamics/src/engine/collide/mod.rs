@@ -314,6 +314,7 @@ impl Collider {
                     contact.impulse = old.impulse;
                     contact.spin_impulse = old.spin_impulse;
                     contact.slip = old.slip;
+                    (contact.rate, contact.pressed_for) = (old.rate, old.pressed_for);
                 }
             }
             old_start = old_end;

@@ -2,6 +2,10 @@
 //!
 //! A rigid surface is not crossed before the next midpoint, or bounces by Newton's law of impact. A compliant one presses with
 //! -k g' - d u, taken at the end of the step, where the gap is g' = g + h u. Slip adds compliance to the tangents.
+//!
+//! Rows are those of the point of contact in the middle of the step, and laws speak of its velocity at the end. What tips or rolls
+//! has another point, or another place of it, there. As far as it shows from step to step ([`move_on`]), that is allowed for, so that
+//! contacts that last are of second order and neither take nor give energy.
 
 use super::{Constraints, Parts, Source, rows::Directions};
 use crate::engine::{
@@ -95,6 +99,25 @@ fn is_impact(block: &Block, scheme: &Scheme) -> bool {
     is_closing(block, scheme.h) && block.before[0] < -speed
 }
 
+/// Adds what the velocity at the contact changes by from the middle of the step to its end because the contact itself moves on. Between
+/// the middle of the last step and that of this one it changed from `rate` to `before`, and it goes on like that. What changes
+/// by more than what bounces is another contact.
+fn move_on(block: &mut Block, contact: &Contact, scheme: &Scheme) {
+    if contact.pressed_for == 0.0 {
+        return;
+    }
+    let share = scheme.h / (scheme.h + contact.pressed_for);
+    let change = (contact.velocity_of(block.before) - contact.rate) * share;
+    if change.length() > BOUNCE_SPEED {
+        return;
+    }
+    let [first, second] = contact.surface.friction;
+    let rows = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
+    for (bias, row) in block.bias.iter_mut().zip(rows) {
+        *bias += row.dot(change);
+    }
+}
+
 fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     let room = (contact.gap - SKIN).max(0.0);
     block.bias[0] += if contact.gap < 0.0 {
@@ -115,6 +138,7 @@ fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
         return;
     }
     block.bias[0] += room / h;
+    move_on(block, contact, scheme);
     if block.compliance[0] > 0.0 {
         // A yielding contact sinks in slowly; within the surface layer, where no other correction acts, this brings it back.
         block.bias[0] += scheme.correction * contact.gap.clamp(-scheme.surface_layer, 0.0) / h;

@@ -189,6 +189,10 @@ impl Constraints {
                 Source::Contact(index) => {
                     contacts[index].impulse = contacts[index].impulse_of(l);
                     contacts[index].slip = block.cone.slip;
+                    let u = self.problem.velocity(block);
+                    let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
+                    contacts[index].rate = contacts[index].velocity_of(after);
+                    contacts[index].pressed_for = if l[0] > 0.0 { scheme.h } else { 0.0 };
                 }
                 Source::Rolling(index) | Source::Torsion(index) => {
                     let contact = &mut contacts[index];
