@@ -4,35 +4,39 @@
 //! its neighbours, so those with the fewest go first (minimum degree, Tinney and Walker 1967). A chain of n bodies then costs n
 //! times what one does, where dense elimination would cost n³ times. Within a group rows are exchanged for the largest pivot.
 
-/// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over the groups
-/// eliminated later, and their rows over it.
+/// Unknowns of a loose body, of which heaps are made: loops over so many are laid out straight.
+pub(super) const LOOSE: usize = 6;
+/// A pivot that is not larger is none.
+const LEAST_PIVOT: f64 = 1e-300;
+/// The block of two loose bodies.
+type Loose = [[f64; LOOSE]; LOOSE];
+
+/// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over each of the
+/// groups eliminated later, and their rows over it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Front {
     start: usize,
     /// Unknowns of the group, and of all later ones it is coupled to.
     size: usize,
     width: usize,
+    /// First of what [`Elimination::targets`] says of it.
+    targets: usize,
 }
 
 impl Front {
-    fn rows(&self) -> usize {
-        self.start + self.size * self.size
+    /// Its rows over a later group, whose unknowns come after `at` of others.
+    fn rows(&self, at: u32) -> usize {
+        self.start + self.size * (self.size + at as usize)
     }
 
-    fn columns(&self) -> usize {
-        self.rows() + self.size * self.width
+    /// The rows of that group over it.
+    fn columns(&self, at: u32) -> usize {
+        self.rows(at) + self.size * self.width
     }
 
     fn end(&self) -> usize {
-        self.columns() + self.size * self.width
+        self.start + self.size * (self.size + 2 * self.width)
     }
-}
-
-/// Where the coefficients of one group's equations in another group's unknowns are: the first, and from row to row.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Block {
-    pub(super) start: usize,
-    pub(super) stride: usize,
 }
 
 /// A system of equations, with its memory.
@@ -46,10 +50,14 @@ pub(super) struct Elimination {
     order: Vec<u32>,
     /// Of each group, its place in the order.
     place: Vec<u32>,
+    /// Of each group; their blocks stand in the order of elimination.
     fronts: Vec<Front>,
+    /// Of each pair of later neighbours of a group, the place of the second in the front of the first.
+    targets: Vec<u32>,
+    /// The coefficients.
     pub(super) entries: Vec<f64>,
     merged: Vec<(u32, u32)>,
-    product: Vec<f64>,
+    pivots: Vec<usize>,
 }
 
 /// Not in the order yet.
@@ -82,7 +90,6 @@ impl Elimination {
     /// Finds the order of the groups. Returns how many multiplications the elimination needs.
     pub(super) fn order(&mut self) -> f64 {
         let count = self.starts.len() - 1;
-        let size = |starts: &[usize], group: usize| starts[group + 1] - starts[group];
         self.order.clear();
         self.place.clear();
         self.place.resize(count, NOWHERE);
@@ -99,50 +106,74 @@ impl Elimination {
             }
             neighbours[next] = own;
         }
+        self.neighbours = neighbours;
+        let cost = self.lay_out();
+        self.find_targets();
+        cost
+    }
+
+    /// Gives each group its front. Returns how many multiplications the elimination needs.
+    fn lay_out(&mut self) -> f64 {
         let (mut start, mut cost) = (0, 0.0);
         self.fronts.clear();
-        for (group, own) in neighbours[..count].iter_mut().enumerate() {
+        self.fronts.resize(self.order.len(), Front::default());
+        for &group in &self.order {
+            let size = |group: usize| self.starts[group + 1] - self.starts[group];
+            let own = &mut self.neighbours[group as usize];
             own.sort_unstable_by_key(|&(other, _)| self.place[other as usize]);
             let mut width = 0;
             for (other, at) in own {
                 *at = to_u32(width);
-                width += size(&self.starts, *other as usize);
+                width += size(*other as usize);
             }
-            let front = Front { start, size: size(&self.starts, group), width };
+            let front = Front { start, size: size(group as usize), width, targets: 0 };
             start = front.end();
-            self.fronts.push(front);
+            self.fronts[group as usize] = front;
             let (n, m) = (front.size as f64, front.width as f64);
             cost += n * (n * n / 3.0 + n * m + m * m);
         }
-        self.neighbours = neighbours;
         cost
+    }
+
+    /// Finds where the products of an elimination go: a group's later neighbours are coupled to each other.
+    fn find_targets(&mut self) {
+        self.targets.clear();
+        for (own, front) in self.neighbours.iter().zip(&mut self.fronts) {
+            front.targets = self.targets.len();
+            for (k, &(first, _)) in own.iter().enumerate() {
+                let mut coupled = self.neighbours[first as usize].iter();
+                for &(second, _) in &own[k + 1..] {
+                    let at = coupled.find(|&&(other, _)| other == second).map_or(0, |&(_, at)| at);
+                    self.targets.push(at);
+                }
+            }
+        }
     }
 
     /// Sets all coefficients to those of the unit matrix.
     pub(super) fn clear(&mut self) {
+        let last = self.order.last().map(|&group| self.fronts[group as usize]);
         self.entries.clear();
-        self.entries.resize(self.fronts.last().map_or(0, Front::end), 0.0);
+        self.entries.resize(last.map_or(0, |front| front.end()), 0.0);
         for front in &self.fronts {
             (0..front.size).for_each(|k| self.entries[front.start + k * (front.size + 1)] = 1.0);
         }
     }
 
-    /// The coefficients of the equations of group `of` in the unknowns of group `by`, which are coupled or the same.
-    pub(super) fn block(&self, of: usize, by: usize) -> Block {
+    /// Where the coefficients of the equations of group `of` in the unknowns of group `by` begin, which are coupled or the same: row
+    /// by row.
+    pub(super) fn block(&self, of: usize, by: usize) -> usize {
         let at = |first: usize, second: usize| {
             let second = to_u32(second);
             let found = self.neighbours[first].iter().find(|&&(other, _)| other == second);
-            found.map_or(0, |&(_, at)| at as usize)
+            found.map_or(0, |&(_, at)| at)
         };
         if of == by {
-            let front = self.fronts[of];
-            Block { start: front.start, stride: front.size }
+            self.fronts[of].start
         } else if self.place[of] < self.place[by] {
-            let front = self.fronts[of];
-            Block { start: front.rows() + at(of, by), stride: front.width }
+            self.fronts[of].rows(at(of, by))
         } else {
-            let front = self.fronts[by];
-            Block { start: front.columns() + at(by, of) * front.size, stride: front.size }
+            self.fronts[by].columns(at(by, of))
         }
     }
 
@@ -158,10 +189,10 @@ impl Elimination {
         for &group in self.order.iter().rev() {
             let (front, first) = (self.fronts[group as usize], self.starts[group as usize]);
             for &(other, at) in &self.neighbours[group as usize] {
-                let (from, to) = (self.starts[other as usize], self.starts[other as usize + 1]);
-                for k in 0..front.size {
-                    let row = &self.entries[front.rows() + k * front.width + at as usize..][..to - from];
-                    right[first + k] -= row.iter().zip(&right[from..to]).map(|(a, x)| a * x).sum::<f64>();
+                let (from, size) = (self.starts[other as usize], self.fronts[other as usize].size);
+                let rows = self.entries[front.rows(at)..].chunks_exact(size);
+                for (k, row) in rows.take(front.size).enumerate() {
+                    right[first + k] -= dot(row, &right[from..]);
                 }
             }
         }
@@ -170,75 +201,194 @@ impl Elimination {
 
     /// Solves the equations of a group for its own unknowns, in terms of the later ones.
     fn reduce(&mut self, group: usize, right: &mut [f64]) -> bool {
-        let Front { start, size: n, width: m } = self.fronts[group];
-        let (own, rows) = self.entries[start..start + n * n + n * m].split_at_mut(n * n);
-        let right = &mut right[self.starts[group]..][..n];
-        for c in 0..n {
-            let pivot =
-                (c + 1..n).fold(c, |best, r| if own[r * n + c].abs() > own[best * n + c].abs() { r } else { best });
-            if !(own[pivot * n + c].abs() > 1e-300) {
-                return false;
-            }
-            if pivot != c {
-                (c..n).for_each(|k| own.swap(c * n + k, pivot * n + k));
-                (0..m).for_each(|k| rows.swap(c * m + k, pivot * m + k));
-                right.swap(c, pivot);
-            }
-            let reciprocal = 1.0 / own[c * n + c];
-            for r in c + 1..n {
-                let factor = own[r * n + c] * reciprocal;
-                if factor != 0.0 {
-                    subtract(own, r * n + c, c * n + c, n - c, factor);
-                    subtract(rows, r * m, c * m, m, factor);
-                    right[r] -= factor * right[c];
-                }
-            }
+        let front @ Front { start, size, .. } = self.fronts[group];
+        let (own, rows) = self.entries[start..front.columns(0)].split_at_mut(size * size);
+        if !factorise(own, size, &mut self.pivots) {
+            return false;
         }
-        for r in (0..n).rev() {
-            let reciprocal = 1.0 / own[r * n + r];
-            rows[r * m..][..m].iter_mut().for_each(|x| *x *= reciprocal);
-            right[r] *= reciprocal;
-            for k in 0..r {
-                let factor = own[k * n + r];
-                if factor != 0.0 {
-                    subtract_before(rows, k * m, r * m, m, factor);
-                    right[k] -= factor * right[r];
-                }
-            }
+        let mut rows = rows;
+        for &(other, _) in &self.neighbours[group] {
+            let columns = self.starts[other as usize + 1] - self.starts[other as usize];
+            let (block, rest) = rows.split_at_mut(size * columns);
+            substitute(own, &self.pivots, block, [size, columns]);
+            rows = rest;
         }
+        solve_factorised(own, &self.pivots, &mut right[self.starts[group]..][..size]);
         true
     }
 
     /// Takes a group's unknowns out of the equations of the later ones.
     fn update(&mut self, group: usize, right: &mut [f64]) {
-        let front @ Front { size: n, width: m, .. } = self.fronts[group];
-        let own = self.starts[group]..self.starts[group] + n;
-        let neighbours = std::mem::take(&mut self.neighbours[group]);
-        let mut product = std::mem::take(&mut self.product);
-        product.resize(m, 0.0);
-        for &(i, row) in &neighbours {
-            let (i, row) = (i as usize, row as usize);
-            for r in 0..self.starts[i + 1] - self.starts[i] {
-                let factors = front.columns() + (row + r) * n;
-                let factors = &self.entries[factors..factors + n];
-                let sum: f64 = factors.iter().zip(&right[own.clone()]).map(|(a, x)| a * x).sum();
-                right[self.starts[i] + r] -= sum;
-                product.fill(0.0);
-                for (k, &factor) in factors.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
-                    add_product(&mut product, &self.entries[front.rows() + k * m..][..m], factor);
-                }
-                for &(j, column) in &neighbours {
-                    let (j, column) = (j as usize, column as usize);
-                    let Block { start, stride } = self.block(i, j);
-                    let count = self.starts[j + 1] - self.starts[j];
-                    let target = &mut self.entries[start + r * stride..][..count];
-                    target.iter_mut().zip(&product[column..]).for_each(|(x, y)| *x -= y);
-                }
+        let front @ Front { size: n, .. } = self.fronts[group];
+        let (own, later) = self.entries.split_at_mut(front.end());
+        let neighbours = &self.neighbours[group];
+        let mut targets = self.targets[front.targets..].iter();
+        for (k, &(i, at)) in neighbours.iter().enumerate() {
+            let (first, target) = (self.starts[i as usize], self.fronts[i as usize]);
+            let size = target.size;
+            let mut put = |to: usize, rows: u32, columns: u32, [height, width]: [usize; 2]| {
+                let product = [&own[front.columns(rows)..], &own[front.rows(columns)..]];
+                subtract_product(&mut later[to - front.end()..], product[0], product[1], [height, n, width]);
+            };
+            put(target.start, at, at, [size, size]);
+            for (&(j, other), &to) in neighbours[k + 1..].iter().zip(&mut targets) {
+                let width = self.fronts[j as usize].size;
+                put(target.rows(to), at, other, [size, width]);
+                put(target.columns(to), other, at, [width, size]);
+            }
+            for r in 0..size {
+                let row = &own[front.columns(at) + r * n..][..n];
+                right[first + r] -= dot(row, &right[self.starts[group]..]);
             }
         }
-        self.product = product;
-        self.neighbours[group] = neighbours;
     }
+}
+
+/// Factorises a square matrix in place, with exchange of rows for the largest pivot: the lower factor, whose diagonal is one, and the
+/// upper one with the reciprocals of its diagonal. `pivots` takes which rows changed places. False if the matrix is singular.
+fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -> bool {
+    pivots.clear();
+    if let Some(matrix) = loose_mut(matrix, n) {
+        return factorise_loose(matrix, pivots);
+    }
+    for c in 0..n {
+        let at = |r: usize| matrix[r * n + c].abs();
+        let pivot = (c + 1..n).fold(c, |best, r| if at(r) > at(best) { r } else { best });
+        if !(at(pivot) > LEAST_PIVOT) {
+            return false;
+        }
+        pivots.push(pivot);
+        if pivot != c {
+            (0..n).for_each(|k| matrix.swap(c * n + k, pivot * n + k));
+        }
+        let (above, below) = matrix.split_at_mut((c + 1) * n);
+        let row = &mut above[c * n..];
+        row[c] = 1.0 / row[c];
+        for other in below.chunks_exact_mut(n) {
+            other[c] *= row[c];
+            let factor = other[c];
+            if factor != 0.0 {
+                other[c + 1..].iter_mut().zip(&row[c + 1..]).for_each(|(x, y)| *x -= factor * y);
+            }
+        }
+    }
+    true
+}
+
+fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
+    for c in 0..LOOSE {
+        let mut pivot = c;
+        for r in c + 1..LOOSE {
+            if matrix[r][c].abs() > matrix[pivot][c].abs() {
+                pivot = r;
+            }
+        }
+        if !(matrix[pivot][c].abs() > LEAST_PIVOT) {
+            return false;
+        }
+        pivots.push(pivot);
+        matrix.swap(c, pivot);
+        let mut row = matrix[c];
+        row[c] = 1.0 / row[c];
+        matrix[c] = row;
+        for other in &mut matrix[c + 1..] {
+            let factor = other[c] * row[c];
+            other[c] = factor;
+            (c + 1..LOOSE).for_each(|k| other[k] -= factor * row[k]);
+        }
+    }
+    true
+}
+
+/// Solves for one column by a factorised matrix.
+fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64]) {
+    let n = pivots.len();
+    pivots.iter().enumerate().for_each(|(row, &pivot)| x.swap(row, pivot));
+    for (r, row) in factors.chunks_exact(n).enumerate() {
+        x[r] -= dot(&row[..r], x);
+    }
+    for (r, row) in factors.chunks_exact(n).enumerate().rev() {
+        x[r] = (x[r] - dot(&row[r + 1..], &x[r + 1..])) * row[r];
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Solves for the columns of a block of so many rows and columns by a factorised matrix.
+fn substitute(factors: &[f64], pivots: &[usize], block: &mut [f64], [n, m]: [usize; 2]) {
+    for (row, &pivot) in pivots.iter().enumerate().filter(|(row, pivot)| row != *pivot) {
+        (0..m).for_each(|c| block.swap(row * m + c, pivot * m + c));
+    }
+    if let (LOOSE, Some(block)) = (n, loose_mut(block, m))
+        && let Some(factors) = loose(factors, n)
+    {
+        return substitute_loose(factors, block);
+    }
+    for r in 1..n {
+        let (above, own) = block.split_at_mut(r * m);
+        for k in 0..r {
+            let factor = factors[r * n + k];
+            own[..m].iter_mut().zip(&above[k * m..][..m]).for_each(|(x, y)| *x -= factor * y);
+        }
+    }
+    for r in (0..n).rev() {
+        let (own, below) = block[r * m..].split_at_mut(m);
+        for k in r + 1..n {
+            let factor = factors[r * n + k];
+            own.iter_mut().zip(&below[(k - r - 1) * m..][..m]).for_each(|(x, y)| *x -= factor * y);
+        }
+        own.iter_mut().for_each(|x| *x *= factors[r * n + r]);
+    }
+}
+
+fn substitute_loose(factors: &Loose, block: &mut Loose) {
+    for r in 1..LOOSE {
+        let mut row = block[r];
+        for k in 0..r {
+            (0..LOOSE).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
+        }
+        block[r] = row;
+    }
+    for r in (0..LOOSE).rev() {
+        let mut row = block[r];
+        for k in r + 1..LOOSE {
+            (0..LOOSE).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
+        }
+        block[r] = row.map(|x| x * factors[r][r]);
+    }
+}
+
+/// Subtracts the product of two blocks from a third: so many rows, summands and columns.
+fn subtract_product(target: &mut [f64], left: &[f64], right: &[f64], [rows, inner, columns]: [usize; 3]) {
+    if rows == LOOSE
+        && let (Some(left), Some(right)) = (loose(left, inner), loose(right, columns))
+        && let Some(target) = loose_mut(target, columns)
+    {
+        for (target, left) in target.iter_mut().zip(left) {
+            let mut row = *target;
+            for k in 0..LOOSE {
+                (0..LOOSE).for_each(|c| row[c] -= left[k] * right[k][c]);
+            }
+            *target = row;
+        }
+        return;
+    }
+    for (target, left) in target.chunks_exact_mut(columns).zip(left.chunks_exact(inner)).take(rows) {
+        for (factor, right) in left.iter().zip(right.chunks_exact(columns)) {
+            target.iter_mut().zip(right).for_each(|(x, y)| *x -= factor * y);
+        }
+    }
+}
+
+/// A block as that of two loose bodies, if its rows are as long.
+fn loose(block: &[f64], columns: usize) -> Option<&Loose> {
+    block.as_chunks().0.first_chunk().filter(|_| columns == LOOSE)
+}
+
+fn loose_mut(block: &mut [f64], columns: usize) -> Option<&mut Loose> {
+    block.as_chunks_mut().0.first_chunk_mut().filter(|_| columns == LOOSE)
 }
 
 /// Gaussian elimination with partial pivoting; the solution replaces the last column. False if it is singular or
@@ -252,7 +402,7 @@ pub(super) fn eliminate(matrix: &mut [f64], count: usize) -> bool {
                 pivot = r;
             }
         }
-        if !(matrix[pivot * width + c].abs() > 1e-300) {
+        if !(matrix[pivot * width + c].abs() > LEAST_PIVOT) {
             return false;
         }
         if pivot != c {
@@ -280,22 +430,6 @@ pub(super) fn eliminate(matrix: &mut [f64], count: usize) -> bool {
         matrix[r * width + count] = sum / matrix[r * width + r];
     }
     (0..count).all(|r| matrix[r * width + count].is_finite())
-}
-
-fn add_product(target: &mut [f64], source: &[f64], factor: f64) {
-    target.iter_mut().zip(source).for_each(|(x, y)| *x += factor * y);
-}
-
-/// Subtracts `factor` times the numbers from `from` on from those from `to` on, which lie behind them.
-fn subtract(numbers: &mut [f64], to: usize, from: usize, count: usize, factor: f64) {
-    let (head, tail) = numbers.split_at_mut(to);
-    add_product(&mut tail[..count], &head[from..from + count], -factor);
-}
-
-/// The same where they lie before them.
-fn subtract_before(numbers: &mut [f64], to: usize, from: usize, count: usize, factor: f64) {
-    let (head, tail) = numbers.split_at_mut(from);
-    add_product(&mut head[to..to + count], &tail[..count], -factor);
 }
 
 /// Adds the members of a sorted list to another, and takes two out.
@@ -355,11 +489,11 @@ mod tests {
             let mirrored: Vec<_> = pairs.iter().filter(|(a, b)| a != b).map(|&(a, b)| (b, a)).collect();
             pairs.extend(mirrored);
             for &(of, by) in &pairs {
-                let block = elimination.block(of, by);
+                let (block, columns) = (elimination.block(of, by), starts[by + 1] - starts[by]);
                 for i in 0..starts[of + 1] - starts[of] {
-                    for j in 0..starts[by + 1] - starts[by] {
+                    for j in 0..columns {
                         let value = next() - 0.5 + if of == by && i == j { 6.0 } else { 0.0 };
-                        elimination.entries[block.start + i * block.stride + j] += value;
+                        elimination.entries[block + i * columns + j] += value;
                         matrix[(starts[of] + i) * unknowns + starts[by] + j] += value;
                     }
                 }

@@ -18,8 +18,10 @@
 //! proximal step friction is bounded by the normal impulses before the step (Tresca's friction): then there is a potential, a
 //! convex one, and Newton's method cannot fail.
 
+use std::ops::Range;
+
 use super::{
-    elimination::Elimination,
+    elimination::{Elimination, LOOSE},
     problem::{Block, Law, Problem},
 };
 
@@ -48,18 +50,21 @@ struct Side {
     tree: usize,
     from: usize,
     to: usize,
+    /// Whether these are all unknowns of a loose body, in order.
+    is_loose: bool,
 }
 
 /// A block in a proximal step.
 #[derive(Debug, Clone, Copy, Default)]
 struct Point {
     sides: [Side; 2],
-    /// Impulse before the step, l_k; r of each row, and r with its compliance.
+    /// Impulse before the step, l_k; r of each row, and one over r with its compliance.
     centre: [f64; 3],
     resistance: [f64; 3],
-    stiffness: [f64; 3],
-    /// Velocity, and how it changes along the Newton step.
-    u: [f64; 3],
+    yielding: [f64; 3],
+    /// Impulse that the present velocity asks for if nothing bounds it, and how it falls along the Newton step, with the velocity.
+    trial: [f64; 3],
+    fall: [f64; 3],
     du: [f64; 3],
     /// The impulse that follows, and how it falls with the velocity: - dl/du. The impulse of a disc also grows with a normal one.
     l: [f64; 3],
@@ -106,8 +111,13 @@ impl Newton {
     /// Improves the impulses of a problem until the law holds to `tolerance`, m/s, as far as `work` goes, of which it takes what it
     /// costs, in multiplications. The impulses may leave their bounds by as much as the law does not hold.
     pub(super) fn solve(&mut self, problem: &mut Problem, tolerance: f64, work: &mut f64) {
+        let side = |(tree, columns): (usize, Range<usize>)| {
+            let (first, end) = (problem.starts[tree], problem.starts[tree + 1]);
+            let all = (first..end).eq(problem.index[columns.clone()].iter().map(|&index| index as usize));
+            Side { tree, from: columns.start, to: columns.end, is_loose: all && end - first == LOOSE }
+        };
         let point = |block: &Block| {
-            let sides = problem.sides(block).map(|(tree, columns)| Side { tree, from: columns.start, to: columns.end });
+            let sides = problem.sides(block).map(side);
             Point { centre: block.impulse, sides, ..Point::default() }
         };
         self.points.clear();
@@ -167,12 +177,14 @@ impl Newton {
             };
             // The rows of a disc are as stiff, so that its nearest point lies along the radius.
             let round = share * own[1] + if block.law == Law::Cone { c[1].max(c[2]) } else { 0.0 };
-            point.stiffness = match block.law {
+            let stiffness = match block.law {
                 Law::Cone => [c[0] + share * own[0], round, round],
                 Law::Disc { .. } => [round; 3],
                 Law::Interval { .. } => [c[0] + share * own[0]; 3],
             };
-            point.resistance = std::array::from_fn(|k| point.stiffness[k] - c[k]);
+            point.resistance = std::array::from_fn(|k| stiffness[k] - c[k]);
+            // A row that nothing moves gets no impulse.
+            point.yielding = stiffness.map(|stiffness| if stiffness > 0.0 { 1.0 / stiffness } else { 0.0 });
         }
     }
 
@@ -180,7 +192,8 @@ impl Newton {
     fn proximal_step(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> Option<Step> {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             let u = problem.moved_by(block, &self.w);
-            point.u = std::array::from_fn(|c| block.bias[c] + u[c]);
+            let asked = |c: usize| (point.resistance[c] * point.centre[c] - block.bias[c] - u[c]) * point.yielding[c];
+            point.trial = std::array::from_fn(asked);
         }
         let (mut iterations, mut whole) = (0, true);
         loop {
@@ -204,7 +217,7 @@ impl Newton {
             whole = length == 1.0;
             self.w.iter_mut().zip(&self.step).for_each(|(w, step)| *w += length * step);
             for point in &mut self.points {
-                (0..3).for_each(|c| point.u[c] += length * point.du[c]);
+                (0..3).for_each(|c| point.trial[c] -= length * point.fall[c]);
             }
         }
     }
@@ -278,8 +291,10 @@ impl Newton {
     fn search(&mut self, problem: &Problem) -> f64 {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             point.du = problem.moved_by(block, &self.step);
+            point.fall = std::array::from_fn(|c| point.du[c] * point.yielding[c]);
         }
-        let (first, full) = (self.work(problem, 0.0), self.work(problem, 1.0));
+        let first = self.rest.iter().zip(&self.step).map(|(rest, step)| rest * step).sum::<f64>();
+        let full = self.work(problem, 1.0);
         if !(first < 0.0 && full > -SEARCH * first) {
             return 1.0;
         }
@@ -317,12 +332,12 @@ impl Newton {
 impl Point {
     /// The impulse of a row `length` of the Newton step ahead, if nothing bounds it.
     fn trial(&self, row: usize, length: f64) -> f64 {
-        (self.resistance[row] * self.centre[row] - self.u[row] - length * self.du[row]) / self.stiffness[row]
+        self.trial[row] - length * self.fall[row]
     }
 
     /// The impulse `length` of the Newton step ahead.
     fn impulse(&self, block: &Block, length: f64, bound: Option<f64>) -> [f64; 3] {
-        if !(self.stiffness[0] > 0.0) {
+        if !(self.yielding[0] > 0.0) {
             return [0.0; 3];
         }
         match block.law {
@@ -347,10 +362,10 @@ impl Point {
     /// Sets the slopes of the impulse at the present velocity; the radius of a disc has the slope `by_normal`.
     fn set_slopes(&mut self, block: &Block, bound: Option<f64>, by_normal: f64) {
         (self.slope, self.by_normal) = ([[0.0; 3]; 3], [0.0; 3]);
-        if !(self.stiffness[0] > 0.0) {
+        if !(self.yielding[0] > 0.0) {
             return;
         }
-        let first = 1.0 / self.stiffness[0];
+        let first = self.yielding[0];
         match block.law {
             Law::Interval { low, high } => {
                 let inside = low < self.trial(0, 0.0) && self.trial(0, 0.0) < high;
@@ -371,7 +386,7 @@ impl Point {
                 if radius > 0.0 && block.cone.friction {
                     let (by_point, by_radius) = disc_slopes([self.trial(1, 0.0), self.trial(2, 0.0)], radius);
                     for i in 0..2 {
-                        (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] / self.stiffness[1]);
+                        (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] * self.yielding[1]);
                         self.slope[i + 1][0] = by_radius[i] * by_normal;
                     }
                 }
@@ -410,24 +425,61 @@ impl Elimination {
     /// Adds the derivatives of what the impulse of a block moves by what moves another block, or the same: the impulse falls by
     /// `slope` with the other's velocity.
     fn add(&mut self, problem: &Problem, sides: &[Side; 2], others: &[Side; 2], slope: &[[f64; 3]; 3]) {
-        let columns = |side: &Side| {
-            let Side { from, to, .. } = *side;
-            problem.columns[from..to].iter().zip(&problem.index[from..to])
-        };
+        let rows = others.map(|side| if side.is_loose { side.rows(problem) } else { Rows::default() });
         for of in sides.iter().filter(|side| side.from < side.to) {
-            for by in others.iter().filter(|side| side.from < side.to) {
-                let place = self.block(of.tree, by.tree);
-                let entries = &mut self.entries[place.start..];
-                let (first, other) = (problem.starts[of.tree], problem.starts[by.tree]);
-                for (y, &index) in columns(of) {
-                    let z: [f64; 3] =
-                        std::array::from_fn(|c| y[0] * slope[0][c] + y[1] * slope[1][c] + y[2] * slope[2][c]);
-                    let row = &mut entries[(index as usize - first) * place.stride..];
-                    for (y, &index) in columns(by) {
-                        row[index as usize - other] += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
-                    }
+            for (by, rows) in others.iter().zip(&rows).filter(|(side, _)| side.from < side.to) {
+                let block = self.block(of.tree, by.tree);
+                let entries = &mut self.entries[block..];
+                if of.is_loose && by.is_loose {
+                    add_loose(entries, &problem.columns[of.from..of.to], rows, slope);
+                } else {
+                    add_any(entries, problem, [of, by], slope);
                 }
             }
+        }
+    }
+}
+
+/// The columns of a loose body, one row of the block after the other.
+type Rows = [[f64; LOOSE]; 3];
+
+impl Side {
+    fn rows(&self, problem: &Problem) -> Rows {
+        let mut rows = Rows::default();
+        for (k, y) in problem.columns[self.from..self.to].iter().enumerate().take(LOOSE) {
+            (rows[0][k], rows[1][k], rows[2][k]) = (y[0], y[1], y[2]);
+        }
+        rows
+    }
+}
+
+/// Adds the products of the columns of two loose bodies.
+fn add_loose(entries: &mut [f64], of: &[[f64; 4]], by: &Rows, slope: &[[f64; 3]; 3]) {
+    for (row, y) in entries[..LOOSE * LOOSE].chunks_exact_mut(LOOSE).zip(of) {
+        let z = weighted(y, slope);
+        for k in 0..LOOSE {
+            row[k] += z[0] * by[0][k] + z[1] * by[1][k] + z[2] * by[2][k];
+        }
+    }
+}
+
+fn weighted(y: &[f64; 4], slope: &[[f64; 3]; 3]) -> [f64; 3] {
+    std::array::from_fn(|c| y[0] * slope[0][c] + y[1] * slope[1][c] + y[2] * slope[2][c])
+}
+
+/// The same for any trees.
+fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&Side; 2], slope: &[[f64; 3]; 3]) {
+    let columns = |side: &Side| {
+        let Side { from, to, .. } = *side;
+        problem.columns[from..to].iter().zip(&problem.index[from..to])
+    };
+    let (first, other) = (problem.starts[of.tree], problem.starts[by.tree]);
+    let width = problem.starts[by.tree + 1] - other;
+    for (y, &index) in columns(of) {
+        let z = weighted(y, slope);
+        let row = &mut entries[(index as usize - first) * width..][..width];
+        for (y, &index) in columns(by) {
+            row[index as usize - other] += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
         }
     }
 }
