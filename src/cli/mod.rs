@@ -11,6 +11,7 @@ mod draw;
 mod exit;
 mod export;
 mod fork;
+mod import;
 mod init;
 mod logged;
 mod manual;
@@ -73,6 +74,8 @@ enum Verb {
     /// Prove logged runs complete, import a spill file, copy runs, or remove runs.
     #[command(subcommand)]
     Db(db::DbVerb),
+    /// Turn a robot of another format (URDF) into a robot file, with its meshes beside it.
+    Import(import::ImportArguments),
     /// Draw worlds as SVG pictures, as they are before the first step.
     Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
@@ -164,6 +167,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Plot(arguments)) => plot::plot(&arguments),
         Some(Verb::Db(verb)) => db::db(&verb),
         Some(Verb::Init(arguments)) => init::init(&arguments),
+        Some(Verb::Import(arguments)) => import::import(&arguments),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments),

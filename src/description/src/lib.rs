@@ -5,6 +5,7 @@
 //! running devices and sockets.
 
 mod device;
+pub mod mesh;
 mod sequence;
 pub mod xml;
 

@@ -28,6 +28,19 @@ impl Pose {
         Self { translation, rotation }
     }
 
+    /// Roll, pitch and yaw of [`Pose::from_xyz_rpy`]; where roll and yaw turn about one axis, yaw is 0.
+    pub fn roll_pitch_yaw(&self) -> DVec3 {
+        let turn = DMat3::from_quat(self.rotation);
+        let (x, y, z) = (turn.x_axis, turn.y_axis, turn.z_axis);
+        let level = libm::hypot(x.x, x.y);
+        let pitch = libm::atan2(-x.z, level);
+        // What is left of a right angle after rounding is below this.
+        if level < 1e-12 {
+            return DVec3::new(libm::atan2(-z.y, y.y), pitch, 0.0);
+        }
+        DVec3::new(libm::atan2(y.z, z.z), pitch, libm::atan2(x.y, x.x))
+    }
+
     /// From a rotation matrix, whose columns are the inner axes in the outer frame, and a translation in metres. The matrix
     /// must be a rotation; small deviations are removed by normalising the quaternion.
     pub fn from_matrix(rotation: DMat3, translation: DVec3) -> Self {

@@ -7,8 +7,8 @@ use simpartner_model::{
 
 use super::{
     frame::Frame,
+    points::{read_hull, read_mesh},
     reading::{Reading, child},
-    schema::FARTHEST,
     tree::Node,
 };
 
@@ -210,7 +210,7 @@ fn read_shape(reading: &Reading, node: &Node) -> Option<Placed> {
         "cylinder" => Shape::Cylinder { radius: real("radius")?, length: real("length")? },
         "capsule" => Shape::Capsule { radius: real("radius")?, length: real("length")? },
         "cone" => Shape::Cone { radius: real("radius")?, length: real("length")? },
-        "convexHull" => Shape::ConvexHull { points: read_hull(reading, node)? },
+        "convexHull" => read_hull(reading, node)?,
         "triangleMesh" => read_mesh(reading, node)?,
         _ => Shape::Compound { parts: read_parts(reading, node)? },
     };
@@ -238,69 +238,6 @@ fn read_parts(reading: &Reading, node: &Node) -> Option<Vec<Placed>> {
     }
     let parts: Vec<Placed> = shapes.iter().filter_map(|shape| read_shape(reading, shape)).collect();
     (!shapes.is_empty() && parts.len() == shapes.len()).then_some(parts)
-}
-
-fn read_vertices(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
-    let node = child(node, "vertices")?;
-    let numbers = reading.numbers(node)?;
-    if numbers.len() % 3 != 0 || numbers.is_empty() {
-        reading.problem(node.offset, format!("<vertices> holds {} numbers, which is not three a point", numbers.len()));
-        return None;
-    }
-    if let Some(far) = numbers.iter().find(|number| number.abs() > FARTHEST) {
-        reading.problem(
-            node.offset,
-            format!("<vertices>: expected numbers from {:e} to {FARTHEST:e}, got {far:e}", -FARTHEST),
-        );
-        return None;
-    }
-    Some(numbers.chunks_exact(3).map(|point| node.frame.mirror(DVec3::from_slice(point))).collect())
-}
-
-fn read_hull(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
-    let points = read_vertices(reading, node)?;
-    if !spans_space(&points) {
-        let help = "a hull needs at least four points that do not lie in a plane";
-        reading.problem_with_help(node.offset, "the points of <convexHull> enclose no volume", help);
-        return None;
-    }
-    Some(points)
-}
-
-/// Whether some four of the points form a tetrahedron of more than a rounding error's volume.
-fn spans_space(points: &[DVec3]) -> bool {
-    let origin = points[0];
-    let farthest =
-        |measure: &dyn Fn(DVec3) -> f64| points.iter().copied().max_by(|a, b| measure(*a).total_cmp(&measure(*b)));
-    let Some(second) = farthest(&|p| (p - origin).length()) else { return false };
-    let edge = second - origin;
-    let Some(third) = farthest(&|p| (p - origin).cross(edge).length()) else { return false };
-    let normal = (third - origin).cross(edge);
-    let Some(fourth) = farthest(&|p| (p - origin).dot(normal).abs()) else { return false };
-    (fourth - origin).dot(normal).abs() > 1e-9 * edge.length().powi(3)
-}
-
-fn read_mesh(reading: &Reading, node: &Node) -> Option<Shape> {
-    let vertices = read_vertices(reading, node)?;
-    let list = child(node, "triangles")?;
-    let numbers = reading.numbers(list)?;
-    if numbers.len() % 3 != 0 || numbers.is_empty() {
-        reading.problem(
-            list.offset,
-            format!("<triangles> holds {} numbers, which is not three a triangle", numbers.len()),
-        );
-        return None;
-    }
-    let count = vertices.len();
-    if let Some(wrong) = numbers.iter().find(|index| index.fract() != 0.0 || !(0.0..count as f64).contains(*index)) {
-        reading.problem(list.offset, format!("<triangles>: expected indices from 0 to {}, got {wrong}", count - 1));
-        return None;
-    }
-    // Seen in a mirror, counter-clockwise is clockwise.
-    let (second, third) = if node.frame.is_mirrored() { (2, 1) } else { (1, 2) };
-    let triangles = numbers.chunks_exact(3);
-    let triangles = triangles.map(|corner| [corner[0] as u32, corner[second] as u32, corner[third] as u32]).collect();
-    Some(Shape::TriangleMesh { vertices, triangles })
 }
 
 fn read_inertia(reading: &Reading, node: &Node) -> Option<Inertia> {

@@ -32,6 +32,22 @@ impl Files<'_> {
         }
     }
 
+    /// Reads a mesh file, of at most `limit` bytes; one that was kept is text.
+    pub(super) fn read_bytes(self, path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
+        match self {
+            Self::Disk if !built_in::is_built_in(path) => read_bytes(path, limit),
+            _ => self.read(path, limit).map(String::into_bytes),
+        }
+    }
+
+    /// The name whose ending says how [`Files::read_bytes`] gives the mesh of this path: meshes are kept as OBJ.
+    pub(super) fn mesh_kind(self, path: &str) -> &str {
+        match self {
+            Self::Disk => path,
+            Self::Kept(_) => "kept.obj",
+        }
+    }
+
     /// Whether there is a file of this path.
     pub(super) fn has(self, path: &str) -> bool {
         match self {
@@ -55,6 +71,18 @@ impl Files<'_> {
 /// # Errors
 /// What is wrong with the file, and where in it.
 pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
+    let bytes = read_bytes(path, limit)?;
+    match String::from_utf8(bytes) {
+        // Some editors put a byte order mark in front.
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+        Err(error) => {
+            let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
+            Err(Diagnostic::at(path, &valid, valid.len(), "the file is not UTF-8 text from here on"))
+        }
+    }
+}
+
+fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
     let refuse = |message: String| Diagnostic::at(path, "", 0, message);
     let cannot = |error: std::io::Error| refuse(format!("cannot open '{path}': {error}"));
     // Before it is opened, since opening a pipe waits for whoever writes into it.
@@ -79,14 +107,7 @@ pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
     if bytes.len() > limit {
         return Err(too_long());
     }
-    match String::from_utf8(bytes) {
-        // Some editors put a byte order mark in front.
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
-        Err(error) => {
-            let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
-            Err(Diagnostic::at(path, &valid, valid.len(), "the file is not UTF-8 text from here on"))
-        }
-    }
+    Ok(bytes)
 }
 
 /// A path in a file, seen from that file's folder.

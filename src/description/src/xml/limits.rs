@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use super::Diagnostics;
-use crate::Warning;
+use crate::{SourceFile, Warning};
 
 /// The largest XML file, bytes. Written by hand it would be a quarter of a million lines.
 pub(super) const MAX_FILE: usize = 16 << 20;
@@ -43,6 +43,8 @@ pub(super) const MAX_SHAPE_POINTS: usize = 1_000_000;
 pub(super) const MAX_GRID_SIDE: usize = 4096;
 /// The largest file of heights, bytes: 24 for each of the most points.
 pub(super) const MAX_HEIGHTS_FILE: usize = MAX_GRID_SIDE * MAX_GRID_SIDE * 24;
+/// The largest mesh file, bytes: a million triangles in binary.
+pub(super) const MAX_MESH_FILE: usize = 64 << 20;
 /// Commands and pauses that a sequence may unroll to.
 pub(super) const MAX_UNROLLED: u64 = 1_000_000;
 /// Bytes of the commands that a sequence unrolls to.
@@ -68,6 +70,7 @@ pub(super) const STATED: &[(&str, u64, &str)] = &[
     ("points and triangles of all shapes of a world", MAX_SHAPE_POINTS as u64, ""),
     ("grid points of a terrain along a side", MAX_GRID_SIDE as u64, ""),
     ("a file of heights", MAX_HEIGHTS_FILE as u64, "bytes"),
+    ("a mesh file", MAX_MESH_FILE as u64, "bytes"),
     ("commands and pauses that a sequence unrolls to", MAX_UNROLLED, ""),
     ("text of the commands that a sequence unrolls to", MAX_UNROLLED_BYTES, "bytes"),
 ];
@@ -80,6 +83,8 @@ const MAX_NAME_COMPARISONS: usize = 20_000_000;
 pub(super) struct Session {
     pub(super) problems: RefCell<Diagnostics>,
     pub(super) warnings: RefCell<Vec<Warning>>,
+    /// What was read beside the XML files.
+    pub(super) sources: RefCell<Vec<SourceFile>>,
     /// Hashes of the problems found so far, each with its place in its file.
     seen: RefCell<HashSet<u64>>,
     files: Cell<usize>,
@@ -96,6 +101,16 @@ impl Session {
         }
         if add(&self.bytes, bytes) > MAX_ALL_FILES {
             return Err(format!("with this file there are more than {MAX_ALL_FILES} bytes to read"));
+        }
+        Ok(())
+    }
+
+    /// Keeps a file that was read beside the XML files, once; the error says which bound it breaks.
+    pub(super) fn add_source(&self, file: SourceFile) -> Result<(), String> {
+        let mut sources = self.sources.borrow_mut();
+        if sources.iter().all(|known| known.path != file.path) {
+            self.add_file(file.text.len())?;
+            sources.push(file);
         }
         Ok(())
     }

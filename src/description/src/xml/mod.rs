@@ -14,10 +14,12 @@ mod files;
 mod frame;
 mod generate;
 mod heightfield;
+mod import;
 mod joint;
 mod limits;
 mod origin;
 mod parts;
+mod points;
 mod reading;
 mod robot;
 mod schema;
@@ -35,6 +37,7 @@ pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
+pub use import::{ImportOptions, Imported, import};
 pub use reading::shorten;
 pub use schema::describe_name;
 
@@ -127,7 +130,14 @@ fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> 
     let session = Session::default();
     let reading = Reading::new(path, text, files, &session);
     session.add_file(text.len()).map_err(|what| Diagnostics::from(Diagnostic::at(path, "", 0, what)))?;
-    let mut root = single_root(&reading, reading.parse(path, text).map_err(Diagnostics::from)?)?;
+    let roots = reading.parse(path, text).map_err(Diagnostics::from)?;
+    let mut root = match import::is_foreign(path) {
+        true => match import::convert(&reading, roots, &ImportOptions::default()) {
+            Some(root) => root,
+            None => return Err(session.problems.take()),
+        },
+        false => single_root(&reading, roots)?,
+    };
     let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, ASSEMBLIES, SEQUENCE], |wanted| vec![wanted]);
     if !expected.contains(&root.name.as_str()) {
         let message = format!("expected <{}>, got <{}>", expected.join(">, <"), root.name);
@@ -151,6 +161,7 @@ fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> 
         Some(mut document) if problems.is_empty() => {
             if let Document::World(world) | Document::Robot(world) = &mut document {
                 world.warnings = session.warnings.take();
+                world.sources.append(&mut session.sources.take());
             }
             Ok(document)
         }

@@ -237,7 +237,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Notes what is right by its form but hardly meant.
-    fn warn(&self, offset: usize, what: String, help: String) {
+    pub(super) fn warn(&self, offset: usize, what: String, help: String) {
         let mut warnings = self.session.warnings.borrow_mut();
         if warnings.len() < Diagnostics::SHOWN && self.is_new(offset, &what) {
             let place = self.origins.place(offset).to_string();

@@ -8,7 +8,9 @@ use simpartner_wire::signal::Port;
 
 use super::{
     body::{optional_pose, read_material, vector},
-    files, heightfield, parts,
+    files, heightfield,
+    import::{self, ImportOptions},
+    parts,
     reading::{Placeholders, Reading, child},
     robot::{self, Draft, Placement, Taken, Totals},
     schema::{Element, ROBOT},
@@ -74,10 +76,10 @@ fn read_plane(reading: &Reading, node: &Node) -> Option<Plane> {
     Some(Plane { normal: unit, distance: real("d")? / normal.length(), material: read_material(reading, node)? })
 }
 
-fn place_robot(
+fn place_robot<'n>(
     reading: &Reading,
-    node: &Node,
-    drafts: &mut HashMap<String, Option<Draft>>,
+    node: &'n Node,
+    drafts: &mut HashMap<(String, Option<&'n str>), Option<Draft>>,
     world: &mut World,
     taken: &mut Taken,
 ) {
@@ -93,8 +95,8 @@ fn place_robot(
         .map_err(|error| reading.problem(reading.place(node, "combinedPort"), format!("combinedPort: {error}")));
     let Ok(combined_port) = combined_port else { return };
     let draft = drafts
-        .entry(file.to_owned())
-        .or_insert_with(|| read_robot_file(reading, reading.place(node, "file"), file, &mut world.sources));
+        .entry((file.to_owned(), reading.text(node, "fixedBase")))
+        .or_insert_with(|| read_robot_file(reading, node, file, &mut world.sources));
     let Some(draft) = draft else { return };
     let name = reading.text(node, "name").unwrap_or(&draft.model).to_owned();
     if !taken.names.insert(name.clone()) {
@@ -106,7 +108,8 @@ fn place_robot(
     robot::place(reading, node.offset, draft, placement, world, taken);
 }
 
-fn read_robot_file(reading: &Reading, place: usize, file: &str, sources: &mut Vec<SourceFile>) -> Option<Draft> {
+fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<SourceFile>) -> Option<Draft> {
+    let place = reading.place(node, "file");
     let candidates = files::robot_candidates(reading.path, file);
     let Some(path) = candidates.iter().find(|path| reading.files.has(path)) else {
         let message = format!("there is no robot file '{file}'");
@@ -117,6 +120,15 @@ fn read_robot_file(reading: &Reading, place: usize, file: &str, sources: &mut Ve
     let draft = {
         let robot_file = reading.in_file(path, &text);
         let mut roots = reading.parse(path, &text).map_err(|problem| reading.push(problem)).ok()?;
+        let fixed_base = reading.text(node, "fixedBase");
+        if import::is_foreign(path) {
+            let options = ImportOptions { fixed_base: fixed_base == Some("true"), ..ImportOptions::default() };
+            roots = vec![import::convert(&robot_file, roots, &options)?];
+        } else if fixed_base.is_some() {
+            let help = "fix a robot of ours by <static>true</static> in its root body";
+            reading.problem_with_help(reading.place(node, "fixedBase"), "fixedBase is for imported robots", help);
+            return None;
+        }
         if roots.len() != 1 || roots[0].name != ROBOT {
             robot_file.problem(roots[0].offset, format!("expected a single <robot>, got <{}>", roots[0].name));
             return None;

@@ -21,6 +21,8 @@ pub(in crate::xml) const SEQUENCE: &str = "sequence";
 const BOOLEAN: Kind = Word(&["true", "false"]);
 pub(super) const LENGTH: Kind = Positive(1e6);
 const MASS: Kind = Positive(1e9);
+/// Of a mesh's coordinates: from micrometres to megametres.
+const SCALE: Kind = Within(-1e6, 1e6);
 /// Twice the distance to the moon; a nanometre is the least that numbers tell apart there.
 pub(in crate::xml) const FARTHEST: f64 = 1e9;
 pub(super) const COORDINATE: Kind = Within(-FARTHEST, FARTHEST);
@@ -38,6 +40,18 @@ const ROUND: &[Attribute] = &[
     required("radius", LENGTH, "m", "radius"),
     required("length", LENGTH, "m", "length along the axis; of a capsule, of its cylindrical part"),
     default("axis", Word(&["x", "y", "z"]), "", "y", "the axis it stands along; a cone's tip is on the positive side"),
+];
+const MESH_FILE: &[Attribute] = &[
+    optional(
+        "file",
+        Text,
+        "",
+        "path of a mesh file, from the folder of the file that names it: Wavefront OBJ (.obj) or STL (.stl)",
+    ),
+    default("scale", SCALE, "", "1", "factor on the file's coordinates; 0.001 where it is in millimetres"),
+    default("scaleX", SCALE, "", "1", "another factor along x; a negative one mirrors"),
+    default("scaleY", SCALE, "", "1", "along y"),
+    default("scaleZ", SCALE, "", "1", "along z"),
 ];
 const SHAPE_POSE: super::Content = Children(&[maybe("pose")]);
 pub(super) const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
@@ -182,7 +196,18 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         tag: "robot",
         doc: "Places a robot in the world. The same file may be placed any number of times.",
         attributes: &[
-            required("file", Text, "", "path of the robot file, from this file's folder or from ../robots"),
+            required(
+                "file",
+                Text,
+                "",
+                "path of the robot file, from this file's folder or from ../robots; a .urdf file is imported",
+            ),
+            optional(
+                "fixedBase",
+                BOOLEAN,
+                "",
+                "of an imported robot: whether its root is fixed to the world, although it could move",
+            ),
             optional("name", Name, "", "its name in this world; without one, that in its file"),
             default("portOffset", Whole(0, 65_535), "", "0", "added to the port of every device, unless that is 0"),
             default(
@@ -318,12 +343,17 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element("cylinder", "A cylinder.", ROUND, SHAPE_POSE),
     element("capsule", "A cylinder with half balls on its ends.", ROUND, SHAPE_POSE),
     element("cone", "A cone, its frame in the middle of its axis.", ROUND, SHAPE_POSE),
-    element("convexHull", "The convex hull of points.", &[], Children(&[once("vertices"), maybe("pose")])),
+    element(
+        "convexHull",
+        "The convex hull of points, which stand in it or in a mesh file.",
+        MESH_FILE,
+        Children(&[maybe("vertices"), maybe("pose")]),
+    ),
     element(
         "triangleMesh",
-        "A closed surface of triangles, counter-clockwise seen from outside.",
-        &[],
-        Children(&[once("vertices"), once("triangles"), maybe("pose")]),
+        "A closed surface of triangles, counter-clockwise seen from outside. They stand in it or in a mesh file.",
+        MESH_FILE,
+        Children(&[maybe("vertices"), maybe("triangles"), maybe("pose")]),
     ),
     element("vertices", "Points, three coordinates each.", &[], Numbers("m")),
     element("triangles", "Triangles, three indices of vertices each, counted from 0.", &[], Numbers("")),

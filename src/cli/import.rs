@@ -1,0 +1,72 @@
+//! `simpartner import`: a robot of another format becomes a robot file.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use simpartner_description::xml::{self, ImportOptions};
+use simpartner_terminal::output::{line, print, tell};
+
+use super::exit::{CliError, ExitStatus};
+
+#[derive(Debug, Args)]
+pub(super) struct ImportArguments {
+    /// The robot, as URDF
+    file: PathBuf,
+    /// The robot file to write, its meshes in a folder beside it; without it the robot file is printed, and names them where they are
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Fix the root to the world
+    #[arg(long)]
+    fixed_base: bool,
+    /// Keep links that cannot move against each other as bodies of their own, with fixed joints between them
+    #[arg(long)]
+    keep_fixed_joints: bool,
+    /// Port of the first device, the others follow; 0 for free ones
+    #[arg(long, value_name = "PORT", default_value_t = 3001)]
+    first_port: u16,
+    /// Take what is left out or changed for an error: exit code 3, and nothing is written
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Imports the robot, and says what is not as its file has it.
+pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError> {
+    let ImportArguments { fixed_base, keep_fixed_joints, first_port, .. } = *arguments;
+    let mesh_folder = arguments.output.as_deref().map(mesh_folder);
+    let options = ImportOptions { fixed_base, keep_fixed_joints, first_port, mesh_folder };
+    let imported = xml::import(&arguments.file, &options)?;
+    for warning in &imported.warnings {
+        tell(format_args!("{warning}\n"));
+    }
+    if arguments.strict && !imported.warnings.is_empty() {
+        return Ok(ExitStatus::Input);
+    }
+    let Some(output) = &arguments.output else {
+        print(&imported.text);
+        return Ok(ExitStatus::Success);
+    };
+    let folder = output.parent().unwrap_or(Path::new(""));
+    for (from, to) in &imported.meshes {
+        let to = folder.join(to);
+        to.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| unwritable(&to, error))?;
+        fs::copy(from, &to).map_err(|error| unwritable(&to, error))?;
+    }
+    fs::write(output, &imported.text).map_err(|error| unwritable(output, error))?;
+    // What was written is what will be read.
+    xml::read_any(output)?;
+    let meshes = imported.meshes.len();
+    line(format_args!("{}: written, with {meshes} mesh{}", output.display(), if meshes == 1 { "" } else { "es" }));
+    Ok(ExitStatus::Success)
+}
+
+/// `meshes/NAME`, by the name of the robot file.
+fn mesh_folder(output: &Path) -> String {
+    format!("meshes/{}", output.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+fn unwritable(path: &Path, error: std::io::Error) -> CliError {
+    CliError::Input(format!("cannot write '{}': {error}", path.display()))
+}

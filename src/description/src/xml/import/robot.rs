@@ -1,0 +1,351 @@
+//! The `<robot>` of ours that a model becomes: its bodies, joints, couplings and devices, y up.
+//!
+//! A body's frame is its link's, axes and all; only where the bodies stand is told in the robot's frame, whose y axis is the
+//! model's z axis. So what stands in a link (shapes, inertia, sensors) has the numbers of the other format.
+
+use std::collections::HashSet;
+
+use bevy_math::{DMat3, DVec3};
+use simpartner_model::Pose;
+
+use super::{
+    super::{
+        points::spans_space,
+        reading::Reading,
+        tree::{Attribute, Node},
+    },
+    model::{Drive, Form, Joint, Link, MassOf, Model, Motion, Solid},
+};
+use crate::{mesh::Mesh, xml::limits::MAX_MESH_FILE};
+
+/// A link that moves and has no mass would move without bounds: it gets a gramme, and the inertia of a ball of that and 3 cm.
+const LEAST_MASS: f64 = 1e-3;
+const LEAST_INERTIA: f64 = 4e-7;
+/// Coordinates below this are what is left of a right angle, metres: a thousandth of an atom.
+const NOTHING: f64 = 1e-13;
+
+/// Makes the elements of a robot. `None` if there is a problem.
+pub(super) fn element(reading: &Reading, model: &Model, fixed_base: bool, first_port: u16) -> Option<Node> {
+    let names = Names::of(model);
+    let mut robot = node("robot", model.offset, &[("name", clean(&model.name))]);
+    let upright = Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(-std::f64::consts::FRAC_PI_2, 0.0, 0.0));
+    let poses: Vec<Pose> = model.poses().iter().map(|pose| upright.then(pose)).collect();
+    for (index, link) in model.links.iter().enumerate().filter(|(_, link)| !link.is_merged) {
+        let is_root = index == model.root;
+        let fixed = is_root && (fixed_base || link.mass.is_none());
+        if is_root && !fixed_base && fixed && model.joints.iter().any(|joint| joint.parent == index) {
+            let what = format!("the root '{}' has no mass", link.name);
+            reading.warn(link.offset, what, "it is fixed to the world".into());
+        }
+        robot.children.push(body(reading, link, &names.links[index], &poses[index], fixed));
+    }
+    for (index, joint) in model.joints.iter().enumerate() {
+        robot.children.push(joint_element(joint, index, &names, &poses[joint.child]));
+    }
+    for coupling in &model.couplings {
+        let joint = |place: usize| names.joints[place].clone();
+        robot.children.push(node(
+            "coupling",
+            coupling.offset,
+            &[
+                ("leader", joint(coupling.leader)),
+                ("follower", joint(coupling.follower)),
+                ("ratio", coupling.ratio.to_string()),
+                ("offset", coupling.constant.to_string()),
+            ],
+        ));
+    }
+    add_devices(&mut robot, model, &names, first_port);
+    reading.is_sound().then_some(robot)
+}
+
+/// Names as our files take them, each once.
+struct Names {
+    links: Vec<String>,
+    joints: Vec<String>,
+}
+
+impl Names {
+    fn of(model: &Model) -> Self {
+        let unique = |names: &mut dyn Iterator<Item = &String>| {
+            let mut taken = HashSet::new();
+            names
+                .map(|name| {
+                    let mut name = clean(name);
+                    while !taken.insert(name.clone()) {
+                        name.push('_');
+                    }
+                    name
+                })
+                .collect()
+        };
+        Self {
+            links: unique(&mut model.links.iter().map(|link| &link.name)),
+            joints: unique(&mut model.joints.iter().map(|joint| &joint.name)),
+        }
+    }
+}
+
+/// A name without what ours may not hold.
+fn clean(name: &str) -> String {
+    name.replace(|c: char| c.is_whitespace() || "<>,/".contains(c), "_")
+}
+
+fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
+    let attribute = |(name, value): &(&str, String)| Attribute { name: (*name).into(), value: value.clone(), offset };
+    Node { name: name.into(), offset, attributes: attributes.iter().map(attribute).collect(), ..Node::default() }
+}
+
+/// A number with 15 digits: what rounding left behind them is not the file's.
+fn digits(value: f64) -> String {
+    format!("{value:.14e}").parse::<f64>().unwrap_or(value).to_string()
+}
+
+fn value(name: &str, offset: usize, text: impl ToString) -> Node {
+    Node { text: text.to_string(), has_text: true, text_offset: offset, ..node(name, offset, &[]) }
+}
+
+/// The attributes x, y and z, without those that are 0.
+fn coordinates(vector: DVec3) -> Vec<(&'static str, String)> {
+    let all = ["x", "y", "z"].into_iter().zip(vector.to_array());
+    all.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))).collect()
+}
+
+/// A `<pose>`, unless it is the identity.
+fn pose_element(pose: &Pose, offset: usize) -> Option<Node> {
+    let angles = ["roll", "pitch", "yaw"].into_iter().zip(pose.roll_pitch_yaw().to_array());
+    let mut attributes = coordinates(pose.translation);
+    attributes.extend(angles.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))));
+    (!attributes.is_empty()).then(|| node("pose", offset, &attributes))
+}
+
+fn body(reading: &Reading, link: &Link, name: &str, pose: &Pose, fixed: bool) -> Node {
+    let mut body = node("body", link.offset, &[("name", name.to_owned())]);
+    let solids: Vec<Node> = link.solids.iter().filter_map(|solid| shape(reading, solid)).collect();
+    let has_shape = !solids.is_empty();
+    if fixed {
+        body.children.push(value("static", link.offset, true));
+    } else {
+        add_mass(reading, link, has_shape, &mut body);
+    }
+    body.children.extend(pose_element(pose, link.offset));
+    body.children.extend(one_shape(solids, link.offset));
+    let surface = &link.surface;
+    let material = [
+        ("friction", surface.friction),
+        ("restitution", surface.restitution),
+        ("torsionalFriction", surface.torsional_friction),
+        ("stiffness", surface.stiffness),
+        ("damping", surface.damping),
+    ];
+    let given: Vec<_> = material.into_iter().filter_map(|(name, value)| Some((name, value?.to_string()))).collect();
+    if !given.is_empty() {
+        body.children.push(node("material", link.offset, &given));
+    }
+    body
+}
+
+fn add_mass(reading: &Reading, link: &Link, has_shape: bool, body: &mut Node) {
+    let least = MassOf {
+        mass: LEAST_MASS,
+        centre: DVec3::ZERO,
+        tensor: DMat3::from_diagonal(DVec3::splat(LEAST_INERTIA)),
+        offset: link.offset,
+    };
+    let mass = link.mass.unwrap_or_else(|| {
+        let what = format!("link '{}' moves and has no mass", link.name);
+        reading.warn(link.offset, what, format!("it gets {LEAST_MASS} kg"));
+        least
+    });
+    body.children.push(value("mass", mass.offset, digits(mass.mass)));
+    let tensor = match possible(&mass.tensor) {
+        Ok(tensor) => tensor,
+        Err(what) if has_shape && mass.centre == DVec3::ZERO => {
+            let what = format!("link '{}' has an inertia that {what}", link.name);
+            return reading.warn(mass.offset, what, "its mass is spread over what collides of it".into());
+        }
+        Err(what) => {
+            let mean = mean_moment(&mass);
+            let what = format!("link '{}' has an inertia that {what}", link.name);
+            reading.warn(mass.offset, what, format!("it gets {mean:.3e} kg m² about each axis"));
+            DMat3::from_diagonal(DVec3::splat(mean))
+        }
+    };
+    let mut attributes =
+        vec![("ixx", digits(tensor.x_axis.x)), ("iyy", digits(tensor.y_axis.y)), ("izz", digits(tensor.z_axis.z))];
+    // Less beside the moments is what turning them left behind.
+    let least = 1e-15 * tensor.x_axis.x.max(tensor.y_axis.y).max(tensor.z_axis.z);
+    let mixed = [("ixy", tensor.y_axis.x), ("ixz", tensor.z_axis.x), ("iyz", tensor.z_axis.y)];
+    attributes
+        .extend(mixed.into_iter().filter(|(_, value)| value.abs() > least).map(|(name, value)| (name, digits(value))));
+    attributes.extend(coordinates(mass.centre));
+    body.children.push(node("inertia", mass.offset, &attributes));
+}
+
+/// A third of the moments together, as MuJoCo balances them; of a tensor of nothing that of a ball of 5 cm.
+fn mean_moment(mass: &MassOf) -> f64 {
+    let mean = (mass.tensor.x_axis.x + mass.tensor.y_axis.y + mass.tensor.z_axis.z) / 3.0;
+    if mean > 0.0 { mean } else { 0.4 * mass.mass * 0.05 * 0.05 }
+}
+
+/// The tensor if some mass can have it, and what is wrong with it if not.
+fn possible(tensor: &DMat3) -> Result<DMat3, &'static str> {
+    let [a, b, c] = [tensor.x_axis, tensor.y_axis, tensor.z_axis].map(|column| column.to_array());
+    let matrix = nalgebra::Matrix3::new(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]);
+    let mut moments = matrix.symmetric_eigenvalues();
+    moments.as_mut_slice().sort_by(f64::total_cmp);
+    if !(moments[0] > 0.0) {
+        return Err("is not positive definite");
+    }
+    // As wide as the reader's, whose rounding is the same.
+    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9) {
+        return Err("no mass has: one principal moment is above the sum of the others");
+    }
+    Ok(*tensor)
+}
+
+/// Several shapes as one.
+fn one_shape(mut solids: Vec<Node>, offset: usize) -> Option<Node> {
+    match solids.len() {
+        0 | 1 => solids.pop(),
+        _ => Some(Node { children: solids, ..node("compound", offset, &[]) }),
+    }
+}
+
+fn shape(reading: &Reading, solid: &Solid) -> Option<Node> {
+    let real = |name, value: f64| (name, value.to_string());
+    let along_z = ("axis", "z".to_owned());
+    let (name, attributes) = match &solid.form {
+        Form::Box { size } => ("box", vec![real("x", size.x), real("y", size.y), real("z", size.z)]),
+        Form::Sphere { radius } => ("sphere", vec![real("radius", *radius)]),
+        Form::Cylinder { radius, length } => {
+            ("cylinder", vec![real("radius", *radius), real("length", *length), along_z])
+        }
+        Form::Capsule { radius, length } => {
+            ("capsule", vec![real("radius", *radius), real("length", *length), along_z])
+        }
+        Form::Hull { file, scale } => {
+            let path = mesh_path(reading, solid.offset, file)?;
+            check_mesh(reading, solid.offset, &path, *scale)?;
+            let mut attributes = vec![("file", path)];
+            if scale.x == scale.y && scale.y == scale.z {
+                attributes.extend((scale.x != 1.0).then(|| real("scale", scale.x)));
+            } else {
+                attributes.extend([real("scaleX", scale.x), real("scaleY", scale.y), real("scaleZ", scale.z)]);
+            }
+            ("convexHull", attributes)
+        }
+    };
+    let mut shape = node(name, solid.offset, &attributes);
+    shape.children.extend(pose_element(&solid.pose, solid.offset));
+    Some(shape)
+}
+
+/// The path of a mesh, seen from the file's folder. That of a ROS package is looked for in the folders above.
+fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
+    let Some(in_package) = file.strip_prefix("package://").or_else(|| file.strip_prefix("model://")) else {
+        return Some(file.strip_prefix("file://").unwrap_or(file).to_owned());
+    };
+    if in_package.split('/').any(|part| part == "..") {
+        reading.problem(offset, format!("'{file}' leads out of its package"));
+        return None;
+    }
+    let inside = in_package.split_once('/').map_or(in_package, |(_, inside)| inside);
+    // In a package of the file's own, or beside one of the folders that it is in.
+    let above = (0..8).map(|levels| "../".repeat(levels));
+    let candidates: Vec<String> = above.flat_map(|up| [format!("{up}{in_package}"), format!("{up}{inside}")]).collect();
+    let found =
+        candidates.iter().find(|candidate| reading.files.has(&reading.files.beside(reading.path, candidate, "robots")));
+    if found.is_none() {
+        let what = format!("no package with '{file}' is in the folders above");
+        reading.warn(offset, what, "the shape is left out; put the package's folder beside the file's".into());
+    }
+    found.cloned()
+}
+
+/// Whether the mesh can be a convex hull; what cannot is told and left out.
+fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3) -> Option<()> {
+    let path = reading.files.beside(reading.path, file, "robots");
+    let left_out = |what: String| {
+        reading.warn(offset, what, "the shape is left out".into());
+        None
+    };
+    let bytes = match reading.files.read_bytes(&path, MAX_MESH_FILE) {
+        Ok(bytes) => bytes,
+        Err(problem) => return left_out(problem.message),
+    };
+    match Mesh::read(reading.files.mesh_kind(&path), &bytes) {
+        Ok(mesh) => {
+            let points: Vec<DVec3> = mesh.vertices.iter().map(|point| *point * scale).collect();
+            if spans_space(&points) { Some(()) } else { left_out(format!("the mesh '{file}' encloses no volume")) }
+        }
+        Err(problem) => {
+            let line = problem.line.map_or(String::new(), |line| format!(":{line}"));
+            left_out(format!("the mesh {path}{line}: {}", problem.what))
+        }
+    }
+}
+
+fn joint_element(joint: &Joint, index: usize, names: &Names, child: &Pose) -> Node {
+    let kind = match joint.motion {
+        Motion::Fixed => "fixed",
+        Motion::Turning => "hinge",
+        Motion::Sliding => "slider",
+        Motion::Planar => "planar",
+        Motion::Ball => "ball",
+    };
+    let mut element = node("joint", joint.offset, &[("type", kind.into()), ("name", names.joints[index].clone())]);
+    element.children.push(value("parent", joint.offset, &names.links[joint.parent]));
+    element.children.push(value("child", joint.offset, &names.links[joint.child]));
+    let anchor = child.point(joint.anchor);
+    // Without the element it is the middle of the child.
+    let at = ["x", "y", "z"].into_iter().zip(anchor.to_array());
+    let at: Vec<_> =
+        at.map(|(name, value)| (name, if value.abs() > NOTHING { digits(value) } else { "0".into() })).collect();
+    element.children.push(node("anchor", joint.offset, &at));
+    if [Motion::Fixed, Motion::Ball].contains(&joint.motion) {
+        return element;
+    }
+    element.children.push(node("axis", joint.offset, &coordinates(child.direction(joint.axis))));
+    let mut free = Vec::new();
+    if let Some([lower, upper]) = joint.limits {
+        free.extend([("lower", lower.to_string()), ("upper", upper.to_string())]);
+        let start = 0f64.clamp(lower, upper);
+        free.extend((start != 0.0).then(|| ("initialPosition", start.to_string())));
+    }
+    let losses = [("damping", joint.damping), ("friction", joint.friction)];
+    free.extend(losses.into_iter().filter(|(_, loss)| *loss > 0.0).map(|(name, loss)| (name, loss.to_string())));
+    if !free.is_empty() && joint.motion != Motion::Planar {
+        element.children.push(node("free", joint.offset, &free));
+    }
+    element
+}
+
+/// An encoder and an actuator on each joint that moves by itself.
+fn add_devices(robot: &mut Node, model: &Model, names: &Names, first_port: u16) {
+    let mut next = u32::from(first_port);
+    let mut port = || {
+        let port = next;
+        next += u32::from(first_port != 0);
+        port.to_string()
+    };
+    for (index, joint) in model.joints.iter().enumerate().filter(|(_, joint)| joint.motion != Motion::Fixed) {
+        let device = |tag: &str, kind: &str, name: String, port: String| {
+            let attributes =
+                [("type", kind.to_owned()), ("name", name), ("joint", names.joints[index].clone()), ("port", port)];
+            node(tag, joint.offset, &attributes)
+        };
+        let name = &names.joints[index];
+        robot.children.push(device("sensor", "JointEncoder", format!("{name}_encoder"), port()));
+        let follows = model.couplings.iter().any(|coupling| coupling.follower == index);
+        if follows || joint.motion == Motion::Ball {
+            continue;
+        }
+        let kind = match joint.drive {
+            Drive::Position => "PositionController",
+            Drive::Velocity => "JointController",
+            Drive::Effort => "EffortController",
+        };
+        robot.children.push(device("actuator", kind, format!("{name}_motor"), port()));
+    }
+}

@@ -1,0 +1,38 @@
+//! A tree of elements as the text of a file.
+
+use std::fmt::Write;
+
+use super::super::tree::Node;
+
+/// The whole file; `source` is that of the other format.
+pub(super) fn write(root: &Node, source: &str) -> String {
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let source = source.replace("--", "- -");
+    let _ = writeln!(
+        text,
+        "<!-- Imported from {source}. Body frames are those of its links, z up; the robot's own frame has y up. -->"
+    );
+    write_node(root, 0, &mut text);
+    text
+}
+
+fn write_node(node: &Node, depth: usize, text: &mut String) {
+    let indent = "  ".repeat(depth);
+    let _ = write!(text, "{indent}<{}", node.name);
+    for attribute in &node.attributes {
+        let _ = write!(text, " {}=\"{}\"", attribute.name, escape(&attribute.value));
+    }
+    if node.children.is_empty() && !node.has_text {
+        text.push_str("/>\n");
+    } else if node.children.is_empty() {
+        let _ = writeln!(text, ">{}</{}>", escape(&node.text), node.name);
+    } else {
+        text.push_str(">\n");
+        node.children.iter().for_each(|child| write_node(child, depth + 1, text));
+        let _ = writeln!(text, "{indent}</{}>", node.name);
+    }
+}
+
+fn escape(value: &str) -> String {
+    quick_xml::escape::escape(value).into_owned()
+}

@@ -1,0 +1,138 @@
+//! Points and triangles of shapes, in the element or in a mesh file beside the file that it stands in.
+
+use bevy_math::DVec3;
+use simpartner_model::Shape;
+
+use super::{
+    Diagnostic,
+    limits::MAX_MESH_FILE,
+    reading::{Reading, child},
+    schema::FARTHEST,
+    tree::Node,
+};
+use crate::{SourceFile, mesh::Mesh};
+
+/// Reads a `<convexHull>`.
+pub(super) fn read_hull(reading: &Reading, node: &Node) -> Option<Shape> {
+    let points = match reading.text(node, "file") {
+        Some(file) => from_file(reading, node, file)?.vertices,
+        None => read_vertices(reading, node)?,
+    };
+    if !spans_space(&points) {
+        let help = "a hull needs at least four points that do not lie in a plane";
+        reading.problem_with_help(node.offset, "the points of <convexHull> enclose no volume", help);
+        return None;
+    }
+    Some(Shape::ConvexHull { points })
+}
+
+/// Reads a `<triangleMesh>`.
+pub(super) fn read_mesh(reading: &Reading, node: &Node) -> Option<Shape> {
+    let Some(file) = reading.text(node, "file") else {
+        let vertices = read_vertices(reading, node)?;
+        let triangles = read_triangles(reading, node, vertices.len())?;
+        return Some(Shape::TriangleMesh { vertices, triangles });
+    };
+    let Mesh { vertices, triangles } = from_file(reading, node, file)?;
+    if triangles.is_empty() {
+        reading.problem(reading.place(node, "file"), format!("'{file}' holds no triangles"));
+        return None;
+    }
+    Some(Shape::TriangleMesh { vertices, triangles })
+}
+
+/// The mesh of a file, scaled, and mirrored where its element is. Its text as OBJ becomes one of the world's sources.
+fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
+    let place = reading.place(node, "file");
+    if let Some(points) = child(node, "vertices").or(child(node, "triangles")) {
+        reading.problem(points.offset, "the points stand both here and in a file; leave one out");
+        return None;
+    }
+    let stands_in = reading.origins.place(node.offset).path.to_owned();
+    let path = reading.files.beside(&stands_in, file, "robots");
+    let unusable = |what: String| reading.problem(place, format!("the mesh file cannot be used: {what}"));
+    let bytes = reading.files.read_bytes(&path, MAX_MESH_FILE).map_err(|problem| unusable(problem.message)).ok()?;
+    let mut mesh = Mesh::read(reading.files.mesh_kind(&path), &bytes)
+        .map_err(|problem| match problem.line {
+            Some(line) => unusable(format!("{path}:{line}: {}", problem.what)),
+            None => unusable(format!("{path}: {}", problem.what)),
+        })
+        .ok()?;
+    let source = SourceFile { path, text: mesh.to_obj() };
+    if let Err(what) = reading.session.add_source(source) {
+        reading.push(Diagnostic::at(reading.path, reading.text, place, what));
+        return None;
+    }
+    let whole = reading.real(node, "scale")?;
+    let scale = DVec3::new(reading.real(node, "scaleX")?, reading.real(node, "scaleY")?, reading.real(node, "scaleZ")?);
+    let scale = scale * whole;
+    if scale.to_array().contains(&0.0) {
+        reading.problem(place, "a scale of 0 leaves nothing of a shape");
+        return None;
+    }
+    mesh.vertices.iter_mut().for_each(|point| *point = node.frame.mirror(*point * scale));
+    if let Some(far) = mesh.vertices.iter().find(|point| point.abs().max_element() > FARTHEST) {
+        let far = far.abs().max_element();
+        reading.problem(place, format!("'{file}' reaches {far:e} m from its origin, the most is {FARTHEST:e} m"));
+        return None;
+    }
+    // Seen in a mirror, counter-clockwise is clockwise.
+    if node.frame.is_mirrored() != (scale.x * scale.y * scale.z < 0.0) {
+        mesh.triangles.iter_mut().for_each(|corners| corners.swap(1, 2));
+    }
+    Some(mesh)
+}
+
+fn read_vertices(reading: &Reading, node: &Node) -> Option<Vec<DVec3>> {
+    let Some(list) = child(node, "vertices") else {
+        let help = "give it <vertices>, or the file of a mesh";
+        reading.problem_with_help(node.offset, format!("<{}> has no points", node.name), help);
+        return None;
+    };
+    let numbers = reading.numbers(list)?;
+    if numbers.len() % 3 != 0 || numbers.is_empty() {
+        let message = format!("<vertices> holds {} numbers, which is not three a point", numbers.len());
+        reading.problem(list.offset, message);
+        return None;
+    }
+    if let Some(far) = numbers.iter().find(|number| number.abs() > FARTHEST) {
+        let message = format!("<vertices>: expected numbers from {:e} to {FARTHEST:e}, got {far:e}", -FARTHEST);
+        reading.problem(list.offset, message);
+        return None;
+    }
+    Some(numbers.chunks_exact(3).map(|point| list.frame.mirror(DVec3::from_slice(point))).collect())
+}
+
+fn read_triangles(reading: &Reading, node: &Node, count: usize) -> Option<Vec<[u32; 3]>> {
+    let Some(list) = child(node, "triangles") else {
+        reading.problem(node.offset, "<triangleMesh> lacks <triangles>");
+        return None;
+    };
+    let numbers = reading.numbers(list)?;
+    if numbers.len() % 3 != 0 || numbers.is_empty() {
+        let message = format!("<triangles> holds {} numbers, which is not three a triangle", numbers.len());
+        reading.problem(list.offset, message);
+        return None;
+    }
+    if let Some(wrong) = numbers.iter().find(|index| index.fract() != 0.0 || !(0.0..count as f64).contains(*index)) {
+        reading.problem(list.offset, format!("<triangles>: expected indices from 0 to {}, got {wrong}", count - 1));
+        return None;
+    }
+    // Seen in a mirror, counter-clockwise is clockwise.
+    let (second, third) = if node.frame.is_mirrored() { (2, 1) } else { (1, 2) };
+    let triangles = numbers.chunks_exact(3);
+    Some(triangles.map(|corner| [corner[0] as u32, corner[second] as u32, corner[third] as u32]).collect())
+}
+
+/// Whether some four of the points form a tetrahedron of more than a rounding error's volume.
+pub(super) fn spans_space(points: &[DVec3]) -> bool {
+    let Some(&origin) = points.first() else { return false };
+    let farthest =
+        |measure: &dyn Fn(DVec3) -> f64| points.iter().copied().max_by(|a, b| measure(*a).total_cmp(&measure(*b)));
+    let Some(second) = farthest(&|p| (p - origin).length()) else { return false };
+    let edge = second - origin;
+    let Some(third) = farthest(&|p| (p - origin).cross(edge).length()) else { return false };
+    let normal = (third - origin).cross(edge);
+    let Some(fourth) = farthest(&|p| (p - origin).dot(normal).abs()) else { return false };
+    (fourth - origin).dot(normal).abs() > 1e-9 * edge.length().powi(3)
+}
