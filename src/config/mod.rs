@@ -11,7 +11,7 @@ mod text;
 use std::{path::PathBuf, time::Duration};
 
 use layers::Layers;
-use simpartner_dynamics::{EngineKind, Integrator};
+use simpartner_dynamics::{EngineKind, ImpactLaw, Integrator};
 use simpartner_model::Timestep;
 use table::{SETTINGS, SettingValue};
 
@@ -182,6 +182,7 @@ impl AcceptedValues {
             auto_disable: self.boolean("physics.auto_disable"),
             dynamics: simpartner_dynamics::DynamicsSettings {
                 integrator: Integrator::named(&self.text("dynamics.integrator")).expect(ACCEPTED),
+                impact_law: ImpactLaw::named(&self.text("dynamics.impact_law")).expect(ACCEPTED),
                 max_sweeps: self.count("dynamics.max_sweeps"),
                 contact_surface_layer_m: self.real("dynamics.contact_surface_layer_m"),
                 threads: self.count("dynamics.threads"),

@@ -141,6 +141,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "dynamics",
+        "impact_law",
+        SettingType::Word(&["sequential", "newton"]),
+        "sequential",
+        "How bounces at the same instant are solved: sequential passes a shock on from pair to pair, newton solves all at once.",
+    ),
+    setting(
+        "dynamics",
         "max_sweeps",
         integer(1, 100_000),
         "6000",

@@ -49,7 +49,7 @@ mod state;
 pub use engine::Probe;
 pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
-pub use settings::{DynamicsSettings, EngineKind, Integrator, RapierSettings, Settings};
+pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use state::{BodyState, ContactPoint, JointLoad, JointState, Wrench};
 
 use std::fmt;

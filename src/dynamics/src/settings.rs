@@ -41,6 +41,27 @@ impl Integrator {
     }
 }
 
+/// How bounces that happen at the same instant are solved in articulated dynamics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImpactLaw {
+    /// Pair after pair, the fastest approach first, until nothing approaches: bodies that touch pass a shock on, as those of
+    /// Newton's cradle do.
+    Sequential,
+    /// All at once: each pair that approaches leaves at once with its restitution times its own speed of approach.
+    Newton,
+}
+
+impl ImpactLaw {
+    /// The law of this name, in properties.toml.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "sequential" => Some(Self::Sequential),
+            "newton" => Some(Self::Newton),
+            _ => None,
+        }
+    }
+}
+
 /// Settings of the physics that are not part of the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -63,6 +84,8 @@ pub struct Settings {
 pub struct DynamicsSettings {
     /// How what touches nothing moves.
     pub integrator: Integrator,
+    /// How bounces at the same instant are solved.
+    pub impact_law: ImpactLaw,
     /// Work of a step at most, at least 1: what so many sweeps over the constraints of an island cost. All methods of the solver and
     /// all repetitions of a step draw from it. At its end the best solution so far is taken.
     pub max_sweeps: usize,
@@ -112,6 +135,7 @@ impl Default for DynamicsSettings {
     fn default() -> Self {
         Self {
             integrator: Integrator::Gauss,
+            impact_law: ImpactLaw::Sequential,
             max_sweeps: 6000,
             contact_surface_layer_m: 1e-6,
             threads: 1,

@@ -1,9 +1,17 @@
-//! How a step is divided: what a guard rejects is made again in halves, and these again, while the rest of the world waits.
+//! How a step is divided: what a guard rejects is made again in halves, and these again, while the rest of the world waits. Where
+//! something bounces, the step is divided at the impact ([`super::impact`]).
 //!
 //! What is made again together is a group: trees whose boxes meet, or that loop joints connect. Whatever a tree might touch in
-//! its halves is in its group, so nothing else has to go back. A group in which a joint turns fast is divided at once.
+//! its parts is in its group, so nothing else has to go back. A group in which a joint turns fast is divided at once.
 
-use super::{Dynamics, closure::Closure, collide::Collider, guard::Guards, island::Islands, tree::Tree};
+use super::{
+    Dynamics,
+    closure::Closure,
+    collide::Collider,
+    guard::Guards,
+    island::Islands,
+    tree::{Remains, Tree},
+};
 
 /// How often a substep that guards reject may be halved, to a sixteenth: after that it is kept as it is, and the guards tell what is
 /// wrong with it.
@@ -12,22 +20,53 @@ const HALVINGS: u32 = 4;
 /// substep is not divided any more.
 const LEAST_SWEEPS: f64 = 8.0;
 
+/// A part of a step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// Its length, s.
+    pub(super) h: f64,
+    /// How many times it was halved, and how many impacts divided the step before.
+    pub(super) halvings: u32,
+    pub(super) impacts: u32,
+    /// True if it ends where something is about to bounce, and nothing bounces before.
+    pub(super) lands: bool,
+}
+
+impl Part {
+    /// A step of `h` seconds, or one of its substeps.
+    pub(super) fn whole(h: f64) -> Self {
+        Self { h, halvings: 0, impacts: 0, lands: false }
+    }
+
+    fn half(self) -> Self {
+        Self { h: 0.5 * self.h, halvings: self.halvings + 1, ..self }
+    }
+
+    /// How often the step was divided that it is a part of.
+    pub(super) fn depth(self) -> u32 {
+        self.halvings + self.impacts
+    }
+}
+
 /// Trees that may touch in a step.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// Union-find over the trees.
     parent: Vec<usize>,
-    /// Of each root, whether its group is made again.
-    rejected: Vec<bool>,
+    /// Of each root, what remains to be made of its group.
+    remains: Vec<Remains>,
+    /// Of each root, the number of trees in its group, and whether joints close loops there.
+    size: Vec<usize>,
+    has_loops: Vec<bool>,
 }
 
 impl Groups {
     /// Groups the trees that move.
-    fn find(&mut self, trees: &[Tree], collider: &Collider, closures: &[Closure]) {
+    pub(super) fn find(&mut self, trees: &[Tree], collider: &Collider, closures: &[Closure]) {
         self.parent.clear();
         self.parent.extend(0..trees.len());
-        self.rejected.clear();
-        self.rejected.resize(trees.len(), false);
+        self.remains.clear();
+        self.remains.resize(trees.len(), Remains::Nothing);
         let ties = closures.iter().map(|closure| (closure.a.tree, closure.b.tree));
         for (a, b) in collider.neighbours().chain(ties) {
             if trees[a].is_awake() && trees[b].is_awake() {
@@ -36,6 +75,16 @@ impl Groups {
             }
         }
         (0..trees.len()).for_each(|tree| self.parent[tree] = self.root(tree));
+        self.size.clear();
+        self.size.resize(trees.len(), 0);
+        self.parent.iter().for_each(|&root| self.size[root] += 1);
+        self.has_loops.clear();
+        self.has_loops.resize(trees.len(), false);
+        for closure in closures {
+            for tree in [closure.a.tree, closure.b.tree] {
+                self.has_loops[self.parent[tree]] = true;
+            }
+        }
     }
 
     fn root(&mut self, mut tree: usize) -> usize {
@@ -46,18 +95,33 @@ impl Groups {
         tree
     }
 
-    /// Has the group of a tree made again.
-    fn reject(&mut self, tree: usize) {
-        self.rejected[self.parent[tree]] = true;
+    /// The group of a tree: its first tree.
+    pub(super) fn of(&self, tree: usize) -> usize {
+        self.parent[tree]
+    }
+
+    /// How many trees a group has.
+    pub(super) fn size(&self, group: usize) -> usize {
+        self.size[group]
+    }
+
+    /// Whether joints close loops in a group.
+    pub(super) fn has_loops(&self, group: usize) -> bool {
+        self.has_loops[group]
+    }
+
+    /// Has a group made again.
+    pub(super) fn reject(&mut self, group: usize, remains: Remains) {
+        self.remains[group] = remains;
     }
 
     /// Whether a tree is made again.
     pub(super) fn rejects(&self, tree: usize) -> bool {
-        self.rejected[self.parent[tree]]
+        self.remains[self.parent[tree]] != Remains::Nothing
     }
 
     fn rejects_any(&self) -> bool {
-        self.rejected.contains(&true)
+        self.remains.iter().any(|&remains| remains != Remains::Nothing)
     }
 
     /// Rejects what a guard wants made again.
@@ -65,45 +129,67 @@ impl Groups {
         for island in islands.all() {
             let first = island.trees()[0];
             if !self.rejects(first) && guards.rejects(island, trees, &collider.contacts, h) {
-                self.reject(first);
+                self.reject(self.of(first), Remains::Halves);
             }
         }
     }
 }
 
 impl Dynamics {
-    /// Makes a substep of everything that does not wait, `depth` halvings below a whole one. What is rejected is made again in halves.
-    pub(super) fn advance(&mut self, h: f64, depth: u32) {
-        self.set_substep(h, depth);
+    /// Makes a part of a step with everything that does not wait. What is rejected is made again in parts of that.
+    pub(super) fn advance(&mut self, part: Part) {
+        self.set_substep(part);
         self.predict();
         let mut groups = std::mem::take(&mut self.groups);
         groups.find(&self.trees, &self.collider, &self.closures);
+        self.let_pass(&groups, part);
         let turning = (0..self.trees.len()).filter(|&tree| self.trees[tree].is_awake());
-        let turning = turning.filter(|&tree| self.guards.depth(tree) > depth);
-        turning.for_each(|tree| groups.reject(tree));
+        let turning = turning.filter(|&tree| self.guards.depth(tree) > part.halvings);
+        turning.for_each(|tree| groups.reject(groups.of(tree), Remains::Halves));
         self.solve(&groups);
-        if self.can_halve(depth) {
-            groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, h);
+        if self.can_halve(part.halvings) {
+            groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, part.h);
         }
-        self.accept(&groups, depth);
-        if groups.rejects_any() {
-            self.hold_all_but(&groups, depth);
-            self.groups = groups;
-            self.scale_impulses(0.5);
-            self.advance(0.5 * h, depth + 1);
-            self.advance(0.5 * h, depth + 1);
-            self.scale_impulses(2.0);
-            self.release(depth);
-            self.set_substep(h, depth);
-        } else {
-            self.groups = groups;
+        self.find_impacts(&mut groups, part);
+        self.accept(&groups, part.depth());
+        let divided = groups.rejects_any();
+        if divided {
+            self.go_back(&groups, part.depth());
+        }
+        self.groups = groups;
+        if divided {
+            self.make_again(part);
+            self.set_substep(part);
         }
     }
 
-    /// Whether what is rejected at this depth is made again.
-    fn can_halve(&self, depth: u32) -> bool {
+    /// Makes again what was rejected: all that is halved together, and each group that something bounces in alone, since impacts have
+    /// their own times.
+    fn make_again(&mut self, part: Part) {
+        let depth = part.depth();
+        if self.release(depth, |remains| remains == Remains::Halves) {
+            self.scale_impulses(0.5);
+            self.advance(part.half());
+            self.advance(part.half());
+            self.scale_impulses(2.0);
+            self.hold(depth);
+        }
+        for group in 0..self.trees.len() {
+            if let Remains::Impact { after, group: own } = self.trees[group].work.remains
+                && own == group
+                && self.release(depth, |remains| remains == Remains::Impact { after, group })
+            {
+                self.pass_impact(part, after);
+                self.hold(depth);
+            }
+        }
+        self.release(depth, |remains| remains == Remains::Nothing);
+    }
+
+    /// Whether what is rejected after so many halvings is made again.
+    fn can_halve(&self, halvings: u32) -> bool {
         let turns = self.guards.deepest();
-        depth < turns + HALVINGS && self.work_of(depth + 1) >= LEAST_SWEEPS
+        halvings < turns + HALVINGS && self.work_of(halvings + 1) >= LEAST_SWEEPS
     }
 
     /// The work that a substep may cost, in sweeps.
@@ -111,32 +197,45 @@ impl Dynamics {
         self.model.max_sweeps / self.model.substeps as f64 * share_of_work(depth, self.guards.deepest())
     }
 
-    /// Goes back with what is rejected, and lets all else wait.
-    fn hold_all_but(&mut self, groups: &Groups, depth: u32) {
+    /// Goes back with what is rejected, and lets everything wait.
+    fn go_back(&mut self, groups: &Groups, depth: u32) {
         for (index, tree) in self.trees.iter_mut().enumerate().filter(|(_, tree)| tree.is_awake()) {
+            tree.work.waits_at = Some(depth);
+            tree.work.remains = groups.remains[groups.of(index)];
             if groups.rejects(index) {
                 tree.go_back();
-            } else {
-                tree.work.waits_at = Some(depth);
             }
         }
     }
 
-    /// Goes on with what waited.
-    fn release(&mut self, depth: u32) {
-        let waiting = self.trees.iter_mut().filter(|tree| tree.work.waits_at == Some(depth));
-        waiting.for_each(|tree| tree.work.waits_at = None);
+    /// Lets all that moves wait.
+    fn hold(&mut self, depth: u32) {
+        self.trees.iter_mut().filter(|tree| tree.is_awake()).for_each(|tree| tree.work.waits_at = Some(depth));
     }
 
-    /// Sets the length of a substep, and its share of the step's time and work.
-    fn set_substep(&mut self, h: f64, depth: u32) {
-        (self.scheme.h, self.scheme.share) = (h, h / self.model.timestep);
+    /// Goes on with some of what waits, if there is any.
+    fn release(&mut self, depth: u32, which: impl Fn(Remains) -> bool) -> bool {
+        let waiting = self.trees.iter_mut().filter(|tree| tree.work.waits_at == Some(depth));
+        let mut any = false;
+        for tree in waiting.filter(|tree| which(tree.work.remains)) {
+            (tree.work.waits_at, tree.work.remains, any) = (None, Remains::Nothing, true);
+        }
+        any
+    }
+
+    /// Sets the length of a substep, and its share of the step's time and work. What is made again because of an impact may cost
+    /// as much as what is halved, beside that; how many there may be is bounded.
+    pub(super) fn set_substep(&mut self, part: Part) {
+        (self.scheme.h, self.scheme.share) = (part.h, part.h / self.model.timestep);
+        let whole = self.model.timestep / self.model.substeps as f64;
+        self.scheme.to_next = if part.impacts > 0 { 0.5 * (part.h + whole) } else { part.h };
+        let depth = if part.impacts > 0 { part.halvings.max(self.guards.deepest()) + 1 } else { part.halvings };
         self.scheme.sweeps = self.work_of(depth).max(LEAST_SWEEPS.min(self.model.max_sweeps));
     }
 
     /// The impulses that contacts and rows start from, and the last changes of velocity that the next are extrapolated from, go with
     /// the length of a substep.
-    fn scale_impulses(&mut self, ratio: f64) {
+    pub(super) fn scale_impulses(&mut self, ratio: f64) {
         let trees = &self.trees;
         let moves = |tree: usize| trees[tree].is_awake();
         let contacts = self.collider.contacts.iter_mut();

@@ -221,7 +221,8 @@ impl Island {
 
     /// Whether nothing constrains it and nothing in it is stiff, so that the step was made to fourth order.
     fn moves_freely(&self, parts: &mut Parts, scheme: &Scheme) -> bool {
-        let alone = parts.own_contacts.is_empty() && parts.own_closures.is_empty();
+        let touches = |&contact: &usize| !parts.contacts[contact].passes;
+        let alone = !parts.own_contacts.iter().any(touches) && parts.own_closures.is_empty();
         let [tree] = &mut *parts.trees else { return false };
         let smooth = alone
             && self.constraints.problem.blocks.is_empty()

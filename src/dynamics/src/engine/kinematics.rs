@@ -110,6 +110,11 @@ impl LinkWork {
 }
 
 impl Tree {
+    /// The velocity of a point of a link, where the links are.
+    pub(super) fn velocity_at(&self, link: usize, point: DVec3) -> DVec3 {
+        self.work.links[link].velocity.at(point - self.work.origin)
+    }
+
     /// Looks where the links are at the middle of the next step of the same length: `work.ahead`. After the impulses.
     pub(super) fn look_ahead(&mut self, h: f64) {
         let mut ahead = std::mem::take(&mut self.work.ahead);

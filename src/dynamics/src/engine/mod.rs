@@ -22,17 +22,19 @@
 //!
 //! **Order.** Of second order in smooth motion, of fourth order in free motion, and the same backwards in time: energy swings to
 //! and fro. A constant acceleration is exact, a single body that turns freely keeps angular momentum and energy to rounding
-//! ([`spin`]). A loop is closed at the middle of every step ([`constraint`]), and a contact that tips or rolls moves on with it. An
-//! impact is an event within a step and of first order in time. **Law of contact.** Signorini and Coulomb at the
+//! ([`spin`]). A loop is closed at the middle of every step ([`constraint`]), and a contact that tips or rolls moves on with it. What
+//! bounces does so at the time when it arrives, to rounding ([`impact`]); an impact without restitution is an event within a step
+//! and of first order in time. **Law of contact.** Signorini and Coulomb at the
 //! velocities of the end of the step, without approximation of the cone, with one coefficient or two
-//! (maximum dissipation); Newton's restitution, blended with the plastic solution where it would create energy. Rolling and
-//! torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material;
+//! (maximum dissipation); Newton's restitution, from pair to pair or for all at once, blended with the plastic solution where it
+//! would create energy. Rolling and torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material;
 //! what has slip yields to its load by a hundredth of it too, so that contacts share a load in one way only.
 //! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
 //!
 //! A substep is four phases, each of which reads what those before it wrote: predict, assemble, solve, finish. What fails a guard in
 //! it is repeated with half its length, while all that it cannot touch waits: contacts without a solution, or that sink in before
-//! they can press, energy from nowhere, joints that turn too fast ([`guard`], [`division`]).
+//! they can press, energy from nowhere, joints that turn too fast ([`guard`], [`division`]). Where something bounces in it, it is
+//! divided there.
 //!
 //! | phase | reads | writes |
 //! |---|---|---|
@@ -67,6 +69,7 @@ mod elimination;
 mod gauss;
 mod guard;
 mod homotopy;
+mod impact;
 mod island;
 mod kinematics;
 mod motion;
@@ -92,8 +95,9 @@ use self::{
     build::{BodyPlace, JointPlace},
     closure::Closure,
     collide::Collider,
-    division::Groups,
+    division::{Groups, Part},
     guard::Guards,
+    impact::Impacts,
     island::{Island, Islands},
     problem::Scheme,
     push::Push,
@@ -118,6 +122,7 @@ pub(super) struct Dynamics {
     closures: Vec<Closure>,
     islands: Islands,
     groups: Groups,
+    impacts: Impacts,
     guards: Guards,
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
@@ -160,6 +165,8 @@ impl Dynamics {
             scheme: Scheme {
                 h: timestep.seconds() / settings.substeps as f64,
                 share: 1.0,
+                to_next: timestep.seconds() / settings.substeps as f64,
+                instant: false,
                 gravity: mechanism.gravity,
                 correction: CORRECTION,
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
@@ -172,6 +179,7 @@ impl Dynamics {
             closures: built.closures,
             islands: Islands::default(),
             groups: Groups::default(),
+            impacts: Impacts::new(settings.dynamics.impact_law),
             guards: Guards::new(mechanism, &settings.dynamics),
             bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
@@ -248,7 +256,7 @@ impl Engine for Dynamics {
         self.for_each_tree(Tree::begin_step);
         self.guards.begin_step(&self.trees, self.model.timestep, self.model.substeps);
         for _ in 0..self.model.substeps {
-            self.advance(self.model.timestep / self.model.substeps as f64, 0);
+            self.advance(Part::whole(self.model.timestep / self.model.substeps as f64));
         }
         self.trees.iter_mut().for_each(Tree::clear_pushes);
         // Those of the last substep may be a part of them only.

@@ -241,6 +241,7 @@ impl Tree {
         self.work.loads.fill([0.0; 3]);
         self.work.reactions.fill(Spatial::ZERO);
         self.work.motor_work = 0.0;
+        self.work.impacts = 0;
     }
 
     /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. After

@@ -67,6 +67,10 @@ pub(super) struct Scheme {
     pub(super) h: f64,
     /// What part of the timestep that is.
     pub(super) share: f64,
+    /// From the middle of the substep to that of the next, s.
+    pub(super) to_next: f64,
+    /// True if it is no step but the instant of an impact.
+    pub(super) instant: bool,
     pub(super) gravity: DVec3,
     /// Part of a position error that is taken out in a step.
     pub(super) correction: f64,

@@ -228,8 +228,24 @@ pub(super) struct Work {
     pub(super) pushes: Vec<Push>,
     /// First of its unknowns in its island.
     pub(super) base: usize,
-    /// How often the substep was halved that it waits in.
+    /// In which depth of division it waits, and what for.
     pub(super) waits_at: Option<u32>,
+    pub(super) remains: Remains,
+    /// How many parts of this step impacts have made so far.
+    pub(super) impacts: usize,
+    /// Change of the velocities in the last attempt at a substep, along which its path is taken.
+    pub(super) dv_along: Vec<f64>,
+}
+
+/// What remains to be made of a substep.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) enum Remains {
+    #[default]
+    Nothing,
+    /// Both halves.
+    Halves,
+    /// Everything, with an impact after so many seconds; and the group that it is in.
+    Impact { after: f64, group: usize },
 }
 
 impl Work {

@@ -18,6 +18,8 @@ fn busy() -> (World, Rover) {
     for index in 0..5 {
         let at = DVec3::new(4.0 + 0.1 * f64::from(index), 1.0 + 0.6 * f64::from(index), 0.05 * f64::from(index));
         world.mechanism.bodies.push(body("box", 2.0, if index % 2 == 0 { cube(0.5) } else { ball(0.3) }, at));
+        // Some bounce.
+        world.mechanism.bodies.last_mut().unwrap().material.restitution = 0.3 * f64::from(index % 3);
     }
     let first = world.mechanism.bodies.len();
     let corners = [DVec3::ZERO, DVec3::Y, DVec3::Y + DVec3::X, DVec3::X].map(|corner| corner + DVec3::Y * 3.0);

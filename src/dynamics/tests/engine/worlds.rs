@@ -10,7 +10,7 @@ use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Material, Sha
 use crate::scene::{self, body, joint};
 
 /// Numbers at random, the same for the same seed.
-struct Chance(u64);
+pub struct Chance(pub u64);
 
 impl Chance {
     /// From 0 to 1.
@@ -19,7 +19,7 @@ impl Chance {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.share()
     }
 
@@ -36,11 +36,11 @@ impl Chance {
         (self.share() * count as f64) as usize
     }
 
-    fn vector(&mut self, size: f64) -> DVec3 {
+    pub fn vector(&mut self, size: f64) -> DVec3 {
         DVec3::new(self.between(-size, size), self.between(-size, size), self.between(-size, size))
     }
 
-    fn turn(&mut self) -> DQuat {
+    pub fn turn(&mut self) -> DQuat {
         DQuat::from_scaled_axis(self.vector(3.0))
     }
 

@@ -42,7 +42,7 @@ pub(in crate::engine) struct Contact {
     pub(in crate::engine) gap: f64,
     pub(in crate::engine) surface: Surface,
     /// Which two shapes, in the order of the list.
-    pub(super) key: u64,
+    pub(in crate::engine) key: u64,
     /// World impulse on b, and angular impulse of rolling and torsional resistance.
     pub(in crate::engine) impulse: DVec3,
     pub(in crate::engine) spin_impulse: DVec3,
@@ -57,6 +57,9 @@ pub(in crate::engine) struct Contact {
     /// How far it may have moved since the last step and still be the same, m.
     #[serde(skip)]
     pub(super) same_within: f64,
+    /// True if it has no part in this substep ([`super::super::impact`]).
+    #[serde(skip)]
+    pub(in crate::engine) passes: bool,
 }
 
 /// What the lengths of a pair of shapes are measured by, m.
@@ -107,6 +110,16 @@ impl Contact {
         let [first, second] = self.surface.friction;
         let along = |u: f64, friction: f64| if friction > 0.0 { u / friction } else { 0.0 };
         self.normal * u[0] + self.tangents[0] * along(u[1], first) + self.tangents[1] * along(u[2], second)
+    }
+
+    /// The links that take part, one or two.
+    pub(in crate::engine) fn sides(&self) -> impl Iterator<Item = Side> + use<> {
+        self.a.into_iter().chain([self.b])
+    }
+
+    /// Whether its surfaces may bounce: rigid ones with restitution.
+    pub(in crate::engine) fn bounces(&self) -> bool {
+        self.surface.restitution > 0.0 && self.surface.stiffness.is_infinite()
     }
 
     /// By how much smaller a depth counts here than between large shapes.
@@ -202,6 +215,7 @@ impl Pair {
             pressed_for: 0.0,
             size: sizes.size,
             same_within: sizes.same_within(),
+            passes: false,
         }
     }
 

@@ -4,6 +4,7 @@
 //! Distances are looked for as far ahead as the bodies could come in a step, so a fast body is stopped at the surface
 //! before it is through. Nothing here outlives a step except the contacts.
 
+mod arrival;
 mod contact;
 mod convex;
 mod geom;
@@ -74,7 +75,7 @@ pub(super) struct Collider {
     /// In the order of their keys.
     pub(super) contacts: Vec<Contact>,
     /// Those of the last step.
-    old: Vec<Contact>,
+    pub(super) old: Vec<Contact>,
     /// Where each shape is, and false until all are where their links are.
     placements: Vec<Placement>,
     placed: bool,

@@ -1,6 +1,7 @@
 //! A contact: two surfaces may not cross (Signorini), and what presses brakes (Coulomb).
 //!
-//! A rigid surface is not crossed before the next midpoint, or bounces by Newton's law of impact. A compliant one presses with
+//! A rigid surface is not crossed before the next midpoint. One that bounces flies until it arrives ([`super::super::impact`]), and
+//! then obeys Newton's law of impact. A compliant one presses with
 //! -k g' - d u, taken at the end of the step, where the gap is g' = g + h u. Slip adds compliance to the tangents.
 //!
 //! Rows are those of the point of contact in the middle of the step, and laws speak of its velocity at the end. What tips or rolls
@@ -15,10 +16,10 @@ use crate::engine::{
 
 /// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop
 /// on what rounding leaves.
-const BOUNCE_SPEED: f64 = 0.05;
+pub(in crate::engine) const BOUNCE_SPEED: f64 = 0.05;
 /// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
 /// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
-const SKIN: f64 = 1e-6;
+pub(in crate::engine) const SKIN: f64 = 1e-6;
 /// The normal compliance of a surface with slip, in terms of the tangential one. Without it a rigid body on four points can share
 /// its load in many ways, and with slip each of them is another motion. A hundredth keeps the sinking small beside the creep.
 const SLIP_COMPLIANCE: f64 = 0.01;
@@ -28,13 +29,17 @@ impl Constraints {
     pub(super) fn add_contact(&mut self, parts: &mut Parts, index: usize, scheme: &Scheme, again: bool) {
         let contacts = parts.contacts;
         let contact = &contacts[index];
+        if contact.passes {
+            return;
+        }
         let surface = &contact.surface;
         let [first, second] = surface.friction;
         let directions = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
         let start = self.problem.columns.len();
         let sides = [contact.a, Some(contact.b)];
         let (free, before) = self.add_columns(parts, sides, contact.point, &Directions::along(directions));
-        let creep = surface.slip / scheme.h;
+        // A blow is over before anything creeps.
+        let creep = if scheme.instant { 0.0 } else { surface.slip / scheme.h };
         let normal = if is_compliant(surface) {
             1.0 / (scheme.h * rigidity(surface, scheme.h))
         } else {
@@ -50,7 +55,7 @@ impl Constraints {
         } else {
             block.position = PositionRule::PushedOut;
             stop_or_bounce(&mut block, contact, scheme);
-            if !again && is_impact(&block, scheme) {
+            if !again && is_impact(&block, contact, scheme) {
                 for side in sides.into_iter().flatten() {
                     if let Some(tree) = parts.tree_mut(side) {
                         tree.work.impact = true;
@@ -88,22 +93,27 @@ fn rigidity(surface: &Surface, h: f64) -> f64 {
     h * surface.stiffness + surface.damping
 }
 
-/// Whether the surfaces would cross in this step if nothing stopped them.
-fn is_closing(block: &Block, h: f64) -> bool {
-    block.gap + h * block.free[0] < 0.0
+/// Whether the surfaces would cross before the middle of the next step if nothing stopped them.
+fn is_closing(block: &Block, contact: &Contact, scheme: &Scheme) -> bool {
+    room(contact) + scheme.to_next * block.free[0] < 0.0
+}
+
+/// How far the surfaces are from having arrived, m.
+fn room(contact: &Contact) -> f64 {
+    (contact.gap - SKIN).max(0.0)
 }
 
 /// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
-fn is_impact(block: &Block, scheme: &Scheme) -> bool {
+fn is_impact(block: &Block, contact: &Contact, scheme: &Scheme) -> bool {
     let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.length() * scheme.h;
-    is_closing(block, scheme.h) && block.before[0] < -speed
+    is_closing(block, contact, scheme) && block.before[0] < -speed
 }
 
 /// Adds what the velocity at the contact changes by from the middle of the step to its end because the contact itself moves on. Between
 /// the middle of the last step and that of this one it changed from `rate` to `before`, and it goes on like that. What changes
 /// by more than what bounces is another contact.
 fn move_on(block: &mut Block, contact: &Contact, scheme: &Scheme) {
-    if contact.pressed_for == 0.0 {
+    if contact.pressed_for == 0.0 || scheme.instant {
         return;
     }
     let share = scheme.h / (scheme.h + contact.pressed_for);
@@ -119,7 +129,7 @@ fn move_on(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 }
 
 fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
-    let room = (contact.gap - SKIN).max(0.0);
+    let room = room(contact);
     block.bias[0] += if contact.gap < 0.0 {
         contact.surface.stiffness * contact.gap / rigidity(&contact.surface, scheme.h)
     } else {
@@ -127,17 +137,18 @@ fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     };
 }
 
-/// Newton's law of impact on the velocity at the start of the step; else the surface must not be crossed before the next
+/// Newton's law of impact on the velocity at the start of the step, which is the instant of the impact unless a step has too many
+/// of them; else the surface must not be crossed before the next
 /// midpoint.
 fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     let (h, restitution, approach) = (scheme.h, contact.surface.restitution, block.before[0]);
-    let room = (contact.gap - SKIN).max(0.0);
-    if restitution > 0.0 && is_closing(block, h) && approach < -BOUNCE_SPEED {
+    let room = room(contact) / scheme.to_next;
+    if restitution > 0.0 && is_closing(block, contact, scheme) && approach < -BOUNCE_SPEED {
         block.bias[0] += restitution * approach;
-        block.without_bounce = room / h - restitution * approach;
+        block.without_bounce = room - restitution * approach;
         return;
     }
-    block.bias[0] += room / h;
+    block.bias[0] += room;
     move_on(block, contact, scheme);
     if block.compliance[0] > 0.0 {
         // A yielding contact sinks in slowly; within the surface layer, where no other correction acts, this brings it back.

@@ -14,7 +14,7 @@
 //! [`Constraints::push_links`] and [`Constraints::write_back`]. The solvers see a [`super::problem::Law`] and no more.
 
 mod closure;
-mod contact;
+pub(super) mod contact;
 mod coordinate;
 mod coupling;
 mod rolling;
@@ -192,7 +192,7 @@ impl Constraints {
                     let u = self.problem.velocity(block);
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contacts[index].rate = contacts[index].velocity_of(after);
-                    contacts[index].pressed_for = if l[0] > 0.0 { scheme.h } else { 0.0 };
+                    contacts[index].pressed_for = if l[0] > 0.0 && !scheme.instant { scheme.h } else { 0.0 };
                 }
                 Source::Rolling(index) | Source::Torsion(index) => {
                     let contact = &mut contacts[index];
