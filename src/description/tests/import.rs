@@ -1,0 +1,343 @@
+//! URDF robots as ours: frames, masses, joints, devices, meshes, and what is said of broken files.
+//!
+//! URDF has z up and ours y up: a point (x, y, z) of the one is (x, z, -y) of the other. Two links that cannot move against each other
+//! are one body: masses add up, and the inertia is that about the common centre of mass (Steiner).
+
+use std::{fs, path::Path};
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_description::{
+    World,
+    xml::{self, Document, ImportOptions},
+};
+use simpartner_model::{Axis, Body, JointKind, Shape};
+
+const ARM: &str = r#"<robot name="arm">
+  <material name="grey"/>
+  <link name="base_footprint"/>
+  <joint name="stand" type="fixed"><parent link="base_footprint"/><child link="base"/><origin xyz="0 0 0.1"/></joint>
+  <link name="base">
+    <inertial><mass value="4"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><box size="0.2 0.4 0.2"/></geometry></collision>
+  </link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/>
+    <origin xyz="0 0 0.1" rpy="0 0 1.5707963267948966"/><axis xyz="0 2 0"/>
+    <limit lower="0.2" upper="2" effort="30" velocity="3"/><dynamics damping="0.5" friction="0.1"/>
+  </joint>
+  <link name="upper">
+    <inertial><origin xyz="0 0 0.5"/><mass value="2"/><inertia ixx="0.2" iyy="0.3" izz="0.4" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 0.5"/><geometry><cylinder radius="0.05" length="1"/></geometry></collision>
+    <contact><lateral_friction value="0.7"/></contact>
+  </link>
+  <joint name="flange" type="fixed"><parent link="upper"/><child link="tool"/><origin xyz="0 0 1" rpy="1.5707963267948966 0 0"/></joint>
+  <link name="tool">
+    <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.02" izz="0.025" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><sphere radius="0.05"/></geometry></collision>
+  </link>
+  <joint name="wheel" type="continuous"><parent link="upper"/><child link="disc"/><axis xyz="1 0 0"/></joint>
+  <link name="disc"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="base"/><child link="rod"/><limit upper="0.3"/></joint>
+  <link name="rod"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+  <joint name="copy" type="prismatic">
+    <parent link="base"/><child link="other"/><axis xyz="0 1 0"/><mimic joint="slide" multiplier="-2" offset="0.1"/>
+  </joint>
+  <link name="other"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+</robot>"#;
+
+fn read(text: &str) -> World {
+    match xml::read_text("robot.urdf", text) {
+        Ok(Document::Robot(world)) => world,
+        Ok(_) => panic!("no robot"),
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+fn body<'w>(world: &'w World, name: &str) -> &'w Body {
+    world.mechanism.bodies.iter().find(|body| body.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn close(found: DVec3, expected: DVec3) {
+    assert!((found - expected).length() < 1e-12, "{found} is not {expected}");
+}
+
+/// A URDF point in our frame.
+fn y_up(point: DVec3) -> DVec3 {
+    DVec3::new(point.x, point.z, -point.y)
+}
+
+#[test]
+fn links_stand_where_their_joints_put_them() {
+    let world = read(ARM);
+    let names: Vec<&str> = world.mechanism.bodies.iter().map(|body| body.name.as_str()).collect();
+    assert_eq!(names, ["base", "upper", "disc", "rod", "other"]);
+    // The footprint had no mass, so the base gives the body its frame, and stands in the robot's origin.
+    close(body(&world, "base").pose.translation, DVec3::ZERO);
+    let shoulder = &world.mechanism.joints[0];
+    assert_eq!((shoulder.name.as_str(), shoulder.kind), ("shoulder", JointKind::Hinge));
+    close(shoulder.anchor, y_up(DVec3::new(0.0, 0.0, 0.1)));
+    // The upper link is turned by a quarter about z, which takes its y axis to -x.
+    close(shoulder.frame * DVec3::Z, -DVec3::X);
+    let Axis::Free(axis) = shoulder.axes[2] else { panic!("a hinge is free about its third axis") };
+    assert_eq!((axis.damping, axis.friction), (0.5, 0.1));
+}
+
+#[test]
+fn fixed_links_are_one_body_or_stay_apart() {
+    let world = read(ARM);
+    let upper = body(&world, "upper");
+    assert_eq!(upper.mass, 3.0);
+    let inertia = upper.inertia.unwrap();
+    // 2 kg at 0.5 m and 1 kg at 1 m along z; the tool is turned by a quarter about x, so its y and z moments change places.
+    let centre = 2.0 / 3.0;
+    close(inertia.centre_of_mass, DVec3::new(0.0, 0.0, centre));
+    let far = 2.0 * (centre - 0.5f64).powi(2) + (1.0 - centre).powi(2);
+    let expected = DMat3::from_diagonal(DVec3::new(0.2 + 0.01 + far, 0.3 + 0.025 + far, 0.4 + 0.02));
+    for column in 0..3 {
+        close(inertia.tensor.col(column), expected.col(column));
+    }
+    assert_eq!(upper.material.friction, 0.7);
+    let Some(Shape::Compound { parts }) = upper.shape.as_ref().map(|placed| &placed.shape) else {
+        panic!("two shapes")
+    };
+    close(parts[1].pose.translation, DVec3::new(0.0, 0.0, 1.0));
+    // A URDF cylinder stands along z.
+    close(parts[0].pose.rotation * DVec3::Y, DVec3::Z);
+
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("arm.urdf");
+    fs::write(&path, ARM).unwrap();
+    let apart = xml::import(&path, &ImportOptions { keep_fixed_joints: true, ..ImportOptions::default() }).unwrap();
+    let world = match xml::read_text("arm.xml", &apart.text).unwrap() {
+        Document::Robot(world) => world,
+        _ => panic!("no robot"),
+    };
+    assert_eq!(world.mechanism.bodies.iter().filter(|body| body.name == "tool").count(), 1);
+    assert_eq!(world.mechanism.joints.iter().filter(|joint| joint.kind == JointKind::Fixed).count(), 2);
+    let mass =
+        |world: &World| world.mechanism.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum::<f64>();
+    // The footprint has no mass: kept apart it is the root, and fixed.
+    assert_eq!(mass(&world), mass(&read(ARM)));
+}
+
+#[test]
+fn joints_begin_within_their_stops_and_follow_each_other() {
+    let world = read(ARM);
+    // The shoulder's stops leave out 0: it begins at the nearer one, and what it carries is there. The axis is -x in our frame.
+    let turned = DQuat::from_axis_angle(DVec3::NEG_X, 0.2);
+    let upright =
+        DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2) * DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);
+    close(body(&world, "upper").pose.rotation * DVec3::Z, turned * (upright * DVec3::Z));
+    let [coupling] = &world.mechanism.couplings[..] else { panic!("one coupling") };
+    let named = |id: simpartner_model::JointId| world.mechanism.joints[id.index()].name.as_str();
+    assert_eq!((named(coupling.leader.joint), named(coupling.follower.joint)), ("slide", "copy"));
+    assert_eq!((coupling.ratio, coupling.offset), (-2.0, 0.1));
+    let devices: Vec<(&str, u16)> =
+        world.devices.iter().map(|device| (device.name.as_str(), device.port.number())).collect();
+    assert_eq!(
+        devices[..4],
+        [("shoulder_encoder", 3001), ("shoulder_motor", 3002), ("wheel_encoder", 3003), ("wheel_motor", 3004)]
+    );
+    assert!(!devices.iter().any(|(name, _)| *name == "copy_motor"), "what follows has no motor of its own");
+}
+
+/// The text that is written reads as the same robot as the URDF itself.
+#[test]
+fn the_written_file_is_the_same_robot() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("arm.urdf");
+    fs::write(&path, ARM).unwrap();
+    let imported = xml::import(&path, &ImportOptions::default()).unwrap();
+    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    let Document::Robot(written) = xml::read_text("arm.xml", &imported.text).unwrap() else { panic!("no robot") };
+    let direct = read(ARM);
+    for (one, other) in written.mechanism.bodies.iter().zip(&direct.mechanism.bodies) {
+        assert_eq!(Body { source: String::new(), ..one.clone() }, Body { source: String::new(), ..other.clone() });
+    }
+    assert_eq!(written.mechanism.joints.len(), direct.mechanism.joints.len());
+}
+
+/// Meshes of a package, once with a scale that mirrors; the run's own texts are enough to read the world again.
+#[test]
+fn meshes_are_found_in_packages_and_kept_with_the_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = |path: &str| {
+        let folder = scratch.path().join(path);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    };
+    let (meshes, urdf) = (folder("my_robot/meshes"), folder("my_robot/urdf"));
+    fs::write(meshes.join("wedge.obj"), "v 0 0 0\nv 2 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+        .unwrap();
+    let shape = |scale: &str| {
+        format!(
+            "<collision><geometry><mesh filename=\"package://my_robot/meshes/wedge.obj\"{scale}/></geometry></collision>"
+        )
+    };
+    let text = format!(
+        "<robot name=\"wedge\"><link name=\"one\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial>{}{}\
+         <collision><geometry><mesh filename=\"package://my_robot/meshes/none.stl\"/></geometry></collision></link></robot>",
+        shape(""),
+        shape(" scale=\"-0.5 1 1\"")
+    );
+    fs::write(urdf.join("wedge.urdf"), text).unwrap();
+    let world_file = scratch.path().join("world.xml");
+    let place =
+        "<world name=\"w\"><robot file=\"my_robot/urdf/wedge.urdf\" name=\"Wedge\" fixedBase=\"true\"/></world>";
+    fs::write(&world_file, place).unwrap();
+    let world = xml::read_world(&world_file).unwrap_or_else(|problems| panic!("{problems}"));
+    let hulls = |world: &World| -> Vec<Vec<DVec3>> {
+        let Some(Shape::Compound { parts }) =
+            world.mechanism.bodies[0].shape.as_ref().map(|placed| placed.shape.clone())
+        else {
+            panic!("two shapes")
+        };
+        let points = parts.into_iter().map(|part| match part.shape {
+            Shape::ConvexHull { points } => points,
+            other => panic!("a {}", other.name()),
+        });
+        points.collect()
+    };
+    let found = hulls(&world);
+    assert!(world.mechanism.bodies[0].fixed);
+    assert_eq!((found[0][1], found[1][1]), (DVec3::new(2.0, 0.0, 0.0), DVec3::new(-1.0, 0.0, 0.0)));
+    let [warning] = &world.warnings[..] else { panic!("{:?}", world.warnings) };
+    assert!(warning.what.contains("no package with 'package://my_robot/meshes/none.stl'"), "{warning}");
+    // Without any file.
+    fs::remove_dir_all(scratch.path().join("my_robot")).unwrap();
+    let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(hulls(&again), found);
+}
+
+#[test]
+fn imported_meshes_are_gathered_beside_the_robot_file() {
+    let scratch = tempfile::tempdir().unwrap();
+    for side in ["left", "right"] {
+        fs::create_dir(scratch.path().join(side)).unwrap();
+        fs::write(scratch.path().join(side).join("hand.obj"), "v 0 0 0\nv 2 0 0\nv 0 1 0\nv 0 0 1\n").unwrap();
+    }
+    let shape =
+        |side: &str| format!("<collision><geometry><mesh filename=\"{side}/hand.obj\"/></geometry></collision>");
+    let text = format!(
+        "<robot name=\"r\"><link name=\"l\">{}{}{}</link></robot>",
+        shape("left"),
+        shape("right"),
+        shape("left")
+    );
+    let path = scratch.path().join("r.urdf");
+    fs::write(&path, text).unwrap();
+    let options = ImportOptions { mesh_folder: Some("meshes/r".into()), ..ImportOptions::default() };
+    let imported = xml::import(&path, &options).unwrap();
+    let to: Vec<&str> = imported.meshes.iter().map(|(_, to)| to.as_str()).collect();
+    assert_eq!(to, ["meshes/r/hand.obj", "meshes/r/2_hand.obj"]);
+    assert!(imported.meshes.iter().all(|(from, _)| Path::new(from).exists()));
+    assert_eq!(imported.text.matches("meshes/r/hand.obj").count(), 2, "{}", imported.text);
+}
+
+/// What is wrong is told with its place in the URDF file; what is left out is a warning.
+#[test]
+fn broken_files_are_told_by_place() {
+    let link = |name: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial></link>"
+        )
+    };
+    let joint = |kind: &str, parent: &str, child: &str| {
+        format!(
+            "<joint name=\"j_{child}\" type=\"{kind}\"><parent link=\"{parent}\"/><child link=\"{child}\"/></joint>"
+        )
+    };
+    let robot = |content: &str| format!("<robot name=\"r\">\n{content}\n</robot>");
+    let two = link("a") + &link("b");
+    for (text, expected) in [
+        ("<world name=\"w\"/>".to_owned(), "1:1: a URDF file holds a <robot>, this one <world>"),
+        ("<robot/>".to_owned(), "1:1: <robot> lacks a name"),
+        (robot(""), "1:1: the robot has no link"),
+        (robot("<xacro:macro name=\"m\"/>"), "2:1: this is a xacro file"),
+        (robot("<link/>"), "2:1: <link> lacks a name"),
+        (robot(&(link("a") + &link("a"))), "there is a link 'a' already"),
+        (robot(&two), "no joint carries 'a', nor 'b': a robot has one root"),
+        (robot(&(two.clone() + &joint("hinge", "a", "b"))), "a type 'hinge' is not known"),
+        (robot(&(two.clone() + &joint("floating", "a", "b"))), "is floating: that joins nothing"),
+        (robot(&(two.clone() + &joint("fixed", "a", "c"))), "there is no link 'c'"),
+        (
+            robot(&(two.clone() + "<joint name=\"j\" type=\"fixed\"><parent link=\"a\"/></joint>")),
+            "joint 'j' lacks <child>",
+        ),
+        (robot(&(two.clone() + &joint("fixed", "a", "b") + &joint("fixed", "b", "a"))), "so none is the root"),
+        (robot(&(two.clone() + &link("c") + &joint("fixed", "b", "c") + &joint("fixed", "c", "b"))), "carries itself"),
+        (
+            robot(&(two.clone() + &link("c") + &joint("fixed", "a", "c") + &joint("fixed", "b", "c"))),
+            "is the child of both",
+        ),
+        (robot("<link name=\"a\"><inertial><mass value=\"-1\"/></inertial></link>"), "a mass of -1 kg is below zero"),
+        (
+            robot("<link name=\"a\"><inertial><mass value=\"x\"/></inertial></link>"),
+            "expected a finite number, got 'x'",
+        ),
+        (robot("<link name=\"a\"><inertial/></link>"), "<inertial> lacks <mass>"),
+        (robot("<link name=\"a\"><collision/></link>"), "<collision> lacks a <geometry> with a shape"),
+        (
+            robot("<link name=\"a\"><collision><geometry><box/></geometry></collision></link>"),
+            "<box> lacks the attribute 'size'",
+        ),
+        (
+            robot("<link name=\"a\"><collision><geometry><box size=\"1 1\"/></geometry></collision></link>"),
+            "expected 3 finite numbers",
+        ),
+        (
+            robot("<link name=\"a\"><collision><geometry><sphere radius=\"-1\"/></geometry></collision></link>"),
+            "expected a number above 0",
+        ),
+        (
+            robot(
+                "<link name=\"a\"><collision><geometry><mesh filename=\"package://a/../../etc/passwd\"/></geometry></collision></link>",
+            ),
+            "leads out of its package",
+        ),
+        (
+            robot(
+                &(two.clone()
+                    + "<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><axis xyz=\"0 0 0\"/></joint>"),
+            ),
+            "the axis of joint 'j' has no length",
+        ),
+        (
+            robot(
+                &(two.clone()
+                    + "<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"k\"/></joint>"),
+            ),
+            "there is no joint 'k' to follow",
+        ),
+        ("<robot name=\"r\"><link name=\"a\">".to_owned(), "never closed"),
+        (robot("<!DOCTYPE a [<!ENTITY b \"c\">]>"), "document type declaration is not taken"),
+    ] {
+        let problems =
+            xml::read_text("broken.urdf", &text).err().unwrap_or_else(|| panic!("taken: {text}")).to_string();
+        assert!(problems.starts_with("broken.urdf:") && problems.contains(expected), "{text}\n{problems}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_a_warning() {
+    let text = "<robot name=\"r\"><gazebo reference=\"a\"/>
+      <link name=\"a\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"5\"/></inertial>
+        <collision><geometry><torus/></geometry></collision></link>
+      <joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><limit lower=\"1\" upper=\"-1\"/></joint>
+      <link name=\"b\"/></robot>";
+    let warnings: Vec<String> = read(text).warnings.iter().map(ToString::to_string).collect();
+    let all = warnings.join("\n");
+    for (line, what) in [
+        (1, "<gazebo> is left out"),
+        (2, "link 'a' has an inertia that no mass has"),
+        (3, "a shape of the kind <torus> is left out"),
+        (4, "joint 'j' has its lower limit 1 above its upper one -1"),
+        (5, "link 'b' moves and has no mass; it gets 0.001 kg"),
+    ] {
+        assert!(
+            warnings.iter().any(|told| told.starts_with(&format!("robot.urdf:{line}:")) && told.contains(what)),
+            "{what}\n{all}"
+        );
+    }
+    assert_eq!(warnings.len(), 5, "{all}");
+}
