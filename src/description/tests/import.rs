@@ -234,88 +234,73 @@ fn imported_meshes_are_gathered_beside_the_robot_file() {
     assert_eq!(imported.text.matches("meshes/r/hand.obj").count(), 2, "{}", imported.text);
 }
 
+fn link(name: &str) -> String {
+    format!(
+        "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial></link>"
+    )
+}
+
+fn joint(kind: &str, parent: &str, child: &str) -> String {
+    format!("<joint name=\"j_{child}\" type=\"{kind}\"><parent link=\"{parent}\"/><child link=\"{child}\"/></joint>")
+}
+
 /// What is wrong is told with its place in the URDF file; what is left out is a warning.
 #[test]
 fn broken_files_are_told_by_place() {
-    let link = |name: &str| {
-        format!(
-            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial></link>"
-        )
-    };
-    let joint = |kind: &str, parent: &str, child: &str| {
-        format!(
-            "<joint name=\"j_{child}\" type=\"{kind}\"><parent link=\"{parent}\"/><child link=\"{child}\"/></joint>"
-        )
-    };
     let robot = |content: &str| format!("<robot name=\"r\">\n{content}\n</robot>");
+    expect("<world name=\"w\"/>", "1:1: a URDF file holds a <robot>, this one <world>");
+    expect("<robot/>", "1:1: <robot> lacks a name");
+    expect("<robot name=\"r\"><link name=\"a\">", "never closed");
+    expect(&robot(""), "1:1: the robot has no link");
+    expect(&robot("<xacro:macro name=\"m\"/>"), "2:1: this is a xacro file");
+    expect(&robot("<!DOCTYPE a [<!ENTITY b \"c\">]>"), "document type declaration is not taken");
+}
+
+#[test]
+fn broken_trees_are_told_by_place() {
     let two = link("a") + &link("b");
-    for (text, expected) in [
-        ("<world name=\"w\"/>".to_owned(), "1:1: a URDF file holds a <robot>, this one <world>"),
-        ("<robot/>".to_owned(), "1:1: <robot> lacks a name"),
-        (robot(""), "1:1: the robot has no link"),
-        (robot("<xacro:macro name=\"m\"/>"), "2:1: this is a xacro file"),
-        (robot("<link/>"), "2:1: <link> lacks a name"),
-        (robot(&(link("a") + &link("a"))), "there is a link 'a' already"),
-        (robot(&two), "no joint carries 'a', nor 'b': a robot has one root"),
-        (robot(&(two.clone() + &joint("hinge", "a", "b"))), "a type 'hinge' is not known"),
-        (robot(&(two.clone() + &joint("floating", "a", "b"))), "is floating: that joins nothing"),
-        (robot(&(two.clone() + &joint("fixed", "a", "c"))), "there is no link 'c'"),
-        (
-            robot(&(two.clone() + "<joint name=\"j\" type=\"fixed\"><parent link=\"a\"/></joint>")),
-            "joint 'j' lacks <child>",
-        ),
-        (robot(&(two.clone() + &joint("fixed", "a", "b") + &joint("fixed", "b", "a"))), "so none is the root"),
-        (robot(&(two.clone() + &link("c") + &joint("fixed", "b", "c") + &joint("fixed", "c", "b"))), "carries itself"),
-        (
-            robot(&(two.clone() + &link("c") + &joint("fixed", "a", "c") + &joint("fixed", "b", "c"))),
-            "is the child of both",
-        ),
-        (robot("<link name=\"a\"><inertial><mass value=\"-1\"/></inertial></link>"), "a mass of -1 kg is below zero"),
-        (
-            robot("<link name=\"a\"><inertial><mass value=\"x\"/></inertial></link>"),
-            "expected a finite number, got 'x'",
-        ),
-        (robot("<link name=\"a\"><inertial/></link>"), "<inertial> lacks <mass>"),
-        (robot("<link name=\"a\"><collision/></link>"), "<collision> lacks a <geometry> with a shape"),
-        (
-            robot("<link name=\"a\"><collision><geometry><box/></geometry></collision></link>"),
-            "<box> lacks the attribute 'size'",
-        ),
-        (
-            robot("<link name=\"a\"><collision><geometry><box size=\"1 1\"/></geometry></collision></link>"),
-            "expected 3 finite numbers",
-        ),
-        (
-            robot("<link name=\"a\"><collision><geometry><sphere radius=\"-1\"/></geometry></collision></link>"),
-            "expected a number above 0",
-        ),
-        (
-            robot(
-                "<link name=\"a\"><collision><geometry><mesh filename=\"package://a/../../etc/passwd\"/></geometry></collision></link>",
-            ),
-            "leads out of its package",
-        ),
-        (
-            robot(
-                &(two.clone()
-                    + "<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><axis xyz=\"0 0 0\"/></joint>"),
-            ),
-            "the axis of joint 'j' has no length",
-        ),
-        (
-            robot(
-                &(two.clone()
-                    + "<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"k\"/></joint>"),
-            ),
-            "there is no joint 'k' to follow",
-        ),
-        ("<robot name=\"r\"><link name=\"a\">".to_owned(), "never closed"),
-        (robot("<!DOCTYPE a [<!ENTITY b \"c\">]>"), "document type declaration is not taken"),
-    ] {
-        let problems =
-            xml::read_text("broken.urdf", &text).err().unwrap_or_else(|| panic!("taken: {text}")).to_string();
-        assert!(problems.starts_with("broken.urdf:") && problems.contains(expected), "{text}\n{problems}");
-    }
+    let broken = |content: &str, expected: &str| expect(&format!("<robot name=\"r\">{content}</robot>"), expected);
+    broken("<link/>", "<link> lacks a name");
+    broken(&(link("a") + &link("a")), "there is a link 'a' already");
+    broken(&two, "no joint carries 'a', nor 'b': a robot has one root");
+    let with = |more: &str, expected: &str| broken(&format!("{two}{more}"), expected);
+    with(&joint("hinge", "a", "b"), "a type 'hinge' is not known");
+    with(&joint("floating", "a", "b"), "is floating: that joins nothing");
+    with(&joint("fixed", "a", "c"), "there is no link 'c'");
+    with("<joint name=\"j\" type=\"fixed\"><parent link=\"a\"/></joint>", "joint 'j' lacks <child>");
+    with(&(joint("fixed", "a", "b") + &joint("fixed", "b", "a")), "so none is the root");
+    with(&(link("c") + &joint("fixed", "b", "c") + &joint("fixed", "c", "b")), "carries itself");
+    with(&(link("c") + &joint("fixed", "a", "c") + &joint("fixed", "b", "c")), "is the child of both");
+    let turning = |more: &str| {
+        format!("<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/>{more}</joint>")
+    };
+    with(&turning("<axis xyz=\"0 0 0\"/>"), "the axis of joint 'j' has no length");
+    with(&turning("<mimic joint=\"k\"/>"), "there is no joint 'k' to follow");
+    with(&turning("<dynamics damping=\"-1\"/>"), "the damping of joint 'j' is below zero");
+}
+
+#[test]
+fn broken_links_are_told_by_place() {
+    let broken = |content: &str, expected: &str| {
+        expect(&format!("<robot name=\"r\"><link name=\"a\">{content}</link></robot>"), expected);
+    };
+    broken("<inertial><mass value=\"-1\"/></inertial>", "a mass of -1 kg is below zero");
+    broken("<inertial><mass value=\"x\"/></inertial>", "expected a finite number, got 'x'");
+    broken("<inertial/>", "<inertial> lacks <mass>");
+    broken("<collision/>", "<collision> lacks a <geometry> with a shape");
+    let shape = |shape: &str, expected: &str| {
+        broken(&format!("<collision><geometry>{shape}</geometry></collision>"), expected);
+    };
+    shape("<box/>", "<box> lacks the attribute 'size'");
+    shape("<box size=\"1 1\"/>", "expected 3 finite numbers");
+    shape("<sphere radius=\"-1\"/>", "expected a number above 0");
+    shape("<mesh/>", "<mesh> lacks the attribute 'filename'");
+    shape("<mesh filename=\"package://a/../../etc/passwd\"/>", "leads out of its package");
+}
+
+fn expect(text: &str, expected: &str) {
+    let problems = xml::read_text("broken.urdf", text).err().unwrap_or_else(|| panic!("taken: {text}")).to_string();
+    assert!(problems.starts_with("broken.urdf:") && problems.contains(expected), "{text}\n{problems}");
 }
 
 #[test]
