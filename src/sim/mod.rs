@@ -298,9 +298,12 @@ impl Simulation {
                 Guard::Divergence => EventKind::Divergence,
                 Guard::Substeps => EventKind::Substeps,
                 Guard::Unconverged => EventKind::Unconverged,
-                Guard::Speed | Guard::JointError | Guard::Penetration | Guard::Imbalance | Guard::Energy => {
-                    EventKind::PhysicsLimit
-                }
+                Guard::Speed
+                | Guard::Motor
+                | Guard::JointError
+                | Guard::Penetration
+                | Guard::Imbalance
+                | Guard::Energy => EventKind::PhysicsLimit,
             };
             let subject =
                 notice.bodies.first().map(|&body| self.world.mechanism.qualified_name(self.world.mechanism.body(body)));

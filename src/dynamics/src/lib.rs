@@ -50,7 +50,7 @@ pub use engine::Probe;
 pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
-pub use state::{BodyState, ContactPoint, JointLoad, JointState, Wrench};
+pub use state::{BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, Wrench};
 
 use std::fmt;
 
@@ -108,6 +108,11 @@ pub trait Engine: Send {
 
     /// Where bodies touched in the last step, in an order that repeats.
     fn contacts(&self) -> &[ContactPoint];
+
+    /// Where energy is, and what came in with the last step; `None` from an engine that keeps no account of it.
+    fn energy(&self) -> Option<EnergyBalance> {
+        None
+    }
 
     /// What was out of the ordinary in the last step; empty when all is well.
     fn notices(&self) -> &[Notice];
@@ -175,8 +180,10 @@ pub enum Guard {
     Substeps,
     /// The contact solver stopped short of its tolerance; the residual in m/s.
     Unconverged,
-    /// A body went beyond the largest speed that is thought right, m/s.
+    /// A body went beyond the largest speed that is thought right, m/s, or would have become so many times faster than anything may be.
     Speed,
+    /// A motor reached the largest effort or rate that its axis allows; N m or N, rad/s or m/s.
+    Motor,
     /// A joint that closes a loop came apart by more than is thought right, m.
     JointError,
     /// Two bodies sank into each other deeper than is thought right, m.
@@ -184,7 +191,7 @@ pub enum Guard {
     /// The reaction of a joint along its axis is not what its motor, stops and losses exert: a fault of the engine. The
     /// difference as a share of the forces in the joint.
     Imbalance,
-    /// The world gained more energy in a step than its motors gave, J.
+    /// The world gained more energy in a step than its motors gave, or would have if it had not been slowed down, J.
     Energy,
 }
 

@@ -27,7 +27,8 @@ impl Gains {
     pub(super) const RAPIER: Self = Self { velocity: 1e4, stiffness: 1e5, damping: 1e3 };
 }
 
-/// The rate that a motor of given effort strives for, rad/s or m/s: no axis ever comes near it, so the motor stays at its limit.
+/// The rate that a motor of given effort asks for, rad/s or m/s: more than any axis allows ([`simpartner_model::FreeAxis::max_rate`]), so
+/// that it stays at its effort until its axis has that rate.
 const UNREACHABLE_RATE: f64 = 1e12;
 
 /// What drives an axis of a joint.
@@ -49,7 +50,7 @@ pub enum Motor {
         /// Largest effort, N m or N, at least 0.
         max_effort: f64,
     },
-    /// Exerts an effort, N m or N, whatever the axis does.
+    /// Exerts an effort, N m or N, whatever the axis does below its largest rate.
     Effort(f64),
     /// A drive with gains of its own.
     Servo(Servo),
@@ -118,7 +119,8 @@ impl Servo {
         self.max_effort > 0.0 && (self.stiffness > 0.0 || self.damping > 0.0)
     }
 
-    /// The limit that this law is at whatever the axis does: 1 for the upper, -1 for the lower, 0 if that depends.
+    /// The limit that this law is at while its axis is slower than its motors drive it: 1 for the upper, -1 for the lower, 0 if that
+    /// depends.
     pub(super) fn certain_side(&self) -> i8 {
         let unreachable = self.stiffness == 0.0 && self.damping > 0.0 && self.rate.abs() >= UNREACHABLE_RATE;
         if unreachable { self.rate.signum() as i8 } else { 0 }

@@ -4,7 +4,7 @@ use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Body, BodyId, Pose};
 
 /// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far from overflow.
-const RUNAWAY_SPEED: f64 = 1e5;
+pub(super) const RUNAWAY_SPEED: f64 = 1e5;
 /// A body that spins faster than this has run away, rad/s: likewise.
 pub(super) const RUNAWAY_SPIN: f64 = 1e6;
 /// A body farther away than this has run away, m: a hundred times what any vehicle covers in a day, and near it rounding is still
@@ -33,6 +33,18 @@ pub struct Wrench {
     pub force: DVec3,
     /// Torque, N m.
     pub torque: DVec3,
+}
+
+/// The energy of a world, J. What friction, dampers, stops and impacts take is lost: `stored` grows by less than `given`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EnergyBalance {
+    /// Kinetic energy of bodies and rotors, and what gravity and the springs of joints hold. A spring or a rotor of a joint that
+    /// closes a loop is not in it.
+    pub stored: f64,
+    /// The kinetic part.
+    pub kinetic: f64,
+    /// What motors and pushes gave in the last step, and springs and rotors of joints that close loops.
+    pub given: f64,
 }
 
 /// A point where two bodies touched in a step; forces are means over it.

@@ -174,10 +174,21 @@ pub struct FreeAxis {
     pub spring_position: f64,
     /// Inertia of the rotor that turns with the axis, kg m² or kg (MuJoCo's armature).
     pub armature: f64,
+    /// The largest effort of any motor on it, N m or N.
+    pub max_effort: f64,
+    /// The rate beyond which no motor drives it, rad/s or m/s, above 0. What else drives it faster, a motor brakes.
+    pub max_rate: f64,
     /// Coordinate at step 0, rad or m.
     pub initial_position: f64,
     /// Rate at step 0, rad/s or m/s; `None` for what its bodies' velocities differ by along it.
     pub initial_rate: Option<f64>,
+}
+
+impl FreeAxis {
+    /// The largest effort where none is given, N m or N: a hundred times that of the strongest motors there are.
+    pub const MAX_EFFORT: f64 = 1e9;
+    /// The largest rate where none is given, rad/s or m/s: 95,000 turns a minute, beyond all but turbines of watch-makers' size.
+    pub const MAX_RATE: f64 = 1e4;
 }
 
 impl Default for FreeAxis {
@@ -190,6 +201,8 @@ impl Default for FreeAxis {
             stiffness: 0.0,
             spring_position: 0.0,
             armature: 0.0,
+            max_effort: Self::MAX_EFFORT,
+            max_rate: Self::MAX_RATE,
             initial_position: 0.0,
             initial_rate: None,
         }

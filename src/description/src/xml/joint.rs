@@ -165,6 +165,8 @@ fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
         stiffness: reading.real(node, "stiffness")?,
         spring_position: reading.real(node, "springPosition")?,
         armature: reading.real(node, "armature")?,
+        max_effort: reading.real(node, "maxEffort")?,
+        max_rate: reading.real(node, "maxRate")?,
         initial_position,
         initial_rate: if is_given(node, "initialRate") { Some(reading.real(node, "initialRate")?) } else { None },
     })

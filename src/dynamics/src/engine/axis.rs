@@ -79,14 +79,20 @@ pub(super) fn spring_and_damper(law: &FreeAxis, q: f64, v: f64, h: f64) -> Linea
     }
 }
 
-/// A motor below its limit.
-pub(super) fn motor(motor: &Servo, q: f64, v: f64, h: f64) -> LinearEffort {
-    LinearEffort { at_start: motor_effort(motor, q, v, h), slope: motor.damping + h * motor.stiffness }
+/// A motor below its largest effort.
+pub(super) fn motor(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> LinearEffort {
+    LinearEffort { at_start: motor_effort(motor, law, q, v, h), slope: motor.damping + h * motor.stiffness }
 }
 
-/// What a motor without a limit exerts when its axis has the rate `v` at the end of the step.
-pub(super) fn motor_effort(motor: &Servo, q: f64, v: f64, h: f64) -> f64 {
-    motor.stiffness * (motor.position - q - h * v) + motor.damping * (motor.rate - v)
+/// What a motor without a largest effort exerts when its axis has the rate `v` at the end of the step: slope times what `v` differs by
+/// from the rate that it asks for, which is no larger than the axis allows.
+pub(super) fn motor_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> f64 {
+    let (slope, stretch) = (motor.damping + h * motor.stiffness, motor.position - q);
+    let asked = motor.stiffness * stretch + motor.damping * motor.rate;
+    if asked.abs() > slope * law.max_rate {
+        return slope * (law.max_rate.copysign(asked) - v);
+    }
+    motor.stiffness * (stretch - h * v) + motor.damping * (motor.rate - v)
 }
 
 impl LinearEffort {
@@ -106,20 +112,12 @@ impl LinearEffort {
 }
 
 /// The row of a motor.
-pub(super) fn motor_row(servo: &Servo, q: f64, v: f64, h: f64) -> Option<AxisRow> {
+pub(super) fn motor_row(servo: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> Option<AxisRow> {
     if !servo.is_on() {
         return None;
     }
     let bound = servo.max_effort * h;
-    let row = motor(servo, q, v, h).row(AxisLaw::Motor, v, bound, h)?;
-    // What is certain needs no law, whose numbers would be out of all proportion.
-    Some(match servo.certain_side() {
-        0 => row,
-        side => {
-            let impulse = f64::from(side) * bound;
-            AxisRow { offset: 0.0, compliance: 0.0, low: impulse, high: impulse, ..row }
-        }
-    })
+    motor(servo, law, q, v, h).row(AxisLaw::Motor, v, bound, h)
 }
 
 /// The row of spring, damper and rotor; the rotor's momentum is `armature` times the rate.

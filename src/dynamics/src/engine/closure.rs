@@ -169,7 +169,9 @@ impl Closure {
 
     /// Sets the motor of a free axis; a ball joint has none. True if that changes anything.
     pub(super) fn drive(&mut self, axis: usize, motor: Servo) -> bool {
-        let changes = self.axes[axis].is_some() && self.kind != JointKind::Ball && self.motors[axis] != motor;
+        let Some(law) = self.axes[axis].as_ref().filter(|_| self.kind != JointKind::Ball) else { return false };
+        let motor = Servo { max_effort: motor.max_effort.min(law.max_effort), ..motor };
+        let changes = self.motors[axis] != motor;
         if changes {
             self.motors[axis] = motor;
         }

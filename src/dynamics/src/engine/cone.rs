@@ -7,8 +7,8 @@
 //! The friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone and an
 //! elliptic one (two coefficients) is exact with the rule of maximum dissipation.
 
-/// Added to the diagonal of A, relative: an A that is singular but for rounding has an inverse that rounding does not make.
-const SHIFT: f64 = 1e-12;
+/// Added to the diagonal of A, and the least pivot, relative: an A that is singular but for rounding has factors that rounding does not make.
+pub(super) const SHIFT: f64 = 1e-12;
 /// Tangential rows below this part of the normal one are rounding: without friction.
 const NO_FRICTION: f64 = 1e-14;
 /// An eigenvalue is at least this part of the mean of both.
@@ -33,7 +33,9 @@ pub(super) enum Mode {
 pub(super) struct Cone {
     /// A: nn, n1, n2, 11, 12, 22.
     pub(super) a: [f64; 6],
-    inverse: [f64; 6],
+    /// A = L D Lᵀ: L's entries 10, 20 and 21, and the reciprocals of D. Solved by substitution, so that a singular A has an impulse
+    /// that holds what it can hold.
+    factor: [f64; 6],
     /// Eigenvalues of the Schur complement A_tt - A_tn A_nt / A_nn, the larger first, and the cosine and sine of the first
     /// eigenvector; zero until it slides.
     eigenvalues: [f64; 2],
@@ -58,11 +60,13 @@ impl Cone {
         a[3] += shift;
         a[5] += shift;
         let [nn, n1, n2, m11, m12, m22] = a;
-        let (c00, c01, c02) = (m11 * m22 - m12 * m12, n2 * m12 - n1 * m22, n1 * m12 - n2 * m11);
-        let determinant = nn * c00 + n1 * c01 + n2 * c02;
-        let i = if determinant == 0.0 { 0.0 } else { 1.0 / determinant };
-        let rest = [(nn * m22 - n2 * n2) * i, (n1 * n2 - nn * m12) * i, (nn * m11 - n1 * n1) * i];
-        Self { a, inverse: [c00 * i, c01 * i, c02 * i, rest[0], rest[1], rest[2]], friction, ..Self::default() }
+        // What can move along one line only has an A of rank 1: then both other pivots are rounding.
+        let (l10, l20) = (n1 / nn, n2 / nn);
+        let first = (m11 - n1 * l10).max(SHIFT * (m11 + m22));
+        let rest = m12 - n2 * l10;
+        let l21 = rest / first;
+        let second = (m22 - n2 * l20 - rest * l21).max(SHIFT * (m11 + m22));
+        Self { a, factor: [l10, l20, l21, 1.0 / nn, 1.0 / first, 1.0 / second], friction, ..Self::default() }
     }
 
     /// Computes the eigenvalues, which only a sliding solution needs.
@@ -100,12 +104,11 @@ impl Cone {
 
     /// -A⁻¹ b.
     fn sticking(&self, b: [f64; 3]) -> [f64; 3] {
-        let v = &self.inverse;
-        [
-            -(v[0] * b[0] + v[1] * b[1] + v[2] * b[2]),
-            -(v[1] * b[0] + v[3] * b[1] + v[4] * b[2]),
-            -(v[2] * b[0] + v[4] * b[1] + v[5] * b[2]),
-        ]
+        let [l10, l20, l21, d0, d1, d2] = self.factor;
+        let first = b[1] - l10 * b[0];
+        let z = d2 * (b[2] - l20 * b[0] - l21 * first);
+        let y = d1 * first - l21 * z;
+        [l10 * y + l20 * z - d0 * b[0], -y, -z]
     }
 
     /// The impulse that solves the contact for the velocity `b` it has without one.
@@ -223,5 +226,24 @@ mod tests {
             seen[cone.mode as usize] += 1;
         }
         assert!(seen.iter().all(|&count| count > 1000), "{seen:?}");
+    }
+
+    /// Where a body can move along one line only, A has rank 1 but for rounding. What holds it holds it there.
+    #[test]
+    fn a_matrix_of_rank_one_is_held_where_it_can_be() {
+        let mut next = numbers(11);
+        for _ in 0..10_000 {
+            let row = [1.0 + next().abs(), next(), next()];
+            let mut along = |i: usize, j: usize| row[i] * row[j] * (1.0 + 1e-15 * next());
+            let mut cone = Cone::new([along(0, 0), along(0, 1), along(0, 2), along(1, 1), along(1, 2), along(2, 2)]);
+            let speed = -100.0 * next().abs();
+            let b = row.map(|entry| entry * speed);
+            let l = cone.solve(b);
+            let al = cone.times(l);
+            // The shift is a part of 1e-12 of A, and what is held moves at 200 m/s.
+            let left = (0..3).map(|c| (al[c] + b[c]).abs()).fold(0.0, f64::max);
+            assert!(cone.mode != Mode::Stick || left < 1e-8, "{left} {l:?} {:?}", cone.mode);
+            assert!((al[0] + b[0]).abs() < 1e-8 || l[0] == 0.0, "{l:?}");
+        }
     }
 }

@@ -146,8 +146,9 @@ impl Dynamics {
         let turning = (0..self.trees.len()).filter(|&tree| self.trees[tree].is_awake());
         let turning = turning.filter(|&tree| self.guards.depth(tree) > part.halvings);
         turning.for_each(|tree| groups.reject(groups.of(tree), Remains::Halves));
-        self.solve(&groups);
-        if self.can_halve(part.halvings) {
+        let last = !self.can_halve(part.halvings);
+        self.solve(&groups, last);
+        if !last {
             groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, part.h);
         }
         self.find_impacts(&mut groups, part);

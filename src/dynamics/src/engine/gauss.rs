@@ -73,11 +73,17 @@ fn add<T: std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>>([a, b]: [f
 impl Tree {
     /// Whether its motion is smooth while it touches nothing: no motor follows anything, nothing rubs, and nobody pushes.
     pub(super) fn is_smooth(&self) -> bool {
-        let steady = |motor: &crate::Servo| !motor.is_on() || motor.certain_side() != 0;
         self.topology.links.len() > 1
             && self.work.pushes.is_empty()
-            && self.state.motors.iter().all(steady)
+            && self.motors_are_steady()
             && self.topology.laws.iter().all(|law| law.friction == 0.0)
+    }
+
+    /// Whether every motor exerts the same whatever its axis does, far from the rate that it stops driving at.
+    fn motors_are_steady(&self) -> bool {
+        let state = &self.state;
+        let mut motors = state.motors.iter().zip(&state.v).zip(&self.topology.laws);
+        motors.all(|((motor, v), law)| !motor.is_on() || motor.certain_side() != 0 && v.abs() < 0.5 * law.max_rate)
     }
 
     /// Makes the whole step from what [`Tree::predict`] kept: motion, loads and reactions. False if the stages are not found;
@@ -85,7 +91,7 @@ impl Tree {
     pub(super) fn step_freely(&mut self, h: f64, gravity: DVec3) -> bool {
         let (mut stages, middle) = (mem::take(&mut self.work.stages), self.work.origin);
         self.begin_stages(&mut stages, h);
-        let found = self.find_stages(&mut stages, h, gravity);
+        let mut found = self.find_stages(&mut stages, h, gravity);
         if found {
             self.set_mean_loads(&mut stages, h);
             self.set_velocities(&mut stages, h);
@@ -95,11 +101,15 @@ impl Tree {
                 state.last_dv[dof] = add(END, h, [stages[0].a[dof], stages[1].a[dof]]);
                 *now = v[dof] + state.last_dv[dof];
             }
-        } else {
-            self.move_back();
-            self.drift(0.5 * h);
+            found = self.motors_are_steady();
         }
         (self.work.stages, self.work.origin) = (stages, middle);
+        if !found {
+            // The stages have left their mass matrix and bias.
+            self.move_back();
+            self.predict(h);
+            self.assemble(h, gravity);
+        }
         found
     }
 

@@ -10,6 +10,7 @@ use super::{
     closure::Closure,
     collide::{Contact, Side},
     island::Island,
+    motion::MotorLimit,
     tree::Tree,
 };
 use crate::{BodyState, DynamicsSettings, Guard, Notice};
@@ -17,11 +18,6 @@ use crate::{BodyState, DynamicsSettings, Guard, Notice};
 /// A substep is divided when a joint turns by more than this times the angle that it may turn by: above 1, so that rates about the
 /// limit do not change the number of parts from step to step.
 const DIVIDED_ABOVE: f64 = 2.0;
-/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding. Where nothing
-/// touches, the part may be the cube of thrice the angle that a joint turns by: so much the energy of a smooth motion swings to and fro,
-/// and halving the steps in which it swings up alone would let it drift.
-const GAIN: f64 = 1e-4;
-const ROUNDING: f64 = 1e-9;
 /// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
 /// explain.
 const IMBALANCE: f64 = 1e-6;
@@ -168,11 +164,8 @@ impl Guards {
             return false;
         }
         let own = || island.trees().iter().map(|&tree| &trees[tree]);
-        let kinetic: f64 = own().map(|tree| tree.work.kinetic).sum();
-        let whole: f64 = own().map(|tree| tree.work.energy.abs()).sum();
         let fastest = own().map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
-        let part = if island.has_contacts() { GAIN } else { GAIN.max((3.0 * fastest * h).powi(3)) };
-        let gains = !island.pushed_out && island.gain > part * kinetic + ROUNDING * whole;
+        let gains = island.gain > island.allowed_gain(own(), h);
         gains || island.was_hit(trees) && fastest * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
     }
 
@@ -205,10 +198,9 @@ impl Guards {
     }
 
     /// Tells which islands have no solution, or no sound state.
-    pub(super) fn after_substep<'a>(&mut self, islands: impl Iterator<Item = &'a Island>, trees: &[Tree]) {
-        for island in islands.filter(|island| island.failed || !island.outcome.converged) {
-            let links = island.trees().iter().flat_map(|&tree| &trees[tree].topology.links);
-            let bodies: Vec<BodyId> = links.filter_map(|link| link.body).collect();
+    pub(super) fn after_substep<'a>(&mut self, islands: impl Iterator<Item = &'a Island> + Clone, trees: &[Tree]) {
+        for island in islands.clone().filter(|island| island.failed || !island.outcome.converged) {
+            let bodies = bodies_of(island, trees);
             let outcome = &island.outcome;
             let (guard, text, value) = if island.failed {
                 let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
@@ -224,6 +216,9 @@ impl Guards {
             };
             self.tell_worst(Notice { guard, bodies, text, value });
         }
+        for island in islands.clone() {
+            self.tell_slowed(island, trees);
+        }
         let wrong = |tree: &Tree| tree.is_awake() && tree.work.imbalance > IMBALANCE;
         for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| wrong(tree)) {
             if !self.begins((0, index)) {
@@ -233,6 +228,22 @@ impl Guards {
             let value = tree.work.imbalance;
             let text = format!("reactions and efforts of {} bodies differ by a share of {value:.1e}", bodies.len());
             self.notices.push(Notice { guard: Guard::Imbalance, bodies, text, value });
+        }
+    }
+
+    /// Tells that an island was slowed down.
+    fn tell_slowed(&mut self, island: &Island, trees: &[Tree]) {
+        for (guard, key, value) in [(Guard::Energy, 2, island.taken_out), (Guard::Speed, 3, island.too_fast)] {
+            if value > 0.0 && self.begins((key, island.trees()[0])) {
+                let bodies = bodies_of(island, trees);
+                let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
+                let why = match guard {
+                    Guard::Energy => format!("{value:.3e} J came from nowhere"),
+                    _ => format!("{value:.3e} times as fast as anything may be"),
+                };
+                let text = format!("body '{first}' and what it touches are slowed down: {why}");
+                self.notices.push(Notice { guard, bodies, text, value });
+            }
         }
     }
 
@@ -254,6 +265,7 @@ impl Guards {
         self.check_speeds(bodies);
         self.check_penetration(trees, contacts);
         self.check_joints(trees, closures);
+        self.check_motors(trees);
         self.seen.sort_unstable();
         self.seen.dedup();
         self.watch.raised.clone_from(&self.seen);
@@ -286,6 +298,25 @@ impl Guards {
                 let bodies = bodies.into_iter().flatten().collect();
                 self.notices.push(Notice { guard: Guard::Penetration, bodies, text, value: -contact.gap });
             }
+        }
+    }
+
+    fn check_motors(&mut self, trees: &[Tree]) {
+        for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| tree.is_awake()) {
+            let Some((dof, limit)) = tree.motor_at_limit() else { continue };
+            if !self.begins((4, index)) {
+                continue;
+            }
+            let law = &tree.topology.laws[dof];
+            let (what, value) = match limit {
+                MotorLimit::Effort => ("effort", law.max_effort),
+                MotorLimit::Rate => ("rate", law.max_rate),
+            };
+            let mut moved = tree.topology.links.iter().filter(|link| link.dof >= dof).filter_map(|link| link.body);
+            let bodies: Vec<BodyId> = moved.next().into_iter().collect();
+            let text =
+                format!("a motor on '{}' is at its largest {what}, {value:.4e}", self.name(bodies.first().copied()));
+            self.notices.push(Notice { guard: Guard::Motor, bodies, text, value });
         }
     }
 
@@ -333,6 +364,12 @@ impl Guards {
 fn pair(trees: &[Tree], contact: &Contact) -> [Option<BodyId>; 2] {
     let body = |side: Side| trees[side.tree].topology.links[side.link].body;
     [body(contact.b), contact.a.and_then(body)]
+}
+
+/// The bodies of an island.
+fn bodies_of(island: &Island, trees: &[Tree]) -> Vec<BodyId> {
+    let links = island.trees().iter().flat_map(|&tree| &trees[tree].topology.links);
+    links.filter_map(|link| link.body).collect()
 }
 
 /// Whether there are only single bodies in an island.

@@ -250,7 +250,7 @@ impl Dynamics {
             let mut groups = std::mem::take(&mut self.groups);
             groups.find(&self.trees, &self.collider, &self.closures);
             self.let_pass(&groups, Part { h: flight, ..next });
-            self.solve(&groups);
+            self.solve(&groups, false);
             self.groups = groups;
             let suspects = std::mem::take(&mut self.impacts.suspects);
             let ahead = self.first_arrival(&suspects, flight);
@@ -276,7 +276,7 @@ impl Dynamics {
             groups.find(&self.trees, &self.collider, &self.closures);
             let strikes = self.choose_blows(most);
             if strikes {
-                self.solve(&groups);
+                self.solve(&groups, true);
                 self.accept(&groups, next.depth());
                 seconds += INSTANT;
             }

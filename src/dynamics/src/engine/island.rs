@@ -17,6 +17,15 @@ use crate::Integrator;
 /// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias. Motors that
 /// still change after that begin the next step where they are now.
 const PASSES: usize = 4;
+/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
+const GAIN: f64 = 1e-4;
+const ROUNDING: f64 = 1e-9;
+/// Where a joint turns by a larger angle than this in a substep, rad, nothing is gained: the errors of the scheme are all there is.
+const FAST_TURN: f64 = 0.1;
+/// Nobody sees a speed below this, m/s: what a coupling or a stop that is corrected gives is no reason to slow an island down.
+const UNSEEN_SPEED: f64 = 1e-3;
+/// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
+const SLOW_ENOUGH: f64 = 0.99;
 /// What [`Islands::slots`] says of a tree that nothing moves.
 const NOWHERE: usize = usize::MAX;
 
@@ -31,9 +40,12 @@ pub(super) struct Island {
     pub(super) outcome: Outcome,
     /// True if its state was not sound: it is back where the step began, at rest.
     pub(super) failed: bool,
-    /// Energy gained beyond the work of its motors, J; meaningless if `pushed_out`, which changes heights.
+    /// Energy gained beyond what came in ([`super::tree::Work::substep_work`]), J.
     pub(super) gain: f64,
-    pub(super) pushed_out: bool,
+    /// Such energy that was taken out again, J.
+    pub(super) taken_out: f64,
+    /// How many times faster than anything may be something in it would have become; 0 if nothing did.
+    pub(super) too_fast: f64,
     /// How far a contact penetrated before it could press, m, and its place in the list: the deepest for the size of its shapes.
     pub(super) sunk: Option<(f64, usize)>,
 }
@@ -232,31 +244,100 @@ impl Island {
         tree.work.is_free
     }
 
-    /// Kicks and drifts to the end of the substep.
+    /// Kicks and drifts to the end of the substep. In the `last` attempt no energy may be there that nothing gave.
     ///
     /// Reads the impulses. Writes the state of each tree, where its links then are, its reactions, loads and energies, and what
     /// the guards look at.
-    pub(super) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
+    pub(super) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme, last: bool) {
         self.compute_reactions(parts, scheme);
         self.sunk = self.constraints.deepest_sinking(parts.contacts, scheme.h);
-        self.pushed_out = self.constraints.problem.correct(&mut self.solver.correction, scheme);
         for tree in parts.trees.iter_mut() {
-            if self.pushed_out {
-                tree.set_pseudo_velocity(&self.solver.correction.w);
-            }
+            tree.note_middle();
             if !tree.work.is_free {
                 tree.finish(scheme.h);
             }
+            tree.update_kinematics(scheme.gravity);
+        }
+        if self.constraints.problem.correct(&mut self.solver.correction, scheme) {
+            for tree in parts.trees.iter_mut() {
+                tree.push_out(&self.solver.correction.w, scheme.h, scheme.gravity);
+            }
+        }
+        (self.taken_out, self.too_fast) = (0.0, 0.0);
+        if last {
+            self.bound_speeds(parts, scheme);
+        }
+        self.set_gain(parts);
+        if last
+            && self.gain > scheme.share * self.allowed_gain(trees(parts), scheme.h) + negligible_energy(trees(parts))
+        {
+            self.take_out_gain(parts, scheme);
         }
         self.failed = !parts.trees.iter().all(|tree| tree.is_sound());
-        self.gain = 0.0;
-        for tree in parts.trees.iter_mut() {
-            if self.failed {
-                tree.restore_at_rest();
-            }
-            tree.update_kinematics(scheme.gravity);
-            self.gain += tree.work.energy - tree.work.kept_energy - tree.work.substep_work;
+        if self.failed {
+            self.restore_at_rest(parts, scheme);
         }
+    }
+
+    /// What would become faster than anything may be stays where it was, and all of the island is that much slower.
+    fn bound_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        let fastest = parts.trees.iter().map(|tree| tree.relative_speed()).fold(0.0, f64::max);
+        if fastest > 1.0 {
+            self.too_fast = fastest;
+            for tree in parts.trees.iter_mut() {
+                tree.stay(SLOW_ENOUGH / fastest);
+                tree.update_kinematics(scheme.gravity);
+            }
+        }
+    }
+
+    fn set_gain(&mut self, parts: &Parts) {
+        let gain = |tree: &Tree| tree.work.energy - tree.work.kept_energy - tree.work.substep_work;
+        self.gain = parts.trees.iter().map(|tree| gain(tree)).sum();
+    }
+
+    /// What it may gain in a substep of `h` seconds by the error of the scheme and by rounding, J; single bodies gain nothing. Where
+    /// nothing touches, the part of the kinetic energy may be the cube of thrice the angle that a joint turns by: so much the energy of
+    /// a smooth motion swings to and fro, and halving the steps in which it swings up alone would let it drift.
+    pub(super) fn allowed_gain<'a>(&self, trees: impl Iterator<Item = &'a Tree> + Clone, h: f64) -> f64 {
+        if trees.clone().all(|tree| tree.topology.links.len() == 1) {
+            return f64::INFINITY;
+        }
+        let kinetic: f64 = trees.clone().map(|tree| tree.work.kinetic).sum();
+        let whole: f64 = trees.clone().map(|tree| tree.work.energy.abs()).sum();
+        let fastest = trees.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
+        let part = match fastest * h {
+            turn if turn > FAST_TURN => 0.0,
+            _ if self.has_contacts() => GAIN,
+            turn => GAIN.max((3.0 * turn).powi(3)),
+        };
+        part * kinetic + ROUNDING * whole
+    }
+
+    /// Slows all down until the energy is what it was before and what came in. Where there is more of it in heights and springs alone,
+    /// it stays where it was.
+    fn take_out_gain(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        self.taken_out = self.gain;
+        let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();
+        let share = 1.0 - self.gain / kinetic;
+        if !(share > 0.0) {
+            self.restore_at_rest(parts, scheme);
+            return;
+        }
+        for tree in parts.trees.iter_mut() {
+            tree.slow_down(share.sqrt());
+            tree.update_kinematics(scheme.gravity);
+        }
+        self.set_gain(parts);
+    }
+
+    /// Lets all of it rest where it was at the start of the substep.
+    fn restore_at_rest(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        for tree in parts.trees.iter_mut() {
+            tree.restore_at_rest();
+            tree.update_kinematics(scheme.gravity);
+        }
+        self.set_gain(parts);
     }
 
     /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.
@@ -270,13 +351,14 @@ impl Island {
                 tree.settle(scheme.h, scheme.gravity);
             }
             let unchanged = tree.take_impulses(whitened, scheme.h);
-            let impact = tree.work.impact && pass == 1;
+            let sound = tree.ends_sound();
+            let impact = sound && tree.work.impact && pass == 1;
             if impact {
                 tree.average_bias(scheme.gravity);
             }
             let again = pass < PASSES;
             let stands = whitened.is_empty() || tree.work.impact || touches && tree.turns_little(scheme.h);
-            let unsettled = again && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
+            let unsettled = again && sound && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
             if (impact || !unchanged || unsettled) && again {
                 tree.set_free_velocity(scheme.h);
                 settled = false;
@@ -298,6 +380,8 @@ impl Island {
             tree.work.substep_work += tree.push_work(scheme.h);
         }
         self.constraints.count_closure_work(parts, scheme.h);
+        self.constraints.count_surface_work(parts);
+        self.constraints.count_coupling_work(parts);
     }
 
     /// Writes the impulses into contacts and closures: the warm start of the next step, and the loads that are read.
@@ -328,4 +412,14 @@ impl Island {
     pub(super) fn trees(&self) -> &[usize] {
         &self.trees
     }
+}
+
+fn trees<'a>(parts: &'a Parts) -> impl Iterator<Item = &'a Tree> + Clone {
+    parts.trees.iter().map(|tree| &**tree)
+}
+
+/// The energy of a motion that nobody sees, J.
+fn negligible_energy<'a>(trees: impl Iterator<Item = &'a Tree>) -> f64 {
+    let mass: f64 = trees.flat_map(|tree| &tree.topology.links).map(|link| link.mass).sum();
+    0.5 * mass * UNSEEN_SPEED * UNSEEN_SPEED
 }

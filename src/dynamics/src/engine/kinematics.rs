@@ -134,6 +134,11 @@ impl Tree {
         (self.work.ahead, self.work.scratch) = (ahead, v);
     }
 
+    /// Notes where the links are, at the middle of a step.
+    pub(super) fn note_middle(&mut self) {
+        self.work.links.iter_mut().for_each(|link| link.middle = link.position);
+    }
+
     /// Everything that is read of the present state: poses, velocities about the root, kinetic and whole energy, J.
     pub(super) fn update_kinematics(&mut self, gravity: DVec3) {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
@@ -144,7 +149,6 @@ impl Tree {
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
-            own.middle = own.position;
             own.place(link, parent, state);
             own.set_velocity(link, parent, origin, &state.v);
             let spin = own.matrix.transpose() * own.velocity.angular;

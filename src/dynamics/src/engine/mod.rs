@@ -43,6 +43,11 @@
 //! | solve | these | impulses, changes of velocity |
 //! | finish | these | the state at the end; reactions, energies |
 //!
+//! **Energy.** A substep that no division mends is slowed down to the energy that its trees had and were given ([`island`]): motors and
+//! pushes give, and surfaces that yield and springs of loop joints give back. What takes out penetration, and closes couplings that begin
+//! open, changes heights and speeds; it is counted as given. Motors drive no axis beyond its largest rate, with no more than its largest
+//! effort ([`axis`]).
+//!
 //! **Work.** A step has a budget, in sweeps over an island's constraints, that all methods of the solver and all repetitions draw
 //! from ([`division`]). At its end the best impulses so far are taken, and an event tells how good they are.
 //!
@@ -104,8 +109,8 @@ use self::{
     tree::Tree,
 };
 use super::{
-    BodyState, BuildError, ContactPoint, Engine, EngineIdentity, JointState, Notice, Ray, Settings, Snapshot,
-    SnapshotError, Wrench,
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Notice, Ray, Settings,
+    Snapshot, SnapshotError, Wrench,
 };
 use crate::motor::Gains;
 
@@ -192,14 +197,14 @@ impl Dynamics {
     }
 
     /// The second to fourth phase of every island that is not made again: equations of motion and rows, impulses, the state at
-    /// the end.
-    fn solve(&mut self, groups: &Groups) {
+    /// the end; in the `last` attempt it is taken as it comes.
+    fn solve(&mut self, groups: &Groups, last: bool) {
         let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
         self.islands.for_each(&mut self.trees, contacts, closures, self.pool.as_ref(), |island, parts| {
             if !groups.rejects(island.trees()[0]) {
                 island.assemble(parts, scheme);
                 island.solve(parts, scheme);
-                island.finish(parts, scheme);
+                island.finish(parts, scheme, last);
             }
         });
     }
@@ -305,6 +310,15 @@ impl Engine for Dynamics {
 
     fn contacts(&self) -> &[ContactPoint] {
         &self.contacts
+    }
+
+    fn energy(&self) -> Option<EnergyBalance> {
+        let sum = |part: fn(&tree::Work) -> f64| self.trees.iter().map(|tree| part(&tree.work)).sum();
+        Some(EnergyBalance {
+            stored: sum(|work| work.energy),
+            kinetic: sum(|work| work.kinetic),
+            given: sum(|work| work.motor_work),
+        })
     }
 
     fn notices(&self) -> &[Notice] {

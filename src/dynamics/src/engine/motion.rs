@@ -18,7 +18,10 @@ use super::{
     spatial::Spatial,
     tree::Tree,
 };
-use crate::{Servo, state::RUNAWAY_SPIN};
+use crate::{
+    Servo,
+    state::{RUNAWAY_SPEED, RUNAWAY_SPIN},
+};
 
 /// Rounds in which the bias of a tree without impulses finds its mean velocity. Each brings the part h w of the error of the one
 /// before, where w is the rate at which joints turn: 5 do at 1 ms, 9 at 10 ms and 10 rad/s.
@@ -38,9 +41,30 @@ const LITTLE_TURN: f64 = 0.01;
 /// its limit does not change sides from pass to pass.
 const SATURATION_MARGIN: f64 = 1e-12;
 
+/// Which bound of an axis holds its motor back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MotorLimit {
+    Effort,
+    Rate,
+}
+
 impl Tree {
+    /// The first motor that its axis holds back, if any does.
+    pub(super) fn motor_at_limit(&self) -> Option<(usize, MotorLimit)> {
+        let (state, laws) = (&self.state, &self.topology.laws);
+        let limit = |dof: usize| match &state.motors[dof] {
+            motor if !motor.is_on() => None,
+            motor if motor.max_effort == laws[dof].max_effort && state.saturation[dof] != 0 => Some(MotorLimit::Effort),
+            // Exact motors are on target but for 1e-8 of it.
+            _ if state.v[dof].abs() > (1.0 - 1e-6) * laws[dof].max_rate => Some(MotorLimit::Rate),
+            _ => None,
+        };
+        (0..self.topology.freedom).find_map(|dof| Some((dof, limit(dof)?)))
+    }
+
     /// Sets the motor of a degree of freedom; a new one wakes the tree.
     pub(super) fn drive(&mut self, dof: usize, motor: Servo) {
+        let motor = Servo { max_effort: motor.max_effort.min(self.topology.laws[dof].max_effort), ..motor };
         if self.state.motors[dof] == motor {
             return;
         }
@@ -66,7 +90,6 @@ impl Tree {
         self.set_equations(gravity);
         self.work.impact = false;
         self.work.is_free = false;
-        self.work.has_pseudo = false;
         self.work.dv_impulse.fill(0.0);
         self.set_free_velocity(h);
     }
@@ -113,20 +136,31 @@ impl Tree {
                 *change = -h * (new - old);
             }
             self.solve(&mut change);
-            let (mut largest, mut size) = (0.0f64, 0.0f64);
-            let work = &mut self.work;
-            for (dof, change) in change.iter().enumerate() {
-                work.dv_free[dof] += change;
-                work.v_free[dof] += change;
-                largest = largest.max(change.abs());
-                size = size.max(work.bias_velocity[dof].abs());
+            let largest = change.iter().fold(0.0f64, |largest, change| largest.max(change.abs()));
+            // What does not come nearer any more has come as near as it does.
+            if !(largest < last) {
+                self.take_bias_back();
+                break;
             }
-            if !(largest > SETTLED * size && largest < last) {
+            let work = &mut self.work;
+            for ((free, v), change) in work.dv_free.iter_mut().zip(&mut work.v_free).zip(&change) {
+                *free += change;
+                *v += change;
+            }
+            let size = self.work.bias_velocity.iter().fold(0.0f64, |size, v| size.max(v.abs()));
+            if !(largest > SETTLED * size) {
                 break;
             }
             last = largest;
         }
         self.work.scratch = change;
+    }
+
+    /// Whether the velocities that the step would end with are any that a bias can be taken at: it grows with their squares.
+    pub(super) fn ends_sound(&self) -> bool {
+        let changes = self.work.dv_free.iter().zip(&self.work.dv_impulse);
+        let mut ends = self.state.v.iter().zip(changes).map(|(v, (free, impulse))| v + free + impulse);
+        ends.all(|v| v.abs() <= RUNAWAY_SPIN)
     }
 
     /// Whether its joints turn so little in a step that the extrapolated bias is good enough for what touches something.
@@ -145,12 +179,18 @@ impl Tree {
         let power: f64 = bias.zip(&work.bias_velocity).map(|((new, old), v)| (new - old) * v).sum();
         let counts = h * power.abs() > UNSETTLED_POWER * work.kinetic;
         if !counts {
-            std::mem::swap(&mut work.bias, &mut work.first_bias);
-            for (link, force) in work.links.iter_mut().zip(&work.first_force) {
-                link.force = *force;
-            }
+            self.take_bias_back();
         }
         counts
+    }
+
+    /// Takes the bias again that was noted.
+    fn take_bias_back(&mut self) {
+        let work = &mut self.work;
+        std::mem::swap(&mut work.bias, &mut work.first_bias);
+        for (link, force) in work.links.iter_mut().zip(&work.first_force) {
+            link.force = *force;
+        }
     }
 
     /// Takes the bias at the mean of the velocities before and after the step, and notes the one before.
@@ -175,7 +215,7 @@ impl Tree {
             let LinearEffort { at_start: mut effort, slope: mut implicit } = axis::spring_and_damper(law, q, v, h);
             match self.state.saturation[dof] {
                 0 if motor.is_on() => {
-                    let motor = axis::motor(motor, q, v, h);
+                    let motor = axis::motor(motor, law, q, v, h);
                     effort += motor.at_start;
                     implicit += motor.slope;
                 }
@@ -215,7 +255,7 @@ impl Tree {
                 continue;
             }
             let v = self.state.v[dof] + self.work.dv_free[dof] + self.work.dv_impulse[dof];
-            let law = axis::motor_effort(motor, self.state.q[dof], v, h);
+            let law = axis::motor_effort(motor, &self.topology.laws[dof], self.state.q[dof], v, h);
             let bound = motor.max_effort * (1.0 + SATURATION_MARGIN);
             let (old, beyond) = (self.state.saturation[dof], i8::from(law > bound) - i8::from(law < -bound));
             // From one limit to the other it goes over the free law, which has the last word on either.
@@ -228,12 +268,16 @@ impl Tree {
         unchanged
     }
 
-    /// Takes the whitened velocity of its island that takes out penetration.
-    pub(super) fn set_pseudo_velocity(&mut self, whitened: &[f64]) {
+    /// Moves at the whitened velocity of its island that takes out penetration, after [`Tree::finish`]. What that changes in heights,
+    /// springs and inertia comes in from nowhere, and is counted.
+    pub(super) fn push_out(&mut self, whitened: &[f64], h: f64, gravity: DVec3) {
         let mut pseudo = std::mem::take(&mut self.work.pseudo);
         self.velocity_of(&whitened[self.work.base..], &mut pseudo);
         self.work.pseudo = pseudo;
-        self.work.has_pseudo = true;
+        let before = self.work.energy;
+        self.drift_pseudo(h);
+        self.update_kinematics(gravity);
+        self.work.substep_work += self.work.energy - before;
     }
 
     /// Forgets the loads of the last step.
@@ -344,6 +388,30 @@ impl Tree {
             && state.root_rotation.is_finite()
     }
 
+    /// The fastest of its bodies and joints, in terms of what counts as having run away.
+    pub(super) fn relative_speed(&self) -> f64 {
+        let origin = self.work.origin;
+        let links = self.work.links.iter().map(|link| {
+            let (speed, spin) = (link.velocity.at(link.position - origin).length(), link.velocity.angular.length());
+            (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN)
+        });
+        let rates = self.state.v.iter().map(|rate| rate.abs() / RUNAWAY_SPIN);
+        links.chain(rates).fold(0.0, f64::max)
+    }
+
+    /// Stays where it was at the start of the substep, with a share of the velocity at its end. Nothing came in.
+    pub(super) fn stay(&mut self, share: f64) {
+        self.move_back();
+        self.slow_down(share);
+        self.work.substep_work = 0.0;
+    }
+
+    /// Moves at this share of its velocity, as after an impact.
+    pub(super) fn slow_down(&mut self, share: f64) {
+        self.state.v.iter_mut().for_each(|v| *v *= share);
+        self.state.last_dv.fill(0.0);
+    }
+
     /// Stands still where it was at the start of the step, after it came to no finite state.
     pub(super) fn restore_at_rest(&mut self) {
         self.go_back();
@@ -366,9 +434,6 @@ impl Tree {
             state.last_dv[dof] = if work.impact { 0.0 } else { dv };
         }
         self.drift(0.5 * h);
-        if self.work.has_pseudo {
-            self.drift_pseudo(h);
-        }
     }
 
     /// What each link's joint transmits, moments about the joint's origin, from the parent on the link: Newton and Euler at the

@@ -196,7 +196,6 @@ pub(super) struct Work {
     /// Velocities that only move, to take out penetration.
     pub(super) pseudo: Vec<f64>,
     pub(super) scratch: Vec<f64>,
-    pub(super) has_pseudo: bool,
     pub(super) impact: bool,
     /// Whether [`Tree::step_freely`] has made the whole substep, and its memory.
     pub(super) is_free: bool,
@@ -212,8 +211,8 @@ pub(super) struct Work {
     pub(super) stage_loads: Vec<[f64; 3]>,
     /// How far the reactions along the axes are from what is exerted there, as a share of it.
     pub(super) imbalance: f64,
-    /// What the motors gave in the step and in the last substep, with what the joints that close the island's loops gave, and
-    /// the energy after it, J.
+    /// What came in in the step and in the last substep, and the energy after it, J: the work of motors and pushes, of springs and
+    /// rotors of the joints that close the island's loops, and of surfaces that yield; what taking out penetration changed.
     pub(super) motor_work: f64,
     pub(super) substep_work: f64,
     pub(super) energy: f64,

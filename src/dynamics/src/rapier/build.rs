@@ -1,7 +1,7 @@
 //! From the model to rapier's sets.
 
 use rapier3d_f64::prelude::*;
-use simpartner_model::{Axis, Body, CollisionFilter, Joint, Material, Mechanism, RobotId, Timestep};
+use simpartner_model::{Axis, Body, CollisionFilter, FreeAxis, Joint, Material, Mechanism, RobotId, Timestep};
 
 use super::{Fixture, articulation::Articulation};
 use crate::{BuildError, MassProperties, Settings, mass_properties, shape};
@@ -148,6 +148,8 @@ fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
                 return refuse(&joint.source, "springs in joints");
             } else if axis.armature > 0.0 {
                 return refuse(&joint.source, "rotors in joints");
+            } else if (axis.max_effort, axis.max_rate) != (FreeAxis::MAX_EFFORT, FreeAxis::MAX_RATE) {
+                return refuse(&joint.source, "largest efforts and rates of joints");
             }
         }
     }

@@ -1,10 +1,14 @@
 //! Worlds at random, by seed: all shapes in each other and beside each other, chains and loops of all joints, motors that are told
-//! anything a client may say. Whatever they do, no state is ever read that is not finite; what ends in a divergence says so. Energy and
-//! unsolved steps are counted and printed.
+//! anything a client may say. Whatever they do, no state is ever read that is not finite, and energy comes from nowhere but motors:
+//!
+//! stored(t) <= stored(0) + given(t) + a part of (largest kinetic energy so far + all work of motors, either way)
+//!
+//! `given` is what [`simpartner_dynamics::EnergyBalance`] says: motors and pushes, surfaces that yield and springs of loop joints, which
+//! may begin under load, and bodies pushed out of each other, which begin inside each other here.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Guard, Motor, Servo, Settings};
+use simpartner_dynamics::{Engine, EngineKind, Guard, Motor, Servo, Settings};
 use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Material, Shape, Timestep};
 
 use crate::scene::{self, body, joint};
@@ -165,8 +169,8 @@ pub struct Seen {
     pub steps: usize,
     /// Whether it ran away.
     pub diverged: bool,
-    /// Steps after which energy was there that no motor gave, and the largest share of the energy of the world before it.
-    pub gains: usize,
+    /// The largest part of energy that nothing gave.
+    pub gain: f64,
     pub unconverged: usize,
 }
 
@@ -174,12 +178,13 @@ pub struct Seen {
 pub fn run(seed: u64, h: f64, seconds: f64) -> Seen {
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let world = world(&mut chance);
-    let dynamics = DynamicsSettings { max_energy_gain_j: 1e-3, ..Default::default() };
-    let settings = Settings { engine: EngineKind::Dynamics, dynamics, ..Settings::default() };
+    let settings = Settings { engine: EngineKind::Dynamics, ..Settings::default() };
     let timestep = Timestep::from_seconds(h).expect("a whole number of microseconds");
     let mut seen = Seen::default();
     let Ok(mut engine) = simpartner_dynamics::build(&world.mechanism, timestep, &settings) else { return seen };
     let every = (0.05 / h).round() as usize;
+    let start = engine.energy().expect("the engine keeps an account");
+    let (mut given, mut worked, mut most) = (0.0, 0.0, start.kinetic);
     for step in 0..(seconds / h).round() as usize {
         if step % every == 0 {
             for joint in 0..world.mechanism.joints.len() {
@@ -189,10 +194,13 @@ pub fn run(seed: u64, h: f64, seconds: f64) -> Seen {
         engine.step();
         seen.steps += 1;
         check(&world, &*engine, seed);
+        let now = engine.energy().expect("the engine keeps an account");
+        (given, worked, most) = (given + now.given, worked + now.given.abs(), now.kinetic.max(most));
+        // A millijoule is what bodies of a kilogram have at 5 cm/s.
+        seen.gain = ((now.stored - start.stored - given) / (most + worked + 1e-3)).max(seen.gain);
         for notice in engine.notices() {
             match notice.guard {
                 Guard::Divergence => seen.diverged = true,
-                Guard::Energy => seen.gains += 1,
                 Guard::Unconverged => seen.unconverged += 1,
                 _ => {}
             }
@@ -222,25 +230,73 @@ fn check(world: &World, engine: &dyn Engine, seed: u64) {
 }
 
 /// Some dozens for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand for two seconds each.
+///
+/// Where joints are nearly singular, or contacts are not solved, substeps are made in parts, and the last attempt is slowed down to the
+/// energy that it may have, but for the part of 1e-4 in a step that the scheme itself is off by where it touches something: 1e-3 in
+/// nearly all worlds, and nowhere 1e-2.
 #[test]
-fn worlds_at_random_stay_finite() {
+fn worlds_at_random_stay_finite_and_gain_no_energy() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
     let (count, seconds) = if long { (1000, 2.0) } else { (30, 0.1) };
     for h in [0.001, 0.01] {
-        let (mut built, mut diverged, mut gaining, mut unconverged) = (0, 0, 0, 0);
-        for seed in 0..count {
+        let (mut built, mut diverged, mut gaining, mut unconverged, mut worst) = (0, 0, 0, 0, 0.0f64);
+        for seed in 0..count as u64 {
             let seen = run(seed, h, seconds);
             built += usize::from(seen.steps > 0);
             diverged += usize::from(seen.diverged);
-            gaining += usize::from(seen.gains > 0);
+            gaining += usize::from(seen.gain > 1e-3);
             unconverged += usize::from(seen.unconverged > 0);
+            worst = worst.max(seen.gain);
         }
         println!(
-            "{h} s: of {built} worlds {diverged} ran away, {gaining} gained energy, {unconverged} were not solved"
+            "{h} s: of {built} worlds {diverged} ran away, {gaining} gained more than 1e-3 of their energy, {worst:.1e} at most, \
+             {unconverged} were not solved in some step"
         );
+        assert!(10 * built > 9 * count, "the engine built {built} of {count} worlds only");
+        // A body that a motor throws may leave the world.
+        assert!(100 * diverged <= 3 * count, "{diverged} of {count} worlds ran away");
         assert!(
-            10 * built > 9 * usize::try_from(count).unwrap_or(0),
-            "the engine built {built} of {count} worlds only"
+            10 * gaining <= count && worst < 1e-2,
+            "{gaining} of {count} worlds gained energy, {worst:.1e} at most"
         );
+    }
+}
+
+/// A chain of twelve links of 0.1 g under a load of 1 kg, let go level: a mass ratio of 10,000. It swings down and up for 2 s at 1 ms and
+/// 10 ms. All steps are solved, and hardly any energy comes in; the joints of the links turn fast, so steps are divided and may be slowed down.
+#[test]
+fn a_chain_of_light_links_carries_a_heavy_load() {
+    for h in [0.001, 0.01] {
+        let mut world = scene::world();
+        let mut anchor = body("anchor", 1.0, None, DVec3::ZERO);
+        anchor.fixed = true;
+        world.mechanism.bodies.push(anchor);
+        for link in 0..12 {
+            let (shape, at) =
+                (Shape::Capsule { radius: 0.005, length: 0.04 }, DVec3::X * (0.025 + 0.05 * f64::from(link)));
+            let mut one = body(&format!("link{link}"), 1e-4, Some(shape), at);
+            one.pose.rotation = DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);
+            world.mechanism.bodies.push(one);
+        }
+        world.mechanism.bodies.push(body("load", 1.0, Some(Shape::Sphere { radius: 0.03 }), DVec3::X * 0.63));
+        for child in 1..=13 {
+            let at = DVec3::X * (0.05 * (child - 1) as f64);
+            world.mechanism.joints.push(joint(&format!("j{child}"), JointKind::Ball, child - 1, child, at));
+        }
+        let mut engine = crate::build(&world, h);
+        let start = engine.energy().expect("the engine keeps an account");
+        let (mut given, mut most) = (0.0, 0.0f64);
+        for _ in 0..crate::steps(h, 2.0) {
+            engine.step();
+            check(&world, &*engine, 0);
+            let quiet = engine.notices().iter().all(|notice| matches!(notice.guard, Guard::Substeps | Guard::Energy));
+            assert!(quiet, "{h}: {:?}", engine.notices());
+            let now = engine.energy().expect("the engine keeps an account");
+            given += now.given;
+            most = most.max((now.stored - start.stored - given) / (1.0 * crate::G * 0.63));
+        }
+        println!("{h} s: the chain gained {most:.1e} of its energy at most");
+        // A substep may gain 1e-4 of the kinetic energy, and whips of light links turn at hundreds of rad/s.
+        assert!(most < 5e-3, "{h}: {most:.1e}");
     }
 }

@@ -7,7 +7,7 @@ use super::{
     Attribute,
     Content::{Children, Empty},
     Element,
-    Kind::{Name, NotNegative, Real, Whole, Word},
+    Kind::{Name, NotNegative, Positive, Real, Whole, Word},
     table::{COORDINATE, NAME, VECTOR},
 };
 
@@ -76,6 +76,14 @@ pub(super) const FREE: Element = element(
         default("stiffness", NotNegative, "N m/rad or N/m", "0", "stiffness of a spring on the axis"),
         default("springPosition", Real, "rad or m", "0", "where that spring is at rest"),
         default("armature", NotNegative, "kg m2 or kg", "0", "inertia of the rotor that turns with the axis"),
+        default("maxEffort", NotNegative, "N m or N", "1e9", "largest effort of any motor on it (URDF's effort)"),
+        default(
+            "maxRate",
+            Positive(1e6),
+            "rad/s or m/s",
+            "1e4",
+            "rate beyond which no motor drives it (URDF's velocity); what else drives it faster, a motor brakes",
+        ),
         default(
             "initialPosition",
             Real,

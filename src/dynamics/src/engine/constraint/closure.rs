@@ -85,7 +85,7 @@ impl Constraints {
             self.set_last_row(parts, closure, &direction, h);
             let (q, motor) = (closure.coordinates[axis], &closure.motors[axis]);
             let Row { free, before, .. } = self.closure_rows.last;
-            let linear = [motor_row(motor, q, before, h), passive_row(law, q, before, h)];
+            let linear = [motor_row(motor, law, q, before, h), passive_row(law, q, before, h)];
             let rows = stops_and_friction(law, q, free, h).into_iter().chain(linear);
             for row in rows.flatten() {
                 let mut block = self.closure_block(row.interval(), row.sign, row.compliance);

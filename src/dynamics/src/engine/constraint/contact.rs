@@ -68,6 +68,23 @@ impl Constraints {
         self.add_rolling(parts, index, place);
     }
 
+    /// Adds what surfaces that yield gave back to what came into the trees, J; what they took is negative, and the part that their
+    /// dampers took is lost.
+    pub(in crate::engine) fn count_surface_work(&self, parts: &mut Parts) {
+        for (source, block) in self.blocks() {
+            let Source::Contact(index) = source else { continue };
+            let contact = &parts.contacts[index];
+            if is_compliant(&contact.surface) {
+                let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
+                let given = 0.5 * block.impulse[0] * (block.before[0] + after);
+                let keeper = if parts.tree(contact.b).is_some() { Some(contact.b) } else { contact.a };
+                if let Some(tree) = keeper.and_then(|side| parts.tree_mut(side)) {
+                    tree.work.substep_work += given;
+                }
+            }
+        }
+    }
+
     /// How far a rigid contact penetrated before it could press, m, and its place in the list of contacts: the deepest for the size of
     /// its shapes. Contacts press from the middle of the step on; until then the surfaces approach as before.
     pub(in crate::engine) fn deepest_sinking(&self, contacts: &[Contact], h: f64) -> Option<(f64, usize)> {

@@ -1,7 +1,7 @@
 //! A coupling of two coordinates of a tree: v_f - ratio v_l = 0, and what they are off by is taken out over some steps. The
 //! coordinates are linear in the velocities, so a coupling that is kept stays kept to rounding.
 
-use super::{Constraints, Source, rows::to_index};
+use super::{Constraints, Parts, Source, rows::to_index};
 use crate::engine::{
     problem::{Law, PositionRule, Scheme},
     tree::{Coupling, Tree},
@@ -27,6 +27,15 @@ impl Constraints {
             block.position = PositionRule::Held;
             block.impulse[0] = tree.state.row_impulses[follower][COUPLED];
             self.push_block(Source::Coupling { tree: slot, number }, block);
+        }
+    }
+
+    /// Adds the work of what takes out errors to what came into the trees, J; a coupling that is kept does none.
+    pub(in crate::engine) fn count_coupling_work(&self, parts: &mut Parts) {
+        for (source, block) in self.blocks() {
+            let Source::Coupling { tree, .. } = source else { continue };
+            let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
+            parts.trees[tree].work.substep_work += 0.5 * block.impulse[0] * (block.before[0] + after);
         }
     }
 }
