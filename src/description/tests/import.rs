@@ -80,6 +80,7 @@ fn links_stand_where_their_joints_put_them() {
     close(shoulder.frame * DVec3::Z, -DVec3::X);
     let Axis::Free(axis) = shoulder.axes[2] else { panic!("a hinge is free about its third axis") };
     assert_eq!((axis.damping, axis.friction), (0.5, 0.1));
+    assert_eq!((axis.max_effort, axis.max_rate), (30.0, 3.0));
 }
 
 #[test]

@@ -20,13 +20,16 @@ pub(super) fn turn_freely(principal: DVec3, rotation: DQuat, velocity: DVec3, h:
     let momentum = rotate(rotation, l);
     let turned = (rotation * rotation_by(rotation_vector(principal, w, h))).normalize();
     let there = rotate(turned.inverse(), momentum);
-    let Some(now) = momentum_after(principal, l, h) else {
-        return (turned, rotate(turned, there / principal));
-    };
+    let now = momentum_after(principal, l, h).unwrap_or(there);
     // Both are as long as the angular momentum, so this turn takes the one onto the other.
-    let axis = now.cross(there);
-    let onto = DQuat::from_xyzw(axis.x, axis.y, axis.z, now.dot(there) + now.length() * there.length()).normalize();
-    let turned = (turned * onto).normalize();
+    let (from, to) = (now.normalize_or_zero(), there.normalize_or_zero());
+    let axis = from.cross(to);
+    let onto = DQuat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + from.dot(to));
+    // Of what turns that far in half a step the series says nothing.
+    if !(onto.length_squared() > 1.0) {
+        return (turned, rotate(turned, there / principal));
+    }
+    let turned = (turned * onto.normalize()).normalize();
     (turned, rotate(turned, now / principal))
 }
 

@@ -237,3 +237,30 @@ fn a_driven_four_bar_stays_closed() {
         assert!((turned - 8.0).abs() < 0.1, "{turned}");
     }
 }
+
+/// At any rate, in steps in which it hardly moves or turns many times over, a free body keeps its energy as long as there is sense in it,
+/// and finite numbers in any case.
+#[test]
+fn a_body_that_turns_at_any_rate_stays_finite() {
+    for spin in [1e-300, 1e-160, 1e-3, 1e2, 1e4, 9e5] {
+        let mut world = scene::world();
+        world.mechanism.gravity = DVec3::ZERO;
+        world.mechanism.bodies.push(body(
+            "box",
+            1.0,
+            Some(Shape::Box { size: DVec3::new(1.0, 0.6, 0.2) }),
+            DVec3::ZERO,
+        ));
+        world.mechanism.bodies[0].angular_velocity = DVec3::new(0.3, 0.8, 0.5) * spin;
+        let mut engine = build(&world, 0.01);
+        for _ in 0..100 {
+            engine.step();
+            let state = engine.body(BodyId::new(0));
+            let length = state.pose.rotation.length();
+            assert!((length - 1.0).abs() < 1e-12, "{spin}: {:?}", state.pose.rotation);
+            // Its angular momentum stays, and its moments of inertia are within a factor of 3.4 of each other.
+            let ratio = state.angular_velocity.abs().max_element() / spin;
+            assert!((0.1..5.0).contains(&ratio), "{spin}: {:?}", state.angular_velocity);
+        }
+    }
+}

@@ -116,6 +116,9 @@ pub(super) struct Joint {
     pub(super) axis: DVec3,
     pub(super) anchor: DVec3,
     pub(super) limits: Option<[f64; 2]>,
+    /// What drives it exerts so much at most, and no more where it is that fast.
+    pub(super) max_effort: Option<f64>,
+    pub(super) max_rate: Option<f64>,
     pub(super) damping: f64,
     pub(super) friction: f64,
     pub(super) drive: Drive,

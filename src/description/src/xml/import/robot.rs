@@ -315,6 +315,8 @@ fn joint_element(joint: &Joint, index: usize, names: &Names, child: &Pose) -> No
     }
     let losses = [("damping", joint.damping), ("friction", joint.friction)];
     free.extend(losses.into_iter().filter(|(_, loss)| *loss > 0.0).map(|(name, loss)| (name, loss.to_string())));
+    let bounds = [("maxEffort", joint.max_effort), ("maxRate", joint.max_rate)];
+    free.extend(bounds.into_iter().filter_map(|(name, bound)| Some((name, bound?.to_string()))));
     if !free.is_empty() && joint.motion != Motion::Planar {
         element.children.push(node("free", joint.offset, &free));
     }

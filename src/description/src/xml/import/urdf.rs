@@ -305,9 +305,14 @@ fn read_joint(
         }
         value
     };
+    // Many files say 0 where nothing is known.
+    let bound =
+        |what: &str| child(node, "limit").and_then(|limit| number(reading, limit, what)).filter(|bound| *bound > 0.0);
     let is_continuous = attribute(node, "type") == Some("continuous");
     Some(Joint {
         limits: child(node, "limit").filter(|_| !is_continuous).and_then(|limit| read_limits(reading, limit, &name)),
+        max_effort: bound("effort"),
+        max_rate: bound("velocity"),
         damping: loss("damping"),
         friction: loss("friction"),
         drive: if is_continuous { Drive::Velocity } else { Drive::Position },
