@@ -114,7 +114,7 @@ impl Dynamics {
     /// Lets the surfaces fly that are going to bounce, and notes which pairs may meet within this substep. After the prediction.
     pub(super) fn let_pass(&mut self, groups: &Groups, part: Part) {
         self.impacts.suspects.clear();
-        if !self.collider.contacts.iter().any(Contact::bounces) {
+        if !self.collider.contacts.iter().chain(&self.collider.old).any(Contact::bounces) {
             return;
         }
         let (trees, h, gravity) = (&self.trees, part.h, self.scheme.gravity.length());
@@ -215,23 +215,29 @@ impl Dynamics {
     /// Makes a part of a step with the one group that does not wait and in which something bounces after so many seconds.
     pub(super) fn pass_impact(&mut self, part: Part, after: f64) {
         let next = Part { impacts: part.impacts + 1, ..part };
+        if after >= part.h * (1.0 - AT_THE_END) {
+            return self.advance(Part { lands: true, ..next });
+        }
         let (mut flight, mut last) = (0.0, part.h);
         if after > INSTANT {
-            self.scale_impulses(after / part.h);
-            flight = self.refine(next, after, part.h);
-            self.scale_impulses(flight / after);
+            self.scale_impulses(after / last);
+            // The middle of the blow is the time of the impact.
+            (flight, last) = (self.refine(next, after, part.h) - 0.5 * INSTANT, after);
+        }
+        if flight > INSTANT {
+            self.scale_impulses(flight / last);
             self.advance(Part { h: flight, lands: true, ..next });
             last = flight;
+        } else {
+            flight = 0.0;
         }
-        if flight < part.h * (1.0 - AT_THE_END) {
-            self.scale_impulses(INSTANT / last);
-            let rest = part.h - flight - self.strike(next);
-            last = INSTANT;
-            if rest > 0.0 {
-                self.scale_impulses(rest / last);
-                self.advance(Part { h: rest, ..next });
-                last = rest;
-            }
+        self.scale_impulses(INSTANT / last);
+        let rest = part.h - flight - self.strike(next);
+        last = INSTANT;
+        if rest > 0.0 {
+            self.scale_impulses(rest / last);
+            self.advance(Part { h: rest, ..next });
+            last = rest;
         }
         self.scale_impulses(part.h / last);
     }

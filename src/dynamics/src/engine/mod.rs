@@ -191,6 +191,8 @@ impl Dynamics {
             contacts: Vec::new(),
             pool: threads(settings.dynamics.threads),
         };
+        // What flies fast is seen from the first step on.
+        engine.collider.collide(&engine.trees, timestep.seconds());
         engine.read_motion();
         engine.read_joints();
         Ok(engine)
@@ -211,9 +213,9 @@ impl Dynamics {
 
     /// The first phase: drifts to the midpoint, looks what touches there, wakes it, and groups what is tied together.
     fn predict(&mut self) {
-        let h = self.scheme.h;
+        let Scheme { h, to_next, .. } = self.scheme;
         self.for_each_tree(|tree| tree.predict(h));
-        self.collider.collide(&self.trees, h);
+        self.collider.collide(&self.trees, to_next);
         self.wake_touched();
         for closure in &mut self.closures {
             closure.set_place(&self.trees);

@@ -432,3 +432,56 @@ fn impacts_take_what_their_law_says_at_any_timestep() {
         }
     }
 }
+
+/// A ball skips over the ground at 20 m/s and falls by 0.2 mm each time: it meets the ground at 0.06 m/s, several times in a step
+/// of 20 ms, or once in thirteen of 1 ms.
+#[test]
+fn a_ball_that_grazes_the_ground_skips_on() {
+    for h in [0.001, 0.002, 0.005, 0.01, 0.02] {
+        let (height, mut world) = (2e-4f64, on_plane(scene::world()));
+        world.mechanism.bodies.push(body("ball", 1.0, ball(0.1), DVec3::Y * (0.1 + height)));
+        world.mechanism.bodies[0].linear_velocity = DVec3::X * 20.0;
+        world.mechanism.bodies[0].material = Material { friction: 0.0, restitution: 1.0, ..Material::default() };
+        let mut engine = build(&world, h);
+        let speed = (2.0 * G * height).sqrt();
+        let (period, mut worst) = (2.0 * speed / G, 0.0f64);
+        for step in 1..=steps(h, 1.0) {
+            engine.step();
+            let phase = (h * step as f64 + 0.5 * period) % period;
+            let y = 0.1 + speed * phase - 0.5 * G * phase * phase;
+            worst = worst.max((position(&*engine, 0).y - y).abs());
+        }
+        println!("grazing ball, h {h}: {worst:.1e} m off at most");
+        assert!(worst < 1e-9, "h {h}: {worst}");
+    }
+}
+
+/// A ball between two thin plates comes through neither, however far it flies in a step: up to twice the way between them.
+#[test]
+fn a_fast_ball_stays_between_two_plates() {
+    for h in [0.001, 0.005, 0.01, 0.02] {
+        for v in [1.0, 20.0, 100.0] {
+            let mut world = scene::world();
+            world.mechanism.gravity = DVec3::ZERO;
+            for (k, x) in [-0.5, 0.5].into_iter().enumerate() {
+                let plate = Some(Shape::Box { size: DVec3::new(0.02, 2.0, 2.0) });
+                world.mechanism.bodies.push(body("plate", 1.0, plate, DVec3::X * x));
+                world.mechanism.bodies[k].fixed = true;
+            }
+            world.mechanism.bodies.push(body("ball", 1.0, ball(0.05), DVec3::ZERO));
+            world.mechanism.bodies[2].linear_velocity = DVec3::X * v;
+            world.mechanism.bodies[2].material = Material { friction: 0.0, restitution: 1.0, ..Material::default() };
+            let mut engine = build(&world, h);
+            let (reach, mut worst) = (0.44, 0.0f64);
+            for step in 1..=steps(h, 1.0) {
+                engine.step();
+                let way = (v * h * step as f64 + reach) % (4.0 * reach);
+                let x = if way < 2.0 * reach { way - reach } else { 3.0 * reach - way };
+                worst = worst.max((position(&*engine, 2).x - x).abs());
+            }
+            println!("between plates at {v} m/s, h {h}: {worst:.1e} m off at most");
+            // 114 blows at 100 m/s, each found to a part of 1e-12 s.
+            assert!(worst < 1e-10 * v, "h {h} v {v}: {worst}");
+        }
+    }
+}
