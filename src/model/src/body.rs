@@ -121,9 +121,7 @@ pub struct Material {
     pub stiffness: f64,
     /// Damping of each point of contact, N s/m; means nothing for a rigid surface.
     pub damping: f64,
-    /// Speed at which a held contact creeps for each newton of friction, m/(s N): 0 for Coulomb's law as it is. To what
-    /// presses on it, it yields at a hundredth of that. A little of it settles how contacts share a load that statics leaves
-    /// open, as between the two rims of a wheel.
+    /// Speed at which a held contact creeps for each newton of friction, m/(s N): 0 for Coulomb's law as it is.
     pub slip: f64,
 }
 

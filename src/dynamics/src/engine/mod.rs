@@ -13,6 +13,7 @@
 //! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraint` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
 //! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton's method (`newton`, `elimination`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
+//! | loads that these leave open | least squares of the impulses with the same w | `sharing` | |
 //! | where these do not converge | homotopy: v = P(v - u - \|u_t\| n), smoothed (`smooth`), to zero smoothing | `homotopy` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
@@ -27,8 +28,8 @@
 //! and of first order in time. **Law of contact.** Signorini and Coulomb at the
 //! velocities of the end of the step, without approximation of the cone, with one coefficient or two
 //! (maximum dissipation); Newton's restitution, from pair to pair or for all at once, blended with the plastic solution where it
-//! would create energy. Rolling and torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are options of a material;
-//! what has slip yields to its load by a hundredth of it too, so that contacts share a load in one way only.
+//! would create energy. Rolling and torsional resistance are bounded by the normal force. Compliance (stiffness, damping) and slip are
+//! options of a material. How rigid contacts share a load that statics leave to them: by least squares ([`sharing`]).
 //! **Frames.** World axes; spatial quantities about one point of their tree. **Units.** SI.
 //!
 //! A substep is four phases, each of which reads what those before it wrote: predict, assemble, solve, finish. What fails a guard in
@@ -83,6 +84,8 @@ mod probe;
 mod problem;
 mod push;
 mod report;
+mod sharing;
+mod skyline;
 mod sleep;
 mod smooth;
 mod snapshot;

@@ -401,7 +401,7 @@ impl Point {
 }
 
 /// The nearest point of a disc.
-fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
+pub(super) fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
     let square = x * x + y * y;
     if square <= radius * radius {
         return [x, y];
@@ -411,7 +411,7 @@ fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
 }
 
 /// Its derivatives by the point and by the radius.
-fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
+pub(super) fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
     let square = x * x + y * y;
     if square <= radius * radius {
         return ([[1.0, 0.0], [0.0, 1.0]], [0.0; 2]);

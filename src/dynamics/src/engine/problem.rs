@@ -54,6 +54,8 @@ pub(super) struct Block {
     pub(super) free: [f64; 3],
     /// Velocity at the start of the step.
     pub(super) before: [f64; 3],
+    /// Of a contact, the larger coefficient of friction.
+    pub(super) friction: f64,
     /// What to add to the bias to solve without restitution.
     pub(super) without_bounce: f64,
     pub(super) gap: f64,
@@ -144,6 +146,7 @@ impl Problem {
             compliance,
             free,
             before,
+            friction: 0.0,
             without_bounce: 0.0,
             gap: 0.0,
             position: PositionRule::Ignored,

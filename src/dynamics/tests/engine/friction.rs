@@ -215,8 +215,7 @@ fn slip_is_creep_by_force() {
     assert!((v - 1e-3).abs() < 1e-9, "{v}");
 }
 
-/// Wheels of cylinders touch with two rims that share the load in many ways. A slip of 1e-5 m/s for each newton settles how,
-/// and the robot drives straight; without it rounding decides, and the path bends a little.
+/// Wheels of cylinders touch with two rims, which share the load evenly, with slip or without: the robot drives straight.
 #[test]
 fn cylinder_wheels_drive_straight() {
     for h in [0.001, 0.01] {
@@ -232,7 +231,8 @@ fn cylinder_wheels_drive_straight() {
             }
             let end = position(&*engine, 0);
             println!("cylinder wheels, slip {slip}, 10 s at 0.94 m/s, h {h}: {:+.1e} m off to the side", end.z);
-            assert!(end.z.abs() < if slip > 0.0 { 1e-5 } else { 1e-2 }, "{}", end.z);
+            // A heading of 1e-5 rad, what rounding of the first steps grows to.
+            assert!(end.z.abs() < 1e-4, "{}", end.z);
             assert!((velocity(&*engine, 0).x - 0.94).abs() < 1e-4);
         }
     }

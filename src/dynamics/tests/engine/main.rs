@@ -27,6 +27,7 @@ mod rover;
 #[allow(dead_code, reason = "the server's tests use the rest of it")]
 mod scene;
 mod shapes;
+mod sharing;
 mod state;
 mod touching;
 mod worlds;

@@ -104,8 +104,7 @@ macro_rules! with_material {
                 NotNegative,
                 "m/(s N)",
                 "0",
-                "speed at which a held contact creeps for each newton of friction; it yields to its load at a hundredth of \
-                 that; a little of it makes contacts that share a load in many ways, such as the rims of a wheel, share it evenly",
+                "speed at which a held contact creeps for each newton of friction",
             ),
         ]
     };

@@ -20,9 +20,6 @@ pub(in crate::engine) const BOUNCE_SPEED: f64 = 0.05;
 /// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
 /// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
 pub(in crate::engine) const SKIN: f64 = 1e-6;
-/// The normal compliance of a surface with slip, in terms of the tangential one. Without it a rigid body on four points can share
-/// its load in many ways, and with slip each of them is another motion. A hundredth keeps the sinking small beside the creep.
-const SLIP_COMPLIANCE: f64 = 0.01;
 
 impl Constraints {
     /// Adds a contact, and its resistance to rolling and turning.
@@ -40,14 +37,11 @@ impl Constraints {
         let (free, before) = self.add_columns(parts, sides, contact.point, &Directions::along(directions));
         // A blow is over before anything creeps.
         let creep = if scheme.instant { 0.0 } else { surface.slip / scheme.h };
-        let normal = if is_compliant(surface) {
-            1.0 / (scheme.h * rigidity(surface, scheme.h))
-        } else {
-            SLIP_COMPLIANCE * creep
-        };
+        let normal = if is_compliant(surface) { 1.0 / (scheme.h * rigidity(surface, scheme.h)) } else { 0.0 };
         let compliance = [normal, creep * first * first, creep * second * second];
         let mut block = self.problem.block(Law::Cone, start, compliance, free, before);
         block.gap = contact.gap;
+        block.friction = first.max(second);
         block.impulse = contact.start();
         block.cone.slip = contact.slip;
         if is_compliant(surface) {
@@ -158,7 +152,7 @@ fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 /// of them; else the surface must not be crossed before the next
 /// midpoint.
 fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
-    let (h, restitution, approach) = (scheme.h, contact.surface.restitution, block.before[0]);
+    let (restitution, approach) = (contact.surface.restitution, block.before[0]);
     let room = room(contact) / scheme.to_next;
     if restitution > 0.0 && is_closing(block, contact, scheme) && approach < -BOUNCE_SPEED {
         block.bias[0] += restitution * approach;
@@ -167,8 +161,4 @@ fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     }
     block.bias[0] += room;
     move_on(block, contact, scheme);
-    if block.compliance[0] > 0.0 {
-        // A yielding contact sinks in slowly; within the surface layer, where no other correction acts, this brings it back.
-        block.bias[0] += scheme.correction * contact.gap.clamp(-scheme.surface_layer, 0.0) / h;
-    }
 }
