@@ -163,6 +163,10 @@ impl Problem {
             residual = self.sweep();
             residuals.rotate_left(1);
             residuals[SWEEPS - 1] = residual;
+            if !self.is_finite() {
+                // From here no method leads back.
+                return Outcome { sweeps: (whole - *work) / cost, residual: f64::INFINITY, converged: false };
+            }
             let is_solved = residual < TOLERANCE || *work < cost;
             if is_solved || residuals[0].is_finite() && !(sweeps_left(&residuals) <= most) {
                 break;
@@ -183,13 +187,16 @@ impl Problem {
         if residual >= ACCEPTED {
             residual = residual.min(solver.homotopy.solve(self, work, ACCEPTED));
         }
-        // The largest change ignores NaN.
-        let mut finite = self.w.iter().all(|w| w.is_finite());
-        if !(finite && residual < HOPELESS) {
+        if !(self.is_finite() && residual < HOPELESS) {
             self.solve_without_friction();
-            finite = self.w.iter().all(|w| w.is_finite());
         }
-        Outcome { sweeps: (whole - *work) / cost, residual, converged: finite && residual < ACCEPTED }
+        let converged = self.is_finite() && residual < ACCEPTED;
+        Outcome { sweeps: (whole - *work) / cost, residual, converged }
+    }
+
+    /// Whether all velocities are numbers; the largest change of a sweep passes over what is not.
+    fn is_finite(&self) -> bool {
+        self.w.iter().all(|w| w.is_finite())
     }
 
     /// Starts anew and lets contacts press without friction: sweeps over these can only come nearer.
@@ -456,5 +463,24 @@ mod tests {
         let (l, held) = within_disc(&a, b, 1.0);
         // The determinant is 1e-12 of its terms, so four digits of it are not rounding.
         assert!(held && (a[0] * l[0] + a[1] * l[1] + b[0]).abs() < 1e-3 * b[1], "{l:?}");
+    }
+
+    /// A contact whose velocity is no number: the first sweep shows it, and no work is spent on it. Its neighbour, which could be
+    /// solved, tells nothing of it.
+    #[test]
+    fn a_problem_that_is_not_finite_ends_at_once() {
+        for bias in [f64::NAN, f64::NEG_INFINITY] {
+            let mut problem = Problem::default();
+            problem.clear([1, 1].into_iter());
+            for (place, normal) in [(0, bias), (1, -1.0)] {
+                problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+                problem.index.push(place);
+                let start = problem.columns.len() - 1;
+                let block = problem.block(Law::Cone, start, [0.0; 3], [normal, 0.0, 0.0], [0.0; 3]);
+                problem.blocks.push(block);
+            }
+            let outcome = problem.solve(&mut Solver::default(), 6000.0);
+            assert!(outcome.sweeps <= 1.0 && !outcome.converged, "{bias}: {outcome:?}");
+        }
     }
 }
