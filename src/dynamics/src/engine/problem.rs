@@ -165,6 +165,16 @@ impl Problem {
         }
     }
 
+    /// Subtracts what an impulse of a block adds to w.
+    pub(super) fn subtract_impulse(&self, block: &Block, l: [f64; 3], w: &mut [f64]) {
+        if l != [0.0; 3] {
+            let range = block.start..block.start + block.length;
+            for (y, &index) in self.columns[range.clone()].iter().zip(&self.index[range]) {
+                w[index as usize] -= y[0] * l[0] + y[1] * l[1] + y[2] * l[2];
+            }
+        }
+    }
+
     /// The one or two trees that a block ties together, and its columns over each.
     pub(super) fn sides(&self, block: &Block) -> [(usize, Range<usize>); 2] {
         let end = block.start + block.length;

@@ -1,0 +1,178 @@
+//! Newton's method for impulses and velocities at once, from where the sweeps ended: most problems need five to ten of its iterations,
+//! where proximal steps need thirty. Nothing makes it converge, so it is given up where it does not.
+//!
+//! Each block's mode follows from its impulse and its velocity together, as in a visit of a sweep: z = l - v / a, with v = u + R l and the
+//! block's own a, lies in the cone or not (Alart and Curnier 1991). A mode is a linear law: open, l = 0; sticking, v = 0;
+//! sliding, v_n = 0 and l_t = l_n d, where the direction d of z turns with l and v (compare Hüeber, Stadler and Wohlmuth 2008).
+//! A small resistance r to each iteration's change of the impulse makes the law solvable for it where contacts are redundant. With a large
+//! one at first, far from the solution, impulses that are not determined stay where they are.
+
+use super::{Newton, Point, on_disc};
+use crate::engine::problem::{Block, Law, Problem};
+
+/// The resistance r in terms of the diagonal of A: first, by how much it falls in an iteration, and least. A smaller one lets rounding in,
+/// a larger one slows the end.
+const FIRST: f64 = 1e-2;
+const FALL: f64 = 0.1;
+const LEAST: f64 = 1e-6;
+/// Iterations at most, and how many of them may come no nearer than half of what the best before them did: on the way to the solution
+/// what is lacking grows a few times.
+const MOST_ITERATIONS: usize = 25;
+const MOST_LAPSES: usize = 8;
+
+/// What the radius of a disc is now, what it is at the velocity without change, and how it falls with the velocity of its normal row.
+#[derive(Debug, Clone, Copy, Default)]
+struct Radius {
+    now: f64,
+    base: f64,
+    slope: f64,
+}
+
+impl Newton {
+    /// Solves a problem from the impulses it has, which are in `centre`. False if that does not converge, or there is not enough work.
+    pub(super) fn solve_at_once(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> bool {
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            let u = problem.moved_by(block, &self.w);
+            point.u = std::array::from_fn(|c| block.bias[c] + u[c]);
+        }
+        let (mut share, mut best, mut lapses) = (FIRST, f64::INFINITY, 0);
+        for _ in 0..=MOST_ITERATIONS {
+            self.resist(problem, share);
+            share = (share * FALL).max(LEAST);
+            let lack = self.linearise(problem);
+            if lack < tolerance {
+                return true;
+            }
+            lapses += usize::from(!(lack < 0.5 * best));
+            best = best.min(lack);
+            if lapses > MOST_LAPSES || self.cost > *work {
+                return false;
+            }
+            *work -= self.cost;
+            if !self.find_step(problem) {
+                return false;
+            }
+            self.take_step(problem);
+        }
+        false
+    }
+
+    /// Finds the linear laws of all blocks at the present impulses and velocities, and what the equations lack with the impulses that
+    /// follow. Returns by how much the present ones miss the laws, m/s.
+    fn linearise(&mut self, problem: &Problem) -> f64 {
+        self.rest.clone_from(&self.w);
+        let mut lack = 0.0f64;
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let radius = match block.law {
+                Law::Disc { normal, radius, .. } => {
+                    let of = &self.points[normal];
+                    Radius { now: radius * of.centre[0], base: radius * of.l[0], slope: radius * of.slope[0][0] }
+                }
+                _ => Radius::default(),
+            };
+            let point = &mut self.points[index];
+            let missed = point.linearise(block, radius);
+            // Not `max`, which would pass over what is not a number.
+            lack = if missed < lack { lack } else { missed };
+            let l = point.l;
+            problem.subtract_impulse(block, l, &mut self.rest);
+        }
+        lack
+    }
+
+    /// Takes the whole Newton step: the impulses follow the velocities by their linear laws.
+    fn take_step(&mut self, problem: &Problem) {
+        self.w.iter_mut().zip(&self.step).for_each(|(w, step)| *w += step);
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            point.du = problem.moved_by(block, &self.step);
+        }
+        for (index, block) in problem.blocks.iter().enumerate() {
+            let normal = if let Law::Disc { normal, .. } = block.law { self.points[normal].du[0] } else { 0.0 };
+            let point = &mut self.points[index];
+            let du = point.du;
+            for c in 0..3 {
+                let slope = &point.slope[c];
+                let fall = slope[0] * du[0] + slope[1] * du[1] + slope[2] * du[2] + point.by_normal[c] * normal;
+                point.centre[c] = point.l[c] - fall;
+                point.u[c] += du[c];
+            }
+        }
+    }
+}
+
+impl Point {
+    /// Finds the linear law of its mode: the impulse at the present velocity, and how it falls with that. Returns by how much the
+    /// present impulse misses the law, m/s.
+    fn linearise(&mut self, block: &Block, radius: Radius) -> f64 {
+        (self.l, self.slope, self.by_normal) = ([0.0; 3], [[0.0; 3]; 3], [0.0; 3]);
+        if !(self.yielding[0] > 0.0) {
+            return 0.0;
+        }
+        let (a, l) = (&block.cone.a, self.centre);
+        let v: [f64; 3] = std::array::from_fn(|c| self.u[c] + block.compliance[c] * l[c]);
+        match block.law {
+            Law::Interval { low, high } => {
+                let z = l[0] - v[0] / a[0];
+                let next = z.clamp(low, high);
+                if z == next {
+                    self.hold(0)
+                } else {
+                    self.l[0] = next
+                }
+                (l[0] - next).abs() * a[0]
+            }
+            Law::Cone => {
+                let z = l[0] - v[0] / a[0];
+                if z <= 0.0 {
+                    return l[0].abs().max(l[1].abs()).max(l[2].abs()) * a[0];
+                }
+                self.hold(0);
+                if !block.cone.friction {
+                    return v[0].abs();
+                }
+                let radius = Radius { now: z, base: self.l[0], slope: self.slope[0][0] };
+                let (missed, by_normal) = self.brake([1, 2], [v[1], v[2]], 0.5 * (a[3] + a[5]), radius);
+                (self.slope[1][0], self.slope[2][0]) = (by_normal[0], by_normal[1]);
+                missed.max(v[0].abs())
+            }
+            Law::Disc { rows, .. } => {
+                let (v, own) = if rows > 1 { ([v[0], v[1]], 0.5 * (a[0] + a[3])) } else { ([v[0], 0.0], a[0]) };
+                let (missed, by_normal) = self.brake([0, 1], v, own, radius);
+                (self.by_normal[0], self.by_normal[1]) = (by_normal[0], by_normal[1]);
+                missed
+            }
+        }
+    }
+
+    /// Holds a row: v + r (l - l_k) = 0.
+    fn hold(&mut self, row: usize) {
+        self.l[row] = (self.resistance[row] * self.centre[row] - self.u[row]) * self.yielding[row];
+        self.slope[row][row] = self.yielding[row];
+    }
+
+    /// Finds the linear law of two rows within a disc, whose velocity is `v` and whose diagonal of A is `own`. Returns by how much they
+    /// miss the law, m/s, and how the impulse falls with the velocity of the disc's normal row.
+    fn brake(&mut self, [i, k]: [usize; 2], v: [f64; 2], own: f64, radius: Radius) -> (f64, [f64; 2]) {
+        let l = [self.centre[i], self.centre[k]];
+        let z = [l[0] - v[0] / own, l[1] - v[1] / own];
+        let (now, length) = (radius.now.max(0.0), (z[0] * z[0] + z[1] * z[1]).sqrt());
+        let next = on_disc(z, now);
+        let missed = (l[0] - next[0]).abs().max((l[1] - next[1]).abs()) * own;
+        if length <= now {
+            self.hold(i);
+            self.hold(k);
+            return (missed, [0.0; 2]);
+        }
+        // The impulse across d follows the turn of d: l_e = (z_e of the new l and v) now / |z|, solved for l_e.
+        let (d, across) = ([z[0] / length, z[1] / length], [-z[1] / length, z[0] / length]);
+        let keep = now * (1.0 - 1.0 / (own * self.yielding[i]));
+        let turned = -keep * (l[0] * across[0] + l[1] * across[1]) / (length - keep);
+        let slope = now / (own * (length - keep));
+        for (row, c) in [(i, 0), (k, 1)] {
+            self.l[row] = radius.base * d[c] + turned * across[c];
+            self.slope[row][i] = slope * across[c] * across[0];
+            self.slope[row][k] = slope * across[c] * across[1];
+        }
+        (missed, [radius.slope * d[0], radius.slope * d[1]])
+    }
+}
