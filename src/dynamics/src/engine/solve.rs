@@ -126,10 +126,15 @@ impl Problem {
         let (sweeps, whole) = (outcome.sweeps, *work);
         for _ in 0..SHARINGS {
             solver.unshared.save(self);
-            if !outcome.converged || solver.sharing.share(self, work) == Shared::Same {
+            if !outcome.converged {
                 break;
             }
+            let shared = solver.sharing.share(self, work);
+            // Velocities are those of the very impulses: a stiff motor's effort tells the least difference.
             self.sum_up();
+            if shared == Shared::Same {
+                break;
+            }
             let again = self.iterate(solver, work);
             if !again.converged {
                 solver.unshared.restore(self);
@@ -164,7 +169,10 @@ impl Problem {
             residuals.rotate_left(1);
             residuals[SWEEPS - 1] = residual;
             if !self.is_finite() {
-                // From here no method leads back.
+                // From here no method leads back; where only the sweeps led away, a start without friction may.
+                if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
+                    self.solve_without_friction();
+                }
                 return Outcome { sweeps: (whole - *work) / cost, residual: f64::INFINITY, converged: false };
             }
             let is_solved = residual < TOLERANCE || *work < cost;
