@@ -135,6 +135,7 @@ pub const GRIP: Material = Material {
     stiffness: f64::INFINITY,
     damping: 0.0,
     slip: 0.0,
+    surface_velocity: DVec3::ZERO,
 };
 
 /// Terrain of 64 m by 64 m in cells of 0.5 m.

@@ -413,3 +413,42 @@ fn what_a_leg_costs() {
     assert_eq!((world.mechanism.bodies.len(), world.mechanism.joints.len(), world.devices.len()), (17, 16, 3 + 13 + 3));
     assert_eq!(world.sources.len(), 2, "the robot and what it includes");
 }
+
+/// A joint to the world needs no body: it hangs on a fixed one where the file's frame stands. A body of that name is meant before it.
+#[test]
+fn a_joint_may_have_the_world_for_its_parent() {
+    let robot = |parent: &str, more: &str| {
+        format!(
+            r#"<robot name="R"><body name="Table"><mass>2</mass><pose y="1"/></body>{more}
+            <joint type="slider" name="Lift"><parent>{parent}</parent><child>Table</child><axis y="1"/>
+              <free maxEffort="500" maxRate="2"/></joint></robot>"#
+        )
+    };
+    let world = world_from_str("r.xml", &robot("world", "")).unwrap();
+    let [table, fixed] = &world.mechanism.bodies[..] else { panic!("two bodies") };
+    assert_eq!((table.name.as_str(), fixed.name.as_str(), fixed.fixed, &fixed.shape), ("Table", "world", true, &None));
+    let lift = &world.mechanism.joints[0];
+    assert_eq!((lift.parent.index(), lift.child.index(), lift.anchor), (1, 0, DVec3::Y));
+    let bounds = lift.axes[2].free().map(|axis| (axis.max_effort, axis.max_rate));
+    assert_eq!(bounds, Some((500.0, 2.0)));
+    let own = r#"<body name="world"><mass>5</mass></body>"#;
+    let world = world_from_str("r.xml", &robot("world", own)).unwrap();
+    assert_eq!((world.mechanism.bodies.len(), world.mechanism.bodies[1].fixed), (2, false));
+    let missing = world_from_str("r.xml", &robot("World", "")).unwrap_err().to_string();
+    assert!(missing.contains("there is no body 'World'"), "{missing}");
+    let objects = r#"<world name="w"><object name="Door"><mass>3</mass><pose x="1"/></object>
+        <joint type="hinge" name="Hinge"><parent>world</parent><child>Door</child><anchor x="0.5"/></joint></world>"#;
+    let world = world_from_str("w.xml", objects).unwrap();
+    assert_eq!((world.mechanism.bodies.len(), world.mechanism.joints[0].parent.index()), (2, 1));
+}
+
+/// A belt: its velocity is the body's, and turns with it.
+#[test]
+fn surfaces_may_move() {
+    let text = r#"<world name="w"><surface surfaceVelocityZ="-2"/>
+        <object name="Belt"><static>true</static><box x="4" y="0.1" z="1"/><material friction="0.5" surfaceVelocityX="0.5"/></object>
+        </world>"#;
+    let world = world_from_str("w.xml", text).unwrap();
+    assert_eq!(world.mechanism.bodies[0].material.surface_velocity, DVec3::new(0.5, 0.0, 0.0));
+    assert_eq!(world.mechanism.plane.unwrap().material.surface_velocity, DVec3::new(0.0, 0.0, -2.0));
+}

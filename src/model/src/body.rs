@@ -123,6 +123,9 @@ pub struct Material {
     pub damping: f64,
     /// Speed at which a held contact creeps for each newton of friction, m/(s N): 0 for Coulomb's law as it is.
     pub slip: f64,
+    /// Velocity of the surface relative to its body, body axes, m/s: that of a conveyor's belt. Of a ground, world axes. Only its part in
+    /// the surface counts.
+    pub surface_velocity: DVec3,
 }
 
 /// Friction in a second direction.
@@ -154,6 +157,7 @@ impl Default for Material {
             stiffness: f64::INFINITY,
             damping: 0.0,
             slip: 0.0,
+            surface_velocity: DVec3::ZERO,
         }
     }
 }

@@ -175,6 +175,11 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
         stiffness,
         damping,
         slip: reading.real(node, "slip")?,
+        surface_velocity: node.frame.mirror(DVec3::new(
+            reading.real(node, "surfaceVelocityX")?,
+            reading.real(node, "surfaceVelocityY")?,
+            reading.real(node, "surfaceVelocityZ")?,
+        )),
     })
 }
 

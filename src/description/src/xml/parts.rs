@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use simpartner_model::{Body, BodyId, Coupling, Joint};
+use simpartner_model::{Body, BodyId, Coupling, Joint, Pose};
 
 use super::{body, coupling, joint, limits::MAX_BODIES, reading::Reading, scope::Scope, tree::Node};
 
@@ -40,6 +40,7 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
         parts.complete &= body.is_some();
         parts.bodies.extend(body);
     }
+    add_world(reading, nodes, &mut parts);
     // The first joint of each pair of bodies.
     let mut pairs = HashMap::new();
     for (count, node) in nodes.iter().filter(|child| child.name == "joint").enumerate() {
@@ -71,11 +72,31 @@ pub(super) fn read(reading: &Reading, nodes: &[Node], body_tag: &str) -> Parts {
         parts.complete &= coupling.is_some();
         parts.couplings.extend(coupling);
     }
+    read_excluded(reading, nodes, &mut parts);
+    parts
+}
+
+/// The name by which a joint has the world for its parent or child (URDF, SDF and MJCF say the same).
+const WORLD: &str = "world";
+
+/// A joint to the world is one to a fixed body without a shape, which stands where the file's frame does. A body of the file that has
+/// that name is meant before it.
+fn add_world(reading: &Reading, nodes: &[Node], parts: &mut Parts) {
+    let ends = |joint: &Node| ["parent", "child"].map(|end| reading.child_text(joint, end) == Some(WORLD));
+    let Some(node) = nodes.iter().find(|node| node.name == "joint" && ends(node).contains(&true)) else { return };
+    if parts.body_names.define_built_in(WORLD, parts.bodies.len()) {
+        let pose = node.frame.place(&Pose::IDENTITY);
+        let source = reading.source(node);
+        parts.bodies.push(Body { name: WORLD.into(), fixed: true, mass: 0.0, pose, source, ..Body::default() });
+    }
+}
+
+/// Reads the pairs of bodies that never collide.
+fn read_excluded(reading: &Reading, nodes: &[Node], parts: &mut Parts) {
     for node in nodes.iter().filter(|child| child.name == "exclude") {
         let body = |name| parts.body_names.resolve(reading, reading.place(node, name), reading.text(node, name)?);
         let pair = body("body").zip(body("other"));
         parts.complete &= pair.is_some();
         parts.apart.extend(pair.map(|(one, other)| [one, other]));
     }
-    parts
 }

@@ -31,6 +31,15 @@ impl Scope {
         self.names.insert(name.to_owned(), (line, index));
     }
 
+    /// Takes up a name that no node of the file defines. False if one does.
+    pub(super) fn define_built_in(&mut self, name: &str, index: usize) -> bool {
+        let is_new = !self.names.contains_key(name);
+        if is_new {
+            self.names.insert(name.to_owned(), ("built in".to_owned(), Some(index)));
+        }
+        is_new
+    }
+
     /// The index of a name; one that is not known is a problem at `offset`.
     pub(super) fn index(&self, reading: &Reading, offset: usize, name: &str) -> Option<usize> {
         if let Some((_, index)) = self.names.get(name) {

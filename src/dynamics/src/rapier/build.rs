@@ -1,5 +1,6 @@
 //! From the model to rapier's sets.
 
+use bevy_math::DVec3;
 use rapier3d_f64::prelude::*;
 use simpartner_model::{Axis, Body, CollisionFilter, FreeAxis, Joint, Material, Mechanism, RobotId, Timestep};
 
@@ -140,6 +141,8 @@ fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
             return refuse(place, "soft surfaces");
         } else if material.slip > 0.0 {
             return refuse(place, "slip");
+        } else if material.surface_velocity != DVec3::ZERO {
+            return refuse(place, "surfaces that move");
         }
     }
     for joint in &model.joints {

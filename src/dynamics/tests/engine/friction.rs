@@ -259,3 +259,74 @@ fn friction_of_a_driven_wheel_is_torque_over_radius() {
     let force = engine.body(BodyId::new(2)).force;
     assert!((force.x - 10.0).abs() < 1e-9 && (force.y - 5.5 * G).abs() < 1e-9, "{force}");
 }
+
+/// A belt that runs at u takes up a box laid on it: the box slides for t = u / (mu g) and then rides along. Halfway to the end, the
+/// belt has gone twice as far as the box, so its drive gave m u², half of which the box has. On a ground, and on a body that is turned by
+/// a quarter about the vertical.
+#[test]
+fn a_belt_takes_a_box_along() {
+    let (mu, speed, mass) = (0.5, 1.0, 4.0);
+    for h in [0.001, 0.01] {
+        for on_body in [false, true] {
+            let mut world = scene::with_plane(scene::world(), mu);
+            let belt = Material { friction: mu, surface_velocity: DVec3::new(0.0, 0.3, -speed), ..Material::default() };
+            world.mechanism.bodies.push(body("box", mass, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+            world.mechanism.bodies[0].material.friction = mu;
+            let direction = if on_body {
+                world.mechanism.bodies.push(body("belt", 1.0, cube(8.0), DVec3::new(0.0, -4.0, 0.0)));
+                let conveyor = &mut world.mechanism.bodies[1];
+                (conveyor.fixed, conveyor.material) = (true, belt);
+                conveyor.pose.rotation = bevy_math::DQuat::from_rotation_y(-std::f64::consts::FRAC_PI_2);
+                world.mechanism.plane = None;
+                DVec3::X
+            } else {
+                world.mechanism.plane.as_mut().unwrap().material = belt;
+                DVec3::NEG_Z
+            };
+            let mut engine = build(&world, h);
+            let mut given = 0.0;
+            for _ in 0..steps(h, 1.0) {
+                engine.step();
+                given += engine.energy().unwrap().given;
+            }
+            let (way, now) = (position(&*engine, 0).dot(direction), velocity(&*engine, 0));
+            let slides = speed / (mu * G);
+            println!("belt, h {h}: {way:.6} m, the drive gave {given:.6} J");
+            assert!((now - direction * speed).length() < 1e-9, "{now}");
+            // The step in which it stops sliding is made as one.
+            assert!((way - speed * (1.0 - 0.5 * slides)).abs() < 0.5 * speed * h, "{way}");
+            assert!((given - mass * speed * speed).abs() < mass * speed * mu * G * h, "{given}");
+        }
+    }
+}
+
+/// A shaker: a table on a slider of the world, whose velocity motor is told a sine. It moves as told to the motor's 1e-8 m/s for a newton,
+/// with a box of ten times its mass on it.
+#[test]
+fn a_shaker_moves_as_it_is_told() {
+    let h = 0.001;
+    let mut world = scene::world();
+    let mut ground = body("world", 1.0, None, DVec3::ZERO);
+    ground.fixed = true;
+    world.mechanism.bodies.push(ground);
+    world.mechanism.bodies.push(body("table", 1.0, cube(1.0), DVec3::ZERO));
+    world.mechanism.bodies.push(body("box", 10.0, cube(0.2), DVec3::new(0.0, 0.6, 0.0)));
+    let mut slider = joint("slider", JointKind::Slider, 0, 1, DVec3::ZERO);
+    slider.frame = bevy_math::DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+    world.mechanism.joints.push(slider);
+    let mut engine = build(&world, h);
+    let told = |time: f64| 0.1 * (20.0 * time).sin();
+    let mut way = 0.0;
+    for step in 0..steps(h, 2.0) {
+        let before = if step == 0 { 0.0 } else { told(step as f64 * h) };
+        let target = told((step + 1) as f64 * h);
+        engine.drive(JointId::new(0), 2, Motor::Velocity { target, max_effort: 1e4 });
+        engine.step();
+        way += 0.5 * h * (before + target);
+        // The box weighs and is shaken by no more than 2 m/s²: 130 N at most.
+        let [table, cargo] = [1, 2].map(|id| velocity(&*engine, id).y);
+        assert!((table - target).abs() < 2e-6 && (cargo - target).abs() < 2e-6, "{step}: {table} {cargo} {target}");
+    }
+    let off = position(&*engine, 1).y - way;
+    assert!(off.abs() < 4e-6, "{off:.1e}");
+}

@@ -77,7 +77,11 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
         "<compound>\n  <box x=\"1\" y=\"0.1\" z=\"0.1\"/>\n  <sphere radius=\"0.2\"><pose x=\"0.5\"/></sphere>\n</compound>",
     ),
     ("collision", "<collision><box x=\"0.5\" y=\"0.2\" z=\"0.3\"/></collision>"),
-    ("material", "<material friction=\"0.6\" restitution=\"0.3\"/>"),
+    (
+        "material",
+        "<material friction=\"0.6\" restitution=\"0.3\"/>\n\
+         <material surfaceVelocityX=\"0.5\"/>               <!-- a conveyor's belt -->",
+    ),
     ("inertia", "<inertia ixx=\"0.02\" iyy=\"0.03\" izz=\"0.02\" y=\"-0.05\"/>"),
     (
         "joint",

@@ -20,8 +20,9 @@ const POINT: &[Attribute] = &[
 /// `<joint>`
 pub(super) const JOINT: Element = element(
     "joint",
-    "A joint between two bodies of the same file. All its coordinates are zero as the bodies are placed; from there the initial \
-     positions move them.",
+    "A joint between two bodies of the same file, or between one of them and the world: <parent>world</parent>, as long as no body has \
+     that name. All its coordinates are zero as the bodies are placed; from there the initial positions move them. What hangs on the \
+     world by a driven joint has a prescribed motion, as a shaker or a lift: controllers are exact up to their largest effort.",
     &[
         required(
             "type",

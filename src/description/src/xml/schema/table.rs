@@ -106,6 +106,16 @@ macro_rules! with_material {
                 "0",
                 "speed at which a held contact creeps for each newton of friction",
             ),
+            default(
+                "surfaceVelocityX",
+                Real,
+                "m/s",
+                "0",
+                "velocity of the surface relative to its body, along an axis of the body (of the world for a ground): that of a \
+                 conveyor's belt; only its part in the surface counts; the rapier engine refuses it",
+            ),
+            default("surfaceVelocityY", Real, "m/s", "0", "likewise"),
+            default("surfaceVelocityZ", Real, "m/s", "0", "likewise"),
         ]
     };
 }

@@ -27,6 +27,8 @@ pub(in crate::engine) struct Surface {
     pub(in crate::engine) damping: f64,
     /// Creep, m/(s N).
     pub(in crate::engine) slip: f64,
+    /// How fast the surface of the second side moves along, beside its body, relative to that of the first, world axes, m/s.
+    pub(in crate::engine) motion: DVec3,
 }
 
 /// A contact of this step.
@@ -192,6 +194,7 @@ impl Pair {
                 stiffness,
                 damping,
                 slip: one.slip + two.slip,
+                motion: b.rotation * two.surface_velocity - a.rotation * one.surface_velocity,
             },
             direction: direction(b).or(direction(a)),
         }

@@ -8,6 +8,8 @@
 //! has another point, or another place of it, there. As far as it shows from step to step ([`move_on`]), that is allowed for, so that
 //! contacts that last are of second order and neither take nor give energy.
 
+use bevy_math::DVec3;
+
 use super::{Constraints, Parts, Source, rows::Directions};
 use crate::engine::{
     collide::{Contact, Surface},
@@ -34,7 +36,12 @@ impl Constraints {
         let directions = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
         let start = self.problem.columns.len();
         let sides = [contact.a, Some(contact.b)];
-        let (free, before) = self.add_columns(parts, sides, contact.point, &Directions::along(directions));
+        let (mut free, mut before) = self.add_columns(parts, sides, contact.point, &Directions::along(directions));
+        // Friction brakes what surfaces move past each other, not bodies: a belt moves beside its own.
+        for c in 1..3 {
+            let speed = surface.motion.dot(directions[c]);
+            (free[c], before[c]) = (free[c] + speed, before[c] + speed);
+        }
         // A blow is over before anything creeps.
         let creep = if scheme.instant { 0.0 } else { surface.slip / scheme.h };
         let normal = if is_compliant(surface) { 1.0 / (scheme.h * rigidity(surface, scheme.h)) } else { 0.0 };
@@ -63,14 +70,17 @@ impl Constraints {
     }
 
     /// Adds what surfaces that yield gave back to what came into the trees, J; what they took is negative, and the part that their
-    /// dampers took is lost.
+    /// dampers took is lost. Surfaces that move give what drives them.
     pub(in crate::engine) fn count_surface_work(&self, parts: &mut Parts) {
         for (source, block) in self.blocks() {
             let Source::Contact(index) = source else { continue };
             let contact = &parts.contacts[index];
-            if is_compliant(&contact.surface) {
+            let (l, moves) = (block.impulse, contact.surface.motion != DVec3::ZERO);
+            if is_compliant(&contact.surface) || moves {
                 let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
-                let given = 0.5 * block.impulse[0] * (block.before[0] + after);
+                let pressed = 0.5 * l[0] * (block.before[0] + after);
+                let pressed = if is_compliant(&contact.surface) { pressed } else { 0.0 };
+                let given = pressed - (contact.impulse_of(l) - contact.normal * l[0]).dot(contact.surface.motion);
                 let keeper = if parts.tree(contact.b).is_some() { Some(contact.b) } else { contact.a };
                 if let Some(tree) = keeper.and_then(|side| parts.tree_mut(side)) {
                     tree.work.substep_work += given;
