@@ -440,9 +440,9 @@ fn a_restored_snapshot_goes_on_bit_for_bit() {
     }
 }
 
-/// A drive that no number can hold is caught: the state that is read stays finite and the fault names the body.
+/// A drive that no number can hold is bounded or caught: the state that is read stays finite, and what is told names the body.
 #[test]
-fn divergence_is_caught_before_it_is_read() {
+fn what_no_number_can_hold_is_never_read() {
     let mut world = scene::world();
     world.mechanism.bodies.push(body("base", 1.0, cube(0.2), DVec3::ZERO));
     world.mechanism.bodies.push(body("rotor", 1e-6, cube(0.01), DVec3::new(0.5, 0.0, 0.0)));
@@ -454,7 +454,7 @@ fn divergence_is_caught_before_it_is_read() {
         !engine.notices().is_empty()
     });
     assert!(faulty);
-    assert!(engine.notices()[0].text.contains("robot/"), "{:?}", engine.notices());
+    assert!(engine.notices().iter().any(|notice| notice.text.contains("robot/")), "{:?}", engine.notices());
     for index in 0..2 {
         let state = engine.body(BodyId::new(index));
         assert!(state.pose.translation.is_finite() && state.angular_velocity.is_finite());
