@@ -4,12 +4,10 @@
 //! its neighbours, so those with the fewest go first (minimum degree, Tinney and Walker 1967). A chain of n bodies then costs n
 //! times what one does, where dense elimination would cost n³ times. Within a group rows are exchanged for the largest pivot.
 
-/// Unknowns of a loose body, of which heaps are made: loops over so many are laid out straight.
-pub(super) const LOOSE: usize = 6;
-/// A pivot that is not larger is none.
-const LEAST_PIVOT: f64 = 1e-300;
-/// The block of two loose bodies.
-type Loose = [[f64; LOOSE]; LOOSE];
+mod dense;
+
+pub(super) use dense::LOOSE;
+use dense::{LEAST_PIVOT, dot, factorise, solve_factorised, substitute, subtract_product};
 
 /// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over each of the
 /// groups eliminated later, and their rows over it.
@@ -242,153 +240,6 @@ impl Elimination {
             }
         }
     }
-}
-
-/// Factorises a square matrix in place, with exchange of rows for the largest pivot: the lower factor, whose diagonal is one, and the
-/// upper one with the reciprocals of its diagonal. `pivots` takes which rows changed places. False if the matrix is singular.
-fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -> bool {
-    pivots.clear();
-    if let Some(matrix) = loose_mut(matrix, n) {
-        return factorise_loose(matrix, pivots);
-    }
-    for c in 0..n {
-        let at = |r: usize| matrix[r * n + c].abs();
-        let pivot = (c + 1..n).fold(c, |best, r| if at(r) > at(best) { r } else { best });
-        if !(at(pivot) > LEAST_PIVOT) {
-            return false;
-        }
-        pivots.push(pivot);
-        if pivot != c {
-            (0..n).for_each(|k| matrix.swap(c * n + k, pivot * n + k));
-        }
-        let (above, below) = matrix.split_at_mut((c + 1) * n);
-        let row = &mut above[c * n..];
-        row[c] = 1.0 / row[c];
-        for other in below.chunks_exact_mut(n) {
-            other[c] *= row[c];
-            let factor = other[c];
-            if factor != 0.0 {
-                other[c + 1..].iter_mut().zip(&row[c + 1..]).for_each(|(x, y)| *x -= factor * y);
-            }
-        }
-    }
-    true
-}
-
-fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
-    for c in 0..LOOSE {
-        let mut pivot = c;
-        for r in c + 1..LOOSE {
-            if matrix[r][c].abs() > matrix[pivot][c].abs() {
-                pivot = r;
-            }
-        }
-        if !(matrix[pivot][c].abs() > LEAST_PIVOT) {
-            return false;
-        }
-        pivots.push(pivot);
-        matrix.swap(c, pivot);
-        let mut row = matrix[c];
-        row[c] = 1.0 / row[c];
-        matrix[c] = row;
-        for other in &mut matrix[c + 1..] {
-            let factor = other[c] * row[c];
-            other[c] = factor;
-            (c + 1..LOOSE).for_each(|k| other[k] -= factor * row[k]);
-        }
-    }
-    true
-}
-
-/// Solves for one column by a factorised matrix.
-fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64]) {
-    let n = pivots.len();
-    pivots.iter().enumerate().for_each(|(row, &pivot)| x.swap(row, pivot));
-    for (r, row) in factors.chunks_exact(n).enumerate() {
-        x[r] -= dot(&row[..r], x);
-    }
-    for (r, row) in factors.chunks_exact(n).enumerate().rev() {
-        x[r] = (x[r] - dot(&row[r + 1..], &x[r + 1..])) * row[r];
-    }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// Solves for the columns of a block of so many rows and columns by a factorised matrix.
-fn substitute(factors: &[f64], pivots: &[usize], block: &mut [f64], [n, m]: [usize; 2]) {
-    for (row, &pivot) in pivots.iter().enumerate().filter(|(row, pivot)| row != *pivot) {
-        (0..m).for_each(|c| block.swap(row * m + c, pivot * m + c));
-    }
-    if let (LOOSE, Some(block)) = (n, loose_mut(block, m))
-        && let Some(factors) = loose(factors, n)
-    {
-        return substitute_loose(factors, block);
-    }
-    for r in 1..n {
-        let (above, own) = block.split_at_mut(r * m);
-        for k in 0..r {
-            let factor = factors[r * n + k];
-            own[..m].iter_mut().zip(&above[k * m..][..m]).for_each(|(x, y)| *x -= factor * y);
-        }
-    }
-    for r in (0..n).rev() {
-        let (own, below) = block[r * m..].split_at_mut(m);
-        for k in r + 1..n {
-            let factor = factors[r * n + k];
-            own.iter_mut().zip(&below[(k - r - 1) * m..][..m]).for_each(|(x, y)| *x -= factor * y);
-        }
-        own.iter_mut().for_each(|x| *x *= factors[r * n + r]);
-    }
-}
-
-fn substitute_loose(factors: &Loose, block: &mut Loose) {
-    for r in 1..LOOSE {
-        let mut row = block[r];
-        for k in 0..r {
-            (0..LOOSE).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
-        }
-        block[r] = row;
-    }
-    for r in (0..LOOSE).rev() {
-        let mut row = block[r];
-        for k in r + 1..LOOSE {
-            (0..LOOSE).for_each(|c| row[c] -= factors[r][k] * block[k][c]);
-        }
-        block[r] = row.map(|x| x * factors[r][r]);
-    }
-}
-
-/// Subtracts the product of two blocks from a third: so many rows, summands and columns.
-fn subtract_product(target: &mut [f64], left: &[f64], right: &[f64], [rows, inner, columns]: [usize; 3]) {
-    if rows == LOOSE
-        && let (Some(left), Some(right)) = (loose(left, inner), loose(right, columns))
-        && let Some(target) = loose_mut(target, columns)
-    {
-        for (target, left) in target.iter_mut().zip(left) {
-            let mut row = *target;
-            for k in 0..LOOSE {
-                (0..LOOSE).for_each(|c| row[c] -= left[k] * right[k][c]);
-            }
-            *target = row;
-        }
-        return;
-    }
-    for (target, left) in target.chunks_exact_mut(columns).zip(left.chunks_exact(inner)).take(rows) {
-        for (factor, right) in left.iter().zip(right.chunks_exact(columns)) {
-            target.iter_mut().zip(right).for_each(|(x, y)| *x -= factor * y);
-        }
-    }
-}
-
-/// A block as that of two loose bodies, if its rows are as long.
-fn loose(block: &[f64], columns: usize) -> Option<&Loose> {
-    block.as_chunks().0.first_chunk().filter(|_| columns == LOOSE)
-}
-
-fn loose_mut(block: &mut [f64], columns: usize) -> Option<&mut Loose> {
-    block.as_chunks_mut().0.first_chunk_mut().filter(|_| columns == LOOSE)
 }
 
 /// Gaussian elimination with partial pivoting; the solution replaces the last column. False if it is singular or

@@ -194,7 +194,7 @@ fn possible(tensor: &DMat3) -> Result<DMat3, &'static str> {
     let matrix = nalgebra::Matrix3::new(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]);
     let mut moments = matrix.symmetric_eigenvalues();
     moments.as_mut_slice().sort_by(f64::total_cmp);
-    if !(moments[0] > 0.0) {
+    if moments[0].is_nan() || moments[0] <= 0.0 {
         return Err("is not positive definite");
     }
     // As wide as the reader's, whose rounding is the same.
