@@ -38,7 +38,7 @@ pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -
     true
 }
 
-pub(super) fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
+fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
     for c in 0..LOOSE {
         let mut pivot = c;
         for r in c + 1..LOOSE {
@@ -106,7 +106,7 @@ pub(super) fn substitute(factors: &[f64], pivots: &[usize], block: &mut [f64], [
     }
 }
 
-pub(super) fn substitute_loose(factors: &Loose, block: &mut Loose) {
+fn substitute_loose(factors: &Loose, block: &mut Loose) {
     for r in 1..LOOSE {
         let mut row = block[r];
         for k in 0..r {
@@ -146,10 +146,10 @@ pub(super) fn subtract_product(target: &mut [f64], left: &[f64], right: &[f64], 
 }
 
 /// A block as that of two loose bodies, if its rows are as long.
-pub(super) fn loose(block: &[f64], columns: usize) -> Option<&Loose> {
+fn loose(block: &[f64], columns: usize) -> Option<&Loose> {
     block.as_chunks().0.first_chunk().filter(|_| columns == LOOSE)
 }
 
-pub(super) fn loose_mut(block: &mut [f64], columns: usize) -> Option<&mut Loose> {
+fn loose_mut(block: &mut [f64], columns: usize) -> Option<&mut Loose> {
     block.as_chunks_mut().0.first_chunk_mut().filter(|_| columns == LOOSE)
 }
