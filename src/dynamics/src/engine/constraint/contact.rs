@@ -22,6 +22,9 @@ pub(in crate::engine) const BOUNCE_SPEED: f64 = 0.05;
 /// A surface nearer than this has arrived, metres. Gaps of points of one face that are zero but for rounding then ask for the
 /// same; taken as they are they contradict each other by rounding over h, and no impulses can satisfy all of them.
 pub(in crate::engine) const SKIN: f64 = 1e-6;
+/// What comes to rest does so at the edge of that, as near to it as the solver leaves velocities, and by so much, metres, it may be
+/// beyond. Taken as it is, such a surface would hover and bear nothing.
+const HOVER: f64 = 1e-9;
 
 impl Constraints {
     /// Adds a contact, and its resistance to rolling and turning.
@@ -121,7 +124,8 @@ fn is_closing(block: &Block, contact: &Contact, scheme: &Scheme) -> bool {
 
 /// How far the surfaces are from having arrived, m.
 fn room(contact: &Contact) -> f64 {
-    (contact.gap - SKIN).max(0.0)
+    let beyond = contact.gap - SKIN;
+    if beyond > HOVER { beyond } else { 0.0 }
 }
 
 /// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
