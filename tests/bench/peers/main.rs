@@ -137,13 +137,9 @@ fn engine(scene: &Scene, kind: EngineKind) -> Box<dyn Engine> {
     // Rapier gets the sweeps that its accuracy on these scenes needs, not those of stiff robots.
     let rapier = simpartner_dynamics::RapierSettings { solver_iterations: 4, ..Default::default() };
     let settings = Settings { engine: kind, dynamics: DynamicsSettings::default(), rapier, ..Settings::default() };
-    // A slip is ours alone.
-    let mut world = scene.world.clone();
-    if kind == EngineKind::Rapier {
-        world.mechanism.bodies.iter_mut().for_each(|body| body.material.slip = 0.0);
-    }
+    let mechanism = &scene.world.mechanism;
     let mut engine =
-        simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).expect("the scene can be built");
+        simpartner_dynamics::build(mechanism, Timestep::MILLISECOND, &settings).expect("the scene can be built");
     scene.rovers.iter().for_each(|rover| rover.drive(&mut *engine, 4.0));
     engine
 }
@@ -165,10 +161,6 @@ fn scenes() -> Vec<Scene> {
             rover::add(&mut world, at + lift, wheel)
         });
         let rovers = rovers.collect();
-        if wheel == Wheel::Cylinder {
-            // Settles how the two rims of a wheel share its load.
-            world.mechanism.bodies.iter_mut().for_each(|body| body.material.slip = 1e-5);
-        }
         // The same stretch of the drive for all, but for a thousand, which would take others too long.
         let (warm_up, steps) = if count > 100 { (300, 20) } else { (1500, 1000) };
         Scene { name, world, rovers, warm_up, steps, is_event: false }

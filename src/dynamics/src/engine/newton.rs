@@ -18,7 +18,8 @@
 //! proximal step friction is bounded by the normal impulses before the step (Tresca's friction): then there is a potential, a
 //! convex one, and Newton's method cannot fail.
 //!
-//! These steps are for problems on which the faster method of [`at_once`] fails, about one in twenty.
+//! These steps are for problems on which the faster method of [`at_once`] fails: few of those with some dozens of contacts, most of those
+//! with hundreds.
 
 mod at_once;
 

@@ -1,5 +1,5 @@
-//! Newton's method for impulses and velocities at once, from where the sweeps ended: most problems need five to ten of its iterations,
-//! where proximal steps need thirty. Nothing makes it converge, so it is given up where it does not.
+//! Newton's method for impulses and velocities at once, from where the sweeps ended: where it converges, five to ten of its iterations
+//! do what proximal steps need thirty for. Nothing makes it converge, so it is given up where it does not.
 //!
 //! Each block's mode follows from its impulse and its velocity together, as in a visit of a sweep: z = l - v / a, with v = u + R l and the
 //! block's own a, lies in the cone or not (Alart and Curnier 1991). A mode is a linear law: open, l = 0; sticking, v = 0;
