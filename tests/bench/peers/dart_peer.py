@@ -70,8 +70,10 @@ class Engine:
                 shape = dart.dynamics.BoxShape(2.0 * numpy.array(size))
             elif kind == "sphere":
                 shape = dart.dynamics.SphereShape(size[0])
-            else:
+            elif kind == "cylinder":
                 shape = dart.dynamics.CylinderShape(size[0], 2.0 * size[1])
+            else:
+                shape = dart.dynamics.CapsuleShape(size[0], 2.0 * size[1])
             part = node.createShapeNode(shape)
             part.setRelativeTransform(place(turn, at))
             part.createCollisionAspect()

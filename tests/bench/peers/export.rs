@@ -9,7 +9,7 @@ use simpartner_model::{Placed, Shape};
 
 use super::rover::{self, JOINTS, Rover};
 
-/// The whole scene. Quaternions are w x y z; a cylinder stands along its z axis, as both peers have it.
+/// The whole scene. Quaternions are w x y z; cylinders and capsules stand along their z axes, as the peers have them.
 pub fn text(world: &World, rovers: &[Rover]) -> String {
     let mut text = String::new();
     let mut line = |word: &str, numbers: &[f64]| {
@@ -38,6 +38,7 @@ pub fn text(world: &World, rovers: &[Rover]) -> String {
                 Shape::Sphere { radius } => ("sphere", [*radius, 0.0, 0.0], at.rotation),
                 Shape::Box { size } => ("box", (*size * 0.5).to_array(), at.rotation),
                 Shape::Cylinder { radius, length } => ("cylinder", [*radius, 0.5 * length, 0.0], at.rotation * upright),
+                Shape::Capsule { radius, length } => ("capsule", [*radius, 0.5 * length, 0.0], at.rotation * upright),
                 other => unreachable!("no scene has a {}", other.name()),
             };
             let mut numbers = vec![id.index() as f64];

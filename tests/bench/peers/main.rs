@@ -6,6 +6,8 @@
 //! drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives. MuJoCo runs with its
 //! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more.
 
+#[path = "../../../src/dynamics/benches/costs/heaps.rs"]
+mod heaps;
 #[path = "../../../src/dynamics/tests/engine/rover.rs"]
 #[expect(dead_code, reason = "the tests use the rest of it")]
 mod rover;
@@ -18,15 +20,14 @@ mod peer;
 
 use std::{path::Path, time::Instant};
 
-use bevy_math::{DQuat, DVec3};
+use bevy_math::DVec3;
 use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Settings};
-use simpartner_model::{Material, Plane, Shape, Timestep};
+use simpartner_model::Timestep;
 
 use self::{
     peer::Peer,
     rover::{Rover, Wheel},
-    scene::{ball, body, cube},
 };
 
 const ENGINES: [&str; 6] = ["ours", "rapier", "MuJoCo", "PhysX", "DART", "ODE"];
@@ -152,7 +153,7 @@ fn time(engine: &mut dyn Engine, steps: usize) -> f64 {
 
 fn scenes() -> Vec<Scene> {
     let robots = |name, count: usize, terrain: bool, wheel: Wheel| {
-        let mut world = if terrain { scene::hills() } else { on_plane() };
+        let mut world = if terrain { scene::hills() } else { heaps::plane() };
         let side = (count as f64).sqrt().ceil() as usize;
         let rovers = (0..count).map(|index| {
             let (i, j) = ((index % side) as f64, (index / side) as f64);
@@ -176,76 +177,13 @@ fn scenes() -> Vec<Scene> {
         robots("10 robots", 10, false, Wheel::Ball),
         robots("100 robots", 100, false, Wheel::Ball),
         robots("1000 robots", 1000, false, Wheel::Ball),
-        loose("stack of 10", stack(), 500, 2000),
+        loose("stack of 10", heaps::stack(0.0), 500, 2000),
+        loose("stack of 10 with offsets", heaps::stack(0.001), 500, 2000),
         // From the push to the last fall.
-        event("20 dominoes", dominoes(), 2000),
-        event("100 boxes", boxes(), 2000),
-        loose("pile of 27", pile(3), 3000, 1000),
-        loose("pile of 1000", pile(10), 400, 5),
+        event("20 dominoes", heaps::dominoes(), 2000),
+        event("100 boxes", heaps::boxes(), 2000),
+        event("300 mixed", heaps::mixed(), 1000),
+        loose("pile of 27", heaps::pile(3), 3000, 1000),
+        loose("pile of 1000", heaps::pile(10), 400, 5),
     ]
-}
-
-fn on_plane() -> World {
-    let mut world = scene::world();
-    world.mechanism.plane =
-        Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material { friction: 0.8, ..Material::default() } });
-    world
-}
-
-fn stack() -> World {
-    let mut world = on_plane();
-    for index in 0..10 {
-        world.mechanism.bodies.push(body("box", 10.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
-    }
-    world
-}
-
-/// The first leans on the second.
-fn dominoes() -> World {
-    let mut world = on_plane();
-    for index in 0..20 {
-        let shape = Some(Shape::Box { size: DVec3::new(0.012, 0.1, 0.05) });
-        let mut one = body("domino", 0.06, shape, DVec3::new(0.04 * f64::from(index), 0.05, 0.0));
-        one.material.friction = 0.6;
-        if index == 0 {
-            one.pose.translation += DVec3::new(0.008, 0.0003, 0.0);
-            one.pose.rotation = DQuat::from_rotation_z(-0.16);
-        }
-        world.mechanism.bodies.push(one);
-    }
-    world
-}
-
-/// Cubes that fall on a heap, five by five in four layers.
-fn boxes() -> World {
-    let mut world = on_plane();
-    for index in 0..100 {
-        let (i, j, level) = (index % 5, index / 5 % 5, index / 25);
-        let at = DVec3::new(0.3 * f64::from(i), 0.2 + 0.3 * f64::from(level), 0.3 * f64::from(j));
-        let mut one = body("box", 1.0, cube(0.2), at);
-        one.pose.rotation =
-            DQuat::from_rotation_x(0.3 * f64::from(index)) * DQuat::from_rotation_y(0.7 * f64::from(index));
-        one.material.friction = 0.5;
-        world.mechanism.bodies.push(one);
-    }
-    world
-}
-
-/// Boxes and balls of 1 to 50 kg that fall on a heap.
-fn pile(side: usize) -> World {
-    let mut world = on_plane();
-    for index in 0..side * side * side {
-        let (i, j, level) = (index % side, index / side % side, index / (side * side));
-        let s = 0.15 + 0.05 * ((index * 7) % 5) as f64;
-        let shape = match index % 4 {
-            0 => ball(0.25),
-            _ => Some(Shape::Box { size: DVec3::new(s, 0.4 - s, 0.2) * 2.0 }),
-        };
-        let at = DVec3::new(0.7 * i as f64, 1.0 + 0.9 * level as f64, 0.7 * j as f64);
-        let mut one = body("lump", [1.0, 5.0, 50.0][index % 3], shape, at);
-        one.pose.rotation = DQuat::from_rotation_x(0.3 * index as f64) * DQuat::from_rotation_y(0.7 * index as f64);
-        one.material.friction = 0.5;
-        world.mechanism.bodies.push(one);
-    }
-    world
 }

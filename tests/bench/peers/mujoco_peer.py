@@ -79,7 +79,7 @@ class Engine:
             )
         mask = 'contype="0" conaffinity="1"' if body.is_part else 'contype="1" conaffinity="1"'
         for kind, size, place, turned in body.geoms:
-            count = {"sphere": 1, "box": 3, "cylinder": 2}[kind]
+            count = {"sphere": 1, "box": 3, "cylinder": 2, "capsule": 2}[kind]
             self.text.append(
                 f'<geom type="{kind}" size={numbers(size[:count])} pos={numbers(place)} quat={numbers(turned)}'
                 f' friction="{body.friction} 0 0" mass="0" {mask} {self.contact}/>'

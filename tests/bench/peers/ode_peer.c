@@ -78,7 +78,8 @@ static void read_geom(const char *word, const double *v) {
     int index = (int)v[0];
     dGeomID geom = !strcmp(word, "sphere") ? dCreateSphere(space, v[1])
                    : !strcmp(word, "box")  ? dCreateBox(space, 2 * v[1], 2 * v[2], 2 * v[3])
-                                           : dCreateCylinder(space, v[1], 2 * v[2]);
+                   : !strcmp(word, "capsule") ? dCreateCapsule(space, v[1], 2 * v[2])
+                                              : dCreateCylinder(space, v[1], 2 * v[2]);
     dGeomSetBody(geom, bodies[index]);
     dGeomSetOffsetPosition(geom, v[4], v[5], v[6]);
     dQuaternion q = {v[7], v[8], v[9], v[10]};

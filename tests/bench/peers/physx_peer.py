@@ -56,9 +56,10 @@ class Engine:
             elif kind == "sphere":
                 builder.add_sphere_collision(radius=size[0], pose=sapien.Pose(at, turn), material=material)
             else:
-                # PhysX has its cylinders along x.
+                # PhysX has them along x.
                 pose = sapien.Pose(at, multiply(turn, shortest_turn(X, Z)))
-                builder.add_cylinder_collision(radius=size[0], half_length=size[1], pose=pose, material=material)
+                add = builder.add_cylinder_collision if kind == "cylinder" else builder.add_capsule_collision
+                add(radius=size[0], half_length=size[1], pose=pose, material=material)
         if body.is_part:
             builder.collision_groups = PART
 

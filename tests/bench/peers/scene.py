@@ -41,7 +41,7 @@ class Body:
     velocity: numpy.ndarray = dataclasses.field(default_factory=lambda: numpy.zeros(3))
     # In world axes, as the velocity.
     spin: numpy.ndarray = dataclasses.field(default_factory=lambda: numpy.zeros(3))
-    # Word, half sizes (ball: radius; cylinder: radius, half length, along z), place and turn on the body.
+    # Word, half sizes (ball: radius; cylinder and capsule: radius, half length, along z), place and turn on the body.
     geoms: list = dataclasses.field(default_factory=list)
     friction: float = 0.8
     restitution: float = 0.0
@@ -97,7 +97,7 @@ def read(path):
                 body = Body(values[2], values[3:6], numpy.array(values[6:9]), numpy.array(values[9:13]))
                 body.is_part = values[1] >= 0
                 scene.bodies.append(body)
-            elif word in ("sphere", "box", "cylinder"):
+            elif word in ("sphere", "box", "cylinder", "capsule"):
                 body = scene.bodies[int(values[0])]
                 body.geoms.append((word, values[1:4], values[4:7], values[7:11]))
                 body.friction = values[11]

@@ -5,6 +5,7 @@
 //! that does other things beside adds its pauses to it: so each scene is run several times, the same steps to the last bit, and a
 //! step costs what it did in the fastest of them.
 
+mod heaps;
 #[path = "../../tests/engine/rover.rs"]
 #[expect(dead_code, reason = "the tests use the rest of it")]
 mod rover;
