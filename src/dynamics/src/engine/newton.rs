@@ -23,7 +23,7 @@
 
 mod at_once;
 
-use std::{mem, ops::Range};
+use std::ops::Range;
 
 use super::{
     elimination::{Elimination, LOOSE},
@@ -38,8 +38,6 @@ const MOST: f64 = 1.0;
 /// By how much it changes after a proximal step that was easy, and after one that failed. A faster fall fails more often.
 const FALL: f64 = 0.3;
 const RISE: f64 = 10.0;
-/// What is off by so many times the tolerance is left at that where an iteration, or a step, does not take half of it: rounding.
-const ENOUGH: f64 = 50.0;
 /// Newton iterations in a proximal step: up to so many are easy, and one that is not solved after so many has failed.
 const EASY: usize = 3;
 const MOST_ITERATIONS: usize = 10;
@@ -150,7 +148,7 @@ impl Newton {
             point.centre = block.impulse;
         }
         self.friction = Friction::Coulomb;
-        let (mut share, mut last) = (FIRST, f64::INFINITY);
+        let mut share = FIRST;
         for _ in 0..PROXIMAL_STEPS {
             self.resist(problem, share);
             let Some(step) = self.proximal_step(problem, tolerance, work) else { break };
@@ -162,12 +160,10 @@ impl Newton {
             }
             self.points.iter_mut().for_each(|point| point.centre = point.l);
             self.start.clone_from(&self.w);
-            let off = step.lack + step.change;
-            let gains = off < 0.5 * mem::replace(&mut last, off);
             match self.friction {
                 // The next step is taken with as much resistance as this one could be.
                 Friction::Tresca => self.friction = Friction::Coulomb,
-                Friction::Coulomb if off < tolerance || off < ENOUGH * tolerance && !gains => break,
+                Friction::Coulomb if step.lack + step.change < tolerance => break,
                 Friction::Coulomb if step.iterations <= EASY => share = (share * FALL).max(LEAST),
                 Friction::Coulomb => {}
             }

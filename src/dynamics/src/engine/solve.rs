@@ -28,9 +28,10 @@ const NEWTON_ITERATIONS: f64 = 10.0;
 /// Multiplications of a sweep: for each column of a block, and for its local solution, which has divisions and roots.
 const MULTIPLICATIONS_A_COLUMN: usize = 8;
 const MULTIPLICATIONS_A_BLOCK: usize = 100;
-/// A step whose first sweep changes no velocity by more than this, m/s, has the loads of the last, which are shared. At 1 ms they may
-/// then change by 1e-8 of a weight in a step, so that shares are behind by a thousandth after 100,000 such steps at worst.
-const UNCHANGED: f64 = 1e-10;
+/// A step whose first sweep changes no velocity by more than this, m/s, has the loads of the last, which are shared. At
+/// 1 ms they may then change by 1e-9 of a weight in a step, so that shares are behind by a thousandth after a million
+/// such steps at worst.
+const UNCHANGED: f64 = 1e-11;
 /// How often a problem is solved again at most because friction moved with the loads. Each time leaves a tenth of it or less.
 const SHARINGS: usize = 3;
 /// Where no method comes nearer than this, m/s, sweeps have led away from the solution: nothing that collides is as fast.

@@ -7,7 +7,7 @@
 //! A small resistance r to each iteration's change of the impulse makes the law solvable for it where contacts are redundant. With a large
 //! one at first, far from the solution, impulses that are not determined stay where they are.
 
-use super::{ENOUGH, Newton, Point, on_disc};
+use super::{Newton, Point, on_disc};
 use crate::engine::problem::{Block, Law, Problem};
 
 /// The resistance r in terms of the diagonal of A: first, by how much it falls in an iteration, and least. A smaller one lets rounding in,
@@ -40,11 +40,10 @@ impl Newton {
             self.resist(problem, share);
             share = (share * FALL).max(LEAST);
             let lack = self.linearise(problem);
-            let gains = lack < 0.5 * best;
-            if lack < tolerance || lack < ENOUGH * tolerance && !gains {
+            if lack < tolerance {
                 return true;
             }
-            lapses += usize::from(!gains);
+            lapses += usize::from(!(lack < 0.5 * best));
             best = best.min(lack);
             if lapses > MOST_LAPSES || self.cost > *work {
                 return false;
