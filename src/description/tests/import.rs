@@ -327,3 +327,29 @@ fn what_is_left_out_is_a_warning() {
     }
     assert_eq!(warnings.len(), 5, "{all}");
 }
+
+/// A shape's mesh file is told by the place that names it, and what is wrong in it by its line.
+#[test]
+fn wrong_mesh_files_are_told_by_place() {
+    let scratch = tempfile::tempdir().unwrap();
+    let world = scratch.path().join("world.xml");
+    fs::write(scratch.path().join("flat.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\n").unwrap();
+    fs::write(scratch.path().join("points.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n").unwrap();
+    fs::write(scratch.path().join("broken.obj"), "v 0 0 0\nv 1 x 0\n").unwrap();
+    for (shape, expected) in [
+        ("<convexHull file=\"none.stl\"/>", "the mesh file cannot be used: cannot open"),
+        ("<convexHull file=\"world.xml\"/>", "a mesh file ends with .obj or .stl"),
+        ("<convexHull file=\"broken.obj\"/>", "broken.obj:2: expected a number, got 'x'"),
+        ("<convexHull file=\"flat.obj\"/>", "enclose no volume"),
+        ("<convexHull file=\"points.obj\" scaleX=\"0\"/>", "a scale of 0 leaves nothing"),
+        ("<convexHull file=\"points.obj\" scale=\"1e6\" scaleX=\"1e6\"/>", "reaches 1e12 m from its origin"),
+        ("<convexHull file=\"points.obj\"><vertices>0 0 0</vertices></convexHull>", "stand both here and in a file"),
+        ("<triangleMesh file=\"points.obj\"/>", "holds no triangles"),
+        ("<convexHull/>", "<convexHull> has no points"),
+    ] {
+        let text = format!("<world name=\"w\">\n<object name=\"o\"><mass>1</mass>{shape}</object></world>");
+        fs::write(&world, text).unwrap();
+        let problems = xml::read_world(&world).err().unwrap_or_else(|| panic!("taken: {shape}")).to_string();
+        assert!(problems.contains("world.xml:2:") && problems.contains(expected), "{shape}\n{problems}");
+    }
+}

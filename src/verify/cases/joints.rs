@@ -54,20 +54,35 @@ const ARM: &str = "<world name=\"arm\">
   <joint type=\"hinge\" name=\"elbow\"><parent>upper</parent><child>lower</child><anchor x=\"0.5\"/></joint>
 </world>";
 
-const FOUR_BAR: &str = "<world name=\"four-bar\">
-  <gravity y=\"-9.81\"/>
-  <object name=\"base\"><static>true</static></object>
-  <object name=\"crank\"><mass>1</mass><pose y=\"0.15\"/><sphere radius=\"0.02\"/></object>
-  <object name=\"coupler\"><mass>1</mass><pose x=\"0.5\" y=\"0.3\"/><sphere radius=\"0.02\"/></object>
-  <object name=\"rocker\"><mass>1</mass><pose x=\"1\" y=\"0.15\"/><sphere radius=\"0.02\"/></object>
-  <joint type=\"hinge\" name=\"motor\"><parent>base</parent><child>crank</child><anchor x=\"0\" y=\"0\"/></joint>
-  <joint type=\"hinge\" name=\"first\"><parent>crank</parent><child>coupler</child><anchor x=\"0\" y=\"0.3\"/></joint>
-  <joint type=\"hinge\" name=\"second\"><parent>coupler</parent><child>rocker</child><anchor x=\"1\" y=\"0.3\"/></joint>
-  <joint type=\"hinge\" name=\"pivot\"><parent>base</parent><child>rocker</child><anchor x=\"1\" y=\"0\"/></joint>
-</world>";
+/// Three bars between four corners, of which the world holds the first and the last.
+fn four_bar(name: &str, corners: [[f64; 2]; 4]) -> String {
+    let bars = ["crank", "coupler", "rocker"].into_iter().zip(corners.windows(2)).map(|(bar, ends)| {
+        let [x, y] = [0, 1].map(|k| 0.5 * (ends[0][k] + ends[1][k]));
+        format!(
+            "  <object name=\"{bar}\"><mass>1</mass><pose x=\"{x}\" y=\"{y}\"/><sphere radius=\"0.02\"/></object>\n"
+        )
+    });
+    let ends = [
+        ("motor", "base", "crank"),
+        ("first", "crank", "coupler"),
+        ("second", "coupler", "rocker"),
+        ("pivot", "base", "rocker"),
+    ];
+    let joints = ends.into_iter().zip(corners).map(|((joint, parent, child), [x, y])| {
+        format!(
+            "  <joint type=\"hinge\" name=\"{joint}\"><parent>{parent}</parent><child>{child}</child><anchor x=\"{x}\" y=\"{y}\"/></joint>\n"
+        )
+    });
+    format!(
+        "<world name=\"{name}\">\n  <gravity y=\"-{G}\"/>\n  <object name=\"base\"><static>true</static></object>\n{}{}</world>",
+        bars.collect::<String>(),
+        joints.collect::<String>()
+    )
+}
 
 fn joint_drift(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("The loop", FOUR_BAR);
+    let four_bar = four_bar("four-bar", [[0.0, 0.0], [0.0, 0.3], [1.0, 0.3], [1.0, 0.0]]);
+    findings.world("The loop", &four_bar);
     let timestep = 0.001;
     findings.measure([Row::new("arm that whirls for 20 s", "m", 0.0, 1e-12)], |_| {
         let mut scene = bench.scene(ARM, timestep)?;
@@ -85,7 +100,7 @@ fn joint_drift(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })?;
     let open = 0.3 * (0.8 * timestep).powi(2) / 2.0 / 0.2;
     findings.measure([Row::new("loop of four bars, driven for 10 s", "m", 0.0, open)], |findings| {
-        let mut scene = bench.scene(FOUR_BAR, timestep)?;
+        let mut scene = bench.scene(&four_bar, timestep)?;
         let crank = scene.joint("motor");
         scene.engine.drive(crank, 2, Motor::Velocity { target: 0.8, max_effort: 100.0 });
         let mut path = Vec::new();
@@ -98,20 +113,10 @@ fn joint_drift(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     })
 }
 
-const LINKAGE: &str = "<world name=\"linkage\">
-  <gravity y=\"-9.81\"/>
-  <object name=\"base\"><static>true</static></object>
-  <object name=\"crank\"><mass>1</mass><pose y=\"0.15\"/><sphere radius=\"0.02\"/></object>
-  <object name=\"coupler\"><mass>1</mass><pose x=\"0.45\" y=\"0.39\"/><sphere radius=\"0.02\"/></object>
-  <object name=\"rocker\"><mass>1</mass><pose x=\"0.95\" y=\"0.24\"/><sphere radius=\"0.02\"/></object>
-  <joint type=\"hinge\" name=\"motor\"><parent>base</parent><child>crank</child><anchor x=\"0\" y=\"0\"/></joint>
-  <joint type=\"hinge\" name=\"first\"><parent>crank</parent><child>coupler</child><anchor x=\"0\" y=\"0.3\"/></joint>
-  <joint type=\"hinge\" name=\"second\"><parent>coupler</parent><child>rocker</child><anchor x=\"0.9\" y=\"0.48\"/></joint>
-  <joint type=\"hinge\" name=\"pivot\"><parent>base</parent><child>rocker</child><anchor x=\"1\" y=\"0\"/></joint>
-</world>";
-
 fn linkage(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
-    findings.world("The linkage", LINKAGE);
+    // Its crank can go round.
+    let linkage = four_bar("linkage", [[0.0, 0.0], [0.0, 0.3], [0.9, 0.48], [1.0, 0.0]]);
+    findings.world("The linkage", &linkage);
     let (crank, moving, fastest) = (0.3, 5.0, 18.0f64);
     let mut plot = Plot::new("Energy of the linkage", "time in s", "off, in J").logarithmic();
     for (which, timestep) in [0.001, 0.01].into_iter().enumerate() {
@@ -122,7 +127,7 @@ fn linkage(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
             Row::new(format!("opening in 5 s, {milliseconds} ms"), "m", 0.0, crank * turned / 8.0),
         ];
         findings.measure(rows, |_| {
-            let mut scene = bench.scene(LINKAGE, timestep)?;
+            let mut scene = bench.scene(&linkage, timestep)?;
             let (start, mut opening, mut path) = (scene.energy(), 0.0f64, Vec::new());
             scene.watch(5.0, |scene| {
                 opening = opening.max(scene.joint_gap());

@@ -6,8 +6,8 @@
 
 mod dense;
 
-pub(super) use dense::LOOSE;
-use dense::{LEAST_PIVOT, dot, factorise, solve_factorised, substitute, subtract_product};
+use dense::{LEAST_PIVOT, factorise, solve_factorised, substitute, subtract_product};
+pub(super) use dense::{LOOSE, dot};
 
 /// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over each of the
 /// groups eliminated later, and their rows over it.

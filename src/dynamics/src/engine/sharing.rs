@@ -33,9 +33,10 @@
 
 use super::{
     cone::Mode,
+    elimination::dot,
     newton::{disc_slopes, on_disc},
     problem::{Block, Law, Problem},
-    skyline::{Skyline, dot},
+    skyline::Skyline,
 };
 
 /// Islands with more contacts leave the sharing to the solver, since each iteration costs as much as one of Newton's

@@ -4,7 +4,10 @@
 //! Rows are the unknowns from the last to the first: a tree's leaves before its root, so that its branches stay apart,
 //! as in the factors of its mass matrix (`articulated`).
 
-use super::problem::{Block, Problem};
+use super::{
+    elimination::dot,
+    problem::{Block, Problem},
+};
 
 /// The matrix, then its factor, with the reciprocals of the diagonal.
 #[derive(Debug, Default)]
@@ -107,11 +110,6 @@ impl Skyline {
     fn row(&self, unknown: u32) -> usize {
         self.first.len() - 1 - unknown as usize
     }
-}
-
-/// The sum of the products of two lists, as far as both go.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -75,7 +75,8 @@ pub(super) fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64])
     }
 }
 
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// The sum of the products of two lists, as far as both go.
+pub(in crate::engine) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

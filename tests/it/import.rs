@@ -1,0 +1,62 @@
+//! A URDF robot by the verb `import` and in a world, from its file to a run that is made again without it. What is read of it is tested in
+//! `src/description/tests/import.rs`.
+
+use crate::cli::{Scratch, output, summary, text};
+
+/// A tip of a mesh on a mount without mass; its plugin is left out.
+const URDF: &str = r#"<robot name="arm">
+  <link name="mount"/>
+  <joint name="hinge" type="revolute">
+    <parent link="mount"/><child link="tip"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="5" velocity="2"/>
+  </joint>
+  <link name="tip">
+    <inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>
+    <collision><geometry><mesh filename="tip.obj"/></geometry></collision>
+  </link>
+  <gazebo/>
+</robot>"#;
+
+fn arm() -> (Scratch, String) {
+    let scratch = Scratch::new();
+    scratch.write("tip.obj", "v 0 0 0\nv 0.4 0 0\nv 0 0.1 0\nv 0 0 0.1\n");
+    let urdf = scratch.write("arm.urdf", URDF);
+    (scratch, urdf)
+}
+
+#[test]
+fn a_robot_file_has_its_meshes_beside_it() {
+    let (scratch, urdf) = arm();
+    std::fs::create_dir(scratch.path("robots")).unwrap();
+    let written = scratch.path("robots/arm.xml").display().to_string();
+    let strict = output(&["import", &urdf, "--strict", "--output", &written]);
+    assert_eq!(strict.status.code(), Some(3));
+    assert!(!scratch.path("robots/arm.xml").exists() && !scratch.path("robots/meshes").exists());
+    let imported = output(&["import", &urdf, "--first-port", "4001", "--output", &written]);
+    assert!(imported.status.success(), "{}", text(&imported.stderr));
+    assert!(text(&imported.stderr).contains("arm.urdf:10:3: <gazebo> is left out"), "{}", text(&imported.stderr));
+    // The robot file and its folder are enough.
+    ["tip.obj", "arm.urdf"].iter().for_each(|file| std::fs::remove_file(scratch.path(file)).unwrap());
+    let checked = text(&output(&["check", &written]).stdout);
+    for line in
+        ["body  tip    convexHull   1 kg", "port  4001   hinge_encoder on hinge", "port  4002   hinge_motor on hinge"]
+    {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let found = checked.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
+        assert!(found, "{line}\n{checked}");
+    }
+}
+
+#[test]
+fn a_run_with_a_urdf_robot_is_made_again_without_its_files() {
+    let (scratch, _) = arm();
+    let world = scratch.write("world.xml", "<world name=\"w\"><robot file=\"arm.urdf\" name=\"Arm\"/></world>");
+    let database = scratch.database("run.db");
+    let run =
+        ["run", "--world", &world, "--mode", "fast", "--duration", "0.2", "--free-ports", "--database", &database];
+    let ran = output(&run);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    assert_eq!(summary(&ran, "state").len(), 64);
+    ["tip.obj", "arm.urdf", "world.xml"].iter().for_each(|file| std::fs::remove_file(scratch.path(file)).unwrap());
+    let again = output(&["replay", "last", "--database", &database]);
+    assert!(again.status.success(), "{}{}", text(&again.stdout), text(&again.stderr));
+}
