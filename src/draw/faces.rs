@@ -3,6 +3,7 @@
 use std::{f64::consts::TAU, fmt::Write};
 
 use bevy_math::{DVec2, DVec3};
+use simpartner_dynamics::hull_surface;
 use simpartner_model::{Body, Placed, Pose, Shape};
 
 use super::{Camera, Frame, Part, write_outline};
@@ -115,16 +116,14 @@ impl Face {
 
 /// All faces of a body where it stands at step 0.
 pub(super) fn of_body(body: &Body) -> Vec<Face> {
-    let Some(placed) = &body.shape else {
-        return vec![ball(Part::Object, body.pose.translation, PARTICLE)];
-    };
-    let part = match (&placed.shape, body.robot) {
-        (_, None) if body.fixed => Part::Fixed,
+    let part = match (body.shape.as_ref().map(|placed| &placed.shape), body.robot) {
+        (Some(_), None) if body.fixed => Part::Fixed,
         (_, None) => Part::Object,
-        (Shape::Cylinder { .. } | Shape::Sphere { .. }, Some(_)) => Part::Wheel,
+        (Some(Shape::Cylinder { .. } | Shape::Sphere { .. }), Some(_)) => Part::Wheel,
         (_, Some(_)) => Part::Robot,
     };
-    of_shape(part, &body.pose, placed)
+    let faces: Vec<Face> = body.seen().flat_map(|(placed, _)| of_shape(part, &body.pose, placed)).collect();
+    if faces.is_empty() { vec![ball(Part::Object, body.pose.translation, PARTICLE)] } else { faces }
 }
 
 fn ball(part: Part, centre: DVec3, radius: f64) -> Face {
@@ -157,13 +156,20 @@ fn of_shape(part: Part, world_from_outer: &Pose, placed: &Placed) -> Vec<Face> {
             faces.push(face(&base.into_iter().rev().collect::<Vec<_>>()));
             faces
         }
-        Shape::ConvexHull { points } => hull(points).iter().map(|corners| face(corners)).collect(),
+        Shape::ConvexHull { points } => {
+            let (vertices, triangles) = hull_surface(points).unwrap_or_default();
+            surface(&vertices, &triangles).map(|corners| face(&corners)).collect()
+        }
         Shape::TriangleMesh { vertices, triangles } => {
-            let corners = |triangle: &[u32; 3]| triangle.map(|index| vertices[index as usize]);
-            triangles.iter().map(|triangle| face(&corners(triangle))).collect()
+            surface(vertices, triangles).map(|corners| face(&corners)).collect()
         }
         Shape::Compound { parts } => parts.iter().flat_map(|inner| of_shape(part, &world_from_shape, inner)).collect(),
     }
+}
+
+/// The corners of triangles.
+fn surface(vertices: &[DVec3], triangles: &[[u32; 3]]) -> impl Iterator<Item = [DVec3; 3]> {
+    triangles.iter().map(|triangle| triangle.map(|index| vertices[index as usize]))
 }
 
 /// A circle about y, counter-clockwise seen from above.
@@ -194,28 +200,6 @@ fn cuboid(half: DVec3) -> [[DVec3; 4]; 6] {
         side(DVec3::Z, DVec3::X),
         side(DVec3::NEG_Z, DVec3::X),
     ]
-}
-
-/// The triangles of a convex hull: those through three of its points that have no point outside. For the few points of a hull in a
-/// world file the plain search is quick enough; coplanar points give overlapping triangles of one colour.
-fn hull(points: &[DVec3]) -> Vec<[DVec3; 3]> {
-    let size = points.iter().fold(0.0f64, |size, point| size.max(point.length()));
-    let mut found = Vec::new();
-    for (first, &a) in points.iter().enumerate() {
-        for (second, &b) in points.iter().enumerate().skip(first + 1) {
-            for &c in points.iter().skip(second + 1) {
-                let normal = (b - a).cross(c - a).normalize_or_zero();
-                let outside = |point: &DVec3| normal.dot(*point - a);
-                if normal == DVec3::ZERO {
-                } else if points.iter().all(|point| outside(point) < 1e-9 * size) {
-                    found.push([a, b, c]);
-                } else if points.iter().all(|point| outside(point) > -1e-9 * size) {
-                    found.push([a, c, b]);
-                }
-            }
-        }
-    }
-    found
 }
 
 #[cfg(test)]

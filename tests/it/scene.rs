@@ -74,18 +74,10 @@ pub fn with_plane(mut world: World, friction: f64) -> World {
 pub fn body(name: &str, mass: f64, shape: Option<Shape>, at: DVec3) -> Body {
     Body {
         name: name.into(),
-        robot: None,
         pose: Pose { translation: at, rotation: DQuat::IDENTITY },
-        linear_velocity: DVec3::ZERO,
-        angular_velocity: DVec3::ZERO,
-        fixed: false,
         mass,
-        inertia: None,
         shape: shape.map(|shape| Placed { pose: Pose::IDENTITY, shape }),
-        collision: None,
-        filter: Default::default(),
-        material: Material::default(),
-        source: String::new(),
+        ..Body::default()
     }
 }
 

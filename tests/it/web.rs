@@ -15,7 +15,7 @@ use simpartner::{
     sim::Simulation,
 };
 use simpartner_description::{Actuator, Device, Law, Scanner, Sensor, World};
-use simpartner_model::{BodyId, JointId, JointKind, Pose, RobotId, Timestep};
+use simpartner_model::{BodyId, Color, JointId, JointKind, Placed, Pose, RobotId, Shape, Timestep, Visual};
 use simpartner_wire::signal::{DeviceKind, Port, StepRecord};
 use tokio::sync::oneshot;
 
@@ -30,6 +30,9 @@ fn robot() -> World {
     let mut world = scene::world();
     world.mechanism.bodies.push(body("trunk", 20.0, cube(1.0), DVec3::ZERO));
     world.mechanism.bodies.push(body("rotor", 1.0, cube(0.2), DVec3::new(0.0, 1.0, 0.0)));
+    let disc = Shape::Cylinder { radius: 0.3, length: 0.1 };
+    let color = Some(Color { red: 0x20, green: 0x60, blue: 0xa0, alpha: 0x33 });
+    world.mechanism.bodies[1].visuals = vec![Visual { placed: Placed { pose: Pose::IDENTITY, shape: disc }, color }];
     world.mechanism.joints.push(joint("axle", JointKind::Hinge, 0, 1, DVec3::new(0.0, 1.0, 0.0)));
     let mut world = as_robot(world);
     let trunk = BodyId::new(0);
@@ -215,6 +218,9 @@ fn the_scene_is_the_world_with_its_devices() {
     assert_eq!((&trunk["mass"], &trunk["robot"], &trunk["collision"]), (&json!(20.0), &json!("robot"), &Value::Null));
     assert_eq!(trunk["shape"]["kind"], "box");
     assert_eq!(trunk["shape"]["size"], json!([1.0, 1.0, 1.0]));
+    let (visual, none) = (&scene["bodies"][1]["visuals"][0], json!([]));
+    assert_eq!((&visual["kind"], &visual["radius"], &trunk["visuals"]), (&json!("cylinder"), &json!(0.3), &none));
+    assert_eq!((&visual["color"], &visual["opacity"]), (&json!("#2060a0"), &json!(0.2)));
     let axes = json!([{ "axis": 3, "linear": false, "direction": [0.0, 0.0, 1.0], "lower": null, "upper": null }]);
     assert_eq!((&scene["joints"][0]["axes"], &scene["joints"][0]["child"]), (&axes, &json!(1)));
     let [position, motor, eyes] = &scene["devices"].as_array().unwrap()[..] else { panic!("{scene}") };

@@ -12,6 +12,9 @@ export type Shape =
   | { kind: "compound"; parts: Placed[] };
 export type Placed = { position: Vector; rotation: Quaternion } & Shape;
 
+/** What is seen of a body in place of its shape. */
+export type Visual = { color: string | null; opacity: number } & Placed;
+
 export interface Body {
   name: string;
   robot: string | null;
@@ -20,6 +23,7 @@ export interface Body {
   centre_of_mass: Vector;
   friction: number;
   shape: Placed | null;
+  visuals: Visual[];
   collision: Placed | null;
 }
 

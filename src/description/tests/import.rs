@@ -338,7 +338,7 @@ fn wrong_mesh_files_are_told_by_place() {
     fs::write(scratch.path().join("broken.obj"), "v 0 0 0\nv 1 x 0\n").unwrap();
     for (shape, expected) in [
         ("<convexHull file=\"none.stl\"/>", "the mesh file cannot be used: cannot open"),
-        ("<convexHull file=\"world.xml\"/>", "a mesh file ends with .obj or .stl"),
+        ("<convexHull file=\"world.xml\"/>", "a mesh file ends with .obj, .stl, .dae"),
         ("<convexHull file=\"broken.obj\"/>", "broken.obj:2: expected a number, got 'x'"),
         ("<convexHull file=\"flat.obj\"/>", "enclose no volume"),
         ("<convexHull file=\"points.obj\" scaleX=\"0\"/>", "a scale of 0 leaves nothing"),
@@ -351,5 +351,77 @@ fn wrong_mesh_files_are_told_by_place() {
         fs::write(&world, text).unwrap();
         let problems = xml::read_world(&world).err().unwrap_or_else(|| panic!("taken: {shape}")).to_string();
         assert!(problems.contains("world.xml:2:") && problems.contains(expected), "{shape}\n{problems}");
+    }
+}
+
+/// Red on the one side and without a colour on the other.
+const PAINTED: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nusemtl #ff0000\nf 1 4 3\nf 2 3 4\n";
+
+fn seen(body: &Body) -> Vec<(&str, Option<String>)> {
+    body.seen().map(|(placed, color)| (placed.shape.name(), color.map(|color| color.to_string()))).collect()
+}
+
+#[test]
+fn what_is_seen_has_the_colours_of_its_materials() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("painted.obj"), PAINTED).unwrap();
+    let box_of = "<geometry><box size='1 1 1'/></geometry>";
+    let mesh = "<geometry><mesh filename='painted.obj'/></geometry>";
+    let visual = |inner: &str, material: &str| format!("<visual>{inner}{material}</visual>");
+    let link = |name: &str, visuals: &[String]| {
+        let mass = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>";
+        format!("<link name='{name}'>{mass}<collision>{box_of}</collision>{}</link>", visuals.concat())
+    };
+    let joint = |child: &str| {
+        format!("<joint name='to_{child}' type='fixed'><parent link='a'/><child link='{child}'/></joint>")
+    };
+    let text = [
+        "<robot name='r'><material name='blue'><color rgba='0 0 1 0.5'/></material>",
+        &link("a", &[visual(box_of, "")]),
+        &link("b", &[visual(box_of, "<material name='blue'/>"), visual(mesh, "")]),
+        &link("c", &[visual(mesh, "<material name='own'><color rgba='0 1 0 1'/></material>")]),
+        &link(
+            "d",
+            &[
+                visual(box_of, "<material name='own'/>"),
+                visual(box_of, "<material name='x'><color rgba='1 1'/></material>"),
+            ],
+        ),
+        &["b", "c", "d"].map(joint).concat(),
+        "</robot>",
+    ]
+    .concat();
+    fs::write(folder.path().join("r.urdf"), text).unwrap();
+    let options = ImportOptions { keep_fixed_joints: true, ..ImportOptions::default() };
+    let imported = xml::import(&folder.path().join("r.urdf"), &options).unwrap();
+    fs::write(folder.path().join("r.xml"), &imported.text).unwrap();
+    let Ok(Document::Robot(world)) = xml::read_any(&folder.path().join("r.xml")) else { panic!("{}", imported.text) };
+    let some = |color: &str| Some(color.to_owned());
+    assert_eq!(seen(body(&world, "a")), [("box", None)]);
+    assert!(body(&world, "a").visuals.is_empty(), "what looks as it collides is said once");
+    let expected = [("box", some("#0000ff80")), ("triangleMesh", None), ("triangleMesh", some("#ff0000"))];
+    assert_eq!(seen(body(&world, "b")), expected);
+    assert_eq!(seen(body(&world, "c")), [("triangleMesh", some("#00ff00"))]);
+    assert_eq!(seen(body(&world, "d")), [("box", some("#00ff00")), ("box", None)]);
+    let [warning] = &imported.warnings[..] else { panic!("{:?}", imported.warnings) };
+    assert!(warning.what.contains("'rgba': expected four numbers"), "{warning}");
+    let again = xml::read_kept(&world.sources).unwrap();
+    assert_eq!(again.mechanism.bodies[1].visuals, world.mechanism.bodies[1].visuals);
+}
+
+#[test]
+fn wrong_visuals_are_told_by_place() {
+    let robot = |visual: &str| format!("<robot name='r'><body name='b'><mass>1</mass>\n  {visual}</body></robot>");
+    for (visual, expected) in [
+        ("<visual/>", "r.xml:2:3: <visual> holds no shape"),
+        (
+            "<visual color='red'><sphere radius='1'/></visual>",
+            "r.xml:2:11: attribute 'color': expected a colour as #rrggbb",
+        ),
+        ("<visual><sphere radius='1'/><sphere radius='2'/></visual>", "<visual> has a second shape"),
+        ("<visual><triangleMesh file='nowhere.dae'/></visual>", "cannot open 'nowhere.dae'"),
+    ] {
+        let problems = xml::read_text("r.xml", &robot(visual)).expect_err(visual).to_string();
+        assert!(problems.contains(expected), "{problems}");
     }
 }

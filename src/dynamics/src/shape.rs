@@ -6,6 +6,7 @@ use simpartner_model::{Heightfield, Placed, Pose, Shape};
 use super::parry::{
     math::Pose as ParryPose,
     shape::{HeightFieldFlags, SharedShape, TriMeshFlags},
+    transformation::try_convex_hull,
     utils::Array2,
 };
 
@@ -47,6 +48,12 @@ fn simple_shape(shape: &Shape) -> Result<SharedShape, String> {
         }
         Shape::Compound { .. } => return Err("a compound cannot hold another compound".into()),
     })
+}
+
+/// The surface of the convex hull of points: its corners, and triangles of them, counter-clockwise seen from outside. `None` if the
+/// points span no volume.
+pub fn hull_surface(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
+    try_convex_hull(points).ok()
 }
 
 /// The terrain. Parry's rows run along z and its columns along x; the scale is the full extent.

@@ -2,7 +2,7 @@
 
 use bevy_math::{DMat3, DVec3};
 
-use super::{Placed, Pose};
+use super::{Color, Placed, Pose, Visual};
 use crate::RobotId;
 
 /// A rigid body.
@@ -25,8 +25,10 @@ pub struct Body {
     /// Centre of mass and inertia where the file gives them; otherwise they follow from shape and mass, and a body without
     /// a shape is a particle.
     pub inertia: Option<Inertia>,
-    /// The shape it has: what mass is spread over, and what is shown. `None` is a particle.
+    /// The shape it has: what mass is spread over, and what is seen where there are no visuals. `None` is a particle.
     pub shape: Option<Placed>,
+    /// What is seen of it, where that is not its shape.
+    pub visuals: Vec<Visual>,
     /// The shape it collides with, where it differs from `shape`.
     pub collision: Option<Placed>,
     /// With what its shape collides.
@@ -50,6 +52,7 @@ impl Default for Body {
             mass: 1.0,
             inertia: None,
             shape: None,
+            visuals: Vec::new(),
             collision: None,
             filter: CollisionFilter::default(),
             material: Material::default(),
@@ -62,6 +65,12 @@ impl Body {
     /// Velocity at step 0 of its material point at `point`, world frame; `centre` is its centre of mass in its own frame.
     pub fn velocity_at(&self, point: DVec3, centre: DVec3) -> DVec3 {
         self.linear_velocity + self.angular_velocity.cross(point - self.pose.point(centre))
+    }
+
+    /// What is seen of it, each shape with its colour: its visuals, or else its shape.
+    pub fn seen(&self) -> impl Iterator<Item = (&Placed, Option<Color>)> {
+        let shape = self.shape.as_ref().filter(|_| self.visuals.is_empty());
+        self.visuals.iter().map(|visual| (&visual.placed, visual.color)).chain(shape.map(|shape| (shape, None)))
     }
 
     /// The shape that collides, if any.

@@ -4,6 +4,7 @@
 //! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`].
 
 mod body;
+mod color;
 mod coupling;
 mod graph;
 mod heightfield;
@@ -15,6 +16,7 @@ mod shape;
 mod time;
 
 pub use body::{Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material};
+pub use color::{Color, NotAColor};
 pub use coupling::{Coupling, JointAxis};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
 pub use heightfield::Heightfield;
@@ -22,7 +24,7 @@ pub use id::{BodyId, DeviceId, JointId, RobotId};
 pub use joint::{Axis, Coordinate, FreeAxis, Joint, JointKind};
 pub use pose::Pose;
 pub use posture::{OpenLoop, take_initial_positions};
-pub use shape::{Placed, Shape};
+pub use shape::{Placed, Shape, Visual};
 pub use time::{StepIndex, Timestep, TimestepError};
 
 use bevy_math::DVec3;

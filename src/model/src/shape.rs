@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use super::Pose;
+use super::{Color, Pose};
 
 /// A shape in its body.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,15 @@ pub struct Placed {
     pub pose: Pose,
     /// The shape.
     pub shape: Shape,
+}
+
+/// What is seen of a body in place of its shape. Nothing collides with it and it has no mass.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Visual {
+    /// The shape and where it is, `body_from_shape`. A mesh of triangles need not be closed here.
+    pub placed: Placed,
+    /// Its colour; without one whoever draws it chooses.
+    pub color: Option<Color>,
 }
 
 /// A shape about the origin of its own frame; lengths in metres. The round ones stand along their y axis.

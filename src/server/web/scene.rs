@@ -4,7 +4,7 @@ use bevy_math::{DQuat, DVec3};
 use serde_json::{Value, json};
 use simpartner_description::{DeviceSpec, Mount, World};
 use simpartner_dynamics::{MassProperties, mass_properties};
-use simpartner_model::{Body, Heightfield, Joint, JointId, Placed, Plane, RobotId, Shape, Timestep};
+use simpartner_model::{Body, Color, Heightfield, Joint, JointId, Placed, Plane, RobotId, Shape, Timestep, Visual};
 use simpartner_wire::signal::DeviceInfo;
 
 use super::RunModel;
@@ -96,12 +96,22 @@ fn json_of_body(body: &Body, world: &World) -> Value {
         "centre_of_mass": vector(mass.centre_of_mass),
         "friction": body.material.friction,
         "shape": body.shape.as_ref().map(json_of_placed),
+        "visuals": body.visuals.iter().map(json_of_visual).collect::<Vec<_>>(),
         "collision": body.collision.as_ref().map(json_of_placed),
     })
 }
 
+fn json_of_visual(visual: &Visual) -> Value {
+    let mut json = json_of_placed(&visual.placed);
+    let opaque = visual.color.map(|color| Color { alpha: u8::MAX, ..color });
+    json["color"] = json!(opaque.map(|color| color.to_string()));
+    json["opacity"] = json!(visual.color.map_or(1.0, |color| color.fractions()[3]));
+    json
+}
+
 fn json_of_placed(placed: &Placed) -> Value {
-    let vectors = |list: &[DVec3]| list.iter().copied().map(vector).collect::<Vec<_>>();
+    // Points in single precision: that is what is drawn, and it has half the digits.
+    let vectors = |list: &[DVec3]| list.iter().map(|point| point.as_vec3().to_array()).collect::<Vec<_>>();
     let mut json = match &placed.shape {
         Shape::Box { size } => json!({ "size": vector(*size) }),
         Shape::Sphere { radius } => json!({ "radius": radius }),

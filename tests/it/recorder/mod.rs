@@ -26,8 +26,8 @@ use simpartner::{
 use simpartner_description::{Actuator, Device, Law, Sensor, SourceFile, World};
 use simpartner_dynamics::{EngineIdentity, MassProperties};
 use simpartner_model::{
-    Axis, Body, BodyId, DeviceId, FreeAxis, Joint, JointId, JointKind, Material, Mechanism, Placed, Pose, Robot,
-    RobotId, Shape, StepIndex, Timestep,
+    Axis, Body, BodyId, DeviceId, FreeAxis, Joint, JointId, JointKind, Mechanism, Placed, Pose, Robot, RobotId, Shape,
+    StepIndex, Timestep,
 };
 use simpartner_wire::signal::{
     Action, ActuatorState, AppliedCommand, Attachment, ClientId, Command, DeviceInfo, DeviceKind, Event, EventKind,
@@ -40,17 +40,10 @@ fn world() -> World {
     let body = |name: &str, robot: Option<RobotId>| Body {
         name: name.into(),
         robot,
-        pose: Pose::IDENTITY,
-        linear_velocity: DVec3::ZERO,
-        angular_velocity: DVec3::ZERO,
         fixed: robot.is_none(),
         mass: 2.0,
-        inertia: None,
         shape: Some(Placed { pose: Pose::IDENTITY, shape: Shape::Sphere { radius: 0.235 } }),
-        collision: None,
-        filter: Default::default(),
-        material: Material::default(),
-        source: String::new(),
+        ..Body::default()
     };
     let robot = Some(RobotId::new(0));
     let names = ["Calf1", "Calf2", "Wheel1", "Wheel2"];

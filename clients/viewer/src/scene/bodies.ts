@@ -1,43 +1,50 @@
-// The bodies: a mesh each, moved by the frames.
+// The bodies: what is seen of each, or what it collides with, moved by the frames.
 
 import * as THREE from "three";
 import { POSE, type Frame } from "../frame";
-import type { Body, Scene } from "../protocol";
+import type { Body, Placed, Scene } from "../protocol";
 import { geometry } from "./shapes";
 import { bodyColour, type Theme } from "./theme";
 
-const PARTICLE = 0.03;
+type Part = THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
+
+const PARTICLE: Placed = { kind: "sphere", radius: 0.03, position: [0, 0, 0], rotation: [0, 0, 0, 1] };
 
 export class Bodies {
   readonly group = new THREE.Group();
   /** One for each body, in the order of their ids. */
   readonly nodes: THREE.Group[] = [];
-  private readonly meshes: THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>[] = [];
-  private readonly surfaces = new Map<string, THREE.BufferGeometry>();
+  private parts: Part[][] = [];
+  private readonly surfaces = new Map<string | Placed, THREE.BufferGeometry>();
+  private readonly robots: string[];
   private selected = -1;
   private highlight = new THREE.Color();
+  private wireframe = false;
 
-  constructor(scene: Scene) {
+  constructor(private readonly scene: Scene) {
     // Nobody knows yet where they are.
     this.group.visible = false;
-    const robots = [...new Set(scene.bodies.map((body) => body.robot))].filter((robot) => robot !== null);
-    scene.bodies.forEach((body, id) => {
-      const material = new THREE.MeshStandardMaterial({
-        color: bodyColour(body, robots),
-        vertexColors: true,
-        roughness: 0.62,
-        metalness: 0.08,
-      });
-      const mesh = new THREE.Mesh(this.surface(body), material);
-      mesh.castShadow = true;
-      mesh.receiveShadow = true;
-      mesh.userData.body = id;
-      const node = new THREE.Group();
-      node.add(mesh);
-      this.meshes.push(mesh);
-      this.nodes.push(node);
-      this.group.add(node);
+    this.robots = [...new Set(scene.bodies.map((body) => body.robot))].filter((robot) => robot !== null);
+    this.nodes = scene.bodies.map(() => new THREE.Group());
+    this.group.add(...this.nodes);
+    this.showCollisions(false);
+  }
+
+  /** Draws the shapes that collide, or what is seen. */
+  showCollisions(on: boolean): void {
+    this.disposeParts();
+    this.parts = this.scene.bodies.map((body, id) => {
+      const made = on ? this.colliding(body) : this.seen(body);
+      for (const part of made) {
+        part.castShadow = true;
+        part.receiveShadow = true;
+        part.userData.body = id;
+        part.material.wireframe = this.wireframe;
+      }
+      if (made.length > 0) this.nodes[id].add(...made);
+      return made;
     });
+    this.select(this.selected);
   }
 
   update(frame: Frame): void {
@@ -54,7 +61,8 @@ export class Bodies {
   }
 
   setWireframe(on: boolean): void {
-    for (const mesh of this.meshes) mesh.material.wireframe = on;
+    this.wireframe = on;
+    for (const part of this.parts.flat()) part.material.wireframe = on;
   }
 
   setTheme(theme: Theme): void {
@@ -64,11 +72,12 @@ export class Bodies {
 
   /** Marks a body; -1 for none. */
   select(body: number): void {
-    this.meshes[this.selected]?.material.emissive.set(0);
+    for (const part of this.parts[this.selected] ?? []) part.material.emissive.set(0);
     this.selected = body;
-    const material = this.meshes[body]?.material;
-    material?.emissive.copy(this.highlight);
-    if (material) material.emissiveIntensity = 0.35;
+    for (const { material } of this.parts[body] ?? []) {
+      material.emissive.copy(this.highlight);
+      material.emissiveIntensity = 0.35;
+    }
   }
 
   /** Takes the mark off a body if it has it. */
@@ -78,15 +87,18 @@ export class Bodies {
 
   /** The body that a ray meets first, or -1. */
   pick(ray: THREE.Raycaster): number {
-    const [first] = ray.intersectObjects(this.meshes, false);
+    const [first] = ray.intersectObjects(this.parts.flat(), false);
     return first ? (first.object.userData.body as number) : -1;
   }
 
   /** The box around a body in its own frame. */
   box(body: number): THREE.Box3 {
-    const { geometry: surface } = this.meshes[body];
-    if (!surface.boundingBox) surface.computeBoundingBox();
-    return surface.boundingBox!;
+    const box = new THREE.Box3();
+    for (const { geometry: surface } of this.parts[body] ?? []) {
+      if (!surface.boundingBox) surface.computeBoundingBox();
+      box.union(surface.boundingBox!);
+    }
+    return box;
   }
 
   /** The box around the bodies that `wanted` lets in. */
@@ -99,20 +111,51 @@ export class Bodies {
   }
 
   dispose(): void {
-    for (const mesh of this.meshes) mesh.material.dispose();
+    this.disposeParts();
     for (const surface of this.surfaces.values()) surface.dispose();
   }
 
-  /** Bodies of the same shape share its geometry. */
-  private surface(body: Body): THREE.BufferGeometry {
-    const placed = body.shape ?? body.collision;
-    const key = JSON.stringify(placed);
+  private disposeParts(): void {
+    for (const part of this.parts.flat()) {
+      part.removeFromParent();
+      part.material.dispose();
+    }
+  }
+
+  private seen(body: Body): Part[] {
+    if (body.visuals.length === 0) return [this.part(body, body.shape ?? body.collision ?? PARTICLE)];
+    return body.visuals.map((visual) => {
+      const part = this.part(body, visual);
+      if (visual.color) part.material.color.set(visual.color);
+      part.material.opacity = visual.opacity;
+      part.material.transparent = visual.opacity < 1;
+      return part;
+    });
+  }
+
+  private colliding(body: Body): Part[] {
+    const shape = body.collision ?? body.shape;
+    return shape ? [this.part(body, shape)] : [];
+  }
+
+  private part(body: Body, placed: Placed): Part {
+    const material = new THREE.MeshStandardMaterial({
+      color: bodyColour(body, this.robots),
+      vertexColors: true,
+      roughness: 0.62,
+      metalness: 0.08,
+    });
+    return new THREE.Mesh(this.surface(placed), material);
+  }
+
+  /** The same shape has one geometry, whichever bodies have it. */
+  private surface(placed: Placed): THREE.BufferGeometry {
+    const { position, rotation } = placed;
+    // A mesh is too long a text to be looked up by; it stands in the scene once for each body.
+    const key = placed.kind === "triangleMesh" ? placed : JSON.stringify({ ...placed, color: 0, opacity: 0 });
     const known = this.surfaces.get(key);
     if (known) return known;
-    const made =
-      (placed && geometry(placed)) ??
-      geometry({ kind: "sphere", radius: PARTICLE, position: [0, 0, 0], rotation: [0, 0, 0, 1] }) ??
-      new THREE.BufferGeometry();
+    const made = geometry(placed) ?? geometry({ ...PARTICLE, position, rotation }) ?? new THREE.BufferGeometry();
     this.surfaces.set(key, made);
     return made;
   }

@@ -2,12 +2,14 @@
 
 import * as THREE from "three";
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
-import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
+import { mergeGeometries, toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { Body, Placed, Shape } from "../protocol";
 
 const ROUND = 40;
 const SECTORS = 8;
 const SHADE = 0.45;
+/** Faces of a mesh that meet at less than this angle are one smooth surface, radians. */
+const CREASE = Math.PI / 5;
 
 /** The surface of a placed shape in the frame of its body; null for what has none. */
 export function geometry(placed: Placed): THREE.BufferGeometry | null {
@@ -55,9 +57,7 @@ function mesh(vertices: number[][], triangles: number[][]): THREE.BufferGeometry
   const surface = new THREE.BufferGeometry();
   surface.setAttribute("position", new THREE.Float32BufferAttribute(vertices.flat(), 3));
   surface.setIndex(triangles.flat());
-  const flat = surface.toNonIndexed();
-  flat.computeVertexNormals();
-  return flat;
+  return toCreasedNormals(surface, CREASE);
 }
 
 /** The same attributes for all, so that they can be merged; what rolls gets sectors of two shades, so that one sees it roll. */

@@ -22,7 +22,7 @@ export class Stage {
   readonly cameras: Cameras;
   /** Called with the body that a click met, or -1. */
   onPick: (body: number) => void = () => undefined;
-  readonly shown = { frames: false, axes: false, forces: true, rays: true, wireframe: false };
+  readonly shown = { frames: false, axes: false, forces: true, rays: true, wireframe: false, collisions: false };
   private readonly renderer: THREE.WebGLRenderer;
   private readonly scene = new THREE.Scene();
   private readonly light = new THREE.HemisphereLight();
@@ -77,6 +77,7 @@ export class Stage {
     this.framed = false;
     for (const overlay of ["frames", "axes", "forces", "rays"] as Overlay[]) this.overlays.show(overlay, this.shown[overlay]);
     this.setWireframe(this.shown.wireframe);
+    this.showCollisions(this.shown.collisions);
     this.setTheme(this.theme);
   }
 
@@ -118,6 +119,13 @@ export class Stage {
     this.shown.wireframe = on;
     this.bodies?.setWireframe(on);
     this.ground?.setWireframe(on);
+    this.dirty = true;
+  }
+
+  /** Draws the shapes that collide instead of what is seen of the bodies. */
+  showCollisions(on: boolean): void {
+    if (on !== this.shown.collisions || on) this.bodies?.showCollisions(on);
+    this.shown.collisions = on;
     this.dirty = true;
   }
 

@@ -46,6 +46,12 @@ export class Toolbar {
       remember("shown", stage.shown);
     });
     wireframe.dataset.overlay = "wireframe";
+    stage.showCollisions(kept.collisions ?? false);
+    const collisions = toggle("Collisions", "The shapes that collide, or what is seen of the bodies", stage.shown.collisions, (on) => {
+      stage.showCollisions(on);
+      remember("shown", stage.shown);
+    });
+    collisions.dataset.overlay = "collisions";
     const longer = button("+", "Longer force arrows", () => stage.scaleForces(1.5), "toggle small");
     const shorter = button("−", "Shorter force arrows", () => stage.scaleForces(1 / 1.5), "toggle small");
     overlays[0].after(longer);
@@ -57,7 +63,7 @@ export class Toolbar {
       { className: "toolbar" },
       make("div", { className: "group", id: "cameras" }, ...cameras, showAll, showFollowed),
       make("div", { className: "group" }, this.followed),
-      make("div", { className: "group", id: "overlays" }, overlays[0], shorter, longer, ...overlays.slice(1), wireframe),
+      make("div", { className: "group", id: "overlays" }, overlays[0], shorter, longer, ...overlays.slice(1), collisions, wireframe),
       make("div", { className: "group" }, iconButton("theme", "Light or dark", onTheme)),
     );
     this.setCamera("follow");

@@ -21,7 +21,7 @@ export class Parts {
   body(name, mass, position, shape, more = {}) {
     const { rotation = NONE, fixed = false, collision = null } = more;
     const qualified = this.robot ? `${this.robot}/${name}` : name;
-    this.bodies.push({ name: qualified, robot: this.robot, fixed, mass, centre_of_mass: [0, 0, 0], friction: 0.8, shape, collision, zero: { position, rotation } });
+    this.bodies.push({ name: qualified, robot: this.robot, fixed, mass, centre_of_mass: [0, 0, 0], friction: 0.8, shape, visuals: [], collision, zero: { position, rotation } });
     return this.bodies.length - 1;
   }
 

@@ -3,7 +3,8 @@
 use bevy_math::{DQuat, DVec3};
 use serde_json::{Value, json};
 use simpartner_description::World;
-use simpartner_model::{Heightfield, Placed, Plane, Pose, Shape};
+use simpartner_dynamics::hull_surface;
+use simpartner_model::{Color, Heightfield, Placed, Plane, Pose, Shape};
 
 /// Half the width of what is shown of a plane, which has no end; metres.
 const REACH: f64 = 25.0;
@@ -20,8 +21,10 @@ pub(super) fn update(world: &World, timestamp: Value) -> Value {
         let color = if robot.is_some() { ROBOT } else { OBJECT };
         let name = robot.map_or(body.name.clone(), |robot| format!("{robot}/{}", body.name));
         let mut drawn = Drawn::default();
-        drawn.add(body.shape.as_ref()?, &Pose::IDENTITY, color);
-        Some(drawn.entity(&name, &name, &timestamp))
+        for (placed, own) in body.seen() {
+            drawn.add(placed, &Pose::IDENTITY, own.map_or(color, Color::fractions));
+        }
+        (!drawn.is_empty()).then(|| drawn.entity(&name, &name, &timestamp))
     });
     let mut ground = Drawn::default();
     ground.triangles.extend(world.mechanism.plane.as_ref().map(plane));
@@ -40,6 +43,10 @@ struct Drawn {
 }
 
 impl Drawn {
+    fn is_empty(&self) -> bool {
+        [&self.cubes, &self.spheres, &self.cylinders, &self.triangles].into_iter().all(Vec::is_empty)
+    }
+
     fn entity(self, frame: &str, id: &str, timestamp: &Value) -> Value {
         json!({ "timestamp": timestamp, "frame_id": frame, "id": id, "lifetime": { "sec": 0, "nsec": 0 },
             "frame_locked": true, "metadata": [], "arrows": [], "cubes": self.cubes, "spheres": self.spheres,
@@ -64,12 +71,9 @@ impl Drawn {
                     self.add(&Placed { pose: place, shape: Shape::Sphere { radius: *radius } }, &inner, color);
                 }
             }
-            // Foxglove draws no hulls; the box around the points tells where they are.
             Shape::ConvexHull { points } => {
-                let low = points.iter().fold(DVec3::INFINITY, |low, point| low.min(*point));
-                let high = points.iter().fold(DVec3::NEG_INFINITY, |high, point| high.max(*point));
-                let place = Pose { translation: (low + high) / 2.0, rotation: DQuat::IDENTITY };
-                self.add(&Placed { pose: place, shape: Shape::Box { size: high - low } }, &inner, color);
+                let (vertices, triangles) = hull_surface(points).unwrap_or_default();
+                self.triangles.push(mesh(&inner, &vertices, triangles.into_flattened(), color));
             }
             Shape::TriangleMesh { vertices, triangles } => {
                 let indices = triangles.iter().flatten().copied();

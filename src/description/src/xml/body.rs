@@ -2,12 +2,12 @@
 
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{
-    Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material, Placed, Pose, Shape,
+    Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material, Placed, Pose, Shape, Visual,
 };
 
 use super::{
     frame::Frame,
-    points::{read_hull, read_mesh},
+    points::{read_colored_mesh, read_hull, read_mesh},
     reading::{Reading, child},
     tree::Node,
 };
@@ -45,6 +45,7 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
         let place = child(node, "material").map_or(node.offset, |material| reading.place(material, "rollingFriction"));
         reading.problem(place, format!("'{name}' cannot roll: rolling friction needs a sphere, cylinder or capsule"));
     }
+    let visuals = read_visuals(reading, node)?;
     let inertia = child(node, "inertia").and_then(|node| read_inertia(reading, node));
     Some(Body {
         name,
@@ -66,6 +67,7 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
         mass: if fixed { mass.unwrap_or(0.0) } else { mass? },
         inertia,
         shape,
+        visuals,
         collision,
         filter,
         material,
@@ -76,6 +78,31 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
 fn read_filter(reading: &Reading, node: &Node) -> Option<CollisionFilter> {
     let bits = |name| reading.whole(node, name).map(|bits| bits as u16);
     Some(CollisionFilter { category: bits("category")?, collides_with: bits("collidesWith")? })
+}
+
+/// What is seen: a mesh file with several colours is a visual for each of them.
+fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>> {
+    let mut visuals = Vec::new();
+    for visual in node.children.iter().filter(|child| child.name == "visual") {
+        let color = reading.text(visual, "color").and_then(|color| color.parse().ok());
+        let mesh = child(visual, "triangleMesh").filter(|_| color.is_none());
+        match mesh.and_then(|mesh| Some((mesh, reading.text(mesh, "file")?))) {
+            Some((mesh, file)) => {
+                let pose = optional_pose(reading, mesh)?;
+                let parts = read_colored_mesh(reading, mesh, file)?;
+                visuals
+                    .extend(parts.into_iter().map(|(color, shape)| Visual { placed: Placed { pose, shape }, color }));
+            }
+            None => match one_shape(reading, visual, "<visual>")? {
+                Some(placed) => visuals.push(Visual { placed, color }),
+                None => {
+                    reading.problem(visual.offset, "<visual> holds no shape");
+                    return None;
+                }
+            },
+        }
+    }
+    Some(visuals)
 }
 
 /// `<transformation>` or `<pose>`, the identity without either.

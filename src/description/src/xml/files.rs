@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Diagnostic, built_in};
-use crate::SourceFile;
+use super::{Diagnostic, built_in, limits::MAX_MESH_FILE};
+use crate::{SourceFile, mesh::Mesh};
 
 /// Where files are.
 #[derive(Debug, Clone, Copy)]
@@ -32,20 +32,23 @@ impl Files<'_> {
         }
     }
 
-    /// Reads a mesh file, of at most `limit` bytes; one that was kept is text.
-    pub(super) fn read_bytes(self, path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
-        match self {
-            Self::Disk if !built_in::is_built_in(path) => read_bytes(path, limit),
-            _ => self.read(path, limit).map(String::into_bytes),
-        }
-    }
-
-    /// The name whose ending says how [`Files::read_bytes`] gives the mesh of this path: meshes are kept as OBJ.
-    pub(super) fn mesh_kind(self, path: &str) -> &str {
-        match self {
-            Self::Disk => path,
-            Self::Kept(_) => "kept.obj",
-        }
+    /// Reads a mesh file. What is wrong with one is told with the file's path, and the line where it has any.
+    pub(super) fn read_mesh(self, path: &str) -> Result<Mesh, String> {
+        // Those that were kept are OBJ, whatever they once were.
+        let (kind, bytes) = match self {
+            Self::Disk if !built_in::is_built_in(path) => (path, read_bytes(path, MAX_MESH_FILE)),
+            Self::Disk => (path, self.read(path, MAX_MESH_FILE).map(String::into_bytes)),
+            Self::Kept(_) => ("kept.obj", self.read(path, usize::MAX).map(String::into_bytes)),
+        };
+        let bytes = bytes.map_err(|problem| problem.message)?;
+        let named = |file: &str| match self {
+            Self::Disk => read_bytes(&beside(path, file), MAX_MESH_FILE).ok(),
+            Self::Kept(_) => None,
+        };
+        Mesh::read(kind, &bytes, named).map_err(|problem| {
+            let line = problem.line.map_or(String::new(), |line| format!(":{line}"));
+            format!("{path}{line}: {}", problem.what)
+        })
     }
 
     /// Whether there is a file of this path.

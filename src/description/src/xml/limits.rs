@@ -39,6 +39,8 @@ pub(super) const MAX_RAYS: usize = 100_000;
 pub(super) const MAX_ALL_RAYS: usize = 400_000;
 /// Points and triangles of the shapes of a world, each robot counted as often as it is placed.
 pub(super) const MAX_SHAPE_POINTS: usize = 1_000_000;
+/// Points and triangles of what is seen of a world in place of its shapes, counted likewise: as much as a browser turns at ease.
+pub(super) const MAX_VISUAL_POINTS: usize = 4_000_000;
 /// Grid points of a terrain along one side.
 pub(super) const MAX_GRID_SIDE: usize = 4096;
 /// The largest file of heights, bytes: 24 for each of the most points.
@@ -68,6 +70,7 @@ pub(super) const STATED: &[(&str, u64, &str)] = &[
     ("rays of a scanner", MAX_RAYS as u64, ""),
     ("rays of all scanners of a world", MAX_ALL_RAYS as u64, ""),
     ("points and triangles of all shapes of a world", MAX_SHAPE_POINTS as u64, ""),
+    ("points and triangles of all visuals of a world", MAX_VISUAL_POINTS as u64, ""),
     ("grid points of a terrain along a side", MAX_GRID_SIDE as u64, ""),
     ("a file of heights", MAX_HEIGHTS_FILE as u64, "bytes"),
     ("a mesh file", MAX_MESH_FILE as u64, "bytes"),

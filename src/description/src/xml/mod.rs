@@ -38,6 +38,7 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
 pub use import::{ImportOptions, Imported, import};
+pub(crate) use reading::child;
 pub use reading::shorten;
 pub use schema::describe_name;
 
@@ -47,7 +48,8 @@ use limits::{MAX_FILE, Session};
 use reading::{Placeholders, Reading};
 use robot::{Placement, Taken};
 use schema::{ASSEMBLIES, Element, ROBOT, SEQUENCE, WORLD};
-use tree::{Attribute, Node};
+use tree::Attribute;
+pub(crate) use tree::{Node, parse as parse_tree};
 
 /// What a file holds.
 #[derive(Debug, Clone)]

@@ -1,11 +1,10 @@
 //! Points and triangles of shapes, in the element or in a mesh file beside the file that it stands in.
 
 use bevy_math::DVec3;
-use simpartner_model::Shape;
+use simpartner_model::{Color, Shape};
 
 use super::{
     Diagnostic,
-    limits::MAX_MESH_FILE,
     reading::{Reading, child},
     schema::FARTHEST,
     tree::Node,
@@ -33,12 +32,48 @@ pub(super) fn read_mesh(reading: &Reading, node: &Node) -> Option<Shape> {
         let triangles = read_triangles(reading, node, vertices.len())?;
         return Some(Shape::TriangleMesh { vertices, triangles });
     };
-    let Mesh { vertices, triangles } = from_file(reading, node, file)?;
-    if triangles.is_empty() {
+    let Mesh { vertices, triangles, .. } = triangles_from_file(reading, node, file)?;
+    Some(Shape::TriangleMesh { vertices, triangles })
+}
+
+/// Reads a `<triangleMesh>` with a file as one mesh for each of its colours, those without any together first.
+pub(super) fn read_colored_mesh(reading: &Reading, node: &Node, file: &str) -> Option<Vec<(Option<Color>, Shape)>> {
+    let mesh = triangles_from_file(reading, node, file)?;
+    let mut colors: Vec<(Option<Color>, Vec<[u32; 3]>)> = Vec::new();
+    for (color, triangles) in mesh.parts() {
+        match colors.iter_mut().find(|(known, _)| *known == color) {
+            Some((_, known)) => known.extend(triangles),
+            None => colors.push((color, triangles.to_vec())),
+        }
+    }
+    let shape = |triangles: Vec<[u32; 3]>| {
+        let (vertices, triangles) = used_of(&mesh.vertices, triangles);
+        Shape::TriangleMesh { vertices, triangles }
+    };
+    Some(colors.into_iter().map(|(color, triangles)| (color, shape(triangles))).collect())
+}
+
+/// The points that triangles use, and the triangles with the numbers that the points have there.
+fn used_of(vertices: &[DVec3], mut triangles: Vec<[u32; 3]>) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+    let (mut used, mut number) = (Vec::new(), vec![u32::MAX; vertices.len()]);
+    for index in triangles.iter_mut().flatten() {
+        let known = &mut number[*index as usize];
+        if *known == u32::MAX {
+            *known = used.len() as u32;
+            used.push(vertices[*index as usize]);
+        }
+        *index = *known;
+    }
+    (used, triangles)
+}
+
+fn triangles_from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
+    let mesh = from_file(reading, node, file)?;
+    if mesh.triangles.is_empty() {
         reading.problem(reading.place(node, "file"), format!("'{file}' holds no triangles"));
         return None;
     }
-    Some(Shape::TriangleMesh { vertices, triangles })
+    Some(mesh)
 }
 
 /// The mesh of a file, scaled, and mirrored where its element is. Its text as OBJ becomes one of the world's sources.
@@ -51,13 +86,7 @@ fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
     let stands_in = reading.origins.place(node.offset).path.to_owned();
     let path = reading.files.beside(&stands_in, file, "robots");
     let unusable = |what: String| reading.problem(place, format!("the mesh file cannot be used: {what}"));
-    let bytes = reading.files.read_bytes(&path, MAX_MESH_FILE).map_err(|problem| unusable(problem.message)).ok()?;
-    let mut mesh = Mesh::read(reading.files.mesh_kind(&path), &bytes)
-        .map_err(|problem| match problem.line {
-            Some(line) => unusable(format!("{path}:{line}: {}", problem.what)),
-            None => unusable(format!("{path}: {}", problem.what)),
-        })
-        .ok()?;
+    let mut mesh = reading.files.read_mesh(&path).map_err(unusable).ok()?;
     let source = SourceFile { path, text: mesh.to_obj() };
     if let Err(what) = reading.session.add_source(source) {
         reading.push(Diagnostic::at(reading.path, reading.text, place, what));

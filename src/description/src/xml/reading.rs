@@ -347,7 +347,7 @@ pub(super) fn is_given(node: &Node, name: &str) -> bool {
 }
 
 /// The first child of this name.
-pub(super) fn child<'n>(node: &'n Node, tag: &str) -> Option<&'n Node> {
+pub(crate) fn child<'n>(node: &'n Node, tag: &str) -> Option<&'n Node> {
     node.children.iter().find(|child| child.name == tag)
 }
 

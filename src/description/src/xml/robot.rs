@@ -12,7 +12,7 @@ use super::{
     assembly::{self, Expanded},
     coupling::joint_axis,
     device,
-    limits::{MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS},
+    limits::{MAX_ALL_RAYS, MAX_BODIES, MAX_DEVICES, MAX_SHAPE_POINTS, MAX_VISUAL_POINTS},
     parts,
     reading::{Reading, is_given},
     scope::Scope,
@@ -109,6 +109,7 @@ pub(super) struct Totals {
     devices: usize,
     rays: usize,
     points: usize,
+    visual_points: usize,
 }
 
 impl Totals {
@@ -117,6 +118,7 @@ impl Totals {
             DeviceSpec::Sensor(sensor) => sensor.rays().map_or(0, |rays| rays.rays * rays.layers),
             DeviceSpec::Actuator(_) => 0,
         };
+        let visuals = bodies.iter().flat_map(|body| &body.visuals);
         let shapes = bodies.iter().flat_map(|body| [&body.shape, &body.collision]).flatten();
         Self {
             bodies: bodies.len(),
@@ -124,6 +126,7 @@ impl Totals {
             devices: devices.len(),
             rays: devices.iter().map(rays).sum(),
             points: shapes.map(|placed| placed.shape.points()).sum(),
+            visual_points: visuals.map(|visual| visual.placed.shape.points()).sum(),
         }
     }
 
@@ -134,6 +137,7 @@ impl Totals {
             devices: self.devices + other.devices,
             rays: self.rays + other.rays,
             points: self.points + other.points,
+            visual_points: self.visual_points + other.visual_points,
         }
     }
 
@@ -145,6 +149,7 @@ impl Totals {
             ("devices", self.devices, MAX_DEVICES),
             ("rays of scanners", self.rays, MAX_ALL_RAYS),
             ("points and triangles of shapes", self.points, MAX_SHAPE_POINTS),
+            ("points and triangles of visuals", self.visual_points, MAX_VISUAL_POINTS),
         ];
         bounds.into_iter().find(|(_, count, most)| count > most)
     }

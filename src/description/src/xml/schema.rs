@@ -10,6 +10,8 @@ mod words;
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
+use simpartner_model::Color;
+
 use super::limits::{MAX_NAME, MAX_VALUE};
 
 pub(super) use examples::EXAMPLES;
@@ -97,6 +99,8 @@ pub(super) enum Kind {
     Name,
     /// Any text that is not blank.
     Text,
+    /// A colour, as in the web.
+    Color,
     /// One of these words.
     Word(&'static [&'static str]),
 }
@@ -114,6 +118,7 @@ impl Kind {
             Self::Whole(lowest, highest) => format!("a whole number from {lowest} to {highest}"),
             Self::Name => format!("a name of at most {MAX_NAME} bytes without blanks and without < > , /"),
             Self::Text => "some text".into(),
+            Self::Color => "a colour as #rrggbb, or #rrggbbaa with its opacity".into(),
             Self::Word(words) => format!("one of {}", words.join(", ")),
         }
     }
@@ -133,6 +138,7 @@ impl Kind {
             Self::Whole(lowest, highest) => text.parse::<i64>().is_ok_and(|value| (lowest..=highest).contains(&value)),
             Self::Name => !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || "<>,/".contains(c)),
             Self::Text => !text.is_empty(),
+            Self::Color => text.parse::<Color>().is_ok(),
             Self::Word(words) => words.contains(&text),
         }
     }

@@ -21,21 +21,21 @@ const ENTITIES: &str = "only &lt; &gt; &amp; &apos; &quot; and character numbers
 
 /// An element as written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Its name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Byte offset of its `<`.
-    pub(super) offset: usize,
+    pub(crate) offset: usize,
     /// Its attributes, in order.
-    pub(super) attributes: Vec<Attribute>,
+    pub(crate) attributes: Vec<Attribute>,
     /// Its children, in order.
-    pub(super) children: Vec<Node>,
+    pub(crate) children: Vec<Node>,
     /// All its text, entities resolved.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Whether any of the text is not blank.
-    pub(super) has_text: bool,
+    pub(crate) has_text: bool,
     /// Byte offset of the text's first character that is not blank.
-    pub(super) text_offset: usize,
+    pub(crate) text_offset: usize,
     /// What the schema says of it, once that has been looked up.
     pub(super) element: Option<&'static Element>,
     /// The frame it is read in; that of an assembly which has been placed, or of the file.
@@ -44,7 +44,7 @@ pub(super) struct Node {
 
 impl Node {
     /// Visits this element and all below it.
-    pub(super) fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n Self)) {
+    pub(crate) fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n Self)) {
         visit(self);
         self.children.iter().for_each(|child| child.walk(visit));
     }
@@ -67,24 +67,24 @@ impl Node {
 
 /// An attribute as written.
 #[derive(Debug, Clone)]
-pub(super) struct Attribute {
-    pub(super) name: String,
-    pub(super) value: String,
+pub(crate) struct Attribute {
+    pub(crate) name: String,
+    pub(crate) value: String,
     /// Byte offset of its name.
-    pub(super) offset: usize,
+    pub(crate) offset: usize,
 }
 
 /// A text taken apart.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(crate) struct Parsed {
     /// The top-level elements: one in a document, several in a fragment.
-    pub(super) roots: Vec<Node>,
+    pub(crate) roots: Vec<Node>,
     /// How many elements there are in all.
     pub(super) elements: usize,
 }
 
 /// Takes a text apart into its elements.
-pub(super) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
+pub(crate) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut builder = Builder { path, text, open: vec![Node::default()], elements: 0 };

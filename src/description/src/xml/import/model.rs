@@ -1,7 +1,7 @@
 //! A robot as other formats have it: a tree of links, z up.
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::Pose;
+use simpartner_model::{Color, Pose};
 
 /// A robot.
 #[derive(Debug, Default)]
@@ -45,11 +45,13 @@ pub(super) struct MassOf {
 pub(super) struct Solid {
     pub(super) pose: Pose,
     pub(super) form: Form,
+    /// Of what is seen, where the file gives it.
+    pub(super) color: Option<Color>,
     pub(super) offset: usize,
 }
 
 /// Round ones stand along z; lengths in metres.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Form {
     Box {
         size: DVec3,
@@ -65,8 +67,8 @@ pub(super) enum Form {
         radius: f64,
         length: f64,
     },
-    /// The convex hull of a mesh; its path is seen from the file's folder.
-    Hull {
+    /// A mesh, whose path is seen from the file's folder. What collides is its convex hull.
+    Mesh {
         file: String,
         scale: DVec3,
     },

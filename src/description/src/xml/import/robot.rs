@@ -16,7 +16,6 @@ use super::{
     },
     model::{Drive, Form, Joint, Link, MassOf, Model, Motion, Solid},
 };
-use crate::{mesh::Mesh, xml::limits::MAX_MESH_FILE};
 
 /// A link that moves and has no mass would move without bounds: it gets a gramme, and the inertia of a ball of that and 3 cm.
 const LEAST_MASS: f64 = 1e-3;
@@ -121,7 +120,7 @@ fn pose_element(pose: &Pose, offset: usize) -> Option<Node> {
 
 fn body(reading: &Reading, link: &Link, name: &str, pose: &Pose, fixed: bool) -> Node {
     let mut body = node("body", link.offset, &[("name", name.to_owned())]);
-    let solids: Vec<Node> = link.solids.iter().filter_map(|solid| shape(reading, solid)).collect();
+    let solids: Vec<Node> = link.solids.iter().filter_map(|solid| shape(reading, solid, Purpose::Collision)).collect();
     let has_shape = !solids.is_empty();
     if fixed {
         body.children.push(value("static", link.offset, true));
@@ -130,6 +129,15 @@ fn body(reading: &Reading, link: &Link, name: &str, pose: &Pose, fixed: bool) ->
     }
     body.children.extend(pose_element(pose, link.offset));
     body.children.extend(one_shape(solids, link.offset));
+    // What looks as it collides needs not be said twice.
+    let is_seen_so =
+        |(seen, solid): (&Solid, &Solid)| seen.color.is_none() && seen.form == solid.form && seen.pose == solid.pose;
+    let is_same = link.visuals.len() == link.solids.len() && link.visuals.iter().zip(&link.solids).all(is_seen_so);
+    for visual in link.visuals.iter().filter(|_| !is_same) {
+        let Some(shape) = shape(reading, visual, Purpose::Visual) else { continue };
+        let color = visual.color.map(|color| ("color", color.to_string()));
+        body.children.push(Node { children: vec![shape], ..node("visual", visual.offset, color.as_slice()) });
+    }
     let surface = &link.surface;
     let material = [
         ("friction", surface.friction),
@@ -212,7 +220,14 @@ fn one_shape(mut solids: Vec<Node>, offset: usize) -> Option<Node> {
     }
 }
 
-fn shape(reading: &Reading, solid: &Solid) -> Option<Node> {
+/// What a shape is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Collision,
+    Visual,
+}
+
+fn shape(reading: &Reading, solid: &Solid, purpose: Purpose) -> Option<Node> {
     let real = |name, value: f64| (name, value.to_string());
     let along_z = ("axis", "z".to_owned());
     let (name, attributes) = match &solid.form {
@@ -224,16 +239,16 @@ fn shape(reading: &Reading, solid: &Solid) -> Option<Node> {
         Form::Capsule { radius, length } => {
             ("capsule", vec![real("radius", *radius), real("length", *length), along_z])
         }
-        Form::Hull { file, scale } => {
+        Form::Mesh { file, scale } => {
             let path = mesh_path(reading, solid.offset, file)?;
-            check_mesh(reading, solid.offset, &path, *scale)?;
+            check_mesh(reading, solid.offset, &path, *scale, purpose)?;
             let mut attributes = vec![("file", path)];
             if scale.x == scale.y && scale.y == scale.z {
                 attributes.extend((scale.x != 1.0).then(|| real("scale", scale.x)));
             } else {
                 attributes.extend([real("scaleX", scale.x), real("scaleY", scale.y), real("scaleZ", scale.z)]);
             }
-            ("convexHull", attributes)
+            (if purpose == Purpose::Visual { "triangleMesh" } else { "convexHull" }, attributes)
         }
     };
     let mut shape = node(name, solid.offset, &attributes);
@@ -263,27 +278,25 @@ fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
     found.cloned()
 }
 
-/// Whether the mesh can be a convex hull; what cannot is told and left out.
-fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3) -> Option<()> {
+/// Whether the mesh can be used; what cannot is told and left out.
+fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3, purpose: Purpose) -> Option<()> {
     let path = reading.files.beside(reading.path, file, "robots");
-    let left_out = |what: String| {
-        reading.warn(offset, what, "the shape is left out".into());
-        None
-    };
-    let bytes = match reading.files.read_bytes(&path, MAX_MESH_FILE) {
-        Ok(bytes) => bytes,
-        Err(problem) => return left_out(problem.message),
-    };
-    match Mesh::read(reading.files.mesh_kind(&path), &bytes) {
+    let wrong = match reading.files.read_mesh(&path) {
+        Ok(mesh) if purpose == Purpose::Visual && mesh.triangles.is_empty() => {
+            format!("the mesh '{file}' holds no triangles")
+        }
+        Ok(_) if purpose == Purpose::Visual => return Some(()),
         Ok(mesh) => {
             let points: Vec<DVec3> = mesh.vertices.iter().map(|point| *point * scale).collect();
-            if spans_space(&points) { Some(()) } else { left_out(format!("the mesh '{file}' encloses no volume")) }
+            if spans_space(&points) {
+                return Some(());
+            }
+            format!("the mesh '{file}' encloses no volume")
         }
-        Err(problem) => {
-            let line = problem.line.map_or(String::new(), |line| format!(":{line}"));
-            left_out(format!("the mesh {path}{line}: {}", problem.what))
-        }
-    }
+        Err(what) => format!("the mesh {what}"),
+    };
+    reading.warn(offset, wrong, "the shape is left out".into());
+    None
 }
 
 fn joint_element(joint: &Joint, index: usize, names: &Names, child: &Pose) -> Node {

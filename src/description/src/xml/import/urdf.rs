@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::Pose;
+use simpartner_model::{Color, Pose};
 
 use super::{
     super::{
@@ -112,7 +112,7 @@ fn origin(reading: &Reading, node: &Node) -> Pose {
 }
 
 fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<String, usize> {
-    let mut places = HashMap::new();
+    let (mut places, colors) = (HashMap::new(), read_colors(reading, root));
     for node in root.children.iter().filter(|node| node.name == "link") {
         let Some(name) = name_of(reading, node) else { continue };
         if places.insert(name.clone(), model.links.len()).is_some() {
@@ -120,7 +120,7 @@ fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<Stri
         }
         let solids = |tag: &str| {
             let of = node.children.iter().filter(|child| child.name == tag);
-            of.filter_map(|solid| read_solid(reading, solid)).collect()
+            of.filter_map(|solid| read_solid(reading, solid, &colors)).collect()
         };
         model.links.push(Link {
             name,
@@ -164,7 +164,7 @@ fn read_mass(reading: &Reading, node: &Node) -> Option<MassOf> {
 }
 
 /// A `<collision>` or `<visual>`. What is of no kind that we have is told, and left out.
-fn read_solid(reading: &Reading, node: &Node) -> Option<Solid> {
+fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> Option<Solid> {
     let geometry = child(node, "geometry").and_then(|geometry| geometry.children.first());
     let Some(shape) = geometry else {
         reading.problem(node.offset, format!("<{}> lacks a <geometry> with a shape", node.name));
@@ -188,15 +188,45 @@ fn read_solid(reading: &Reading, node: &Node) -> Option<Solid> {
                 return None;
             };
             let scale = numbers::<3>(reading, shape, "scale").map_or(DVec3::ONE, DVec3::from_array);
-            Form::Hull { file: file.trim().to_owned(), scale }
+            Form::Mesh { file: file.trim().to_owned(), scale }
         }
         other => {
             let what = format!("a shape of the kind <{other}> is left out");
-            reading.warn(shape.offset, what, "its link goes through what would touch it there".into());
+            let help = match node.name.as_str() {
+                "visual" => "nothing is seen of its link there",
+                _ => "its link goes through what would touch it there",
+            };
+            reading.warn(shape.offset, what, help.into());
             return None;
         }
     };
-    Some(Solid { pose: origin(reading, node), form, offset: shape.offset })
+    let material = child(node, "material");
+    let named = || material.and_then(|material| attribute(material, "name")).and_then(|name| colors.get(name)).copied();
+    let color = material.and_then(|material| read_color(reading, material)).or_else(named);
+    Some(Solid { pose: origin(reading, node), form, color, offset: shape.offset })
+}
+
+/// The colours of all materials that have a name, those of the robot and those that a link defines for the others.
+fn read_colors<'n>(reading: &Reading, root: &'n Node) -> HashMap<&'n str, Color> {
+    let mut colors = HashMap::new();
+    root.walk(&mut |node| {
+        let name = attribute(node, "name").filter(|_| node.name == "material");
+        if let Some((name, color)) = name.and_then(|name| Some((name, read_color(reading, node)?))) {
+            colors.entry(name).or_insert(color);
+        }
+    });
+    colors
+}
+
+fn read_color(reading: &Reading, material: &Node) -> Option<Color> {
+    let color = child(material, "color")?;
+    let numbers = read_numbers(attribute(color, "rgba")?, usize::MAX).unwrap_or_default();
+    if let Some(color) = numbers.first_chunk::<4>() {
+        return Some(Color::from_fractions(*color));
+    }
+    let what = "attribute 'rgba': expected four numbers from 0 to 1".into();
+    reading.warn(reading.place(color, "rgba"), what, "what has this colour is shown in another".into());
+    None
 }
 
 /// Bullet's `<contact>`: each value is an element of its own.

@@ -78,6 +78,11 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("collision", "<collision><box x=\"0.5\" y=\"0.2\" z=\"0.3\"/></collision>"),
     (
+        "visual",
+        "<visual color=\"#2060a0\"><box x=\"0.5\" y=\"0.2\" z=\"0.3\"/></visual>\n\
+         <visual><triangleMesh file=\"meshes/arm.dae\"/></visual>",
+    ),
+    (
         "material",
         "<material friction=\"0.6\" restitution=\"0.3\"/>\n\
          <material surfaceVelocityX=\"0.5\"/>               <!-- a conveyor's belt -->",

@@ -5,7 +5,7 @@ use super::{
     Attribute,
     Content::{Children, Empty, Numbers},
     Element, Kind,
-    Kind::{Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
+    Kind::{Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
 };
 use super::{assemblies, devices, joints};
 
@@ -46,7 +46,8 @@ const MESH_FILE: &[Attribute] = &[
         "file",
         Text,
         "",
-        "path of a mesh file, from the folder of the file that names it: Wavefront OBJ (.obj) or STL (.stl)",
+        "path of a mesh file, from the folder of the file that names it: Wavefront OBJ (.obj), STL (.stl), COLLADA (.dae) or glTF \
+         (.gltf, .glb)",
     ),
     default("scale", SCALE, "", "1", "factor on the file's coordinates; 0.001 where it is in millimetres"),
     default("scaleX", SCALE, "", "1", "another factor along x; a negative one mirrors"),
@@ -54,6 +55,16 @@ const MESH_FILE: &[Attribute] = &[
     default("scaleZ", SCALE, "", "1", "along z"),
 ];
 const SHAPE_POSE: super::Content = Children(&[maybe("pose")]);
+const ONE_SHAPE: super::Content = Children(&[
+    maybe("box"),
+    maybe("sphere"),
+    maybe("cylinder"),
+    maybe("capsule"),
+    maybe("cone"),
+    maybe("convexHull"),
+    maybe("triangleMesh"),
+    maybe("compound"),
+]);
 pub(super) const NAME: Attribute = required("name", Name, "", "its name, unique among its kind in the file");
 
 /// The attributes of a surface's material behind others, with this default friction.
@@ -125,7 +136,7 @@ macro_rules! body_children {
         Children(&[
             maybe("mass"), maybe("transformation"), maybe("pose"), maybe("translationalVelocity"),
             maybe("rotationalVelocity"), maybe("box"), maybe("sphere"), maybe("cylinder"), maybe("capsule"), maybe("cone"),
-            maybe("convexHull"), maybe("triangleMesh"), maybe("compound"), maybe("collision"), maybe("material"),
+            maybe("convexHull"), maybe("triangleMesh"), maybe("compound"), maybe("collision"), any("visual"), maybe("material"),
             maybe("inertia"), $($more),*
         ])
     };
@@ -390,16 +401,14 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             default("category", Whole(0, 65_535), "", "65535", "what it counts as, a bit each"),
             default("collidesWith", Whole(0, 65_535), "", "65535", "the categories that it collides with"),
         ],
-        Children(&[
-            maybe("box"),
-            maybe("sphere"),
-            maybe("cylinder"),
-            maybe("capsule"),
-            maybe("cone"),
-            maybe("convexHull"),
-            maybe("triangleMesh"),
-            maybe("compound"),
-        ]),
+        ONE_SHAPE,
+    ),
+    element(
+        "visual",
+        "What is seen of a body in place of its shape, any number of them. Nothing collides with it and it has no mass; a triangleMesh \
+         need not be closed here.",
+        &[optional("color", Color, "", "its colour; without one a mesh file's own, or the viewer's choice")],
+        ONE_SHAPE,
     ),
     element("material", "What the surface is like.", with_material!["0.8",], Empty),
     element(

@@ -1,0 +1,221 @@
+//! Mesh files: Wavefront OBJ, STL, COLLADA and glTF.
+//!
+//! A file is input like any other: a message names the line, and what a binary file claims to hold is held against its length before
+//! any memory is taken. Of a mesh points, triangles and their colours are read; textures, normals and everything else are not.
+//! Coordinates are the file's, whichever of its axes is up; only COLLADA's unit of length counts.
+//!
+//! | format | module | read by |
+//! |---|---|---|
+//! | Wavefront OBJ, with the colours of its MTL files | `obj` | us |
+//! | STL, text or binary | `stl` | us |
+//! | COLLADA 1.4 and 1.5 | `collada` | us, from the tree that all XML goes through |
+//! | glTF 2.0, `.gltf` or `.glb` | `gltf` | us, from serde_json |
+
+mod collada;
+mod gltf;
+mod obj;
+mod stl;
+
+use std::fmt::Write;
+
+use bevy_math::DVec3;
+use simpartner_model::Color;
+
+/// Triangles that one file may hold: as many as a binary STL file of the greatest size that is read.
+const MAX_TRIANGLES: usize = 1_300_000;
+
+/// Triangles between points.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Mesh {
+    /// The points, in the file's unit.
+    pub vertices: Vec<DVec3>,
+    /// Three indices of points each, counter-clockwise seen from outside.
+    pub triangles: Vec<[u32; 3]>,
+    /// The index of the first triangle of each colour, and that colour, in the order of the triangles; those before the first have none.
+    colors: Vec<(usize, Option<Color>)>,
+}
+
+/// What is wrong with a mesh file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeshProblem {
+    /// The line, counted from 1; of a binary file `None`.
+    pub line: Option<usize>,
+    /// What, in a sentence.
+    pub what: String,
+}
+
+/// The endings of the names of files that can be read.
+pub const ENDINGS: [&str; 5] = ["obj", "stl", "dae", "gltf", "glb"];
+
+impl Mesh {
+    /// Reads the contents of a file; its name's ending says of which kind it is. `beside` reads a file that this one names, seen from
+    /// its folder: colours of an OBJ file, numbers of a glTF file.
+    ///
+    /// # Errors
+    /// What is wrong, and in which line.
+    pub fn read(path: &str, bytes: &[u8], beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Self, MeshProblem> {
+        let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        let mesh = match ending.as_str() {
+            "obj" => obj::read(text(bytes)?, beside)?,
+            "stl" => stl::read(bytes)?,
+            "dae" => collada::read(text(bytes)?)?,
+            "gltf" | "glb" => gltf::read(bytes, beside)?,
+            _ => return Err(problem(None, format!("a mesh file ends with .{}", ENDINGS.join(", .")))),
+        };
+        match mesh.vertices.iter().position(|vertex| !vertex.is_finite()) {
+            Some(index) => Err(problem(None, format!("point {} is not finite", index + 1))),
+            None if mesh.vertices.is_empty() => Err(problem(None, "the file holds no points".into())),
+            None => Ok(mesh),
+        }
+    }
+
+    /// As the text of an OBJ file, from which the same mesh is read, bit for bit. The names of its materials are their colours.
+    pub fn to_obj(&self) -> String {
+        let mut text = String::with_capacity(32 * (self.vertices.len() + self.triangles.len()));
+        for vertex in &self.vertices {
+            let _ = writeln!(text, "v {} {} {}", vertex.x, vertex.y, vertex.z);
+        }
+        for (color, triangles) in self.parts() {
+            match color {
+                Some(color) => text.push_str(&format!("usemtl {color}\n")),
+                None if self.colors.is_empty() => {}
+                None => text.push_str("usemtl none\n"),
+            }
+            for [a, b, c] in triangles {
+                let _ = writeln!(text, "f {} {} {}", a + 1, b + 1, c + 1);
+            }
+        }
+        text
+    }
+
+    /// Its triangles by their colours, in the order of the file.
+    pub fn parts(&self) -> impl Iterator<Item = (Option<Color>, &[[u32; 3]])> {
+        let first = self.colors.first().map_or(self.triangles.len(), |(start, _)| *start);
+        let ends = self.colors.iter().skip(1).map(|(start, _)| *start).chain([self.triangles.len()]);
+        let colored = self.colors.iter().zip(ends).map(|(&(start, color), end)| (color, start..end));
+        let all = [(None, 0..first)].into_iter().chain(colored);
+        all.filter(|(_, range)| !range.is_empty()).map(|(color, range)| (color, &self.triangles[range]))
+    }
+
+    /// Gives the triangles that follow a colour.
+    fn begin_color(&mut self, color: Option<Color>) {
+        let start = self.triangles.len();
+        if self.colors.last().is_some_and(|(begun, _)| *begun == start) {
+            self.colors.pop();
+        }
+        if self.colors.last().map_or(color.is_some(), |(_, current)| *current != color) {
+            self.colors.push((start, color));
+        }
+    }
+}
+
+fn problem(line: Option<usize>, what: String) -> MeshProblem {
+    MeshProblem { line, what }
+}
+
+fn too_many_triangles() -> MeshProblem {
+    problem(None, format!("the file holds more than {MAX_TRIANGLES} triangles; simplify the mesh"))
+}
+
+fn text(bytes: &[u8]) -> Result<&str, MeshProblem> {
+    std::str::from_utf8(bytes).map_err(|_| problem(None, "the file is neither text nor a binary STL file".into()))
+}
+
+fn coordinates<'t>(line: usize, mut words: impl Iterator<Item = &'t str>) -> Result<DVec3, MeshProblem> {
+    let mut point = [0.0; 3];
+    for coordinate in &mut point {
+        let word = words.next().ok_or_else(|| problem(Some(line), "expected three coordinates".into()))?;
+        *coordinate =
+            word.parse().map_err(|_| problem(Some(line), format!("expected a number, got '{}'", shorten(word))))?;
+    }
+    Ok(DVec3::from_array(point))
+}
+
+fn shorten(word: &str) -> String {
+    word.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str, bytes: &[u8]) -> Result<Mesh, MeshProblem> {
+        Mesh::read(path, bytes, |_| None)
+    }
+
+    const TETRAHEDRON: &str =
+        "# four points\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1/1/1 3 2\nf 1 2 4\nf -4 -1 -2\nf 2 3 4\n";
+
+    fn tetrahedron() -> Mesh {
+        read("a.OBJ", TETRAHEDRON.as_bytes()).unwrap()
+    }
+
+    fn binary(mesh: &Mesh) -> Vec<u8> {
+        let mut bytes = vec![0; 80];
+        bytes.extend((mesh.triangles.len() as u32).to_le_bytes());
+        for triangle in &mesh.triangles {
+            bytes.extend([0; 12]);
+            for corner in triangle {
+                bytes.extend(mesh.vertices[*corner as usize].to_array().iter().flat_map(|x| (*x as f32).to_le_bytes()));
+            }
+            bytes.extend([0; 2]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn each_format_holds_the_same_tetrahedron() {
+        let mesh = tetrahedron();
+        assert_eq!((mesh.vertices.len(), mesh.triangles.len()), (4, 4));
+        assert_eq!(mesh.triangles[2], [0, 3, 2]);
+        assert_eq!(read("b.obj", mesh.to_obj().as_bytes()), Ok(mesh.clone()));
+        let mut text = String::from("solid t\n");
+        for triangle in &mesh.triangles {
+            text += "facet normal 0 0 0\nouter loop\n";
+            for corner in triangle {
+                let DVec3 { x, y, z } = mesh.vertices[*corner as usize];
+                let _ = writeln!(text, "vertex {x} {y} {z}");
+            }
+            text += "endloop\nendfacet\n";
+        }
+        text += "endsolid t\n";
+        let corners = |mesh: &Mesh| -> Vec<[f64; 9]> {
+            let point = |index: &u32| mesh.vertices[*index as usize].to_array();
+            let of = |triangle: &[u32; 3]| triangle.iter().flat_map(point).collect::<Vec<_>>().try_into().unwrap();
+            mesh.triangles.iter().map(of).collect()
+        };
+        for bytes in [text.into_bytes(), binary(&mesh)] {
+            let read = read("t.stl", &bytes).unwrap();
+            assert_eq!((corners(&read), read.vertices.len()), (corners(&mesh), 4));
+        }
+    }
+
+    #[test]
+    fn a_square_becomes_two_triangles() {
+        let mesh = read("q.obj", b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n").unwrap();
+        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
+    }
+
+    #[test]
+    fn broken_files_are_told_by_line() {
+        let mut liar = binary(&tetrahedron());
+        liar[80..84].copy_from_slice(&u32::MAX.to_le_bytes());
+        for (path, bytes, line, what) in [
+            ("a.obj", &b"v 0 0\n"[..], Some(1), "expected three coordinates"),
+            ("a.obj", b"v 0 0 0\nv 1 x 0\n", Some(2), "expected a number, got 'x'"),
+            ("a.obj", b"v 0 0 0\nf 1 2 3\n", Some(2), "expected one of the 1 points before it, got '2'"),
+            ("a.obj", b"v 0 0 0\nf 1 1\n", Some(2), "a face has at least three corners"),
+            ("a.obj", b"v 0 0 0\nf 0 1 1\n", Some(2), "got '0'"),
+            ("a.obj", b"v inf 0 0\n", None, "point 1 is not finite"),
+            ("a.obj", b"", None, "no points"),
+            ("a.stl", b"solid\nvertex 1 2 3\nendloop\n", Some(3), "three corners"),
+            ("a.stl", b"facet", None, "neither a text STL file"),
+            ("a.stl", &liar, None, "neither"),
+            ("a.ply", b"ply", None, "a mesh file ends with .obj, .stl, .dae, .gltf, .glb"),
+        ] {
+            let problem = read(path, bytes).expect_err(what);
+            assert_eq!(problem.line, line, "{problem:?}");
+            assert!(problem.what.contains(what), "{problem:?}");
+        }
+    }
+}

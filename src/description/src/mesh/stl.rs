@@ -1,0 +1,87 @@
+//! STL: triangles and nothing else, as text or binary.
+
+use std::collections::HashMap;
+
+use bevy_math::DVec3;
+
+use super::{Mesh, MeshProblem, coordinates, problem, text};
+
+/// Bytes of a binary file before its triangles, and of each of these.
+const HEADER: usize = 84;
+const TRIANGLE: usize = 50;
+
+/// Reads a file of either form.
+pub(super) fn read(bytes: &[u8]) -> Result<Mesh, MeshProblem> {
+    if is_binary(bytes) { Ok(read_binary(bytes)) } else { read_text(text(bytes)?) }
+}
+
+/// Whether the length is what the number of triangles in a binary file's header asks for; text may begin like either.
+fn is_binary(bytes: &[u8]) -> bool {
+    let fits = |count: usize| HEADER + TRIANGLE * count <= bytes.len();
+    count_of(bytes).is_some_and(fits) && (!bytes.starts_with(b"solid") || std::str::from_utf8(bytes).is_err())
+}
+
+fn count_of(bytes: &[u8]) -> Option<usize> {
+    let count = bytes.get(HEADER - 4..HEADER)?;
+    Some(u32::from_le_bytes(count.try_into().ok()?) as usize)
+}
+
+fn read_binary(bytes: &[u8]) -> Mesh {
+    let (count, mut corners) = (count_of(bytes).unwrap_or(0), Corners::default());
+    for triangle in bytes[HEADER..].chunks_exact(TRIANGLE).take(count) {
+        // Behind the normal.
+        let numbers =
+            triangle[12..48].chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+        let numbers: Vec<f64> = numbers.map(f64::from).collect();
+        numbers.chunks_exact(3).for_each(|point| corners.add(DVec3::from_slice(point)));
+    }
+    corners.mesh
+}
+
+fn read_text(text: &str) -> Result<Mesh, MeshProblem> {
+    if !text.trim_start().starts_with("solid") {
+        return Err(problem(
+            None,
+            "the file is neither a text STL file, which begins with 'solid', nor a whole binary one".into(),
+        ));
+    }
+    let mut corners = Corners::default();
+    for (line, content) in text.lines().enumerate().map(|(index, content)| (index + 1, content)) {
+        let mut words = content.split_ascii_whitespace();
+        match words.next() {
+            Some("vertex") => corners.add(coordinates(line, words)?),
+            Some("endloop") if corners.open != 0 => {
+                return Err(problem(Some(line), "a triangle has three corners".into()));
+            }
+            _ => {}
+        }
+    }
+    Ok(corners.mesh)
+}
+
+/// Corners of triangles one after the other, those at the same place as one point.
+#[derive(Default)]
+struct Corners {
+    mesh: Mesh,
+    /// Of the triangle that is not complete, how many there are.
+    open: usize,
+    corner: [u32; 3],
+    places: HashMap<[u64; 3], u32>,
+}
+
+impl Corners {
+    fn add(&mut self, point: DVec3) {
+        // Both zeros are one place.
+        let bits = (point + DVec3::ZERO).to_array().map(f64::to_bits);
+        let vertices = &mut self.mesh.vertices;
+        self.corner[self.open] = *self.places.entry(bits).or_insert_with(|| {
+            vertices.push(point);
+            vertices.len() as u32 - 1
+        });
+        self.open += 1;
+        if self.open == 3 {
+            self.open = 0;
+            self.mesh.triangles.push(self.corner);
+        }
+    }
+}
