@@ -6,7 +6,11 @@ use std::{
 };
 
 use clap::Args;
-use simpartner_description::xml::{self, ImportOptions};
+use simpartner_description::{
+    mesh::Mesh,
+    xml::{self, ImportOptions},
+};
+use simpartner_dynamics::convex_parts;
 use simpartner_terminal::output::{line, print, tell};
 
 use super::exit::{CliError, ExitStatus};
@@ -27,6 +31,9 @@ pub(super) struct ImportArguments {
     /// Port of the first device, the others follow; 0 for free ones
     #[arg(long, value_name = "PORT", default_value_t = 3001)]
     first_port: u16,
+    /// Take meshes that collide apart into convex ones, written into the mesh folder; without it each counts as its convex hull
+    #[arg(long, requires = "output")]
+    decompose: bool,
     /// Take what is left out or changed for an error: exit code 3, and nothing is written
     #[arg(long)]
     strict: bool,
@@ -36,7 +43,8 @@ pub(super) struct ImportArguments {
 pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError> {
     let ImportArguments { fixed_base, keep_fixed_joints, first_port, .. } = *arguments;
     let mesh_folder = arguments.output.as_deref().map(mesh_folder);
-    let options = ImportOptions { fixed_base, keep_fixed_joints, first_port, mesh_folder };
+    let decompose: Option<fn(&Mesh) -> Vec<Mesh>> = if arguments.decompose { Some(take_apart) } else { None };
+    let options = ImportOptions { fixed_base, keep_fixed_joints, first_port, mesh_folder, decompose };
     let imported = xml::import(&arguments.file, &options)?;
     for warning in &imported.warnings {
         tell(format_args!("{warning}\n"));
@@ -49,10 +57,10 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
         return Ok(ExitStatus::Success);
     };
     let folder = output.parent().unwrap_or(Path::new(""));
-    for (from, to) in &imported.meshes {
-        let to = folder.join(to);
+    for mesh in &imported.meshes {
+        let to = folder.join(&mesh.path);
         to.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| unwritable(&to, error))?;
-        fs::copy(from, &to).map_err(|error| unwritable(&to, error))?;
+        fs::write(&to, &mesh.contents).map_err(|error| unwritable(&to, error))?;
     }
     fs::write(output, &imported.text).map_err(|error| unwritable(output, error))?;
     // What was written is what will be read.
@@ -60,6 +68,11 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError
     let meshes = imported.meshes.len();
     line(format_args!("{}: written, with {meshes} mesh{}", output.display(), if meshes == 1 { "" } else { "es" }));
     Ok(ExitStatus::Success)
+}
+
+fn take_apart(mesh: &Mesh) -> Vec<Mesh> {
+    let parts = convex_parts(&mesh.vertices, &mesh.triangles);
+    parts.into_iter().map(|(vertices, triangles)| Mesh::new(vertices, triangles)).collect()
 }
 
 /// `meshes/NAME`, by the name of the robot file.

@@ -46,6 +46,25 @@ fn a_robot_file_has_its_meshes_beside_it() {
     }
 }
 
+/// An L becomes several convex hulls; how well they fill it is tested in `src/dynamics/tests/engine/shapes.rs`.
+#[test]
+fn a_mesh_that_is_not_convex_is_taken_apart_on_request() {
+    let (scratch, urdf) = arm();
+    let outline = [(0, 0), (3, 0), (3, 1), (1, 1), (1, 3), (0, 3)];
+    let mut mesh: String = [0, 1].iter().flat_map(|z| outline.map(|(x, y)| format!("v {x} {y} {z}\n"))).collect();
+    mesh += "f 6 5 4 3 2 1\nf 7 8 9 10 11 12\nf 1 2 8 7\nf 2 3 9 8\nf 3 4 10 9\nf 4 5 11 10\nf 5 6 12 11\nf 6 1 7 12\n";
+    scratch.write("tip.obj", &mesh);
+    for flags in [&["--decompose"][..], &[]] {
+        let written = scratch.path("l.xml").display().to_string();
+        let imported = output(&[&["import", &urdf, "--output", &written], flags].concat());
+        assert!(imported.status.success(), "{}", text(&imported.stderr));
+        let parts = std::fs::read_dir(scratch.path("meshes/l")).unwrap().count();
+        let is_compound: bool = std::fs::read_to_string(&written).unwrap().contains("<compound>");
+        assert_eq!((is_compound, parts > 2), (!flags.is_empty(), !flags.is_empty()));
+        std::fs::remove_dir_all(scratch.path("meshes")).unwrap();
+    }
+}
+
 #[test]
 fn a_run_with_a_urdf_robot_is_made_again_without_its_files() {
     let (scratch, _) = arm();

@@ -3,11 +3,12 @@
 //! URDF has z up and ours y up: a point (x, y, z) of the one is (x, z, -y) of the other. Two links that cannot move against each other
 //! are one body: masses add up, and the inertia is that about the common centre of mass (Steiner).
 
-use std::{fs, path::Path};
+use std::fs;
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::{
     World,
+    mesh::Mesh,
     xml::{self, Document, ImportOptions},
 };
 use simpartner_model::{Axis, Body, JointKind, Shape};
@@ -229,9 +230,8 @@ fn imported_meshes_are_gathered_beside_the_robot_file() {
     fs::write(&path, text).unwrap();
     let options = ImportOptions { mesh_folder: Some("meshes/r".into()), ..ImportOptions::default() };
     let imported = xml::import(&path, &options).unwrap();
-    let to: Vec<&str> = imported.meshes.iter().map(|(_, to)| to.as_str()).collect();
+    let to: Vec<&str> = imported.meshes.iter().map(|mesh| mesh.path.as_str()).collect();
     assert_eq!(to, ["meshes/r/hand.obj", "meshes/r/2_hand.obj"]);
-    assert!(imported.meshes.iter().all(|(from, _)| Path::new(from).exists()));
     assert_eq!(imported.text.matches("meshes/r/hand.obj").count(), 2, "{}", imported.text);
 }
 
@@ -423,5 +423,53 @@ fn wrong_visuals_are_told_by_place() {
     ] {
         let problems = xml::read_text("r.xml", &robot(visual)).expect_err(visual).to_string();
         assert!(problems.contains(expected), "{problems}");
+    }
+}
+
+/// Each pair of triangles with the rest of the corners: any parts will do to see where they go.
+fn halves(mesh: &Mesh) -> Vec<Mesh> {
+    mesh.triangles.chunks(2).map(|triangles| Mesh::new(mesh.vertices.clone(), triangles.to_vec())).collect()
+}
+
+#[test]
+fn meshes_are_taken_apart_where_they_collide_and_whole_where_they_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("painted.obj"), format!("mtllib painted.mtl\n{}", PAINTED.replace("#ff0000", "red")))
+        .unwrap();
+    fs::write(folder.path().join("painted.mtl"), "newmtl red\nKd 1 0 0\n").unwrap();
+    let mesh = "<geometry><mesh filename='painted.obj' scale='2 2 2'/></geometry>";
+    let at = |x: i32| format!("<collision><origin xyz='{x} 0 0'/>{mesh}</collision>");
+    let inertial = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>";
+    let link =
+        |name: &str, solids: &str| format!("<link name='{name}'>{inertial}{solids}<visual>{mesh}</visual></link>");
+    let text = format!(
+        "<robot name='r'>{}{}{}</robot>",
+        link("a", &at(1)),
+        link("b", &(at(1) + &at(3))),
+        joint("revolute", "a", "b")
+    );
+    fs::write(folder.path().join("r.urdf"), text).unwrap();
+    let options =
+        ImportOptions { mesh_folder: Some("meshes/r".into()), decompose: Some(halves), ..ImportOptions::default() };
+    let imported = xml::import(&folder.path().join("r.urdf"), &options).unwrap();
+    let names: Vec<&str> = imported.meshes.iter().map(|mesh| mesh.path.as_str()).collect();
+    assert_eq!(names, ["meshes/r/painted_1.obj", "meshes/r/painted_2.obj", "meshes/r/painted.obj"]);
+    fs::create_dir_all(folder.path().join("meshes/r")).unwrap();
+    for mesh in &imported.meshes {
+        fs::write(folder.path().join(&mesh.path), &mesh.contents).unwrap();
+    }
+    // The colours came along without their file.
+    fs::write(folder.path().join("r.xml"), &imported.text).unwrap();
+    fs::remove_file(folder.path().join("painted.mtl")).unwrap();
+    let world = match xml::read_any(&folder.path().join("r.xml")) {
+        Ok(Document::Robot(world)) => world,
+        other => panic!("{other:?}\n{}", imported.text),
+    };
+    assert_eq!(seen(body(&world, "a")), [("triangleMesh", None), ("triangleMesh", Some("#ff0000".into()))]);
+    for (name, parts_at) in [("a", vec![1.0; 2]), ("b", vec![1.0, 1.0, 3.0, 3.0])] {
+        let whole = body(&world, name).shape.as_ref().unwrap();
+        let Shape::Compound { parts } = &whole.shape else { panic!("{whole:?}") };
+        let found: Vec<f64> = parts.iter().map(|part| whole.pose.then(&part.pose).translation.x).collect();
+        assert_eq!(found, parts_at, "{}", imported.text);
     }
 }

@@ -50,7 +50,7 @@ pub use engine::Probe;
 pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
-pub use shape::hull_surface;
+pub use shape::{convex_parts, hull_surface};
 pub use state::{BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, Wrench};
 
 use std::fmt;

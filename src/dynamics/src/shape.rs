@@ -6,9 +6,15 @@ use simpartner_model::{Heightfield, Placed, Pose, Shape};
 use super::parry::{
     math::Pose as ParryPose,
     shape::{HeightFieldFlags, SharedShape, TriMeshFlags},
-    transformation::try_convex_hull,
+    transformation::{
+        try_convex_hull,
+        vhacd::{VHACD, VHACDParameters},
+    },
     utils::Array2,
 };
+
+/// Part of the volume that a convex part has at least: a cell of the grid is 4e-6 of a cube.
+const LEAST_PART: f64 = 1e-6;
 
 /// A rigid transform in parry's type.
 pub(super) fn pose(pose: &Pose) -> ParryPose {
@@ -54,6 +60,23 @@ fn simple_shape(shape: &Shape) -> Result<SharedShape, String> {
 /// points span no volume.
 pub fn hull_surface(points: &[DVec3]) -> Option<(Vec<DVec3>, Vec<[u32; 3]>)> {
     try_convex_hull(points).ok()
+}
+
+/// Convex shapes that a closed surface of triangles is about made of, each a hull as [`hull_surface`] has it; at most 64 of them. The
+/// surface is cut along planes where it is least convex, on a grid of 64 cells along its longest side (V-HACD, Mamou and Ghorbel 2009).
+pub fn convex_parts(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<(Vec<DVec3>, Vec<[u32; 3]>)> {
+    let parameters = VHACDParameters { max_convex_hulls: 64, ..VHACDParameters::default() };
+    let mut parts =
+        VHACD::decompose(&parameters, vertices, triangles, true).compute_exact_convex_hulls(vertices, triangles);
+    let volume = |(vertices, triangles): &(Vec<DVec3>, Vec<[u32; 3]>)| -> f64 {
+        let Some(origin) = vertices.first() else { return 0.0 };
+        let corners = triangles.iter().map(|triangle| triangle.map(|index| vertices[index as usize] - *origin));
+        corners.map(|[a, b, c]| a.dot(b.cross(c)) / 6.0).sum()
+    };
+    // The grid leaves parts without volume where a plane has cut along a surface.
+    let least = LEAST_PART * parts.iter().map(volume).sum::<f64>();
+    parts.retain(|part| volume(part) > least);
+    parts
 }
 
 /// The terrain. Parry's rows run along z and its columns along x; the scale is the full extent.

@@ -48,6 +48,11 @@ pub struct MeshProblem {
 pub const ENDINGS: [&str; 5] = ["obj", "stl", "dae", "gltf", "glb"];
 
 impl Mesh {
+    /// A mesh without colours.
+    pub fn new(vertices: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Self {
+        Self { vertices, triangles, colors: Vec::new() }
+    }
+
     /// Reads the contents of a file; its name's ending says of which kind it is. `beside` reads a file that this one names, seen from
     /// its folder: colours of an OBJ file, numbers of a glTF file.
     ///

@@ -32,15 +32,20 @@ impl Files<'_> {
         }
     }
 
+    /// The bytes of a mesh file.
+    pub(super) fn read_bytes(self, path: &str) -> Result<Vec<u8>, Diagnostic> {
+        match self {
+            Self::Disk if !built_in::is_built_in(path) => read_bytes(path, MAX_MESH_FILE),
+            Self::Disk => self.read(path, MAX_MESH_FILE).map(String::into_bytes),
+            Self::Kept(_) => self.read(path, usize::MAX).map(String::into_bytes),
+        }
+    }
+
     /// Reads a mesh file. What is wrong with one is told with the file's path, and the line where it has any.
     pub(super) fn read_mesh(self, path: &str) -> Result<Mesh, String> {
         // Those that were kept are OBJ, whatever they once were.
-        let (kind, bytes) = match self {
-            Self::Disk if !built_in::is_built_in(path) => (path, read_bytes(path, MAX_MESH_FILE)),
-            Self::Disk => (path, self.read(path, MAX_MESH_FILE).map(String::into_bytes)),
-            Self::Kept(_) => ("kept.obj", self.read(path, usize::MAX).map(String::into_bytes)),
-        };
-        let bytes = bytes.map_err(|problem| problem.message)?;
+        let kind = if matches!(self, Self::Disk) { path } else { "kept.obj" };
+        let bytes = self.read_bytes(path).map_err(|problem| problem.message)?;
         let named = |file: &str| match self {
             Self::Disk => read_bytes(&beside(path, file), MAX_MESH_FILE).ok(),
             Self::Kept(_) => None,

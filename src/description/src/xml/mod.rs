@@ -37,7 +37,7 @@ pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
-pub use import::{ImportOptions, Imported, import};
+pub use import::{ImportOptions, Imported, MeshFile, import};
 pub(crate) use reading::child;
 pub use reading::shorten;
 pub use schema::describe_name;

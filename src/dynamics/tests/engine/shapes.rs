@@ -119,3 +119,29 @@ fn contacts_are_listed_with_both_bodies() {
     }
     assert_eq!(engine.body(BodyId::new(0)).force, -engine.body(BodyId::new(1)).force);
 }
+
+/// An L of two blocks is not convex; what it is taken apart into is, and fills as much of space but for the grid's cells.
+#[test]
+fn a_surface_comes_apart_into_convex_parts() {
+    let outline = [(0.0, 0.0), (3.0, 0.0), (3.0, 1.0), (1.0, 1.0), (1.0, 3.0), (0.0, 3.0)];
+    let corner = |z: f64| outline.map(|(x, y)| DVec3::new(x, y, z));
+    let vertices = [corner(0.0), corner(1.0)].concat();
+    let sides = (0..6u32).flat_map(|a| {
+        let b = (a + 1) % 6;
+        [[a, b, b + 6], [a, b + 6, a + 6]]
+    });
+    let cap = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5]];
+    let low = cap.map(|[a, b, c]: [u32; 3]| [a, c, b]);
+    let triangles: Vec<_> = sides.chain(low).chain(cap.map(|corners| corners.map(|corner| corner + 6))).collect();
+    let volume = |(vertices, triangles): &(Vec<DVec3>, Vec<[u32; 3]>)| -> f64 {
+        let corners = triangles.iter().map(|triangle| triangle.map(|index| vertices[index as usize]));
+        corners.map(|[a, b, c]| a.dot(b.cross(c)) / 6.0).sum()
+    };
+    let whole = volume(&(vertices.clone(), triangles.clone()));
+    let hull = volume(&simpartner_dynamics::hull_surface(&vertices).unwrap());
+    assert!((whole - 5.0).abs() < 1e-12 && (hull - 7.0).abs() < 1e-12, "{whole} {hull}");
+    let parts = simpartner_dynamics::convex_parts(&vertices, &triangles);
+    let filled: f64 = parts.iter().map(volume).sum();
+    assert!(parts.len() > 1 && (filled - whole).abs() < 0.1, "{} parts of {filled} m³", parts.len());
+    assert_eq!(parts, simpartner_dynamics::convex_parts(&vertices, &triangles));
+}

@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | URDF | `urdf` | ROS, <http://wiki.ros.org/urdf/XML> |
 
+mod meshes;
 mod model;
 mod robot;
 mod text;
@@ -25,10 +26,11 @@ use super::{
     reading::Reading,
     tree::Node,
 };
-use crate::Warning;
+use crate::{Warning, mesh::Mesh};
+use meshes::MeshFolder;
 
 /// What an importer may decide where the format leaves it open.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct ImportOptions {
     /// Whether the root is fixed to the world, although it could move.
     pub fixed_base: bool,
@@ -38,11 +40,14 @@ pub struct ImportOptions {
     pub first_port: u16,
     /// The folder that the robot file will have its meshes in, seen from its own; without one it names them where they are.
     pub mesh_folder: Option<String>,
+    /// Takes a mesh that collides apart into convex ones, which then stand in the mesh folder in its place; without it the mesh counts as
+    /// its convex hull.
+    pub decompose: Option<fn(&Mesh) -> Vec<Mesh>>,
 }
 
 impl Default for ImportOptions {
     fn default() -> Self {
-        Self { fixed_base: false, keep_fixed_joints: false, first_port: 3001, mesh_folder: None }
+        Self { fixed_base: false, keep_fixed_joints: false, first_port: 3001, mesh_folder: None, decompose: None }
     }
 }
 
@@ -53,8 +58,17 @@ pub struct Imported {
     pub text: String,
     /// What is not as the other format has it: where, what, and what it means for the simulation.
     pub warnings: Vec<Warning>,
-    /// The mesh files that belong into the mesh folder: where each is, and its path seen from the robot file.
-    pub meshes: Vec<(String, String)>,
+    /// The mesh files that belong into the mesh folder.
+    pub meshes: Vec<MeshFile>,
+}
+
+/// A mesh file beside a robot file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeshFile {
+    /// Its path seen from the robot file.
+    pub path: String,
+    /// What it holds.
+    pub contents: Vec<u8>,
 }
 
 /// Whether a path is that of a robot of another format, by its ending.
@@ -80,32 +94,14 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Diagnost
     let Some(mut root) = convert(&reading, roots, options).filter(|_| reading.is_sound()) else {
         return Err(session.problems.take());
     };
-    let meshes = options.mesh_folder.iter().flat_map(|folder| gather_meshes(&reading, &mut root, folder)).collect();
+    let mut folder = options.mesh_folder.as_deref().map(|name| MeshFolder::new(&reading, name));
+    if let Some(folder) = &mut folder {
+        options.decompose.iter().try_for_each(|decompose| folder.take_apart(&mut root, *decompose))?;
+        folder.gather(&mut root)?;
+    }
+    let meshes = folder.map_or(Vec::new(), |folder| folder.files);
     let name = Path::new(&*path).file_name().map_or(path.clone(), |name| name.to_string_lossy());
     Ok(Imported { text: text::write(&root, &name), warnings: session.warnings.take(), meshes })
-}
-
-/// Names all meshes in the folder, each by the name of its file, with a number before it where two are called alike.
-fn gather_meshes(reading: &Reading, root: &mut Node, folder: &str) -> Vec<(String, String)> {
-    let mut meshes: Vec<(String, String)> = Vec::new();
-    root.walk_mut(&mut |node| {
-        for file in node.attributes.iter_mut().filter(|given| given.name == "file") {
-            let from = reading.files.beside(reading.path, &file.value, "robots");
-            let known = meshes.iter().find(|(known, _)| *known == from).map(|(_, to)| to.clone());
-            file.value = known.unwrap_or_else(|| {
-                let name = Path::new(&from).file_name().map_or("mesh".into(), |name| name.to_string_lossy());
-                let mut to = format!("{folder}/{name}");
-                let mut number = 1;
-                while meshes.iter().any(|(_, taken)| *taken == to) {
-                    number += 1;
-                    to = format!("{folder}/{number}_{name}");
-                }
-                meshes.push((from, to.clone()));
-                to
-            });
-        }
-    });
-    meshes
 }
 
 /// The tree of a robot of ours from the elements of a file of another format. `None` where there is none; then there are problems.

@@ -1,0 +1,150 @@
+//! The meshes of an imported robot, gathered in a folder beside its file.
+
+use std::path::Path;
+
+use super::{
+    super::{Diagnostic, reading::Reading, tree::Node},
+    MeshFile,
+};
+use crate::mesh::Mesh;
+
+/// What is gathered, each file under the name it had or one like it.
+pub(super) struct MeshFolder<'r> {
+    reading: &'r Reading<'r>,
+    /// The folder, seen from the robot file.
+    name: &'r str,
+    /// Where each mesh was, and its path here.
+    copies: Vec<(String, String)>,
+    /// Likewise of those that were taken apart; without any paths where one is convex as it is.
+    parts: Vec<(String, Vec<String>)>,
+    pub(super) files: Vec<MeshFile>,
+}
+
+impl<'r> MeshFolder<'r> {
+    pub(super) fn new(reading: &'r Reading<'r>, name: &'r str) -> Self {
+        Self { reading, name, copies: Vec::new(), parts: Vec::new(), files: Vec::new() }
+    }
+
+    /// Names every mesh in the folder. One that needs other files beside it, of colours or numbers, is written as an OBJ file that holds all.
+    pub(super) fn gather(&mut self, root: &mut Node) -> Result<(), Diagnostic> {
+        let mut done = Ok(());
+        root.walk_mut(&mut |node| {
+            for file in node.attributes.iter_mut().filter(|given| given.name == "file") {
+                if done.is_err() || self.files.iter().any(|kept| kept.path == file.value) {
+                    continue;
+                }
+                match self.copy(&file.value) {
+                    Ok(path) => file.value = path,
+                    Err(problem) => done = Err(problem),
+                }
+            }
+        });
+        done
+    }
+
+    fn copy(&mut self, file: &str) -> Result<String, Diagnostic> {
+        let from = self.reading.files.beside(self.reading.path, file, "robots");
+        if let Some((_, path)) = self.copies.iter().find(|(known, _)| *known == from) {
+            return Ok(path.clone());
+        }
+        let (bytes, mesh) = self.read(&from)?;
+        let name = file_name(&from);
+        let (name, contents) = match mesh {
+            Some(mesh) => (format!("{}.obj", stem(&name)), mesh.to_obj().into_bytes()),
+            None => (name, bytes),
+        };
+        let path = self.add(&name, contents);
+        self.copies.push((from, path.clone()));
+        Ok(path)
+    }
+
+    /// The bytes of a mesh file, and the mesh itself if it needs other files.
+    fn read(&self, from: &str) -> Result<(Vec<u8>, Option<Mesh>), Diagnostic> {
+        let bytes = self.reading.files.read_bytes(from)?;
+        let mesh = self.reading.files.read_mesh(from).map_err(|what| Diagnostic::at(from, "", 0, what))?;
+        let is_whole = Mesh::read(from, &bytes, |_| None).is_ok_and(|alone| alone == mesh);
+        Ok((bytes, (!is_whole).then_some(mesh)))
+    }
+
+    /// Replaces each convex hull of a mesh by those of the parts that it comes apart into.
+    pub(super) fn take_apart(&mut self, root: &mut Node, decompose: fn(&Mesh) -> Vec<Mesh>) -> Result<(), Diagnostic> {
+        for child in &mut root.children {
+            match child.attributes.iter().position(|given| given.name == "file") {
+                Some(file) if child.name == "convexHull" => {
+                    let parts = self.parts(&child.attributes[file].value, decompose)?;
+                    if !parts.is_empty() {
+                        let part = |path: &String| {
+                            let mut part = Node { children: Vec::new(), ..child.clone() };
+                            part.attributes[file].value.clone_from(path);
+                            part
+                        };
+                        let mut compound = Node {
+                            name: "compound".into(),
+                            offset: child.offset,
+                            children: child.children.clone(),
+                            ..Node::default()
+                        };
+                        compound.children.extend(parts.iter().map(part));
+                        *child = compound;
+                    }
+                }
+                _ => self.take_apart(child, decompose)?,
+            }
+        }
+        flatten_compounds(root);
+        Ok(())
+    }
+
+    fn parts(&mut self, file: &str, decompose: fn(&Mesh) -> Vec<Mesh>) -> Result<Vec<String>, Diagnostic> {
+        let from = self.reading.files.beside(self.reading.path, file, "robots");
+        if let Some((_, paths)) = self.parts.iter().find(|(known, _)| *known == from) {
+            return Ok(paths.clone());
+        }
+        let mesh = self.reading.files.read_mesh(&from).map_err(|what| Diagnostic::at(&from, "", 0, what))?;
+        let parts = if mesh.triangles.is_empty() { Vec::new() } else { decompose(&mesh) };
+        let parts = if parts.len() > 1 { parts } else { Vec::new() };
+        let stem = stem(&file_name(&from)).to_owned();
+        let add =
+            |(index, part): (usize, &Mesh)| self.add(&format!("{stem}_{}.obj", index + 1), part.to_obj().into_bytes());
+        let paths: Vec<String> = parts.iter().enumerate().map(add).collect();
+        self.parts.push((from, paths.clone()));
+        Ok(paths)
+    }
+
+    /// A file of this name, or with a number before it where another one has it already.
+    fn add(&mut self, name: &str, contents: Vec<u8>) -> String {
+        let mut path = format!("{}/{name}", self.name);
+        let mut number = 1;
+        while self.files.iter().any(|taken| taken.path == path) {
+            number += 1;
+            path = format!("{}/{number}_{name}", self.name);
+        }
+        self.files.push(MeshFile { path: path.clone(), contents });
+        path
+    }
+}
+
+/// Takes the parts of compounds that stand in a compound into that, each at its place.
+fn flatten_compounds(node: &mut Node) {
+    if node.name != "compound" {
+        return;
+    }
+    let children = std::mem::take(&mut node.children);
+    for child in children {
+        if child.name == "compound" {
+            let pose = child.children.iter().find(|inner| inner.name == "pose").cloned();
+            let parts = child.children.into_iter().filter(|inner| inner.name != "pose");
+            node.children.extend(parts.map(|part| Node { children: pose.clone().into_iter().collect(), ..part }));
+        } else {
+            node.children.push(child);
+        }
+    }
+}
+
+fn file_name(path: &str) -> String {
+    Path::new(path).file_name().map_or("mesh".into(), |name| name.to_string_lossy().into_owned())
+}
+
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
