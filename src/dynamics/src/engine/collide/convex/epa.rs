@@ -8,14 +8,20 @@ use bevy_math::DVec3;
 
 use super::{Difference, Vertex, gjk::Simplex};
 
-/// Polyhedra are through after some ten; a round surface comes nearer as their number grows.
-const MOST_STEPS: usize = 48;
+/// Polyhedra are through after some ten; a round surface comes nearer as their number grows. So many are enough to begin a climb at.
+const STEPS: usize = 48;
+/// Steps where the best face is still far behind: round shapes that are deep in each other are about as deep on many sides.
+const MOST_STEPS: usize = 400;
 /// Part of the size that the depth may be off: the search goes on from there ([`super::climb`]).
 const EXACT: f64 = 1e-6;
+/// Likewise, where there is more than one side that the climb may end on.
+const UNSURE: f64 = 1e-3;
 /// Part of the size that a point is above a face at least that sees it.
 const ABOVE: f64 = 1e-12;
 /// Part of the size below which a simplex has no area or no volume.
 const FLAT: f64 = 1e-10;
+/// Part of the size's square that twice the area of a face is at least; the normal of a smaller one would be rounding.
+const SLIVER: f64 = 1e-9;
 
 /// Memory of the searches.
 #[derive(Debug, Default)]
@@ -25,11 +31,15 @@ pub(super) struct Polytope {
     horizon: Vec<[usize; 2]>,
 }
 
-/// A triangle of the surface; the distance of its plane from zero along the normal, which points outwards.
+/// A triangle of the surface.
 #[derive(Debug, Clone, Copy)]
 struct Face {
     corners: [usize; 3],
+    /// Outwards.
     normal: DVec3,
+    /// Distance of its plane from zero along the normal.
+    plane: f64,
+    /// The same, or infinite once nothing more is to be found beyond it.
     distance: f64,
 }
 
@@ -39,18 +49,23 @@ impl Polytope {
     pub(super) fn deepest(&mut self, difference: &Difference, simplex: &Simplex) -> Option<DVec3> {
         self.start(difference, simplex)?;
         let mut best: Option<(f64, DVec3)> = None;
-        for _ in 0..MOST_STEPS {
-            let Some(face) = self.nearest_face() else { break };
+        for step in 0..MOST_STEPS {
+            let Some(nearest) = self.nearest_face() else { break };
+            let face = self.faces[nearest];
             let vertex = difference.support(face.normal);
             let depth = vertex.point.dot(face.normal);
             if best.is_none_or(|(least, _)| depth < least) {
                 best = Some((depth, face.normal));
             }
             let least = best.map_or(depth, |(least, _)| least);
-            if least - face.distance <= EXACT * difference.size {
+            let enough = if step < STEPS { EXACT } else { UNSURE };
+            if !(least - face.distance > enough * difference.size) {
                 break;
             }
-            self.expand(vertex, ABOVE * difference.size);
+            if !self.expand(vertex, difference.size) {
+                // A point that joins with an edge to a line makes no face: this side has come out as well as numbers allow.
+                self.faces[nearest].distance = f64::INFINITY;
+            }
         }
         best.map(|(_, normal)| normal)
     }
@@ -78,49 +93,72 @@ impl Polytope {
         }
         let inside = vertices.iter().map(|vertex| vertex.point).sum::<DVec3>() / 4.0;
         for [i, j, k] in [[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]] {
-            let face = Face::new([i, j, k], vertices)?;
+            let face = Face::new([i, j, k], vertices, difference.size)?;
             let is_outwards = face.normal.dot(inside) < face.distance;
-            faces.push(if is_outwards { face } else { Face::new([i, k, j], vertices)? });
+            faces.push(if is_outwards { face } else { Face::new([i, k, j], vertices, difference.size)? });
         }
         Some(())
     }
 
-    fn nearest_face(&self) -> Option<Face> {
-        self.faces.iter().copied().reduce(|best, face| if face.distance < best.distance { face } else { best })
+    fn nearest_face(&self) -> Option<usize> {
+        (0..self.faces.len()).min_by(|one, two| self.faces[*one].distance.total_cmp(&self.faces[*two].distance))
     }
 
-    /// Replaces the faces that a new vertex is above by those that join it with their outline, but for such as have no area.
-    fn expand(&mut self, vertex: Vertex, slack: f64) {
+    /// Replaces the faces that a new vertex is above by those that join it with their outline. False, and nothing is changed, if one of
+    /// these had no area or the outline were not one ring, which rounding makes of faces in one plane: a surface with a hole would no
+    /// longer tell inside from outside.
+    fn expand(&mut self, vertex: Vertex, size: f64) -> bool {
         let Self { vertices, faces, horizon } = self;
         horizon.clear();
-        faces.retain(|face| {
-            let hidden = vertex.point.dot(face.normal) - face.distance <= slack;
-            if !hidden {
-                let [i, j, k] = face.corners;
-                for [from, to] in [[i, j], [j, k], [k, i]] {
-                    // An edge between two faces that go is inside the outline.
-                    match horizon.iter().position(|edge| *edge == [to, from]) {
-                        Some(place) => {
-                            horizon.swap_remove(place);
-                        }
-                        None => horizon.push([from, to]),
+        let sees = |face: &Face| vertex.point.dot(face.normal) - face.plane > ABOVE * size;
+        for [i, j, k] in faces.iter().filter(|face| sees(face)).map(|face| face.corners) {
+            for [from, to] in [[i, j], [j, k], [k, i]] {
+                // An edge between two faces that go is inside the outline.
+                match horizon.iter().position(|edge| *edge == [to, from]) {
+                    Some(place) => {
+                        horizon.swap_remove(place);
                     }
+                    None => horizon.push([from, to]),
                 }
             }
-            hidden
-        });
+        }
+        if !is_ring(horizon) {
+            return false;
+        }
         vertices.push(vertex);
         let new = vertices.len() - 1;
-        faces.extend(horizon.iter().filter_map(|&[from, to]| Face::new([from, to, new], vertices)));
+        let joined = horizon.iter().map(|&[from, to]| Face::new([from, to, new], vertices, size));
+        let Some(joined) = joined.collect::<Option<Vec<_>>>() else {
+            vertices.pop();
+            return false;
+        };
+        faces.retain(|face| !sees(face));
+        faces.extend(joined);
+        true
     }
+}
+
+/// Whether edges follow each other around once.
+fn is_ring(edges: &[[usize; 2]]) -> bool {
+    let Some(&[start, mut at]) = edges.first() else { return false };
+    let mut length = 1;
+    while at != start && length < edges.len() {
+        let mut from_here = edges.iter().filter(|edge| edge[0] == at);
+        let (Some(edge), None) = (from_here.next(), from_here.next()) else { return false };
+        at = edge[1];
+        length += 1;
+    }
+    at == start && length == edges.len()
 }
 
 impl Face {
     /// `None` if it has no area.
-    fn new(corners: [usize; 3], vertices: &[Vertex]) -> Option<Self> {
+    fn new(corners: [usize; 3], vertices: &[Vertex], size: f64) -> Option<Self> {
         let [a, b, c] = corners.map(|corner| vertices[corner].point);
-        let normal = (b - a).cross(c - a).try_normalize()?;
-        Some(Self { corners, normal, distance: normal.dot(a) })
+        let across = (b - a).cross(c - a);
+        let normal = across.try_normalize().filter(|_| across.length() > SLIVER * size * size)?;
+        let plane = normal.dot(a);
+        Some(Self { corners, normal, plane, distance: plane })
     }
 }
 
