@@ -102,6 +102,7 @@ pub fn joint(name: &str, kind: JointKind, parent: usize, child: usize, anchor: D
         anchor,
         frame: DQuat::IDENTITY,
         axes: kind.free_axes(),
+        swing: f64::INFINITY,
         source: String::new(),
     }
 }

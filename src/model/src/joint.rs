@@ -21,8 +21,13 @@ pub struct Joint {
     pub anchor: DVec3,
     /// The joint's frame at step 0 as its parent carries it, `world_from_joint`: its three local axes are the columns of the rotation.
     pub frame: DQuat,
-    /// What may move in each of its three coordinates; [`JointKind::coordinate`] says along or about which local axis.
+    /// What may move in each of its three coordinates; [`JointKind::coordinate`] says along or about which local axis. The three axes of a
+    /// ball joint have the same stiffness, which holds it where its coordinates are zero; the stops of the third are those of its twist.
     pub axes: [Axis; 3],
+    /// Of a ball joint the largest angle, rad, by which its third axis, as the child carries it, may lean away from where the parent
+    /// carries it; infinity without one. The twist is the turn about that axis which is left when the shortest turn has brought the two
+    /// together.
+    pub swing: f64,
     /// `file:line:column` of its element, for messages.
     pub source: String,
 }
@@ -38,7 +43,8 @@ pub enum JointKind {
     Cylindrical,
     /// Slides along its first and second axis and turns about its third.
     Planar,
-    /// Turns any way, without stops or motor.
+    /// Turns any way. Its coordinates are the rotation vector, its rates the angular velocity along its three axes as the parent carries
+    /// them. Its stops are a cone and a range of twist ([`Joint::swing`]).
     Ball,
     /// Turns about its first axis and then its second.
     Universal,
@@ -127,9 +133,14 @@ impl JointKind {
         self.coordinate(index).is_some_and(|coordinate| coordinate.linear)
     }
 
-    /// True if each of its coordinates moves by itself, with stops, losses and a motor of its own. A ball joint's do not.
+    /// True if each of its coordinates counts a motion of its own, with stops of its own. A ball joint's do not.
     pub fn has_axes(self) -> bool {
         !matches!(self, Self::Fixed | Self::Ball)
+    }
+
+    /// True if anything moves in it, which a motor can drive.
+    pub fn moves(self) -> bool {
+        self != Self::Fixed
     }
 
     /// All its coordinates free, without stops and losses.
@@ -221,6 +232,7 @@ impl Joint {
             anchor,
             frame: DQuat::IDENTITY,
             axes: [Axis::Locked; 3],
+            swing: f64::INFINITY,
             source: String::new(),
         }
     }

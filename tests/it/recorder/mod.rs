@@ -68,6 +68,7 @@ fn world() -> World {
                 anchor: DVec3::Y,
                 frame: DQuat::IDENTITY,
                 axes: [Axis::Locked, Axis::Locked, Axis::Free(FreeAxis::default())],
+                swing: f64::INFINITY,
                 source: String::new(),
             }],
             ..Mechanism::default()

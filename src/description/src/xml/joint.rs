@@ -43,6 +43,7 @@ pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body
         anchor,
         frame: frame?,
         axes: axes?,
+        swing: f64::INFINITY,
         source: reading.source(node),
     })
 }

@@ -291,7 +291,7 @@ fn relative(link: &Link, axes: &[Spatial], v: &[f64]) -> Spatial {
     let along = |dof: usize| axes[dof] * v[dof];
     match link.joint {
         LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => along(link.dof),
-        LinkJoint::Spherical(_) => along(link.dof) + along(link.dof + 1) + along(link.dof + 2),
+        LinkJoint::Spherical { .. } => along(link.dof) + along(link.dof + 1) + along(link.dof + 2),
         LinkJoint::Free | LinkJoint::Weld => Spatial::ZERO,
     }
 }
@@ -316,7 +316,7 @@ fn project(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
         }
         LinkJoint::Weld => {}
         LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => out[link.dof] = axes[link.dof].dot(force),
-        LinkJoint::Spherical(_) => (link.dof..link.dof + 3).for_each(|dof| out[dof] = axes[dof].dot(force)),
+        LinkJoint::Spherical { .. } => (link.dof..link.dof + 3).for_each(|dof| out[dof] = axes[dof].dot(force)),
     }
 }
 

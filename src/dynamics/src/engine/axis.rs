@@ -50,7 +50,7 @@ pub(super) struct LinearEffort {
 }
 
 /// Whether a gap that closes at `rate` could be nearly closed before the middle of the step after this one.
-fn is_near(gap: f64, rate: f64, h: f64) -> bool {
+pub(super) fn is_near(gap: f64, rate: f64, h: f64) -> bool {
     gap + 2.0 * h * rate.min(0.0) < STOP_MARGIN
 }
 

@@ -7,6 +7,7 @@ use simpartner_model::{
 };
 
 use super::{
+    ball::{self, Ball},
     closure::{Closure, Load, Placement, ROWS, duals},
     collide::{Collider, Geom, Ground, Hull, Outline, Side},
     tree::{self, Link, LinkJoint, Tree},
@@ -52,8 +53,6 @@ pub(super) enum JointPlace {
     /// Links of a tree; `link` is the last of them, whose joint carries the reaction. `sign` is -1 if the tree was walked
     /// from child to parent.
     Tree { tree: usize, link: usize, dofs: [Option<usize>; 3], sign: f64 },
-    /// A ball joint of a tree, its three degrees of freedom from `dof` on; `frame` is `inner_link_from_joint`.
-    Ball { tree: usize, link: usize, dof: usize, ball: usize, frame: DQuat, sign: f64 },
     /// A closure.
     Closure(usize),
 }
@@ -126,8 +125,9 @@ impl Builder<'_> {
             self.add_joint(number, &mut tree, &mut poses, *edge);
         }
         let laws = &tree.topology.laws;
+        let stops = |law: &FreeAxis| law.lower.is_finite() || law.upper.is_finite() || law.friction > 0.0;
         tree.topology.has_rows =
-            laws.iter().any(|law| law.lower.is_finite() || law.upper.is_finite() || law.friction > 0.0);
+            laws.iter().any(stops) || tree.topology.balls.iter().any(|ball| ball.stops.exist());
         self.trees.push(tree);
     }
 
@@ -187,24 +187,19 @@ impl Builder<'_> {
         }
         let mut last = step(poses, inner, joint, free.last().map(|(_, coordinate)| *coordinate));
         if ball {
-            last.joint = LinkJoint::Spherical(0);
+            last.joint = LinkJoint::Spherical { number: tree.topology.balls.len(), backwards };
+            tree.topology.balls.push(Ball { dof: tree.topology.freedom, sign, stops: ball::Stops::new(joint) });
         }
         let outer = push(tree, poses, link, last, joint, pose);
         poses[outer] = initial_pose;
         self.bodies[edge.outer.index()] = BodyPlace::new(number, outer, frame);
         let dof = tree.topology.links[outer].dof;
-        self.joints[edge.joint.index()] = match tree.topology.links[outer].joint {
-            LinkJoint::Spherical(ball) => {
-                let frame = poses[inner].rotation.inverse() * joint.frame;
-                JointPlace::Ball { tree: number, link: outer, dof, ball, frame, sign }
-            }
-            _ => {
-                if let Some(&(index, _)) = free.last() {
-                    dofs[index] = Some(dof);
-                }
-                JointPlace::Tree { tree: number, link: outer, dofs, sign }
-            }
-        };
+        if ball {
+            dofs = [0, 1, 2].map(|axis| Some(dof + axis));
+        } else if let Some(&(index, _)) = free.last() {
+            dofs[index] = Some(dof);
+        }
+        self.joints[edge.joint.index()] = JointPlace::Tree { tree: number, link: outer, dofs, sign };
         self.set_laws(tree, self.mechanism.joint(edge.joint), edge.joint, sign);
     }
 
@@ -214,12 +209,6 @@ impl Builder<'_> {
         let turning = child.angular_velocity - parent.angular_velocity;
         let dofs = match self.joints[id.index()] {
             JointPlace::Tree { dofs, .. } => dofs,
-            JointPlace::Ball { dof, frame, .. } => {
-                // `frame` takes the joint's axes to those of the inner link, along which the rates are counted.
-                let rate = frame * (joint.frame.inverse() * turning) * sign;
-                tree.state.v[dof..dof + 3].copy_from_slice(&rate.to_array());
-                return;
-            }
             JointPlace::Closure(_) => return,
         };
         let at_anchor =
@@ -228,7 +217,7 @@ impl Builder<'_> {
         let duals = rate_directions(joint);
         for (index, coordinate) in joint.free_coordinates() {
             let (Some(dof), Axis::Free(free)) = (dofs[index], joint.axes[index]) else { continue };
-            tree.topology.laws[dof] = law(&free, sign);
+            tree.topology.laws[dof] = law(joint, &free, sign);
             let motion = if coordinate.linear { sliding } else { turning };
             let rate = free.initial_rate.unwrap_or_else(|| motion.dot(duals[index]));
             (tree.state.q[dof], tree.state.v[dof]) = (sign * free.initial_position, sign * rate);
@@ -239,8 +228,10 @@ impl Builder<'_> {
     fn add_couplings(&mut self) -> Result<(), BuildError> {
         for coupling in &self.mechanism.couplings {
             let place = |JointAxis { joint, axis }: JointAxis| match self.joints[joint.index()] {
-                JointPlace::Tree { tree, dofs, sign, .. } => dofs[axis].map(|dof| (tree, dof, sign)),
-                JointPlace::Ball { .. } | JointPlace::Closure(_) => None,
+                JointPlace::Tree { tree, dofs, sign, .. } if self.mechanism.joint(joint).kind.has_axes() => {
+                    dofs[axis].map(|dof| (tree, dof, sign))
+                }
+                _ => None,
             };
             let refuse = |what: &str| BuildError { place: coupling.source.clone(), what: what.into() };
             let (Some((tree, leader, leader_sign)), Some((second, follower, sign))) =
@@ -280,7 +271,8 @@ impl Builder<'_> {
             b: ends[1].0.side(),
             frames,
             kind: joint.kind,
-            axes: joint.axes.map(|axis| axis.free().map(|free| law(free, 1.0))),
+            axes: joint.axes.map(|axis| axis.free().map(|free| law(joint, free, 1.0))),
+            stops: ball::Stops::new(joint),
             motors: [Servo::OFF; 3],
             place: Placement { parent: carried[0], child: carried[1] },
             coordinates: joint.axes.map(|axis| axis.free().map_or(0.0, |free| free.initial_position)),
@@ -365,7 +357,15 @@ fn step(poses: &[Pose], inner: usize, joint: &Joint, coordinate: Option<Coordina
 }
 
 fn push(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &Joint, pose: Pose) -> usize {
-    let turn = poses[step.inner].rotation.inverse() * pose.rotation;
+    let inner = poses[step.inner].rotation.inverse();
+    let (turn, half_turn) = match step.joint {
+        LinkJoint::Spherical { .. } => (joint.frame.inverse() * pose.rotation, inner * joint.frame),
+        LinkJoint::Revolute(axis) => {
+            let turn = inner * pose.rotation;
+            (turn, DQuat::from_xyzw(axis.x, axis.y, axis.z, 0.0) * turn)
+        }
+        LinkJoint::Free | LinkJoint::Weld | LinkJoint::Prismatic(_) => (inner * pose.rotation, DQuat::IDENTITY),
+    };
     let anchor = pose.inverse().point(joint.anchor);
     poses.push(pose);
     tree.push(Link {
@@ -374,13 +374,18 @@ fn push(tree: &mut Tree, poses: &mut Vec<Pose>, link: Link, step: Step, joint: &
         anchor_in_parent: step.anchor_in_inner,
         anchor,
         turn,
+        half_turn,
         ..link
     })
 }
 
-/// The law of an axis where it is counted the other way round if `sign` is -1.
-fn law(axis: &FreeAxis, sign: f64) -> FreeAxis {
-    let (lower, upper) = if sign < 0.0 { (-axis.upper, -axis.lower) } else { (axis.lower, axis.upper) };
+/// The law of an axis where it is counted the other way round if `sign` is -1. The stops of a ball joint are not those of single axes.
+fn law(joint: &Joint, axis: &FreeAxis, sign: f64) -> FreeAxis {
+    let (lower, upper) = match joint.kind {
+        JointKind::Ball => (f64::NEG_INFINITY, f64::INFINITY),
+        _ if sign < 0.0 => (-axis.upper, -axis.lower),
+        _ => (axis.lower, axis.upper),
+    };
     FreeAxis { lower, upper, spring_position: sign * axis.spring_position, ..*axis }
 }
 

@@ -5,7 +5,13 @@ use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{Coordinate, FreeAxis, JointKind, Pose};
 
-use super::{axis::AxisLaw, collide::Side, spatial::Spatial, tree::Tree};
+use super::{
+    axis::AxisLaw,
+    ball::{self, StopRow, Stops},
+    collide::Side,
+    spatial::Spatial,
+    tree::Tree,
+};
 use crate::{Servo, state::rotation_vector};
 
 /// Rows that hold a joint together at most, and rows of the laws of an axis.
@@ -27,6 +33,8 @@ pub(super) struct Closure {
     /// The laws of its free axes.
     pub(super) axes: [Option<FreeAxis>; 3],
     pub(super) motors: [Servo; 3],
+    /// Those of a ball joint; others have none.
+    pub(super) stops: Stops,
     /// Where its frames are.
     pub(super) place: Placement,
     /// The coordinates of its axes: offsets, angles that count whole turns, or the rotation vector of a ball joint.
@@ -133,11 +141,16 @@ impl Direction {
 impl Closure {
     /// Adds what a row exerts, a share of the step's mean.
     pub(super) fn add_load(&mut self, purpose: Purpose, direction: &Direction, effort: f64) {
-        let (force, load) = (direction.force(effort), &mut self.load);
+        let force = direction.force(effort);
+        let along = self.place.parent.rotation.inverse() * force.angular;
+        let load = &mut self.load;
         load.force += force.linear;
         load.torque += force.angular;
         match purpose {
             Purpose::Hold(_) => {}
+            Purpose::Axis(_, law) if law.is_stop() && self.kind == JointKind::Ball => {
+                (0..3).for_each(|axis| load.stop[axis] += along[axis]);
+            }
             Purpose::Axis(axis, AxisLaw::LowerStop) => load.stop[axis] += effort,
             // Its row points the other way.
             Purpose::Axis(axis, AxisLaw::UpperStop) => load.stop[axis] -= effort,
@@ -167,9 +180,9 @@ impl Closure {
         (0..3).filter(|&axis| self.holds_offset(axis)).map(|axis| offset[axis] * offset[axis]).sum::<f64>().sqrt()
     }
 
-    /// Sets the motor of a free axis; a ball joint has none. True if that changes anything.
+    /// Sets the motor of a free axis. True if that changes anything.
     pub(super) fn drive(&mut self, axis: usize, motor: Servo) -> bool {
-        let Some(law) = self.axes[axis].as_ref().filter(|_| self.kind != JointKind::Ball) else { return false };
+        let Some(law) = &self.axes[axis] else { return false };
         let motor = Servo { max_effort: motor.max_effort.min(law.max_effort), ..motor };
         let changes = self.motors[axis] != motor;
         if changes {
@@ -243,7 +256,7 @@ impl Closure {
     /// m or rad.
     pub(super) fn held(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
         let (offset, turn) = self.place.relative();
-        let units = DVec3::AXES.map(|axis| self.place.parent.rotation * axis);
+        let units = self.parent_axes();
         let spin = motion.velocity.map(|velocity| velocity.angular);
         let mut held = [None; HELD_ROWS];
         for k in (0..3).filter(|&axis| self.holds_offset(axis)) {
@@ -271,12 +284,12 @@ impl Closure {
     }
 
     /// The directions of its free coordinates, by their numbers: the velocity in each is the rate of that coordinate alone, and an
-    /// effort there acts on it alone. A ball joint has none.
+    /// effort there acts on it alone. Those of a ball joint are the parent's axes.
     pub(super) fn free(&self, motion: &Motion) -> [Option<Direction>; 3] {
         let [parent, child] = [self.place.parent.rotation, self.place.child.rotation];
         let spin = motion.velocity[0].angular;
         if self.kind == JointKind::Ball {
-            return [None; 3];
+            return DVec3::AXES.map(|axis| Some(self.along_parent(motion, axis)));
         }
         let along = |axis: usize| motion.along(parent * DVec3::AXES[axis], spin);
         let mut free = [0, 1, 2].map(|index| self.sliding_axis(index).map(along));
@@ -311,12 +324,33 @@ impl Closure {
         free
     }
 
-    /// The rates of its axes; a ball joint's are the angular velocity along the parent's axes.
+    /// What its motors take for its coordinates.
+    pub(super) fn motor_coordinates(&self) -> [f64; 3] {
+        match self.kind {
+            JointKind::Ball => ball::motor_coordinates(&self.motors, self.place.relative().1),
+            _ => self.coordinates,
+        }
+    }
+
+    /// The stops of a ball joint that are near, at the rates at the start of a step and, without impulses, at its end.
+    pub(super) fn ball_stops(&self, before: [f64; 3], free: [f64; 3], h: f64) -> [Option<StopRow>; 3] {
+        self.stops.rows(self.place.relative().1, DVec3::from_array(before), DVec3::from_array(free), h)
+    }
+
+    /// A turn about a direction that the parent carries, given in the joint's frame there.
+    pub(super) fn along_parent(&self, motion: &Motion, direction: DVec3) -> Direction {
+        let vector = self.place.parent.rotation * direction;
+        motion.about(vector, motion.velocity[0].angular.cross(vector))
+    }
+
+    /// The joint's axes as the parent carries them.
+    fn parent_axes(&self) -> [DVec3; 3] {
+        DVec3::AXES.map(|axis| self.place.parent.rotation * axis)
+    }
+
+    /// The rates of its axes.
     pub(super) fn rates(&self, motion: &Motion) -> [f64; 3] {
         let (velocity, _) = motion.relative();
-        if self.kind == JointKind::Ball {
-            return (self.place.parent.rotation.inverse() * velocity.angular).to_array();
-        }
         self.free(motion).map(|direction| {
             direction.map_or(0.0, |Direction { vector, angular, .. }| {
                 vector.dot(if angular { velocity.angular } else { velocity.linear })

@@ -19,6 +19,7 @@ use super::{
     spatial::{Spatial, rotation_by},
     tree::{LinkJoint, LinkWork, Tree},
 };
+use crate::state::rotation_vector;
 
 /// 1/4 -+ √3/6, where √3/6 is 0.288...
 const NEAR: f64 = 0.25 - 0.288_675_134_594_812_9;
@@ -57,10 +58,10 @@ struct Turn {
 
 impl Turn {
     /// The rate of the rotation vector at an angular velocity: the inverse of the exponential's derivative, to the order of the
-    /// method.
-    fn set_rate(&mut self, velocity: DVec3) {
+    /// method. `side` is -1 where the velocity is counted along axes that turn with it.
+    fn set_rate(&mut self, velocity: DVec3, side: f64) {
         let change = self.vector.cross(velocity);
-        self.rate = velocity - 0.5 * change + self.vector.cross(change) / 12.0;
+        self.rate = velocity - 0.5 * side * change + self.vector.cross(change) / 12.0;
     }
 }
 
@@ -123,7 +124,7 @@ impl Tree {
             stage.v.resize(topology.freedom, 0.0);
             stage.passive.resize(topology.freedom, 0.0);
             stage.turns.clear();
-            stage.turns.resize(1 + topology.balls, Turn::default());
+            stage.turns.resize(1 + topology.balls.len(), Turn::default());
             stage.links.resize(topology.links.len(), LinkWork::default());
             stage.axis.resize(topology.freedom, Spatial::ZERO);
         }
@@ -157,22 +158,22 @@ impl Tree {
             let a = [one.a[dof], two.a[dof]];
             (one.v[dof], two.v[dof]) = (v + add(STAGES[0], h, a), v + add(STAGES[1], h, a));
         }
-        for number in 0..=self.topology.balls {
-            let Some(dof) = self.turning(number) else { continue };
+        for number in 0..=self.topology.balls.len() {
+            let Some((dof, side)) = self.turning(number) else { continue };
             let rates = [one.turns[number].rate, two.turns[number].rate];
             for (stage, weights) in [&mut *one, &mut *two].into_iter().zip(STAGES) {
                 stage.turns[number].vector = add(weights, h, rates);
-                stage.turns[number].set_rate(DVec3::from_slice(&stage.v[dof..]));
+                stage.turns[number].set_rate(DVec3::from_slice(&stage.v[dof..]), side);
             }
         }
     }
 
-    /// The first degree of freedom of what turns freely: the root is number 0, if it floats, then come the ball joints.
-    fn turning(&self, number: usize) -> Option<usize> {
-        let links = &self.topology.links;
+    /// The first degree of freedom of what turns freely, and the side that its rates are counted on: the root is number 0, if it floats,
+    /// then come the ball joints.
+    fn turning(&self, number: usize) -> Option<(usize, f64)> {
         match number.checked_sub(1) {
-            None => self.is_free().then_some(3),
-            Some(ball) => links.iter().find(|link| link.joint == LinkJoint::Spherical(ball)).map(|link| link.dof),
+            None => self.is_free().then_some((3, 1.0)),
+            Some(ball) => self.topology.balls.get(ball).map(|ball| (ball.dof, ball.sign)),
         }
     }
 
@@ -190,8 +191,10 @@ impl Tree {
         for dof in first..state.q.len() {
             state.q[dof] = kept.q[dof] + add(weights, h, [one.v[dof], two.v[dof]]);
         }
-        for (number, (ball, kept)) in state.balls.iter_mut().zip(&kept.balls).enumerate() {
-            *ball = (turn(1 + number) * *kept).normalize();
+        for (number, (ball, kept)) in self.topology.balls.iter().zip(&kept.balls).enumerate() {
+            let turned = ball.turned(*kept, turn(1 + number));
+            state.balls[number] = turned;
+            state.q[ball.dof..ball.dof + 3].copy_from_slice(rotation_vector(turned).as_ref());
         }
     }
 

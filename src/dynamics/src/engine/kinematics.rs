@@ -14,7 +14,7 @@ impl LinkJoint {
     fn turning_rate(self, v: &[f64]) -> f64 {
         match self {
             Self::Revolute(_) => v[0].abs(),
-            Self::Spherical(_) => (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt(),
+            Self::Spherical { .. } => (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt(),
             Self::Free | Self::Weld | Self::Prismatic(_) => 0.0,
         }
     }
@@ -42,7 +42,7 @@ impl LinkWork {
                 let (sine, cosine) = libm::sincos(0.5 * state.q[link.dof]);
                 link.turn * cosine + link.half_turn * sine
             }
-            LinkJoint::Spherical(ball) => state.balls[ball] * link.turn,
+            LinkJoint::Spherical { number, .. } => link.half_turn * state.balls[number] * link.turn,
             LinkJoint::Prismatic(axis) => {
                 anchor += parent.matrix * (axis * state.q[link.dof]);
                 link.turn
@@ -54,6 +54,12 @@ impl LinkWork {
         self.position = anchor - matrix * link.anchor;
         self.rotation = rotation;
         self.matrix = matrix;
+    }
+
+    /// The frame, `world_from_joint`, along whose axes the rates of its ball joint are counted.
+    #[inline(always)]
+    fn ball_frame(&self, link: &Link, parent: &Self, backwards: bool) -> DQuat {
+        if backwards { self.rotation * link.turn.inverse() } else { parent.rotation * link.half_turn }
     }
 
     /// The spatial axes of its joint about `origin`, at the present pose.
@@ -74,9 +80,10 @@ impl LinkWork {
             (LinkJoint::Prismatic(axis), Some(parent)) => {
                 axes[dof] = Spatial::new(DVec3::ZERO, parent.matrix * axis);
             }
-            (LinkJoint::Spherical(_), Some(parent)) => {
-                for k in 0..3 {
-                    let axis = parent.matrix.col(k);
+            (LinkJoint::Spherical { backwards, .. }, Some(parent)) => {
+                let frame = self.ball_frame(link, parent, backwards);
+                for (k, unit) in DVec3::AXES.into_iter().enumerate() {
+                    let axis = frame * unit;
                     axes[dof + k] = Spatial::new(axis, lever.cross(axis));
                 }
             }
@@ -92,17 +99,15 @@ impl LinkWork {
             self.velocity = if free { Tree::root_motion(v) } else { Spatial::ZERO };
             return;
         };
-        let turn = |rate: DVec3| {
-            let rate = parent.matrix * rate;
-            Spatial::new(rate, (self.anchor - origin).cross(rate))
-        };
+        let turn = |rate: DVec3| Spatial::new(rate, (self.anchor - origin).cross(rate));
         self.velocity = match link.joint {
-            LinkJoint::Revolute(axis) => parent.velocity + turn(axis * v[link.dof]),
+            LinkJoint::Revolute(axis) => parent.velocity + turn(parent.matrix * (axis * v[link.dof])),
             LinkJoint::Prismatic(axis) => {
                 parent.velocity + Spatial::new(DVec3::ZERO, parent.matrix * (axis * v[link.dof]))
             }
-            LinkJoint::Spherical(_) => {
-                parent.velocity + turn(DVec3::new(v[link.dof], v[link.dof + 1], v[link.dof + 2]))
+            LinkJoint::Spherical { backwards, .. } => {
+                let frame = self.ball_frame(link, parent, backwards);
+                parent.velocity + turn(frame * DVec3::from_slice(&v[link.dof..]))
             }
             LinkJoint::Free | LinkJoint::Weld => parent.velocity,
         };

@@ -65,6 +65,7 @@
 
 mod articulated;
 mod axis;
+mod ball;
 mod build;
 mod closure;
 mod collide;
@@ -293,7 +294,6 @@ impl Engine for Dynamics {
                     self.trees[tree].drive(dof, motor.servo(Gains::EXACT).signed(sign));
                 }
             }
-            JointPlace::Ball { .. } => {}
             JointPlace::Closure(closure) => {
                 let closure = &mut self.closures[closure];
                 if closure.drive(axis, motor.servo(Gains::EXACT)) {

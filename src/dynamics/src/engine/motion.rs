@@ -206,6 +206,7 @@ impl Tree {
 
     /// Motors and damping go into the mass matrix, and the velocity without impulses follows.
     pub(super) fn set_free_velocity(&mut self, h: f64) {
+        self.set_motor_coordinates();
         let mut damping = std::mem::take(&mut self.work.scratch);
         let mut dv = std::mem::take(&mut self.work.dv_free);
         for dof in 0..self.topology.freedom {
@@ -215,7 +216,7 @@ impl Tree {
             let LinearEffort { at_start: mut effort, slope: mut implicit } = axis::spring_and_damper(law, q, v, h);
             match self.state.saturation[dof] {
                 0 if motor.is_on() => {
-                    let motor = axis::motor(motor, law, q, v, h);
+                    let motor = axis::motor(motor, law, self.motor_coordinate(dof), v, h);
                     effort += motor.at_start;
                     implicit += motor.slope;
                 }
@@ -255,7 +256,7 @@ impl Tree {
                 continue;
             }
             let v = self.state.v[dof] + self.work.dv_free[dof] + self.work.dv_impulse[dof];
-            let law = axis::motor_effort(motor, &self.topology.laws[dof], self.state.q[dof], v, h);
+            let law = axis::motor_effort(motor, &self.topology.laws[dof], self.motor_coordinate(dof), v, h);
             let bound = motor.max_effort * (1.0 + SATURATION_MARGIN);
             let (old, beyond) = (self.state.saturation[dof], i8::from(law > bound) - i8::from(law < -bound));
             // From one limit to the other it goes over the free law, which has the last word on either.
@@ -346,7 +347,7 @@ impl Tree {
         kept.v.clone_from(&state.v);
         kept.last_dv.clone_from(&state.last_dv);
         kept.saturation.clone_from(&state.saturation);
-        if self.topology.balls > 0 {
+        if !self.topology.balls.is_empty() {
             kept.balls.clone_from(&state.balls);
         }
         if self.topology.has_rows {
@@ -360,7 +361,7 @@ impl Tree {
         let (state, kept) = (&mut self.state, &self.work.kept);
         (state.root_position, state.root_rotation) = (kept.root_position, kept.root_rotation);
         state.q.clone_from(&kept.q);
-        if self.topology.balls > 0 {
+        if !self.topology.balls.is_empty() {
             state.balls.clone_from(&kept.balls);
         }
     }

@@ -1,6 +1,6 @@
 //! What can be read after a step: poses and twists at its end, forces as means over it.
 
-use bevy_math::{DQuat, DVec3};
+use bevy_math::DVec3;
 use simpartner_model::{BodyId, Pose};
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     spatial::Spatial,
     tree::Tree,
 };
-use crate::{BodyState, ContactPoint, JointLoad, JointState, Wrench, state::rotation_vector};
+use crate::{BodyState, ContactPoint, JointLoad, JointState, Wrench};
 
 impl Dynamics {
     /// Before the first substep.
@@ -112,14 +112,11 @@ impl Dynamics {
         for (place, state) in self.model.joints.iter().zip(&mut self.joints) {
             match *place {
                 JointPlace::Tree { tree, link, dofs, sign } => read_axes(&self.trees[tree], link, dofs, sign, state),
-                JointPlace::Ball { tree, link, dof, ball, frame, sign } => {
-                    read_ball(&self.trees[tree], link, dof, ball, frame, sign, state);
-                }
                 JointPlace::Closure(closure) => read_closure(&self.closures[closure], &self.trees, state),
             }
             let sleeps = |tree: usize| self.trees[tree].state.asleep;
             let asleep = match *place {
-                JointPlace::Tree { tree, .. } | JointPlace::Ball { tree, .. } => sleeps(tree),
+                JointPlace::Tree { tree, .. } => sleeps(tree),
                 JointPlace::Closure(closure) => {
                     sleeps(self.closures[closure].a.tree) || sleeps(self.closures[closure].b.tree)
                 }
@@ -137,10 +134,6 @@ impl Dynamics {
                         (state.effort[axis], stop[axis], passive[axis]) = (sign * motor, sign * stops, sign * rest);
                     }
                     let reaction = work.reactions[link];
-                    Wrench { force: reaction.linear * sign, torque: reaction.angular * sign }
-                }
-                JointPlace::Ball { tree, link, sign, .. } => {
-                    let reaction = self.trees[tree].work.reactions[link];
                     Wrench { force: reaction.linear * sign, torque: reaction.angular * sign }
                 }
                 JointPlace::Closure(closure) => {
@@ -171,20 +164,6 @@ fn read_axes(tree: &Tree, link: usize, dofs: [Option<usize>; 3], sign: f64, stat
         state.position[axis] = sign * tree.state.q[dof];
         state.rate[axis] = sign * tree.state.v[dof];
     }
-}
-
-/// A ball joint reads the rotation vector and the angular velocity of the child relative to the parent, along the joint's
-/// axes as the parent carries them.
-fn read_ball(tree: &Tree, link: usize, dof: usize, ball: usize, frame: DQuat, sign: f64, state: &mut JointState) {
-    state.anchor = tree.work.links[link].anchor;
-    let turn = frame.inverse() * tree.state.balls[ball] * frame;
-    let v = &tree.state.v[dof..dof + 3];
-    let mut rate = frame.inverse() * DVec3::new(v[0], v[1], v[2]);
-    if sign < 0.0 {
-        rate = turn.inverse() * rate;
-    }
-    state.position = (rotation_vector(turn) * sign).to_array();
-    state.rate = (rate * sign).to_array();
 }
 
 fn read_closure(closure: &Closure, trees: &[Tree], state: &mut JointState) {

@@ -3,7 +3,7 @@
 //! A tree hangs on a free root with six degrees of freedom (world linear velocity of its centre of mass, world angular
 //! velocity) or on a body that nothing moves. Each link's frame stands in its centre of mass along its principal axes. A
 //! joint with several axes is a chain of hinges and sliders over links without mass; a ball joint has three degrees of freedom, the
-//! relative angular velocity in the parent link's axes.
+//! relative angular velocity along the joint's axes as the model's parent carries them ([`ball`](super::ball)).
 //!
 //! Degrees of freedom are numbered root outwards, so each one's ancestors form a chain. Matrices over a tree keep only the
 //! entries of a row's ancestors, ordered by depth, the diagonal last: [`Topology::row`] says where row i starts,
@@ -15,12 +15,13 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis};
 
 use super::{
+    ball::Ball,
     gauss::Stage,
     push::Push,
     spatial::{Spatial, SpatialInertia, rotation_by},
     spin::turn_freely,
 };
-use crate::Servo;
+use crate::{Servo, state::rotation_vector};
 
 /// Entries of packed rows that are worked on at once.
 pub(super) const LANES: usize = 4;
@@ -36,8 +37,9 @@ pub(super) enum LinkJoint {
     Revolute(DVec3),
     /// Slides along an axis, given in the parent's frame.
     Prismatic(DVec3),
-    /// Turns any way; the number is its place among the tree's ball joints.
-    Spherical(usize),
+    /// Turns any way; the number is its place among the tree's ball joints. Its axes are carried by the link itself where the tree was walked
+    /// backwards, from the model's child, otherwise by the link it hangs on.
+    Spherical { number: usize, backwards: bool },
 }
 
 impl LinkJoint {
@@ -47,7 +49,7 @@ impl LinkJoint {
             Self::Free => 6,
             Self::Weld => 0,
             Self::Revolute(_) | Self::Prismatic(_) => 1,
-            Self::Spherical(_) => 3,
+            Self::Spherical { .. } => 3,
         }
     }
 }
@@ -63,7 +65,8 @@ pub(super) struct Link {
     pub(super) anchor_in_parent: DVec3,
     pub(super) anchor: DVec3,
     /// `parent_from_link` at coordinate zero, and that after a turn by pi about its own axis: of a hinge,
-    /// `parent_from_link` is the one times the cosine of half its angle and the other times the sine.
+    /// `parent_from_link` is the one times the cosine of half its angle and the other times the sine. Of a ball joint `joint_from_link` and
+    /// `parent_from_joint`.
     pub(super) turn: DQuat,
     pub(super) half_turn: DQuat,
     pub(super) mass: f64,
@@ -104,10 +107,10 @@ pub(super) struct Topology {
     /// Stops, losses, spring and rotor of each degree of freedom, counted as the tree does.
     pub(super) laws: Vec<FreeAxis>,
     pub(super) couplings: Vec<Coupling>,
-    /// True if any axis has stops, dry friction or a coupling.
+    /// True if any axis has stops, dry friction or a coupling, or any ball joint has stops.
     pub(super) has_rows: bool,
-    /// Number of ball joints.
-    pub(super) balls: usize,
+    /// The ball joints.
+    pub(super) balls: Vec<Ball>,
     /// Whether the bias depends on the velocity: where a joint turns, or moves on a root that turns.
     pub(super) whirls: bool,
 }
@@ -117,9 +120,9 @@ pub(super) struct Topology {
 pub(super) struct State {
     pub(super) root_position: DVec3,
     pub(super) root_rotation: DQuat,
-    /// Joint coordinates; those of the free root and of ball joints are not used.
+    /// Joint coordinates, of ball joints their rotation vectors; those of the free root are not used.
     pub(super) q: Vec<f64>,
-    /// Orientation of each ball joint, `parent_from_link` without the turn at zero.
+    /// How far each ball joint is turned: the joint's frame as the link carries it, in that as the link carries it that it hangs on.
     pub(super) balls: Vec<DQuat>,
     pub(super) v: Vec<f64>,
     /// Change of velocity in the last step, zero after an impact.
@@ -127,7 +130,8 @@ pub(super) struct State {
     pub(super) motors: Vec<Servo>,
     /// -1 or 1 for a motor at its limit.
     pub(super) saturation: Vec<i8>,
-    /// Impulses of lower stop, upper stop, dry friction and couplings in the last step.
+    /// Impulses of lower stop, upper stop, dry friction and couplings in the last step; those of a ball joint's stops are components of one
+    /// vector, in place of lower stops.
     pub(super) row_impulses: Vec<[f64; 4]>,
     /// Seconds it has been at rest.
     pub(super) rest: f64,
@@ -193,6 +197,8 @@ pub(super) struct Work {
     pub(super) dv_impulse: Vec<f64>,
     pub(super) v_free: Vec<f64>,
     pub(super) effort: Vec<f64>,
+    /// What the motors take for the coordinates at the middle of the substep, where the tree has ball joints ([`super::ball`]).
+    pub(super) motor_coordinates: Vec<f64>,
     /// Velocities that only move, to take out penetration.
     pub(super) pseudo: Vec<f64>,
     pub(super) scratch: Vec<f64>,
@@ -266,7 +272,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Adds a link, `link.dof` and `link.half_turn` excepted, and returns its number.
+    /// Adds a link, `link.dof` excepted, and returns its number.
     pub(super) fn push(&mut self, mut link: Link) -> usize {
         let topology = &mut self.topology;
         let index = topology.links.len();
@@ -293,14 +299,7 @@ impl Tree {
             parent = Some(dof);
         }
         topology.leaf.push(parent);
-        if let LinkJoint::Revolute(axis) = link.joint {
-            link.half_turn = DQuat::from_xyzw(axis.x, axis.y, axis.z, 0.0) * link.turn;
-        }
-        if let LinkJoint::Spherical(_) = link.joint {
-            link.joint = LinkJoint::Spherical(topology.balls);
-            topology.balls += 1;
-        }
-        let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical(_));
+        let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical { .. });
         topology.links.push(link);
         let free = topology.links[0].joint == LinkJoint::Free;
         topology.whirls = topology.links.len() > 1 && (free || topology.links.iter().any(turns));
@@ -314,7 +313,7 @@ impl Tree {
         for numbers in [&mut state.q, &mut state.v, &mut state.last_dv] {
             numbers.resize(freedom, 0.0);
         }
-        state.balls.resize(self.topology.balls, DQuat::IDENTITY);
+        state.balls.resize(self.topology.balls.len(), DQuat::IDENTITY);
         state.motors.resize(freedom, Servo::OFF);
         state.saturation.resize(freedom, 0);
         state.row_impulses.resize(freedom, [0.0; 4]);
@@ -414,12 +413,8 @@ fn integrate(topology: &Topology, state: &mut State, other: Option<&[f64]>, h: f
     for (q, v) in q[first..].iter_mut().zip(&v[first..]) {
         *q += h * v;
     }
-    if !balls.is_empty() {
-        for link in &topology.links {
-            if let LinkJoint::Spherical(ball) = link.joint {
-                let rate = DVec3::new(v[link.dof], v[link.dof + 1], v[link.dof + 2]);
-                balls[ball] = (rotation_by(rate * h) * balls[ball]).normalize();
-            }
-        }
+    for (ball, turn) in topology.balls.iter().zip(balls) {
+        *turn = ball.turned(*turn, rotation_by(DVec3::from_slice(&v[ball.dof..]) * h));
+        q[ball.dof..ball.dof + 3].copy_from_slice(rotation_vector(*turn).as_ref());
     }
 }

@@ -6,6 +6,7 @@
 // A test that cannot go on is to stop; clippy allows this only in test functions themselves.
 #![allow(clippy::unwrap_used)]
 
+mod balls;
 mod bounces;
 mod couplings;
 mod fingertip;

@@ -12,7 +12,7 @@ use bevy_math::DVec3;
 
 use super::{Constraints, Parts, Source, rows::Directions};
 use crate::engine::{
-    axis::{AxisLaw, motor_row, passive_row, stops_and_friction},
+    axis::{AxisLaw, AxisRow, motor_row, passive_row, stops_and_friction},
     closure::{Closure, Direction, Motion, Placement, Purpose},
     problem::{Block, Law, PositionRule, Scheme},
     spatial::Spatial,
@@ -80,23 +80,33 @@ impl Constraints {
             block.impulse[0] = closure.impulses[purpose.number()];
             self.push_closure_row(ClosureRow { closure: index, purpose, direction }, block);
         }
+        let (motor_coordinates, mut rates) = (closure.motor_coordinates(), [[0.0; 3]; 2]);
         for (axis, direction) in closure.free(&motion).into_iter().enumerate() {
             let (Some(direction), Some(law)) = (direction, &closure.axes[axis]) else { continue };
             self.set_last_row(parts, closure, &direction, h);
             let (q, motor) = (closure.coordinates[axis], &closure.motors[axis]);
             let Row { free, before, .. } = self.closure_rows.last;
-            let linear = [motor_row(motor, law, q, before, h), passive_row(law, q, before, h)];
+            [rates[0][axis], rates[1][axis]] = [before, free];
+            let linear = [motor_row(motor, law, motor_coordinates[axis], before, h), passive_row(law, q, before, h)];
             let rows = stops_and_friction(law, q, free, h).into_iter().chain(linear);
-            for row in rows.flatten() {
-                let mut block = self.closure_block(row.interval(), row.sign, row.compliance);
-                block.bias[0] += row.offset;
-                (block.gap, block.position) = (row.gap, row.position_rule());
-                let purpose = Purpose::Axis(axis, row.law);
-                block.impulse[0] = closure.impulses[purpose.number()].clamp(row.low, row.high);
-                let direction = Direction { vector: direction.vector * row.sign, ..direction };
-                self.push_closure_row(ClosureRow { closure: index, purpose, direction }, block);
-            }
+            rows.flatten().for_each(|row| self.add_axis_row(closure, index, axis, &direction, &row));
         }
+        for stop in closure.ball_stops(rates[0], rates[1], h).into_iter().flatten() {
+            let direction = closure.along_parent(&motion, stop.direction);
+            self.set_last_row(parts, closure, &direction, h);
+            self.add_axis_row(closure, index, stop.axis, &direction, &stop.row);
+        }
+    }
+
+    /// Adds a row of a law of an axis in the direction of the row that was worked out last.
+    fn add_axis_row(&mut self, closure: &Closure, index: usize, axis: usize, direction: &Direction, row: &AxisRow) {
+        let mut block = self.closure_block(row.interval(), row.sign, row.compliance);
+        block.bias[0] += row.offset;
+        (block.gap, block.position) = (row.gap, row.position_rule());
+        let purpose = Purpose::Axis(axis, row.law);
+        block.impulse[0] = closure.impulses[purpose.number()].clamp(row.low, row.high);
+        let direction = Direction { vector: direction.vector * row.sign, ..*direction };
+        self.push_closure_row(ClosureRow { closure: index, purpose, direction }, block);
     }
 
     /// Whether the loops are closed at the middle of the next step, too, but for what was open at that of this one. If not, the

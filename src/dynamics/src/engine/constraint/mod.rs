@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `contact` | two surfaces may not cross, with Coulomb friction; rigid and compliant |
 //! | `rolling` | a contact resists rolling, and turning about its normal |
-//! | `coordinate` | stops and dry friction of the axes of trees |
+//! | `coordinate` | stops and dry friction of the axes of trees, stops of their ball joints |
 //! | `coupling` | gears and mimic joints: two coordinates of a tree in a fixed ratio |
 //! | `closure` | joints that close loops: what they hold, and the axes that they leave free |
 //! | `rows` | the builder: Jacobians of links and coordinates, whitened |
@@ -24,6 +24,7 @@ use bevy_math::DVec3;
 
 use self::closure::ClosureRows;
 use super::{
+    axis::AxisLaw,
     closure::{Closure, HELD_ROWS},
     collide::{Contact, Side},
     problem::{Block, Problem, Scheme},
@@ -42,6 +43,9 @@ enum Source {
     Torsion(usize),
     /// A law of a coordinate: tree of the island, degree of freedom, and the law's number.
     Coordinate { tree: usize, dof: usize, law: usize },
+    /// A stop of a ball joint: tree of the island, degree of freedom and law of the axis that it counts as, and its place in
+    /// [`Constraints::ball_stops`].
+    BallStop { tree: usize, dof: usize, law: AxisLaw, row: usize },
     /// A coupling of two coordinates: tree of the island, and its number there.
     Coupling { tree: usize, number: usize },
     /// A row of a joint that closes a loop, by its place in [`ClosureRows`].
@@ -57,6 +61,8 @@ pub(super) struct Constraints {
     /// The solution before the last assembly: of each block its source, its impulse, and where the search for its slip ended.
     previous: Vec<(Source, [f64; 3], f64)>,
     closure_rows: ClosureRows,
+    /// First degree of freedom of a ball joint, and the direction that a stop presses in, each along the axes of its tree.
+    ball_stops: Vec<(usize, DVec3)>,
     /// Of each closure, the velocities in the directions that it holds that close it at the middle of the next step.
     closing: Vec<[f64; HELD_ROWS]>,
     scratch: Vec<[f64; 4]>,
@@ -108,6 +114,7 @@ impl Constraints {
         }
         self.sources.clear();
         self.closure_rows.clear();
+        self.ball_stops.clear();
         self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
         for &contact in parts.own_contacts {
             self.add_contact(parts, contact, scheme, again);
@@ -122,6 +129,7 @@ impl Constraints {
         for slot in 0..parts.trees.len() {
             if parts.trees[slot].topology.has_rows {
                 self.add_coordinates(&*parts.trees[slot], slot, scheme);
+                self.add_ball_stops(&*parts.trees[slot], slot, scheme);
                 self.add_couplings(&*parts.trees[slot], slot, scheme);
             }
         }
@@ -176,6 +184,12 @@ impl Constraints {
                     parts.push(closure.a, -force, anchor);
                 }
                 Source::Coordinate { tree, dof, law } => parts.trees[tree].state.row_impulses[dof][law] = l[0],
+                Source::BallStop { tree, row, .. } => {
+                    let (dof, direction) = self.ball_stops[row];
+                    for axis in 0..3 {
+                        parts.trees[tree].state.row_impulses[dof + axis][0] += l[0] * direction[axis];
+                    }
+                }
                 Source::Coupling { tree, number } => parts.trees[tree].take_coupling(number, l[0]),
             }
         }
@@ -204,7 +218,7 @@ impl Constraints {
                     closure.impulses[row.purpose.number()] = l[0];
                     closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.share);
                 }
-                Source::Coordinate { .. } | Source::Coupling { .. } => {}
+                Source::Coordinate { .. } | Source::BallStop { .. } | Source::Coupling { .. } => {}
             }
         }
     }

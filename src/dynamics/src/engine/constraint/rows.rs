@@ -116,13 +116,14 @@ impl Constraints {
         (free, before)
     }
 
-    /// Appends the whitened row of one degree of freedom of a tree, the other way round if `sign` is -1.
-    pub(super) fn add_coordinate(&mut self, tree: &Tree, dof: usize, sign: f64) {
+    /// Appends the whitened row over the degrees of freedom of a tree that end with `dof`, with these entries.
+    pub(super) fn add_coordinate(&mut self, tree: &Tree, dof: usize, entries: &[f64]) {
         let (start, row, depth) = (self.problem.columns.len(), tree.topology.row[dof], tree.topology.depth[dof]);
-        for k in 0..=depth {
-            self.problem.columns.push([if k == depth { sign } else { 0.0 }, 0.0, 0.0, 0.0]);
-            self.problem.index.push(to_index(tree.work.base) + tree.topology.chain[row + k]);
-        }
+        let first = depth + 1 - entries.len();
+        let zeros = std::iter::repeat_n(&0.0, first);
+        self.problem.columns.extend(zeros.chain(entries).map(|&entry| [entry, 0.0, 0.0, 0.0]));
+        let chain = &tree.topology.chain[row..=row + depth];
+        self.problem.index.extend(chain.iter().map(|dof| to_index(tree.work.base) + dof));
         tree.whiten_chain(row, &mut self.problem.columns[start..]);
     }
 }
