@@ -276,7 +276,7 @@ const EVERYTHING: &str = r#"<robot name="R" selfCollision="true">
 <body name="J"><mass>1</mass><pose x="10" y="1"/></body>
 <joint type="hinge" name="J1"><parent>A</parent><child>B</child><axis y="1"/><free lower="-1" upper="1" damping="0.1" friction="0.1"/></joint>
 <joint type="slider" name="J2"><parent>B</parent><child>C</child><anchor x="1.5" y="1"/></joint>
-<joint type="ball" name="J3"><parent>C</parent><child>D</child></joint>
+<joint type="ball" name="J3"><parent>C</parent><child>D</child><free swing="1" lower="-0.5" upper="0.5" damping="0.1"/></joint>
 <joint type="universal" name="J4"><parent>D</parent><child>E</child><axis1 x="1"/><axis3 z="1"/></joint>
 <joint type="constrained" name="J5"><parent>E</parent><child>F</child><free axis="1"/><free axis="2" stiffness="5" springPosition="0.1"/></joint>
 <joint type="fixed" name="J6"><parent>F</parent><child>G</child></joint>

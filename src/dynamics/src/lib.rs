@@ -100,6 +100,11 @@ pub trait Engine: Send {
     /// Sets the motor of one coordinate (0 to 2) of a joint. It stays until it is set again. A locked one ignores it.
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor);
 
+    /// Whether a motor can drive a coordinate (0 to 2) of a joint that moves in it.
+    fn can_drive(&self, _joint: JointId, _axis: usize) -> bool {
+        true
+    }
+
     /// Pushes a body during the next step: a force at a point of it, which is given in its own frame, and a torque; world axes. Several
     /// pushes add up. What nothing moves ignores them.
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench);

@@ -1,8 +1,12 @@
 //! Motors: given efforts, stiff positions, the line of torque over speed, and the watchdog. The wheel has 1 kg m².
 
+use std::sync::Arc;
+
 use bevy_math::DVec3;
+use simpartner::sim::Simulation;
 use simpartner_description::{DeviceSpec, Law, MotorLimits, OnTimeout, Watchdog, World, xml};
-use simpartner_model::{Axis, JointId};
+use simpartner_dynamics::{EngineKind, Settings};
+use simpartner_model::{Axis, JointId, JointKind, Timestep};
 use simpartner_wire::signal::EventKind;
 
 use super::{H, Run, faults::wheel, is_exact, near};
@@ -217,4 +221,23 @@ fn a_device_on_a_joint_has_the_unit_of_each_coordinate() {
         let reached = targets.into_iter().zip(axes).map(|(target, axis)| axis.free().map_or(0.0, |_| target));
         near(&run.read("Encoder")[..3], &reached.collect::<Vec<_>>(), 1e-6);
     }
+}
+
+/// A ball joint takes a rotation vector, and reads what it took. Rapier has no motors there and says so.
+#[test]
+fn a_position_controller_turns_a_ball_joint() {
+    let mut world = wheel(Law::Position);
+    let joint = &mut world.mechanism.joints[0];
+    (joint.kind, joint.axes) = (JointKind::Ball, JointKind::Ball.free_axes());
+    let rapier = Settings { engine: EngineKind::Rapier, ..Settings::default() };
+    let refusal = Simulation::new(Arc::new(world.clone()), Timestep::MILLISECOND, rapier).err().unwrap().to_string();
+    assert!(refusal.contains("'rapier' has no motors of ball joints, so 'motor' has nothing to drive"), "{refusal}");
+    if !is_exact() {
+        return;
+    }
+    let mut run = Run::of(world);
+    let target = [0.5, -1.0, 0.7];
+    run.drive("motor", &[100.0, 100.0, 100.0, target[0], target[1], target[2]]);
+    run.steps(2000);
+    near(&run.read("encoder")[..3], &target, 1e-6);
 }

@@ -39,6 +39,15 @@ pub(super) fn joint_axis(
     let place = reading.place(node, joint);
     let index = names.index(reading, place, reading.text(node, joint)?)?;
     let found = &joints[index];
+    if !found.kind.has_axes() && found.kind.moves() {
+        let message = format!(
+            "joint '{}' is a {} joint, none of whose coordinates moves by itself",
+            found.name,
+            found.kind.name()
+        );
+        reading.problem_with_help(place, message, "name another joint");
+        return None;
+    }
     let free: Vec<usize> = (0..3).filter(|&axis| found.axes[axis].free().is_some()).collect();
     let number = if is_given(node, axis) { Some(reading.whole(node, axis)? as usize - 1) } else { None };
     let axis = match (number, &free[..]) {

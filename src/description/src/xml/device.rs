@@ -245,10 +245,9 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuato
     };
     let (place, index) = (reading.place(node, "joint"), id.index());
     let joint = &parts.joints[index];
-    if !joint.kind.has_axes() {
+    if !joint.kind.moves() {
         let message = format!("joint '{}' is {}, which has no motor", joint.name, joint.kind.name());
-        let driven: Vec<&str> =
-            JointKind::ALL.into_iter().filter(|kind| kind.has_axes()).map(JointKind::name).collect();
+        let driven: Vec<&str> = JointKind::ALL.into_iter().filter(|kind| kind.moves()).map(JointKind::name).collect();
         reading.problem_with_help(place, message, format!("actuators drive these joints: {}", driven.join(", ")));
         return None;
     }

@@ -1,5 +1,7 @@
 //! Joints: which bodies, which axes, which stops.
 
+use std::f64::consts::PI;
+
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{Axis, Body, FreeAxis, Joint, JointKind};
 
@@ -10,6 +12,9 @@ use super::{
     tree::Node,
 };
 
+/// The attributes of `<free>` that a ball joint has not: its laws are the same about all its axes, and it begins as its bodies are placed.
+const NOT_OF_A_BALL: [&str; 4] = ["axis", "springPosition", "initialPosition", "initialRate"];
+
 /// Axes that are to be square to each other may be off by this, in the cosine of their angle.
 const SQUARE_TOLERANCE: f64 = 1e-3;
 
@@ -17,7 +22,7 @@ const SQUARE_TOLERANCE: f64 = 1e-3;
 pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body]) -> Option<Joint> {
     let name = reading.text(node, "name")?.to_owned();
     let kind = JointKind::named(reading.text(node, "type")?)?;
-    let axes = read_axes(reading, node, kind, &name);
+    let laws = read_laws(reading, node, kind, &name);
     let frame = read_frame(reading, node, kind);
     let end = |tag: &str| {
         let text = reading.child_text(node, tag)?;
@@ -34,6 +39,7 @@ pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body
         Some(anchor) => node.frame.point(vector(reading, anchor)?),
         None => bodies.get(child_body.index())?.pose.translation,
     };
+    let (axes, swing) = laws?;
     Some(Joint {
         name,
         robot: None,
@@ -42,8 +48,8 @@ pub(super) fn read(reading: &Reading, node: &Node, scope: &Scope, bodies: &[Body
         child: child_body,
         anchor,
         frame: frame?,
-        axes: axes?,
-        swing: f64::INFINITY,
+        axes,
+        swing,
         source: reading.source(node),
     })
 }
@@ -95,15 +101,70 @@ fn frame_of(first: DVec3, third: DVec3) -> DQuat {
     DQuat::from_mat3(&DMat3::from_cols(second.cross(third), second, third)).normalize()
 }
 
+/// What its coordinates may do, and the swing of a ball joint.
+fn read_laws(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Option<([Axis; 3], f64)> {
+    if kind == JointKind::Ball {
+        read_ball(reading, node, name)
+    } else {
+        Some((read_axes(reading, node, kind, name)?, f64::INFINITY))
+    }
+}
+
+/// A ball joint has one `<free>` for all its axes; its stops are those of the twist and of the swing.
+fn read_ball(reading: &Reading, node: &Node, name: &str) -> Option<([Axis; 3], f64)> {
+    let mut given = node.children.iter().filter(|child| child.name == "free");
+    let Some(free) = given.next() else { return Some((JointKind::Ball.free_axes(), f64::INFINITY)) };
+    let mut sound = true;
+    if let Some(second) = given.next() {
+        reading.problem(
+            second.offset,
+            format!("joint '{name}' has <free> a second time: a ball joint has one for all its axes"),
+        );
+        sound = false;
+    }
+    for attribute in NOT_OF_A_BALL.into_iter().filter(|attribute| is_given(free, attribute)) {
+        let message = format!("<free> of a ball joint has no attribute '{attribute}'");
+        let help =
+            "damping, friction, spring and rotor are the same about all its axes; swing, lower and upper are its stops";
+        reading.problem_with_help(reading.place(free, attribute), message, help);
+        sound = false;
+    }
+    let twist = read_free(reading, free, false)?;
+    if let (true, false) | (false, true) = (twist.lower.is_finite(), twist.upper.is_finite()) {
+        let help = "a body that twists by more than half a turn comes from the other side";
+        reading.problem_with_help(free.offset, "a ball joint has both stops of its twist or none", help);
+        sound = false;
+    }
+    for (attribute, stop) in [("lower", twist.lower), ("upper", twist.upper)] {
+        if stop.is_finite() && stop.abs() > PI {
+            let message = format!("attribute '{attribute}': a twist is from -pi to pi, got {stop}");
+            reading.problem(reading.place(free, attribute), message);
+            sound = false;
+        }
+    }
+    let swing = if is_given(free, "swing") { reading.real(free, "swing")? } else { f64::INFINITY };
+    let rest = FreeAxis { lower: f64::NEG_INFINITY, upper: f64::INFINITY, ..twist };
+    sound.then_some(([Axis::Free(rest), Axis::Free(rest), Axis::Free(twist)], swing))
+}
+
 fn read_axes(reading: &Reading, node: &Node, kind: JointKind, name: &str) -> Option<[Axis; 3]> {
     let mut axes = if kind == JointKind::Constrained { [Axis::Locked; 3] } else { kind.free_axes() };
     let numbers: Vec<i64> = (1..).zip(kind.coordinates()).filter_map(|(number, there)| there.map(|_| number)).collect();
     let mut seen = [false; 3];
     let mut sound = true;
     for given in node.children.iter().filter(|child| child.name == "free") {
-        if !kind.has_axes() {
+        if !kind.moves() {
             reading.problem(given.offset, format!("a {} joint takes no <free>", kind.name()));
             return None;
+        }
+        if is_given(given, "swing") {
+            let message = format!("<free> of a {} joint has no attribute 'swing'", kind.name());
+            reading.problem_with_help(
+                reading.place(given, "swing"),
+                message,
+                "lower and upper are its stops; swing is a ball joint's",
+            );
+            sound = false;
         }
         let number = match (reading.whole(given, "axis"), &numbers[..]) {
             (Some(number), _) if numbers.contains(&number) => number,
@@ -155,7 +216,11 @@ fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
             0.0 => format!("the stops {lower} to {upper} leave out 0, which is how the bodies are placed"),
             initial => format!("the stops {lower} to {upper} leave out {initial}, where the joint begins"),
         };
-        reading.problem_with_help(node.offset, message, "give an initialPosition between them");
+        reading.problem_with_help(
+            node.offset,
+            message,
+            "give an initialPosition between them; a ball joint begins at 0",
+        );
         return None;
     }
     Some(FreeAxis {

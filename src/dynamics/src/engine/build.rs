@@ -126,8 +126,7 @@ impl Builder<'_> {
         }
         let laws = &tree.topology.laws;
         let stops = |law: &FreeAxis| law.lower.is_finite() || law.upper.is_finite() || law.friction > 0.0;
-        tree.topology.has_rows =
-            laws.iter().any(stops) || tree.topology.balls.iter().any(|ball| ball.stops.exist());
+        tree.topology.has_rows = laws.iter().any(stops) || tree.topology.balls.iter().any(|ball| ball.stops.exist());
         self.trees.push(tree);
     }
 
@@ -220,7 +219,8 @@ impl Builder<'_> {
             tree.topology.laws[dof] = law(joint, &free, sign);
             let motion = if coordinate.linear { sliding } else { turning };
             let rate = free.initial_rate.unwrap_or_else(|| motion.dot(duals[index]));
-            (tree.state.q[dof], tree.state.v[dof]) = (sign * free.initial_position, sign * rate);
+            let start = if joint.kind.has_axes() { free.initial_position } else { 0.0 };
+            (tree.state.q[dof], tree.state.v[dof]) = (sign * start, sign * rate);
         }
     }
 

@@ -2,7 +2,9 @@
 
 use bevy_math::DVec3;
 use rapier3d_f64::prelude::*;
-use simpartner_model::{Axis, Body, CollisionFilter, FreeAxis, Joint, Material, Mechanism, RobotId, Timestep};
+use simpartner_model::{
+    Axis, Body, CollisionFilter, FreeAxis, Joint, JointKind, Material, Mechanism, RobotId, Timestep,
+};
 
 use super::{Fixture, articulation::Articulation};
 use crate::{BuildError, MassProperties, Settings, mass_properties, shape};
@@ -147,7 +149,13 @@ fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
     }
     for joint in &model.joints {
         for axis in joint.axes.iter().filter_map(|axis| axis.free()) {
-            if axis.stiffness > 0.0 {
+            let ball = joint.kind == JointKind::Ball;
+            if ball
+                && (axis.damping, axis.friction, axis.lower, axis.upper) != (0.0, 0.0, f64::NEG_INFINITY, f64::INFINITY)
+                || joint.swing.is_finite()
+            {
+                return refuse(&joint.source, "damping, friction and stops of ball joints");
+            } else if axis.stiffness > 0.0 {
                 return refuse(&joint.source, "springs in joints");
             } else if axis.armature > 0.0 {
                 return refuse(&joint.source, "rotors in joints");

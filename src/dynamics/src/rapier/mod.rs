@@ -124,6 +124,10 @@ impl Engine for Rapier {
         }
     }
 
+    fn can_drive(&self, joint: JointId, axis: usize) -> bool {
+        self.fixture.articulation.place(joint, axis).is_some()
+    }
+
     fn push(&mut self, body: BodyId, point: DVec3, Wrench { force, torque }: Wrench) {
         let at = self.bodies[body.index()].pose.point(point);
         let handle = self.fixture.bodies[body.index()];

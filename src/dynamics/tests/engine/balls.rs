@@ -104,9 +104,7 @@ fn damping_slows_a_ball_down_by_its_law() {
         let off = |h: f64| {
             let mut engine = build(&weightless(spun(ball(place, DVec3::ZERO, law, f64::INFINITY), spin)), h);
             run(&mut *engine, h, t);
-            (engine.body(BodyId::new(1)).angular_velocity
-                - frame() * spin * (-damping * t / INERTIA).exp())
-            .length()
+            (engine.body(BodyId::new(1)).angular_velocity - frame() * spin * (-damping * t / INERTIA).exp()).length()
         };
         let [coarse, fine] = [0.002, 0.001].map(off);
         println!("{place:?}: damping {coarse:.1e} rad/s off at 2 ms, {fine:.1e} at 1 ms");
@@ -124,8 +122,7 @@ fn a_spring_of_a_ball_joint_is_harmonic_about_any_axis() {
     let (stiffness, axis, t) = (3.0f64, DVec3::new(0.6, -0.48, 0.64), 2.0);
     let rate = (stiffness / INERTIA).sqrt();
     for place in PLACES {
-        let world =
-            ball(place, DVec3::ZERO, FreeAxis { stiffness, ..free() }, f64::INFINITY);
+        let world = ball(place, DVec3::ZERO, FreeAxis { stiffness, ..free() }, f64::INFINITY);
         let off = |h: f64| {
             let mut engine = build(&weightless(spun(world.clone(), axis * (2.9 * rate))), h);
             run(&mut *engine, h, t);
@@ -152,8 +149,7 @@ fn a_tumbling_body_on_a_spring_keeps_its_energy() {
         let h = 0.001;
         let mut engine = build(&world, h);
         let all = |engine: &dyn Engine| {
-            energy(&world, engine)
-                + 0.5 * stiffness * DVec3::from_array(state(engine, place).position).length_squared()
+            energy(&world, engine) + 0.5 * stiffness * DVec3::from_array(state(engine, place).position).length_squared()
         };
         let (start, mut off) = (all(&*engine), 0.0f64);
         for _ in 0..steps(h, 5.0) {

@@ -60,7 +60,8 @@
 //!
 //! Of actuators that drive joints, three values belong to the joint's three coordinates: a hinge and a slider have the third, a
 //! cylindrical joint slides in the second and turns in the third, a planar one slides in the first two and turns in the third; the
-//! others turn about their local axes. `INFO` tells the unit of each. A value for a coordinate that the joint locks is accepted,
+//! others turn about their local axes. The coordinates of a ball joint are its rotation vector, its rates and forces are along its axes as
+//! its parent carries them. `INFO` tells the unit of each. A value for a coordinate that the joint locks is accepted,
 //! stored and reported, and moves nothing. Until its first command an actuator holds its initial pose with at most 1000 N (N m) an
 //! axis; a `ForceActuator` pushes as its model says.
 //!

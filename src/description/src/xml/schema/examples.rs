@@ -97,7 +97,11 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     ("axis", "<axis y=\"1\"/>                                 <!-- turns about a vertical axis -->"),
     ("axis1", "<axis1 x=\"1\"/>"),
     ("axis3", "<axis3 z=\"1\"/>"),
-    ("free", "<free lower=\"-1.2\" upper=\"1.2\" damping=\"0.05\" initialPosition=\"0.4\"/>"),
+    (
+        "free",
+        "<free lower=\"-1.2\" upper=\"1.2\" damping=\"0.05\" initialPosition=\"0.4\"/>\n\
+         <free swing=\"1.2\" lower=\"-0.8\" upper=\"0.8\" damping=\"2\"/>      <!-- of a ball joint: a shoulder -->",
+    ),
     ("coupling", "<coupling leader=\"Left\" follower=\"Right\" ratio=\"-1\"/>     <!-- the fingers of a gripper -->"),
     ("exclude", "<exclude body=\"UpperArm\" other=\"Hand\"/>"),
     ("initial", "<initial joint=\"Elbow\" position=\"0.7\"/>"),

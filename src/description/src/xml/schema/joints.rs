@@ -30,7 +30,7 @@ pub(super) const JOINT: Element = element(
             "",
             "hinge and slider move about or along their third local axis, a cylindrical joint slides along it (axis 2 of <free>) and \
              turns about it (axis 3); a planar joint slides along its first and second and turns about its third; a universal \
-             joint turns about its first and second, a constrained joint about those that <free> names",
+             joint turns about its first and second, a constrained joint about those that <free> names; a ball joint turns any way",
         ),
         NAME,
     ],
@@ -67,15 +67,35 @@ pub(super) const AXIS: Element = element(
 pub(super) const FREE: Element = element(
     "free",
     "The motion in a coordinate of the joint, along or about an axis. A constrained joint moves about the axes it names; to the \
-     coordinates of other joints it gives stops and losses.",
+     coordinates of other joints it gives stops and losses. A ball joint has one for all its axes, with the same damping, friction, \
+     rotor and bounds of a motor about each of the three, as the parent carries them; its spring is k times the shortest turn to where \
+     the bodies are placed. Its coordinates are its rotation vector: axis times angle, 0 to pi. A position controller takes such a \
+     vector and turns the shortest way there.",
     &[
         optional("axis", Whole(1, 3), "", "the coordinate's number; a hinge and a slider have only the third"),
-        optional("lower", Real, "rad or m", "lower stop, at most the initial position; none where it is not given"),
-        optional("upper", Real, "rad or m", "upper stop, at least the initial position; none where it is not given"),
+        optional(
+            "lower",
+            Real,
+            "rad or m",
+            "lower stop, at most the initial position; none where it is not given. Of a ball joint that of its twist, -pi to 0: the turn \
+             about the third axis that is left when the shortest turn has brought that axis to where it is",
+        ),
+        optional(
+            "upper",
+            Real,
+            "rad or m",
+            "upper stop, at least the initial position; none where it is not given. Of a ball joint that of its twist, 0 to pi",
+        ),
+        optional(
+            "swing",
+            Positive(std::f64::consts::PI),
+            "rad",
+            "of a ball joint: how far its third axis may lean away from where the parent carries it, a cone; any way where not given",
+        ),
         default("damping", NotNegative, "N m s/rad or N s/m", "0", "viscous damping"),
         default("friction", NotNegative, "N m or N", "0", "dry friction"),
         default("stiffness", NotNegative, "N m/rad or N/m", "0", "stiffness of a spring on the axis"),
-        default("springPosition", Real, "rad or m", "0", "where that spring is at rest"),
+        default("springPosition", Real, "rad or m", "0", "where that spring is at rest; not of a ball joint"),
         default("armature", NotNegative, "kg m2 or kg", "0", "inertia of the rotor that turns with the axis"),
         default("maxEffort", NotNegative, "N m or N", "1e9", "largest effort of any motor on it (URDF's effort)"),
         default(

@@ -46,8 +46,12 @@ impl Constraints {
                 block.bias[0] += row.offset;
                 (block.gap, block.position) = (row.gap, row.position_rule());
                 block.impulse[0] = (direction.dot(last) / direction.length_squared()).max(0.0);
-                let source =
-                    Source::BallStop { tree: slot, dof: ball.dof + stop.axis, law: row.law, row: self.ball_stops.len() };
+                let source = Source::BallStop {
+                    tree: slot,
+                    dof: ball.dof + stop.axis,
+                    law: row.law,
+                    row: self.ball_stops.len(),
+                };
                 self.ball_stops.push((ball.dof, own));
                 self.push_block(source, block);
             }

@@ -285,7 +285,8 @@ device_kinds! {
     },
     PositionController: actuator(
         "Holds each axis of its joint at a coordinate like a stiff spring of 1e5 N m/rad (N/m) with a damper of 1e3 N m s/rad \
-         (N s/m), with at most the maximum force.",
+         (N s/m), with at most the maximum force. Of a ball joint the position is a rotation vector, and the spring acts along the \
+         shortest turn there.",
         &[MAX_EFFORT, command("position", &["position_1", "position_2", "position_3"], "rad", "m", -TARGET, TARGET)],
         &[3, 6],
     ),
