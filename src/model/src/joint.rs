@@ -189,6 +189,9 @@ pub struct FreeAxis {
     pub max_effort: f64,
     /// The rate beyond which no motor drives it, rad/s or m/s, above 0. What else drives it faster, a motor brakes.
     pub max_rate: f64,
+    /// The largest power that any motor on it gives, W, infinity without a bound: where the axis moves with the effort, the effort is at
+    /// most this over the rate. What brakes has no bound of power.
+    pub max_power: f64,
     /// Coordinate at step 0, rad or m.
     pub initial_position: f64,
     /// Rate at step 0, rad/s or m/s; `None` for what its bodies' velocities differ by along it.
@@ -214,6 +217,7 @@ impl Default for FreeAxis {
             armature: 0.0,
             max_effort: Self::MAX_EFFORT,
             max_rate: Self::MAX_RATE,
+            max_power: f64::INFINITY,
             initial_position: 0.0,
             initial_rate: None,
         }

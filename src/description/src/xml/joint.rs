@@ -233,6 +233,7 @@ fn read_free(reading: &Reading, node: &Node, linear: bool) -> Option<FreeAxis> {
         armature: reading.real(node, "armature")?,
         max_effort: reading.real(node, "maxEffort")?,
         max_rate: reading.real(node, "maxRate")?,
+        max_power: if is_given(node, "maxPower") { reading.real(node, "maxPower")? } else { f64::INFINITY },
         initial_position,
         initial_rate: if is_given(node, "initialRate") { Some(reading.real(node, "initialRate")?) } else { None },
     })

@@ -13,6 +13,11 @@ use crate::Servo;
 /// rounding: the row of a stop that is not reached has no impulse.
 const STOP_MARGIN: f64 = 1e-3;
 
+/// How far beyond its largest power a motor must be to count, as a share of it: more than rounding.
+const POWER_MARGIN: f64 = 1e-9;
+/// A tangent at a mean rate that differs by this share is below the largest power by the square of it.
+const MEAN_FOUND: f64 = 1e-4;
+
 /// What a row of an axis stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AxisLaw {
@@ -95,7 +100,36 @@ pub(super) fn motor_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64
     motor.stiffness * (stretch - h * v) + motor.damping * (motor.rate - v)
 }
 
+/// What a motor exerts that is bounded, at the rate `v` at the end of the step.
+pub(super) fn bounded_effort(motor: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> f64 {
+    motor_effort(motor, law, q, v, h).clamp(-motor.max_effort, motor.max_effort)
+}
+
+/// A motor at its largest power P, where its axis had the rate `v` at the start of the step. Its work in the step is its effort times the way
+/// h w at the mean rate w, so the effort is P / w. That is convex: its tangent at the rate `mean` is never above it, therefore no step exceeds
+/// P, and Newton's method, which goes on from where the last tangent led, finds w.
+pub(super) fn motor_at_power(max_power: f64, mean: f64, v: f64) -> LinearEffort {
+    let effort = max_power / mean;
+    LinearEffort { at_start: effort * (2.0 - v / mean), slope: 0.5 * effort / mean }
+}
+
+/// The mean rate at which a motor gives the power P, from the rate `mean` that the effort `effort` came to, where one unit of effort
+/// changes it by `gain`: w = mean + gain (P / w - effort). The motor drives to the side that `side` is the sign of.
+pub(super) fn mean_at_power(max_power: f64, mean: f64, effort: f64, gain: f64, side: f64) -> f64 {
+    let product = 4.0 * gain * max_power;
+    let without = side * (mean - gain * effort);
+    let root = (without * without + product).sqrt();
+    side * if without > 0.0 { 0.5 * (root + without) } else { 0.5 * product / (root - without) }
+}
+
 impl LinearEffort {
+    pub(super) const NONE: Self = Self { at_start: 0.0, slope: 0.0 };
+
+    /// Where the rate has changed by `dv` over the step.
+    pub(super) fn after(self, dv: f64) -> f64 {
+        self.at_start - self.slope * dv
+    }
+
     /// The row that exerts it, where the axis had the rate `v` at the start of the step. `None` if it exerts nothing.
     fn row(self, law: AxisLaw, v: f64, bound: f64, h: f64) -> Option<AxisRow> {
         let row = AxisRow {
@@ -111,13 +145,25 @@ impl LinearEffort {
     }
 }
 
-/// The row of a motor.
-pub(super) fn motor_row(servo: &Servo, law: &FreeAxis, q: f64, v: f64, h: f64) -> Option<AxisRow> {
+/// The row of a motor; `power_mean` is the mean rate of [`motor_at_power`] if it is at its largest power, otherwise 0.
+pub(super) fn motor_row(servo: &Servo, law: &FreeAxis, q: f64, v: f64, power_mean: f64, h: f64) -> Option<AxisRow> {
     if !servo.is_on() {
         return None;
     }
     let bound = servo.max_effort * h;
-    motor(servo, law, q, v, h).row(AxisLaw::Motor, v, bound, h)
+    let effort =
+        if power_mean == 0.0 { motor(servo, law, q, v, h) } else { motor_at_power(law.max_power, power_mean, v) };
+    effort.row(AxisLaw::Motor, v, bound, h)
+}
+
+/// Whether a motor that would exert `effort` at the mean rate `mean` of a step gives more than its largest power.
+pub(super) fn exceeds_power(law: &FreeAxis, effort: f64, mean: f64) -> bool {
+    effort * mean > law.max_power * (1.0 + POWER_MARGIN)
+}
+
+/// Whether a tangent at one mean rate is good where another was found.
+pub(super) fn same_mean(one: f64, other: f64) -> bool {
+    (one - other).abs() < MEAN_FOUND * other.abs()
 }
 
 /// The row of spring, damper and rotor; the rotor's momentum is `armature` times the rate.

@@ -9,6 +9,7 @@ use super::{
     axis::AxisLaw,
     ball::{self, StopRow, Stops},
     collide::Side,
+    drive::MotorLimit,
     spatial::Spatial,
     tree::Tree,
 };
@@ -43,6 +44,10 @@ pub(super) struct Closure {
     pub(super) impulses: [f64; ROWS],
     /// What it transmitted, mean over the step.
     pub(super) load: Load,
+    /// The mean rate in the last substep of each motor that gave its largest power in it, otherwise 0.
+    pub(super) power_means: [f64; 3],
+    /// The axis whose motor was held back in the last substep, and by which of its bounds.
+    pub(super) motor_limit: Option<(usize, MotorLimit)>,
 }
 
 /// What a joint transmits on its child.
@@ -186,7 +191,7 @@ impl Closure {
         let motor = Servo { max_effort: motor.max_effort.min(law.max_effort), ..motor };
         let changes = self.motors[axis] != motor;
         if changes {
-            self.motors[axis] = motor;
+            (self.motors[axis], self.power_means[axis]) = (motor, 0.0);
         }
         changes
     }

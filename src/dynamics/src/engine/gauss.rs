@@ -80,11 +80,14 @@ impl Tree {
             && self.topology.laws.iter().all(|law| law.friction == 0.0)
     }
 
-    /// Whether every motor exerts the same whatever its axis does, far from the rate that it stops driving at.
+    /// Whether every motor exerts the same whatever its axis does, far from the rate that it stops driving at and from its largest power.
     fn motors_are_steady(&self) -> bool {
         let state = &self.state;
         let mut motors = state.motors.iter().zip(&state.v).zip(&self.topology.laws);
-        motors.all(|((motor, v), law)| !motor.is_on() || motor.certain_side() != 0 && v.abs() < 0.5 * law.max_rate)
+        motors.all(|((motor, v), law)| {
+            let far = v.abs() < 0.5 * law.max_rate && motor.max_effort * v.abs() <= 0.5 * law.max_power;
+            !motor.is_on() || motor.certain_side() != 0 && far
+        })
     }
 
     /// Makes the whole step from what [`Tree::predict`] kept: motion, loads and reactions. False if the stages are not found;
@@ -107,7 +110,7 @@ impl Tree {
         (self.work.stages, self.work.origin) = (stages, middle);
         if !found {
             // The stages have left their mass matrix and bias.
-            self.move_back();
+            self.go_back();
             self.predict(h);
             self.assemble(h, gravity);
         }

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, Mechanism};
+use simpartner_model::{BodyId, FreeAxis, Mechanism};
 
 use super::{
     closure::Closure,
     collide::{Contact, Side},
+    drive::MotorLimit,
     island::Island,
-    motion::MotorLimit,
-    tree::Tree,
+    tree::{Link, Tree},
 };
 use crate::{BodyState, DynamicsSettings, Guard, Notice};
 
@@ -265,7 +265,7 @@ impl Guards {
         self.check_speeds(bodies);
         self.check_penetration(trees, contacts);
         self.check_joints(trees, closures);
-        self.check_motors(trees);
+        self.check_motors(trees, closures);
         self.seen.sort_unstable();
         self.seen.dedup();
         self.watch.raised.clone_from(&self.seen);
@@ -301,23 +301,34 @@ impl Guards {
         }
     }
 
-    fn check_motors(&mut self, trees: &[Tree]) {
+    fn check_motors(&mut self, trees: &[Tree], closures: &[Closure]) {
         for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| tree.is_awake()) {
             let Some((dof, limit)) = tree.motor_at_limit() else { continue };
-            if !self.begins((4, index)) {
-                continue;
+            if self.begins((4, index)) {
+                let is_moved = |link: &&Link| (link.dof..link.dof + link.joint.freedom()).contains(&dof);
+                // A link between two coordinates of a joint is no body; that one stands behind it.
+                let moved = tree.topology.links.iter().skip_while(|link| !is_moved(link)).find_map(|link| link.body);
+                self.tell_limit(moved, limit, &tree.topology.laws[dof]);
             }
-            let law = &tree.topology.laws[dof];
-            let (what, value) = match limit {
-                MotorLimit::Effort => ("effort", law.max_effort),
-                MotorLimit::Rate => ("rate", law.max_rate),
-            };
-            let mut moved = tree.topology.links.iter().filter(|link| link.dof >= dof).filter_map(|link| link.body);
-            let bodies: Vec<BodyId> = moved.next().into_iter().collect();
-            let text =
-                format!("a motor on '{}' is at its largest {what}, {value:.4e}", self.name(bodies.first().copied()));
-            self.notices.push(Notice { guard: Guard::Motor, bodies, text, value });
         }
+        for (index, closure) in closures.iter().enumerate() {
+            let Some((axis, limit)) = closure.motor_limit else { continue };
+            if let Some(law) = &closure.axes[axis]
+                && self.begins((5, index))
+            {
+                self.tell_limit(trees[closure.b.tree].topology.links[closure.b.link].body, limit, law);
+            }
+        }
+    }
+
+    fn tell_limit(&mut self, moved: Option<BodyId>, limit: MotorLimit, law: &FreeAxis) {
+        let (what, value) = match limit {
+            MotorLimit::Effort => ("effort", law.max_effort),
+            MotorLimit::Rate => ("rate", law.max_rate),
+            MotorLimit::Power => ("power", law.max_power),
+        };
+        let text = format!("a motor on '{}' is at its largest {what}, {value:.4e}", self.name(moved));
+        self.notices.push(Notice { guard: Guard::Motor, bodies: moved.into_iter().collect(), text, value });
     }
 
     fn check_joints(&mut self, trees: &[Tree], closures: &[Closure]) {

@@ -3,6 +3,7 @@
 
 use bevy_math::DVec3;
 use rayon::prelude::*;
+use simpartner_model::FreeAxis;
 
 use super::{
     closure::Closure,
@@ -17,6 +18,8 @@ use crate::Integrator;
 /// How often an island is solved at most when motors reach or leave their limits or an impact changes the bias. Motors that
 /// still change after that begin the next step where they are now.
 const PASSES: usize = 4;
+/// The same where motors have a largest power; in the second half, more and more of them are at it and none leaves it.
+const PASSES_OF_POWER: usize = 12;
 /// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
 const GAIN: f64 = 1e-4;
 const ROUNDING: f64 = 1e-9;
@@ -214,8 +217,12 @@ impl Island {
         if self.moves_freely(parts, scheme) {
             return;
         }
+        let bounded = |axis: &FreeAxis| axis.max_power.is_finite();
+        let has_powers = parts.trees.iter().any(|tree| tree.topology.laws.iter().any(bounded))
+            || parts.own_closures.iter().any(|&own| parts.closures[own].axes.iter().flatten().any(bounded));
+        let passes = if has_powers { PASSES_OF_POWER } else { PASSES };
         let mut spent = 0.0;
-        for pass in 1..=PASSES {
+        for pass in 1..=passes {
             if pass > 1 {
                 self.constraints.assemble(parts, scheme, true);
             }
@@ -225,7 +232,11 @@ impl Island {
                 spent += self.outcome.sweeps;
                 self.outcome.sweeps = spent;
             }
-            if self.apply_impulses(parts, scheme, pass) && self.constraints.closes(parts, scheme.h) {
+            let (settled, keeps) = (
+                self.apply_impulses(parts, scheme, [pass, passes]),
+                self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes),
+            );
+            if settled && keeps && self.constraints.closes(parts, scheme.h) {
                 break;
             }
         }
@@ -341,7 +352,7 @@ impl Island {
     }
 
     /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.
-    fn apply_impulses(&self, parts: &mut Parts, scheme: &Scheme, pass: usize) -> bool {
+    fn apply_impulses(&self, parts: &mut Parts, scheme: &Scheme, [pass, passes]: [usize; 2]) -> bool {
         let (mut settled, touches) = (true, !parts.own_contacts.is_empty());
         for tree in parts.trees.iter_mut() {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
@@ -350,13 +361,13 @@ impl Island {
             if whitened.is_empty() {
                 tree.settle(scheme.h, scheme.gravity);
             }
-            let unchanged = tree.take_impulses(whitened, scheme.h);
+            let unchanged = tree.take_impulses(whitened, scheme.h, 2 * pass > passes);
             let sound = tree.ends_sound();
             let impact = sound && tree.work.impact && pass == 1;
             if impact {
                 tree.average_bias(scheme.gravity);
             }
-            let again = pass < PASSES;
+            let again = pass < passes;
             let stands = whitened.is_empty() || tree.work.impact || touches && tree.turns_little(scheme.h);
             let unsettled = again && sound && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
             if (impact || !unchanged || unsettled) && again {
@@ -392,6 +403,7 @@ impl Island {
         }
         for &closure in &self.closures {
             closures[closure].impulses.fill(0.0);
+            (closures[closure].power_means, closures[closure].motor_limit) = ([0.0; 3], None);
         }
         if !self.failed {
             self.constraints.write_back(contacts, closures, scheme);

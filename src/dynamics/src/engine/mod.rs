@@ -47,7 +47,7 @@
 //! **Energy.** A substep that no division mends is slowed down to the energy that its trees had and were given ([`island`]): motors and
 //! pushes give, and surfaces that yield and springs of loop joints give back. What takes out penetration, and closes couplings that begin
 //! open, changes heights and speeds; it is counted as given. Motors drive no axis beyond its largest rate, with no more than its largest
-//! effort ([`axis`]).
+//! effort and power ([`axis`], [`drive`]).
 //!
 //! **Work.** A step has a budget, in sweeps over an island's constraints, that all methods of the solver and all repetitions draw
 //! from ([`division`]). At its end the best impulses so far are taken, and an event tells how good they are.
@@ -72,6 +72,7 @@ mod collide;
 mod cone;
 mod constraint;
 mod division;
+mod drive;
 mod elimination;
 mod gauss;
 mod guard;

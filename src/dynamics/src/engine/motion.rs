@@ -18,10 +18,7 @@ use super::{
     spatial::Spatial,
     tree::Tree,
 };
-use crate::{
-    Servo,
-    state::{RUNAWAY_SPEED, RUNAWAY_SPIN},
-};
+use crate::state::{RUNAWAY_SPEED, RUNAWAY_SPIN};
 
 /// Rounds in which the bias of a tree without impulses finds its mean velocity. Each brings the part h w of the error of the one
 /// before, where w is the rate at which joints turn: 5 do at 1 ms, 9 at 10 ms and 10 rad/s.
@@ -37,44 +34,7 @@ const UNSETTLED_POWER: f64 = 1e-8;
 /// this in a step, rad: the cube of it is a part of 1e-6 of the kinetic energy. Looking costs seven hundredths of a robot's step.
 const LITTLE_TURN: f64 = 0.01;
 
-/// How far beyond its limit, as a share of it, a motor's law must be to count as saturated: more than rounding, so that a motor at
-/// its limit does not change sides from pass to pass.
-const SATURATION_MARGIN: f64 = 1e-12;
-
-/// Which bound of an axis holds its motor back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MotorLimit {
-    Effort,
-    Rate,
-}
-
 impl Tree {
-    /// The first motor that its axis holds back, if any does.
-    pub(super) fn motor_at_limit(&self) -> Option<(usize, MotorLimit)> {
-        let (state, laws) = (&self.state, &self.topology.laws);
-        let limit = |dof: usize| match &state.motors[dof] {
-            motor if !motor.is_on() => None,
-            motor if motor.max_effort == laws[dof].max_effort && state.saturation[dof] != 0 => Some(MotorLimit::Effort),
-            // Exact motors are on target but for 1e-8 of it.
-            _ if state.v[dof].abs() > (1.0 - 1e-6) * laws[dof].max_rate => Some(MotorLimit::Rate),
-            _ => None,
-        };
-        (0..self.topology.freedom).find_map(|dof| Some((dof, limit(dof)?)))
-    }
-
-    /// Sets the motor of a degree of freedom; a new one wakes the tree.
-    pub(super) fn drive(&mut self, dof: usize, motor: Servo) {
-        let motor = Servo { max_effort: motor.max_effort.min(self.topology.laws[dof].max_effort), ..motor };
-        if self.state.motors[dof] == motor {
-            return;
-        }
-        self.state.motors[dof] = motor;
-        if motor.certain_side() != 0 {
-            self.state.saturation[dof] = motor.certain_side();
-        }
-        self.wake();
-    }
-
     /// Drifts half a step: where everything is at the midpoint, and how it moves.
     pub(super) fn predict(&mut self, h: f64) {
         self.keep();
@@ -214,15 +174,14 @@ impl Tree {
             let law = &self.topology.laws[dof];
             let (q, v) = (self.state.q[dof], self.state.v[dof]);
             let LinearEffort { at_start: mut effort, slope: mut implicit } = axis::spring_and_damper(law, q, v, h);
-            match self.state.saturation[dof] {
-                0 if motor.is_on() => {
-                    let motor = axis::motor(motor, law, self.motor_coordinate(dof), v, h);
-                    effort += motor.at_start;
-                    implicit += motor.slope;
-                }
-                0 => {}
-                side => effort += f64::from(side) * motor.max_effort,
-            }
+            let motor = match (self.state.saturation[dof], self.state.power_means[dof]) {
+                (0, _) if !motor.is_on() => LinearEffort::NONE,
+                (0, 0.0) => axis::motor(motor, law, self.motor_coordinate(dof), v, h),
+                (side, 0.0) => LinearEffort { at_start: f64::from(side) * motor.max_effort, slope: 0.0 },
+                (_, mean) => axis::motor_at_power(law.max_power, mean, v),
+            };
+            effort += motor.at_start;
+            implicit += motor.slope;
             damping[dof] = h * implicit;
             dv[dof] = h * (effort - self.work.bias[dof]);
         }
@@ -239,8 +198,8 @@ impl Tree {
     }
 
     /// Takes the whitened impulses of its island and reads the motors' efforts. False if another set of motors is at its
-    /// limit than was assumed.
-    pub(super) fn take_impulses(&mut self, whitened: &[f64], h: f64) -> bool {
+    /// limit than was assumed ([`Tree::read_motor`]).
+    pub(super) fn take_impulses(&mut self, whitened: &[f64], h: f64, grows: bool) -> bool {
         let mut dv = std::mem::take(&mut self.work.dv_impulse);
         if whitened.is_empty() {
             dv.fill(0.0);
@@ -250,21 +209,7 @@ impl Tree {
         self.work.dv_impulse = dv;
         let mut unchanged = true;
         for dof in 0..self.topology.freedom {
-            let motor = &self.state.motors[dof];
-            if !motor.is_on() {
-                self.work.effort[dof] = 0.0;
-                continue;
-            }
-            let v = self.state.v[dof] + self.work.dv_free[dof] + self.work.dv_impulse[dof];
-            let law = axis::motor_effort(motor, &self.topology.laws[dof], self.motor_coordinate(dof), v, h);
-            let bound = motor.max_effort * (1.0 + SATURATION_MARGIN);
-            let (old, beyond) = (self.state.saturation[dof], i8::from(law > bound) - i8::from(law < -bound));
-            // From one limit to the other it goes over the free law, which has the last word on either.
-            let side = if old == -beyond { 0 } else { beyond };
-            unchanged &= side == old;
-            self.state.saturation[dof] = side;
-            // What was exerted is what was assumed, which is within the limit once the assumption holds.
-            self.work.effort[dof] = if old == 0 { law } else { f64::from(old) * motor.max_effort };
+            unchanged &= self.read_motor(dof, h, grows);
         }
         unchanged
     }
@@ -347,6 +292,7 @@ impl Tree {
         kept.v.clone_from(&state.v);
         kept.last_dv.clone_from(&state.last_dv);
         kept.saturation.clone_from(&state.saturation);
+        kept.power_means.clone_from(&state.power_means);
         if !self.topology.balls.is_empty() {
             kept.balls.clone_from(&state.balls);
         }
@@ -373,6 +319,7 @@ impl Tree {
         state.v.clone_from(&kept.v);
         state.last_dv.clone_from(&kept.last_dv);
         state.saturation.clone_from(&kept.saturation);
+        state.power_means.clone_from(&kept.power_means);
         if self.topology.has_rows {
             state.row_impulses.clone_from(&kept.row_impulses);
         }
@@ -420,6 +367,7 @@ impl Tree {
         state.v.fill(0.0);
         state.last_dv.fill(0.0);
         state.saturation.fill(0);
+        state.power_means.fill(0.0);
         state.row_impulses.fill([0.0; 4]);
         work.substep_loads.fill([0.0; 3]);
         work.substep_reactions.fill(Spatial::ZERO);

@@ -32,6 +32,7 @@ type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
 #[derive(Serialize, Deserialize)]
 struct SavedClosure {
     motors: [Servo; 3],
+    power_means: [f64; 3],
     coordinates: [f64; 3],
     impulses: [f64; ROWS],
 }
@@ -48,7 +49,12 @@ impl Dynamics {
             trees: self.trees.iter().map(|tree| tree.state.clone()).collect(),
             contacts: self.collider.contacts.clone(),
             closures: closures
-                .map(|&Closure { motors, coordinates, impulses, .. }| SavedClosure { motors, coordinates, impulses })
+                .map(|&Closure { motors, power_means, coordinates, impulses, .. }| SavedClosure {
+                    motors,
+                    power_means,
+                    coordinates,
+                    impulses,
+                })
                 .collect(),
             watch: self.guards.watch().clone(),
             wrenches: self.bodies.iter().map(|body| [body.force, body.torque]).collect(),
@@ -77,7 +83,7 @@ impl Dynamics {
         self.collider.restore(saved.contacts);
         for (closure, saved) in self.closures.iter_mut().zip(saved.closures) {
             (closure.motors, closure.coordinates) = (saved.motors, saved.coordinates);
-            closure.impulses = saved.impulses;
+            (closure.power_means, closure.impulses) = (saved.power_means, saved.impulses);
         }
         self.guards.restore(saved.watch);
         self.read_motion();

@@ -130,6 +130,9 @@ pub(super) struct State {
     pub(super) motors: Vec<Servo>,
     /// -1 or 1 for a motor at its limit.
     pub(super) saturation: Vec<i8>,
+    /// The mean rate in the last substep of each motor that gave its largest power in it, otherwise 0
+    /// ([`super::axis::motor_at_power`]).
+    pub(super) power_means: Vec<f64>,
     /// Impulses of lower stop, upper stop, dry friction and couplings in the last step; those of a ball joint's stops are components of one
     /// vector, in place of lower stops.
     pub(super) row_impulses: Vec<[f64; 4]>,
@@ -142,8 +145,9 @@ impl State {
     /// Whether it is one of the same tree.
     pub(super) fn fits(&self, other: &Self) -> bool {
         let counts = |state: &Self| {
-            let State { q, balls, v, last_dv, motors, saturation, row_impulses, .. } = state;
-            [q.len(), balls.len(), v.len(), last_dv.len(), motors.len(), saturation.len(), row_impulses.len()]
+            let State { q, balls, v, last_dv, motors, saturation, power_means, row_impulses, .. } = state;
+            let motors = [motors.len(), saturation.len(), power_means.len()];
+            [q.len(), balls.len(), v.len(), last_dv.len(), row_impulses.len(), motors[0], motors[1], motors[2]]
         };
         counts(self) == counts(other)
     }
@@ -310,7 +314,7 @@ impl Tree {
     fn resize(&mut self) {
         let (freedom, links, entries) = (self.topology.freedom, self.topology.links.len(), self.topology.chain.len());
         let (state, work) = (&mut self.state, &mut self.work);
-        for numbers in [&mut state.q, &mut state.v, &mut state.last_dv] {
+        for numbers in [&mut state.q, &mut state.v, &mut state.last_dv, &mut state.power_means] {
             numbers.resize(freedom, 0.0);
         }
         state.balls.resize(self.topology.balls.len(), DQuat::IDENTITY);

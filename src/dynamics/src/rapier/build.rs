@@ -159,8 +159,10 @@ fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
                 return refuse(&joint.source, "springs in joints");
             } else if axis.armature > 0.0 {
                 return refuse(&joint.source, "rotors in joints");
-            } else if (axis.max_effort, axis.max_rate) != (FreeAxis::MAX_EFFORT, FreeAxis::MAX_RATE) {
-                return refuse(&joint.source, "largest efforts and rates of joints");
+            } else if (axis.max_effort, axis.max_rate) != (FreeAxis::MAX_EFFORT, FreeAxis::MAX_RATE)
+                || axis.max_power.is_finite()
+            {
+                return refuse(&joint.source, "largest efforts, rates and powers of joints");
             }
         }
     }

@@ -21,6 +21,7 @@ mod loads;
 mod loops;
 mod motion;
 mod posture;
+mod power;
 mod roads;
 mod rolling;
 mod rover;

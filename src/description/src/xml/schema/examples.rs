@@ -99,7 +99,7 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     ("axis3", "<axis3 z=\"1\"/>"),
     (
         "free",
-        "<free lower=\"-1.2\" upper=\"1.2\" damping=\"0.05\" initialPosition=\"0.4\"/>\n\
+        "<free lower=\"-1.2\" upper=\"1.2\" damping=\"0.05\" maxEffort=\"40\" maxPower=\"100\" initialPosition=\"0.4\"/>\n\
          <free swing=\"1.2\" lower=\"-0.8\" upper=\"0.8\" damping=\"2\"/>      <!-- of a ball joint: a shoulder -->",
     ),
     ("coupling", "<coupling leader=\"Left\" follower=\"Right\" ratio=\"-1\"/>     <!-- the fingers of a gripper -->"),

@@ -105,6 +105,13 @@ pub(super) const FREE: Element = element(
             "1e4",
             "rate beyond which no motor drives it (URDF's velocity); what else drives it faster, a motor brakes",
         ),
+        optional(
+            "maxPower",
+            Positive(1e12),
+            "W",
+            "largest power that a motor on it gives: where the axis moves with the effort, the effort is at most this over the rate; what \
+             brakes has no such bound, and nothing has where it is not given",
+        ),
         default(
             "initialPosition",
             Real,

@@ -12,8 +12,12 @@ use bevy_math::DVec3;
 
 use super::{Constraints, Parts, Source, rows::Directions};
 use crate::engine::{
-    axis::{AxisLaw, AxisRow, motor_row, passive_row, stops_and_friction},
+    axis::{
+        AxisLaw, AxisRow, bounded_effort, exceeds_power, mean_at_power, motor_row, passive_row, same_mean,
+        stops_and_friction,
+    },
     closure::{Closure, Direction, Motion, Placement, Purpose},
+    drive::{MotorLimit, ON_TARGET},
     problem::{Block, Law, PositionRule, Scheme},
     spatial::Spatial,
 };
@@ -29,6 +33,8 @@ const CLOSED: f64 = 1e-8;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClosureRow {
     pub(super) closure: usize,
+    /// Its place among those of the island.
+    pub(super) place: usize,
     pub(super) purpose: Purpose,
     pub(super) direction: Direction,
 }
@@ -78,35 +84,97 @@ impl Constraints {
             block.position = PositionRule::Held;
             let purpose = Purpose::Hold(number);
             block.impulse[0] = closure.impulses[purpose.number()];
-            self.push_closure_row(ClosureRow { closure: index, purpose, direction }, block);
+            self.push_closure_row(ClosureRow { closure: index, place, purpose, direction }, block);
         }
-        let (motor_coordinates, mut rates) = (closure.motor_coordinates(), [[0.0; 3]; 2]);
+        let (motor_coordinates, power_means) = (closure.motor_coordinates(), self.power_means[place]);
+        let mut rates = [[0.0; 3]; 2];
         for (axis, direction) in closure.free(&motion).into_iter().enumerate() {
             let (Some(direction), Some(law)) = (direction, &closure.axes[axis]) else { continue };
             self.set_last_row(parts, closure, &direction, h);
             let (q, motor) = (closure.coordinates[axis], &closure.motors[axis]);
             let Row { free, before, .. } = self.closure_rows.last;
             [rates[0][axis], rates[1][axis]] = [before, free];
-            let linear = [motor_row(motor, law, motor_coordinates[axis], before, h), passive_row(law, q, before, h)];
+            let linear = [
+                motor_row(motor, law, motor_coordinates[axis], before, power_means[axis], h),
+                passive_row(law, q, before, h),
+            ];
             let rows = stops_and_friction(law, q, free, h).into_iter().chain(linear);
-            rows.flatten().for_each(|row| self.add_axis_row(closure, index, axis, &direction, &row));
+            rows.flatten().for_each(|row| self.add_axis_row(closure, [index, place], axis, &direction, &row));
         }
         for stop in closure.ball_stops(rates[0], rates[1], h).into_iter().flatten() {
             let direction = closure.along_parent(&motion, stop.direction);
             self.set_last_row(parts, closure, &direction, h);
-            self.add_axis_row(closure, index, stop.axis, &direction, &stop.row);
+            self.add_axis_row(closure, [index, place], stop.axis, &direction, &stop.row);
         }
     }
 
     /// Adds a row of a law of an axis in the direction of the row that was worked out last.
-    fn add_axis_row(&mut self, closure: &Closure, index: usize, axis: usize, direction: &Direction, row: &AxisRow) {
+    fn add_axis_row(
+        &mut self,
+        closure: &Closure,
+        [index, place]: [usize; 2],
+        axis: usize,
+        direction: &Direction,
+        row: &AxisRow,
+    ) {
         let mut block = self.closure_block(row.interval(), row.sign, row.compliance);
         block.bias[0] += row.offset;
         (block.gap, block.position) = (row.gap, row.position_rule());
         let purpose = Purpose::Axis(axis, row.law);
         block.impulse[0] = closure.impulses[purpose.number()].clamp(row.low, row.high);
         let direction = Direction { vector: direction.vector * row.sign, ..*direction };
-        self.push_closure_row(ClosureRow { closure: index, purpose, direction }, block);
+        self.push_closure_row(ClosureRow { closure: index, place, purpose, direction }, block);
+    }
+
+    /// Whether no motor of a closure gives more than its largest power. If one does, its row is another when the rows are assembled again.
+    /// Where it `grows`, what is at its largest power stays there.
+    pub(in crate::engine) fn keeps_powers(&mut self, parts: &Parts, h: f64, grows: bool) -> bool {
+        let mut keeps = true;
+        for (source, block) in self.sources.iter().zip(&self.problem.blocks) {
+            let &Source::Closure(row) = source else { continue };
+            let ClosureRow { closure, place, purpose: Purpose::Axis(axis, AxisLaw::Motor), .. } =
+                self.closure_rows.rows[row]
+            else {
+                continue;
+            };
+            let closure = &parts.closures[closure];
+            let Some(law) = closure.axes[axis].as_ref().filter(|law| law.max_power.is_finite()) else { continue };
+            let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
+            let (mean, q) = (0.5 * (block.before[0] + after), closure.motor_coordinates()[axis]);
+            let last = &mut self.power_means[place][axis];
+            if !exceeds_power(law, bounded_effort(&closure.motors[axis], law, q, after, h), mean) {
+                keeps &= *last == 0.0 || grows;
+                *last = if grows { *last } else { 0.0 };
+            } else if !same_mean(mean, *last) {
+                keeps = false;
+                let gain = 0.5 * h * (block.cone.a[0] - block.compliance[0]);
+                *last = mean_at_power(law.max_power, mean, block.impulse[0] / h, gain, mean.signum());
+            }
+        }
+        keeps
+    }
+
+    /// Which bound the motor of a row was at.
+    pub(super) fn motor_limit(
+        &self,
+        row: &ClosureRow,
+        block: &Block,
+        closure: &Closure,
+        h: f64,
+    ) -> Option<(usize, MotorLimit)> {
+        let Purpose::Axis(axis, AxisLaw::Motor) = row.purpose else { return None };
+        let law = closure.axes[axis].as_ref()?;
+        let after = self.problem.velocity(block)[0] - block.bias[0] + block.free[0];
+        let limit = if self.power_means[row.place][axis] != 0.0 {
+            MotorLimit::Power
+        } else if closure.motors[axis].max_effort == law.max_effort && block.impulse[0].abs() >= law.max_effort * h {
+            MotorLimit::Effort
+        } else if after.abs() > (1.0 - ON_TARGET) * law.max_rate {
+            MotorLimit::Rate
+        } else {
+            return None;
+        };
+        Some((axis, limit))
     }
 
     /// Whether the loops are closed at the middle of the next step, too, but for what was open at that of this one. If not, the

@@ -65,6 +65,8 @@ pub(super) struct Constraints {
     ball_stops: Vec<(usize, DVec3)>,
     /// Of each closure, the velocities in the directions that it holds that close it at the middle of the next step.
     closing: Vec<[f64; HELD_ROWS]>,
+    /// And the mean rates at which its motors give their largest power, otherwise 0.
+    power_means: Vec<[f64; 3]>,
     scratch: Vec<[f64; 4]>,
 }
 
@@ -122,6 +124,8 @@ impl Constraints {
         if !again {
             self.closing.clear();
             self.closing.resize(parts.own_closures.len(), [0.0; HELD_ROWS]);
+            self.power_means.clear();
+            self.power_means.extend(parts.own_closures.iter().map(|&own| parts.closures[own].power_means));
         }
         for place in 0..parts.own_closures.len() {
             self.add_closure(parts, place, scheme);
@@ -217,6 +221,10 @@ impl Constraints {
                     let closure = &mut closures[row.closure];
                     closure.impulses[row.purpose.number()] = l[0];
                     closure.add_load(row.purpose, &row.direction, l[0] / scheme.h * scheme.share);
+                    closure.power_means = self.power_means[row.place];
+                    if let Some(limit) = self.motor_limit(row, block, closure, scheme.h) {
+                        closure.motor_limit = Some(limit);
+                    }
                 }
                 Source::Coordinate { .. } | Source::BallStop { .. } | Source::Coupling { .. } => {}
             }
