@@ -55,7 +55,8 @@ pub(super) struct Guards {
     seen: Vec<Alarm>,
     /// Energy of the world before the step.
     energy: f64,
-    /// Of each tree, how often its substeps are halved at once.
+    /// Of each tree, how fast it turns, rad/s, and the body that does, and how often its substeps are halved at once for that.
+    turning: Vec<(f64, Option<BodyId>)>,
     depths: Vec<u32>,
     notices: Vec<Notice>,
 }
@@ -68,6 +69,7 @@ impl Guards {
             watch: Watch::default(),
             seen: Vec::new(),
             energy: 0.0,
+            turning: Vec::new(),
             depths: Vec::new(),
             notices: Vec::new(),
         }
@@ -97,21 +99,30 @@ impl Guards {
     }
 
     /// Finds out how often the `least` substeps of the coming step are halved for each tree: where a joint turns far in a substep,
-    /// its axis in the middle stands for others.
-    pub(super) fn begin_step(&mut self, trees: &[Tree], timestep: f64, least: usize) {
+    /// its axis in the middle stands for others. What touches nothing, of which nothing is lost that the scheme gains, is halved for the turning of
+    /// its root, too.
+    pub(super) fn begin_step(&mut self, trees: &[Tree], contacts: &[Contact], timestep: f64, least: usize) {
         self.notices.clear();
         self.watch.episodes.retain(|_, quiet| {
             *quiet -= timestep;
             *quiet > 0.0
         });
         self.energy = trees.iter().map(|tree| tree.work.energy).sum();
-        let (mut fastest, mut where_from) = (0.0f64, None);
-        for tree in trees.iter().filter(|tree| tree.is_awake() && tree.topology.links.len() > 1) {
-            let (rate, body) = tree.work.fastest;
-            if rate > fastest {
-                (fastest, where_from) = (rate, body);
+        self.turning.clear();
+        self.turning.extend(trees.iter().map(|tree| {
+            let turns = tree.is_awake() && tree.topology.links.len() > 1;
+            if turns { tree.fastest_turn() } else { (0.0, None) }
+        }));
+        for side in contacts.iter().flat_map(Contact::sides) {
+            let tree = &trees[side.tree];
+            if tree.is_awake() && tree.topology.links.len() > 1 {
+                self.turning[side.tree] = tree.work.fastest;
             }
         }
+        let none = (0.0, None);
+        let faster =
+            |one: (f64, Option<BodyId>), &other: &(f64, Option<BodyId>)| if other.0 > one.0 { other } else { one };
+        let (fastest, where_from) = self.turning.iter().fold(none, faster);
         let (h, allowed) = (timestep / least as f64, self.settings.turn_per_substep_rad);
         let depth = |rate: f64| {
             let turns = rate * h / allowed;
@@ -119,16 +130,14 @@ impl Guards {
             (0..MOST_HALVINGS).take_while(|&depth| divided && turns > f64::from(1u32 << depth)).count() as u32
         };
         self.depths.clear();
-        self.depths.extend(trees.iter().map(|tree| {
-            let turns = tree.is_awake() && tree.topology.links.len() > 1;
-            if turns { depth(tree.work.fastest.0) } else { 0 }
-        }));
+        self.depths.extend(self.turning.iter().map(|&(rate, _)| depth(rate)));
         let count = least << self.deepest();
         if count != self.watch.substeps && (count != least || self.watch.substeps != 0) {
             let text = if count == least {
                 "steps are whole again".to_owned()
             } else {
-                format!("a joint turns at {fastest:.1} rad/s: steps are made in {count} parts")
+                let name = self.name(where_from);
+                format!("'{name}' turns at {fastest:.1} rad/s: steps are made in {count} parts")
             };
             let bodies = where_from.into_iter().collect();
             self.notices.push(Notice { guard: Guard::Substeps, bodies, text, value: count as f64 });

@@ -307,11 +307,12 @@ impl Island {
         self.gain = parts.trees.iter().map(|tree| gain(tree)).sum();
     }
 
-    /// What it may gain in a substep of `h` seconds by the error of the scheme and by rounding, J; single bodies gain nothing. Where
+    /// What it may gain in a substep of `h` seconds by the error of the scheme and by rounding, J; single bodies gain nothing where
+    /// their contacts are solved. Where
     /// nothing touches, the part of the kinetic energy may be the cube of thrice the angle that a joint turns by: so much the energy of
     /// a smooth motion swings to and fro, and halving the steps in which it swings up alone would let it drift.
     pub(super) fn allowed_gain<'a>(&self, trees: impl Iterator<Item = &'a Tree> + Clone, h: f64) -> f64 {
-        if trees.clone().all(|tree| tree.topology.links.len() == 1) {
+        if self.outcome.converged && trees.clone().all(|tree| tree.topology.links.len() == 1) {
             return f64::INFINITY;
         }
         let kinetic: f64 = trees.clone().map(|tree| tree.work.kinetic).sum();

@@ -1,7 +1,7 @@
 //! Where the links of a tree are and how they move: forward kinematics, root outwards.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use simpartner_model::Pose;
+use simpartner_model::{BodyId, Pose};
 
 use super::{
     spatial::Spatial,
@@ -137,6 +137,12 @@ impl Tree {
         self.move_back();
         self.drift(0.5 * h);
         (self.work.ahead, self.work.scratch) = (ahead, v);
+    }
+
+    /// The largest rate of its joints, and of a root that floats, rad/s, and the body that turns so fast.
+    pub(super) fn fastest_turn(&self) -> (f64, Option<BodyId>) {
+        let spin = if self.is_free() { Self::root_motion(&self.state.v).angular.length() } else { 0.0 };
+        if spin > self.work.fastest.0 { (spin, self.topology.links[0].body) } else { self.work.fastest }
     }
 
     /// Notes where the links are, at the middle of a step.

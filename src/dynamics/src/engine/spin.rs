@@ -13,22 +13,33 @@ const MOST_ROUNDS: usize = 16;
 /// The stages are found when a round changes none by more than this share: four times the spacing of doubles.
 const FOUND: f64 = 1e-15;
 
+/// What turns further than this, rad, turns in parts, of which there are so many at most: stages are found up to about 1 rad. What turns by
+/// more than 32 rad is too fast for any timestep; where it then points is by chance, but angular momentum and energy are what they were.
+const MOST_TURN: f64 = 0.5;
+const MOST_PARTS: f64 = 64.0;
+
 /// Orientation and angular velocity, world axes, after `h` seconds of what has these principal moments of inertia.
 pub(super) fn turn_freely(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
+    let parts = (velocity.length() * h / MOST_TURN).ceil().clamp(1.0, MOST_PARTS);
+    let part = |(rotation, velocity), _| turn_once(principal, rotation, velocity, h / parts);
+    (0..parts as usize).fold((rotation, velocity), part)
+}
+
+/// The same in one part.
+fn turn_once(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
     let w = rotate(rotation.inverse(), velocity);
     let l = principal * w;
     let momentum = rotate(rotation, l);
     let turned = (rotation * rotation_by(rotation_vector(principal, w, h))).normalize();
     let there = rotate(turned.inverse(), momentum);
-    let now = momentum_after(principal, l, h).unwrap_or(there);
+    // Where its stages are not found, it stays what it was in the body, and so does the energy.
+    let now = if l.cross(w) == DVec3::ZERO { there } else { momentum_after(principal, l, h).unwrap_or(l) };
     // Both are as long as the angular momentum, so this turn takes the one onto the other.
     let (from, to) = (now.normalize_or_zero(), there.normalize_or_zero());
     let axis = from.cross(to);
     let onto = DQuat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + from.dot(to));
-    // Of what turns that far in half a step the series says nothing.
-    if !(onto.length_squared() > 1.0) {
-        return (turned, rotate(turned, there / principal));
-    }
+    // Half a turn is one about any axis across.
+    let onto = if onto.length_squared() > 1e-6 { onto } else { DQuat::from_rotation_arc(from, to) };
     let turned = (turned * onto.normalize()).normalize();
     (turned, rotate(turned, now / principal))
 }
@@ -38,15 +49,10 @@ fn rotate(rotation: DQuat, vector: DVec3) -> DVec3 {
     rotation * vector / rotation.length_squared()
 }
 
-/// The angular momentum in the body's axes after `h` seconds. `None` where it stays, or where it turns so fast that the stages are not
-/// found.
+/// The angular momentum in the body's axes after `h` seconds. `None` where it turns so fast that the stages are not found.
 fn momentum_after(principal: DVec3, l: DVec3, h: f64) -> Option<DVec3> {
     let rate = |l: DVec3| l.cross(l / principal);
-    let first = rate(l);
-    if first == DVec3::ZERO {
-        return None;
-    }
-    let mut rates = [first; 2];
+    let mut rates = [rate(l); 2];
     for _ in 0..MOST_ROUNDS {
         let mut change = 0.0f64;
         for stage in 0..2 {
@@ -56,7 +62,8 @@ fn momentum_after(principal: DVec3, l: DVec3, h: f64) -> Option<DVec3> {
             rates[stage] = new;
         }
         if change * h <= FOUND * l.abs().max_element() {
-            return Some(l + (rates[0] + rates[1]) * (0.5 * h));
+            // What overflows changes by no number.
+            return Some(l + (rates[0] + rates[1]) * (0.5 * h)).filter(|l| l.is_finite());
         }
     }
     None

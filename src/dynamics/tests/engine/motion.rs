@@ -264,3 +264,31 @@ fn a_body_that_turns_at_any_rate_stays_finite() {
         }
     }
 }
+
+/// A needle and a plate that tumble by up to a thousand turns in a step, far from any principal axis: what no step can follow keeps
+/// its angular momentum and its energy all the same.
+#[test]
+fn what_tumbles_faster_than_any_step_keeps_energy_and_angular_momentum() {
+    for h in [0.001, 0.01] {
+        for size in [DVec3::new(0.01, 1.0, 0.02), DVec3::new(1.0, 0.01, 0.6)] {
+            for spin in [30.0, 300.0, 3e3, 3e4, 6e5] {
+                let mut world = scene::world();
+                world.mechanism.gravity = DVec3::ZERO;
+                let mut one = body("one", 1.0, Some(Shape::Box { size }), DVec3::ZERO);
+                one.angular_velocity = DVec3::new(0.5, -0.6, 0.62).normalize() * spin;
+                world.mechanism.bodies.push(one);
+                let mut engine = build(&world, h);
+                let (start, (_, momentum)) = (energy(&world, &*engine), momenta(&world, &*engine));
+                let mut off = [0.0f64; 2];
+                for _ in 0..100 {
+                    engine.step();
+                    let now = momenta(&world, &*engine).1;
+                    off[0] = off[0].max((energy(&world, &*engine) / start - 1.0).abs());
+                    off[1] = off[1].max((now - momentum).length() / momentum.length());
+                }
+                println!("{size} at {spin} rad/s, h {h}: energy {:.1e}, angular momentum {:.1e} off", off[0], off[1]);
+                assert!(off[0] < 1e-10 && off[1] < 1e-10, "{size} at {spin} rad/s, {h} s: {off:?}");
+            }
+        }
+    }
+}
