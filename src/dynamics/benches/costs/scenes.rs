@@ -39,9 +39,11 @@ pub fn all() -> Vec<Scene> {
         loose("20 dominoes", heaps::dominoes()),
         loose("100 boxes", heaps::boxes()),
         loose("300 mixed", heaps::mixed()),
+        loose("stack of 10", heaps::stack(0.0)),
         loose("stack of 10 with offsets", heaps::stack(0.001)),
         loose("pile of 27", heaps::pile(3)),
         robot("robot", heaps::plane(), DVec3::ZERO, Wheel::Ball),
+        robot("robot, cylinders", heaps::plane(), DVec3::ZERO, Wheel::Cylinder),
         robot("robot on hills, cylinders", scene::hills(), DVec3::new(-15.0, 0.35, 0.0), Wheel::Cylinder),
         loose("grasp of 11", grasp()),
     ]
