@@ -56,6 +56,8 @@ pub(super) struct Block {
     pub(super) before: [f64; 3],
     /// Of a contact, the larger coefficient of friction.
     pub(super) friction: f64,
+    /// By how much sweeps changed velocities since its load was shared, m/s.
+    pub(super) unshared: f64,
     /// What to add to the bias to solve without restitution.
     pub(super) without_bounce: f64,
     pub(super) gap: f64,
@@ -147,6 +149,7 @@ impl Problem {
             free,
             before,
             friction: 0.0,
+            unshared: 0.0,
             without_bounce: 0.0,
             gap: 0.0,
             position: PositionRule::Ignored,

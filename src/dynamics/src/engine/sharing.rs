@@ -48,7 +48,7 @@ const MOST_CONTACTS: usize = 64;
 const DEPENDENT: f64 = 0.1;
 /// A contact whose surfaces part, or slide, by less than this is closed, or sticks, m/s: ten times what the solver
 /// leaves.
-const STILL: f64 = 1e-8;
+pub(super) const STILL: f64 = 1e-8;
 /// Of the largest diagonal entry of the matrix, what is added to all of them, so that what no contact moves stays where
 /// it is.
 const SHIFT: f64 = 1e-12;
@@ -62,6 +62,9 @@ const ITERATIONS: usize = 20;
 const ROUNDING: f64 = 1e-14;
 /// How often a step is halved at most.
 const HALVINGS: usize = 8;
+/// Where something slides, loads are shared if none is off by more than this part of the largest: otherwise the friction that moves
+/// with them and what the solver leaves would answer each other in every step.
+const SETTLED: f64 = 1e-6;
 /// Friction that moves changes the motion if it changes a velocity by more than this, m/s: what the solver leaves.
 const MOVED: f64 = 1e-9;
 
@@ -89,12 +92,12 @@ struct Support {
 }
 
 /// How sharing went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shared {
     /// The motion is the same.
     Same,
-    /// Friction is elsewhere now, and the problem is to be solved again.
-    Moved,
+    /// Friction is elsewhere now and changes a velocity by so much, m/s: the problem is to be solved again.
+    Moved(f64),
 }
 
 /// The memory of the method.
@@ -125,7 +128,14 @@ impl Sharing {
             return Shared::Same;
         }
         self.set_target(problem);
-        if self.solve(problem, work) { self.apply(problem) } else { Shared::Same }
+        let slides = |support: &Support| {
+            matches!(support.part, Part::Normal) && problem.blocks[support.block].compliance == [0.0; 3]
+        };
+        let found = self.solve(problem, work);
+        if !found || self.supports.iter().any(slides) && self.is_settled(problem) {
+            return Shared::Same;
+        }
+        self.apply(problem)
     }
 
     /// Finds the contacts that carry or could carry, and what they share.
@@ -277,6 +287,20 @@ impl Sharing {
         (value, linear)
     }
 
+    /// Whether all contacts have what was found already but for a part of the largest load.
+    fn is_settled(&self, problem: &Problem) -> bool {
+        let (mut largest, mut change) = (0.0f64, 0.0f64);
+        for support in &self.supports {
+            let old = problem.blocks[support.block].impulse;
+            for row in support.rows() {
+                let size = if row == 0 { 1.0 } else { support.friction };
+                largest = largest.max(size * old[row].abs());
+                change = change.max(size * (support.l[row] - old[row]).abs());
+            }
+        }
+        change <= SETTLED * largest
+    }
+
     /// Gives the contacts what was found.
     fn apply(&mut self, problem: &mut Problem) -> Shared {
         // From here on the rest is what friction that moves adds.
@@ -295,8 +319,10 @@ impl Sharing {
             problem.blocks[support.block].impulse = new;
         }
         self.move_rolling(problem);
-        let moves = |block: &Block| problem.moved_by(block, &self.rest).iter().any(|u| u.abs() > MOVED);
-        if problem.blocks.iter().any(moves) { Shared::Moved } else { Shared::Same }
+        let moves =
+            |block: &Block| problem.moved_by(block, &self.rest).iter().fold(0.0f64, |most, u| most.max(u.abs()));
+        let moved = problem.blocks.iter().map(moves).fold(0.0, f64::max);
+        if moved > MOVED { Shared::Moved(moved) } else { Shared::Same }
     }
 
     /// What resists rolling and turning goes with the normal impulse, which was `y[0]` of each support.

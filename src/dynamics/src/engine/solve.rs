@@ -28,12 +28,13 @@ const NEWTON_ITERATIONS: f64 = 10.0;
 /// Multiplications of a sweep: for each column of a block, and for its local solution, which has divisions and roots.
 const MULTIPLICATIONS_A_COLUMN: usize = 8;
 const MULTIPLICATIONS_A_BLOCK: usize = 100;
-/// A step whose first sweep changes no velocity by more than this, m/s, has the loads of the last, which are shared. At
-/// 1 ms they may then change by 1e-9 of a weight in a step, so that shares are behind by a thousandth after a million
-/// such steps at worst.
-const UNCHANGED: f64 = 1e-11;
+/// Steps that one sweep each solves keep the loads that were shared before until those sweeps have changed velocities by this in all,
+/// m/s: at 1 ms that is 1e-7 of a weight.
+const UNSHARED: f64 = TOLERANCE;
 /// How often a problem is solved again at most because friction moved with the loads. Each time leaves a tenth of it or less.
+/// Where it moves by more than this part of what it did before, sharing and sliding do not come to terms.
 const SHARINGS: usize = 3;
+const LESS_MOVED: f64 = 0.5;
 /// Where no method comes nearer than this, m/s, sweeps have led away from the solution: nothing that collides is as fast.
 const HOPELESS: f64 = 1e4;
 /// Sweeps of the pass that takes out penetration, and of one that has no friction. They need not converge: what they leave is taken
@@ -118,12 +119,18 @@ impl Problem {
 
     /// Settles how contacts share what they carry. Where friction moves with it, the rest of the problem follows.
     fn share(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: Outcome) -> Outcome {
-        // What was shared in the last step and has not changed since is shared.
         let shares = |block: &Block| block.law != Law::Cone || block.impulse[0] > 0.0;
-        if outcome.residual < UNCHANGED && outcome.sweeps < 1.5 && self.blocks.iter().all(shares) {
+        let unshared = self
+            .blocks
+            .iter()
+            .map(|block| block.unshared)
+            .fold(outcome.residual, |most, one| most.max(one + outcome.residual));
+        let keeps = unshared < UNSHARED && outcome.sweeps < 1.5 && self.blocks.iter().all(shares);
+        self.blocks.iter_mut().for_each(|block| block.unshared = if keeps { unshared } else { 0.0 });
+        if keeps {
             return outcome;
         }
-        let (sweeps, whole) = (outcome.sweeps, *work);
+        let (sweeps, whole, mut last) = (outcome.sweeps, *work, f64::INFINITY);
         for _ in 0..SHARINGS {
             solver.unshared.save(self);
             if !outcome.converged {
@@ -132,15 +139,13 @@ impl Problem {
             let shared = solver.sharing.share(self, work);
             // Velocities are those of the very impulses: a stiff motor's effort tells the least difference.
             self.sum_up();
-            if shared == Shared::Same {
-                break;
-            }
-            let again = self.iterate(solver, work);
+            let Shared::Moved(by) = shared else { break };
+            let again = if by < LESS_MOVED * last { self.iterate(solver, work) } else { Outcome::default() };
             if !again.converged {
                 solver.unshared.restore(self);
                 break;
             }
-            outcome = again;
+            (outcome, last) = (again, by);
         }
         Outcome { sweeps: sweeps + (whole - *work) / self.sweep_cost(), ..outcome }
     }

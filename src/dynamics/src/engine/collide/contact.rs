@@ -53,6 +53,8 @@ pub(in crate::engine) struct Contact {
     /// The velocity of b past a at the end of the last substep that it pressed in, m/s, and the length of that, s; 0 if it did not.
     pub(in crate::engine) rate: DVec3,
     pub(in crate::engine) pressed_for: f64,
+    /// By how much the solver changed velocities since the load was shared, m/s ([`super::super::sharing`]).
+    pub(in crate::engine) unshared: f64,
     /// The size of the smaller of the two shapes, from its centre outwards, m.
     #[serde(skip)]
     pub(in crate::engine) size: f64,
@@ -216,6 +218,7 @@ impl Pair {
             slip: 0.0,
             rate: DVec3::ZERO,
             pressed_for: 0.0,
+            unshared: 0.0,
             size: sizes.size,
             same_within: sizes.same_within(),
             passes: false,

@@ -314,7 +314,7 @@ impl Collider {
                     let old = &self.old[old_start + index];
                     contact.impulse = old.impulse;
                     contact.spin_impulse = old.spin_impulse;
-                    contact.slip = old.slip;
+                    (contact.slip, contact.unshared) = (old.slip, old.unshared);
                     (contact.rate, contact.pressed_for) = (old.rate, old.pressed_for);
                 }
             }

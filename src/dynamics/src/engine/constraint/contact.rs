@@ -53,7 +53,7 @@ impl Constraints {
         block.gap = contact.gap;
         block.friction = first.max(second);
         block.impulse = contact.start();
-        block.cone.slip = contact.slip;
+        (block.cone.slip, block.unshared) = (contact.slip, contact.unshared);
         if is_compliant(surface) {
             press(&mut block, contact, scheme);
         } else {

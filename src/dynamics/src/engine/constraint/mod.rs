@@ -206,7 +206,7 @@ impl Constraints {
             match source {
                 Source::Contact(index) => {
                     contacts[index].impulse = contacts[index].impulse_of(l);
-                    contacts[index].slip = block.cone.slip;
+                    (contacts[index].slip, contacts[index].unshared) = (block.cone.slip, block.unshared);
                     let u = self.problem.velocity(block);
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contacts[index].rate = contacts[index].velocity_of(after);

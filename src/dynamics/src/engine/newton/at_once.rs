@@ -4,17 +4,29 @@
 //! Each block's mode follows from its impulse and its velocity together, as in a visit of a sweep: z = l - v / a, with v = u + R l and the
 //! block's own a, lies in the cone or not (Alart and Curnier 1991). A mode is a linear law: open, l = 0; sticking, v = 0;
 //! sliding, v_n = 0 and l_t = l_n d, where the direction d of z turns with l and v (compare Hüeber, Stadler and Wohlmuth 2008).
-//! A small resistance r to each iteration's change of the impulse makes the law solvable for it where contacts are redundant. With a large
-//! one at first, far from the solution, impulses that are not determined stay where they are.
+//! A small resistance r to each iteration's change of the impulse makes the law solvable for it where contacts are redundant. It is
+//! such a part of the diagonal of A as what is lacking is of what the impulses make: far from the solution, impulses that are not
+//! determined stay where they are, and near it Newton's method has its speed.
+//!
+//! **Contacts that contradict each other.** Rigid wheels whose axles are parallel but for 1e-9 rad, or four corners of a face that
+//! has turned by as much, cannot all stick. The motion by which they miss that cannot be resisted: iterations leave it as it is, and
+//! only add impulses across it until something slides. Where it is slower than what sharing takes for rest, it is rest here, too.
 
 use super::{Newton, Point, on_disc};
-use crate::engine::problem::{Block, Law, Problem};
+use crate::engine::{
+    problem::{Block, Law, Problem},
+    sharing::STILL,
+};
 
-/// The resistance r in terms of the diagonal of A: first, by how much it falls in an iteration, and least. A smaller one lets rounding in,
-/// a larger one slows the end.
-const FIRST: f64 = 1e-2;
-const FALL: f64 = 0.1;
+/// The resistance r in terms of the diagonal of A: most, and least, first where iterations gain and then where they do not. A smaller
+/// one lets rounding in, a larger one slows the end.
+const MOST: f64 = 1e-2;
 const LEAST: f64 = 1e-6;
+const LEAST_OF_ALL: f64 = 1e-8;
+/// What an iteration leaves of what is lacking, if it gains little, and if it gains nothing: motions that it leaves are resisted by less
+/// than 1e-8 of the diagonal of A, which is what stiff motors between two contacts still do.
+const LITTLE_GAINED: f64 = 0.5;
+const NOTHING_GAINED: f64 = 0.99;
 /// Iterations at most, and how many of them may come no nearer than half of what the best before them did: on the way to the solution
 /// what is lacking grows a few times.
 const MOST_ITERATIONS: usize = 25;
@@ -35,24 +47,33 @@ impl Newton {
             let u = problem.moved_by(block, &self.w);
             point.u = std::array::from_fn(|c| block.bias[c] + u[c]);
         }
-        let (mut share, mut best, mut lapses) = (FIRST, f64::INFINITY, 0);
+        let made = |(point, block): (&Point, &Block)| point.centre[0].abs() * block.cone.a[0];
+        let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
+        let (mut least, mut slow, mut best, mut lapses) = (LEAST, 0, f64::INFINITY, 0);
+        self.resist(problem, MOST);
+        let (mut lack, mut last) = (self.linearise(problem), f64::INFINITY);
         for _ in 0..=MOST_ITERATIONS {
-            self.resist(problem, share);
-            share = (share * FALL).max(LEAST);
-            let lack = self.linearise(problem);
-            if lack < tolerance {
+            let (left, is_rest) = (lack / last, lack < STILL);
+            if lack < tolerance || is_rest && (NOTHING_GAINED..1.0 / NOTHING_GAINED).contains(&left) {
                 return true;
             }
+            slow += usize::from(is_rest && (LITTLE_GAINED..1.0 / LITTLE_GAINED).contains(&left));
+            if slow > 1 {
+                least = (0.1 * least).max(LEAST_OF_ALL);
+            }
             lapses += usize::from(!(lack < 0.5 * best));
-            best = best.min(lack);
+            (best, last) = (best.min(lack), lack);
             if lapses > MOST_LAPSES || self.cost > *work {
                 return false;
             }
             *work -= self.cost;
+            self.resist(problem, (lack / scale).clamp(least, MOST));
+            self.linearise(problem);
             if !self.find_step(problem) {
                 return false;
             }
             self.take_step(problem);
+            lack = self.linearise(problem);
         }
         false
     }
