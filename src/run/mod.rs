@@ -13,6 +13,7 @@ use std::{path::PathBuf, pin::Pin, sync::Arc};
 use simpartner_model::StepIndex;
 use tokio::sync::oneshot;
 
+use simpartner_description::World;
 use simpartner_wire::ports_file::PortsFile;
 
 use self::archive::LogStatus;
@@ -97,7 +98,7 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
     let (thread, grants) = PhysicsThread::prepare(simulation, inbox, clock)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let server = match serves {
-        true => Some(runtime.block_on(bind(&config, &handle, viewer))?),
+        true => Some(runtime.block_on(bind(&config, &handle, &world, viewer))?),
         false => None,
     };
     let ports_file = server.as_ref().map(|server| PublishedPorts::write(server, &config)).transpose()?;
@@ -160,8 +161,8 @@ fn clock_settings(config: &Config, lockstep: LockstepSettings, end: Option<StepI
 }
 
 /// Opens the ports.
-async fn bind(config: &Config, handle: &Handle, viewer: Option<Viewer>) -> Result<Server, RunError> {
-    let server = Server::bind(config.server.clone(), handle.clone()).await?;
+async fn bind(config: &Config, handle: &Handle, world: &World, viewer: Option<Viewer>) -> Result<Server, RunError> {
+    let server = Server::bind(config.server.clone(), handle.clone()).await?.with_world(world);
     Ok(match viewer {
         Some(viewer) => server.with_viewer(viewer).await?,
         None => server,

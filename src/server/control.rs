@@ -69,6 +69,8 @@ pub(super) async fn answer(shared: &Shared, client: ClientId, request: ControlRe
         ControlRequest::Quit => Control::Quit,
         ControlRequest::Devices => return list_devices(shared, out),
         ControlRequest::Robots => return list_robots(shared, out),
+        ControlRequest::Scene => return describe_scene(shared, out),
+        ControlRequest::Truth => return write_truth(shared, out),
         ControlRequest::Fault { device, fault, text } => {
             match put_fault(shared, client, device, *fault, text) {
                 Ok(()) => out.push_str("OK\n"),
@@ -141,6 +143,25 @@ fn write_status(status: &Status, shared: &Shared, out: &mut String) {
         out.push_str(" pending=true");
     }
     out.push('\n');
+}
+
+fn describe_scene(shared: &Shared, out: &mut String) {
+    match shared.scene.get() {
+        Some(scene) => {
+            out.push_str("OK ");
+            out.push_str(scene);
+            out.push('\n');
+        }
+        None => {
+            let refusal = Refusal::State("expected a world that this server can describe; it was given none".into());
+            out.push_str(&format!("{refusal}\n"));
+        }
+    }
+}
+
+fn write_truth(shared: &Shared, out: &mut String) {
+    let record = shared.handle.latest().borrow().clone();
+    protocol::write_truth(shared.handle.layout(), &record, shared.handle.timestep(), out);
 }
 
 fn list_devices(shared: &Shared, out: &mut String) {

@@ -16,6 +16,7 @@ mod device;
 mod error;
 mod holder;
 mod ports_file;
+mod scene;
 mod settings;
 mod web;
 
@@ -27,6 +28,7 @@ use std::{
     },
 };
 
+use simpartner_description::World;
 use simpartner_model::{DeviceId, RobotId};
 use simpartner_wire::{
     protocol::CommandBoard,
@@ -67,6 +69,7 @@ struct Shared {
     connections: Arc<Connections>,
     clients: AtomicU64,
     log: OnceLock<Arc<dyn LogFigures>>,
+    scene: OnceLock<Arc<str>>,
 }
 
 /// The figures of the log in `STATE`. The server knows no log: the code that assembles a run passes an implementation in.
@@ -89,6 +92,11 @@ impl Shared {
     /// A number for a client that has just connected.
     fn next_client(&self) -> ClientId {
         ClientId(self.clients.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The scene of the world that runs, described when it is first asked for.
+    fn scene(&self, world: &World) -> Arc<str> {
+        Arc::clone(self.scene.get_or_init(|| scene::of_running(world, self).into()))
     }
 }
 
@@ -123,6 +131,7 @@ impl Server {
             connections: Connections::new(limits, descriptors, settings.bind.is_loopback()),
             clients: AtomicU64::new(0),
             log: OnceLock::new(),
+            scene: OnceLock::new(),
             handle,
             settings,
         };
@@ -140,6 +149,13 @@ impl Server {
     pub fn with_log(self, log: Arc<dyn LogFigures>) -> Self {
         // Of two, the first stays.
         let _ = self.shared.log.set(log);
+        self
+    }
+
+    /// Lets the control port describe the world that runs, which `SCENE` asks for.
+    #[must_use]
+    pub fn with_world(self, world: &World) -> Self {
+        let _ = self.shared.scene(world);
         self
     }
 

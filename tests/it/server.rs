@@ -17,7 +17,7 @@ use simpartner::{
 use simpartner_description::{Actuator, Device, Law, Sensor, World};
 use simpartner_model::{BodyId, JointId, JointKind, Pose, RobotId, Timestep};
 use simpartner_wire::{
-    protocol,
+    protocol::{self, TRUTH_OF_BODY, TRUTH_OF_JOINT, read_numbers},
     signal::{DeviceKind, EventKind, Port, StepRecord},
 };
 use tokio::sync::oneshot;
@@ -209,6 +209,29 @@ fn the_control_port_holds_the_clock() {
     assert_eq!([control.ask("ROBOTS"), control.line()], [robot, "OK 1".into()]);
     assert!(control.ask("QUIT").starts_with("OK state=QUITTING"));
     rig.end();
+}
+
+#[test]
+fn the_control_port_tells_where_everything_is() {
+    let rig = Rig::start(settings());
+    let mut control = Client::connect(rig.control);
+    assert_eq!(control.ask("SCENE"), "ERR 7 expected a world that this server can describe; it was given none");
+    control.ask("STEP 100");
+    let answer = control.ask("TRUTH");
+    let word = |name| simpartner_wire::protocol::word(&answer, name).unwrap();
+    assert_eq!((word("step"), word("time"), word("epoch")), ("100", "0.1", "0"));
+    let (bodies, joints) = (read_numbers(word("bodies")).unwrap(), read_numbers(word("joints")).unwrap());
+    let layout = rig.layout();
+    assert_eq!((bodies.len(), joints.len()), (layout.bodies() * TRUTH_OF_BODY, layout.joints() * TRUTH_OF_JOINT));
+    let (_, log) = rig.end();
+    let values = &log.last().unwrap().values;
+    for body in (0..layout.bodies()).map(BodyId::new) {
+        let truth = &bodies[body.index() * TRUTH_OF_BODY..][..TRUTH_OF_BODY];
+        assert_eq!((&truth[..7], &truth[7..]), (&values[layout.pose(body)], &values[layout.twist(body)]));
+    }
+    for joint in (0..layout.joints()).map(JointId::new) {
+        assert_eq!(joints[joint.index() * TRUTH_OF_JOINT..][..TRUTH_OF_JOINT], values[layout.joint(joint)][3..12]);
+    }
 }
 
 #[test]

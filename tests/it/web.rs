@@ -221,7 +221,10 @@ fn the_scene_is_the_world_with_its_devices() {
     let (visual, none) = (&scene["bodies"][1]["visuals"][0], json!([]));
     assert_eq!((&visual["kind"], &visual["radius"], &trunk["visuals"]), (&json!("cylinder"), &json!(0.3), &none));
     assert_eq!((&visual["color"], &visual["opacity"]), (&json!("#2060a0"), &json!(0.2)));
-    let axes = json!([{ "axis": 3, "linear": false, "direction": [0.0, 0.0, 1.0], "lower": null, "upper": null }]);
+    let axes = json!([{
+        "axis": 3, "linear": false, "direction": [0.0, 0.0, 1.0], "lower": null, "upper": null, "initial": 0.0,
+        "max_effort": 1e9, "max_rate": 1e4
+    }]);
     assert_eq!((&scene["joints"][0]["axes"], &scene["joints"][0]["child"]), (&axes, &json!(1)));
     let [position, motor, eyes] = &scene["devices"].as_array().unwrap()[..] else { panic!("{scene}") };
     assert_eq!((&position["body"], &position["joint"]), (&json!(0), &Value::Null));

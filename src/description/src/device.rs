@@ -101,6 +101,16 @@ pub enum Frame {
 }
 
 impl Frame {
+    /// A word for it, one of those that [`Frame::named`] takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::World => "world",
+            Self::Sensor => "sensor",
+            Self::Parent => "parent",
+            Self::Child => "child",
+        }
+    }
+
     /// The frame of this word.
     pub fn named(name: &str) -> Option<Self> {
         match name {

@@ -13,7 +13,6 @@ mod guard;
 mod live;
 mod permitted;
 mod runs;
-mod scene;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -133,7 +132,7 @@ pub(super) async fn serve(page: PageListener, shared: Arc<Shared>, closed: watch
     let asking = tokio::spawn(clock::ask(Arc::clone(&asker), shared.handle.clone(), watched.clone()));
     let listener = Limited { listener, shared: Arc::clone(&shared) };
     let web = Arc::new(Web {
-        scene: scene::of_running(&viewer.world, &shared).into(),
+        scene: Bytes::from_owner(Arc::<[u8]>::from(shared.scene(&viewer.world))),
         archive: viewer.archive,
         lookups: Semaphore::new(LOOKUPS),
         guard: guard::Guard::new(&shared.settings),

@@ -17,8 +17,9 @@ use tokio::{sync::SemaphorePermit, time::timeout};
 use super::{
     Archive, ArchiveError, LoggedRun, RunModel, Web,
     frame::{self, Head, RECORDED},
-    json, live, scene,
+    json, live,
 };
+use crate::server::scene;
 
 /// The most frames in an answer.
 const FRAMES: u64 = 1000;

@@ -30,6 +30,10 @@ pub enum ControlRequest {
     Devices,
     /// `ROBOTS`
     Robots,
+    /// `SCENE`
+    Scene,
+    /// `TRUTH`
+    Truth,
     /// `MODE lockstep [member ...]`, with the names of the members
     Lockstep(Vec<String>),
     /// `MODE realtime|fast`; true is fast
@@ -55,7 +59,7 @@ pub enum ControlRequest {
 }
 
 /// All verbs, for `HELP` and for errors.
-pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, MODE realtime|fast|lockstep [member ...], SYNC token, FAULT robot/device \
+pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, SCENE, TRUTH, MODE realtime|fast|lockstep [member ...], SYNC token, FAULT robot/device \
      mode, QUIT or HELP";
 
 /// Reads a message for the control port. An empty one asks for the state.
@@ -76,6 +80,8 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
         ("RESET", "") => ControlRequest::Reset,
         ("DEVICES", "") => ControlRequest::Devices,
         ("ROBOTS", "") => ControlRequest::Robots,
+        ("SCENE", "") => ControlRequest::Scene,
+        ("TRUTH", "") => ControlRequest::Truth,
         ("MODE", "realtime") => ControlRequest::Mode { fast: false },
         ("MODE", "fast") => ControlRequest::Mode { fast: true },
         ("MODE", other) => {

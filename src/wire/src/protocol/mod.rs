@@ -149,6 +149,8 @@
 //! | `RESET` | `OK state=..` | rebuild the world; equal to a fresh start bit for bit |
 //! | `DEVICES` | a line `DEVICE name=.. kind=.. robot=.. joint=.. port=.. bound=..` for each, then `OK n` | what there is; `port` is the model's, `bound` the one to connect to |
 //! | `ROBOTS` | a line `ROBOT name=.. port=.. bound=..` for each, then `OK n` | where the combined ports are |
+//! | `SCENE` | `OK` and the world in one line of JSON | its bodies, joints and devices, as `clients/viewer/PROTOCOL.md` describes them |
+//! | `TRUTH` | `OK step=.. time=.. epoch=.. bodies=v,v,.. joints=v,v,..` | ground truth, see below |
 //! | `MODE realtime`, `MODE fast` | `OK state=..` | whether steps have deadlines |
 //! | `MODE lockstep [member ...]` | `OK state=.. lockstep=joining:..` | another lockstep with these members, or with those of `lockstep.members`; without either all combined ports |
 //! | `SYNC token` | `DONE step token` | all commands sent before have been taken in; they act from step + 1 on |
@@ -160,6 +162,12 @@
 //! before it, with ` making=` (the step's number) and ` making_s=` (seconds since it began). A request
 //! that changes the clock is then answered with ` pending=true`: it is carried out when the step is made. `QUIT` ends the run
 //! without that step; `STEP`, `RUNTO` and `SYNC` are answered when they are done.
+//!
+//! # Ground truth
+//! `TRUTH` tells where everything is after the newest step, in the order of the lists that `SCENE` gives. Of each body 13 numbers: position
+//! x, y, z of its origin in m and quaternion x, y, z, w (world from body); linear velocity of its centre of mass in m/s and angular velocity
+//! in rad/s, both in world axes. Of each joint 9: position (rad or m), rate (rad/s or m/s) and motor effort (N m or N) of its three
+//! coordinates, one after the other; a locked coordinate reads 0. A list without entries has no numbers.
 //!
 //! # Refusals
 //! `ERR 1` unknown verb, `2` wrong number of numbers, `3` not a finite decimal, `4` out of range, `5` too long or no text,
@@ -200,6 +208,7 @@ mod refusal;
 mod robot;
 mod session;
 mod stream;
+mod truth;
 
 pub use answer::word;
 pub use board::{CommandBoard, Order};
@@ -210,3 +219,4 @@ pub use number::{excerpt, frame, read_numbers};
 pub use refusal::Refusal;
 pub use robot::RobotSession;
 pub use session::{Accepted, DeviceSession, Request, Session};
+pub use truth::{TRUTH_OF_BODY, TRUTH_OF_JOINT, write_truth};

@@ -1,16 +1,18 @@
-//! The world as the page draws it: said once, as JSON.
+//! The world as clients draw it or publish it: its bodies, joints and devices, said once, as JSON.
 
 use bevy_math::{DQuat, DVec3};
 use serde_json::{Value, json};
-use simpartner_description::{DeviceSpec, Mount, World};
+use simpartner_description::{DeviceSpec, Frame, Mount, World};
 use simpartner_dynamics::{MassProperties, mass_properties};
-use simpartner_model::{Body, Color, Heightfield, Joint, JointId, Placed, Plane, RobotId, Shape, Timestep, Visual};
+use simpartner_model::{
+    Body, Color, Heightfield, Joint, JointId, Placed, Plane, Pose, RobotId, Shape, Timestep, Visual,
+};
 use simpartner_wire::signal::DeviceInfo;
 
-use super::RunModel;
-use crate::{device, realtime, server::Shared};
+use super::{Shared, web::RunModel};
+use crate::{device, realtime};
 
-/// The version of what page and server say to each other.
+/// The version of the scene and of what page and server say to each other.
 const PROTOCOL: u32 = 1;
 
 /// The scene of the running world, under a number that no other start of a server has.
@@ -92,6 +94,7 @@ fn json_of_body(body: &Body, world: &World) -> Value {
         "name": name,
         "robot": robot,
         "fixed": body.fixed,
+        "pose": json_of_pose(&body.pose),
         "mass": mass.mass,
         "centre_of_mass": vector(mass.centre_of_mass),
         "friction": body.material.friction,
@@ -107,6 +110,10 @@ fn json_of_visual(visual: &Visual) -> Value {
     json["color"] = json!(opaque.map(|color| color.to_string()));
     json["opacity"] = json!(visual.color.map_or(1.0, |color| color.fractions()[3]));
     json
+}
+
+fn json_of_pose(pose: &Pose) -> Value {
+    json!({ "position": vector(pose.translation), "rotation": quaternion(pose.rotation) })
 }
 
 fn json_of_placed(placed: &Placed) -> Value {
@@ -131,6 +138,7 @@ fn json_of_placed(placed: &Placed) -> Value {
 fn json_of_joint(joint: &Joint, world: &World) -> Value {
     let (name, _) = named(&joint.name, joint.robot, world);
     let parent_from_world = world.mechanism.body(joint.parent).pose.rotation.inverse();
+    let child = &world.mechanism.body(joint.child).pose;
     let axes = joint.free_coordinates().filter_map(|(index, coordinate)| {
         let motion = joint.axes[index].free()?;
         Some(json!({
@@ -139,6 +147,9 @@ fn json_of_joint(joint: &Joint, world: &World) -> Value {
             "direction": vector(parent_from_world * joint.direction(coordinate)),
             "lower": motion.lower,
             "upper": motion.upper,
+            "initial": motion.initial_position,
+            "max_effort": motion.max_effort,
+            "max_rate": motion.max_rate,
         }))
     });
     json!({
@@ -146,19 +157,21 @@ fn json_of_joint(joint: &Joint, world: &World) -> Value {
         "kind": joint.kind.name(),
         "parent": joint.parent.index(),
         "child": joint.child.index(),
+        "anchor": vector(child.rotation.inverse() * (joint.anchor - child.translation)),
         "axes": axes.collect::<Vec<_>>(),
     })
 }
 
 fn json_of_device(spec: &DeviceSpec, info: &DeviceInfo, port: u16) -> Value {
-    let (body, joint) = match spec.mount() {
-        Mount::Body { body, .. } => (Some(body.index()), None),
-        Mount::Joint(joint) => (None, Some(joint)),
+    let (body, pose, joint) = match spec.mount() {
+        Mount::Body { body, pose } => (Some(body.index()), Some(pose), None),
+        Mount::Joint(joint) => (None, None, Some(joint)),
     };
-    let rays = match spec {
-        DeviceSpec::Sensor(sensor) => device::rays(sensor),
-        DeviceSpec::Actuator(_) => None,
+    let (rays, frame) = match spec {
+        DeviceSpec::Sensor(sensor) => (device::rays(sensor), Some(sensor.options.frame)),
+        DeviceSpec::Actuator(_) => (None, None),
     };
+    let frame = frame.filter(|_| !info.kind.description().frames.is_empty());
     let fields = info.fields.iter().map(
         |field| json!({ "name": field.name, "unit": field.unit, "lowest": field.lowest, "highest": field.highest }),
     );
@@ -169,7 +182,10 @@ fn json_of_device(spec: &DeviceSpec, info: &DeviceInfo, port: u16) -> Value {
         "actuator": info.kind.is_actuator(),
         "port": port,
         "body": body,
+        "pose": pose.as_ref().map(json_of_pose),
         "joint": joint.map(JointId::index),
+        "frame": frame.map(Frame::name),
+        "interval_steps": info.interval_steps,
         "fields": fields.collect::<Vec<_>>(),
         "command_lengths": info.kind.command_lengths(),
         "rays": rays.map(|rays| json!({
