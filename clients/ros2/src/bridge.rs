@@ -1,0 +1,411 @@
+//! The bridge: readings of the server out as messages, messages in as commands, from connection to connection.
+//!
+//! A server that goes away is tried again. Nothing is kept for it meanwhile: a command that is late steers wrong.
+
+use std::{
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use simpartner_wire::protocol::{excerpt, read_numbers};
+use tokio::{
+    sync::mpsc::{Receiver, Sender, channel},
+    task::{JoinSet, LocalSet},
+    time::{MissedTickBehavior, interval, sleep},
+};
+
+use crate::{
+    NODE,
+    config::{Config, Mistake, Source},
+    description,
+    link::{Link, Reader, Server, Writer},
+    links::{self, Naming},
+    lockstep::Lockstep,
+    messages::{Clock, Odometry, String_, TFMessage, Time},
+    robot::{Due, Maker, Order, Robot},
+    ros::{Domain, Profile, Publish, Ros},
+    scene::{Scene, Truth},
+    services::{self, Simulator},
+};
+
+/// The first pause before another try; each is twice as long as the one before, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How many lines and orders may wait. Behind that the server, or the sender, is not read; the server drops samples then.
+const WAITING: usize = 256;
+
+/// How many notices there are in a second at most.
+const NOTICES: u32 = 10;
+
+/// How long a participant takes to hear of the others in its domain.
+const DISCOVERY: Duration = Duration::from_millis(1500);
+
+/// What a bridge needs.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The server.
+    pub server: Server,
+    /// The settings.
+    pub config: Config,
+    /// The file that they are from.
+    pub source: Option<Source>,
+}
+
+/// What a running bridge tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// The server is connected; these are the topics of its robots.
+    Connected(Vec<String>),
+    /// The server is not there, and why. Another try follows.
+    Away(String),
+    /// Something was refused.
+    Notice(String),
+}
+
+/// Runs a bridge until `stop` is ready. Returns how many messages were lost because reliable readers did not keep up.
+///
+/// # Errors
+/// When the DDS domain cannot be joined or has a bridge already, or the settings do not fit the world.
+pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: impl FnMut(News)) -> Result<u64> {
+    let config = &options.config;
+    let domain = Domain::join(config.domain, &config.networks, config.services)?;
+    sleep(DISCOVERY).await;
+    ensure!(
+        !domain.has_writer("/clock"),
+        "somebody publishes /clock in the DDS domain {} already; end the other bridge, or give this one another domain",
+        config.domain
+    );
+    let work = LocalSet::new();
+    let bridging = work.run_until(async {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let began = Instant::now();
+            let end = match Session::start(options, &domain).await {
+                Ok(mut session) => {
+                    tell(News::Connected(session.topics()));
+                    session.run(&mut tell).await
+                }
+                Err(error) if error.is::<Mistake>() => return error,
+                Err(error) => error,
+            };
+            tell(News::Away(format!("{end:#}")));
+            // One that has lasted was a good one.
+            if began.elapsed() > LONGEST_PAUSE {
+                pause = FIRST_PAUSE;
+            }
+            sleep(pause).await;
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
+    });
+    let ended = tokio::select! {
+        error = bridging => Some(error),
+        () = stop => None,
+    };
+    match ended {
+        Some(error) => Err(error),
+        None => Ok(domain.lost()),
+    }
+}
+
+/// A connection to a server and all that was made for it.
+struct Session {
+    /// The node goes with it.
+    _ros: Ros,
+    scene: Rc<Scene>,
+    links: Rc<Vec<links::Link>>,
+    control: Link,
+    robots: Vec<Robot>,
+    writers: Vec<Writer>,
+    /// When the clock, the frames and the joints are due; those of each robot.
+    beat_due: Due,
+    joints_due: Vec<Due>,
+    /// The newest step of each robot.
+    steps: Vec<u64>,
+    truth: Truth,
+    lockstep: Option<Lockstep>,
+    outputs: Outputs,
+    lines: Receiver<(usize, Result<String>)>,
+    orders: Receiver<Order>,
+    rate_hz: f64,
+    notices: Notices,
+    /// They end with the session.
+    _tasks: JoinSet<()>,
+}
+
+/// The topics of the world as a whole.
+struct Outputs {
+    topics: Vec<String>,
+    clock: Publish<Clock>,
+    transforms: Publish<TFMessage>,
+    /// Of each robot with a body: its base and its topic.
+    odometry: Vec<(usize, Publish<Odometry>)>,
+    /// Kept, since whoever comes later is sent the last message.
+    _latched: Vec<Box<dyn std::any::Any>>,
+}
+
+impl Session {
+    async fn start(options: &Options, domain: &Domain) -> Result<Self> {
+        let Options { server, config, source } = options;
+        let mut control = server.control().await?;
+        let scene = Rc::new(Scene::read(&control.ask("SCENE").await?)?);
+        if let Some(source) = source {
+            source.check_world(config, &scene)?;
+        }
+        let links = Rc::new(links::links(&scene, |robot| Naming::of(robot, &scene, config)));
+        let mut ros = domain.node(NODE)?;
+        let mut tasks = JoinSet::new();
+        let ((order_sender, orders), (line_sender, lines)) = (channel(WAITING), channel(WAITING));
+        let ports = control.robots().await?;
+        let (source, orders_to) = (source.as_ref(), &order_sender);
+        let mut robots = Vec::new();
+        for (place, (name, _)) in ports.iter().enumerate() {
+            let (ros, scene, links, tasks) = (&mut ros, &scene, &links, &mut tasks);
+            let mut maker = Maker { ros, scene, links, config, source, server, orders: orders_to, tasks };
+            robots.push(maker.robot(name, place).await?);
+        }
+        let truth = Truth::read(&control.ask("TRUTH").await?, &scene)?;
+        let outputs = Outputs::open(&mut ros, &scene, &links, &robots, config)?;
+        let simulator = Simulator::connect(server, Rc::clone(&scene), Rc::clone(&links)).await?;
+        services::offer(&mut ros, &Rc::new(simulator), &mut tasks)?;
+        let lockstep = Lockstep::of(config, &ports, &robots, &scene, source)?;
+        if let Some(lockstep) = &lockstep {
+            let answer = control.ask(&format!("MODE lockstep {}", ports[lockstep.robot].0)).await?;
+            ensure_ok(&answer)?;
+        }
+        let member = lockstep.as_ref().map(|lockstep| lockstep.robot);
+        let mut writers = Vec::new();
+        for (place, (robot, (_, port))) in robots.iter().zip(&ports).enumerate() {
+            let Link { reader, mut writer } = server.port(*port).await?;
+            writer.send(&if member == Some(place) { "ACK".into() } else { format!("SUB {}", robot.interval) }).await?;
+            writers.push(writer);
+            tasks.spawn_local(forward(reader, place, line_sender.clone()));
+        }
+        let due = Due::every(scene.steps_in(1.0 / config.rate_hz));
+        let session = Self {
+            joints_due: vec![due; robots.len()],
+            steps: vec![0; robots.len()],
+            beat_due: due,
+            _ros: ros,
+            scene,
+            links,
+            control,
+            robots,
+            writers,
+            truth,
+            lockstep,
+            outputs,
+            lines,
+            orders,
+            rate_hz: config.rate_hz,
+            notices: Notices::default(),
+            _tasks: tasks,
+        };
+        session.publish_truth();
+        Ok(session)
+    }
+
+    fn topics(&self) -> Vec<String> {
+        self.outputs.topics.iter().chain(self.robots.iter().flat_map(|robot| &robot.topics)).cloned().collect()
+    }
+
+    /// Passes on what comes, and returns why that ended.
+    async fn run(&mut self, tell: &mut impl FnMut(News)) -> anyhow::Error {
+        // Where no robot is, nothing comes by itself.
+        let mut ticks = interval(Duration::from_secs_f64(1.0 / self.rate_hz));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let is_alone = self.robots.is_empty();
+        loop {
+            let done = tokio::select! {
+                Some((robot, line)) = self.lines.recv() => match line {
+                    Ok(line) => self.on_line(robot, &line, tell).await,
+                    Err(error) => Err(error),
+                },
+                Some(order) = self.orders.recv() => self.on_order(&order, tell).await,
+                _ = ticks.tick(), if is_alone => self.beat().await,
+                else => Err(anyhow!("all connections are closed")),
+            };
+            if let Err(error) = done {
+                return error;
+            }
+        }
+    }
+
+    /// The robot whose readings the clock and the frames go with.
+    fn leader(&self) -> usize {
+        self.lockstep.as_ref().map_or(0, |lockstep| lockstep.robot)
+    }
+
+    async fn on_line(&mut self, robot: usize, line: &str, tell: &mut impl FnMut(News)) -> Result<()> {
+        if line.starts_with("ERR") {
+            self.notices.add(&format!("{}: the server refuses: {line}", self.robots[robot].name), tell);
+            if let Some(lockstep) = self.lockstep.as_mut().filter(|lockstep| lockstep.robot == robot) {
+                lockstep.refused();
+            }
+        }
+        let Some(sample) = line.strip_prefix("S ") else { return Ok(()) };
+        let mut words = sample.split(' ');
+        let mut next = || words.next().with_context(|| format!("expected an S line, got '{}'", excerpt(line)));
+        let (step, time, values) = (next()?.parse()?, next()?.parse::<f64>()?, next()?);
+        let values = if values.is_empty() { Ok(Vec::new()) } else { read_numbers(values) };
+        let values = values.map_err(|refusal| anyhow!("a reading of the server: {refusal}"))?;
+        let off = words.find_map(|word| word.strip_prefix("off=")).unwrap_or_default();
+        let off: Vec<&str> = off.split(',').collect();
+        if step < self.steps[robot] {
+            self.robots[robot].reset();
+        }
+        self.steps[robot] = step;
+        if robot == self.leader() && self.beat_due.at(step) {
+            self.beat().await?;
+        }
+        let stamp = Time::from_seconds(time);
+        self.robots[robot].publish(step, &stamp, &values, &off);
+        if self.joints_due[robot].at(step) {
+            self.robots[robot].publish_joints(&self.truth, &stamp);
+        }
+        match self.lockstep.as_mut().filter(|lockstep| lockstep.robot == robot) {
+            Some(lockstep) => {
+                lockstep.asked(step, time);
+                self.answer().await
+            }
+            None => {
+                let parts = self.robots[robot].at(time);
+                self.send(robot, &parts).await
+            }
+        }
+    }
+
+    async fn on_order(&mut self, order: &Order, tell: &mut impl FnMut(News)) -> Result<()> {
+        // Between two beats the newest time known is that of the last.
+        let part = match self.robots[order.robot].command(&order.wish, self.truth.time) {
+            Ok(part) => part,
+            Err(error) => {
+                self.notices.add(&format!("{}: {error:#}; nothing was done", order.topic), tell);
+                return Ok(());
+            }
+        };
+        match self.lockstep.as_mut().filter(|lockstep| lockstep.robot == order.robot) {
+            Some(lockstep) => {
+                lockstep.commanded(&order.topic, part);
+                self.answer().await
+            }
+            None => self.send(order.robot, &part.into_iter().collect::<Vec<_>>()).await,
+        }
+    }
+
+    /// Lets the clock go on when its subscriber has commanded.
+    async fn answer(&mut self) -> Result<()> {
+        let Some(lockstep) = &mut self.lockstep else { return Ok(()) };
+        let robot = lockstep.robot;
+        let Some(time) = lockstep.is_ready() else { return Ok(()) };
+        let wanted = self.robots[robot].at(time);
+        let line = lockstep.answer(wanted);
+        self.writers[robot].send(&line).await
+    }
+
+    async fn send(&mut self, robot: usize, parts: &[String]) -> Result<()> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        self.writers[robot].send(&parts.join(";")).await
+    }
+
+    /// The clock and the frames, of the newest step.
+    async fn beat(&mut self) -> Result<()> {
+        let truth = Truth::read(&self.control.ask("TRUTH").await?, &self.scene)?;
+        let is_new = truth.step != self.truth.step;
+        self.truth = truth;
+        if is_new {
+            self.publish_truth();
+        }
+        Ok(())
+    }
+
+    fn publish_truth(&self) {
+        let stamp = Time::from_seconds(self.truth.time);
+        (self.outputs.clock)(Clock { clock: stamp.clone() });
+        (self.outputs.transforms)(links::transforms(&self.links, &self.truth, &stamp));
+        for (base, publish) in &self.outputs.odometry {
+            let centre = self.scene.bodies[*base].centre_of_mass;
+            publish(links::odometry(&self.links[*base], &self.truth.bodies[*base], centre, &stamp));
+        }
+    }
+}
+
+impl Outputs {
+    fn open(ros: &mut Ros, scene: &Scene, links: &[links::Link], robots: &[Robot], config: &Config) -> Result<Self> {
+        let mut topics = ["/clock", "/tf", "/tf_static"].map(str::to_owned).to_vec();
+        let mut latched: Vec<Box<dyn std::any::Any>> = Vec::new();
+        let publish_static = ros.publisher::<TFMessage>("/tf_static", Profile::Latched)?;
+        let mounts = robots.iter().flat_map(|robot| &robot.frames);
+        let mounts = mounts.map(|sensor| (&scene.devices[sensor.device], sensor.frame.clone(), sensor.axes));
+        publish_static(links::static_transforms(scene, links, mounts, &Time::default()));
+        latched.push(Box::new(publish_static));
+        let mut odometry: Vec<(usize, Publish<Odometry>)> = Vec::new();
+        for robot in robots {
+            let namespace = Naming::of(&robot.name, scene, config).namespace;
+            let topic = format!("{namespace}/robot_description");
+            let describe = ros.publisher::<String_>(&topic, Profile::Latched)?;
+            topics.push(topic);
+            describe(String_ { data: description::urdf(scene, links, &robot.name) });
+            latched.push(Box::new(describe));
+            let base = scene.bodies.iter().position(|body| body.robot.as_deref() == Some(&robot.name));
+            if let Some(base) = base {
+                let topic = format!("{namespace}/ground_truth");
+                let publish = ros.publisher(&topic, Profile::Stream)?;
+                topics.push(topic);
+                odometry.push((base, Box::new(publish)));
+            }
+        }
+        Ok(Self {
+            clock: Box::new(ros.publisher("/clock", Profile::Clock)?),
+            transforms: Box::new(ros.publisher("/tf", Profile::Stream)?),
+            topics,
+            odometry,
+            _latched: latched,
+        })
+    }
+}
+
+fn ensure_ok(answer: &str) -> Result<()> {
+    ensure!(answer.starts_with("OK"), "the server refuses: {answer}");
+    Ok(())
+}
+
+/// Passes the lines of a robot on, and why they end.
+async fn forward(mut reader: Reader, robot: usize, lines: Sender<(usize, Result<String>)>) {
+    loop {
+        let line = reader.line().await;
+        let is_end = line.is_err();
+        if lines.send((robot, line)).await.is_err() || is_end {
+            return;
+        }
+    }
+}
+
+/// Tells what was refused, but not without bound.
+#[derive(Debug, Default)]
+struct Notices {
+    second: Option<Instant>,
+    told: u32,
+    left_out: u64,
+}
+
+impl Notices {
+    fn add(&mut self, text: &str, tell: &mut impl FnMut(News)) {
+        if self.second.is_none_or(|began| began.elapsed() > Duration::from_secs(1)) {
+            (self.second, self.told) = (Some(Instant::now()), 0);
+            if self.left_out > 0 {
+                tell(News::Notice(format!("{} more were refused", std::mem::take(&mut self.left_out))));
+            }
+        }
+        match self.told < NOTICES {
+            true => {
+                self.told += 1;
+                tell(News::Notice(text.to_owned()));
+            }
+            false => self.left_out += 1,
+        }
+    }
+}

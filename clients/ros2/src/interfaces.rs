@@ -1,0 +1,157 @@
+//! The messages of `simulation_interfaces` 2.1, field by field as the package defines them.
+
+use ros2_client::Message;
+use serde::{Deserialize, Serialize};
+
+use crate::messages::{Accel, Header, Pose, Twist};
+
+/// The package.
+pub const PACKAGE: &str = "simulation_interfaces";
+
+macro_rules! interfaces {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+            #[expect(missing_docs, reason = "the fields are those of the package, which documents them")]
+            pub struct $name { $(pub $field: $type,)* }
+            impl Message for $name {}
+        )*
+    };
+}
+
+interfaces! {
+    /// How a request went; see [`result`].
+    Outcome { result: u8, error_message: String }
+    /// What a simulator is able to do; see [`feature`].
+    SimulatorFeatures { features: Vec<u16>, spawn_formats: Vec<String>, custom_info: String }
+    /// What sort of thing an entity is; see [`category`].
+    EntityCategory { category: u8 }
+    /// Tags that an entity has to have.
+    TagsFilter { tags: Vec<String>, filter_mode: u8 }
+    /// A part of space.
+    Bounds { kind: u8, points: Vec<crate::messages::Vector3> }
+    /// Which entities are meant.
+    EntityFilters { filter: String, categories: Vec<EntityCategory>, tags: TagsFilter, bounds: Bounds }
+    /// What an entity is.
+    EntityInfo { category: EntityCategory, description: String, tags: Vec<String> }
+    /// Where an entity is and how it moves.
+    EntityState { header: Header, pose: Pose, twist: Twist, acceleration: Accel }
+    /// A file, or its text.
+    Resource { uri: String, resource_string: String }
+    /// A world.
+    WorldResource { name: String, world_resource: Resource, description: String, tags: Vec<String> }
+    /// A request about an entity.
+    EntityRequest { entity: String }
+    /// A request about entities.
+    EntitiesRequest { filters: EntityFilters }
+    /// `SetSimulationState`
+    SetState { state: u8 }
+    /// `StepSimulation`
+    Steps { steps: u64 }
+    /// `ResetSimulation`
+    Scope { scope: u8 }
+    /// An answer that is an outcome and nothing else, or one whose other fields come after it and are empty.
+    OnlyOutcome { result: Outcome }
+    /// The answer to `GetSimulatorFeatures`.
+    Features { features: SimulatorFeatures }
+    /// The answer to `GetSimulationState`.
+    State { state: u8, result: Outcome }
+    /// The answer to `GetEntities`.
+    Entities { result: Outcome, entities: Vec<String> }
+    /// The answer to `GetEntityState`.
+    EntityStateResponse { result: Outcome, state: EntityState }
+    /// The answer to `GetEntitiesStates`.
+    EntitiesStates { result: Outcome, entities: Vec<String>, states: Vec<EntityState> }
+    /// The answer to `GetEntityInfo`.
+    EntityInfoResponse { result: Outcome, info: EntityInfo }
+    /// The answer to `GetCurrentWorld`.
+    World { result: Outcome, world: WorldResource }
+    /// The answer to `SpawnEntity`: the outcome, then a name.
+    Spawned { result: Outcome, entity_name: String }
+    /// An answer with one list after the outcome.
+    List { result: Outcome, list: Vec<String> }
+    /// An answer with bounds after the outcome.
+    BoundsResponse { result: Outcome, bounds: Bounds }
+}
+
+/// A request of which nothing matters here. On the wire it may have any fields.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AnyRequest {}
+
+impl Message for AnyRequest {}
+
+/// `Result`
+pub mod result {
+    #![expect(missing_docs, reason = "the package documents them")]
+    pub const FEATURE_UNSUPPORTED: u8 = 0;
+    pub const OK: u8 = 1;
+    pub const NOT_FOUND: u8 = 2;
+    pub const INCORRECT_STATE: u8 = 3;
+    pub const OPERATION_FAILED: u8 = 4;
+    /// `SetSimulationState` alone.
+    pub const ALREADY_IN_TARGET_STATE: u8 = 101;
+    /// `SetSimulationState` alone.
+    pub const INCORRECT_TRANSITION: u8 = 103;
+}
+
+/// `SimulationState`
+pub mod state {
+    #![expect(missing_docs, reason = "the package documents them")]
+    pub const STOPPED: u8 = 0;
+    pub const PLAYING: u8 = 1;
+    pub const PAUSED: u8 = 2;
+    pub const QUITTING: u8 = 3;
+}
+
+/// `EntityCategory`
+pub mod category {
+    #![expect(missing_docs, reason = "the package documents them")]
+    pub const ROBOT: u8 = 1;
+    pub const DYNAMIC_OBJECT: u8 = 4;
+    pub const STATIC_OBJECT: u8 = 5;
+}
+
+/// `SimulatorFeatures`: what this bridge supports.
+pub mod feature {
+    #![expect(missing_docs, reason = "the package documents them")]
+    pub const ENTITY_CATEGORIES: u16 = 8;
+    pub const ENTITY_STATE_GETTING: u16 = 10;
+    pub const ENTITY_INFO_GETTING: u16 = 12;
+    pub const SIMULATION_RESET: u16 = 20;
+    pub const SIMULATION_RESET_TIME: u16 = 21;
+    pub const SIMULATION_RESET_STATE: u16 = 22;
+    pub const SIMULATION_STATE_GETTING: u16 = 24;
+    pub const SIMULATION_STATE_SETTING: u16 = 25;
+    pub const SIMULATION_STATE_PAUSE: u16 = 26;
+    pub const STEP_SIMULATION_SINGLE: u16 = 31;
+    pub const STEP_SIMULATION_MULTIPLE: u16 = 32;
+    pub const WORLD_INFO_GETTING: u16 = 44;
+    /// All of them.
+    pub const SUPPORTED: [u16; 12] = [
+        ENTITY_CATEGORIES,
+        ENTITY_STATE_GETTING,
+        ENTITY_INFO_GETTING,
+        SIMULATION_RESET,
+        SIMULATION_RESET_TIME,
+        SIMULATION_RESET_STATE,
+        SIMULATION_STATE_GETTING,
+        SIMULATION_STATE_SETTING,
+        SIMULATION_STATE_PAUSE,
+        STEP_SIMULATION_SINGLE,
+        STEP_SIMULATION_MULTIPLE,
+        WORLD_INFO_GETTING,
+    ];
+}
+
+impl Outcome {
+    /// It went well.
+    pub fn ok() -> Self {
+        Self { result: result::OK, error_message: String::new() }
+    }
+
+    /// It did not.
+    pub fn failed(result: u8, message: impl Into<String>) -> Self {
+        Self { result, error_message: message.into() }
+    }
+}

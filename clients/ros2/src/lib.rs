@@ -1,0 +1,30 @@
+//! Bridges a SimPartner server to ROS 2, without a ROS installation. Start at [`bridge`].
+//!
+//! | module | |
+//! |---|---|
+//! | [`bridge`] | the loop from connection to connection |
+//! | [`robot`], [`sensors`], [`actuators`] | a robot's topics; the table from device kinds to messages |
+//! | [`links`], [`frames`], [`description`] | frames, y up here and z up there; the URDF |
+//! | [`services`], [`interfaces`] | `simulation_interfaces` |
+//! | [`scene`], [`link`] | what the server tells, and the connections to it |
+//! | [`ros`], [`messages`] | the node, and the messages of the standard packages |
+//! | [`config`], [`lockstep`] | the file of settings; a clock that waits for a subscriber |
+
+pub mod actuators;
+pub mod bridge;
+pub mod config;
+pub mod description;
+pub mod frames;
+pub mod interfaces;
+pub mod link;
+pub mod links;
+pub mod lockstep;
+pub mod messages;
+pub mod robot;
+pub mod ros;
+pub mod scene;
+pub mod sensors;
+pub mod services;
+
+/// The node's name.
+pub const NODE: &str = "simpartner";

@@ -1,0 +1,88 @@
+//! The `simpartner-ros2` command: arguments and signals in, news to standard error, the topics to standard output.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Result;
+use clap::Parser;
+use simpartner_ros2::{
+    bridge::{News, Options, run},
+    config::{Config, Source},
+    link::Server,
+    ros::Services,
+};
+use simpartner_terminal::{ServerArguments, output};
+
+/// Bridges the robots of a running SimPartner server to ROS 2. ROS need not be installed.
+///
+/// Publishes /clock, /tf, /tf_static, and of each robot its description, joint states and sensors; takes commands for joints and
+/// wheels; offers the services of simulation_interfaces. Frames have z up. It speaks on loopback alone unless a file says otherwise.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    after_help = "Exit codes: 0 ended by Ctrl-C, 1 the settings or the domain do not fit, 2 wrong arguments"
+)]
+struct Arguments {
+    #[command(flatten)]
+    server: ServerArguments,
+    /// The server's token, where it wants one
+    #[arg(long)]
+    token: Option<String>,
+    /// Settings; clients/ros2/README.md describes them
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// DDS domain, in place of the file's
+    #[arg(long, env = "ROS_DOMAIN_ID", value_parser = clap::value_parser!(u16).range(0..=232))]
+    domain: Option<u16>,
+    /// Whose way of telling services apart, in place of the file's
+    #[arg(long, value_enum)]
+    services: Option<Services>,
+}
+
+fn main() -> ExitCode {
+    let arguments = match output::arguments() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    output::exit(match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(bridge(arguments))) {
+        Ok(lost) => {
+            if lost > 0 {
+                output::note(format_args!("{lost} messages were lost: reliable readers did not keep up"));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            output::note(format_args!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    })
+}
+
+async fn bridge(arguments: Arguments) -> Result<u64> {
+    let Arguments { server, token, config, domain, services } = arguments;
+    let server = Server { control: server.control()?, token };
+    let (source, mut config) = match config {
+        Some(path) => Source::read(&path).map(|(source, config)| (Some(source), config))?,
+        None => (None, Config::default()),
+    };
+    config.domain = domain.unwrap_or(config.domain);
+    config.services = services.unwrap_or(config.services);
+    let stop = async {
+        // Without a handler Ctrl-C ends the process all the same.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    };
+    run(&Options { server, config, source }, stop, tell).await
+}
+
+fn tell(news: News) {
+    match news {
+        News::Connected(topics) => {
+            topics.iter().for_each(output::line);
+            output::note("connected");
+        }
+        News::Away(why) => output::note(format_args!("away: {why}")),
+        News::Notice(text) => output::note(text),
+    }
+}

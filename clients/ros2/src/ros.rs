@@ -1,0 +1,227 @@
+//! The node: publishers, subscriptions and services by their names in ROS.
+
+use std::{cell::Cell, net::IpAddr, rc::Rc, time::Duration};
+
+use anyhow::{Context as _, Result, anyhow};
+use ros2_client::{
+    Context, Message, MessageTypeName, Name, Node, NodeName, NodeOptions, Publisher, Server, ServiceMapping,
+    ServiceTypeName, Subscription,
+    qos::{Durability, History, QosProfile, WhenFull},
+};
+use rustdds::DomainParticipantBuilder;
+use serde::Deserialize;
+
+use crate::messages::{RosMessage, type_name};
+
+/// How a topic delivers, after the profiles of REP 2003 and of the packages that define the topics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// `/clock`: the newest, best effort.
+    Clock,
+    /// What changes all the time, for readers that want all of it: reliable, the last 100.
+    Stream,
+    /// Sensor data for readers that want the newest: best effort, the last 5.
+    BestEffort,
+    /// Reliable, and whoever comes later gets the last one: `/tf_static`, `/robot_description`.
+    Latched,
+    /// Commands and services: reliable, the last 10.
+    Command,
+}
+
+impl Profile {
+    fn qos(self) -> QosProfile {
+        let keep = |depth| QosProfile::default().history(History::KeepLast { depth });
+        // A reader that does not keep up costs the others nothing: what finds no place is lost and counted.
+        let reliable = |depth| keep(depth).reliability_reliable(WhenFull::Fail);
+        match self {
+            Self::Clock => keep(1).reliability_best_effort(),
+            Self::Stream => reliable(100),
+            Self::BestEffort => keep(5).reliability_best_effort(),
+            Self::Latched => reliable(1).durability(Durability::TransientLocal),
+            // An answer is worth waiting for.
+            Self::Command => keep(10).reliability_reliable(WhenFull::Wait(Duration::from_millis(100))),
+        }
+    }
+}
+
+/// How requests and replies of services are told apart on the wire, which the middlewares of ROS 2 do differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Services {
+    /// As `rmw_fastrtps_cpp` does, the default of ROS 2.
+    #[default]
+    Fastdds,
+    /// As `rmw_cyclonedds_cpp` does.
+    Cyclonedds,
+}
+
+/// A function that publishes a message.
+pub type Publish<M> = Box<dyn Fn(M)>;
+
+/// A participant of a DDS domain.
+#[derive(Clone)]
+pub struct Domain {
+    context: Context,
+    services: Services,
+    lost: Rc<Cell<u64>>,
+}
+
+/// A node of ROS.
+pub struct Ros {
+    node: Node,
+    services: Services,
+    lost: Rc<Cell<u64>>,
+}
+
+impl Domain {
+    /// Joins a domain on the networks of these addresses alone.
+    ///
+    /// # Errors
+    /// When no socket can be had.
+    pub fn join(number: u16, networks: &[IpAddr], services: Services) -> Result<Self> {
+        let builder = DomainParticipantBuilder::new(number).with_only_networks(networks.iter().copied());
+        let participant = builder.build().map_err(|error| anyhow!("{error:?}"));
+        let what = || {
+            format!(
+                "cannot join the DDS domain {number}; are its ports (from {}) free?",
+                7400 + 250 * u32::from(number)
+            )
+        };
+        let context = participant.and_then(|participant| {
+            Context::from_domain_participant(participant).map_err(|error| anyhow!("{error:?}"))
+        });
+        Ok(Self { context: context.with_context(what)?, services, lost: Rc::default() })
+    }
+
+    /// Whether somebody else publishes on a topic, as far as is known by now.
+    pub fn has_writer(&self, topic: &str) -> bool {
+        let name = format!("rt{topic}");
+        let participant = self.context.domain_participant();
+        participant.discovered_writers().iter().any(|writer| writer.publication_topic_data.topic_name == name)
+    }
+
+    /// How many messages were lost because a reliable reader had not taken those before.
+    pub fn lost(&self) -> u64 {
+        self.lost.get()
+    }
+
+    /// Adds a node to it.
+    ///
+    /// # Errors
+    /// When the name is not one of ROS.
+    pub fn node(&self, name: &str) -> Result<Ros> {
+        let node_name = NodeName::new("/", name).map_err(|error| anyhow!("the node's name '{name}': {error}"))?;
+        let options = NodeOptions::new().enable_rosout(false).start_parameter_services(false);
+        let node =
+            self.context.new_node(node_name, options).map_err(|error| anyhow!("cannot make a node: {error:?}"))?;
+        Ok(Ros { node, services: self.services, lost: Rc::clone(&self.lost) })
+    }
+}
+
+impl Ros {
+    /// A function that publishes on a topic.
+    ///
+    /// # Errors
+    /// When the topic's name is not one of ROS.
+    pub fn publisher<M: RosMessage>(&mut self, topic: &str, profile: Profile) -> Result<impl Fn(M) + use<M>> {
+        let qos = profile.qos();
+        let topic = self.topic::<M>(topic, &qos)?;
+        let publisher: Publisher<M> = self.node.create_publisher(&topic, None).map_err(|error| anyhow!("{error:?}"))?;
+        let lost = Rc::clone(&self.lost);
+        Ok(move |message| {
+            if publisher.publish(message).is_err() {
+                lost.set(lost.get() + 1);
+            }
+        })
+    }
+
+    /// The messages of a topic. One that cannot be read is passed over.
+    ///
+    /// # Errors
+    /// When the topic's name is not one of ROS.
+    pub fn subscription<M: RosMessage>(&mut self, topic: &str) -> Result<Subscription<M>> {
+        let topic = self.topic::<M>(topic, &Profile::Command.qos())?;
+        self.node.create_subscription(&topic, None).map_err(|error| anyhow!("{error:?}"))
+    }
+
+    /// A service.
+    ///
+    /// # Errors
+    /// When its name is not one of ROS.
+    pub fn service<Q, S>(&mut self, name: &str, package: &str, kind: &str) -> Result<Server<Q, S>>
+    where
+        Q: Message + Clone + 'static,
+        S: Message + 'static,
+    {
+        let mapping = match self.services {
+            Services::Fastdds => ServiceMapping::Enhanced,
+            Services::Cyclonedds => ServiceMapping::Cyclone,
+        };
+        let (qos, kind) = (Profile::Command.qos(), ServiceTypeName::new(package, kind));
+        let server = self.node.create_server(mapping, &parse(name)?, &kind, qos.clone(), qos);
+        server.map_err(|error| anyhow!("the service '{name}': {error:?}"))
+    }
+
+    fn topic<M: RosMessage>(&self, name: &str, qos: &QosProfile) -> Result<rustdds::Topic> {
+        let kind = MessageTypeName::new(M::PACKAGE, type_name::<M>());
+        let topic = self.node.create_topic(&parse(name)?, kind, qos);
+        topic.map_err(|error| anyhow!("the topic '{name}': {error:?}"))
+    }
+}
+
+/// A name of a topic or a service, with its namespace.
+///
+/// # Errors
+/// When ROS does not allow it.
+pub fn parse(name: &str) -> Result<Name> {
+    let rule = "expected letters, digits, '_' and '/', no digit first, such as /scan";
+    Name::parse(name).map_err(|error| anyhow!("the name '{name}': {error}; {rule}"))
+}
+
+/// A name as ROS writes it, `laser_scanner` of `LaserScanner` or `Laser scanner`: for topics and namespaces.
+pub fn snake_case(name: &str) -> String {
+    let mut text = String::new();
+    let mut before = '_';
+    for character in name.chars() {
+        let starts_word = character.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
+        before = character;
+        let character = if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '_' };
+        if starts_word || (text.is_empty() && character.is_ascii_digit()) {
+            text.push('_');
+        }
+        // ROS reserves names with two of them.
+        if character != '_' || !text.ends_with('_') {
+            text.push(character);
+        }
+    }
+    if text.is_empty() { "_".into() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_those_of_ros() {
+        for (name, expected) in [
+            ("Scanner", "scanner"),
+            ("WheelMotor1", "wheel_motor1"),
+            ("WorkPartner", "work_partner"),
+            ("laser scanner-2", "laser_scanner_2"),
+            ("lbr_iiwa_joint_1", "lbr_iiwa_joint_1"),
+            ("2ndEye", "_2nd_eye"),
+            ("a__b", "a_b"),
+            ("Ä", "_"),
+            ("", "_"),
+        ] {
+            assert_eq!(snake_case(name), expected);
+            parse(&format!("/{}", snake_case(name))).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_name_that_ros_does_not_allow_is_refused_with_the_rule() {
+        let error = parse("/1 scan").unwrap_err().to_string();
+        assert!(error.starts_with("the name '/1 scan': ") && error.contains("such as /scan"), "{error}");
+    }
+}

@@ -1,0 +1,333 @@
+//! The services of `simulation_interfaces`, under the node's name. What the server cannot do is answered FEATURE_UNSUPPORTED.
+
+use std::{future::Future, rc::Rc, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use ros2_client::{Message, Server as RosServer};
+use simpartner_wire::protocol::word;
+use tokio::{sync::Mutex, task::JoinSet, time::sleep};
+
+use crate::{
+    interfaces::*,
+    link::{Link, Server},
+    links::{self, MAP, origin_velocity},
+    messages::{Header, Time, Twist},
+    ros::Ros,
+    scene::{Scene, Truth, own_name},
+};
+
+/// The pause after a request that cannot be read, so that a flood of them takes little time.
+pub(crate) const UNREADABLE: Duration = Duration::from_millis(10);
+
+/// What the services ask the server, on connections of their own: a step may take long, and a question does not wait for it.
+pub struct Simulator {
+    scene: Rc<Scene>,
+    links: Rc<Vec<links::Link>>,
+    clock: Mutex<Link>,
+    questions: Mutex<Link>,
+}
+
+/// A robot or a loose object.
+struct Entity {
+    name: String,
+    /// Its body, of a robot the first.
+    body: usize,
+    category: u8,
+}
+
+impl Simulator {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub async fn connect(server: &Server, scene: Rc<Scene>, links: Rc<Vec<links::Link>>) -> Result<Self> {
+        let (clock, questions) = (server.control().await?, server.control().await?);
+        Ok(Self { scene, links, clock: Mutex::new(clock), questions: Mutex::new(questions) })
+    }
+
+    fn entities(&self) -> Vec<Entity> {
+        let mut entities: Vec<Entity> = Vec::new();
+        for (body, item) in self.scene.bodies.iter().enumerate() {
+            let (name, category) = match &item.robot {
+                Some(robot) => (robot.clone(), category::ROBOT),
+                None => {
+                    let category = if item.fixed { category::STATIC_OBJECT } else { category::DYNAMIC_OBJECT };
+                    (own_name(&item.name, None).to_owned(), category)
+                }
+            };
+            if !entities.iter().any(|entity| entity.name == name) {
+                entities.push(Entity { name, body, category });
+            }
+        }
+        entities
+    }
+
+    /// The entities that a filter lets through.
+    fn filtered(&self, filters: &EntityFilters) -> Result<Vec<Entity>, Outcome> {
+        let unsupported = |what: &str| Err(Outcome::failed(result::FEATURE_UNSUPPORTED, what));
+        if !filters.tags.tags.is_empty() {
+            return unsupported("entities have no tags");
+        }
+        if filters.bounds.kind != 0 {
+            return unsupported("entities have no bounds");
+        }
+        let pattern = regex_lite::Regex::new(&filters.filter)
+            .map_err(|error| Outcome::failed(result::OPERATION_FAILED, format!("the filter: {error}")))?;
+        let wanted = |entity: &Entity| {
+            let categories = &filters.categories;
+            let fits = categories.is_empty() || categories.iter().any(|item| item.category == entity.category);
+            fits && pattern.is_match(&entity.name)
+        };
+        Ok(self.entities().into_iter().filter(wanted).collect())
+    }
+
+    fn named(&self, name: &str) -> Result<Entity, Outcome> {
+        let found = self.entities().into_iter().find(|entity| entity.name == name);
+        found.ok_or_else(|| {
+            Outcome::failed(result::NOT_FOUND, format!("there is no entity '{name:.100}'; GetEntities lists them"))
+        })
+    }
+
+    async fn truth(&self) -> Result<Truth, Outcome> {
+        let answer = self.questions.lock().await.ask("TRUTH").await;
+        answer.and_then(|answer| Truth::read(&answer, &self.scene)).map_err(|error| failure(&error))
+    }
+
+    fn state_of(&self, entity: &Entity, truth: &Truth) -> EntityState {
+        let state = &truth.bodies[entity.body];
+        let turn = |vector| crate::frames::Axes::YUp.vector(vector).into();
+        let linear = turn(origin_velocity(state, self.scene.bodies[entity.body].centre_of_mass));
+        EntityState {
+            header: Header::new(&Time::from_seconds(truth.time), MAP),
+            pose: links::in_map(&self.links[entity.body], state).into(),
+            twist: Twist { linear, angular: turn(state.spin) },
+            ..EntityState::default()
+        }
+    }
+
+    async fn simulation_state(&self) -> Result<u8> {
+        let answer = self.questions.lock().await.ask("STATE").await?;
+        let step = word(&answer, "step").context("the state has no step")?;
+        Ok(match word(&answer, "state") {
+            Some("PLAYING") => state::PLAYING,
+            Some("QUITTING") => state::QUITTING,
+            _ if step == "0" => state::STOPPED,
+            _ => state::PAUSED,
+        })
+    }
+
+    async fn get_state(&self) -> State {
+        match self.simulation_state().await {
+            Ok(state) => State { state, result: Outcome::ok() },
+            Err(error) => State { state: state::QUITTING, result: failure(&error) },
+        }
+    }
+
+    /// Sends requests to the clock, one after the other.
+    async fn control(&self, requests: &[String]) -> Result<()> {
+        let mut clock = self.clock.lock().await;
+        for request in requests {
+            let answer = clock.ask_patiently(request).await?;
+            ensure!(answer.starts_with("OK"), "{answer}");
+        }
+        Ok(())
+    }
+
+    async fn set_state(&self, wanted: u8) -> Outcome {
+        let now = match self.simulation_state().await {
+            Ok(now) => now,
+            Err(error) => return failure(&error),
+        };
+        if now == wanted {
+            return Outcome::failed(result::ALREADY_IN_TARGET_STATE, "the simulation is in this state already");
+        }
+        let requests: &[&str] = match wanted {
+            state::PLAYING => &["PLAY"],
+            state::PAUSED if now == state::STOPPED => {
+                let what = "a simulation that is stopped stands at its start already; step or play it";
+                return Outcome::failed(result::INCORRECT_TRANSITION, what);
+            }
+            state::PAUSED => &["PAUSE"],
+            state::STOPPED => &["PAUSE", "RESET"],
+            state::QUITTING => &["QUIT"],
+            _ => {
+                let what = format!("expected 0 (stopped), 1 (playing), 2 (paused) or 3 (quitting), got {wanted}");
+                return Outcome::failed(result::FEATURE_UNSUPPORTED, what);
+            }
+        };
+        let requests: Vec<String> = requests.iter().map(|&request| request.to_owned()).collect();
+        outcome(self.control(&requests).await)
+    }
+
+    async fn step(&self, steps: u64) -> Outcome {
+        match self.simulation_state().await {
+            Ok(state::PAUSED | state::STOPPED) if steps == 0 => Outcome::ok(),
+            Ok(state::PAUSED | state::STOPPED) => outcome(self.control(&[format!("STEP {steps}")]).await),
+            Ok(_) => Outcome::failed(result::OPERATION_FAILED, "the simulation is not paused"),
+            Err(error) => failure(&error),
+        }
+    }
+
+    async fn reset(&self, scope: u8) -> Outcome {
+        /// Time and state are reset together.
+        const BOTH: u8 = 3;
+        match scope {
+            0 => outcome(self.control(&["RESET".into()]).await),
+            scope if scope & BOTH == BOTH => outcome(self.control(&["RESET".into()]).await),
+            _ => {
+                let what = "time and state are reset together: SCOPE_ALL, or SCOPE_TIME with SCOPE_STATE";
+                Outcome::failed(result::FEATURE_UNSUPPORTED, what)
+            }
+        }
+    }
+
+    async fn states(&self, filters: &EntityFilters) -> EntitiesStates {
+        let found = match self.filtered(filters) {
+            Ok(found) => self.truth().await.map(|truth| (found, truth)),
+            Err(outcome) => Err(outcome),
+        };
+        match found {
+            Ok((found, truth)) => EntitiesStates {
+                result: Outcome::ok(),
+                states: found.iter().map(|entity| self.state_of(entity, &truth)).collect(),
+                entities: found.into_iter().map(|entity| entity.name).collect(),
+            },
+            Err(result) => EntitiesStates { result, ..EntitiesStates::default() },
+        }
+    }
+
+    async fn entity_state(&self, name: &str) -> EntityStateResponse {
+        let found = match self.named(name) {
+            Ok(entity) => self.truth().await.map(|truth| self.state_of(&entity, &truth)),
+            Err(outcome) => Err(outcome),
+        };
+        match found {
+            Ok(state) => EntityStateResponse { result: Outcome::ok(), state },
+            Err(result) => EntityStateResponse { result, ..EntityStateResponse::default() },
+        }
+    }
+
+    fn entity_info(&self, name: &str) -> EntityInfoResponse {
+        match self.named(name) {
+            Ok(entity) => {
+                let category = EntityCategory { category: entity.category };
+                EntityInfoResponse { result: Outcome::ok(), info: EntityInfo { category, ..EntityInfo::default() } }
+            }
+            Err(result) => EntityInfoResponse { result, ..EntityInfoResponse::default() },
+        }
+    }
+
+    fn entity_names(&self, filters: &EntityFilters) -> Entities {
+        match self.filtered(filters) {
+            Ok(found) => {
+                Entities { result: Outcome::ok(), entities: found.into_iter().map(|item| item.name).collect() }
+            }
+            Err(result) => Entities { result, ..Entities::default() },
+        }
+    }
+}
+
+fn failure(error: &anyhow::Error) -> Outcome {
+    Outcome::failed(result::OPERATION_FAILED, format!("{error:#}"))
+}
+
+fn outcome(done: Result<()>) -> Outcome {
+    done.map_or_else(|error| failure(&error), |()| Outcome::ok())
+}
+
+fn unsupported() -> Outcome {
+    Outcome::failed(
+        result::FEATURE_UNSUPPORTED,
+        "SimPartner does not support this; GetSimulatorFeatures lists what it does",
+    )
+}
+
+/// Offers all services. They end with the set of tasks.
+///
+/// # Errors
+/// When a name is not one of ROS.
+pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) -> Result<()> {
+    let mut services = Services { ros, simulator, tasks };
+    services.add("GetSimulatorFeatures", async |_, _: AnyRequest| Features {
+        features: SimulatorFeatures {
+            features: feature::SUPPORTED.to_vec(),
+            custom_info: "https://github.com/ros-simulation/simulation_interfaces 2.1 by simpartner-ros2".into(),
+            ..SimulatorFeatures::default()
+        },
+    })?;
+    services.add("GetSimulationState", async |simulator, _: AnyRequest| simulator.get_state().await)?;
+    services.add("SetSimulationState", async |simulator, request: SetState| OnlyOutcome {
+        result: simulator.set_state(request.state).await,
+    })?;
+    services.add("StepSimulation", async |simulator, request: Steps| OnlyOutcome {
+        result: simulator.step(request.steps).await,
+    })?;
+    services.add("ResetSimulation", async |simulator, request: Scope| OnlyOutcome {
+        result: simulator.reset(request.scope).await,
+    })?;
+    services
+        .add("GetEntities", async |simulator, request: EntitiesRequest| simulator.entity_names(&request.filters))?;
+    services.add("GetEntitiesStates", async |simulator, request: EntitiesRequest| {
+        simulator.states(&request.filters).await
+    })?;
+    services.add("GetEntityState", async |simulator, request: EntityRequest| {
+        simulator.entity_state(&request.entity).await
+    })?;
+    services.add("GetEntityInfo", async |simulator, request: EntityRequest| simulator.entity_info(&request.entity))?;
+    services.add("GetCurrentWorld", async |simulator, _: AnyRequest| World {
+        result: Outcome::ok(),
+        world: WorldResource { name: simulator.scene.name.clone(), ..WorldResource::default() },
+    })?;
+    offer_unsupported(&mut services)
+}
+
+/// Those that the server has nothing for.
+fn offer_unsupported(services: &mut Services) -> Result<()> {
+    for kind in ["DeleteEntity", "SetEntityState", "SetEntityInfo", "UnloadWorld"] {
+        services.add(kind, async |_, _: AnyRequest| OnlyOutcome { result: unsupported() })?;
+    }
+    for kind in ["GetNamedPoses", "GetSpawnables", "GetAvailableWorlds", "SpawnEntities"] {
+        services.add(kind, async |_, _: AnyRequest| List { result: unsupported(), ..List::default() })?;
+    }
+    for kind in ["GetEntityBounds", "GetNamedPoseBounds"] {
+        services.add(kind, async |_, _: AnyRequest| BoundsResponse {
+            result: unsupported(),
+            ..BoundsResponse::default()
+        })?;
+    }
+    services.add("SpawnEntity", async |_, _: AnyRequest| Spawned { result: unsupported(), ..Spawned::default() })?;
+    services.add("LoadWorld", async |_, _: AnyRequest| World { result: unsupported(), ..World::default() })
+}
+
+struct Services<'a> {
+    ros: &'a mut Ros,
+    simulator: &'a Rc<Simulator>,
+    tasks: &'a mut JoinSet<()>,
+}
+
+impl Services<'_> {
+    /// Adds a service of this type, whose name is the type's as ROS writes it.
+    fn add<Q, S, F, A>(&mut self, kind: &str, answer: F) -> Result<()>
+    where
+        Q: Message + Clone + 'static,
+        S: Message + 'static,
+        F: Fn(Rc<Simulator>, Q) -> A + 'static,
+        A: Future<Output = S>,
+    {
+        let name = format!("/{}/{}", crate::NODE, crate::ros::snake_case(kind));
+        let service: RosServer<Q, S> = self.ros.service(&name, PACKAGE, kind)?;
+        let simulator = Rc::clone(self.simulator);
+        self.tasks.spawn_local(async move {
+            loop {
+                // A request that cannot be read is no reason to end; there is nobody to tell.
+                let Ok((id, request)) = service.async_receive_request().await else {
+                    sleep(UNREADABLE).await;
+                    continue;
+                };
+                let response = answer(Rc::clone(&simulator), request).await;
+                let _ = service.async_send_response(id, response).await;
+            }
+        });
+        Ok(())
+    }
+}
