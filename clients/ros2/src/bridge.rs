@@ -3,6 +3,7 @@
 //! A server that goes away is tried again. Nothing is kept for it meanwhile: a command that is late steers wrong.
 
 use std::{
+    cell::Cell,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -16,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    NODE,
+    NODE, action,
     config::{Config, Mistake, Source},
     description,
     link::{Link, Reader, Server, Writer},
@@ -64,11 +65,20 @@ pub enum News {
     Notice(String),
 }
 
-/// Runs a bridge until `stop` is ready. Returns how many messages were lost because reliable readers did not keep up.
+/// What did not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Losses {
+    /// Readings of the server that the bridge was too slow for.
+    pub missed: u64,
+    /// Messages that reliable readers were too slow for.
+    pub unsent: u64,
+}
+
+/// Runs a bridge until `stop` is ready. Returns what was lost meanwhile.
 ///
 /// # Errors
 /// When the DDS domain cannot be joined or has a bridge already, or the settings do not fit the world.
-pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: impl FnMut(News)) -> Result<u64> {
+pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: impl FnMut(News)) -> Result<Losses> {
     let config = &options.config;
     let domain = Domain::join(config.domain, &config.networks, config.services)?;
     sleep(DISCOVERY).await;
@@ -77,12 +87,13 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
         "somebody publishes /clock in the DDS domain {} already; end the other bridge, or give this one another domain",
         config.domain
     );
+    let missed = Rc::new(Cell::new(0));
     let work = LocalSet::new();
     let bridging = work.run_until(async {
         let mut pause = FIRST_PAUSE;
         loop {
             let began = Instant::now();
-            let end = match Session::start(options, &domain).await {
+            let end = match Session::start(options, &domain, Rc::clone(&missed)).await {
                 Ok(mut session) => {
                     tell(News::Connected(session.topics()));
                     session.run(&mut tell).await
@@ -105,7 +116,7 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
     };
     match ended {
         Some(error) => Err(error),
-        None => Ok(domain.lost()),
+        None => Ok(Losses { missed: missed.get(), unsent: domain.lost() }),
     }
 }
 
@@ -126,6 +137,8 @@ struct Session {
     truth: Truth,
     lockstep: Option<Lockstep>,
     outputs: Outputs,
+    /// Readings that the server did not send, since this side was too slow for them.
+    missed: Rc<Cell<u64>>,
     lines: Receiver<(usize, Result<String>)>,
     orders: Receiver<Order>,
     rate_hz: f64,
@@ -146,7 +159,7 @@ struct Outputs {
 }
 
 impl Session {
-    async fn start(options: &Options, domain: &Domain) -> Result<Self> {
+    async fn start(options: &Options, domain: &Domain, missed: Rc<Cell<u64>>) -> Result<Self> {
         let Options { server, config, source } = options;
         let mut control = server.control().await?;
         let scene = Rc::new(Scene::read(&control.ask("SCENE").await?)?);
@@ -167,14 +180,14 @@ impl Session {
         }
         let truth = Truth::read(&control.ask("TRUTH").await?, &scene)?;
         let outputs = Outputs::open(&mut ros, &scene, &links, &robots, config)?;
-        let simulator = Simulator::connect(server, Rc::clone(&scene), Rc::clone(&links)).await?;
-        services::offer(&mut ros, &Rc::new(simulator), &mut tasks)?;
+        let simulator = Rc::new(Simulator::new(server.clone(), Rc::clone(&scene), Rc::clone(&links)));
+        services::offer(&mut ros, &simulator, &mut tasks)?;
+        action::offer(&mut ros, &simulator, &mut tasks)?;
         let lockstep = Lockstep::of(config, &ports, &robots, &scene, source)?;
-        if let Some(lockstep) = &lockstep {
-            let answer = control.ask(&format!("MODE lockstep {}", ports[lockstep.robot].0)).await?;
-            ensure_ok(&answer)?;
-        }
         let member = lockstep.as_ref().map(|lockstep| lockstep.robot);
+        if let Some(member) = member {
+            ensure_ok(&control.ask(&format!("MODE lockstep {}", ports[member].0)).await?)?;
+        }
         let mut writers = Vec::new();
         for (place, (robot, (_, port))) in robots.iter().zip(&ports).enumerate() {
             let Link { reader, mut writer } = server.port(*port).await?;
@@ -196,6 +209,7 @@ impl Session {
             truth,
             lockstep,
             outputs,
+            missed,
             lines,
             orders,
             rate_hz: config.rate_hz,
@@ -250,8 +264,10 @@ impl Session {
         let (step, time, values) = (next()?.parse()?, next()?.parse::<f64>()?, next()?);
         let values = if values.is_empty() { Ok(Vec::new()) } else { read_numbers(values) };
         let values = values.map_err(|refusal| anyhow!("a reading of the server: {refusal}"))?;
-        let off = words.find_map(|word| word.strip_prefix("off=")).unwrap_or_default();
-        let off: Vec<&str> = off.split(',').collect();
+        let rest: Vec<&str> = words.collect();
+        let word = |name: &str| rest.iter().find_map(|word| word.strip_prefix(name)).unwrap_or_default();
+        self.missed.set(self.missed.get() + word("dropped=").parse::<u64>().unwrap_or(0));
+        let off: Vec<&str> = word("off=").split(',').collect();
         if step < self.steps[robot] {
             self.robots[robot].reset();
         }

@@ -47,8 +47,10 @@ interfaces! {
     EntitiesRequest { filters: EntityFilters }
     /// `SetSimulationState`
     SetState { state: u8 }
-    /// `StepSimulation`
+    /// `StepSimulation`, and the goal of `SimulateSteps`.
     Steps { steps: u64 }
+    /// The feedback of `SimulateSteps`.
+    StepsFeedback { completed_steps: u64, remaining_steps: u64 }
     /// `ResetSimulation`
     Scope { scope: u8 }
     /// An answer that is an outcome and nothing else, or one whose other fields come after it and are empty.
@@ -126,9 +128,10 @@ pub mod feature {
     pub const SIMULATION_STATE_PAUSE: u16 = 26;
     pub const STEP_SIMULATION_SINGLE: u16 = 31;
     pub const STEP_SIMULATION_MULTIPLE: u16 = 32;
+    pub const STEP_SIMULATION_ACTION: u16 = 33;
     pub const WORLD_INFO_GETTING: u16 = 44;
     /// All of them.
-    pub const SUPPORTED: [u16; 12] = [
+    pub const SUPPORTED: [u16; 13] = [
         ENTITY_CATEGORIES,
         ENTITY_STATE_GETTING,
         ENTITY_INFO_GETTING,
@@ -140,6 +143,7 @@ pub mod feature {
         SIMULATION_STATE_PAUSE,
         STEP_SIMULATION_SINGLE,
         STEP_SIMULATION_MULTIPLE,
+        STEP_SIMULATION_ACTION,
         WORLD_INFO_GETTING,
     ];
 }

@@ -5,11 +5,12 @@
 //! | [`bridge`] | the loop from connection to connection |
 //! | [`robot`], [`sensors`], [`actuators`] | a robot's topics; the table from device kinds to messages |
 //! | [`links`], [`frames`], [`description`] | frames, y up here and z up there; the URDF |
-//! | [`services`], [`interfaces`] | `simulation_interfaces` |
+//! | [`services`], [`action`], [`interfaces`] | `simulation_interfaces` |
 //! | [`scene`], [`link`] | what the server tells, and the connections to it |
 //! | [`ros`], [`messages`] | the node, and the messages of the standard packages |
 //! | [`config`], [`lockstep`] | the file of settings; a clock that waits for a subscriber |
 
+pub mod action;
 pub mod actuators;
 pub mod bridge;
 pub mod config;

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::Parser;
 use simpartner_ros2::{
-    bridge::{News, Options, run},
+    bridge::{Losses, News, Options, run},
     config::{Config, Source},
     link::Server,
     ros::Services,
@@ -45,9 +45,12 @@ fn main() -> ExitCode {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     output::exit(match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(bridge(arguments))) {
-        Ok(lost) => {
-            if lost > 0 {
-                output::note(format_args!("{lost} messages were lost: reliable readers did not keep up"));
+        Ok(Losses { missed, unsent }) => {
+            if missed > 0 {
+                output::note(format_args!("{missed} readings were missed: the bridge did not keep up with the server"));
+            }
+            if unsent > 0 {
+                output::note(format_args!("{unsent} messages were lost: reliable readers did not keep up"));
             }
             ExitCode::SUCCESS
         }
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
     })
 }
 
-async fn bridge(arguments: Arguments) -> Result<u64> {
+async fn bridge(arguments: Arguments) -> Result<Losses> {
     let Arguments { server, token, config, domain, services } = arguments;
     let server = Server { control: server.control()?, token };
     let (source, mut config) = match config {

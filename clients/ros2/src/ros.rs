@@ -4,8 +4,9 @@ use std::{cell::Cell, net::IpAddr, rc::Rc, time::Duration};
 
 use anyhow::{Context as _, Result, anyhow};
 use ros2_client::{
-    Context, Message, MessageTypeName, Name, Node, NodeName, NodeOptions, Publisher, Server, ServiceMapping,
-    ServiceTypeName, Subscription,
+    ActionServer, ActionTypeName, Context, Message, MessageTypeName, Name, Node, NodeName, NodeOptions, Publisher,
+    Server, ServiceMapping, ServiceTypeName, Subscription,
+    action::ActionServerQosPolicies,
     qos::{Durability, History, QosProfile, WhenFull},
 };
 use rustdds::DomainParticipantBuilder;
@@ -53,6 +54,15 @@ pub enum Services {
     Fastdds,
     /// As `rmw_cyclonedds_cpp` does.
     Cyclonedds,
+}
+
+impl Services {
+    fn mapping(self) -> ServiceMapping {
+        match self {
+            Self::Fastdds => ServiceMapping::Enhanced,
+            Self::Cyclonedds => ServiceMapping::Cyclone,
+        }
+    }
 }
 
 /// A function that publishes a message.
@@ -153,13 +163,32 @@ impl Ros {
         Q: Message + Clone + 'static,
         S: Message + 'static,
     {
-        let mapping = match self.services {
-            Services::Fastdds => ServiceMapping::Enhanced,
-            Services::Cyclonedds => ServiceMapping::Cyclone,
-        };
+        let mapping = self.services.mapping();
         let (qos, kind) = (Profile::Command.qos(), ServiceTypeName::new(package, kind));
         let server = self.node.create_server(mapping, &parse(name)?, &kind, qos.clone(), qos);
         server.map_err(|error| anyhow!("the service '{name}': {error:?}"))
+    }
+
+    /// An action.
+    ///
+    /// # Errors
+    /// When its name is not one of ROS.
+    pub fn action<G, R, F>(&mut self, name: &str, package: &str, kind: &str) -> Result<ActionServer<G, R, F>>
+    where
+        G: Message + Clone + 'static,
+        R: Message + Clone + 'static,
+        F: Message + 'static,
+    {
+        let qos = ActionServerQosPolicies {
+            goal_service: Profile::Command.qos(),
+            result_service: Profile::Command.qos(),
+            cancel_service: Profile::Command.qos(),
+            feedback_publisher: Profile::Stream.qos(),
+            status_publisher: Profile::Latched.qos(),
+        };
+        let (mapping, kind) = (self.services.mapping(), ActionTypeName::new(package, kind));
+        let server = self.node.create_action_server(mapping, &parse(name)?, &kind, qos);
+        server.map_err(|error| anyhow!("the action '{name}': {error:?}"))
     }
 
     fn topic<M: RosMessage>(&self, name: &str, qos: &QosProfile) -> Result<rustdds::Topic> {

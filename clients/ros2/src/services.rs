@@ -5,11 +5,11 @@ use std::{future::Future, rc::Rc, time::Duration};
 use anyhow::{Context, Result, ensure};
 use ros2_client::{Message, Server as RosServer};
 use simpartner_wire::protocol::word;
-use tokio::{sync::Mutex, task::JoinSet, time::sleep};
+use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     interfaces::*,
-    link::{Link, Server},
+    link::Server,
     links::{self, MAP, origin_velocity},
     messages::{Header, Time, Twist},
     ros::Ros,
@@ -19,12 +19,11 @@ use crate::{
 /// The pause after a request that cannot be read, so that a flood of them takes little time.
 pub(crate) const UNREADABLE: Duration = Duration::from_millis(10);
 
-/// What the services ask the server, on connections of their own: a step may take long, and a question does not wait for it.
+/// What the services ask the server, each on a connection of its own: a step may take long, and a question does not wait for it.
 pub struct Simulator {
     scene: Rc<Scene>,
     links: Rc<Vec<links::Link>>,
-    clock: Mutex<Link>,
-    questions: Mutex<Link>,
+    server: Server,
 }
 
 /// A robot or a loose object.
@@ -36,13 +35,13 @@ struct Entity {
 }
 
 impl Simulator {
-    /// Connects.
-    ///
-    /// # Errors
-    /// When the server does not answer.
-    pub async fn connect(server: &Server, scene: Rc<Scene>, links: Rc<Vec<links::Link>>) -> Result<Self> {
-        let (clock, questions) = (server.control().await?, server.control().await?);
-        Ok(Self { scene, links, clock: Mutex::new(clock), questions: Mutex::new(questions) })
+    /// The simulator behind a server.
+    pub fn new(server: Server, scene: Rc<Scene>, links: Rc<Vec<links::Link>>) -> Self {
+        Self { scene, links, server }
+    }
+
+    async fn ask(&self, question: &str) -> Result<String> {
+        self.server.control().await?.ask(question).await
     }
 
     fn entities(&self) -> Vec<Entity> {
@@ -89,7 +88,7 @@ impl Simulator {
     }
 
     async fn truth(&self) -> Result<Truth, Outcome> {
-        let answer = self.questions.lock().await.ask("TRUTH").await;
+        let answer = self.ask("TRUTH").await;
         answer.and_then(|answer| Truth::read(&answer, &self.scene)).map_err(|error| failure(&error))
     }
 
@@ -106,7 +105,7 @@ impl Simulator {
     }
 
     async fn simulation_state(&self) -> Result<u8> {
-        let answer = self.questions.lock().await.ask("STATE").await?;
+        let answer = self.ask("STATE").await?;
         let step = word(&answer, "step").context("the state has no step")?;
         Ok(match word(&answer, "state") {
             Some("PLAYING") => state::PLAYING,
@@ -125,7 +124,7 @@ impl Simulator {
 
     /// Sends requests to the clock, one after the other.
     async fn control(&self, requests: &[String]) -> Result<()> {
-        let mut clock = self.clock.lock().await;
+        let mut clock = self.server.control().await?;
         for request in requests {
             let answer = clock.ask_patiently(request).await?;
             ensure!(answer.starts_with("OK"), "{answer}");
@@ -159,7 +158,8 @@ impl Simulator {
         outcome(self.control(&requests).await)
     }
 
-    async fn step(&self, steps: u64) -> Outcome {
+    /// Makes steps of a simulation that is paused.
+    pub async fn step(&self, steps: u64) -> Outcome {
         match self.simulation_state().await {
             Ok(state::PAUSED | state::STOPPED) if steps == 0 => Outcome::ok(),
             Ok(state::PAUSED | state::STOPPED) => outcome(self.control(&[format!("STEP {steps}")]).await),

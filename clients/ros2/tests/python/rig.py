@@ -43,7 +43,7 @@ needs_all = unittest.skipIf(WHY, WHY)
 
 
 BOX = """<robot name="Box"><body name="Base"><mass>1</mass><pose x="1" y="0.5"/><box x="1" y="1" z="1"/></body>
-<sensor type="PositionSensor" name="Where" body="Base" port="3001"/></robot>"""
+<sensor type="PositionSensor" name="Where" body="Base" port="0"/></robot>"""
 
 
 class Process:

@@ -61,6 +61,14 @@ SERVICES = {
     "LoadWorld": ("Resource world_resource\nbool strict\nbool lenient", "Result result\nWorldResource world"),
     "GetEntityBounds": ("string entity", "Result result\nBounds bounds"),
 }
+# The messages that an action of ROS is made of, for SimulateSteps.
+ACTION = {
+    "SendGoal_Request": "uint8[16] goal_id\nuint64 steps",
+    "SendGoal_Response": "bool accepted\nbuiltin_interfaces/Time stamp",
+    "GetResult_Request": "uint8[16] goal_id",
+    "GetResult_Response": "int8 status\nsimulation_interfaces/Result result",
+    "FeedbackMessage": "uint8[16] goal_id\nuint64 completed_steps\nuint64 remaining_steps",
+}
 # rmw_cyclonedds_cpp tells requests apart by this in front of them.
 HEADER = "uint64 guid\nint64 sequence\n"
 
@@ -79,6 +87,13 @@ def _register() -> None:
                     for line in fields.split("\n")
                 )
             found |= get_types_from_msg(HEADER + fields, f"{package}/srv/{name}_{part}")
+    for part, fields in ACTION.items():
+        header = "" if part == "FeedbackMessage" else HEADER
+        found |= get_types_from_msg(header + fields, f"{package}/action/SimulateSteps_{part}")
+    cancel = {"Request": "uint8[16] goal_id\nbuiltin_interfaces/Time stamp", "Response": "int8 return_code\nGoalInfo[] goals_canceling"}
+    for part, fields in cancel.items():
+        fields = fields.replace("GoalInfo", "action_msgs/GoalInfo")
+        found |= get_types_from_msg(HEADER + fields, f"action_msgs/srv/CancelGoal_{part}")
     STORE.register(found)
 
 
@@ -164,13 +179,16 @@ class Ros:
         qos = quality()
         return DataWriter(self.participant, Topic(self.participant, f"{prefix}{topic}", idl(kind), qos=qos), qos=qos)
 
-    def call(self, service: str, request: dict[str, Any], node: str = "/simpartner", seconds: float = 20.0) -> Any:
-        """Calls a service of simulation_interfaces, as rmw_cyclonedds_cpp does."""
-        kind = f"simulation_interfaces/srv/msg/{service}"
+    def call(self, service: str, request: dict[str, Any], seconds: float = 20.0) -> Any:
+        """Calls a service of simulation_interfaces."""
+        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in service).lstrip("_")
+        return self.call_named(f"/simpartner/{snake}", f"simulation_interfaces/srv/msg/{service}", request, seconds)
+
+    def call_named(self, service: str, kind: str, request: dict[str, Any], seconds: float = 20.0) -> Any:
+        """Calls a service by its name and the kind of its messages, as rmw_cyclonedds_cpp does."""
         if service not in self._clients:
-            snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in service).lstrip("_")
-            writer = self.writer(f"{node}/{snake}Request", f"{kind}_Request", "rq")
-            reply = Reader(self.participant, f"rr{node}/{snake}Reply", f"{kind}_Response", quality())
+            writer = self.writer(f"{service}Request", f"{kind}_Request", "rq")
+            reply = Reader(self.participant, f"rr{service}Reply", f"{kind}_Response", quality())
             self._clients[service] = (writer, reply)
             end = time.monotonic() + seconds
             while not (matched(writer) and matched(reply._reader)):
@@ -208,3 +226,21 @@ def make(kind: str, **fields: Any) -> Any:
         else:
             values[name] = []
     return cls(**values)
+
+
+def near(got: float, wanted: float, tolerance: float) -> bool:
+    return abs(got - wanted) < tolerance
+
+
+def publish(writer: Any, message: Any) -> None:
+    """Writes when somebody listens."""
+    end = time.monotonic() + 20
+    while not matched(writer):
+        if time.monotonic() > end:
+            raise TimeoutError("nobody listens")
+        time.sleep(0.01)
+    writer.write(message)
+
+
+def positions(*values: float) -> Any:
+    return make("std_msgs/msg/Float64MultiArray", data=list(values))

@@ -1,0 +1,193 @@
+"""simulation_interfaces, and what happens when either side goes away."""
+
+from __future__ import annotations
+
+import signal
+import time
+import unittest
+
+from rig import WHY, Rig
+
+if not WHY:
+    from cyclonedds.idl import make_idl_struct, types
+    from cyclonedds.pub import DataWriter
+    from cyclonedds.sub import DataReader
+    from cyclonedds.topic import Topic
+    from rosdds import idl, make, matched, near, quality
+
+
+WORLD = """<world name="services"><surface a="0" b="1" c="0" d="0"/><gravity y="-9.81"/>
+<object name="Ball"><mass>1</mass><pose x="3" y="10" z="-2"/><sphere radius="0.1"/></object>
+<robot file="box.xml" name="Box"/></world>"""
+
+
+PARTS = {"send_goal": "_SendGoal", "get_result": "_GetResult"}
+
+
+class Services(Rig):
+    """simulation_interfaces, called as rmw_cyclonedds_cpp does."""
+
+    def test_the_simulation_is_stepped_reset_and_asked(self) -> None:
+        self.serve(WORLD, "--paused")
+        self.bridge()
+        ros = self.ros()
+        state = lambda: ros.call("GetSimulationState", {}).state.state
+        self.assertEqual(state(), 0)
+        features = list(ros.call("GetSimulatorFeatures", {}).features.features)
+        self.assertTrue({10, 20, 24, 25, 31, 32, 33} <= set(features) and not {0, 1, 11} & set(features), features)
+        self.assertEqual(ros.call("StepSimulation", {"steps": 500}).result.result, 1)
+        self.assertEqual(state(), 2)
+        # Half a second of free fall: semi-implicit or not, within a step of g t²/2; y up became z up.
+        ball = ros.call("GetEntityState", {"entity": "Ball"})
+        self.assertEqual((ball.result.result, ball.state.header.frame_id), (1, "map"))
+        self.assertEqual((ball.state.header.stamp.sec, ball.state.header.stamp.nanosec), (0, 500_000_000))
+        where, moves = ball.state.pose.position, ball.state.twist.linear
+        self.assertTrue(near(where.z, 10 - 9.81 / 8, 0.01) and near(moves.z, -4.905, 1e-6), ball)
+        self.assertEqual((where.x, where.y), (3.0, 2.0))
+        all_of = {"filters": {"filter": ""}}
+        self.assertEqual(ros.call("GetEntities", all_of).entities, ["Ball", "Box"])
+        self.assertEqual(ros.call("GetEntities", {"filters": {"filter": "^B.l"}}).entities, ["Ball"])
+        robots = make("simulation_interfaces/msg/EntityCategory", category=1)
+        states = ros.call("GetEntitiesStates", {"filters": {"categories": [robots]}})
+        self.assertEqual((states.entities, len(states.states)), (["Box"], 1))
+        self.assertEqual(ros.call("GetEntityInfo", {"entity": "Box"}).info.category.category, 1)
+        self.assertEqual(ros.call("GetCurrentWorld", {}).world.name, "services")
+        self.assertEqual(ros.call("ResetSimulation", {"scope": 255}).result.result, 1)
+        self.assertEqual(state(), 0)
+        self.assertEqual(ros.call("GetEntityState", {"entity": "Ball"}).state.pose.position.z, 10.0)
+        self.assertEqual(ros.call("SetSimulationState", {"state": {"state": 1}}).result.result, 1)
+        self.assertEqual(state(), 1)
+        self.assertEqual(ros.call("SetSimulationState", {"state": {"state": 1}}).result.result, 101)
+        self.assertEqual(ros.call("StepSimulation", {"steps": 1}).result.result, 4)
+
+    def test_what_cannot_be_done_says_so(self) -> None:
+        self.serve(WORLD, "--paused")
+        self.bridge()
+        ros = self.ros()
+        for service, request in (
+            ("SpawnEntity", {"name": "x"}), ("DeleteEntity", {"entity": "Ball"}), ("LoadWorld", {}),
+            ("GetEntityBounds", {"entity": "Ball"}),
+        ):  # fmt: skip
+            self.assertEqual(ros.call(service, request).result.result, 0, service)
+        self.assertEqual(ros.call("ResetSimulation", {"scope": 1}).result.result, 0)
+        self.assertEqual(ros.call("GetEntities", {"filters": {"tags": {"tags": ["a"]}}}).result.result, 0)
+        answer = ros.call("GetEntityState", {"entity": "Bill"}).result
+        self.assertEqual((answer.result, answer.error_message), (2, "there is no entity 'Bill'; GetEntities lists them"))
+        self.assertEqual(ros.call("GetEntities", {"filters": {"filter": "("}}).result.result, 4)
+        self.assertEqual(ros.call("SetSimulationState", {"state": {"state": 2}}).result.result, 103)
+        self.assertEqual(ros.call("SetSimulationState", {"state": {"state": 9}}).result.result, 0)
+
+    def test_services_answer_as_fastdds_tells_them_apart(self) -> None:
+        self.serve(WORLD, "--paused")
+        self.bridge("", "--services", "fastdds")
+        ros = self.ros()
+        # Nothing stands in front of the fields.
+        kind = "simulation_interfaces::srv::dds_::StepSimulation_"
+        request = make_idl_struct("Request", f"{kind}Request_", {"steps": types.uint64})
+        response = make_idl_struct(
+            "Response", f"{kind}Response_", {"result": idl("simulation_interfaces/msg/Result")}
+        )
+        topic = lambda name, kind: Topic(ros.participant, name, kind, qos=quality())
+        writer = DataWriter(ros.participant, topic("rq/simpartner/step_simulationRequest", request), qos=quality())
+        reader = DataReader(ros.participant, topic("rr/simpartner/step_simulationReply", response), qos=quality())
+        while not (matched(reader) and matched(writer)):
+            time.sleep(0.01)
+        # The other side has to know of us, too.
+        time.sleep(0.3)
+        writer.write(request(7))
+        end = time.monotonic() + 20
+        while not (taken := reader.take()):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        self.assertEqual(taken[0].result.result, 1)
+        self.assertIn(" step=7 ", self.control().ask("STATE"))
+
+    def test_steps_are_an_action_with_feedback(self) -> None:
+        self.serve(WORLD, "--paused")
+        self.bridge()
+        ros = self.ros()
+        kind, name = "simulation_interfaces/action/SimulateSteps", "/simpartner/simulate_steps/_action"
+        feedback = ros.reader(f"{name}/feedback", f"{kind}_FeedbackMessage")
+        call = lambda part, request: ros.call_named(f"{name}/{part}", kind + PARTS[part], request)
+        goal = lambda number: {"goal_id": [number] * 16}
+        self.assertTrue(call("send_goal", goal(1) | {"steps": 25}).accepted)
+        result = call("get_result", goal(1))
+        # 4 is SUCCEEDED.
+        self.assertEqual((result.status, result.result.result), (4, 1))
+        told = [(item.completed_steps, item.remaining_steps) for item in feedback.take()]
+        self.assertEqual(told, [(n, 25 - n) for n in range(1, 26)])
+        self.assertIn(" step=25 ", self.control().ask("STATE"))
+        # One that would take for ever is cancelled: 5 is CANCELED.
+        self.assertTrue(call("send_goal", goal(2) | {"steps": 2**40}).accepted)
+        feedback.wait(lambda item: item.completed_steps > 3)
+        cancel = ros.call_named(f"{name}/cancel_goal", "action_msgs/srv/msg/CancelGoal", goal(2))
+        self.assertEqual(cancel.return_code, 0)
+        self.assertEqual(call("get_result", goal(2)).status, 5)
+        # And while the clock runs there is nothing to step: 6 is ABORTED.
+        ros.call("SetSimulationState", {"state": {"state": 1}})
+        self.assertTrue(call("send_goal", goal(3) | {"steps": 1}).accepted)
+        result = call("get_result", goal(3))
+        self.assertEqual((result.status, result.result.result), (6, 4))
+
+    def test_the_simulation_can_be_ended(self) -> None:
+        server = self.serve(WORLD)
+        self.bridge()
+        self.ros().call("SetSimulationState", {"state": {"state": 3}})
+        self.assertEqual(server.wait(), 0)
+
+
+class Lives(Rig):
+    """Either side goes away and comes back."""
+
+    def test_a_bridge_that_was_killed_is_started_again(self) -> None:
+        self.serve(WORLD)
+        bridge = self.bridge()
+        clock = self.ros().reader("/clock", "rosgraph_msgs/msg/Clock", reliable=False)
+        clock.wait()
+        bridge.stop(signal.SIGKILL)
+        time.sleep(0.2)
+        clock.take()
+        self.bridge()
+        clock.wait()
+
+    def test_a_server_that_comes_back_is_connected_to_again(self) -> None:
+        server = self.serve(WORLD, "--port-offset", str(20_000 + self.domain * 20))
+        bridge = self.bridge()
+        clock = self.ros().reader("/clock", "rosgraph_msgs/msg/Clock", reliable=False)
+        clock.wait(lambda message: message.clock.nanosec > 500_000_000)
+        server.stop()
+        bridge.wait_for("away: ")
+        clock.take()
+        self.serve(WORLD, "--port-offset", str(20_000 + self.domain * 20))
+        bridge.wait_for("connected")
+        clock.wait(lambda message: message.clock.sec == 0)
+
+    def test_a_second_bridge_is_told_of_the_first(self) -> None:
+        self.serve(WORLD)
+        self.bridge()
+        second = self.bridge(ready=False)
+        self.assertEqual(second.wait(), 1)
+        self.assertIn(f"somebody publishes /clock in the DDS domain {self.domain} already", second.lines[-1])
+
+    def test_settings_that_do_not_fit_end_it_with_a_line(self) -> None:
+        self.serve(WORLD)
+        for text, expected in (
+            ("rate = 5\n", "bridge.toml:1: unknown field `rate`"),
+            ("\n[robots.Bax]\n", "bridge.toml:2: the world has no robot 'Bax'; it has Box"),
+            ('[lockstep]\nrobot = "Box"\ntopic = "/x"\nperiod_s = 1\n', "bridge.toml:3: the robot has no topic '/x'; it has"),
+            ("[robots.Box.cmd_vel]\nleft = [\"W\"]\nright = []\nwheel_radius = 1\ntrack_width = 1\n",
+             "bridge.toml:1: cmd_vel: the robot has no velocity motor 'W'"),
+        ):  # fmt: skip
+            bridge = self.bridge(text, ready=False)
+            self.assertEqual(bridge.wait(), 1)
+            self.assertIn(expected, bridge.lines[-1])
+
+    def test_a_bridge_waits_for_its_server(self) -> None:
+        self.ports = {"control": "127.0.0.1:9"}
+        bridge = self.bridge(ready=False)
+        bridge.wait_for("away: no server at 127.0.0.1:9")
+        self.assertEqual(bridge.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

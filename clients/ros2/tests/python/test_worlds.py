@@ -1,0 +1,135 @@
+"""Sensors, wheels and worlds of every sort."""
+
+from __future__ import annotations
+
+import math
+import time
+import unittest
+from xml.etree import ElementTree
+
+from rig import REPOSITORY, WHY, Rig
+
+if not WHY:
+    from rosdds import make, near, publish
+
+class Sensors(Rig):
+    """One of each sensor, in its standard message."""
+
+    def test_every_sensor_has_its_message(self) -> None:
+        self.serve("worlds/square.xml")
+        self.bridge("rate_hz = 50\n")
+        ros = self.ros()
+        kinds = {
+            "/position": "geometry_msgs/msg/PointStamped", "/pose": "geometry_msgs/msg/PoseStamped",
+            "/velocity": "geometry_msgs/msg/TwistStamped", "/accelerometer": "sensor_msgs/msg/Imu",
+            "/gyroscope": "sensor_msgs/msg/Imu", "/imu": "sensor_msgs/msg/Imu", "/gnss": "sensor_msgs/msg/NavSatFix",
+            "/compass": "geometry_msgs/msg/Vector3Stamped", "/distance": "sensor_msgs/msg/Range",
+            "/scanner": "sensor_msgs/msg/LaserScan", "/lidar": "sensor_msgs/msg/PointCloud2",
+        }  # fmt: skip
+        readers = {topic: ros.reader(topic, kind) for topic, kind in kinds.items()}
+        got = {topic: reader.wait() for topic, reader in readers.items()}
+        # At rest: g along z, and what is not measured said to be so. One of them is tilted by 0.1 rad about our z.
+        for topic, tilt in (("/accelerometer", 0.1), ("/imu", 0.0)):
+            force = got[topic].linear_acceleration
+            where = (force.x - 9.81 * math.sin(tilt), force.y, force.z - 9.81 * math.cos(tilt))
+            self.assertLess(math.hypot(*where), 0.3, (topic, force))
+        self.assertEqual(got["/accelerometer"].orientation_covariance[0], -1)
+        self.assertEqual(got["/position"].header.frame_id, "map")
+        self.assertTrue(near(got["/position"].point.z, 0.25, 0.05), got["/position"])
+        scan = got["/scanner"]
+        self.assertEqual(len(scan.ranges), 181)
+        self.assertTrue(near(scan.angle_min, -1.5708, 1e-3) and near(scan.angle_max, 1.5708, 1e-3))
+        cloud = got["/lidar"]
+        self.assertEqual((cloud.point_step, cloud.row_step), (12, 12 * cloud.width))
+        self.assertEqual([field.name for field in cloud.fields], ["x", "y", "z"])
+        # What a sensor looks along is x of its frame, and every frame hangs somewhere.
+        fixed = ros.reader("/tf_static", "tf2_msgs/msg/TFMessage", latched=True).wait()
+        frames = {transform.child_frame_id for transform in fixed.transforms}
+        for topic, message in got.items():
+            self.assertIn(message.header.frame_id, frames | {"map"}, topic)
+
+    def test_wheels_follow_a_twist_and_stop_without_one(self) -> None:
+        self.serve("worlds/flat.xml")
+        self.bridge(
+            '[robots.WorkPartner.cmd_vel]\nleft = ["WheelMotor2", "WheelMotor3"]\nright = ["WheelMotor1", "WheelMotor4"]\n'
+            "wheel_radius = 0.235\ntrack_width = 0.6\ntimeout_s = 0.3\n"
+        )
+        ros = self.ros()
+        truth = ros.reader("/ground_truth", "nav_msgs/msg/Odometry")
+        writer = ros.writer("/cmd_vel", "geometry_msgs/msg/Twist")
+        twist = make("geometry_msgs/msg/Twist", linear={"x": 0.5})
+        publish(writer, twist)
+        end = time.monotonic() + 30
+        while True:
+            writer.write(twist)
+            speed = truth.wait().twist.twist.linear.x
+            if near(speed, 0.5, 0.05):
+                break
+            self.assertLess(time.monotonic(), end, speed)
+        truth.wait(lambda message: near(message.twist.twist.linear.x, 0, 0.02))
+
+
+class Worlds(Rig):
+    """Other worlds than one with a robot."""
+
+    def test_several_robots_have_a_namespace_each(self) -> None:
+        self.serve(
+            '<world name="w"><robot file="box.xml" name="Left"/><robot file="box.xml" name="Right2"><pose z="3"/></robot></world>'
+        )
+        bridge = self.bridge('[robots.Left]\nframe_prefix = "l_"\nnamespace = "/a/b"\n')
+        self.assertIn("/right2/where", bridge.lines)
+        ros = self.ros()
+        left = ros.reader("/a/b/where", "geometry_msgs/msg/PointStamped").wait()
+        right = ros.reader("/right2/where", "geometry_msgs/msg/PointStamped").wait()
+        self.assertTrue(near(left.point.y, 0, 1e-6) and near(right.point.y, -3, 1e-6))
+        frames = {item.child_frame_id for item in ros.reader("/tf", "tf2_msgs/msg/TFMessage").wait().transforms}
+        self.assertEqual(frames, {"l_Base", "Right2/Base"})
+
+    def test_a_world_without_robots_has_a_clock_and_frames(self) -> None:
+        self.serve('<world name="w"><object name="Ball"><mass>1</mass><sphere radius="0.1"/></object></world>')
+        self.bridge()
+        ros = self.ros()
+        ros.reader("/clock", "rosgraph_msgs/msg/Clock", reliable=False).wait(lambda message: message.clock.sec >= 1)
+        falls = ros.reader("/tf", "tf2_msgs/msg/TFMessage").wait().transforms
+        self.assertEqual([(item.header.frame_id, item.child_frame_id) for item in falls], [("map", "Ball")])
+        self.assertLess(falls[0].transform.translation.z, -4)
+
+    def test_a_device_that_is_off_is_silent_and_a_reset_goes_back(self) -> None:
+        self.serve('<world name="w"><robot file="box.xml" name="Box"/></world>')
+        self.bridge()
+        ros = self.ros()
+        where = ros.reader("/where", "geometry_msgs/msg/PointStamped")
+        clock = ros.reader("/clock", "rosgraph_msgs/msg/Clock", reliable=False)
+        where.wait(lambda message: message.header.stamp.sec >= 1)
+        control = self.control()
+        self.assertEqual(control.ask("FAULT Box/Where off"), "OK")
+        step = int(control.ask("SYNC x").split()[1])
+        clock.wait(lambda message: message.clock.sec * 1000 > step + 1000)
+        late = [message.header.stamp.sec * 1000 + message.header.stamp.nanosec // 1_000_000 for message in where.take()]
+        self.assertLessEqual(max(late, default=0), step + 1)
+        self.assertTrue(control.ask("RESET").startswith("OK"))
+        message = where.wait(lambda message: message.header.stamp.sec == 0)
+        self.assertTrue(near(message.point.z, 0.5, 1.0), message)
+
+    def test_every_world_of_the_repository_is_bridged(self) -> None:
+        for path in sorted((REPOSITORY / "worlds").glob("*.xml")):
+            with self.subTest(world=path.name):
+                server = self.serve(str(path), "--paused")
+                bridge = self.bridge()
+                self.assertIn("/clock", bridge.lines)
+                ros = self.ros()
+                named = {item.child_frame_id for item in ros.reader("/tf_static", "tf2_msgs/msg/TFMessage", latched=True).wait().transforms}
+                self.assertNotIn("map", named)
+                for topic in (line for line in bridge.lines if line.endswith("/robot_description")):
+                    text = ros.reader(topic, "std_msgs/msg/String", latched=True).wait().data
+                    tree = ElementTree.fromstring(text)
+                    children = [item.get("link") for item in tree.iterfind("joint/child")]
+                    links = [item.get("name") for item in tree.iterfind("link")]
+                    # One tree: each link but one is the child of one joint.
+                    self.assertEqual((len(set(links)), sorted(children)), (len(links), sorted(set(links) - {links[0]})))
+                bridge.stop()
+                server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()
