@@ -1,4 +1,4 @@
-//! `simpartner import`: a robot of another format becomes a robot file.
+//! `simpartner import`: a file of another format becomes a robot or world file.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use simpartner_description::{
     mesh::Mesh,
-    xml::{self, ImportOptions},
+    xml::{self, ImportOptions, Wanted},
 };
 use simpartner_dynamics::convex_parts;
 use simpartner_terminal::output::{line, print, tell};
@@ -17,9 +17,9 @@ use super::exit::{CliError, ExitStatus};
 
 #[derive(Debug, Args)]
 pub(super) struct ImportArguments {
-    /// The robot, as URDF
+    /// The robot or world, as URDF, MJCF or SDF
     file: PathBuf,
-    /// The robot file to write, its meshes in a folder beside it; without it the robot file is printed, and names them where they are
+    /// The robot or world file to write, its meshes in a folder beside it; without it the file is printed, and names them where they are
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Fix the root to the world
@@ -34,6 +34,15 @@ pub(super) struct ImportArguments {
     /// Take meshes that collide apart into convex ones, written into the mesh folder; without it each counts as its convex hull
     #[arg(long, requires = "output")]
     decompose: bool,
+    /// Write the one robot of the file, without ground and other bodies; by default a file that has them becomes a world
+    #[arg(long, conflicts_with = "world")]
+    robot: bool,
+    /// Write a world in any case
+    #[arg(long)]
+    world: bool,
+    /// Begin in this keyframe of an MJCF file
+    #[arg(long, value_name = "NAME")]
+    keyframe: Option<String>,
     /// Take what is left out or changed for an error: exit code 3, and nothing is written
     #[arg(long)]
     strict: bool,
@@ -43,8 +52,14 @@ pub(super) struct ImportArguments {
 pub(super) fn import(arguments: &ImportArguments) -> Result<ExitStatus, CliError> {
     let ImportArguments { fixed_base, keep_fixed_joints, first_port, .. } = *arguments;
     let mesh_folder = arguments.output.as_deref().map(mesh_folder);
+    let wanted = match (arguments.robot, arguments.world) {
+        (true, _) => Wanted::Robot,
+        (_, true) => Wanted::World,
+        _ => Wanted::Fitting,
+    };
+    let keyframe = arguments.keyframe.clone();
     let decompose: Option<fn(&Mesh) -> Vec<Mesh>> = if arguments.decompose { Some(take_apart) } else { None };
-    let options = ImportOptions { fixed_base, keep_fixed_joints, first_port, mesh_folder, decompose };
+    let options = ImportOptions { fixed_base, keep_fixed_joints, first_port, mesh_folder, decompose, keyframe, wanted };
     let imported = xml::import(&arguments.file, &options)?;
     for warning in &imported.warnings {
         tell(format_args!("{warning}\n"));

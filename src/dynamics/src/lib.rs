@@ -46,7 +46,7 @@ mod settings;
 mod shape;
 mod state;
 
-pub use engine::Probe;
+pub use engine::{Equations, Probe};
 pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};

@@ -1,4 +1,4 @@
-//! Mesh files: Wavefront OBJ, STL, COLLADA and glTF.
+//! Mesh files: Wavefront OBJ, STL, COLLADA, glTF and MSH.
 //!
 //! A file is input like any other: a message names the line, and what a binary file claims to hold is held against its length before
 //! any memory is taken. Of a mesh points, triangles and their colours are read; textures, normals and everything else are not.
@@ -9,10 +9,12 @@
 //! | Wavefront OBJ, with the colours of its MTL files | `obj` | us |
 //! | STL, text or binary | `stl` | us |
 //! | COLLADA 1.4 and 1.5 | `collada` | us, from the tree that all XML goes through |
+//! | MSH, MuJoCo's own | `msh` | us |
 //! | glTF 2.0, `.gltf` or `.glb` | `gltf` | us, from serde_json |
 
 mod collada;
 mod gltf;
+mod msh;
 mod obj;
 mod stl;
 
@@ -45,7 +47,7 @@ pub struct MeshProblem {
 }
 
 /// The endings of the names of files that can be read.
-pub const ENDINGS: [&str; 5] = ["obj", "stl", "dae", "gltf", "glb"];
+pub const ENDINGS: [&str; 6] = ["obj", "stl", "dae", "gltf", "glb", "msh"];
 
 impl Mesh {
     /// A mesh without colours.
@@ -64,6 +66,7 @@ impl Mesh {
             "obj" => obj::read(text(bytes)?, beside)?,
             "stl" => stl::read(bytes)?,
             "dae" => collada::read(text(bytes)?)?,
+            "msh" => msh::read(bytes)?,
             "gltf" | "glb" => gltf::read(bytes, beside)?,
             _ => return Err(problem(None, format!("a mesh file ends with .{}", ENDINGS.join(", .")))),
         };

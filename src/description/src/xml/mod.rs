@@ -37,7 +37,7 @@ pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
-pub use import::{ImportOptions, Imported, MeshFile, import};
+pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
 pub(crate) use reading::child;
 pub use reading::shorten;
 pub use schema::describe_name;
@@ -133,12 +133,16 @@ fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> 
     let reading = Reading::new(path, text, files, &session);
     session.add_file(text.len()).map_err(|what| Diagnostics::from(Diagnostic::at(path, "", 0, what)))?;
     let roots = reading.parse(path, text).map_err(Diagnostics::from)?;
-    let mut root = match import::is_foreign(path) {
-        true => match import::convert(&reading, roots, &ImportOptions::default()) {
-            Some(root) => root,
-            None => return Err(session.problems.take()),
-        },
-        false => single_root(&reading, roots)?,
+    let mut root = match import::Format::of(path, &roots) {
+        Some(format) => {
+            let wanted = if wanted == Some(WORLD) { Wanted::World } else { Wanted::Fitting };
+            let options = ImportOptions { wanted, ..ImportOptions::default() };
+            match import::convert(&reading, format, roots, &options) {
+                Some(root) => root,
+                None => return Err(session.problems.take()),
+            }
+        }
+        None => single_root(&reading, roots)?,
     };
     let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, ASSEMBLIES, SEQUENCE], |wanted| vec![wanted]);
     if !expected.contains(&root.name.as_str()) {

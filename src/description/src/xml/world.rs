@@ -9,7 +9,7 @@ use simpartner_wire::signal::Port;
 use super::{
     body::{optional_pose, read_material, vector},
     files, heightfield,
-    import::{self, ImportOptions},
+    import::{self, ImportOptions, Wanted},
     parts,
     reading::{Placeholders, Reading, child},
     robot::{self, Draft, Placement, Taken, Totals},
@@ -83,20 +83,27 @@ fn place_robot<'n>(
     world: &mut World,
     taken: &mut Taken,
 ) {
-    let (Some(file), Some(pose), Some(port_offset), Some(combined_port)) = (
-        reading.text(node, "file"),
-        optional_pose(reading, node),
-        reading.whole(node, "portOffset"),
-        reading.whole(node, "combinedPort"),
-    ) else {
+    let (Some(pose), Some(port_offset), Some(combined_port)) =
+        (optional_pose(reading, node), reading.whole(node, "portOffset"), reading.whole(node, "combinedPort"))
+    else {
         return;
     };
     let combined_port = Port::new(combined_port)
         .map_err(|error| reading.problem(reading.place(node, "combinedPort"), format!("combinedPort: {error}")));
     let Ok(combined_port) = combined_port else { return };
-    let draft = drafts
-        .entry((file.to_owned(), reading.text(node, "fixedBase")))
-        .or_insert_with(|| read_robot_file(reading, node, file, &mut world.sources));
+    let own;
+    let draft = match reading.text(node, "file") {
+        Some(file) => {
+            let draft = drafts
+                .entry((file.to_owned(), reading.text(node, "fixedBase")))
+                .or_insert_with(|| read_robot_file(reading, node, file, &mut world.sources));
+            draft.as_ref()
+        }
+        None => {
+            own = read_own_robot(reading, node);
+            own.as_ref()
+        }
+    };
     let Some(draft) = draft else { return };
     let name = reading.text(node, "name").unwrap_or(&draft.model).to_owned();
     if !taken.names.insert(name.clone()) {
@@ -108,8 +115,26 @@ fn place_robot<'n>(
     robot::place(reading, node.offset, draft, placement, world, taken);
 }
 
+/// A robot whose parts stand in the world file.
+fn read_own_robot(reading: &Reading, node: &Node) -> Option<Draft> {
+    if !node.children.iter().any(|child| child.name == "body") {
+        let help = "name the file of a robot, or give it a <body>";
+        reading.problem_with_help(node.offset, "<robot> has neither a file nor a body", help);
+        return None;
+    }
+    if reading.text(node, "name").is_none() {
+        reading.problem(node.offset, "a <robot> without a file lacks the attribute 'name'");
+    }
+    robot::read(reading, node)
+}
+
 fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<SourceFile>) -> Option<Draft> {
     let place = reading.place(node, "file");
+    const PARTS: [&str; 6] = ["body", "joint", "coupling", "exclude", "sensor", "actuator"];
+    if let Some(part) = node.children.iter().find(|child| PARTS.contains(&child.name.as_str())) {
+        reading.problem(part.offset, format!("<{}> stands in a <robot> that has a file; leave one out", part.name));
+        return None;
+    }
     let candidates = files::robot_candidates(reading.path, file);
     let Some(path) = candidates.iter().find(|path| reading.files.has(path)) else {
         let message = format!("there is no robot file '{file}'");
@@ -121,9 +146,10 @@ fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec
         let robot_file = reading.in_file(path, &text);
         let mut roots = reading.parse(path, &text).map_err(|problem| reading.push(problem)).ok()?;
         let fixed_base = reading.text(node, "fixedBase");
-        if import::is_foreign(path) {
-            let options = ImportOptions { fixed_base: fixed_base == Some("true"), ..ImportOptions::default() };
-            roots = vec![import::convert(&robot_file, roots, &options)?];
+        if let Some(format) = import::Format::of(path, &roots) {
+            let fixed_base = fixed_base == Some("true");
+            let options = ImportOptions { fixed_base, wanted: Wanted::Robot, ..ImportOptions::default() };
+            roots = vec![import::convert(&robot_file, format, roots, &options)?];
         } else if fixed_base.is_some() {
             let help = "fix a robot of ours by <static>true</static> in its root body";
             reading.problem_with_help(reading.place(node, "fixedBase"), "fixedBase is for imported robots", help);

@@ -100,7 +100,7 @@ use bevy_math::DVec3;
 use rayon::prelude::*;
 use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
 
-pub use self::probe::Probe;
+pub use self::probe::{Equations, Probe};
 use self::{
     build::{BodyPlace, JointPlace},
     closure::Closure,

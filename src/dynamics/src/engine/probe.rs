@@ -1,10 +1,11 @@
 //! A world looked at before its first step, with the shapes and queries of the steps themselves.
 
 use bevy_math::DVec3;
-use simpartner_model::{BodyId, Mechanism};
+use simpartner_model::{BodyId, JointId, Mechanism};
 
 use super::{
-    build::{self, BodyPlace},
+    axis,
+    build::{self, BodyPlace, JointPlace},
     collide::{Collider, Side},
     tree::Tree,
 };
@@ -15,6 +16,22 @@ pub struct Probe {
     trees: Vec<Tree>,
     collider: Collider,
     places: Vec<BodyPlace>,
+    joints: Vec<JointPlace>,
+    gravity: DVec3,
+    /// Whether joints close loops, or couplings tie coordinates: then the equations of the trees are not all of them.
+    is_tied: bool,
+}
+
+/// The equations of motion M dv/dt = f of a world at step 0, without contacts, stops, dry friction and motors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Equations {
+    /// What each degree of freedom is: the coordinate (0 to 2) of a joint. `None` for those of a body that floats, which has six (velocity of
+    /// its centre of mass, angular velocity, world axes), and of a ball joint, which has three (axes of the parent's principal frame).
+    pub freedoms: Vec<Option<(JointId, usize)>>,
+    /// The mass matrix, rotors included, a row for each; kg, kg m, kg m².
+    pub mass: Vec<Vec<f64>>,
+    /// The acceleration of each, rad/s² or m/s², under gravity, springs and viscous damping; of a floating body, that of its centre of mass.
+    pub acceleration: Vec<f64>,
 }
 
 impl Probe {
@@ -23,8 +40,45 @@ impl Probe {
     /// # Errors
     /// When something in it cannot be built.
     pub fn new(mechanism: &Mechanism) -> Result<Self, BuildError> {
-        let build::Built { trees, collider, bodies, .. } = build::build(mechanism)?;
-        Ok(Self { trees, collider, places: bodies })
+        let build::Built { trees, collider, bodies, joints, closures } = build::build(mechanism)?;
+        let is_tied = !closures.is_empty() || !mechanism.couplings.is_empty();
+        Ok(Self { trees, collider, places: bodies, joints, gravity: mechanism.gravity, is_tied })
+    }
+
+    /// The equations of motion. `None` where a loop or a coupling adds equations that are not those of the trees.
+    pub fn equations(&mut self) -> Option<Equations> {
+        if self.is_tied {
+            return None;
+        }
+        let count = self.trees.iter().map(|tree| tree.topology.freedom).sum();
+        let mut all = Equations {
+            freedoms: vec![None; count],
+            mass: vec![vec![0.0; count]; count],
+            acceleration: vec![0.0; count],
+        };
+        let mut signs = vec![1.0; count];
+        let mut first = 0;
+        for (number, tree) in self.trees.iter_mut().enumerate() {
+            for (id, place) in self.joints.iter().enumerate() {
+                let JointPlace::Tree { tree, dofs, sign, .. } = place else { continue };
+                for (axis, dof) in dofs.iter().enumerate().filter(|_| *tree == number) {
+                    let Some(dof) = dof else { continue };
+                    (all.freedoms[first + dof], signs[first + dof]) = (Some((JointId::new(id), axis)), *sign);
+                }
+            }
+            let acceleration = tree.free_acceleration(self.gravity);
+            for (row, value) in acceleration.into_iter().enumerate() {
+                all.acceleration[first + row] = signs[first + row] * value;
+                let (start, depth) = (tree.topology.row[row], tree.topology.depth[row]);
+                for (entry, column) in tree.topology.chain[start..=start + depth].iter().enumerate() {
+                    let (row, column) = (first + row, first + *column as usize);
+                    let value = signs[row] * signs[column] * tree.work.mass[start + entry];
+                    (all.mass[row][column], all.mass[column][row]) = (value, value);
+                }
+            }
+            first += tree.topology.freedom;
+        }
+        Some(all)
     }
 
     /// Where bodies touch or overlap, as far as they collide at all. No forces act yet.
@@ -51,5 +105,24 @@ impl Probe {
     pub fn depth_in_terrain(&self, body: BodyId) -> Option<f64> {
         let place = &self.places[body.index()];
         self.collider.terrain_above(self.trees[place.tree].work.links[place.link].position)
+    }
+}
+
+impl Tree {
+    /// How its degrees of freedom accelerate under gravity, springs and damping. Leaves the mass matrix.
+    fn free_acceleration(&mut self, gravity: DVec3) -> Vec<f64> {
+        self.work.bias_velocity.copy_from_slice(&self.state.v);
+        self.set_motion();
+        self.set_equations(gravity);
+        let (state, laws) = (&self.state, &self.topology.laws);
+        let mut x: Vec<f64> = (0..self.topology.freedom)
+            .map(|dof| {
+                axis::spring_and_damper(&laws[dof], state.q[dof], state.v[dof], 0.0).at_start - self.work.bias[dof]
+            })
+            .collect();
+        self.factorise(None, &mut x);
+        x.iter_mut().zip(&self.work.pivot).for_each(|(x, pivot)| *x *= pivot);
+        self.solve_lower(&mut x);
+        x
     }
 }

@@ -29,7 +29,8 @@ impl<'r> MeshFolder<'r> {
     pub(super) fn gather(&mut self, root: &mut Node) -> Result<(), Diagnostic> {
         let mut done = Ok(());
         root.walk_mut(&mut |node| {
-            for file in node.attributes.iter_mut().filter(|given| given.name == "file") {
+            let is_mesh = ["convexHull", "triangleMesh"].contains(&&*node.name);
+            for file in node.attributes.iter_mut().filter(|given| is_mesh && given.name == "file") {
                 if done.is_err() || self.files.iter().any(|kept| kept.path == file.value) {
                     continue;
                 }

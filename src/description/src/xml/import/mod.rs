@@ -8,10 +8,20 @@
 //! | format | module | its names |
 //! |---|---|---|
 //! | URDF | `urdf` | ROS, <http://wiki.ros.org/urdf/XML> |
+//! | MJCF | `mjcf` | MuJoCo, <https://mujoco.readthedocs.io/en/stable/XMLreference.html> |
+//! | SDF | `sdf` | Gazebo, <http://sdformat.org/spec> |
 
+mod attributes;
+mod devices;
+mod element;
+mod mass;
 mod meshes;
+mod mjcf;
 mod model;
+mod notes;
 mod robot;
+mod scene;
+mod sdf;
 mod text;
 mod urdf;
 
@@ -19,6 +29,7 @@ use std::path::Path;
 
 use simpartner_wire::signal::Port;
 
+use self::scene::Scene;
 use super::{
     Diagnostic, Diagnostics,
     files::Files,
@@ -43,11 +54,35 @@ pub struct ImportOptions {
     /// Takes a mesh that collides apart into convex ones, which then stand in the mesh folder in its place; without it the mesh counts as
     /// its convex hull.
     pub decompose: Option<fn(&Mesh) -> Vec<Mesh>>,
+    /// The keyframe of an MJCF file that its robots begin in; without one they begin where the file has them.
+    pub keyframe: Option<String>,
+    /// Whether the robot, the world, or what fits the file is wanted.
+    pub wanted: Wanted,
+}
+
+/// What is to be made of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wanted {
+    /// A robot if that is all that the file holds, else a world.
+    #[default]
+    Fitting,
+    /// The one robot of the file.
+    Robot,
+    /// A world with all that the file holds.
+    World,
 }
 
 impl Default for ImportOptions {
     fn default() -> Self {
-        Self { fixed_base: false, keep_fixed_joints: false, first_port: 3001, mesh_folder: None, decompose: None }
+        Self {
+            fixed_base: false,
+            keep_fixed_joints: false,
+            first_port: 3001,
+            mesh_folder: None,
+            decompose: None,
+            keyframe: None,
+            wanted: Wanted::Fitting,
+        }
     }
 }
 
@@ -71,10 +106,26 @@ pub struct MeshFile {
     pub contents: Vec<u8>,
 }
 
-/// Whether a path is that of a robot of another format, by its ending.
-pub(super) fn is_foreign(path: &str) -> bool {
-    let ending = Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    ending.eq_ignore_ascii_case("urdf")
+/// A format that is not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Urdf,
+    Mjcf,
+    Sdf,
+}
+
+impl Format {
+    /// The format of a file, by the ending of its path and by its root; `None` for one of ours.
+    pub(super) fn of(path: &str, roots: &[Node]) -> Option<Self> {
+        let ending = Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let root = roots.first().map_or("", |root| root.name.as_str());
+        match (ending.to_ascii_lowercase().as_str(), root) {
+            ("urdf", _) => Some(Self::Urdf),
+            ("mjcf", _) | (_, mjcf::ROOT) => Some(Self::Mjcf),
+            ("sdf", _) | (_, sdf::ROOT) => Some(Self::Sdf),
+            _ => None,
+        }
+    }
 }
 
 /// Turns a file of another format into a robot file of ours, which names meshes as they are seen from the folder of the first.
@@ -83,15 +134,17 @@ pub(super) fn is_foreign(path: &str) -> bool {
 /// All problems of the file.
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Diagnostics> {
     let path = path.to_string_lossy();
-    if !is_foreign(&path) {
-        let problem = Diagnostic::at(&path, "", 0, format!("'{path}' is of no format that can be imported"));
-        return Err(problem.with_help("what ends with .urdf can be").into());
-    }
     let file = Files::Disk.read(&path, MAX_FILE).map_err(Diagnostics::from)?;
     let session = Session::default();
     let reading = Reading::new(&path, &file, Files::Disk, &session);
     let roots = reading.parse(&path, &file).map_err(Diagnostics::from)?;
-    let Some(mut root) = convert(&reading, roots, options).filter(|_| reading.is_sound()) else {
+    let Some(format) = Format::of(&path, &roots) else {
+        let problem = Diagnostic::at(&path, &file, 0, format!("'{path}' is of no format that can be imported"));
+        return Err(problem
+            .with_help("a file that ends with .urdf can be, or one whose root is <mujoco> or <sdf>")
+            .into());
+    };
+    let Some(mut root) = convert(&reading, format, roots, options).filter(|_| reading.is_sound()) else {
         return Err(session.problems.take());
     };
     let mut folder = options.mesh_folder.as_deref().map(|name| MeshFolder::new(&reading, name));
@@ -104,13 +157,26 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Diagnost
     Ok(Imported { text: text::write(&root, &name), warnings: session.warnings.take(), meshes })
 }
 
-/// The tree of a robot of ours from the elements of a file of another format. `None` where there is none; then there are problems.
-pub(super) fn convert(reading: &Reading, roots: Vec<Node>, options: &ImportOptions) -> Option<Node> {
-    let mut model = urdf::read(reading, roots)?;
-    if !options.keep_fixed_joints {
-        model.merge_fixed();
-    }
+/// The tree of a robot or world of ours from the elements of a file of another format. `None` where there is none; then there are problems.
+pub(super) fn convert(reading: &Reading, format: Format, roots: Vec<Node>, options: &ImportOptions) -> Option<Node> {
     let next_port = Port::new(i64::from(options.first_port));
-    let first_port = next_port.map_err(|error| reading.problem(0, format!("the first port: {error}"))).ok()?;
-    robot::element(reading, &model, options.fixed_base, first_port.number())
+    let first_port = next_port.map_err(|error| reading.problem(0, format!("the first port: {error}"))).ok()?.number();
+    let scene = match format {
+        Format::Urdf => {
+            let mut model = urdf::read(reading, roots)?;
+            if !options.keep_fixed_joints {
+                model.merge_fixed(None);
+            }
+            model.fix_root(reading, options.fixed_base);
+            model.place();
+            Scene::of(model)
+        }
+        Format::Mjcf => mjcf::read(reading, roots, options)?,
+        Format::Sdf => sdf::read(reading, roots, options)?,
+    };
+    match options.wanted {
+        Wanted::Robot => scene.robot(reading, first_port),
+        Wanted::Fitting if scene.is_one_robot() => scene.robot(reading, first_port),
+        Wanted::Fitting | Wanted::World => scene.world(reading, first_port),
+    }
 }

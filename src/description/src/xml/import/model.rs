@@ -3,7 +3,9 @@
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{Color, Pose};
 
-/// A robot.
+use super::super::reading::Reading;
+
+/// A robot, or all that moves in a world.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) name: String,
@@ -12,9 +14,16 @@ pub(super) struct Model {
     pub(super) links: Vec<Link>,
     /// Each from a link to one that no other joint carries.
     pub(super) joints: Vec<Joint>,
+    /// Joints that close a loop: from a link to one that another joint carries. Their poses mean nothing.
+    pub(super) loops: Vec<Joint>,
     pub(super) couplings: Vec<Mimic>,
+    pub(super) sensors: Vec<Sensor>,
+    /// Links that never collide, beside those that share a joint.
+    pub(super) apart: Vec<Apart>,
     /// The link that no joint carries.
     pub(super) root: usize,
+    /// Whether links of it collide with each other.
+    pub(super) self_collision: bool,
 }
 
 /// A body.
@@ -22,11 +31,19 @@ pub(super) struct Model {
 pub(super) struct Link {
     pub(super) name: String,
     pub(super) offset: usize,
+    /// In the file's frame while all coordinates are 0, once [`Model::place`] has set it.
+    pub(super) pose: Pose,
+    /// Whether nothing moves it.
+    pub(super) is_fixed: bool,
+    /// Whether it may have no mass, since it is there to carry what has: a link between several joints of the same two bodies.
+    pub(super) is_carrier: bool,
     pub(super) mass: Option<MassOf>,
     /// What collides, and what is seen.
     pub(super) solids: Vec<Solid>,
     pub(super) visuals: Vec<Solid>,
     pub(super) surface: Surface,
+    /// What it counts as in collisions, and with what it collides, a bit each.
+    pub(super) filter: Option<[u16; 2]>,
     /// True for one that has become part of another.
     pub(super) is_merged: bool,
 }
@@ -67,10 +84,17 @@ pub(super) enum Form {
         radius: f64,
         length: f64,
     },
+    Ellipsoid {
+        radii: DVec3,
+    },
     /// A mesh, whose path is seen from the file's folder. What collides is its convex hull.
     Mesh {
         file: String,
         scale: DVec3,
+    },
+    /// The convex hull of points.
+    Points {
+        points: Vec<DVec3>,
     },
 }
 
@@ -80,6 +104,7 @@ pub(super) struct Surface {
     pub(super) friction: Option<f64>,
     pub(super) restitution: Option<f64>,
     pub(super) torsional_friction: Option<f64>,
+    pub(super) rolling_friction: Option<f64>,
     pub(super) stiffness: Option<f64>,
     pub(super) damping: Option<f64>,
 }
@@ -94,18 +119,29 @@ pub(super) enum Motion {
     Planar,
     /// About all axes.
     Ball,
+    /// Any way: nothing holds the link.
+    Free,
 }
 
 /// What a joint's drive is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Drive {
+pub(super) enum DriveKind {
     Position,
     Velocity,
     Effort,
 }
 
+/// What drives a joint.
+#[derive(Debug, Clone)]
+pub(super) struct Drive {
+    pub(super) kind: DriveKind,
+    /// Without one, that of the joint with `_motor` behind it.
+    pub(super) name: Option<String>,
+    pub(super) offset: usize,
+}
+
 /// A joint.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Joint {
     pub(super) name: String,
     pub(super) offset: usize,
@@ -118,16 +154,84 @@ pub(super) struct Joint {
     pub(super) axis: DVec3,
     pub(super) anchor: DVec3,
     pub(super) limits: Option<[f64; 2]>,
+    /// Where it begins, as far as its stops allow.
+    pub(super) initial: f64,
     /// What drives it exerts so much at most, and no more where it is that fast.
     pub(super) max_effort: Option<f64>,
     pub(super) max_rate: Option<f64>,
     pub(super) damping: f64,
     pub(super) friction: f64,
-    pub(super) drive: Drive,
+    pub(super) stiffness: f64,
+    pub(super) spring_position: f64,
+    pub(super) armature: f64,
+    /// `None` for one that nothing drives.
+    pub(super) drive: Option<Drive>,
+}
+
+impl Joint {
+    /// One without limits, losses and drive, in the middle of its child.
+    pub(super) fn new(name: String, offset: usize, motion: Motion, [parent, child]: [usize; 2]) -> Self {
+        Self {
+            name,
+            offset,
+            motion,
+            parent,
+            child,
+            pose: Pose::IDENTITY,
+            axis: DVec3::Z,
+            anchor: DVec3::ZERO,
+            limits: None,
+            initial: 0.0,
+            max_effort: None,
+            max_rate: None,
+            damping: 0.0,
+            friction: 0.0,
+            stiffness: 0.0,
+            spring_position: 0.0,
+            armature: 0.0,
+            drive: None,
+        }
+    }
+}
+
+/// A sensor on a link or a joint.
+#[derive(Debug, Clone)]
+pub(super) struct Sensor {
+    /// Our word for it.
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    pub(super) offset: usize,
+    pub(super) mount: Mount,
+    /// What else its element says.
+    pub(super) attributes: Vec<(&'static str, String)>,
+    /// Standard deviation of the noise of a quantity, or of all.
+    pub(super) noise: Vec<Noise>,
+}
+
+/// Where a sensor sits.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Mount {
+    Link { link: usize, pose: Pose },
+    Joint(usize),
+}
+
+/// How far readings of a quantity, or of all where none is named, are off.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Noise {
+    pub(super) of: Option<&'static str>,
+    pub(super) standard_deviation: f64,
+    pub(super) bias: f64,
+}
+
+/// Two links that never collide.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Apart {
+    pub(super) links: [usize; 2],
+    pub(super) offset: usize,
 }
 
 /// A joint that follows another: follower = ratio leader + offset.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Mimic {
     pub(super) leader: usize,
     pub(super) follower: usize,
@@ -138,13 +242,13 @@ pub(super) struct Mimic {
 
 impl MassOf {
     /// The same in the frame that the pose leads out to.
-    fn moved(&self, pose: &Pose) -> Self {
+    pub(super) fn moved(&self, pose: &Pose) -> Self {
         let turn = DMat3::from_quat(pose.rotation);
         Self { centre: pose.point(self.centre), tensor: turn * self.tensor * turn.transpose(), ..*self }
     }
 
     /// Of two as one.
-    fn with(&self, other: &Self) -> Self {
+    pub(super) fn with(&self, other: &Self) -> Self {
         let mass = self.mass + other.mass;
         let centre = (self.centre * self.mass + other.centre * other.mass) / mass;
         let about = |of: &Self| of.tensor + shifted(of.mass, of.centre - centre);
@@ -160,10 +264,13 @@ fn shifted(mass: f64, r: DVec3) -> DMat3 {
 
 impl Model {
     /// Makes links one that cannot move against each other. The one with a mass gives name and frame, the parent before the child.
-    pub(super) fn merge_fixed(&mut self) {
-        while let Some(place) = self.joints.iter().position(|joint| joint.motion == Motion::Fixed) {
+    /// What is fixed to the link `world` stays by itself.
+    pub(super) fn merge_fixed(&mut self, world: Option<usize>) {
+        let merges = |joint: &Joint| joint.motion == Motion::Fixed && Some(joint.parent) != world;
+        while let Some(place) = self.joints.iter().position(merges) {
             let joint = self.joints.remove(place);
             self.couplings.iter_mut().for_each(|coupling| coupling.forget(place));
+            self.sensors.iter_mut().for_each(|sensor| sensor.forget(place));
             let (stays, goes, pose) = match (&self.links[joint.parent].mass, &self.links[joint.child].mass) {
                 (None, Some(_)) => (joint.child, joint.parent, joint.pose.inverse()),
                 _ => (joint.parent, joint.child, joint.pose),
@@ -174,7 +281,7 @@ impl Model {
 
     /// Makes a link part of another, in whose frame it is at the pose.
     fn absorb(&mut self, stays: usize, goes: usize, pose: &Pose) {
-        let Link { mass, solids, visuals, surface, .. } = std::mem::take(&mut self.links[goes]);
+        let Link { mass, solids, visuals, surface, filter, .. } = std::mem::take(&mut self.links[goes]);
         self.links[goes].is_merged = true;
         let link = &mut self.links[stays];
         let moved = |solid: Solid| Solid { pose: pose.then(&solid.pose), ..solid };
@@ -187,8 +294,12 @@ impl Model {
         if link.surface == Surface::default() {
             link.surface = surface;
         }
+        link.filter = match (link.filter, filter) {
+            (Some(own), Some(other)) => Some([own[0] | other[0], own[1] | other[1]]),
+            (own, other) => own.or(other),
+        };
         let inverse = pose.inverse();
-        for joint in &mut self.joints {
+        for joint in self.joints.iter_mut().chain(&mut self.loops) {
             if joint.parent == goes {
                 (joint.parent, joint.pose) = (stays, pose.then(&joint.pose));
             }
@@ -199,22 +310,50 @@ impl Model {
                 (joint.axis, joint.anchor) = (pose.direction(joint.axis), pose.point(joint.anchor));
             }
         }
+        for sensor in &mut self.sensors {
+            if let Mount::Link { link, pose: at } = &mut sensor.mount
+                && *link == goes
+            {
+                (*link, *at) = (stays, pose.then(at));
+            }
+        }
+        for link in self.apart.iter_mut().flat_map(|apart| &mut apart.links).filter(|link| **link == goes) {
+            *link = stays;
+        }
         if self.root == goes {
             self.root = stays;
         }
     }
 
-    /// Where each link is while all coordinates are 0, in the frame of the root.
-    pub(super) fn poses(&self) -> Vec<Pose> {
-        let mut poses = vec![Pose::IDENTITY; self.links.len()];
+    /// Fixes the root to the world where that is wanted, or where it has no mass to move.
+    pub(super) fn fix_root(&mut self, reading: &Reading, is_wanted: bool) {
+        let has_joint = self.joints.iter().any(|joint| joint.parent == self.root);
+        let root = &mut self.links[self.root];
+        root.is_fixed = is_wanted || root.mass.is_none();
+        if root.is_fixed && !is_wanted && has_joint {
+            let what = format!("the root '{}' has no mass", root.name);
+            reading.warn(root.offset, what, "it is fixed to the world".into());
+        }
+    }
+
+    /// Sets where each link is while all coordinates are 0, in the frame of the root, which is that of the file.
+    pub(super) fn place(&mut self) {
         let mut reached = vec![self.root];
         while let Some(link) = reached.pop() {
             for joint in self.joints.iter().filter(|joint| joint.parent == link) {
-                poses[joint.child] = poses[link].then(&joint.pose);
+                self.links[joint.child].pose = self.links[link].pose.then(&joint.pose);
                 reached.push(joint.child);
             }
         }
-        poses
+    }
+}
+
+impl Sensor {
+    /// Counts on after the joint of this place is gone.
+    fn forget(&mut self, place: usize) {
+        if let Mount::Joint(joint) = &mut self.mount {
+            *joint -= usize::from(*joint > place);
+        }
     }
 }
 

@@ -9,37 +9,46 @@ use bevy_math::{DMat3, DVec3};
 use simpartner_model::Pose;
 
 use super::{
-    super::{
-        points::spans_space,
-        reading::Reading,
-        tree::{Attribute, Node},
-    },
-    model::{Drive, Form, Joint, Link, MassOf, Model, Motion, Solid},
+    super::{points::spans_space, reading::Reading, tree::Node},
+    devices,
+    element::{NOTHING, coordinates, digits, node, pose_element, value},
+    model::{Form, Joint, Link, MassOf, Model, Motion, Solid, Surface},
+    text::clean,
 };
 
 /// A link that moves and has no mass would move without bounds: it gets a gramme, and the inertia of a ball of that and 3 cm.
 const LEAST_MASS: f64 = 1e-3;
 const LEAST_INERTIA: f64 = 4e-7;
-/// Coordinates below this are what is left of a right angle, metres: a thousandth of an atom.
-const NOTHING: f64 = 1e-13;
+/// Of a link between two joints of the same two bodies, which has none in the other format: a thousandth of a microgramme, far below what
+/// rounding leaves of any body beside it.
+const CARRIER_MASS: f64 = 1e-12;
+/// Parts of an ellipsoid's half circle from pole to pole: the hull is at most 2 % inside of it.
+const ELLIPSOID_CIRCLES: u32 = 8;
 
-/// Makes the elements of a robot. `None` if there is a problem.
-pub(super) fn element(reading: &Reading, model: &Model, fixed_base: bool, first_port: u16) -> Option<Node> {
+/// From a frame with z up to one with y up.
+pub(super) fn upright() -> Pose {
+    Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(-std::f64::consts::FRAC_PI_2, 0.0, 0.0))
+}
+
+/// A vector of a frame with z up in one with y up.
+pub(super) fn y_up(vector: DVec3) -> DVec3 {
+    // A sum keeps zeros without a sign.
+    DVec3::new(vector.x, vector.z, -vector.y) + DVec3::ZERO
+}
+
+/// Makes the elements of a robot, whose devices have ports from the next one on, which counts on, or free ones if that is 0.
+pub(super) fn element(reading: &Reading, model: &Model, next_port: &mut u16) -> Node {
     let names = Names::of(model);
     let mut robot = node("robot", model.offset, &[("name", clean(&model.name))]);
-    let upright = Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(-std::f64::consts::FRAC_PI_2, 0.0, 0.0));
-    let poses: Vec<Pose> = model.poses().iter().map(|pose| upright.then(pose)).collect();
-    for (index, link) in model.links.iter().enumerate().filter(|(_, link)| !link.is_merged) {
-        let is_root = index == model.root;
-        let fixed = is_root && (fixed_base || link.mass.is_none());
-        if is_root && !fixed_base && fixed && model.joints.iter().any(|joint| joint.parent == index) {
-            let what = format!("the root '{}' has no mass", link.name);
-            reading.warn(link.offset, what, "it is fixed to the world".into());
-        }
-        robot.children.push(body(reading, link, &names.links[index], &poses[index], fixed));
+    if model.self_collision {
+        robot.attributes.extend(node("", model.offset, &[("selfCollision", "true".into())]).attributes);
     }
-    for (index, joint) in model.joints.iter().enumerate() {
-        robot.children.push(joint_element(joint, index, &names, &poses[joint.child]));
+    for (index, link) in model.links.iter().enumerate().filter(|(_, link)| !link.is_merged) {
+        robot.children.push(body(reading, link, "body", &names.links[index]));
+    }
+    let joints = model.joints.iter().chain(&model.loops).zip(&names.joints);
+    for (joint, name) in joints.filter(|(joint, _)| joint.motion != Motion::Free) {
+        robot.children.push(joint_element(joint, name, model, &names.links));
     }
     for coupling in &model.couplings {
         let joint = |place: usize| names.joints[place].clone();
@@ -54,14 +63,19 @@ pub(super) fn element(reading: &Reading, model: &Model, fixed_base: bool, first_
             ],
         ));
     }
-    add_devices(&mut robot, model, &names, first_port);
-    reading.is_sound().then_some(robot)
+    for apart in model.apart.iter().filter(|apart| apart.links[0] != apart.links[1]) {
+        let [one, other] = apart.links.map(|link| names.links[link].clone());
+        robot.children.push(node("exclude", apart.offset, &[("body", one), ("other", other)]));
+    }
+    devices::add(&mut robot, model, &names, next_port);
+    robot
 }
 
 /// Names as our files take them, each once.
-struct Names {
-    links: Vec<String>,
-    joints: Vec<String>,
+pub(super) struct Names {
+    pub(super) links: Vec<String>,
+    /// Of the joints of the tree, then of those that close its loops.
+    pub(super) joints: Vec<String>,
 }
 
 impl Names {
@@ -80,54 +94,22 @@ impl Names {
         };
         Self {
             links: unique(&mut model.links.iter().map(|link| &link.name)),
-            joints: unique(&mut model.joints.iter().map(|joint| &joint.name)),
+            joints: unique(&mut model.joints.iter().chain(&model.loops).map(|joint| &joint.name)),
         }
     }
 }
 
-/// A name without what ours may not hold.
-fn clean(name: &str) -> String {
-    name.replace(|c: char| c.is_whitespace() || "<>,/".contains(c), "_")
-}
-
-fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
-    let attribute = |(name, value): &(&str, String)| Attribute { name: (*name).into(), value: value.clone(), offset };
-    Node { name: name.into(), offset, attributes: attributes.iter().map(attribute).collect(), ..Node::default() }
-}
-
-/// A number with 15 digits: what rounding left behind them is not the file's.
-fn digits(value: f64) -> String {
-    format!("{value:.14e}").parse::<f64>().unwrap_or(value).to_string()
-}
-
-fn value(name: &str, offset: usize, text: impl ToString) -> Node {
-    Node { text: text.to_string(), has_text: true, text_offset: offset, ..node(name, offset, &[]) }
-}
-
-/// The attributes x, y and z, without those that are 0.
-fn coordinates(vector: DVec3) -> Vec<(&'static str, String)> {
-    let all = ["x", "y", "z"].into_iter().zip(vector.to_array());
-    all.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))).collect()
-}
-
-/// A `<pose>`, unless it is the identity.
-fn pose_element(pose: &Pose, offset: usize) -> Option<Node> {
-    let angles = ["roll", "pitch", "yaw"].into_iter().zip(pose.roll_pitch_yaw().to_array());
-    let mut attributes = coordinates(pose.translation);
-    attributes.extend(angles.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))));
-    (!attributes.is_empty()).then(|| node("pose", offset, &attributes))
-}
-
-fn body(reading: &Reading, link: &Link, name: &str, pose: &Pose, fixed: bool) -> Node {
-    let mut body = node("body", link.offset, &[("name", name.to_owned())]);
+/// A `<body>`, or an `<object>`.
+pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Node {
+    let mut body = node(tag, link.offset, &[("name", name.to_owned())]);
     let solids: Vec<Node> = link.solids.iter().filter_map(|solid| shape(reading, solid, Purpose::Collision)).collect();
     let has_shape = !solids.is_empty();
-    if fixed {
+    if link.is_fixed {
         body.children.push(value("static", link.offset, true));
     } else {
         add_mass(reading, link, has_shape, &mut body);
     }
-    body.children.extend(pose_element(pose, link.offset));
+    body.children.extend(pose_element(&upright().then(&link.pose), link.offset));
     body.children.extend(one_shape(solids, link.offset));
     // What looks as it collides needs not be said twice.
     let is_seen_so =
@@ -138,22 +120,34 @@ fn body(reading: &Reading, link: &Link, name: &str, pose: &Pose, fixed: bool) ->
         let color = visual.color.map(|color| ("color", color.to_string()));
         body.children.push(Node { children: vec![shape], ..node("visual", visual.offset, color.as_slice()) });
     }
-    let surface = &link.surface;
-    let material = [
-        ("friction", surface.friction),
-        ("restitution", surface.restitution),
-        ("torsionalFriction", surface.torsional_friction),
-        ("stiffness", surface.stiffness),
-        ("damping", surface.damping),
-    ];
-    let given: Vec<_> = material.into_iter().filter_map(|(name, value)| Some((name, value?.to_string()))).collect();
+    if let Some([category, collides_with]) = link.filter.filter(|_| has_shape) {
+        let bits = [("category", category.to_string()), ("collidesWith", collides_with.to_string())];
+        body.children.push(node("collision", link.offset, &bits));
+    }
+    let given = material(&link.surface);
     if !given.is_empty() {
         body.children.push(node("material", link.offset, &given));
     }
     body
 }
 
+/// What is known of a surface.
+pub(super) fn material(surface: &Surface) -> Vec<(&'static str, String)> {
+    let known = [
+        ("friction", surface.friction),
+        ("restitution", surface.restitution),
+        ("torsionalFriction", surface.torsional_friction),
+        ("rollingFriction", surface.rolling_friction),
+        ("stiffness", surface.stiffness),
+        ("damping", surface.damping),
+    ];
+    known.into_iter().filter_map(|(name, value)| Some((name, value?.to_string()))).collect()
+}
+
 fn add_mass(reading: &Reading, link: &Link, has_shape: bool, body: &mut Node) {
+    if link.is_carrier && link.mass.is_none() {
+        return body.children.push(value("mass", link.offset, CARRIER_MASS));
+    }
     let least = MassOf {
         mass: LEAST_MASS,
         centre: DVec3::ZERO,
@@ -239,6 +233,12 @@ fn shape(reading: &Reading, solid: &Solid, purpose: Purpose) -> Option<Node> {
         Form::Capsule { radius, length } => {
             ("capsule", vec![real("radius", *radius), real("length", *length), along_z])
         }
+        Form::Ellipsoid { radii } => return Some(hull_of(&ellipsoid(*radii), solid)),
+        Form::Points { points } if spans_space(points) => return Some(hull_of(points, solid)),
+        Form::Points { .. } => {
+            reading.warn(solid.offset, "the points enclose no volume".into(), "the shape is left out".into());
+            return None;
+        }
         Form::Mesh { file, scale } => {
             let path = mesh_path(reading, solid.offset, file)?;
             check_mesh(reading, solid.offset, &path, *scale, purpose)?;
@@ -254,6 +254,28 @@ fn shape(reading: &Reading, solid: &Solid, purpose: Purpose) -> Option<Node> {
     let mut shape = node(name, solid.offset, &attributes);
     shape.children.extend(pose_element(&solid.pose, solid.offset));
     Some(shape)
+}
+
+/// The convex hull of points.
+fn hull_of(points: &[DVec3], solid: &Solid) -> Node {
+    let text: Vec<String> = points.iter().map(|point| format!("{} {} {}", point.x, point.y, point.z)).collect();
+    let mut hull = node("convexHull", solid.offset, &[]);
+    hull.children.push(value("vertices", solid.offset, text.join("  ")));
+    hull.children.extend(pose_element(&solid.pose, solid.offset));
+    hull
+}
+
+/// Points on an ellipsoid: its poles, and circles of latitude between them.
+fn ellipsoid(radii: DVec3) -> Vec<DVec3> {
+    let mut points = vec![DVec3::Z, DVec3::NEG_Z];
+    for circle in 1..ELLIPSOID_CIRCLES {
+        let (sine, cosine) = libm::sincos(std::f64::consts::PI * f64::from(circle) / f64::from(ELLIPSOID_CIRCLES));
+        for step in 0..2 * ELLIPSOID_CIRCLES {
+            let angle = std::f64::consts::PI * f64::from(step) / f64::from(ELLIPSOID_CIRCLES);
+            points.push(DVec3::new(sine * libm::cos(angle), sine * libm::sin(angle), cosine));
+        }
+    }
+    points.into_iter().map(|point| point * radii).collect()
 }
 
 /// The path of a mesh, seen from the file's folder. That of a ROS package is looked for in the folders above.
@@ -299,68 +321,62 @@ fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3, purpos
     None
 }
 
-fn joint_element(joint: &Joint, index: usize, names: &Names, child: &Pose) -> Node {
+fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> Node {
     let kind = match joint.motion {
-        Motion::Fixed => "fixed",
+        Motion::Fixed | Motion::Free => "fixed",
         Motion::Turning => "hinge",
         Motion::Sliding => "slider",
         Motion::Planar => "planar",
         Motion::Ball => "ball",
     };
-    let mut element = node("joint", joint.offset, &[("type", kind.into()), ("name", names.joints[index].clone())]);
-    element.children.push(value("parent", joint.offset, &names.links[joint.parent]));
-    element.children.push(value("child", joint.offset, &names.links[joint.child]));
+    let mut element = node("joint", joint.offset, &[("type", kind.into()), ("name", name.to_owned())]);
+    element.children.push(value("parent", joint.offset, &links[joint.parent]));
+    element.children.push(value("child", joint.offset, &links[joint.child]));
+    let child = upright().then(&model.links[joint.child].pose);
     let anchor = child.point(joint.anchor);
     // Without the element it is the middle of the child.
     let at = ["x", "y", "z"].into_iter().zip(anchor.to_array());
     let at: Vec<_> =
         at.map(|(name, value)| (name, if value.abs() > NOTHING { digits(value) } else { "0".into() })).collect();
     element.children.push(node("anchor", joint.offset, &at));
-    if [Motion::Fixed, Motion::Ball].contains(&joint.motion) {
-        return element;
+    let direction = |tag, axis| node(tag, joint.offset, &coordinates(child.direction(axis)));
+    match joint.motion {
+        Motion::Fixed | Motion::Ball | Motion::Free => return element,
+        Motion::Planar => {
+            let across = joint.axis.any_orthonormal_vector();
+            element.children.push(direction("axis1", across));
+            element.children.push(direction("axis3", joint.axis));
+        }
+        Motion::Turning | Motion::Sliding => element.children.push(direction("axis", joint.axis)),
     }
-    element.children.push(node("axis", joint.offset, &coordinates(child.direction(joint.axis))));
-    let mut free = Vec::new();
-    if let Some([lower, upper]) = joint.limits {
-        free.extend([("lower", lower.to_string()), ("upper", upper.to_string())]);
-        let start = 0f64.clamp(lower, upper);
-        free.extend((start != 0.0).then(|| ("initialPosition", start.to_string())));
-    }
-    let losses = [("damping", joint.damping), ("friction", joint.friction)];
-    free.extend(losses.into_iter().filter(|(_, loss)| *loss > 0.0).map(|(name, loss)| (name, loss.to_string())));
-    let bounds = [("maxEffort", joint.max_effort), ("maxRate", joint.max_rate)];
-    free.extend(bounds.into_iter().filter_map(|(name, bound)| Some((name, bound?.to_string()))));
-    if !free.is_empty() && joint.motion != Motion::Planar {
+    let free = free_attributes(joint);
+    let single = matches!(joint.motion, Motion::Turning | Motion::Sliding);
+    if !free.is_empty() && single {
         element.children.push(node("free", joint.offset, &free));
     }
     element
 }
 
-/// An encoder and an actuator on each joint that moves by itself.
-fn add_devices(robot: &mut Node, model: &Model, names: &Names, first_port: u16) {
-    let mut next = u32::from(first_port);
-    let mut port = || {
-        let port = next;
-        next += u32::from(first_port != 0);
-        port.to_string()
-    };
-    for (index, joint) in model.joints.iter().enumerate().filter(|(_, joint)| joint.motion != Motion::Fixed) {
-        let device = |tag: &str, kind: &str, name: String, port: String| {
-            let attributes =
-                [("type", kind.to_owned()), ("name", name), ("joint", names.joints[index].clone()), ("port", port)];
-            node(tag, joint.offset, &attributes)
-        };
-        let name = &names.joints[index];
-        robot.children.push(device("sensor", "JointEncoder", format!("{name}_encoder"), port()));
-        let follows = model.couplings.iter().any(|coupling| coupling.follower == index);
-        if follows || joint.motion == Motion::Ball {
-            continue;
-        }
-        let kind = match joint.drive {
-            Drive::Position => "PositionController",
-            Drive::Velocity => "JointController",
-            Drive::Effort => "EffortController",
-        };
-        robot.children.push(device("actuator", kind, format!("{name}_motor"), port()));
+/// Stops, losses, spring and bounds of a joint with one axis.
+fn free_attributes(joint: &Joint) -> Vec<(&'static str, String)> {
+    let mut free = Vec::new();
+    let mut start = joint.initial;
+    if let Some([lower, upper]) = joint.limits {
+        free.extend([("lower", lower.to_string()), ("upper", upper.to_string())]);
+        start = start.clamp(lower, upper);
     }
+    free.extend((start != 0.0).then(|| ("initialPosition", start.to_string())));
+    let losses = [
+        ("damping", joint.damping),
+        ("friction", joint.friction),
+        ("stiffness", joint.stiffness),
+        ("armature", joint.armature),
+    ];
+    free.extend(losses.into_iter().filter(|(_, loss)| *loss > 0.0).map(|(name, loss)| (name, loss.to_string())));
+    if joint.stiffness > 0.0 && joint.spring_position != 0.0 {
+        free.push(("springPosition", joint.spring_position.to_string()));
+    }
+    let bounds = [("maxEffort", joint.max_effort), ("maxRate", joint.max_rate)];
+    free.extend(bounds.into_iter().filter_map(|(name, bound)| Some((name, bound?.to_string()))));
+    free
 }

@@ -36,3 +36,8 @@ fn write_node(node: &Node, depth: usize, text: &mut String) {
 fn escape(value: &str) -> String {
     quick_xml::escape::escape(value).into_owned()
 }
+
+/// A name without what ours may not hold.
+pub(super) fn clean(name: &str) -> String {
+    name.replace(|c: char| c.is_whitespace() || "<>,/".contains(c), "_")
+}

@@ -10,7 +10,8 @@ use super::{
         reading::{Reading, child, read_numbers, shorten},
         tree::Node,
     },
-    model::{Drive, Form, Joint, Link, MassOf, Mimic, Model, Motion, Solid, Surface},
+    attributes::{attribute, name_of, number, numbers, required},
+    model::{Drive, DriveKind, Form, Joint, Link, MassOf, Mimic, Model, Motion, Solid, Surface},
 };
 
 /// Elements that say nothing of a simulation.
@@ -36,6 +37,10 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
         tell_left_out(reading, other);
     }
     model.root = find_root(reading, &model)?;
+    // A link without mass between two joints is there to carry the second one.
+    for joint in &model.joints {
+        model.links[joint.parent].is_carrier = true;
+    }
     Some(model)
 }
 
@@ -63,47 +68,6 @@ fn tell_left_out(reading: &Reading, node: &Node) {
     reading.warn(node.offset, format!("<{}> is left out", node.name), help.into());
 }
 
-fn name_of(reading: &Reading, node: &Node) -> Option<String> {
-    let Some(name) = attribute(node, "name").filter(|name| !name.trim().is_empty()) else {
-        reading.problem(node.offset, format!("<{}> lacks a name", node.name));
-        return None;
-    };
-    Some(name.trim().to_owned())
-}
-
-fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
-    node.attributes.iter().find(|given| given.name == name).map(|given| given.value.as_str())
-}
-
-/// So many numbers in an attribute.
-fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str) -> Option<[f64; N]> {
-    let value = attribute(node, name)?;
-    let place = reading.place(node, name);
-    let numbers = read_numbers(value, usize::MAX).ok();
-    let Some(first) = numbers.as_ref().and_then(|numbers| numbers.first_chunk::<N>()) else {
-        let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
-        reading.problem(place, format!("attribute '{name}': expected {what}, got '{}'", shorten(value)));
-        return None;
-    };
-    if numbers.as_ref().is_some_and(|numbers| numbers.len() > N) {
-        let what = format!("attribute '{name}' has more than {N} numbers");
-        reading.warn(place, what, "the first of them count".into());
-    }
-    Some(*first)
-}
-
-fn number(reading: &Reading, node: &Node, name: &str) -> Option<f64> {
-    numbers::<1>(reading, node, name).map(|[number]| number)
-}
-
-/// A number that has to be there.
-fn required(reading: &Reading, node: &Node, name: &str) -> Option<f64> {
-    if attribute(node, name).is_none() {
-        reading.problem(node.offset, format!("<{}> lacks the attribute '{name}'", node.name));
-    }
-    number(reading, node, name)
-}
-
 /// The `<origin>` in a node, the identity without one.
 fn origin(reading: &Reading, node: &Node) -> Pose {
     let Some(origin) = child(node, "origin") else { return Pose::IDENTITY };
@@ -129,7 +93,7 @@ fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<Stri
             solids: solids("collision"),
             visuals: solids("visual"),
             surface: child(node, "contact").map_or(Surface::default(), |contact| read_surface(reading, contact)),
-            is_merged: false,
+            ..Link::default()
         });
     }
     places
@@ -245,6 +209,7 @@ fn read_surface(reading: &Reading, node: &Node) -> Surface {
         torsional_friction: value("spinning_friction").filter(|friction| *friction >= 0.0),
         stiffness: soft,
         damping: soft.and(value("damping")).filter(|damping| *damping >= 0.0),
+        rolling_friction: None,
     }
 }
 
@@ -312,13 +277,7 @@ fn motion_of(reading: &Reading, node: &Node, name: &str) -> Option<Motion> {
     }
 }
 
-fn read_joint(
-    reading: &Reading,
-    node: &Node,
-    name: String,
-    motion: Motion,
-    [parent, child_link]: [usize; 2],
-) -> Option<Joint> {
+fn read_joint(reading: &Reading, node: &Node, name: String, motion: Motion, ends: [usize; 2]) -> Option<Joint> {
     let axis_node = child(node, "axis");
     let axis = axis_node.and_then(|axis| numbers::<3>(reading, axis, "xyz")).map_or(DVec3::X, DVec3::from_array);
     let Some(axis) = axis.try_normalize().or((motion == Motion::Fixed).then_some(DVec3::X)) else {
@@ -339,21 +298,17 @@ fn read_joint(
     let bound =
         |what: &str| child(node, "limit").and_then(|limit| number(reading, limit, what)).filter(|bound| *bound > 0.0);
     let is_continuous = attribute(node, "type") == Some("continuous");
+    let kind = if is_continuous { DriveKind::Velocity } else { DriveKind::Position };
     Some(Joint {
         limits: child(node, "limit").filter(|_| !is_continuous).and_then(|limit| read_limits(reading, limit, &name)),
         max_effort: bound("effort"),
         max_rate: bound("velocity"),
         damping: loss("damping"),
         friction: loss("friction"),
-        drive: if is_continuous { Drive::Velocity } else { Drive::Position },
-        offset: node.offset,
+        drive: Some(Drive { kind, name: None, offset: node.offset }),
         pose: origin(reading, node),
-        anchor: DVec3::ZERO,
-        name,
-        motion,
-        parent,
-        child: child_link,
         axis,
+        ..Joint::new(name, node.offset, motion, ends)
     })
 }
 
@@ -408,12 +363,15 @@ fn read_drives(reading: &Reading, root: &Node, model: &mut Model) {
             let interface =
                 actuator.filter(|node| node.name == "hardwareInterface").map(|node| node.text.trim()).next();
             let kind = interface.and_then(|interface| interface.rsplit('/').next());
-            joint.drive = match kind {
-                Some("EffortJointInterface") => Drive::Effort,
-                Some("VelocityJointInterface") => Drive::Velocity,
-                Some("PositionJointInterface") => Drive::Position,
-                _ => joint.drive,
+            let kind = match kind {
+                Some("EffortJointInterface") => Some(DriveKind::Effort),
+                Some("VelocityJointInterface") => Some(DriveKind::Velocity),
+                Some("PositionJointInterface") => Some(DriveKind::Position),
+                _ => None,
             };
+            if let (Some(kind), Some(drive)) = (kind, &mut joint.drive) {
+                drive.kind = kind;
+            }
             let ratio = transmission.children.iter().filter_map(|node| child(node, "mechanicalReduction")).next();
             if let Some(ratio) = ratio.filter(|ratio| !matches!(ratio.text.trim(), "1" | "1.0" | "")) {
                 let help = "commands count at the joint; give its actuator a <motor gearRatio>";

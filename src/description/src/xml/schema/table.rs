@@ -46,8 +46,8 @@ const MESH_FILE: &[Attribute] = &[
         "file",
         Text,
         "",
-        "path of a mesh file, from the folder of the file that names it: Wavefront OBJ (.obj), STL (.stl), COLLADA (.dae) or glTF \
-         (.gltf, .glb)",
+        "path of a mesh file, from the folder of the file that names it: Wavefront OBJ (.obj), STL (.stl), COLLADA (.dae), glTF \
+         (.gltf, .glb) or MSH (.msh)",
     ),
     default("scale", SCALE, "", "1", "factor on the file's coordinates; 0.001 where it is in millimetres"),
     default("scaleX", SCALE, "", "1", "another factor along x; a negative one mirrors"),
@@ -214,13 +214,13 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     Element {
         id: "robotPlacement",
         tag: "robot",
-        doc: "Places a robot in the world. The same file may be placed any number of times.",
+        doc: "A robot in the world: that of a file, which may be placed any number of times, or one whose parts stand in the element.",
         attributes: &[
-            required(
+            optional(
                 "file",
                 Text,
                 "",
-                "path of the robot file, from this file's folder or from ../robots; a .urdf file is imported",
+                "path of the robot file, from this file's folder or from ../robots; a URDF, MJCF or SDF file is imported",
             ),
             optional(
                 "fixedBase",
@@ -229,6 +229,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
                 "of an imported robot: whether its root is fixed to the world, although it could move",
             ),
             optional("name", Name, "", "its name in this world; without one, that in its file"),
+            default("selfCollision", BOOLEAN, "", "false", "of a robot without a file: as in a robot file"),
             default("portOffset", Whole(0, 65_535), "", "0", "added to the port of every device, unless that is 0"),
             default(
                 "combinedPort",
@@ -238,7 +239,16 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
                 "the port of all readings and all commands of the robot, above 1024; 0 is any free one",
             ),
         ],
-        content: Children(&[maybe("pose"), any("initial")]),
+        content: Children(&[
+            maybe("pose"),
+            any("initial"),
+            any("body"),
+            any("joint"),
+            any("coupling"),
+            any("exclude"),
+            any("sensor"),
+            any("actuator"),
+        ]),
     },
     element(
         ROBOT,

@@ -1,0 +1,47 @@
+//! Attributes of foreign elements: looked up, read as numbers, and told of where they are not.
+
+use super::super::{
+    reading::{Reading, read_numbers, shorten},
+    tree::Node,
+};
+
+pub(super) fn name_of(reading: &Reading, node: &Node) -> Option<String> {
+    let Some(name) = attribute(node, "name").filter(|name| !name.trim().is_empty()) else {
+        reading.problem(node.offset, format!("<{}> lacks a name", node.name));
+        return None;
+    };
+    Some(name.trim().to_owned())
+}
+
+pub(super) fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
+    node.attributes.iter().find(|given| given.name == name).map(|given| given.value.as_str())
+}
+
+/// So many numbers in an attribute.
+pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node, name: &str) -> Option<[f64; N]> {
+    let value = attribute(node, name)?;
+    let place = reading.place(node, name);
+    let numbers = read_numbers(value, usize::MAX).ok();
+    let Some(first) = numbers.as_ref().and_then(|numbers| numbers.first_chunk::<N>()) else {
+        let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
+        reading.problem(place, format!("attribute '{name}': expected {what}, got '{}'", shorten(value)));
+        return None;
+    };
+    if numbers.as_ref().is_some_and(|numbers| numbers.len() > N) {
+        let what = format!("attribute '{name}' has more than {N} numbers");
+        reading.warn(place, what, "the first of them count".into());
+    }
+    Some(*first)
+}
+
+pub(super) fn number(reading: &Reading, node: &Node, name: &str) -> Option<f64> {
+    numbers::<1>(reading, node, name).map(|[number]| number)
+}
+
+/// A number that has to be there.
+pub(super) fn required(reading: &Reading, node: &Node, name: &str) -> Option<f64> {
+    if attribute(node, name).is_none() {
+        reading.problem(node.offset, format!("<{}> lacks the attribute '{name}'", node.name));
+    }
+    number(reading, node, name)
+}

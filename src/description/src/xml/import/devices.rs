@@ -1,0 +1,74 @@
+//! The devices of an imported robot: an encoder on each joint, an actuator where something drives it, and the sensors of its file.
+
+use super::{
+    super::tree::Node,
+    element::node,
+    model::{DriveKind, Model, Motion, Mount, Sensor},
+    robot::Names,
+    text::clean,
+};
+use crate::xml::import::element::pose_element;
+
+/// Adds the devices, with ports from the next one on; 0 stays 0.
+pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mut u16) {
+    let mut port = || {
+        let port = *next_port;
+        // Past the last one there are free ones.
+        *next_port = if port == 0 { 0 } else { port.wrapping_add(1) };
+        port.to_string()
+    };
+    let mut taken = std::collections::HashSet::new();
+    let mut unique = |name: String| {
+        let mut name = clean(&name);
+        while !taken.insert(name.clone()) {
+            name.push('_');
+        }
+        name
+    };
+    let moving = |motion| ![Motion::Fixed, Motion::Free].contains(&motion);
+    for (index, joint) in model.joints.iter().enumerate().filter(|(_, joint)| moving(joint.motion)) {
+        let mut device = |tag: &str, kind: &str, name: String, offset: usize| {
+            let joint = names.joints[index].clone();
+            let attributes = [("type", kind.to_owned()), ("name", unique(name)), ("joint", joint), ("port", port())];
+            node(tag, offset, &attributes)
+        };
+        let name = &names.joints[index];
+        robot.children.push(device("sensor", "JointEncoder", format!("{name}_encoder"), joint.offset));
+        let follows = model.couplings.iter().any(|coupling| coupling.follower == index);
+        let Some(drive) = joint.drive.as_ref().filter(|_| !follows && joint.motion != Motion::Ball) else { continue };
+        let kind = match drive.kind {
+            DriveKind::Position => "PositionController",
+            DriveKind::Velocity => "JointController",
+            DriveKind::Effort => "EffortController",
+        };
+        let own = drive.name.clone().unwrap_or_else(|| format!("{name}_motor"));
+        robot.children.push(device("actuator", kind, own, drive.offset));
+    }
+    for sensor in &model.sensors {
+        let (name, port) = (unique(sensor.name.clone()), port());
+        robot.children.push(sensor_element(sensor, names, name, port));
+    }
+}
+
+fn sensor_element(sensor: &Sensor, names: &Names, name: String, port: String) -> Node {
+    let mut attributes = vec![("type", sensor.kind.to_owned()), ("name", name)];
+    attributes.push(match sensor.mount {
+        Mount::Link { link, .. } => ("body", names.links[link].clone()),
+        Mount::Joint(joint) => ("joint", names.joints[joint].clone()),
+    });
+    attributes.push(("port", port));
+    attributes.extend(sensor.attributes.iter().cloned());
+    let mut element = node("sensor", sensor.offset, &attributes);
+    if let Mount::Link { pose, .. } = &sensor.mount {
+        element.children.extend(pose_element(pose, sensor.offset));
+    }
+    for noise in &sensor.noise {
+        let mut attributes: Vec<(&str, String)> = noise.of.iter().map(|of| ("of", (*of).to_owned())).collect();
+        let figures = [("standardDeviation", noise.standard_deviation), ("bias", noise.bias)];
+        attributes.extend(
+            figures.into_iter().filter(|(_, value)| *value != 0.0).map(|(name, value)| (name, value.to_string())),
+        );
+        element.children.push(node("noise", sensor.offset, &attributes));
+    }
+    element
+}

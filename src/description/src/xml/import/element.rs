@@ -1,0 +1,37 @@
+//! Elements of ours, made instead of read: each at the place of what it came from.
+
+use bevy_math::DVec3;
+use simpartner_model::Pose;
+
+use super::super::tree::{Attribute, Node};
+
+/// Coordinates below this are what is left of a right angle, metres: a thousandth of an atom.
+pub(super) const NOTHING: f64 = 1e-13;
+
+pub(super) fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
+    let attribute = |(name, value): &(&str, String)| Attribute { name: (*name).into(), value: value.clone(), offset };
+    Node { name: name.into(), offset, attributes: attributes.iter().map(attribute).collect(), ..Node::default() }
+}
+
+/// A number with 15 digits: what rounding left behind them is not the file's.
+pub(super) fn digits(value: f64) -> String {
+    format!("{value:.14e}").parse::<f64>().unwrap_or(value).to_string()
+}
+
+pub(super) fn value(name: &str, offset: usize, text: impl ToString) -> Node {
+    Node { text: text.to_string(), has_text: true, text_offset: offset, ..node(name, offset, &[]) }
+}
+
+/// The attributes x, y and z, without those that are 0.
+pub(super) fn coordinates(vector: DVec3) -> Vec<(&'static str, String)> {
+    let all = ["x", "y", "z"].into_iter().zip(vector.to_array());
+    all.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))).collect()
+}
+
+/// A `<pose>`, unless it is the identity.
+pub(super) fn pose_element(pose: &Pose, offset: usize) -> Option<Node> {
+    let angles = ["roll", "pitch", "yaw"].into_iter().zip(pose.roll_pitch_yaw().to_array());
+    let mut attributes = coordinates(pose.translation);
+    attributes.extend(angles.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))));
+    (!attributes.is_empty()).then(|| node("pose", offset, &attributes))
+}

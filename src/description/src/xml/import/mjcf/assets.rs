@@ -1,0 +1,196 @@
+//! `<asset>`: meshes and fields of heights.
+
+use std::{collections::HashMap, rc::Rc};
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_model::{Color, Pose};
+
+use super::{
+    super::{
+        super::{
+            limits::{MAX_GRID_SIDE, MAX_HEIGHTS_FILE},
+            reading::{Reading, read_numbers},
+            tree::Node,
+        },
+        attributes::{attribute, number, numbers},
+        mass::MeshInertia,
+        model::Form,
+    },
+    Mjcf,
+};
+use crate::mesh::Mesh;
+
+/// What geoms name.
+#[derive(Debug, Default)]
+pub(super) struct Assets {
+    pub(super) meshes: HashMap<String, Rc<MeshAsset>>,
+    pub(super) fields: HashMap<String, Rc<Field>>,
+    /// Of materials.
+    pub(super) colors: HashMap<String, Color>,
+}
+
+/// A mesh, ready to be a geom.
+#[derive(Debug)]
+pub(super) struct MeshAsset {
+    pub(super) form: Form,
+    /// The file's coordinates in the geom's frame.
+    pub(super) pose: Pose,
+    /// Scaled.
+    pub(super) mesh: Mesh,
+    pub(super) inertia: MeshInertia,
+    /// Whether mass is spread over its convex hull.
+    pub(super) is_convex: bool,
+}
+
+/// Heights between 0 and 1.
+#[derive(Debug)]
+pub(super) struct Field {
+    /// Half the extent along x and y, the height of 1, and how far the ground reaches below 0.
+    pub(super) size: [f64; 4],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) heights: Vec<f64>,
+}
+
+impl Mjcf<'_, '_> {
+    /// All meshes and fields of the file.
+    pub(super) fn read_assets(&self, root: &Node) -> Assets {
+        let mut assets = Assets::default();
+        let sections = root.children.iter().filter(|child| child.name == "asset");
+        for node in sections.flat_map(|section| &section.children) {
+            match node.name.as_str() {
+                "mesh" => {
+                    if let Some((name, mesh)) = self.read_mesh(&self.resolve(node, None)) {
+                        assets.meshes.insert(name, Rc::new(mesh));
+                    }
+                }
+                "hfield" => {
+                    if let Some((name, field)) = self.read_field(node) {
+                        assets.fields.insert(name, Rc::new(field));
+                    }
+                }
+                "material" => {
+                    let node = self.resolve(node, None);
+                    let color = numbers::<4>(self.reading, &node, "rgba").map(Color::from_fractions);
+                    assets.colors.extend(attribute(&node, "name").map(str::to_owned).zip(color));
+                }
+                "texture" => {}
+                "skin" => self.notes.add(node.offset, "<skin> is left out", "only rigid bodies are simulated"),
+                other => self.notes.add(node.offset, format!("<{other}> is left out"), "nothing of it is simulated"),
+            }
+        }
+        assets
+    }
+
+    /// A mesh that cannot be read is told, and left out of all geoms.
+    fn read_mesh(&self, node: &Node) -> Option<(String, MeshAsset)> {
+        let file = attribute(node, "file");
+        let stem =
+            || file.and_then(|file| file.rsplit(['/', '\\']).next()).map(|name| name.split('.').next().unwrap_or(name));
+        let Some(name) = attribute(node, "name").or_else(stem) else {
+            self.reading.problem(node.offset, "<mesh> has neither a name nor a file");
+            return None;
+        };
+        let scale = numbers::<3>(self.reading, node, "scale").map_or(DVec3::ONE, DVec3::from_array);
+        let (form, mut mesh) = match file {
+            Some(file) => {
+                let path = self.compiler.mesh_path(file);
+                let mesh = read_mesh_file(self.reading, node, &path)?;
+                (Form::Mesh { file: path, scale }, mesh)
+            }
+            None => {
+                let mesh = self.read_inline_mesh(node)?;
+                (Form::Points { points: mesh.vertices.iter().map(|point| *point * scale).collect() }, mesh)
+            }
+        };
+        mesh.vertices.iter_mut().for_each(|point| *point *= scale);
+        let place = numbers::<3>(self.reading, node, "refpos").map_or(DVec3::ZERO, DVec3::from_array);
+        let turn = match numbers::<4>(self.reading, node, "refquat") {
+            Some([w, x, y, z]) => DQuat::from_xyzw(x, y, z, w).normalize(),
+            None => DQuat::IDENTITY,
+        };
+        let pose = Pose { translation: -(turn.inverse() * place) * scale, rotation: turn.inverse() };
+        let inertia = match attribute(node, "inertia") {
+            Some("exact") => MeshInertia::Exact,
+            Some("shell") => MeshInertia::Shell,
+            _ => MeshInertia::Legacy,
+        };
+        let is_convex = attribute(node, "inertia") == Some("convex");
+        Some((name.to_owned(), MeshAsset { form, pose, mesh, inertia, is_convex }))
+    }
+
+    fn read_inline_mesh(&self, node: &Node) -> Option<Mesh> {
+        let list = |name: &str| -> Option<Vec<f64>> {
+            let value = attribute(node, name)?;
+            let place = self.reading.place(node, name);
+            read_numbers(value, usize::MAX)
+                .map_err(|(_, what)| self.reading.problem(place, format!("attribute '{name}': {what}")))
+                .ok()
+        };
+        let Some(vertices) = list("vertex").filter(|numbers| numbers.len() >= 12 && numbers.len() % 3 == 0) else {
+            if attribute(node, "builtin").is_some() {
+                self.notes.add(node.offset, "a built-in <mesh> is left out", "its geoms are, too; give it a file");
+            } else {
+                self.reading.problem(node.offset, "<mesh> has neither a file nor the vertices of four points or more");
+            }
+            return None;
+        };
+        let vertices: Vec<DVec3> = vertices.chunks_exact(3).map(DVec3::from_slice).collect();
+        let faces = list("face").unwrap_or_default();
+        if faces.len() % 3 != 0
+            || faces.iter().any(|corner| corner.fract() != 0.0 || !(0.0..vertices.len() as f64).contains(corner))
+        {
+            self.reading.problem(
+                self.reading.place(node, "face"),
+                format!("<mesh>: its faces are three indices of {} points each", vertices.len()),
+            );
+            return None;
+        }
+        let triangles = faces.chunks_exact(3).map(|face| [face[0] as u32, face[1] as u32, face[2] as u32]).collect();
+        let mut mesh = Mesh::default();
+        (mesh.vertices, mesh.triangles) = (vertices, triangles);
+        Some(mesh)
+    }
+
+    fn read_field(&self, node: &Node) -> Option<(String, Field)> {
+        let name = attribute(node, "name").or(attribute(node, "file")).unwrap_or_default();
+        let Some(size) = numbers::<4>(self.reading, node, "size") else {
+            self.reading.problem(node.offset, "<hfield> lacks the attribute 'size'");
+            return None;
+        };
+        let side = |name: &str| number(self.reading, node, name).unwrap_or(0.0);
+        let (rows, columns) = (side("nrow"), side("ncol"));
+        let elevation =
+            attribute(node, "elevation").map(|text| read_numbers(text, MAX_HEIGHTS_FILE).unwrap_or_default());
+        if attribute(node, "file").is_some() {
+            let meaning = "its geoms are, too; give it an elevation";
+            self.notes.add(self.reading.place(node, "file"), "an <hfield> from a file is left out", meaning);
+            return None;
+        }
+        let mut heights = match elevation {
+            // From the largest y down to the smallest.
+            Some(heights) if columns >= 1.0 => heights.chunks(columns as usize).rev().flatten().copied().collect(),
+            _ => vec![0.0; (rows.clamp(0.0, 1e4) * columns.clamp(0.0, 1e4)) as usize],
+        };
+        let sides = 2.0..=MAX_GRID_SIDE as f64;
+        if !sides.contains(&rows) || !sides.contains(&columns) || heights.len() != rows as usize * columns as usize {
+            let message = format!("<hfield> has {rows} x {columns} points and {} heights", heights.len());
+            self.reading.problem(node.offset, message);
+            return None;
+        }
+        // MuJoCo takes what is between the lowest and the highest for 0 to 1.
+        let (low, high) = heights
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), height| (low.min(*height), high.max(*height)));
+        let range = if high > low { high - low } else { 1.0 };
+        heights.iter_mut().for_each(|height| *height = (*height - low) / range);
+        Some((name.to_owned(), Field { size, rows: rows as usize, columns: columns as usize, heights }))
+    }
+}
+
+fn read_mesh_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
+    let path = reading.files.beside(reading.path, file, "robots");
+    let left_out =
+        |what| reading.warn(reading.place(node, "file"), what, "the shapes that have this mesh are left out".into());
+    reading.files.read_mesh(&path).map_err(|what| left_out(format!("the mesh {what}"))).ok()
+}

@@ -1,0 +1,124 @@
+//! `<default>`: classes of attributes that elements take over where they say nothing themselves.
+
+use super::super::{
+    super::{
+        reading::{Reading, shorten},
+        tree::Node,
+    },
+    attributes::attribute,
+};
+
+/// The name of the outermost class.
+const MAIN: &str = "main";
+/// Different ways to say how something is turned: who says one of them takes over none.
+const TURNS: [&str; 5] = ["quat", "axisangle", "euler", "xyaxes", "zaxis"];
+/// Actuators, which share their defaults.
+pub(super) const ACTUATORS: [&str; 11] = [
+    "general",
+    "motor",
+    "position",
+    "velocity",
+    "intvelocity",
+    "damper",
+    "cylinder",
+    "muscle",
+    "adhesion",
+    "dcmotor",
+    "plugin",
+];
+
+/// All classes.
+#[derive(Debug)]
+pub(super) struct Defaults {
+    classes: Vec<Class>,
+}
+
+#[derive(Debug)]
+struct Class {
+    name: String,
+    parent: Option<usize>,
+    elements: Vec<Node>,
+}
+
+impl Defaults {
+    /// The classes in all `<default>` sections of a file.
+    pub(super) fn read(reading: &Reading, root: &Node) -> Self {
+        let main = Class { name: MAIN.into(), parent: None, elements: Vec::new() };
+        let mut defaults = Self { classes: vec![main] };
+        for section in root.children.iter().filter(|child| child.name == "default") {
+            if let Some(name) = attribute(section, "class") {
+                defaults.classes[0].name = name.to_owned();
+            }
+            defaults.fill(reading, 0, section);
+        }
+        defaults
+    }
+
+    fn fill(&mut self, reading: &Reading, class: usize, section: &Node) {
+        for node in &section.children {
+            if node.name != "default" {
+                self.classes[class].elements.push(node.clone());
+                continue;
+            }
+            let Some(name) = attribute(node, "class").filter(|name| !name.is_empty()) else {
+                reading.problem(node.offset, "a <default> in another one lacks the attribute 'class'");
+                continue;
+            };
+            let place = match self.classes.iter().position(|known| known.name == name) {
+                Some(_) => {
+                    reading.problem(reading.place(node, "class"), format!("there is a class '{name}' already"));
+                    continue;
+                }
+                None => self.classes.len(),
+            };
+            self.classes.push(Class { name: name.to_owned(), parent: Some(class), elements: Vec::new() });
+            self.fill(reading, place, node);
+        }
+    }
+
+    /// An element with what its class, or else that of the body around it, says for it.
+    pub(super) fn resolve(&self, reading: &Reading, node: &Node, around: Option<&str>) -> Node {
+        let mut full = node.clone();
+        let wanted = attribute(node, "class").or(around);
+        let place = match wanted {
+            Some(name) => {
+                self.classes.iter().position(|class| class.name == name || name == MAIN && class.parent.is_none())
+            }
+            None => Some(0),
+        };
+        let Some(mut place) = place else {
+            let name = wanted.unwrap_or_default();
+            let message = format!("there is no default class '{}'", shorten(name));
+            match reading.nearest(name, self.classes.iter().map(|class| class.name.as_str())) {
+                Some(near) => reading.problem_with_help(node.offset, message, format!("did you mean '{near}'?")),
+                None => reading.problem(node.offset, message),
+            }
+            return full;
+        };
+        loop {
+            let class = &self.classes[place];
+            for element in class.elements.iter().filter(|element| is_same(&element.name, &node.name)) {
+                take_over(&mut full, element);
+            }
+            match class.parent {
+                Some(parent) => place = parent,
+                None => return full,
+            }
+        }
+    }
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || ACTUATORS.contains(&one) && ACTUATORS.contains(&other)
+}
+
+fn take_over(node: &mut Node, element: &Node) {
+    let is_turned = node.attributes.iter().any(|given| TURNS.contains(&given.name.as_str()));
+    for given in &element.attributes {
+        let name = given.name.as_str();
+        let has = node.attributes.iter().any(|own| own.name == name) || is_turned && TURNS.contains(&name);
+        if !has && name != "class" {
+            node.attributes.push(given.clone());
+        }
+    }
+}

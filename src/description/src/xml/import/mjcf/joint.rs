@@ -1,0 +1,145 @@
+//! Joints of a body.
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_model::Pose;
+
+use super::{
+    super::{
+        super::reading::shorten,
+        attributes::{attribute, number, numbers},
+        model::{Joint, Motion},
+        scene::WORLD,
+    },
+    Mjcf,
+    body::Part,
+    compiler::about,
+};
+
+impl Mjcf<'_, '_> {
+    /// A joint of a body whose parent is the first link and which carries the next link on the second one. `at` is where that link is at
+    /// the coordinates that the file is written for.
+    pub(super) fn read_joint(
+        &mut self,
+        [parent, carrier]: [usize; 2],
+        at: Pose,
+        default: String,
+        part: &Part,
+        count: usize,
+    ) {
+        let node = match part.node.name.as_str() {
+            "freejoint" => part.node.clone().into_owned(),
+            _ => self.resolve(&part.node, part.class()),
+        };
+        let kind = if node.name == "freejoint" { "free" } else { attribute(&node, "type").unwrap_or("hinge") };
+        let motion = match kind {
+            "free" if parent != WORLD || count > 1 => {
+                let help = "MuJoCo takes one only as the single joint of a body of the world";
+                return self.reading.problem_with_help(node.offset, "a free joint does not belong here", help);
+            }
+            "free" => Motion::Free,
+            "ball" => Motion::Ball,
+            "slide" => Motion::Sliding,
+            "hinge" => Motion::Turning,
+            other => {
+                let message = format!("a joint of the type '{}' is not known", shorten(other));
+                let help = "free, ball, slide and hinge are";
+                return self.reading.problem_with_help(self.reading.place(&node, "type"), message, help);
+            }
+        };
+        let name = attribute(&node, "name").map_or(default, str::to_owned);
+        let mut joint = Joint::new(name.clone(), node.offset, motion, [carrier, carrier]);
+        joint.pose = at;
+        let vector = |name: &str| numbers::<3>(self.reading, &node, name).map(DVec3::from_array);
+        joint.anchor = part.frame.point(vector("pos").unwrap_or(DVec3::ZERO));
+        let axis = vector("axis").unwrap_or(DVec3::Z).try_normalize();
+        if axis.is_none() {
+            self.reading
+                .problem(self.reading.place(&node, "axis"), format!("the axis of joint '{name}' has no length"));
+        }
+        joint.axis = part.frame.direction(axis.unwrap_or(DVec3::Z));
+        if motion != Motion::Free {
+            self.set_motion(&node, &mut joint);
+        }
+        if self.joints.insert(name.clone(), self.model.joints.len()).is_some() {
+            self.reading.problem(self.reading.place(&node, "name"), format!("there is a joint '{name}' already"));
+        }
+        self.order.push(self.model.joints.len());
+        self.model.joints.push(joint);
+    }
+
+    /// Limits, losses, spring and rotor, and where its coordinate is 0.
+    fn set_motion(&self, node: &super::Node, joint: &mut Joint) {
+        let turns = joint.motion == Motion::Turning;
+        let angle = |value: f64| if turns { self.compiler.angle(value) } else { value };
+        let positive = |name: &str| {
+            // Newer versions take polynomials; their first number is the linear part.
+            let value = first_number(self, node, name).unwrap_or(0.0);
+            if value < 0.0 {
+                let message = format!("the {name} of joint '{}' is below zero: it would drive the joint", joint.name);
+                self.reading.problem(self.reading.place(node, name), message);
+            }
+            value
+        };
+        let losses = ["damping", "frictionloss", "stiffness", "armature"].map(positive);
+        let is_limited = self.compiler.is_limited(self.reading, node, "limited", "range");
+        let range = numbers::<2>(self.reading, node, "range").filter(|_| is_limited);
+        if is_limited && range.is_none() && joint.motion != Motion::Ball && self.reading.is_sound() {
+            self.reading.problem(node.offset, format!("joint '{}' is limited and has no range", joint.name));
+        }
+        [joint.damping, joint.friction, joint.stiffness, joint.armature] = losses;
+        if joint.motion == Motion::Ball {
+            for (value, name) in losses.into_iter().zip(["damping", "frictionloss", "stiffness", "armature"]) {
+                if value > 0.0 {
+                    let what = format!("'{name}' of a ball joint is left out");
+                    self.notes.add(self.reading.place(node, name), what, "a ball joint turns freely");
+                }
+            }
+            if range.is_some() {
+                self.notes.add(node.offset, "'range' of a ball joint is left out", "a ball joint has no stops");
+            }
+            return;
+        }
+        match range.map(|range| range.map(angle)) {
+            Some([lower, upper]) if lower < upper => joint.limits = Some([lower, upper]),
+            Some(_) => self
+                .reading
+                .problem(self.reading.place(node, "range"), format!("the range of joint '{}' is empty", joint.name)),
+            None => {}
+        }
+        let coordinate = |name: &str| number(self.reading, node, name).map_or(0.0, angle);
+        joint.spring_position = coordinate("springref");
+        joint.initial = coordinate("ref");
+        if joint.initial != 0.0 {
+            joint.pose = joint.pose.then(&motion_of(joint, -joint.initial));
+        }
+        if self.compiler.is_limited(self.reading, node, "actuatorfrclimited", "actuatorfrcrange") {
+            joint.max_effort =
+                numbers::<2>(self.reading, node, "actuatorfrcrange").map(|[low, high]| low.abs().max(high.abs()));
+        }
+        if numbers::<2>(self.reading, node, "springdamper").is_some_and(|[time, ratio]| time > 0.0 && ratio > 0.0) {
+            let what = "'springdamper' of <joint> is left out";
+            self.notes.add(self.reading.place(node, "springdamper"), what, "give the joint a stiffness and a damping");
+        }
+    }
+}
+
+/// The first of the numbers in an attribute.
+fn first_number(mjcf: &Mjcf, node: &super::Node, name: &str) -> Option<f64> {
+    let value = attribute(node, name)?;
+    let mut only = node.clone();
+    for given in only.attributes.iter_mut().filter(|given| given.name == name) {
+        given.value = value.split_whitespace().next().unwrap_or_default().to_owned();
+    }
+    number(mjcf.reading, &only, name)
+}
+
+/// How a coordinate moves the child, in the child's frame at 0.
+pub(super) fn motion_of(joint: &Joint, coordinate: f64) -> Pose {
+    match joint.motion {
+        Motion::Sliding => Pose { translation: joint.axis * coordinate, rotation: DQuat::IDENTITY },
+        _ => {
+            let rotation = about(joint.axis, coordinate);
+            Pose { translation: joint.anchor - rotation * joint.anchor, rotation }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! MJCF, the models of MuJoCo: a tree of bodies in a world, z up.
+//!
+//! | module | reads |
+//! |---|---|
+//! | `include` | `<include>`: one tree from several files |
+//! | `compiler`, `defaults` | `<compiler>`, `<default>`: how everything else is meant |
+//! | `body` | `<body>`, `<frame>`, `<replicate>`, `<site>`: links and their frames |
+//! | `joint` | `<joint>`, `<freejoint>` |
+//! | `geom`, `assets` | `<geom>`, `<inertial>`, `<mesh>`, `<hfield>`: shapes and masses |
+//! | `relations` | `<contact>`, `<equality>`, `<tendon>`, `<keyframe>` |
+//! | `devices` | `<actuator>`, `<sensor>` |
+
+mod assets;
+mod body;
+mod compiler;
+mod defaults;
+mod devices;
+mod geom;
+mod include;
+mod joint;
+mod relations;
+
+use std::collections::HashMap;
+
+use bevy_math::DVec3;
+use simpartner_model::Pose;
+
+use self::{assets::Assets, compiler::Compiler, defaults::Defaults};
+use super::{
+    super::{
+        reading::{Reading, child, shorten},
+        tree::Node,
+    },
+    ImportOptions,
+    attributes::{attribute, number, numbers},
+    model::{Link, Model},
+    notes::Notes,
+    scene::{Ground, Scene, Terrain, WORLD},
+};
+
+/// The root element.
+pub(super) const ROOT: &str = "mujoco";
+/// MuJoCo's gravity where the file says nothing, m/s².
+const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
+
+/// A file being read.
+struct Mjcf<'r, 'a> {
+    reading: &'r Reading<'a>,
+    compiler: Compiler,
+    defaults: Defaults,
+    assets: Assets,
+    model: Model,
+    /// Whether anything collides at all.
+    collides: bool,
+    ground: Option<Ground>,
+    terrain: Option<Terrain>,
+    /// Links by the names of their bodies, and of their geoms and sites; those of sites with where these are.
+    bodies: HashMap<String, usize>,
+    geoms: HashMap<String, usize>,
+    sites: HashMap<String, (usize, Pose)>,
+    /// Places of joints by their names, and all in the order of the coordinates of a keyframe, with the bodies of free ones.
+    joints: HashMap<String, usize>,
+    order: Vec<usize>,
+    notes: Notes,
+}
+
+/// Reads a file.
+pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOptions) -> Option<Scene> {
+    let mut root = roots.swap_remove(0);
+    if root.name != ROOT {
+        reading.problem(root.offset, format!("an MJCF file holds <{ROOT}>, this one <{}>", root.name));
+        return None;
+    }
+    include::expand(reading, &mut root);
+    let world = Link { name: "world".into(), offset: root.offset, ..Link::default() };
+    let name = attribute(&root, "model").unwrap_or("mujoco").to_owned();
+    let model =
+        Model { name, offset: root.offset, links: vec![world], root: WORLD, self_collision: true, ..Model::default() };
+    let mut mjcf = Mjcf {
+        reading,
+        compiler: Compiler::read(reading, &root),
+        defaults: Defaults::read(reading, &root),
+        assets: Assets::default(),
+        model,
+        collides: !is_disabled(&root, "contact"),
+        ground: None,
+        terrain: None,
+        bodies: HashMap::from([("world".to_owned(), WORLD)]),
+        geoms: HashMap::new(),
+        sites: HashMap::new(),
+        joints: HashMap::new(),
+        order: Vec::new(),
+        notes: Notes::default(),
+    };
+    mjcf.assets = mjcf.read_assets(&root);
+    for section in root.children.iter().filter(|child| child.name == "worldbody") {
+        mjcf.read_world(section);
+    }
+    mjcf.set_total_mass();
+    mjcf.read_relations(&root);
+    mjcf.read_devices(&root);
+    mjcf.read_keyframe(&root, options.keyframe.as_deref());
+    let gravity = mjcf.read_options(&root);
+    mjcf.tell_other_sections(&root);
+    if mjcf.model.links.len() == 1 && mjcf.ground.is_none() && mjcf.terrain.is_none() && reading.is_sound() {
+        let help =
+            "a model has bodies or geoms in its <worldbody>; an included part has to be read by way of the whole";
+        reading.problem_with_help(root.offset, "the file has nothing to simulate", help);
+    }
+    if !reading.is_sound() {
+        return None;
+    }
+    let Mjcf { mut model, ground, terrain, notes, .. } = mjcf;
+    notes.tell(reading);
+    if !options.keep_fixed_joints {
+        model.merge_fixed(Some(WORLD));
+    }
+    let scene = Scene::split(reading, model, options.fixed_base);
+    Some(Scene { ground, terrain, gravity: Some(gravity), ..scene })
+}
+
+impl Mjcf<'_, '_> {
+    /// An element with its defaults.
+    fn resolve(&self, node: &Node, class: Option<&str>) -> Node {
+        self.defaults.resolve(self.reading, node, class)
+    }
+
+    /// What a name in an attribute means. A problem if it means nothing.
+    fn named<T: Copy>(&self, node: &Node, name: &str, what: &str, known: &HashMap<String, T>) -> Option<T> {
+        let Some(value) = attribute(node, name) else {
+            self.reading.problem(node.offset, format!("<{}> lacks the attribute '{name}'", node.name));
+            return None;
+        };
+        let found = known.get(value).copied();
+        if found.is_none() {
+            let message = format!("there is no {what} '{}'", shorten(value));
+            let place = self.reading.place(node, name);
+            match self.reading.nearest(value, known.keys().map(String::as_str)) {
+                Some(near) => self.reading.problem_with_help(place, message, format!("did you mean '{near}'?")),
+                None => self.reading.problem(place, message),
+            }
+        }
+        found
+    }
+
+    /// Scales all masses so that their sum is what the compiler is told.
+    fn set_total_mass(&mut self) {
+        let Some(wanted) = self.compiler.total_mass else { return };
+        let masses = self.model.links.iter_mut().filter_map(|link| link.mass.as_mut());
+        let scale = wanted / masses.map(|mass| mass.mass).sum::<f64>();
+        for mass in self.model.links.iter_mut().filter_map(|link| link.mass.as_mut()).filter(|_| scale.is_finite()) {
+            mass.mass *= scale;
+            mass.tensor *= scale;
+        }
+    }
+
+    /// Gravity; what else `<option>` has is said.
+    fn read_options(&self, root: &Node) -> DVec3 {
+        let mut gravity = GRAVITY;
+        for node in root.children.iter().filter(|child| child.name == "option") {
+            gravity = numbers::<3>(self.reading, node, "gravity").map_or(gravity, DVec3::from_array);
+            for name in ["timestep", "density", "viscosity", "wind"] {
+                let is_zero = number_is_zero(self.reading, node, name);
+                if attribute(node, name).is_some() && !is_zero {
+                    let meaning = match name {
+                        "timestep" => "the run's timestep is --timestep, 1 ms where it is not given",
+                        _ => "no body is in a fluid",
+                    };
+                    self.notes.add(
+                        self.reading.place(node, name),
+                        format!("'{name}' of <option> is left out"),
+                        meaning,
+                    );
+                }
+            }
+        }
+        if is_disabled(root, "gravity") { DVec3::ZERO } else { gravity }
+    }
+
+    /// Sections that the simulation does without.
+    fn tell_other_sections(&self, root: &Node) {
+        const READ: [&str; 11] = [
+            "compiler",
+            "default",
+            "option",
+            "asset",
+            "worldbody",
+            "contact",
+            "equality",
+            "tendon",
+            "actuator",
+            "sensor",
+            "keyframe",
+        ];
+        const SILENT: [&str; 4] = ["size", "visual", "statistic", "custom"];
+        for node in &root.children {
+            let name = node.name.as_str();
+            if READ.contains(&name) || SILENT.contains(&name) {
+                continue;
+            }
+            let meaning = match name {
+                "deformable" => "only rigid bodies are simulated",
+                "extension" => "what plugins of MuJoCo do is not simulated",
+                _ => "nothing of it is simulated",
+            };
+            self.notes.add(node.offset, format!("<{name}> is left out"), meaning);
+        }
+    }
+}
+
+/// Whether a flag of the options switches something off.
+fn is_disabled(root: &Node, flag: &str) -> bool {
+    let options = root.children.iter().filter(|child| child.name == "option");
+    options.filter_map(|option| child(option, "flag")).any(|flags| attribute(flags, flag) == Some("disable"))
+}
+
+fn number_is_zero(reading: &Reading, node: &Node, name: &str) -> bool {
+    match name {
+        "wind" => numbers::<3>(reading, node, name).is_some_and(|wind| wind == [0.0; 3]),
+        _ => number(reading, node, name) == Some(0.0),
+    }
+}

@@ -1,0 +1,271 @@
+//! All that a file holds: the ground, what stands fast, and the robots, which are the parts that joints hold together.
+
+use std::collections::HashMap;
+
+use bevy_math::DVec3;
+
+use super::{
+    super::{reading::Reading, tree::Node},
+    element::{digits, node, value},
+    model::{Apart, Joint, Link, Mimic, Model, Motion, Mount, Sensor, Surface},
+    robot::{self, y_up},
+    text::clean,
+};
+
+/// What a file of another format holds, z up.
+#[derive(Debug, Default)]
+pub(super) struct Scene {
+    pub(super) name: String,
+    pub(super) offset: usize,
+    /// m/s², where the file says so.
+    pub(super) gravity: Option<DVec3>,
+    pub(super) ground: Option<Ground>,
+    pub(super) terrain: Option<Terrain>,
+    /// What nothing moves and no joint hangs on.
+    pub(super) fixtures: Vec<Link>,
+    pub(super) robots: Vec<Model>,
+}
+
+/// A plane that is solid below.
+#[derive(Debug)]
+pub(super) struct Ground {
+    pub(super) normal: DVec3,
+    /// From the origin along the normal, metres.
+    pub(super) distance: f64,
+    pub(super) surface: Surface,
+    pub(super) offset: usize,
+}
+
+/// Heights over a rectangle around the origin.
+#[derive(Debug)]
+pub(super) struct Terrain {
+    /// Extent along x and y, metres.
+    pub(super) size: [f64; 2],
+    /// Points along x and y.
+    pub(super) points: [usize; 2],
+    /// Metres; lines along x, the first one at the smallest y.
+    pub(super) heights: Vec<f64>,
+    pub(super) surface: Surface,
+    pub(super) offset: usize,
+}
+
+impl Scene {
+    /// Of one robot, and nothing else.
+    pub(super) fn of(robot: Model) -> Self {
+        Self { name: robot.name.clone(), offset: robot.offset, robots: vec![robot], ..Self::default() }
+    }
+
+    /// Takes a model apart whose first link is the world, which carries fixed links, links on joints, and free ones.
+    pub(super) fn split(reading: &Reading, mut model: Model, fixed_base: bool) -> Self {
+        if fixed_base {
+            model
+                .joints
+                .iter_mut()
+                .filter(|joint| joint.motion == Motion::Free)
+                .for_each(|joint| joint.motion = Motion::Fixed);
+        }
+        model.place();
+        for joint in model.joints.iter().filter(|joint| joint.parent == WORLD && joint.motion == Motion::Fixed) {
+            model.links[joint.child].is_fixed = true;
+        }
+        model.links[WORLD].is_fixed = true;
+        let groups = groups(&model);
+        let mut scene = Self { name: model.name.clone(), offset: model.offset, ..Self::default() };
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        let mut number: HashMap<usize, usize> = HashMap::new();
+        for link in (0..model.links.len()).filter(|&link| link != WORLD && !model.links[link].is_merged) {
+            let place = *number.entry(groups[link]).or_insert(members.len());
+            if place == members.len() {
+                members.push(Vec::new());
+            }
+            members[place].push(link);
+        }
+        for links in &members {
+            let part = model.part(links);
+            let moves = part.joints.iter().any(|joint| joint.motion != Motion::Fixed) || !part.loops.is_empty();
+            match &part.links[..] {
+                [link] if link.is_fixed && part.sensors.is_empty() && !moves => scene.fixtures.push(link.clone()),
+                _ => scene.robots.push(part),
+            }
+        }
+        let is_kept = |apart: &Apart| groups[apart.links[0]] == groups[apart.links[1]];
+        let lost = model.apart.iter().filter(|apart| !is_kept(apart) && apart.links.iter().all(|link| *link != WORLD));
+        for apart in lost.filter(|apart| !apart.links.iter().all(|link| model.links[*link].is_fixed)) {
+            let [one, other] = apart.links.map(|link| &model.links[link].name);
+            let what = format!("'{one}' and '{other}' are told not to collide, and no joint connects them");
+            reading.warn(apart.offset, what, "they collide here: only bodies of one robot can be kept apart".into());
+        }
+        if let [only] = &mut scene.robots[..] {
+            only.name.clone_from(&scene.name);
+        }
+        scene
+    }
+
+    /// Whether a `<robot>` says all of it.
+    pub(super) fn is_one_robot(&self) -> bool {
+        self.robots.len() == 1 && self.ground.is_none() && self.terrain.is_none() && self.fixtures.is_empty()
+    }
+
+    /// The robot of it, without what belongs to a world.
+    pub(super) fn robot(&self, reading: &Reading, first_port: u16) -> Option<Node> {
+        let [robot] = &self.robots[..] else {
+            let names: Vec<&str> = self.robots.iter().map(|robot| robot.name.as_str()).take(10).collect();
+            let message = format!("the file holds {} robots, not one: {}", self.robots.len(), names.join(", "));
+            let help = "import it as a world: without --robot, or as the world of a run";
+            reading.problem_with_help(self.offset, message, help);
+            return None;
+        };
+        if let Some(fixture) = self.fixtures.first() {
+            let what = format!("{} fixed bodies beside the robot are left out", self.fixtures.len());
+            reading.warn(fixture.offset, what, "import the file as a world to have them".into());
+        }
+        let ground = self.ground.as_ref().map(|ground| ground.offset);
+        if let Some(offset) = ground.or(self.terrain.as_ref().map(|terrain| terrain.offset)) {
+            let help = "the world that the robot stands in has its own; import the file as a world to have this one";
+            reading.warn(offset, "the ground is left out".into(), help.into());
+        }
+        let mut port = first_port;
+        let element = robot::element(reading, robot, &mut port);
+        reading.is_sound().then_some(element)
+    }
+
+    /// All of it as a `<world>`.
+    pub(super) fn world(&self, reading: &Reading, first_port: u16) -> Option<Node> {
+        let name = Some(clean(&self.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "world".into());
+        let mut world = node("world", self.offset, &[("name", name)]);
+        if let Some(gravity) = self.gravity {
+            let [x, y, z] = y_up(gravity).to_array().map(digits);
+            world.children.push(node("gravity", self.offset, &[("x", x), ("y", y), ("z", z)]));
+        }
+        world.children.extend(self.ground.as_ref().map(|ground| {
+            let [a, b, c] = y_up(ground.normal).to_array();
+            let mut attributes: Vec<(&str, String)> = [("a", a), ("b", b), ("c", c), ("d", ground.distance)]
+                .map(|(name, value)| (name, digits(value)))
+                .into();
+            attributes.extend(robot::material(&ground.surface));
+            node("surface", ground.offset, &attributes)
+        }));
+        world.children.extend(self.terrain.as_ref().map(heightfield));
+        let mut taken = std::collections::HashSet::new();
+        let mut unique = |name: &str| {
+            let mut name = Some(clean(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "robot".into());
+            while !taken.insert(name.clone()) {
+                name.push('_');
+            }
+            name
+        };
+        for fixture in &self.fixtures {
+            world.children.push(robot::body(reading, fixture, "object", &unique(&fixture.name)));
+        }
+        let mut next_port = first_port;
+        for model in &self.robots {
+            let mut element = match &model.links[..] {
+                [single] if model.sensors.is_empty() => {
+                    world.children.push(robot::body(reading, single, "object", &unique(&single.name)));
+                    continue;
+                }
+                _ => robot::element(reading, model, &mut next_port),
+            };
+            let name = unique(&model.name);
+            element
+                .attributes
+                .iter_mut()
+                .filter(|given| given.name == "name")
+                .for_each(|given| given.value.clone_from(&name));
+            world.children.push(element);
+        }
+        reading.is_sound().then_some(world)
+    }
+}
+
+/// The place of the world among the links.
+pub(super) const WORLD: usize = 0;
+
+/// Which links belong together, by the number of one of them: what joints, loops and couplings connect, not by way of the world.
+fn groups(model: &Model) -> Vec<usize> {
+    let mut group: Vec<usize> = (0..model.links.len()).collect();
+    let mut join = |one: usize, other: usize| {
+        if one == WORLD || other == WORLD {
+            return;
+        }
+        let (keep, drop) = (group[one].min(group[other]), group[one].max(group[other]));
+        group.iter_mut().filter(|number| **number == drop).for_each(|number| *number = keep);
+    };
+    for joint in model.joints.iter().chain(&model.loops) {
+        join(joint.parent, joint.child);
+    }
+    for coupling in &model.couplings {
+        join(model.joints[coupling.leader].child, model.joints[coupling.follower].child);
+    }
+    group
+}
+
+impl Model {
+    /// The robot that these links are, with the world where a joint hangs on it.
+    fn part(&self, links: &[usize]) -> Self {
+        let has = |link: &usize| links.contains(link);
+        let is_own = |joint: &&Joint| has(&joint.child) || has(&joint.parent);
+        // What stands fast needs no joint to stand.
+        let stays =
+            |joint: &&Joint| joint.motion != Motion::Free && !(joint.motion == Motion::Fixed && joint.parent == WORLD);
+        let kept: Vec<usize> = (0..self.joints.len())
+            .filter(|&place| is_own(&&self.joints[place]) && stays(&&self.joints[place]))
+            .collect();
+        let loops: Vec<&Joint> = self.loops.iter().filter(is_own).collect();
+        let on_world = kept.iter().map(|&place| &self.joints[place]).chain(loops.iter().copied());
+        let needs_world = on_world.into_iter().any(|joint| joint.parent == WORLD || joint.child == WORLD);
+        let mut order: Vec<usize> = needs_world.then_some(WORLD).into_iter().collect();
+        order.extend(links);
+        let fresh: HashMap<usize, usize> = order.iter().enumerate().map(|(fresh, old)| (*old, fresh)).collect();
+        let joint_place: HashMap<usize, usize> = kept.iter().enumerate().map(|(fresh, old)| (*old, fresh)).collect();
+        let moved = |joint: &Joint| Joint { parent: fresh[&joint.parent], child: fresh[&joint.child], ..joint.clone() };
+        let coupling = |coupling: &Mimic| {
+            let place = |old: usize| joint_place.get(&old).copied();
+            Some(Mimic { leader: place(coupling.leader)?, follower: place(coupling.follower)?, ..coupling.clone() })
+        };
+        let sensor = |sensor: &Sensor| {
+            let mount = match sensor.mount {
+                Mount::Link { link, pose } => Mount::Link { link: *fresh.get(&link)?, pose },
+                Mount::Joint(joint) => Mount::Joint(*joint_place.get(&joint)?),
+            };
+            Some(Sensor { mount, ..sensor.clone() })
+        };
+        let apart = |apart: &Apart| {
+            let [one, other] = apart.links.map(|link| fresh.get(&link).copied());
+            Some(Apart { links: [one?, other?], ..*apart })
+        };
+        Self {
+            name: self.links[links[0]].name.clone(),
+            offset: self.links[links[0]].offset,
+            links: order
+                .iter()
+                .map(|&link| Link {
+                    solids: if link == WORLD { Vec::new() } else { self.links[link].solids.clone() },
+                    ..self.links[link].clone()
+                })
+                .collect(),
+            joints: kept.iter().map(|&place| moved(&self.joints[place])).collect(),
+            loops: loops.into_iter().map(moved).collect(),
+            couplings: self.couplings.iter().filter_map(coupling).collect(),
+            sensors: self.sensors.iter().filter_map(sensor).collect(),
+            apart: self.apart.iter().filter_map(apart).collect(),
+            root: 0,
+            self_collision: self.self_collision,
+        }
+    }
+}
+
+/// Our lines of heights run along z, which is the file's -y, and follow each other along x.
+fn heightfield(terrain: &Terrain) -> Node {
+    let [width, depth] = terrain.size.map(|size| size.to_string());
+    let [columns, rows] = terrain.points;
+    let mut attributes =
+        vec![("rows", columns.to_string()), ("columns", rows.to_string()), ("width", width), ("depth", depth)];
+    attributes.extend(robot::material(&terrain.surface));
+    let lines = (0..columns).map(|x| {
+        let line = (0..rows).rev().map(|y| terrain.heights[y * columns + x].to_string());
+        line.collect::<Vec<_>>().join(" ")
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    Node { attributes: node("", terrain.offset, &attributes).attributes, ..value("heightfield", terrain.offset, text) }
+}

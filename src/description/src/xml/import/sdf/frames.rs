@@ -1,0 +1,129 @@
+//! Frames of a model: each stands in another one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_model::Pose;
+
+use super::{super::attributes::attribute, Node, Reading, child, read_numbers, shorten};
+
+/// What frames a model has by name.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    /// In which frame each is, and where.
+    given: BTreeMap<String, (String, Pose)>,
+}
+
+/// The model's own frame.
+const MODEL: &str = "__model__";
+
+impl Frames {
+    /// Takes up a link, frame, joint or model by its name and pose.
+    pub(super) fn define(&mut self, reading: &Reading, node: &Node) {
+        let Some(name) = attribute(node, "name") else {
+            return reading.problem(node.offset, format!("<{}> lacks the attribute 'name'", node.name));
+        };
+        let default = match node.name.as_str() {
+            "frame" => attribute(node, "attached_to").filter(|frame| !frame.is_empty()).unwrap_or(MODEL),
+            "joint" => child(node, "child").map_or(MODEL, |child| child.text.trim()),
+            _ => MODEL,
+        };
+        let pose = child(node, "pose");
+        let relative = pose.and_then(|pose| attribute(pose, "relative_to").or(attribute(pose, "frame")));
+        let frame = relative.filter(|frame| !frame.is_empty()).unwrap_or(default).to_owned();
+        let at = pose.map_or(Pose::IDENTITY, |pose| read_pose(reading, pose));
+        if self.given.insert(name.to_owned(), (frame, at)).is_some() {
+            reading.problem(node.offset, format!("there is a link, joint, frame or model '{}' already", shorten(name)));
+        }
+    }
+
+    /// Says where a frame is in the model.
+    pub(super) fn set(&mut self, name: &str, pose: Pose) {
+        self.given.insert(name.to_owned(), (MODEL.into(), pose));
+    }
+
+    pub(super) fn get(&self, name: &str) -> Pose {
+        self.given.get(name).map_or(Pose::IDENTITY, |(_, pose)| *pose)
+    }
+
+    /// All frames whose place in the model is known by now.
+    pub(super) fn resolved(&self) -> Vec<(String, Pose)> {
+        self.given.keys().filter_map(|name| Some((name.clone(), self.find(name)?))).collect()
+    }
+
+    /// The pose in an element: in the frame that it names, else in this one.
+    pub(super) fn pose_of(&self, reading: &Reading, node: &Node, default: &str) -> Pose {
+        let Some(pose) = child(node, "pose") else { return self.resolve(reading, node, default) };
+        let relative = attribute(pose, "relative_to").or(attribute(pose, "frame")).filter(|frame| !frame.is_empty());
+        self.resolve(reading, pose, relative.unwrap_or(default)).then(&read_pose(reading, pose))
+    }
+
+    /// Where a frame is in the model.
+    pub(super) fn resolve(&self, reading: &Reading, node: &Node, name: &str) -> Pose {
+        self.find(name).unwrap_or_else(|| {
+            let message = match self.given.contains_key(name) {
+                true => format!(
+                    "the frame '{}' stands in itself by way of others, or in one that is not there",
+                    shorten(name)
+                ),
+                false => format!("there is no frame '{}'", shorten(name)),
+            };
+            match reading.nearest(name, self.given.keys().map(String::as_str)).filter(|near| *near != name) {
+                Some(near) => reading.problem_with_help(node.offset, message, format!("did you mean '{near}'?")),
+                None => reading.problem(node.offset, message),
+            }
+            Pose::IDENTITY
+        })
+    }
+
+    fn find(&self, name: &str) -> Option<Pose> {
+        let (mut pose, mut at, mut seen) = (Pose::IDENTITY, name, BTreeSet::new());
+        while ![MODEL, "world", ""].contains(&at) {
+            if !seen.insert(at) {
+                return None;
+            }
+            let (outer, own) = self.given.get(at)?;
+            (pose, at) = (own.then(&pose), outer.as_str());
+        }
+        Some(pose)
+    }
+
+    /// The name of the link that a frame is fixed to, if it leads to another one.
+    pub(super) fn attached(&self, name: &str) -> Option<&str> {
+        self.given.get(name).map(|(outer, _)| outer.as_str()).filter(|outer| *outer != MODEL)
+    }
+}
+
+/// A `<pose>`: x y z and roll, pitch, yaw, or a quaternion.
+fn read_pose(reading: &Reading, node: &Node) -> Pose {
+    if node.text.trim().is_empty() {
+        return Pose::IDENTITY;
+    }
+    if attribute(node, "rotation_format") == Some("quat_xyzw") {
+        let Some(given) = numbers::<7>(reading, node) else { return Pose::IDENTITY };
+        let turn = DQuat::from_slice(&given[3..]);
+        if turn.length_squared() == 0.0 {
+            reading.problem(node.text_offset, "<pose>: a quaternion of zeros is no rotation");
+            return Pose::IDENTITY;
+        }
+        return Pose { translation: DVec3::from_slice(&given), rotation: turn.normalize() };
+    }
+    let Some(given) = numbers::<6>(reading, node) else { return Pose::IDENTITY };
+    let angles = DVec3::from_slice(&given[3..]);
+    let scale = if attribute(node, "degrees") == Some("true") { 1f64.to_radians() } else { 1.0 };
+    Pose::from_xyz_rpy(DVec3::from_slice(&given), angles * scale)
+}
+
+/// So many numbers in the text of an element.
+pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<[f64; N]> {
+    let numbers = read_numbers(&node.text, N);
+    match numbers.map(<[f64; N]>::try_from) {
+        Ok(Ok(numbers)) => Some(numbers),
+        _ => {
+            let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
+            let place = if node.has_text { node.text_offset } else { node.offset };
+            reading.problem(place, format!("<{}>: expected {what}, got '{}'", node.name, shorten(node.text.trim())));
+            None
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Links: mass, shapes and surface.
+
+use std::path::Path;
+
+use bevy_math::{DMat3, DVec3};
+use simpartner_model::{Color, Pose};
+
+use super::{
+    super::{
+        attributes::attribute,
+        mass::extent,
+        model::{Form, Link, MassOf, Solid, Surface},
+        scene::Ground,
+    },
+    Node, Sdf, child,
+    frames::Frames,
+    is_true, read_numbers, shorten,
+};
+
+/// Density where an inertia is to follow from the shapes and nothing is said, kg/m³: that of water.
+const DENSITY: f64 = 1000.0;
+/// Corners of the base of a cone.
+const CONE_CORNERS: u32 = 24;
+/// A plane beside the ground becomes a slab so thick, and so wide where the file does not say, metres.
+const SLAB_THICKNESS: f64 = 1.0;
+
+impl Sdf<'_, '_> {
+    /// A link that stands at a pose of the file's frame; its place.
+    pub(super) fn read_link(&mut self, node: &Node, pose: Pose, is_fixed: bool) -> usize {
+        let name = attribute(node, "name").unwrap_or("link").to_owned();
+        let mut link = Link { name, offset: node.offset, pose, is_fixed, ..Link::default() };
+        let mut spread: Option<MassOf> = None;
+        let density = child(node, "inertial").and_then(|inertial| self.number(inertial, "density"));
+        for collision in node.children.iter().filter(|child| child.name == "collision") {
+            let Some(solid) = self.read_solid(collision, &pose) else { continue };
+            let density = self.number(collision, "density").or(density).unwrap_or(DENSITY);
+            if let Some(all) = extent(&solid.form, false) {
+                let own = MassOf {
+                    mass: density * all.amount,
+                    centre: all.centre,
+                    tensor: all.tensor * density,
+                    offset: node.offset,
+                };
+                let own = own.moved(&solid.pose);
+                spread = Some(spread.map_or(own, |sum| sum.with(&own)));
+            }
+            self.read_surface(collision, &mut link);
+            link.solids.push(solid);
+        }
+        for visual in node.children.iter().filter(|child| child.name == "visual") {
+            link.visuals.extend(self.read_visual(visual));
+        }
+        link.mass = self.read_mass(node, spread);
+        let silent = |node: &Node| {
+            let zero = self.text(node, "linear").is_none_or(|text| text == "0")
+                && self.text(node, "angular").is_none_or(|text| text == "0");
+            node.name == "velocity_decay" && zero || node.name == "gravity" && is_true(node.text.trim())
+        };
+        for other in node.children.iter().filter(|node| !silent(node)) {
+            let meaning = match other.name.as_str() {
+                "gravity" => "gravity pulls on it as on any other",
+                "kinematic" if is_true(other.text.trim()) => "forces move it as any other",
+                "velocity_decay" => "nothing but its joints' damping slows it down",
+                "projector" | "audio_source" | "battery" | "fluid_added_mass" | "particle_emitter" => {
+                    "nothing of it is simulated"
+                }
+                _ => continue,
+            };
+            self.notes.add(other.offset, format!("<{}> of <link> is left out", other.name), meaning);
+        }
+        self.model.links.push(link);
+        self.model.links.len() - 1
+    }
+
+    /// Without an `<inertial>` the format has 1 kg and 1 kg m² about each axis.
+    fn read_mass(&self, node: &Node, spread: Option<MassOf>) -> Option<MassOf> {
+        let default = MassOf { mass: 1.0, centre: DVec3::ZERO, tensor: DMat3::IDENTITY, offset: node.offset };
+        let Some(inertial) = child(node, "inertial") else { return Some(default) };
+        if attribute(inertial, "auto") == Some("true") {
+            let Some(spread) = spread else {
+                self.reading.problem(
+                    inertial.offset,
+                    "an inertia that is to follow from the shapes needs a shape with a formula",
+                );
+                return None;
+            };
+            let scale = self.number(inertial, "mass").map_or(1.0, |mass| mass / spread.mass);
+            return Some(MassOf { mass: spread.mass * scale, tensor: spread.tensor * scale, ..spread });
+        }
+        let mass = self.number(inertial, "mass").unwrap_or(1.0);
+        if mass <= 0.0 {
+            self.reading.problem(inertial.offset, format!("a mass of {mass} kg: it has to be above zero"));
+            return None;
+        }
+        let tensor = match child(inertial, "inertia") {
+            Some(inertia) => {
+                let entry = |tag: &str, default: f64| self.number(inertia, tag).unwrap_or(default);
+                let (xy, xz, yz) = (entry("ixy", 0.0), entry("ixz", 0.0), entry("iyz", 0.0));
+                DMat3::from_cols(
+                    DVec3::new(entry("ixx", 1.0), xy, xz),
+                    DVec3::new(xy, entry("iyy", 1.0), yz),
+                    DVec3::new(xz, yz, entry("izz", 1.0)),
+                )
+            }
+            None => DMat3::IDENTITY,
+        };
+        let pose = Frames::default().pose_of(self.reading, inertial, "__model__");
+        Some(MassOf { mass, centre: DVec3::ZERO, tensor, offset: inertial.offset }.moved(&pose))
+    }
+
+    /// A `<visual>` with its colour; planes are for the ground to show.
+    fn read_visual(&self, node: &Node) -> Option<Solid> {
+        let shape = child(node, "geometry").and_then(|geometry| geometry.children.first())?;
+        let form = match shape.name.as_str() {
+            "plane" | "heightmap" | "image" | "polyline" => return None,
+            _ => self.form(shape)?,
+        };
+        let material = child(node, "material");
+        let diffuse = material.and_then(|material| child(material, "diffuse").or(child(material, "ambient")));
+        let numbers = diffuse.and_then(|diffuse| read_numbers(&diffuse.text, 4).ok()).unwrap_or_default();
+        let color = match numbers[..] {
+            [red, green, blue, alpha] => Some(Color::from_fractions([red, green, blue, alpha])),
+            [red, green, blue] => Some(Color::from_fractions([red, green, blue, 1.0])),
+            _ => None,
+        };
+        let pose = Frames::default().pose_of(self.reading, node, "__model__");
+        Some(Solid { pose, form, color, offset: shape.offset })
+    }
+
+    /// A `<collision>`. A plane becomes the ground if it is the first, and a slab if not.
+    fn read_solid(&mut self, node: &Node, link: &Pose) -> Option<Solid> {
+        let own = Frames::default().pose_of(self.reading, node, "__model__");
+        let Some(shape) = child(node, "geometry").and_then(|geometry| geometry.children.first()) else {
+            self.reading.problem(node.offset, "<collision> lacks a <geometry> with a shape");
+            return None;
+        };
+        let solid = |pose: Pose, form| Some(Solid { pose, form, color: None, offset: shape.offset });
+        if shape.name != "plane" {
+            return solid(own, self.form(shape)?);
+        }
+        let normal = self.vector(shape, "normal").unwrap_or(DVec3::Z).normalize_or(DVec3::Z);
+        let world = link.then(&own);
+        if self.ground.is_none() {
+            let normal = world.direction(normal);
+            let surface = self.surface(node);
+            let distance = normal.dot(world.translation);
+            self.ground = Some(Ground { normal, distance, surface, offset: shape.offset });
+            return None;
+        }
+        let meaning = "it ends at its size, and is 1 m thick";
+        self.notes.add(shape.offset, "a plane beside the ground becomes a slab", meaning);
+        let size = child(shape, "size").and_then(|size| self.numbers::<2>(size)).unwrap_or([1.0, 1.0]);
+        let turn = bevy_math::DQuat::from_rotation_arc(DVec3::Z, normal);
+        let below = Pose { translation: turn * (DVec3::NEG_Z * (0.5 * SLAB_THICKNESS)), rotation: turn };
+        solid(own.then(&below), Form::Box { size: DVec3::new(size[0], size[1], SLAB_THICKNESS) })
+    }
+
+    /// A shape that can be a solid.
+    fn form(&self, shape: &Node) -> Option<Form> {
+        let radius = || self.required(shape, "radius").filter(|radius| self.is_length(shape, *radius));
+        let length = || self.required(shape, "length").filter(|length| self.is_length(shape, *length));
+        let lengths = |tag: &str| {
+            let size = self.vector(shape, tag).unwrap_or(DVec3::ONE);
+            Some(size).filter(|size| size.to_array().iter().all(|edge| self.is_length(shape, *edge)))
+        };
+        Some(match shape.name.as_str() {
+            "box" => Form::Box { size: lengths("size")? },
+            "sphere" => Form::Sphere { radius: radius()? },
+            "cylinder" => Form::Cylinder { radius: radius()?, length: length()? },
+            "capsule" => Form::Capsule { radius: radius()?, length: length()? },
+            "cone" => Form::Points { points: cone(radius()?, length()?) },
+            "ellipsoid" => Form::Ellipsoid { radii: lengths("radii")? },
+            "mesh" => {
+                let scale = self.vector(shape, "scale").unwrap_or(DVec3::ONE);
+                let Some(uri) = child(shape, "uri") else {
+                    self.reading.problem(shape.offset, "<mesh> lacks <uri>");
+                    return None;
+                };
+                Form::Mesh { file: self.mesh_file(uri.text.trim()), scale }
+            }
+            "empty" => return None,
+            other => {
+                let what = format!("a shape of the kind <{}> is left out", shorten(other));
+                self.notes.add(shape.offset, what, "its link goes through what would touch it there");
+                return None;
+            }
+        })
+    }
+
+    fn is_length(&self, node: &Node, length: f64) -> bool {
+        let is_right = length > 0.0 && length <= 1e6;
+        if !is_right {
+            self.reading.problem(
+                node.offset,
+                format!("<{}>: expected lengths above 0 and at most 1e6, got {length}", node.name),
+            );
+        }
+        is_right
+    }
+
+    /// The path of a mesh, seen from the folder of the file that is read.
+    fn mesh_file(&self, uri: &str) -> String {
+        let path = uri.strip_prefix("file://").unwrap_or(uri);
+        let (name, from) = match path.strip_prefix("model://") {
+            // Said by what looks for it.
+            Some(name) if name.split('/').any(|part| part == "..") => return path.to_owned(),
+            Some(name) => (name, self.folders()),
+            None => {
+                let file = self.open.last().map_or(self.reading.path, String::as_str);
+                (path, vec![Path::new(file).parent().unwrap_or(Path::new("")).to_path_buf()])
+            }
+        };
+        let found = from
+            .into_iter()
+            .map(|folder| folder.join(name))
+            .find(|path| self.reading.files.has(&path.to_string_lossy()));
+        let own = Path::new(self.reading.path).parent().unwrap_or(Path::new(""));
+        match found {
+            Some(found) => match found.strip_prefix(own) {
+                Ok(inside) => inside.to_string_lossy().into_owned(),
+                Err(_) => std::path::absolute(&found).unwrap_or(found).to_string_lossy().into_owned(),
+            },
+            None => path.to_owned(),
+        }
+    }
+
+    fn read_surface(&self, node: &Node, link: &mut Link) {
+        let surface = self.surface(node);
+        if link.solids.is_empty() {
+            link.surface = surface;
+        } else if link.surface != surface {
+            self.notes.add(
+                node.offset,
+                "collisions of a link differ in friction or restitution",
+                "the link has those of its first one",
+            );
+        }
+        let bits = child(node, "surface")
+            .and_then(|surface| child(surface, "contact"))
+            .and_then(|contact| child(contact, "collide_bitmask"));
+        if let Some(bits) = bits {
+            let text = bits.text.trim();
+            let value = match text.strip_prefix("0x") {
+                Some(digits) => u16::from_str_radix(digits, 16).ok(),
+                None => text.parse().ok(),
+            };
+            match value {
+                Some(value) => {
+                    let before = link.filter.map_or(0, |filter| filter[0]);
+                    link.filter = Some([before | value; 2]);
+                }
+                None => self.reading.problem(
+                    bits.offset,
+                    format!("<collide_bitmask>: expected a number of 16 bits, got '{}'", shorten(text)),
+                ),
+            }
+        }
+    }
+
+    /// Coulomb friction, restitution and torsional friction.
+    fn surface(&self, node: &Node) -> Surface {
+        let Some(surface) = child(node, "surface") else {
+            return Surface { friction: Some(1.0), ..Surface::default() };
+        };
+        let friction = child(surface, "friction");
+        let law = friction.and_then(|friction| child(friction, "ode").or(child(friction, "bullet")));
+        let mu = law.and_then(|law| self.number(law, "mu").or_else(|| self.number(law, "friction"))).unwrap_or(1.0);
+        let across =
+            law.and_then(|law| self.number(law, "mu2").or_else(|| self.number(law, "friction2"))).unwrap_or(mu);
+        if across != mu {
+            let place = law.map_or(node.offset, |law| law.offset);
+            self.notes.add(
+                place,
+                "<mu2> is left out",
+                "friction is <mu> in all directions; a <material> can have a secondFriction",
+            );
+        }
+        let torsional = friction.and_then(|friction| child(friction, "torsional"));
+        let bounce = child(surface, "bounce").and_then(|bounce| self.number(bounce, "restitution_coefficient"));
+        Surface {
+            friction: Some(mu.max(0.0)),
+            restitution: bounce.filter(|bounce| (0.0..=1.0).contains(bounce)),
+            torsional_friction: torsional.and_then(|torsional| {
+                let coefficient = self.number(torsional, "coefficient")?;
+                // Of a patch of this radius with even pressure two thirds of it count.
+                Some((coefficient * self.number(torsional, "patch_radius").unwrap_or(0.0) * 2.0 / 3.0).max(0.0))
+            }),
+            ..Surface::default()
+        }
+    }
+}
+
+/// A cone along z, its frame in the middle of its axis.
+fn cone(radius: f64, length: f64) -> Vec<DVec3> {
+    let corner = |number: u32| {
+        let (sine, cosine) = libm::sincos(std::f64::consts::TAU * f64::from(number) / f64::from(CONE_CORNERS));
+        DVec3::new(radius * cosine, radius * sine, -0.5 * length)
+    };
+    (0..CONE_CORNERS).map(corner).chain([DVec3::Z * (0.5 * length)]).collect()
+}

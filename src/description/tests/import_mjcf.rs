@@ -1,0 +1,295 @@
+//! MJCF models as ours: frames, classes, masses, joints, equalities, devices, keyframes.
+
+use std::fs;
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_description::{
+    DeviceSpec, World,
+    xml::{self, Document, ImportOptions, Wanted},
+};
+use simpartner_model::{Axis, Body, FreeAxis, JointKind, Shape};
+
+const WALKER: &str = r#"<mujoco model="walker">
+  <compiler angle="degree"/>
+  <option gravity="0 0 -3"/>
+  <default>
+    <geom friction="0.7 0.01 0.01" density="500"/>
+    <default class="leg">
+      <joint axis="0 1 0" damping="2" range="-90 30"/>
+      <geom type="capsule" size="0.05" contype="2" conaffinity="1"/>
+    </default>
+  </default>
+  <worldbody>
+    <geom name="floor" type="plane" size="0 0 1"/>
+    <geom name="step" type="box" size="1 1 0.1" pos="3 0 0.1"/>
+    <body name="torso" pos="0 0 1.2">
+      <freejoint name="root"/>
+      <geom type="box" size="0.1 0.2 0.3" mass="12"/>
+      <site name="imu" pos="0 0 0.3" euler="0 0 90"/>
+      <body name="thigh" pos="0 0.1 -0.3" childclass="leg">
+        <joint name="hip_x" axis="1 0 0" range="-20 20"/>
+        <joint name="hip_y" stiffness="5" springref="-10" armature="0.2"/>
+        <geom fromto="0 0 0 0 0 -0.4"/>
+        <frame pos="0 0 -0.4">
+          <body name="shin">
+            <joint name="knee" ref="-30"/>
+            <geom fromto="0 0 0 0 0 -0.4"/>
+            <body name="foot" pos="0 0 -0.4"><geom type="sphere" size="0.06"/></body>
+          </body>
+        </frame>
+      </body>
+      <body name="arm" pos="0 -0.3 0">
+        <joint name="shoulder" type="ball"/>
+        <inertial pos="0 0 -0.2" mass="2" diaginertia="0.2 0.3 0.4" quat="0.70710678118654752 0.70710678118654752 0 0"/>
+      </body>
+    </body>
+  </worldbody>
+  <contact><exclude body1="torso" body2="shin"/></contact>
+  <actuator>
+    <motor name="hip" joint="hip_x" gear="50" ctrlrange="-1 1"/>
+    <position name="knee_servo" joint="knee" kp="100" forcerange="-30 40"/>
+  </actuator>
+  <sensor><gyro name="spin" site="imu"/><jointpos joint="knee"/></sensor>
+  <keyframe><key name="squat" qpos="0 0 1 1 0 0 0  0.1 -0.5 -1.2  1 0 0 0"/></keyframe>
+</mujoco>"#;
+
+fn read(text: &str) -> World {
+    match xml::read_text("model.xml", text) {
+        Ok(Document::World(world) | Document::Robot(world)) => world,
+        Ok(_) => panic!("neither a world nor a robot"),
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+fn body<'w>(world: &'w World, name: &str) -> &'w Body {
+    world.mechanism.bodies.iter().find(|body| body.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn axis(world: &World, name: &str) -> FreeAxis {
+    let joint = world.mechanism.joints.iter().find(|joint| joint.name == name).unwrap_or_else(|| panic!("no {name}"));
+    *joint.axes[2].free().unwrap_or_else(|| panic!("{name} is locked"))
+}
+
+fn close(found: DVec3, expected: DVec3) {
+    assert!((found - expected).length() < 1e-12, "{found} is not {expected}");
+}
+
+/// A point of the file in our frame.
+fn y_up(point: DVec3) -> DVec3 {
+    DVec3::new(point.x, point.z, -point.y)
+}
+
+#[test]
+fn a_model_is_a_world_with_its_robots() {
+    let world = read(WALKER);
+    assert_eq!(world.mechanism.gravity, DVec3::new(0.0, -3.0, 0.0));
+    let plane = world.mechanism.plane.as_ref().expect("the floor");
+    assert_eq!((plane.normal, plane.distance, plane.material.friction), (DVec3::Y, 0.0, 0.7));
+    let step = body(&world, "step");
+    assert!(step.fixed && step.robot.is_none());
+    close(step.pose.translation, y_up(DVec3::new(3.0, 0.0, 0.1)));
+    let [robot] = &world.mechanism.robots[..] else { panic!("one robot") };
+    assert_eq!((robot.name.as_str(), robot.self_collision), ("walker", true));
+    assert!(!body(&world, "torso").fixed);
+    close(body(&world, "torso").pose.translation, y_up(DVec3::new(0.0, 0.0, 1.2)));
+}
+
+/// Classes are taken over from outside in, and by the bodies around.
+#[test]
+fn joints_have_what_their_classes_say() {
+    let world = read(WALKER);
+    let hip = axis(&world, "hip_y");
+    assert_eq!((hip.damping, hip.stiffness, hip.armature), (2.0, 5.0, 0.2));
+    let degrees = |angle: f64| angle.to_radians();
+    assert_eq!((hip.lower, hip.upper, hip.spring_position), (degrees(-90.0), degrees(30.0), degrees(-10.0)));
+    assert_eq!(axis(&world, "hip_x").upper, degrees(20.0));
+    assert_eq!(axis(&world, "hip_x").max_effort, 50.0);
+    assert_eq!(axis(&world, "knee").max_effort, 40.0);
+    let shoulder = world.mechanism.joints.iter().find(|joint| joint.name == "shoulder").unwrap();
+    assert_eq!(shoulder.kind, JointKind::Ball);
+    let thigh = body(&world, "thigh");
+    assert_eq!((thigh.filter.category, thigh.filter.collides_with), (2, 1));
+}
+
+/// Several joints of a body are a chain over links without mass; the body and its parent still do not collide.
+#[test]
+fn several_joints_of_a_body_are_a_chain() {
+    let world = read(WALKER);
+    let carrier = body(&world, "thigh_carrier_1");
+    assert!(carrier.mass < 1e-11 && carrier.collision_shape().is_none());
+    let name = |id: simpartner_model::BodyId| world.mechanism.body(id).name.as_str();
+    let of = |name: &str| world.mechanism.joints.iter().find(|joint| joint.name == name).unwrap();
+    assert_eq!((name(of("hip_x").parent), name(of("hip_x").child)), ("torso", "thigh_carrier_1"));
+    assert_eq!((name(of("hip_y").parent), name(of("hip_y").child)), ("thigh_carrier_1", "thigh"));
+    close(of("hip_y").anchor, y_up(DVec3::new(0.0, 0.1, 0.9)));
+    let apart: Vec<[&str; 2]> = world.mechanism.apart.iter().map(|pair| pair.map(name)).collect();
+    assert_eq!(apart, [["torso", "thigh"], ["torso", "shin"]]);
+}
+
+/// At `ref` the bodies stand as the file has them.
+#[test]
+fn a_joint_begins_at_its_reference() {
+    let world = read(WALKER);
+    assert_eq!(axis(&world, "knee").initial_position, (-30f64).to_radians());
+    close(body(&world, "shin").pose.translation, y_up(DVec3::new(0.0, 0.1, 0.5)));
+    let upright = DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+    close(body(&world, "shin").pose.rotation * DVec3::X, upright * DVec3::X);
+}
+
+/// Mass by density and by figure, the foot welded to the shin, and inertia that is given.
+#[test]
+fn masses_follow_from_geoms_or_are_given() {
+    use std::f64::consts::PI;
+    let world = read(WALKER);
+    let torso = body(&world, "torso");
+    assert_eq!(torso.mass, 12.0);
+    let edge = DVec3::new(0.2, 0.4, 0.6);
+    let tensor = torso.inertia.unwrap().tensor;
+    close(tensor.x_axis, DVec3::X * (edge.y * edge.y + edge.z * edge.z));
+    let capsule = 500.0 * PI * 0.0025 * (0.4 + 4.0 / 3.0 * 0.05);
+    let ball = 500.0 * 4.0 / 3.0 * PI * 0.06f64.powi(3);
+    let shin = body(&world, "shin");
+    assert!((shin.mass - capsule - ball).abs() < 1e-12);
+    close(shin.inertia.unwrap().centre_of_mass, DVec3::NEG_Z * ((capsule * 0.2 + ball * 0.4) / (capsule + ball)));
+    assert!(matches!(&shin.shape.as_ref().unwrap().shape, Shape::Compound { parts } if parts.len() == 2));
+    let arm = body(&world, "arm").inertia.unwrap();
+    close(arm.centre_of_mass, DVec3::new(0.0, 0.0, -0.2));
+    // Turned by a quarter about x, the second and third moment change places.
+    for column in 0..3 {
+        close(arm.tensor.col(column), DMat3::from_diagonal(DVec3::new(0.2, 0.4, 0.3)).col(column));
+    }
+}
+
+#[test]
+fn devices_are_those_of_the_file_and_an_encoder_on_each_joint() {
+    let world = read(WALKER);
+    let kinds: Vec<(&str, bool)> = world
+        .devices
+        .iter()
+        .map(|device| (device.name.as_str(), matches!(device.spec, DeviceSpec::Actuator(_))))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            ("hip_x_encoder", false),
+            ("hip", true),
+            ("hip_y_encoder", false),
+            ("knee_encoder", false),
+            ("knee_servo", true),
+            ("shoulder_encoder", false),
+            ("spin", false)
+        ]
+    );
+}
+
+fn import(text: &str, options: &ImportOptions) -> Result<xml::Imported, String> {
+    let scratch = tempfile::tempdir().expect("a scratch file");
+    let path = scratch.path().join("model.xml");
+    fs::write(&path, text).expect("a scratch file");
+    xml::import(&path, options).map_err(|problems| problems.to_string())
+}
+
+#[test]
+fn a_keyframe_is_where_it_begins_if_it_is_chosen() {
+    let options = ImportOptions { keyframe: Some("squat".into()), ..ImportOptions::default() };
+    let imported = import(WALKER, &options).unwrap();
+    let world = read(&imported.text);
+    assert_eq!([axis(&world, "hip_x").initial_position, axis(&world, "knee").initial_position], [0.1, -1.2]);
+    close(body(&world, "torso").pose.translation, y_up(DVec3::Z));
+    assert!(!imported.warnings.iter().any(|warning| warning.what.contains("keyframe")));
+    let other = ImportOptions { keyframe: Some("jump".into()), ..ImportOptions::default() };
+    assert!(import(WALKER, &other).unwrap_err().contains("there are: squat"));
+}
+
+/// The robot of a model for a world of one's own, and what stays behind is said with its line.
+#[test]
+fn a_model_gives_its_robot_to_another_world() {
+    let options = ImportOptions { wanted: Wanted::Robot, ..ImportOptions::default() };
+    let imported = import(WALKER, &options).unwrap();
+    assert!(imported.text.contains("<robot name=\"walker\" selfCollision=\"true\">"), "{}", imported.text);
+    let said: Vec<String> = imported.warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        said.iter().any(|line| line.contains("model.xml:12:5") && line.contains("the ground is left out")),
+        "{said:?}"
+    );
+    let two =
+        WALKER.replace("</worldbody>", "<body name=\"other\"><freejoint/><geom size=\"0.1\"/></body></worldbody>");
+    assert!(import(&two, &options).unwrap_err().contains("holds 2 robots, not one: torso, other"));
+    let world = read(&two);
+    assert!(body(&world, "other").robot.is_none(), "a single body is an object");
+}
+
+#[test]
+fn equalities_are_couplings_and_loops() {
+    let text = r#"<mujoco><compiler angle="radian"/><worldbody>
+        <body name="a"><joint name="one" axis="0 1 0"/><geom size="0.1"/>
+          <body name="b" pos="1 0 0"><joint name="two" axis="0 1 0" ref="0.5"/><geom size="0.1"/></body></body>
+        <body name="c" pos="1 0 -1"><joint name="three" axis="0 1 0"/><geom size="0.1"/></body>
+      </worldbody><equality>
+        <joint joint1="two" joint2="one" polycoef="0.1 -2 0 0 0"/>
+        <connect body1="c" body2="b" anchor="0 0 1"/>
+      </equality></mujoco>"#;
+    let world = read(text);
+    let [coupling] = &world.mechanism.couplings[..] else { panic!("one coupling") };
+    assert_eq!((coupling.ratio, coupling.offset), (-2.0, 0.6));
+    let closing = world.mechanism.joints.last().unwrap();
+    assert_eq!(closing.kind, JointKind::Ball);
+    close(closing.anchor, y_up(DVec3::X));
+    assert_eq!(world.mechanism.robots.len(), 1, "the loop holds both parts together");
+}
+
+/// Frames of every kind turn a body alike.
+#[test]
+fn all_ways_to_turn_a_frame_agree() {
+    let turned = |how: &str| {
+        let text = format!(
+            "<mujoco><worldbody><body name=\"b\" {how}><geom type=\"box\" size=\"1 1 1\"/><freejoint/></body></worldbody></mujoco>"
+        );
+        body(&read(&text), "b").pose.rotation
+    };
+    let upright = DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+    let expected = upright * DQuat::from_rotation_z(0.5);
+    let ways = [
+        "quat=\"0.96891242171064478 0 0 0.24740395925452292\"",
+        "axisangle=\"0 0 2 28.64788975654116\"",
+        "euler=\"0 0 28.64788975654116\"",
+        "xyaxes=\"0.87758256189037276 0.47942553860420301 0 -1 1 0\"",
+    ];
+    for way in ways {
+        assert!(turned(way).angle_between(expected) < 1e-12, "{way}");
+    }
+    close(turned("zaxis=\"3 0 0\"") * DVec3::Z, upright * DVec3::X);
+}
+
+#[test]
+fn included_files_are_part_of_the_model_and_kept_with_the_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let main = scratch.path().join("main.xml");
+    let text = "<mujoco><include file=\"parts.xml\"/><worldbody><include file=\"leg.xml\"/></worldbody></mujoco>";
+    fs::write(&main, text).unwrap();
+    fs::write(
+        scratch.path().join("parts.xml"),
+        "<mujocoinclude><default><geom density=\"2000\"/></default></mujocoinclude>",
+    )
+    .unwrap();
+    let leg = "<x>\n <body name=\"leg\"><joint axis=\"1 0 0\"/>\n <geom type=\"box\" size=\"0.5 0.5 0.5\"/><camera pos=\"1 2\"/></body></x>";
+    fs::write(scratch.path().join("leg.xml"), leg).unwrap();
+    let Document::Robot(world) = xml::read_any(&main).unwrap() else { panic!("a robot alone") };
+    assert_eq!(body(&world, "leg").mass, 2000.0);
+    assert!(body(&world, "leg").source.contains("leg.xml:2:2"), "{}", body(&world, "leg").source);
+    fs::remove_dir_all(scratch.path()).unwrap();
+    let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(body(&again, "leg").mass, 2000.0);
+}
+
+/// A fan of copies, each turned on from the one before.
+#[test]
+fn replicas_are_bodies_of_their_own() {
+    let text = r#"<mujoco><worldbody><replicate count="3" offset="1 0 0" euler="0 0 90" sep="-">
+        <body name="post" pos="0 2 0"><joint axis="0 0 1"/><geom type="box" size="0.1 0.1 0.1"/></body></replicate></worldbody></mujoco>"#;
+    let world = read(text);
+    close(body(&world, "post-0").pose.translation, y_up(DVec3::new(0.0, 2.0, 0.0)));
+    close(body(&world, "post-1").pose.translation, y_up(DVec3::new(-1.0, 0.0, 0.0)));
+    close(body(&world, "post-2").pose.translation, y_up(DVec3::new(1.0, -1.0, 0.0)));
+    assert!(matches!(world.mechanism.joints[0].axes[2], Axis::Free(_)));
+}

@@ -1,0 +1,201 @@
+//! SDF models and worlds as ours: frames, nested and included models, joints, surfaces, devices.
+
+use std::fs;
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_description::{
+    DeviceSpec, World,
+    xml::{self, Document},
+};
+use simpartner_model::{Axis, Body, FreeAxis, Joint, JointKind};
+
+/// An inertia of 2 kg.
+const INERTIAL: &str = "<inertial><pose>0 0 0.1 0 0 0</pose><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.2</iyy><izz>0.25</izz></inertia></inertial>";
+
+fn cart() -> String {
+    format!(
+        r#"<sdf version="1.9"><world name="hall">
+  <gravity>0 0 -5</gravity>
+  <model name="ground"><static>true</static><link name="link"><collision name="c">
+    <geometry><plane><normal>0 0 1</normal></plane></geometry><surface><friction><ode><mu>0.6</mu></ode></friction></surface>
+  </collision></link></model>
+  <model name="wall"><static>1</static><pose>4 0 1 0 0 0</pose><link name="link"><collision name="c">
+    <geometry><box><size>0.2 5 2</size></box></geometry></collision></link></model>
+  <model name="cart">
+    <pose>1 0 0.5 0 0 1.5707963267948966</pose>
+    <frame name="axle"><pose>0 0.3 -0.2 0 0 0</pose></frame>
+    <link name="chassis">{INERTIAL}<collision name="c"><geometry><box><size>1 0.4 0.2</size></box></geometry></collision>
+      <sensor name="eye" type="lidar"><pose>0.5 0 0.2 0 0 0</pose><update_rate>10</update_rate><lidar><scan><horizontal><samples>5</samples>
+        <min_angle>-1</min_angle><max_angle>1</max_angle></horizontal></scan><range><max>8</max></range></lidar></sensor>
+    </link>
+    <link name="wheel"><pose relative_to="axle">0 0.1 0 1.5707963267948966 0 0</pose>{INERTIAL}
+      <collision name="c"><geometry><cylinder><radius>0.2</radius><length>0.1</length></cylinder></geometry></collision></link>
+    <joint name="turn" type="continuous"><parent>chassis</parent><child>wheel</child>
+      <axis><xyz expressed_in="__model__">0 1 0</xyz><dynamics><damping>0.3</damping></dynamics></axis></joint>
+    <model name="mast"><pose relative_to="chassis">0 0 0.1 0 0 0</pose><link name="pole">{INERTIAL}</link></model>
+    <joint name="tilt" type="revolute"><pose>0 0 0.05 0 0 0</pose><parent>chassis</parent><child>mast::pole</child>
+      <axis><xyz>1 0 0</xyz><limit><lower>-0.5</lower><upper>0.5</upper><effort>7</effort><velocity>2</velocity></limit></axis></joint>
+    <plugin filename="gz-sim-diff-drive-system" name="gz::sim::systems::DiffDrive"><left_joint>turn</left_joint></plugin>
+  </model></world></sdf>"#
+    )
+}
+
+fn read(text: &str) -> World {
+    match xml::read_text("hall.sdf", text) {
+        Ok(Document::World(world) | Document::Robot(world)) => world,
+        Ok(_) => panic!("neither a world nor a robot"),
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+fn body<'w>(world: &'w World, name: &str) -> &'w Body {
+    world.mechanism.bodies.iter().find(|body| body.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn joint<'w>(world: &'w World, name: &str) -> &'w Joint {
+    world.mechanism.joints.iter().find(|joint| joint.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn axis(world: &World, name: &str) -> FreeAxis {
+    let Axis::Free(axis) = joint(world, name).axes[2] else { panic!("{name} is locked") };
+    axis
+}
+
+fn close(found: DVec3, expected: DVec3) {
+    assert!((found - expected).length() < 1e-12, "{found} is not {expected}");
+}
+
+/// A point of the file in our frame.
+fn y_up(point: DVec3) -> DVec3 {
+    DVec3::new(point.x, point.z, -point.y)
+}
+
+#[test]
+fn a_world_has_ground_fixtures_and_robots() {
+    let world = read(&cart());
+    assert_eq!(world.name, "hall");
+    assert_eq!(world.mechanism.gravity, DVec3::new(0.0, -5.0, 0.0));
+    let ground = world.mechanism.plane.as_ref().unwrap();
+    assert_eq!((ground.normal, ground.material.friction), (DVec3::Y, 0.6));
+    assert!(world.mechanism.bodies[0].fixed && world.mechanism.bodies[0].robot.is_none());
+    let [robot] = &world.mechanism.robots[..] else { panic!("one robot") };
+    assert_eq!(robot.name, "hall");
+}
+
+/// The model is turned by a quarter about z: its x is the world's y, its y the world's -x.
+#[test]
+fn poses_are_relative_to_the_frames_they_name() {
+    let world = read(&cart());
+    close(body(&world, "chassis").pose.translation, y_up(DVec3::new(1.0, 0.0, 0.5)));
+    close(body(&world, "wheel").pose.translation, y_up(DVec3::new(0.6, 0.0, 0.3)));
+    close(body(&world, "pole").pose.translation, y_up(DVec3::new(1.0, 0.0, 0.6)));
+    close(body(&world, "pole").inertia.unwrap().centre_of_mass, DVec3::new(0.0, 0.0, 0.1));
+    close(joint(&world, "tilt").anchor, y_up(DVec3::new(1.0, 0.0, 0.65)));
+    close(joint(&world, "tilt").frame * DVec3::Z, y_up(DVec3::Y));
+    // The wheel is turned, but its axis is told in the model's frame.
+    close(joint(&world, "turn").frame * DVec3::Z, y_up(DVec3::NEG_X));
+}
+
+#[test]
+fn joints_have_limits_losses_and_what_drives_them() {
+    let world = read(&cart());
+    let tilt = axis(&world, "tilt");
+    assert_eq!([tilt.lower, tilt.upper, tilt.max_effort, tilt.max_rate], [-0.5, 0.5, 7.0, 2.0]);
+    assert_eq!(axis(&world, "turn").damping, 0.3);
+    let motors: Vec<&str> = world
+        .devices
+        .iter()
+        .filter(|device| matches!(device.spec, DeviceSpec::Actuator(_)))
+        .map(|device| device.name.as_str())
+        .collect();
+    assert_eq!(motors, ["turn_motor"], "the plugin names the one joint that is driven");
+    let passive = cart().replace("gz-sim-diff-drive-system", "other").replace("DiffDrive", "Other");
+    let motors = read(&passive).devices.iter().filter(|device| matches!(device.spec, DeviceSpec::Actuator(_))).count();
+    assert_eq!(motors, 2);
+}
+
+/// A lidar looks along x; our scanner along its z, with the fan from the right to the left.
+#[test]
+fn a_lidar_is_a_scanner_that_looks_ahead() {
+    let world = read(&cart());
+    let eye = world.devices.iter().find(|device| device.name == "eye").unwrap();
+    let DeviceSpec::Sensor(sensor) = &eye.spec else { panic!("a sensor") };
+    assert_eq!((sensor.rate_hz, sensor.options.rays.rays), (Some(10.0), 5));
+    assert_eq!((sensor.options.rays.half_angle, sensor.options.rays.range), (1.0, 8.0));
+    let simpartner_description::Mount::Body { pose, .. } = sensor.mount else { panic!("on a body") };
+    close(pose.translation, DVec3::new(0.5, 0.0, 0.2));
+    close(pose.rotation * DVec3::Z, DVec3::X);
+    close(pose.rotation * DVec3::X, DVec3::Y);
+}
+
+/// Universal joints are two hinges over a link without mass, a screw is a hinge and a slider that follows it.
+#[test]
+fn joints_with_two_axes_are_chains() {
+    let text = |kind: &str, more: &str| {
+        format!(
+            r#"<sdf version="1.7"><model name="m"><link name="a">{INERTIAL}</link><link name="b"><pose>0 0 1 0 0 0</pose>{INERTIAL}</link>
+            <joint name="j" type="{kind}"><parent>a</parent><child>b</child><axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>{more}</joint>
+            </model></sdf>"#
+        )
+    };
+    let world = read(&text("universal", ""));
+    assert_eq!([joint(&world, "j_1").kind, joint(&world, "j_2").kind], [JointKind::Hinge; 2]);
+    close(joint(&world, "j_2").frame * DVec3::Z, y_up(DVec3::Y));
+    assert!(body(&world, "j_1_carrier").mass < 1e-11);
+    let world = read(&text("screw", "<screw_thread_pitch>0.5</screw_thread_pitch>"));
+    assert_eq!([joint(&world, "j_1").kind, joint(&world, "j_2").kind], [JointKind::Hinge, JointKind::Slider]);
+    let [coupling] = &world.mechanism.couplings[..] else { panic!("one coupling") };
+    assert_eq!(coupling.ratio, 0.5 / std::f64::consts::TAU);
+}
+
+/// Before 1.5 an axis is told in the model's frame, from then on in the joint's.
+#[test]
+fn the_frame_of_an_axis_follows_the_version() {
+    let text = |version: &str| {
+        format!(
+            r#"<sdf version="{version}"><model name="m"><link name="a">{INERTIAL}</link>
+            <link name="b"><pose>0 0 1 0 0 1.5707963267948966</pose>{INERTIAL}</link>
+            <joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>1 0 0</xyz></axis></joint></model></sdf>"#
+        )
+    };
+    let direction = |version: &str| joint(&read(&text(version)), "j").frame * DVec3::Z;
+    close(direction("1.4"), y_up(DVec3::X));
+    close(direction("1.6"), y_up(DVec3::Y));
+}
+
+#[test]
+fn models_are_included_from_beside_the_file_and_kept_with_the_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().join("models/box");
+    fs::create_dir_all(&folder).unwrap();
+    let config = "<model><sdf version=\"1.4\">old.sdf</sdf><sdf version=\"1.9\">new.sdf</sdf></model>";
+    fs::write(folder.join("model.config"), config).unwrap();
+    fs::write(
+        folder.join("new.sdf"),
+        format!("<sdf version=\"1.9\"><model name=\"box\"><link name=\"link\">{INERTIAL}</link></model></sdf>"),
+    )
+    .unwrap();
+    let main = scratch.path().join("two.sdf");
+    let include = |name: &str, x: f64| {
+        format!("<include><uri>model://box</uri><name>{name}</name><pose>{x} 0 0 0 0 0.5</pose></include>")
+    };
+    fs::write(
+        &main,
+        format!("<sdf version=\"1.9\"><world name=\"w\">{}{}</world></sdf>", include("one", 1.0), include("two", 2.0)),
+    )
+    .unwrap();
+    let world = xml::read_world(&main).unwrap_or_else(|problems| panic!("{problems}"));
+    let [one, two] = &world.mechanism.bodies[..] else { panic!("two bodies") };
+    close(one.pose.translation, DVec3::X);
+    close(two.pose.translation, DVec3::X * 2.0);
+    assert!(
+        one.pose
+            .rotation
+            .angle_between(DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2) * DQuat::from_rotation_z(0.5))
+            < 1e-12
+    );
+    assert!(one.source.contains("new.sdf:1:"), "{}", one.source);
+    fs::remove_dir_all(scratch.path()).unwrap();
+    let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(again.mechanism.bodies.len(), 2);
+}
