@@ -20,9 +20,12 @@ pub(super) struct ConfigurationArguments {
     /// Properties file [default: properties.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     pub(super) properties: Option<PathBuf>,
-    /// World file
+    /// World file, or a robot file (also URDF or SDF), which then stands on level ground
     #[arg(long, value_name = "FILE")]
     pub(super) world: Option<String>,
+    /// Fix the root of such a robot
+    #[arg(long)]
+    pub(super) fixed_base: bool,
     /// Move all ports that model and settings name by so many, so that a second server has its own
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) port_offset: Option<String>,
@@ -51,6 +54,7 @@ impl ConfigurationArguments {
         let mut all = overrides(&self.set)?;
         let given = [
             ("--world", "simulation.world_file", self.world.as_deref()),
+            ("--fixed-base", "simulation.fixed_base", self.fixed_base.then_some("true")),
             ("--port-offset", "server.port_offset", self.port_offset.as_deref()),
             ("--free-ports", "server.free_ports", self.free_ports.then_some("true")),
             ("--ports-file", "server.ports_file", self.ports_file.as_deref()),

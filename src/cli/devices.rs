@@ -26,7 +26,7 @@ pub(super) struct DevicesArguments {
 /// Lists the devices of the configured world.
 pub(super) fn devices(arguments: &DevicesArguments) -> Result<ExitStatus, CliError> {
     let config = arguments.configuration.config(&[])?;
-    let world = xml::read_world(&config.simulation.world_file)?;
+    let world = xml::read_world_or_robot(&config.simulation.world_file, config.simulation.fixed_base)?;
     let timestep = config.simulation.timestep;
     let devices: Vec<DeviceInfo> = world.devices.iter().map(|spec| device::describe(spec, &world, timestep)).collect();
     let bound = Bound::new(arguments, &config)?;

@@ -1,4 +1,4 @@
-//! `simpartner draw`: a picture of a world, as SVG.
+//! `simpartner draw`: a picture of a world, or of a robot on level ground, as SVG.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::draw;
 
 #[derive(Debug, Args)]
 pub(super) struct DrawArguments {
-    /// World files
+    /// World or robot files
     #[arg(required = true)]
     worlds: Vec<PathBuf>,
     /// Where they are seen from
@@ -38,7 +38,7 @@ pub(super) fn draw(arguments: &DrawArguments) -> Result<ExitStatus, CliError> {
         View::Top => draw::View::Top,
     };
     for path in &arguments.worlds {
-        let world = xml::read_world(path)?;
+        let world = xml::read_world_or_robot(path, false)?;
         let picture = path.with_extension("svg");
         let picture = match (&arguments.output, picture.file_name()) {
             (Some(folder), Some(name)) => folder.join(name),

@@ -49,8 +49,10 @@ pub struct Config {
 /// The section `simulation`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulationConfig {
-    /// The world to simulate.
+    /// The world to simulate, or a robot in place of one.
     pub world_file: PathBuf,
+    /// Whether the root of such a robot is fixed.
+    pub fixed_base: bool,
     /// Clock mode.
     pub mode: Mode,
     /// Simulated seconds per wall second in real time.
@@ -147,6 +149,7 @@ impl AcceptedValues {
     fn simulation(&mut self) -> SimulationConfig {
         SimulationConfig {
             world_file: self.text("simulation.world_file").into(),
+            fixed_base: self.boolean("simulation.fixed_base"),
             mode: match self.text("simulation.mode").as_str() {
                 "fast" => Mode::Fast,
                 "lockstep" => Mode::Lockstep,

@@ -60,7 +60,20 @@ const fn integer(lowest: i64, highest: i64) -> SettingType {
 
 /// Every setting, section by section, in the order of the file.
 pub(super) const SETTINGS: &[Setting] = &[
-    setting("simulation", "world_file", SettingType::File, "worlds/flat.xml", "The world to simulate."),
+    setting(
+        "simulation",
+        "world_file",
+        SettingType::File,
+        "worlds/flat.xml",
+        "The world to simulate, or a robot (ours, URDF, SDF), which then stands on level ground.",
+    ),
+    setting(
+        "simulation",
+        "fixed_base",
+        SettingType::Boolean,
+        "false",
+        "Whether the root of an imported robot that stands in place of a world is fixed, although it could move.",
+    ),
     setting(
         "simulation",
         "mode",

@@ -34,12 +34,12 @@ pub struct Job {
 }
 
 impl Job {
-    /// Reads the world that the configuration names, and the sequence if there is one, and builds the simulation.
+    /// Reads the world or robot that the configuration names, and the sequence if there is one, and builds the simulation.
     ///
     /// # Errors
     /// What is wrong with the files, or what of them cannot be simulated, with its place.
     pub fn read(config: Config, sequence: Option<&Path>) -> Result<Self, RunError> {
-        let world = Arc::new(xml::read_world(&config.simulation.world_file)?);
+        let world = Arc::new(xml::read_world_or_robot(&config.simulation.world_file, config.simulation.fixed_base)?);
         let sequence = sequence.map(xml::read_sequence).transpose()?;
         Self::new(&world, sequence.as_ref(), config)
     }

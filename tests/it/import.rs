@@ -79,3 +79,28 @@ fn a_run_with_a_urdf_robot_is_made_again_without_its_files() {
     let again = output(&["replay", "last", "--database", &database]);
     assert!(again.status.success(), "{}{}", text(&again.stdout), text(&again.stderr));
 }
+
+/// One command for a URDF file: it stands on level ground with its lowest point, or is fixed there; and its log makes it again.
+#[test]
+fn a_robot_in_place_of_a_world_stands_on_level_ground() {
+    let (scratch, urdf) = arm();
+    let whole = URDF.replace("<link name=\"mount\"/>", "<link name=\"mount\"><inertial><mass value=\"3\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial><collision><origin xyz=\"0 0 -0.7\"/><geometry><box size=\"1 1 0.2\"/></geometry></collision></link>");
+    scratch.write("arm.urdf", &whole);
+    for (flags, height) in [(&[][..], 0.8), (&["--fixed-base"], 0.8)] {
+        let database = scratch.database(if flags.is_empty() { "free.db" } else { "fixed.db" });
+        let run =
+            ["run", "--world", &urdf, "--mode", "fast", "--duration", "0.5", "--free-ports", "--database", &database];
+        let ran = output(&[&run, flags].concat());
+        assert!(ran.status.success(), "{}", text(&ran.stderr));
+        let replayed = output(&["replay", "last", "--database", &database]);
+        assert!(replayed.status.success(), "{}", text(&replayed.stderr));
+        let query = "SELECT max(y) FROM bodyLog WHERE body = 'mount'";
+        let answer = output(&["query", query, "--database", &database]);
+        let found: f64 =
+            text(&answer.stdout).lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or(f64::NAN);
+        assert!((found - height).abs() < 1e-9, "{}{}", text(&answer.stdout), text(&answer.stderr));
+    }
+    let world = scratch.write("w.xml", "<world name=\"w\"/>");
+    let refused = output(&["run", "--world", &world, "--fixed-base", "--database", "none"]);
+    assert!(text(&refused.stderr).contains("a world has no base to be fixed"), "{}", text(&refused.stderr));
+}

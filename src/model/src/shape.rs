@@ -13,6 +13,14 @@ pub struct Placed {
     pub shape: Shape,
 }
 
+impl Placed {
+    /// How far it reaches from its body's origin along a direction, in the lengths of the direction.
+    pub fn reach(&self, direction: DVec3) -> f64 {
+        let inside = self.pose.rotation.inverse() * direction;
+        self.pose.translation.dot(direction) + self.shape.reach(inside)
+    }
+}
+
 /// What is seen of a body in place of its shape. Nothing collides with it and it has no mass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Visual {
@@ -90,6 +98,27 @@ impl Shape {
         }
     }
 
+    /// How far it reaches from its own origin along a direction, in the lengths of the direction.
+    pub fn reach(&self, direction: DVec3) -> f64 {
+        let across = DVec3::new(direction.x, 0.0, direction.z).length();
+        let farthest =
+            |points: &[DVec3]| points.iter().map(|point| point.dot(direction)).fold(f64::NEG_INFINITY, f64::max);
+        match self {
+            Self::Box { size } => 0.5 * size.dot(direction.abs()),
+            Self::Sphere { radius } => radius * direction.length(),
+            Self::Cylinder { radius, length } => radius * across + 0.5 * length * direction.y.abs(),
+            Self::Capsule { radius, length } => radius * direction.length() + 0.5 * length * direction.y.abs(),
+            Self::Cone { radius, length } => {
+                (0.5 * length * direction.y).max(radius * across - 0.5 * length * direction.y)
+            }
+            Self::ConvexHull { points } => farthest(points),
+            Self::TriangleMesh { vertices, .. } => farthest(vertices),
+            Self::Compound { parts } => {
+                parts.iter().map(|part| part.reach(direction)).fold(f64::NEG_INFINITY, f64::max)
+            }
+        }
+    }
+
     /// How many points and triangles describe it, each part of a compound counted as one at least.
     pub fn points(&self) -> usize {
         match self {
@@ -105,6 +134,43 @@ impl Shape {
         match self {
             Self::Sphere { radius } | Self::Cylinder { radius, .. } | Self::Capsule { radius, .. } => Some(*radius),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shape reaches as far as the farthest of its corners: round ones stand beside hulls of points on their rims.
+    #[test]
+    fn every_shape_reaches_as_far_as_its_points() {
+        let rim = |radius: f64, y: f64| {
+            let angle = |k: u32| f64::from(k) * std::f64::consts::TAU / 3600.0;
+            (0..3600).map(move |k| DVec3::new(radius * libm::cos(angle(k)), y, radius * libm::sin(angle(k))))
+        };
+        let hull = |points: Vec<DVec3>| Shape::ConvexHull { points };
+        let size = DVec3::new(1.0, 2.0, 3.0);
+        let corners =
+            (0..8).map(|k| DVec3::from([0, 1, 2].map(|axis| if k >> axis & 1 == 0 { -0.5 } else { 0.5 })) * size);
+        let pairs = [
+            (Shape::Box { size }, hull(corners.collect())),
+            (Shape::Cylinder { radius: 0.5, length: 2.0 }, hull(rim(0.5, -1.0).chain(rim(0.5, 1.0)).collect())),
+            (Shape::Cone { radius: 0.5, length: 2.0 }, hull(rim(0.5, -1.0).chain([DVec3::Y]).collect())),
+        ];
+        let turn = Pose::from_xyz_rpy(DVec3::new(0.3, -0.2, 0.1), DVec3::new(0.4, 1.1, -2.0));
+        for direction in [DVec3::NEG_Y, DVec3::X, DVec3::new(0.3, 2.0, -0.7), DVec3::new(-1.0, -0.1, 0.4)] {
+            for (shape, points) in pairs.clone() {
+                let placed = [shape, points].map(|shape| Placed { pose: turn, shape });
+                let [round, hull] = placed.clone().map(|placed| placed.reach(direction));
+                assert!((round - hull).abs() < 1e-6 * direction.length(), "{direction}: {round} {hull}");
+                let both = Placed { pose: Pose::IDENTITY, shape: Shape::Compound { parts: placed.into() } };
+                assert_eq!(both.reach(direction), round.max(hull));
+            }
+            let ball = Shape::Sphere { radius: 0.5 }.reach(direction);
+            assert_eq!(ball, 0.5 * direction.length());
+            let capsule = Shape::Capsule { radius: 0.5, length: 2.0 }.reach(direction);
+            assert_eq!(capsule, ball + direction.y.abs());
         }
     }
 }

@@ -25,6 +25,7 @@ mod robot;
 mod schema;
 mod scope;
 mod sequence;
+mod stand;
 mod tree;
 mod world;
 
@@ -41,9 +42,11 @@ pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
 pub(crate) use reading::child;
 pub use reading::shorten;
 pub use schema::describe_name;
+pub use stand::read_world_or_robot;
 
 use crate::{Sequence, SourceFile, World};
 use files::Files;
+use import::Format;
 use limits::{MAX_FILE, Session};
 use reading::{Placeholders, Reading};
 use robot::{Placement, Taken};
@@ -70,9 +73,9 @@ pub enum Document {
 /// # Errors
 /// All problems of all these files.
 pub fn read_world(path: &Path) -> Result<World, Diagnostics> {
-    match read_as(path, Some(WORLD))? {
-        Document::World(world) | Document::Robot(world) => Ok(world),
-        Document::Sequence(_) | Document::Assemblies(_) => unreachable!("a world was asked for"),
+    match read_as(path, Expected::World)? {
+        Document::World(world) => Ok(world),
+        _ => unreachable!("a world was asked for"),
     }
 }
 
@@ -81,7 +84,7 @@ pub fn read_world(path: &Path) -> Result<World, Diagnostics> {
 /// # Errors
 /// All problems of the file.
 pub fn read_sequence(path: &Path) -> Result<Sequence, Diagnostics> {
-    match read_as(path, Some(SEQUENCE))? {
+    match read_as(path, Expected::Sequence)? {
         Document::Sequence(sequence) => Ok(sequence),
         _ => unreachable!("a sequence was asked for"),
     }
@@ -92,7 +95,7 @@ pub fn read_sequence(path: &Path) -> Result<Sequence, Diagnostics> {
 /// # Errors
 /// All problems of the file and of those it names.
 pub fn read_any(path: &Path) -> Result<Document, Diagnostics> {
-    read_as(path, None)
+    read_as(path, Expected::Anything)
 }
 
 /// Reads a text as if it stood in a file of this path; files that it names are looked for from there.
@@ -100,7 +103,7 @@ pub fn read_any(path: &Path) -> Result<Document, Diagnostics> {
 /// # Errors
 /// All problems of the text and of the files it names.
 pub fn read_text(path: &str, text: &str) -> Result<Document, Diagnostics> {
-    read_root(path, text, Files::Disk, None)
+    read_root(path, text, Files::Disk, Expected::Anything)
 }
 
 /// Reads a world anew from the texts it was once read from, such as those of [`World::sources`]; the first is the world's own.
@@ -112,31 +115,58 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
     let Some(own) = sources.first() else {
         return Err(Diagnostic::at("", "", 0, "expected the text of a world").into());
     };
-    match read_root(&own.path, &own.text, Files::Kept(sources), None)? {
+    match read_root(&own.path, &own.text, Files::Kept(sources), Expected::WorldOrRobot)? {
         Document::World(world) | Document::Robot(world) => Ok(world),
-        Document::Sequence(_) | Document::Assemblies(_) => {
-            Err(Diagnostic::at(&own.path, &own.text, 0, "expected a world").into())
+        Document::Sequence(_) | Document::Assemblies(_) => unreachable!("a world or a robot was asked for"),
+    }
+}
+
+/// What a file is to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    Anything,
+    World,
+    WorldOrRobot,
+    Sequence,
+}
+
+impl Expected {
+    /// The roots that will do.
+    fn roots(self) -> &'static [&'static str] {
+        match self {
+            Self::Anything => &[WORLD, ROBOT, ASSEMBLIES, SEQUENCE],
+            Self::World => &[WORLD],
+            Self::WorldOrRobot => &[WORLD, ROBOT],
+            Self::Sequence => &[SEQUENCE],
+        }
+    }
+
+    /// What is made of a file of another format. A model of MJCF is a world wherever that will do: it says itself whether it has a ground.
+    fn of_format(self, format: Format) -> Wanted {
+        match self {
+            Self::World => Wanted::World,
+            Self::WorldOrRobot if format == Format::Mjcf => Wanted::World,
+            _ => Wanted::Fitting,
         }
     }
 }
 
-fn read_as(path: &Path, wanted: Option<&str>) -> Result<Document, Diagnostics> {
+fn read_as(path: &Path, expected: Expected) -> Result<Document, Diagnostics> {
     let path = locate(path);
     let path = path.to_string_lossy();
     let text = Files::Disk.read(&path, MAX_FILE);
     let text = text.map_err(|problem| Diagnostics::from(built_in::with_help(problem)))?;
-    read_root(&path, &text, Files::Disk, wanted)
+    read_root(&path, &text, Files::Disk, expected)
 }
 
-fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> Result<Document, Diagnostics> {
+fn read_root(path: &str, text: &str, files: Files<'_>, expected: Expected) -> Result<Document, Diagnostics> {
     let session = Session::default();
     let reading = Reading::new(path, text, files, &session);
     session.add_file(text.len()).map_err(|what| Diagnostics::from(Diagnostic::at(path, "", 0, what)))?;
     let roots = reading.parse(path, text).map_err(Diagnostics::from)?;
-    let mut root = match import::Format::of(path, &roots) {
+    let mut root = match Format::of(path, &roots) {
         Some(format) => {
-            let wanted = if wanted == Some(WORLD) { Wanted::World } else { Wanted::Fitting };
-            let options = ImportOptions { wanted, ..ImportOptions::default() };
+            let options = ImportOptions { wanted: expected.of_format(format), ..ImportOptions::default() };
             match import::convert(&reading, format, roots, &options) {
                 Some(root) => root,
                 None => return Err(session.problems.take()),
@@ -144,9 +174,8 @@ fn read_root(path: &str, text: &str, files: Files<'_>, wanted: Option<&str>) -> 
         }
         None => single_root(&reading, roots)?,
     };
-    let expected: Vec<&str> = wanted.map_or(vec![WORLD, ROBOT, ASSEMBLIES, SEQUENCE], |wanted| vec![wanted]);
-    if !expected.contains(&root.name.as_str()) {
-        let message = format!("expected <{}>, got <{}>", expected.join(">, <"), root.name);
+    if !expected.roots().contains(&root.name.as_str()) {
+        let message = format!("expected <{}>, got <{}>", expected.roots().join(">, <"), root.name);
         return Err(Diagnostic::at(path, text, root.offset, message).into());
     }
     // The roots' ids are their tags.
