@@ -10,7 +10,7 @@ mod warnings;
 use std::{collections::HashMap, sync::Arc};
 
 use bevy_math::DVec3;
-use simpartner_description::{Actuator, DeviceSpec, Mount, Sensor, Timeline, World};
+use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, Timeline, World};
 use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Guard, Settings};
 use simpartner_model::{BodyId, DeviceId, JointId, StepIndex, Timestep};
 use simpartner_wire::{
@@ -92,13 +92,13 @@ impl Simulation {
         timestep: Timestep,
         settings: Settings,
         seed: u64,
-        engine: Box<dyn Engine>,
+        mut engine: Box<dyn Engine>,
     ) -> Result<Self, BuildError> {
         let infos = world.devices.iter().map(|device| device::describe(device, &world, timestep)).collect();
         let robots = world.robots().map(|(robot, port)| (robot.name.clone(), port, robot.source.clone()));
         let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), infos).with_robots(robots);
         let layout = Arc::new(layout);
-        refuse_unsupported_devices(&world, &*engine)?;
+        refuse_unsupported_devices(&world, &mut *engine)?;
         let mut simulation = Self {
             engine,
             devices: Vec::new(),
@@ -381,7 +381,7 @@ pub fn contact_of(point: &ContactPoint, moves: impl Fn(BodyId) -> bool) -> Optio
 }
 
 /// Refuses sensors of quantities that the engine does not compute, which would read zeros that mean nothing, and actuators that it cannot drive.
-fn refuse_unsupported_devices(world: &World, engine: &dyn Engine) -> Result<(), BuildError> {
+fn refuse_unsupported_devices(world: &World, engine: &mut dyn Engine) -> Result<(), BuildError> {
     for device in &world.devices {
         if let DeviceSpec::Sensor(Sensor { mount: Mount::Joint(joint), kind: DeviceKind::ForceTorqueSensor, .. }) =
             device.spec
@@ -391,6 +391,16 @@ fn refuse_unsupported_devices(world: &World, engine: &dyn Engine) -> Result<(), 
             let what = format!(
                 "the engine '{engine}' does not tell what a joint transmits, so {kind} '{name}' has nothing to read; use \
                  physics.engine = \"dynamics\""
+            );
+            return Err(BuildError { place: device.source.clone(), what });
+        }
+        if let DeviceSpec::Actuator(Actuator { mount: Mount::Body { body, .. }, law: Law::Surface(velocity), .. }) =
+            device.spec
+            && !engine.set_surface_velocity(body, velocity)
+        {
+            let (name, engine) = (&device.name, engine.identity().name);
+            let what = format!(
+                "the engine '{engine}' has no surfaces that move, so '{name}' has nothing to drive; use physics.engine = \"dynamics\""
             );
             return Err(BuildError { place: device.source.clone(), what });
         }

@@ -26,6 +26,7 @@ mod physics;
 mod ports;
 mod protocol;
 mod push;
+mod rapier;
 mod realtime;
 mod recorder;
 mod replay;

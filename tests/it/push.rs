@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bevy_math::DVec3;
 use simpartner::sim::Simulation;
 use simpartner_description::xml;
-use simpartner_dynamics::{Engine, Motor, Wrench};
+use simpartner_dynamics::{Engine, EngineKind, Motor, Settings, Wrench};
 use simpartner_model::{BodyId, DeviceId, JointId, JointKind, Timestep};
 use simpartner_wire::signal::{Action, ClientId, Command, Reservation};
 
@@ -95,4 +95,57 @@ fn a_force_actuator_pushes_until_it_is_told_otherwise() {
         memory: Reservation::default(),
     });
     close("speed without it", run(&mut simulation, 100), 10.0 / 2.0 * 0.1, Within::both(1e-9));
+}
+
+/// A belt whose speed a client sets: at first that of its material, then what it is told, along the axes of the belt's body. Rapier has
+/// none and says so.
+#[test]
+fn a_conveyor_controller_moves_a_belt() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let belt = |speed: &str| {
+        format!(
+            "<robot name='Line'><body name='Belt'><static>true</static><mass>1</mass><pose y='-0.5'/><box x='20' y='1' z='20'/>
+            <material friction='0.5' {speed}/></body>
+            <actuator type='ConveyorController' name='Drive' body='Belt' port='0' watchdog='2' onTimeout='zero'/></robot>"
+        )
+    };
+    let hall =
+        "<world><robot file='belt.xml'/><object name='Box'><mass>2</mass><pose y='0.1'/><box x='0.2' y='0.2' z='0.2'/>
+        <material friction='0.5'/></object></world>";
+    let read = |speed: &str| {
+        write("belt.xml", &belt(speed));
+        write("hall.xml", hall);
+        xml::read_world(&folder.path().join("hall.xml")).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let rapier = Settings { engine: EngineKind::Rapier, ..Settings::default() };
+    let refusal = Simulation::new(Arc::new(read("")), Timestep::MILLISECOND, rapier).err().unwrap().to_string();
+    assert!(refusal.contains("'rapier' has no surfaces that move, so 'Drive' has nothing to drive"), "{refusal}");
+    if scene::settings().engine == EngineKind::Rapier {
+        return;
+    }
+    let world = read("surfaceVelocityX='0.4'");
+    let (thing, _) = world.mechanism.bodies().find(|(_, body)| body.name == "Box").unwrap();
+    let mut simulation = Simulation::new(Arc::new(world), Timestep::MILLISECOND, scene::settings()).unwrap();
+    let mut record = simulation.observe();
+    assert_eq!(record.values[simulation.layout().device(DeviceId::new(0))], [0.4, 0.0, 0.0]);
+    let mut run = |simulation: &mut Simulation, steps: usize| {
+        (0..steps).for_each(|_| simulation.step(&mut record));
+        DVec3::from_slice(&record.values[simulation.layout().twist(thing)])
+    };
+    let near = |what: &str, found: DVec3, expected: DVec3| {
+        assert!((found - expected).length() < 1e-9, "{what}: {found} for {expected}");
+    };
+    near("with its material's speed", run(&mut simulation, 500), DVec3::X * 0.4);
+    simulation.submit(Command {
+        device: DeviceId::new(0),
+        at: None,
+        client: ClientId(1),
+        sequence: 1,
+        text: "-0.5,0,1".into(),
+        action: Action::Drive(vec![-0.5, 0.0, 1.0]),
+        memory: Reservation::default(),
+    });
+    near("as it is told", run(&mut simulation, 1000), DVec3::new(-0.5, 0.0, 1.0));
+    near("after its watchdog's time", run(&mut simulation, 2000), DVec3::ZERO);
 }

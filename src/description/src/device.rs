@@ -222,6 +222,8 @@ pub enum Law {
     Effort,
     /// With a force and a torque on a body.
     Force(Push),
+    /// With the velocity of a body's surface, in the body's axes; this one until the first command, m/s.
+    Surface(DVec3),
 }
 
 /// How an actuator pushes a body until its first command.
@@ -341,6 +343,7 @@ impl DeviceSpec {
                 Law::Position => DeviceKind::PositionController,
                 Law::Effort => DeviceKind::EffortController,
                 Law::Force(_) => DeviceKind::ForceActuator,
+                Law::Surface(_) => DeviceKind::ConveyorController,
             },
         }
     }

@@ -42,6 +42,7 @@ impl Driver {
                 setting.extend([proportional, integral, derivative]);
             }
             Law::Effort => setting.fill(0.0),
+            Law::Surface(velocity) => setting = velocity.to_array().to_vec(),
             Law::Force(push) => setting = [push.force.to_array(), push.torque.to_array()].concat(),
         }
         Self { law: spec.law, limits: spec.motor, setting, initial, integral: [0.0; 3], holding: true }
@@ -75,14 +76,23 @@ impl Driver {
     /// The maximum effort of an axis: what the last command allows. An effort controller, whose command has none, holds and brakes
     /// with the effort that holds the initial pose.
     pub(super) fn max_effort(&self, axis: usize) -> f64 {
-        if matches!(self.law, Law::Effort | Law::Force(_)) { HOLDING_EFFORT } else { self.setting[axis] }
+        if matches!(self.law, Law::Effort | Law::Force(_) | Law::Surface(_)) {
+            HOLDING_EFFORT
+        } else {
+            self.setting[axis]
+        }
     }
 
-    /// The force and the torque that it pushes a body with, and their axes; `None` if it drives a joint.
+    /// The force and the torque that it pushes a body with, and their axes; `None` if it drives something else.
     pub(super) fn push(&self) -> Option<(Wrench, Frame)> {
         let Law::Force(Push { frame, .. }) = self.law else { return None };
         let of = |first: usize| DVec3::from_slice(&self.setting[first..]);
         Some((Wrench { force: of(0), torque: of(3) }, frame))
+    }
+
+    /// The velocity of its body's surface, in the body's axes; `None` if it drives something else.
+    pub(super) fn surface_velocity(&self) -> Option<DVec3> {
+        matches!(self.law, Law::Surface(_)).then(|| DVec3::from_slice(&self.setting))
     }
 
     /// What drives an axis in the step to come.
@@ -95,7 +105,7 @@ impl Driver {
             Law::Velocity => Motor::Velocity { target: self.setting[axis + 3], max_effort },
             Law::Position => Motor::Position { target: self.setting[axis + 3], max_effort },
             Law::Effort => Motor::Effort(self.setting[axis]),
-            Law::Force(_) => Motor::Off,
+            Law::Force(_) | Law::Surface(_) => Motor::Off,
             Law::Angle(_) => Motor::Velocity { target: self.angle_control(axis, measured, timestep), max_effort },
         }
     }

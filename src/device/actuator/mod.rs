@@ -4,6 +4,7 @@ mod law;
 
 use std::collections::VecDeque;
 
+use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 use simpartner_description::{Frame, Mount, OnTimeout, Watchdog, World};
 use simpartner_dynamics::{Engine, JointState, Motor, Wrench};
@@ -165,6 +166,9 @@ impl Actuator {
                 if let Some((wrench, frame)) = self.push() {
                     engine.push(body, pose.translation, in_world(wrench, frame, engine.body(body).pose.then(&pose)));
                 }
+                if let Some(velocity) = self.surface_velocity() {
+                    engine.set_surface_velocity(body, velocity);
+                }
                 expired
             }
         }
@@ -181,6 +185,16 @@ impl Actuator {
             }
             _ => Some((wrench, frame)),
         }
+    }
+
+    /// How its body's surface moves in the next step; `None` if it drives something else.
+    fn surface_velocity(&mut self) -> Option<DVec3> {
+        let velocity = self.driver.surface_velocity()?;
+        Some(match (self.fault, self.timed_out) {
+            (Fault::Off, _) | (_, Some((OnTimeout::Zero | OnTimeout::Brake, _))) => DVec3::ZERO,
+            (Fault::Garbage, _) => velocity * (2.0 * self.fault_stream.uniform() - 1.0),
+            _ => velocity,
+        })
     }
 
     /// The watchdog, if its timeout passes now: with a timeout of n steps, a command acts for n steps.

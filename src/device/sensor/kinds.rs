@@ -77,7 +77,8 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
         | DeviceKind::AngleController
         | DeviceKind::PositionController
         | DeviceKind::EffortController
-        | DeviceKind::ForceActuator => boxed(|_, _| {}),
+        | DeviceKind::ForceActuator
+        | DeviceKind::ConveyorController => boxed(|_, _| {}),
     }
 }
 

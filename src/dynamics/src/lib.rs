@@ -105,6 +105,11 @@ pub trait Engine: Send {
         true
     }
 
+    /// Moves the surface of a body at this velocity, in the body's axes, until it is set again. False if the engine has no such surfaces.
+    fn set_surface_velocity(&mut self, _body: BodyId, _velocity: DVec3) -> bool {
+        false
+    }
+
     /// Pushes a body during the next step: a force at a point of it, which is given in its own frame, and a torque; world axes. Several
     /// pushes add up. What nothing moves ignores them.
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bevy_math::DVec3;
-use simpartner_model::{Axis, BodyId, Joint, JointId, JointKind, RobotId};
+use simpartner_model::{Axis, Body, BodyId, Joint, JointId, JointKind, RobotId};
 use simpartner_wire::signal::{DeviceKind, MountedOn, NoiseLaw, Port};
 
 use super::{
@@ -237,6 +237,9 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuato
             return None;
         }
     }
+    if let (DeviceKind::ConveyorController, Mount::Body { body, .. }) = (kind, mount) {
+        return conveyor(reading, node, &parts.bodies[body.index()], mount, watchdog);
+    }
     let Mount::Joint(id) = mount else {
         let part = |tag| child(node, tag).map_or(Some(DVec3::ZERO), |given| vector(reading, given));
         let frame = reading.text(node, "frame").and_then(Frame::named).unwrap_or(Frame::World);
@@ -266,6 +269,23 @@ fn actuator(reading: &Reading, node: &Node, parts: &mut Parts) -> Option<Actuato
         None => None,
     };
     Some(Actuator { mount, law, motor, watchdog })
+}
+
+fn conveyor(reading: &Reading, node: &Node, body: &Body, mount: Mount, watchdog: Option<Watchdog>) -> Option<Actuator> {
+    let mut sound = true;
+    for misplaced in ["pose", "force", "torque"].into_iter().filter_map(|tag| child(node, tag)) {
+        let message =
+            format!("a ConveyorController has no <{}>: it moves the whole surface of its body", misplaced.name);
+        reading.problem(misplaced.offset, message);
+        sound = false;
+    }
+    if body.collision_shape().is_none() {
+        let message = format!("body '{}' has no surface that could move", body.name);
+        reading.problem_with_help(reading.place(node, "body"), message, "give it a shape");
+        sound = false;
+    }
+    let law = Law::Surface(body.material.surface_velocity);
+    sound.then_some(Actuator { mount, law, motor: None, watchdog })
 }
 
 fn watchdog(reading: &Reading, node: &Node) -> Option<Option<Watchdog>> {

@@ -42,7 +42,7 @@ impl BodyPlace {
         Self { tree, link, frame, is_link: frame == Pose::IDENTITY }
     }
 
-    fn side(&self) -> Side {
+    pub(super) fn side(&self) -> Side {
         Side { tree: self.tree, link: self.link }
     }
 }

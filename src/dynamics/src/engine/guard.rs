@@ -174,7 +174,7 @@ impl Guards {
         }
         let own = || island.trees().iter().map(|&tree| &trees[tree]);
         let fastest = own().map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
-        let gains = island.gain > island.allowed_gain(own(), h);
+        let gains = island.gain > island.allowed_gain(own(), island.ties(), h);
         gains || island.was_hit(trees) && fastest * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
     }
 

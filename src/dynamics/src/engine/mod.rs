@@ -9,7 +9,8 @@
 //! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | Gilbert, Johnson and Keerthi 1988; van den Bergen 2001; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
-//! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort | `motion` | |
+//! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort, at its largest power a tangent | `motion`, `drive` | |
+//! | ball joints | log R, swing and twist of the child in the parent | `ball` | |
 //! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraint` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
 //! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton's method (`newton`, `elimination`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
@@ -104,7 +105,7 @@ pub use self::probe::{Equations, Probe};
 use self::{
     build::{BodyPlace, JointPlace},
     closure::Closure,
-    collide::Collider,
+    collide::{Collider, Contact},
     division::{Groups, Part},
     guard::Guards,
     impact::Impacts,
@@ -303,6 +304,17 @@ impl Engine for Dynamics {
                 }
             }
         }
+    }
+
+    fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {
+        if self.collider.set_surface_velocity(body, velocity) {
+            let place = self.model.bodies[body.index()].side();
+            let touches = |contact: &&Contact| contact.sides().any(|side| side == place);
+            for side in self.collider.contacts.iter().filter(touches).flat_map(Contact::sides) {
+                self.trees[side.tree].wake();
+            }
+        }
+        true
     }
 
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {

@@ -18,6 +18,8 @@ struct Saved {
     h: f64,
     trees: Vec<State>,
     contacts: Vec<Contact>,
+    /// The velocity of the surface of each shape.
+    surfaces: Vec<DVec3>,
     closures: Vec<SavedClosure>,
     watch: Watch,
     /// Contact force and torque of each body.
@@ -48,6 +50,7 @@ impl Dynamics {
             h: self.scheme.h,
             trees: self.trees.iter().map(|tree| tree.state.clone()).collect(),
             contacts: self.collider.contacts.clone(),
+            surfaces: self.collider.surface_velocities(),
             closures: closures
                 .map(|&Closure { motors, power_means, coordinates, impulses, .. }| SavedClosure {
                     motors,
@@ -69,6 +72,7 @@ impl Dynamics {
         let mut states = saved.trees.iter().zip(&self.trees);
         let fits = saved.trees.len() == self.trees.len()
             && saved.closures.len() == self.closures.len()
+            && saved.surfaces.len() == self.collider.surface_velocities().len()
             && saved.wrenches.len() == self.bodies.len()
             && saved.loads.len() == self.joints.len()
             && states.all(|(state, tree)| state.fits(&tree.state));
@@ -81,6 +85,7 @@ impl Dynamics {
         }
         (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.model.timestep);
         self.collider.restore(saved.contacts);
+        self.collider.restore_surfaces(&saved.surfaces);
         for (closure, saved) in self.closures.iter_mut().zip(saved.closures) {
             (closure.motors, closure.coordinates) = (saved.motors, saved.coordinates);
             (closure.power_means, closure.impulses) = (saved.power_means, saved.impulses);

@@ -7,8 +7,8 @@
 //! slides with g (sin a - mu cos a), straight down the slope.
 
 use bevy_math::DVec3;
-use simpartner_dynamics::Motor;
-use simpartner_model::{BodyId, CrossFriction, FrictionDirection, JointId, JointKind, Material, Shape};
+use simpartner_dynamics::{EngineKind, Motor, Settings};
+use simpartner_model::{BodyId, CrossFriction, FrictionDirection, JointId, JointKind, Material, Shape, Timestep};
 
 use super::{G, build, on_plane, position, run, steps, velocity};
 use crate::{
@@ -258,6 +258,42 @@ fn friction_of_a_driven_wheel_is_torque_over_radius() {
     run(&mut *engine, 0.001, 1.0);
     let force = engine.body(BodyId::new(2)).force;
     assert!((force.x - 10.0).abs() < 1e-9 && (force.y - 5.5 * G).abs() < 1e-9, "{force}");
+}
+
+/// A belt starts under a box that sleeps on it, takes it along, and stops it again: u / (mu g) either way. In between the engine goes on
+/// from a snapshot in another world whose belt stands.
+#[test]
+fn a_belt_starts_and_stops_under_a_box_that_sleeps() {
+    let (mu, speed, h) = (0.5, 1.0, 0.001);
+    let mut world = scene::world();
+    world.mechanism.bodies.push(body("box", 4.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
+    world.mechanism.bodies.push(body("belt", 1.0, cube(8.0), DVec3::new(0.0, -4.0, 0.0)));
+    world.mechanism.bodies[1].fixed = true;
+    world.mechanism.bodies[1].pose.rotation = bevy_math::DQuat::from_rotation_y(-std::f64::consts::FRAC_PI_2);
+    world.mechanism.bodies.iter_mut().for_each(|body| body.material.friction = mu);
+    let settings = Settings { engine: EngineKind::Dynamics, auto_disable: true, ..Settings::default() };
+    let start = || simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).unwrap();
+    let mut engine = start();
+    run(&mut *engine, h, 3.0);
+    assert_eq!(velocity(&*engine, 0), DVec3::ZERO, "it sleeps");
+    // The belt's z axis points against the world's x.
+    assert!(engine.set_surface_velocity(BodyId::new(1), DVec3::NEG_Z * speed));
+    let slides = speed / (mu * G);
+    for (before, target) in [(0.0, speed), (speed, 0.0)] {
+        let from = position(&*engine, 0).x;
+        run(&mut *engine, h, 1.0);
+        let mut other = start();
+        other.restore(&engine.snapshot()).unwrap();
+        engine = other;
+        let (way, now) = (position(&*engine, 0).x - from, velocity(&*engine, 0).x);
+        let expected = target + 0.5 * slides * (before - target);
+        println!("belt from {before} to {target} m/s: {way} m, {expected} m expected");
+        assert!((now - target).abs() < 1e-9, "{now} m/s for {target}");
+        assert!((way - expected).abs() < speed * h, "{way} m for {expected}");
+        run(&mut *engine, h, 0.5);
+        assert!((velocity(&*engine, 0).x - target).abs() < 1e-9, "the snapshot holds the belt's speed");
+        assert!(engine.set_surface_velocity(BodyId::new(1), DVec3::ZERO));
+    }
 }
 
 /// A belt that runs at u takes up a box laid on it: the box slides for t = u / (mu g) and then rides along. Halfway to the end, the

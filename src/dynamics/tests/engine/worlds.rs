@@ -92,6 +92,9 @@ impl Chance {
         if self.happens(0.2) {
             axis.armature = self.of_any_size(1e-6, 1.0);
         }
+        if self.happens(0.2) {
+            axis.max_power = self.of_any_size(1.0, 1e5);
+        }
         axis
     }
 
@@ -153,6 +156,10 @@ fn world(chance: &mut Chance) -> World {
             let kind = kinds[chance.below(kinds.len())];
             let mut one = joint(&format!("j{}", world.mechanism.joints.len()), kind, parent, child, anchor);
             one.frame = chance.turn();
+            if kind == JointKind::Ball {
+                one.axes = [Axis::Free(chance.axis()); 3];
+                one.swing = if chance.happens(0.3) { chance.between(1e-3, 3.0) } else { f64::INFINITY };
+            }
             for axis in one.axes.iter_mut().filter(|axis| axis.free().is_some() && kind != JointKind::Ball) {
                 *axis = Axis::Free(chance.axis());
             }

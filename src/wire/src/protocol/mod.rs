@@ -57,13 +57,15 @@
 //! | `PositionController` | 3 maximum forces, 3 positions; or 3 positions | all six |
 //! | `EffortController` | 3 torques or forces | the same three |
 //! | `ForceActuator` | force along x, y, z, torque about x, y, z, on its body | the same six |
+//! | `ConveyorController` | velocity of its body's surface along the body's x, y, z | the same three |
 //!
 //! Of actuators that drive joints, three values belong to the joint's three coordinates: a hinge and a slider have the third, a
 //! cylindrical joint slides in the second and turns in the third, a planar one slides in the first two and turns in the third; the
 //! others turn about their local axes. The coordinates of a ball joint are its rotation vector, its rates and forces are along its axes as
 //! its parent carries them. `INFO` tells the unit of each. A value for a coordinate that the joint locks is accepted,
 //! stored and reported, and moves nothing. Until its first command an actuator holds its initial pose with at most 1000 N (N m) an
-//! axis; a `ForceActuator` pushes as its model says.
+//! axis; a `ForceActuator` pushes and a `ConveyorController` moves its surface
+//! as its model says.
 //!
 //! An actuator with a watchdog that has had a command and then none for so long lapses, as its model says, until the next one;
 //! its state stays the last command, and the `event` table has a row `watchdog`.

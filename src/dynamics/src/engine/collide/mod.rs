@@ -117,6 +117,28 @@ impl Collider {
         }
     }
 
+    /// Moves the surface of a body at this velocity, in its axes. True if that changes anything.
+    pub(super) fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {
+        let mut changes = false;
+        for geom in self.model.geoms.iter_mut().filter(|geom| geom.body == body) {
+            changes |= geom.material.surface_velocity != velocity;
+            geom.material.surface_velocity = velocity;
+        }
+        changes
+    }
+
+    /// The velocity of the surface of each shape, in its body's axes.
+    pub(super) fn surface_velocities(&self) -> Vec<DVec3> {
+        self.model.geoms.iter().map(|geom| geom.material.surface_velocity).collect()
+    }
+
+    /// Takes up such velocities.
+    pub(super) fn restore_surfaces(&mut self, velocities: &[DVec3]) {
+        for (geom, velocity) in self.model.geoms.iter_mut().zip(velocities) {
+            geom.material.surface_velocity = *velocity;
+        }
+    }
+
     /// The size of the smallest shape of a tree, m.
     pub(super) fn smallest_size(&self, tree: usize) -> f64 {
         let geoms = &self.model.geoms[self.model.starts[tree]..self.model.starts[tree + 1]];

@@ -308,4 +308,13 @@ device_kinds! {
             &[6],
         )
     },
+    ConveyorController: Description {
+        mounted_on: MountedOn::Body,
+        ..actuator(
+            "Moves the surface of its body at a velocity, in the body's axes, as a belt does: what touches it is rubbed along. Until its \
+             first command it has the surfaceVelocity of the body's material. The rapier engine refuses it.",
+            &[setting("velocity", &["velocity_x", "velocity_y", "velocity_z"], "m/s", TARGET)],
+            &[3],
+        )
+    },
 }
