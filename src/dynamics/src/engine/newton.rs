@@ -438,7 +438,9 @@ impl Elimination {
     /// Adds the derivatives of what the impulse of a block moves by what moves another block, or the same: the impulse falls by
     /// `slope` with the other's velocity.
     fn add(&mut self, problem: &Problem, sides: &[Side; 2], others: &[Side; 2], slope: &[[f64; 3]; 3]) {
-        let rows = others.map(|side| if side.is_loose { side.rows(problem) } else { Rows::default() });
+        // Filled where they stand: moved, they cost as much as the products.
+        let mut rows = [Rows::default(); 2];
+        others.iter().zip(&mut rows).for_each(|(side, rows)| side.fill(rows, problem));
         for of in sides.iter().filter(|side| side.from < side.to) {
             for (by, rows) in others.iter().zip(&rows).filter(|(side, _)| side.from < side.to) {
                 let block = self.block(of.tree, by.tree);
@@ -457,12 +459,12 @@ impl Elimination {
 type Rows = [[f64; LOOSE]; 3];
 
 impl Side {
-    fn rows(&self, problem: &Problem) -> Rows {
-        let mut rows = Rows::default();
-        for (k, y) in problem.columns[self.from..self.to].iter().enumerate().take(LOOSE) {
+    /// Fills in the columns, if they are those of a loose body.
+    fn fill(&self, rows: &mut Rows, problem: &Problem) {
+        let columns = if self.is_loose { &problem.columns[self.from..self.to] } else { &[] };
+        for (k, y) in columns.iter().enumerate().take(LOOSE) {
             (rows[0][k], rows[1][k], rows[2][k]) = (y[0], y[1], y[2]);
         }
-        rows
     }
 }
 
