@@ -5,6 +5,7 @@
 
 mod arguments;
 mod check;
+mod convert;
 mod db;
 mod devices;
 mod draw;
@@ -74,8 +75,10 @@ enum Verb {
     /// Prove logged runs complete, import a spill file, copy runs, or remove runs.
     #[command(subcommand)]
     Db(db::DbVerb),
-    /// Turn a robot of another format (URDF) into a robot file, with its meshes beside it.
+    /// Turn a robot or world of another format (URDF, MJCF, SDF) into a file of ours, with its meshes beside it.
     Import(import::ImportArguments),
+    /// Write a robot or world in another format (URDF, MJCF).
+    Convert(convert::ConvertArguments),
     /// Draw worlds as SVG pictures, as they are before the first step.
     Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
@@ -168,6 +171,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Db(verb)) => db::db(&verb),
         Some(Verb::Init(arguments)) => init::init(&arguments),
         Some(Verb::Import(arguments)) => import::import(&arguments),
+        Some(Verb::Convert(arguments)) => convert::convert(&arguments),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments),

@@ -84,8 +84,9 @@ fn a_run_with_a_urdf_robot_is_made_again_without_its_files() {
 #[test]
 fn a_robot_in_place_of_a_world_stands_on_level_ground() {
     let (scratch, urdf) = arm();
-    let whole = URDF.replace("<link name=\"mount\"/>", "<link name=\"mount\"><inertial><mass value=\"3\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial><collision><origin xyz=\"0 0 -0.7\"/><geometry><box size=\"1 1 0.2\"/></geometry></collision></link>");
-    scratch.write("arm.urdf", &whole);
+    let mount = "<link name='mount'><inertial><mass value='3'/><inertia ixx='1' iyy='1' izz='1'/></inertial>\
+                 <collision><origin xyz='0 0 -0.7'/><geometry><box size='1 1 0.2'/></geometry></collision></link>";
+    scratch.write("arm.urdf", &URDF.replace("<link name=\"mount\"/>", mount));
     for (flags, height) in [(&[][..], 0.8), (&["--fixed-base"], 0.8)] {
         let database = scratch.database(if flags.is_empty() { "free.db" } else { "fixed.db" });
         let run =
@@ -103,4 +104,53 @@ fn a_robot_in_place_of_a_world_stands_on_level_ground() {
     let world = scratch.write("w.xml", "<world name=\"w\"/>");
     let refused = output(&["run", "--world", &world, "--fixed-base", "--database", "none"]);
     assert!(text(&refused.stderr).contains("a world has no base to be fixed"), "{}", text(&refused.stderr));
+}
+
+/// An MJCF model with a floor is a world: it runs as it is, its log is enough to make the run again, and its robot goes into other worlds.
+#[test]
+fn a_model_of_mujoco_runs_and_is_made_again_without_its_files() {
+    let scratch = Scratch::new();
+    let text_of_model = "<mujoco model=\"hopper\"><include file=\"floor.xml\"/><worldbody><body name=\"foot\" pos=\"0 0 0.2\"><freejoint/>\
+        <geom size=\"0.1\" mass=\"1\"/><body name=\"leg\" pos=\"0 0 0.2\"><joint name=\"knee\" axis=\"0 1 0\" damping=\"0.5\"/>\
+        <geom type=\"capsule\" size=\"0.03 0.1\" mass=\"0.5\"/></body></body></worldbody>\
+        <actuator><motor name=\"drive\" joint=\"knee\" ctrlrange=\"-2 2\"/></actuator></mujoco>";
+    scratch.write("floor.xml", "<x><worldbody><geom type=\"plane\" size=\"0 0 1\"/></worldbody></x>");
+    let model = scratch.write("hopper.xml", text_of_model);
+    let database = scratch.database("run.db");
+    let run =
+        ["run", "--world", &model, "--mode", "fast", "--duration", "0.2", "--free-ports", "--database", &database];
+    let ran = output(&run);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let robot = scratch.path("robot.xml").display().to_string();
+    let imported = output(&["import", &model, "--robot", "--output", &robot]);
+    assert!(imported.status.success(), "{}", text(&imported.stderr));
+    assert!(text(&imported.stderr).contains("the ground is left out"), "{}", text(&imported.stderr));
+    assert!(output(&["check", &robot]).status.success());
+    ["hopper.xml", "floor.xml"].iter().for_each(|file| std::fs::remove_file(scratch.path(file)).unwrap());
+    let again = output(&["replay", "last", "--database", &database]);
+    assert!(again.status.success(), "{}{}", text(&again.stdout), text(&again.stderr));
+}
+
+/// What `convert` writes can be read again, and what the format does not hold is said.
+#[test]
+fn a_robot_of_ours_becomes_one_of_other_formats() {
+    let scratch = Scratch::new();
+    for file in ["workpartner.urdf", "workpartner.xml"] {
+        let written = scratch.path(file).display().to_string();
+        let converted = output(&["convert", "robots/workpartner1.xml", "--output", &written]);
+        assert!(converted.status.success(), "{}", text(&converted.stderr));
+        assert!(text(&converted.stderr).contains("is left out"), "{}", text(&converted.stderr));
+        let checked = output(&["check", &written]);
+        assert!(checked.status.success(), "{}", text(&checked.stderr));
+    }
+    let strict = scratch.path("strict.urdf").display().to_string();
+    let refused = output(&["convert", "robots/workpartner1.xml", "--strict", "--output", &strict]);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(!scratch.path("strict.urdf").exists());
+    let unknown = output(&["convert", "robots/workpartner1.xml", "--output", "robot.sdf"]);
+    assert!(
+        text(&unknown.stderr).contains("ends with none of .urdf, .xml (MJCF) and .mjcf"),
+        "{}",
+        text(&unknown.stderr)
+    );
 }

@@ -10,6 +10,7 @@ mod built_in;
 mod coupling;
 mod device;
 mod diagnostic;
+mod export;
 mod files;
 mod frame;
 mod generate;
@@ -36,6 +37,7 @@ use simpartner_wire::signal::Port;
 
 pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use export::{ExportFormat, Exported, export};
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};

@@ -26,8 +26,8 @@ def of_packages():
         for folder, _, names in sorted(os.walk(root)):
             for name in sorted(names):
                 path = os.path.join(folder, name)
-                if name.endswith(".urdf"):
-                    yield "urdf", path
+                if name.endswith((".urdf", ".sdf")):
+                    yield name.rsplit(".")[-1], path
                 elif name.endswith((".xml", ".mjcf")) and "<mujoco" in open(path, errors="ignore").read():
                     yield "mjcf", path
 
@@ -56,7 +56,8 @@ def why_refused(kind, path):
         if kind == "mjcf":
             model = load_mjcf(path)
             return "" if model.nbody > 1 or model.ngeom > 0 else "a part of a model, with nothing in it"
-        load_urdf(path)
+        if kind == "urdf":
+            load_urdf(path)
         return ""
     except Exception as error:
         return " ".join(str(error).split())[:80] or type(error).__name__
@@ -202,6 +203,8 @@ def compare(folder):
     for name in sorted(os.listdir(folder)):
         figures = read(os.path.join(folder, name))
         kind = figures["format"]
+        if kind == "sdf":  # No other reader on PyPI tells masses and limits of these.
+            continue
         try:
             results = list((against_mujoco if kind == "mjcf" else against_urdf)(figures))
         except Exception as error:

@@ -2,12 +2,11 @@
 
 use super::{
     super::tree::Node,
-    element::node,
+    element::{node, pose_element},
     model::{DriveKind, Model, Motion, Mount, Sensor},
     robot::Names,
     text::clean,
 };
-use crate::xml::import::element::pose_element;
 
 /// Adds the devices, with ports from the next one on; 0 stays 0.
 pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mut u16) {

@@ -8,7 +8,7 @@ use super::super::tree::{Attribute, Node};
 /// Coordinates below this are what is left of a right angle, metres: a thousandth of an atom.
 pub(super) const NOTHING: f64 = 1e-13;
 
-pub(super) fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
+pub(in crate::xml) fn node(name: &str, offset: usize, attributes: &[(&str, String)]) -> Node {
     let attribute = |(name, value): &(&str, String)| Attribute { name: (*name).into(), value: value.clone(), offset };
     Node { name: name.into(), offset, attributes: attributes.iter().map(attribute).collect(), ..Node::default() }
 }
@@ -18,7 +18,7 @@ pub(super) fn digits(value: f64) -> String {
     format!("{value:.14e}").parse::<f64>().unwrap_or(value).to_string()
 }
 
-pub(super) fn value(name: &str, offset: usize, text: impl ToString) -> Node {
+pub(in crate::xml) fn value(name: &str, offset: usize, text: impl ToString) -> Node {
     Node { text: text.to_string(), has_text: true, text_offset: offset, ..node(name, offset, &[]) }
 }
 

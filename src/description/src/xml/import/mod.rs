@@ -13,7 +13,7 @@
 
 mod attributes;
 mod devices;
-mod element;
+pub(super) mod element;
 mod mass;
 mod meshes;
 mod mjcf;
@@ -22,10 +22,12 @@ mod notes;
 mod robot;
 mod scene;
 mod sdf;
-mod text;
+pub(super) mod text;
 mod urdf;
 
 use std::path::Path;
+
+pub(super) use mjcf::about;
 
 use simpartner_wire::signal::Port;
 
@@ -121,8 +123,10 @@ impl Format {
         let root = roots.first().map_or("", |root| root.name.as_str());
         match (ending.to_ascii_lowercase().as_str(), root) {
             ("urdf", _) => Some(Self::Urdf),
-            ("mjcf", _) | (_, mjcf::ROOT) => Some(Self::Mjcf),
-            ("sdf", _) | (_, sdf::ROOT) => Some(Self::Sdf),
+            ("mjcf", _) => Some(Self::Mjcf),
+            ("sdf", _) => Some(Self::Sdf),
+            (_, mjcf::ROOT) => Some(Self::Mjcf),
+            (_, sdf::ROOT) => Some(Self::Sdf),
             _ => None,
         }
     }
@@ -154,7 +158,10 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Imported, Diagnost
     }
     let meshes = folder.map_or(Vec::new(), |folder| folder.files);
     let name = Path::new(&*path).file_name().map_or(path.clone(), |name| name.to_string_lossy());
-    Ok(Imported { text: text::write(&root, &name), warnings: session.warnings.take(), meshes })
+    let comment = format!(
+        "Imported from {name}. Body frames are those of its links, z up; the frame that they stand in has y up."
+    );
+    Ok(Imported { text: text::write(&root, &comment), warnings: session.warnings.take(), meshes })
 }
 
 /// The tree of a robot or world of ours from the elements of a file of another format. `None` where there is none; then there are problems.

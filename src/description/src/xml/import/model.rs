@@ -98,6 +98,19 @@ pub(super) enum Form {
     },
 }
 
+impl Form {
+    /// Its edges, radii and lengths; a mesh has none.
+    pub(super) fn lengths(&self) -> Vec<f64> {
+        match self {
+            Self::Box { size } => size.to_array().to_vec(),
+            Self::Sphere { radius } => vec![*radius],
+            Self::Cylinder { radius, length } | Self::Capsule { radius, length } => vec![*radius, *length],
+            Self::Ellipsoid { radii } => radii.to_array().to_vec(),
+            Self::Mesh { .. } | Self::Points { .. } => Vec::new(),
+        }
+    }
+}
+
 /// What the surface of a link says of contacts, in our terms.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Surface {

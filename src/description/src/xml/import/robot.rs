@@ -224,6 +224,10 @@ enum Purpose {
 fn shape(reading: &Reading, solid: &Solid, purpose: Purpose) -> Option<Node> {
     let real = |name, value: f64| (name, value.to_string());
     let along_z = ("axis", "z".to_owned());
+    if solid.form.lengths().contains(&0.0) {
+        reading.warn(solid.offset, "a shape with a length of 0 is left out".into(), "there is nothing of it".into());
+        return None;
+    }
     let (name, attributes) = match &solid.form {
         Form::Box { size } => ("box", vec![real("x", size.x), real("y", size.y), real("z", size.z)]),
         Form::Sphere { radius } => ("sphere", vec![real("radius", *radius)]),

@@ -4,14 +4,10 @@ use std::fmt::Write;
 
 use super::super::tree::Node;
 
-/// The whole file; `source` is that of the other format.
-pub(super) fn write(root: &Node, source: &str) -> String {
+/// The whole file, after a comment.
+pub(in crate::xml) fn write(root: &Node, comment: &str) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let source = source.replace("--", "- -");
-    let _ = writeln!(
-        text,
-        "<!-- Imported from {source}. Body frames are those of its links, z up; the robot's own frame has y up. -->"
-    );
+    let _ = writeln!(text, "<!-- {} -->", comment.replace("--", "- -"));
     write_node(root, 0, &mut text);
     text
 }

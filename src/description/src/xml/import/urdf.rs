@@ -122,6 +122,9 @@ fn read_mass(reading: &Reading, node: &Node) -> Option<MassOf> {
         }
         None => DMat3::ZERO,
     };
+    if kilograms == 0.0 && tensor != DMat3::ZERO {
+        reading.warn(node.offset, "an inertia without a mass is left out".into(), "the link has neither".into());
+    }
     let turn = DMat3::from_quat(pose.rotation);
     let tensor = turn * tensor * turn.transpose();
     (kilograms > 0.0).then_some(MassOf { mass: kilograms, centre: pose.translation, tensor, offset: node.offset })

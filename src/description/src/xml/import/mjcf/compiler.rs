@@ -190,7 +190,7 @@ impl Compiler {
 }
 
 /// The turn by an angle about a unit vector, with the same bits everywhere.
-pub(in super::super) fn about(axis: DVec3, angle: f64) -> DQuat {
+pub(in crate::xml) fn about(axis: DVec3, angle: f64) -> DQuat {
     let (sine, cosine) = libm::sincos(0.5 * angle);
     DQuat::from_xyzw(axis.x * sine, axis.y * sine, axis.z * sine, cosine)
 }

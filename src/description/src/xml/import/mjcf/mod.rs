@@ -25,6 +25,7 @@ use std::collections::HashMap;
 use bevy_math::DVec3;
 use simpartner_model::Pose;
 
+pub(in crate::xml) use self::compiler::about;
 use self::{assets::Assets, compiler::Compiler, defaults::Defaults};
 use super::{
     super::{

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Sensors on a link: our word for each.
-const ON_LINKS: [(&str, &str); 13] = [
+const ON_LINKS: [(&str, &str); 11] = [
     ("imu", "ImuSensor"),
     ("magnetometer", "CompassSensor"),
     ("gps", "GnssSensor"),
@@ -26,8 +26,6 @@ const ON_LINKS: [(&str, &str); 13] = [
     ("lidar", "ScannerSensor"),
     ("gpu_lidar", "ScannerSensor"),
     ("sonar", "DistanceSensor"),
-    ("air_pressure", ""),
-    ("camera", ""),
 ];
 /// Parts of the names of plugins that drive joints, the tags by which they name them, and how.
 const DRIVING: [(&str, &[&str], DriveKind); 8] = [
@@ -122,7 +120,7 @@ impl Sdf<'_, '_> {
 
     fn read_link_sensor(&mut self, node: &Node, link: usize) {
         let kind = attribute(node, "type").unwrap_or_default();
-        let ours = ON_LINKS.iter().find(|(theirs, ours)| *theirs == kind && !ours.is_empty());
+        let ours = ON_LINKS.iter().find(|(theirs, _)| *theirs == kind);
         let Some((_, ours)) = ours else {
             let what = format!("a sensor of the type '{}' is left out", shorten(kind));
             return self.notes.add(node.offset, what, "no sensor here reads that");

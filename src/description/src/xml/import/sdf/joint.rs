@@ -120,6 +120,11 @@ impl Sdf<'_, '_> {
             None if in_model => at.direction(unit),
             None => pose.direction(unit),
         };
+        self.set_limits(axis, is_continuous, joint);
+    }
+
+    /// Limits, losses and spring.
+    fn set_limits(&self, axis: &Node, is_continuous: bool, joint: &mut Joint) {
         if let Some(limit) = child(axis, "limit") {
             let bound = |tag: &str, default: f64| {
                 let endless = self

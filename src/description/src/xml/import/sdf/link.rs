@@ -88,8 +88,11 @@ impl Sdf<'_, '_> {
             return Some(MassOf { mass: spread.mass * scale, tensor: spread.tensor * scale, ..spread });
         }
         let mass = self.number(inertial, "mass").unwrap_or(1.0);
-        if mass <= 0.0 {
-            self.reading.problem(inertial.offset, format!("a mass of {mass} kg: it has to be above zero"));
+        if mass < 0.0 {
+            self.reading.problem(inertial.offset, format!("a mass of {mass} kg is below zero"));
+            return None;
+        }
+        if mass == 0.0 {
             return None;
         }
         let tensor = match child(inertial, "inertia") {

@@ -194,9 +194,16 @@ impl Sdf<'_, '_> {
 
     /// Links that no joint carries float, or are fixed where their model is static.
     fn hold_others(&mut self) {
-        for (link, Link { offset, pose, is_fixed, .. }) in self.model.links.iter().enumerate().skip(WORLD + 1) {
+        for (link, Link { offset, pose, is_fixed, mass, name, .. }) in
+            self.model.links.iter().enumerate().skip(WORLD + 1)
+        {
             if !self.model.joints.iter().any(|joint| joint.child == link) {
-                let motion = if *is_fixed { Motion::Fixed } else { Motion::Free };
+                let is_light = !is_fixed && mass.is_none();
+                if is_light {
+                    let what = format!("'{}' has no mass", shorten(name));
+                    self.notes.add(*offset, what, "it is fixed to the world, as in Bullet");
+                }
+                let motion = if *is_fixed || is_light { Motion::Fixed } else { Motion::Free };
                 let joint = Joint::new(String::new(), *offset, motion, [WORLD, link]);
                 self.model.joints.push(Joint { pose: *pose, ..joint });
             }

@@ -1,0 +1,68 @@
+//! `simpartner convert`: a robot or world becomes a file of another format.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use simpartner_description::xml::{self, Document, ExportFormat};
+use simpartner_dynamics::mass_properties;
+use simpartner_model::Inertia;
+use simpartner_terminal::output::{line, tell};
+
+use super::exit::{CliError, ExitStatus};
+
+#[derive(Debug, Args)]
+pub(super) struct ConvertArguments {
+    /// The robot or world, in any format that is read
+    file: PathBuf,
+    /// The file to write: URDF if its name ends with .urdf, MJCF if it ends with .xml or .mjcf; meshes go into a folder beside it
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Take what is left out for an error: exit code 3, and nothing is written
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Writes the file, and says what the format does not hold.
+pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitStatus, CliError> {
+    let output = &arguments.output;
+    let format = match output.extension().and_then(|ending| ending.to_str()) {
+        Some("urdf") => ExportFormat::Urdf,
+        Some("xml" | "mjcf") => ExportFormat::Mjcf,
+        _ => {
+            let message = format!("'{}' ends with none of .urdf, .xml (MJCF) and .mjcf", output.display());
+            return Err(CliError::Usage(message));
+        }
+    };
+    let mut world = match xml::read_any(&arguments.file)? {
+        Document::World(world) | Document::Robot(world) => world,
+        Document::Assemblies(_) | Document::Sequence(_) => {
+            return Err(CliError::Input(format!("'{}' holds neither a robot nor a world", arguments.file.display())));
+        }
+    };
+    for body in world.mechanism.bodies.iter_mut().filter(|body| !body.fixed && body.inertia.is_none()) {
+        let mass = mass_properties(body).map_err(|what| CliError::Input(format!("{}: {what}", body.source)))?;
+        body.inertia = Some(Inertia { centre_of_mass: mass.centre_of_mass, tensor: mass.tensor });
+    }
+    let meshes = format!("meshes/{}", output.file_stem().unwrap_or_default().to_string_lossy());
+    let exported = xml::export(&world, format, &meshes).map_err(CliError::Input)?;
+    for warning in &exported.warnings {
+        tell(format_args!("{warning}\n"));
+    }
+    if arguments.strict && !exported.warnings.is_empty() {
+        return Ok(ExitStatus::Input);
+    }
+    let folder = output.parent().unwrap_or(Path::new(""));
+    let write = |path: PathBuf, text: &str| {
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+        made.map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))
+    };
+    for (path, text) in &exported.meshes {
+        write(folder.join(path), text)?;
+    }
+    write(output.clone(), &exported.text)?;
+    line(format_args!("{}: written, with {} meshes", output.display(), exported.meshes.len()));
+    Ok(ExitStatus::Success)
+}

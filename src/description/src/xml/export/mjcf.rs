@@ -1,0 +1,411 @@
+//! A world as MJCF.
+
+use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::{Body, FreeAxis, Graph, Heightfield, JointKind, Pose};
+use simpartner_wire::signal::DeviceKind;
+
+use super::{
+    super::{
+        import::element::node,
+        tree::{Attribute, Node},
+    },
+    Writer,
+    chain::{Chain, Step},
+    join,
+    shapes::{Simple, simple},
+};
+use crate::{Actuator, DeviceSpec, Law, Mount, World};
+
+/// Inertia of a particle for each kilogram, m²: that of the ball of a tenth of a millimetre that our engine takes it for.
+const PARTICLE_INERTIA: f64 = 0.4e-8;
+
+/// The `<mujoco>` element.
+pub(super) fn root(writer: &mut Writer, world: &World) -> Node {
+    let mechanism = writer.mechanism;
+    let mut root = node("mujoco", 0, &[("model", world.name.clone())]);
+    root.children.push(node("compiler", 0, &[("angle", "radian".into()), ("autolimits", "true".into())]));
+    let gravity = mechanism.gravity;
+    root.children.push(node("option", 0, &[("gravity", join(&z_up_vector(gravity).to_array()))]));
+    let mut asset = node("asset", 0, &[]);
+    let mut bodies = node("worldbody", 0, &[]);
+    let (mut contact, mut equality) = (node("contact", 0, &[]), node("equality", 0, &[]));
+    if let Some(plane) = &mechanism.plane {
+        let normal = z_up_vector(plane.normal);
+        let (position, friction) = (join(&(normal * plane.distance).to_array()), plane.material.friction.to_string());
+        bodies.children.push(node(
+            "geom",
+            0,
+            &[
+                ("type", "plane".into()),
+                ("size", "0 0 1".into()),
+                ("pos", position),
+                ("zaxis", join(&normal.to_array())),
+                ("friction", friction),
+            ],
+        ));
+    }
+    if let Some(field) = &mechanism.heightfield {
+        add_heightfield(field, &mut asset, &mut bodies);
+    }
+    let forest = Graph::new(&mechanism.bodies, &mechanism.joints).spanning_forest();
+    for tree in &forest.trees {
+        let chains: Vec<Chain> = tree.edges.iter().map(|edge| Chain::new(mechanism, *edge)).collect();
+        let mut element = body_element(writer, tree.root.index(), None, &mut asset);
+        add_children(writer, tree.root.index(), &chains, &mut element, &mut asset);
+        bodies.children.push(element);
+        for closing in &tree.loops {
+            equality.children.extend(closure(writer, closing.index()));
+        }
+    }
+    for [one, other] in &mechanism.apart {
+        let names = [one, other].map(|body| name_of(writer, body.index()));
+        contact.children.push(node("exclude", 0, &[("body1", names[0].clone()), ("body2", names[1].clone())]));
+    }
+    add_couplings(writer, &mut equality);
+    let (actuator, sensor) = devices(writer, world, &mut bodies);
+    root.children.extend(
+        [asset, bodies, contact, equality, actuator, sensor].into_iter().filter(|section| !section.children.is_empty()),
+    );
+    root
+}
+
+/// A pose of our world in one with z up.
+fn z_up(pose: &Pose) -> Pose {
+    Pose { translation: DVec3::ZERO, rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) }.then(pose)
+}
+
+fn z_up_vector(vector: DVec3) -> DVec3 {
+    DVec3::new(vector.x, -vector.z, vector.y) + DVec3::ZERO
+}
+
+/// A name that is unique in the file: that of the robot before it where there are several.
+fn name_of(writer: &Writer, body: usize) -> String {
+    let body = &writer.mechanism.bodies[body];
+    match body.robot {
+        Some(robot) if writer.mechanism.robots.len() > 1 => {
+            format!("{}/{}", writer.mechanism.robot(robot).name, body.name)
+        }
+        // That is the name of the world body.
+        _ if body.name == "world" => "world_body".into(),
+        _ => body.name.clone(),
+    }
+}
+
+/// The name of a coordinate's joint.
+fn joint_name(writer: &Writer, joint: &simpartner_model::Joint, name: &str) -> String {
+    match joint.robot {
+        Some(robot) if writer.mechanism.robots.len() > 1 => format!("{}/{name}", writer.mechanism.robot(robot).name),
+        _ => name.to_owned(),
+    }
+}
+
+fn push(element: &mut Node, name: &str, value: String) {
+    element.attributes.push(Attribute { name: name.into(), value, offset: 0 });
+}
+
+fn set_pose(element: &mut Node, pose: &Pose) {
+    let DQuat { x, y, z, w } = pose.rotation;
+    push(element, "pos", join(&pose.translation.to_array()));
+    if pose.rotation != DQuat::IDENTITY {
+        push(element, "quat", join(&[w, x, y, z]));
+    }
+}
+
+/// A body in its parent, with joint, mass and geoms, but without what it carries.
+fn body_element(writer: &mut Writer, index: usize, chain: Option<&Chain>, asset: &mut Node) -> Node {
+    let mechanism = writer.mechanism;
+    let body = &mechanism.bodies[index];
+    let mut element = node("body", 0, &[("name", name_of(writer, index))]);
+    match chain {
+        Some(chain) => set_pose(&mut element, &mechanism.bodies[chain.inner].pose.inverse().then(&body.pose)),
+        None => set_pose(&mut element, &z_up(&body.pose)),
+    }
+    match chain {
+        Some(chain) => add_joints(writer, chain, &mut element),
+        None if body.fixed => {}
+        None => element.children.push(node("freejoint", 0, &[])),
+    }
+    if !body.fixed {
+        let (centre, tensor) =
+            body.inertia.map_or((DVec3::ZERO, DMat3::ZERO), |inertia| (inertia.centre_of_mass, inertia.tensor));
+        let [xx, yy, zz] = [0, 1, 2].map(|axis| tensor.col(axis)[axis].max(PARTICLE_INERTIA * body.mass));
+        let full = [xx, yy, zz, tensor.y_axis.x, tensor.z_axis.x, tensor.z_axis.y];
+        element.children.push(node(
+            "inertial",
+            0,
+            &[("pos", join(&centre.to_array())), ("mass", body.mass.to_string()), ("fullinertia", join(&full))],
+        ));
+    }
+    add_geoms(writer, body, &mut element, asset);
+    writer.tell_surface(body);
+    element
+}
+
+fn add_children(writer: &mut Writer, inner: usize, chains: &[Chain], element: &mut Node, asset: &mut Node) {
+    for chain in chains.iter().filter(|chain| chain.inner == inner) {
+        let mut child = body_element(writer, chain.outer_index, Some(chain), asset);
+        add_children(writer, chain.outer_index, chains, &mut child, asset);
+        element.children.push(child);
+    }
+}
+
+fn add_joints(writer: &mut Writer, chain: &Chain, element: &mut Node) {
+    let to_outer = chain.outer.pose.inverse();
+    let anchor = join(&to_outer.point(chain.joint.anchor).to_array());
+    if chain.joint.kind == JointKind::Ball {
+        let name = joint_name(writer, chain.joint, &chain.joint.name);
+        return element.children.push(node("joint", 0, &[("name", name), ("type", "ball".into()), ("pos", anchor)]));
+    }
+    for Step { name, linear, axis, law, .. } in &chain.steps {
+        let axis = join(&to_outer.direction(*axis).to_array());
+        let kind = if *linear { "slide" } else { "hinge" };
+        let name = joint_name(writer, chain.joint, name);
+        let mut joint =
+            node("joint", 0, &[("name", name), ("type", kind.into()), ("pos", anchor.clone()), ("axis", axis)]);
+        let FreeAxis { lower, upper, initial_position, spring_position, max_effort, .. } = *law;
+        if lower.is_finite() || upper.is_finite() {
+            push(&mut joint, "range", join(&[lower.max(-1e6), upper.min(1e6)]));
+        }
+        let losses = [
+            ("damping", law.damping),
+            ("frictionloss", law.friction),
+            ("stiffness", law.stiffness),
+            ("armature", law.armature),
+            ("ref", initial_position),
+        ];
+        losses
+            .into_iter()
+            .filter(|(_, value)| *value != 0.0)
+            .for_each(|(name, value)| push(&mut joint, name, value.to_string()));
+        if law.stiffness > 0.0 {
+            push(&mut joint, "springref", spring_position.to_string());
+        }
+        if max_effort < FreeAxis::MAX_EFFORT {
+            push(&mut joint, "actuatorfrcrange", join(&[-max_effort, max_effort]));
+        }
+        if law.max_rate < FreeAxis::MAX_RATE {
+            writer.tell(
+                &chain.joint.source,
+                format!("the maxRate of joint '{}' is left out", chain.joint.name),
+                "MuJoCo's motors drive at any rate",
+            );
+        }
+        element.children.push(joint);
+    }
+}
+
+fn add_geoms(writer: &mut Writer, body: &Body, element: &mut Node, asset: &mut Node) {
+    let Some(placed) = body.collision_shape() else { return };
+    let filter = filter(writer, body);
+    for (pose, part) in simple(placed) {
+        let (kind, size) = match &part {
+            Simple::Box(size) => ("box", (*size * 0.5).to_array().to_vec()),
+            Simple::Sphere(radius) => ("sphere", vec![*radius]),
+            Simple::Cylinder(radius, length) => ("cylinder", vec![*radius, 0.5 * length]),
+            Simple::Capsule(radius, length) => ("capsule", vec![*radius, 0.5 * length]),
+            Simple::Mesh(points, triangles) => {
+                if !triangles.is_empty() {
+                    writer.tell(
+                        &body.source,
+                        format!("the triangleMesh of '{}' collides as its hull", body.name),
+                        "MuJoCo has no hollow meshes",
+                    );
+                }
+                let name = format!("mesh_{}", asset.children.len() + 1);
+                let numbers: Vec<f64> = points.iter().flat_map(|point| point.to_array()).collect();
+                let mut mesh = node("mesh", 0, &[("name", name.clone()), ("vertex", join(&numbers))]);
+                if !triangles.is_empty() {
+                    let corners: Vec<f64> = triangles.iter().flatten().map(|corner| f64::from(*corner)).collect();
+                    push(&mut mesh, "face", join(&corners));
+                }
+                asset.children.push(mesh);
+                let mut geom = node("geom", 0, &[("type", "mesh".into()), ("mesh", name)]);
+                finish_geom(body, &pose, filter, &mut geom);
+                element.children.push(geom);
+                continue;
+            }
+        };
+        let mut geom = node("geom", 0, &[("type", kind.into()), ("size", join(&size))]);
+        finish_geom(body, &pose, filter, &mut geom);
+        element.children.push(geom);
+    }
+}
+
+fn finish_geom(body: &Body, pose: &Pose, [category, collides_with]: [u32; 2], geom: &mut Node) {
+    set_pose(geom, pose);
+    let material = &body.material;
+    if material.torsional_friction > 0.0 {
+        push(geom, "condim", "4".into());
+    }
+    push(geom, "friction", join(&[material.friction, material.torsional_friction, 0.0]));
+    push(geom, "contype", category.to_string());
+    push(geom, "conaffinity", collides_with.to_string());
+    // What is inertial is said.
+    push(geom, "mass", "0".into());
+}
+
+/// Category and affinity. Bodies of a robot that do not collide with each other have a bit of their own, which none of them is open to.
+fn filter(writer: &Writer, body: &Body) -> [u32; 2] {
+    let own = body.robot.filter(|robot| !writer.mechanism.robot(*robot).self_collision);
+    match own.map(|robot| robot.index()) {
+        Some(robot) if body.filter.category == u16::MAX && body.filter.collides_with == u16::MAX && robot < 15 => {
+            let bit = 1 << robot;
+            [bit, 0xFFFF & !bit]
+        }
+        _ => [u32::from(body.filter.category), u32::from(body.filter.collides_with)],
+    }
+}
+
+/// A joint that closes a loop: ball and fixed ones are equalities.
+fn closure(writer: &mut Writer, index: usize) -> Option<Node> {
+    let joint = &writer.mechanism.joints[index];
+    let (child, parent) = (name_of(writer, joint.child.index()), name_of(writer, joint.parent.index()));
+    let anchor = writer.mechanism.body(joint.child).pose.inverse().point(joint.anchor);
+    let names = [("name", joint_name(writer, joint, &joint.name)), ("body1", child), ("body2", parent)];
+    let tag = match joint.kind {
+        JointKind::Ball => "connect",
+        JointKind::Fixed => "weld",
+        other => {
+            let what = format!("joint '{}', a {} that closes a loop, is left out", joint.name, other.name());
+            writer.tell(&joint.source, what, "MuJoCo closes loops at points and altogether; the loop is open there");
+            return None;
+        }
+    };
+    let mut element = node(tag, 0, &names);
+    push(&mut element, "anchor", join(&anchor.to_array()));
+    Some(element)
+}
+
+fn add_couplings(writer: &mut Writer, equality: &mut Node) {
+    for coupling in &writer.mechanism.couplings {
+        let axis = |of: simpartner_model::JointAxis| {
+            let joint = writer.mechanism.joint(of.joint);
+            let name = if joint.degrees_of_freedom() == 1 {
+                joint.name.clone()
+            } else {
+                format!("{}_{}", joint.name, of.axis + 1)
+            };
+            (joint_name(writer, joint, &name), joint.axes[of.axis].free().map_or(0.0, |free| free.initial_position))
+        };
+        let ((leader, leads), (follower, follows)) = (axis(coupling.leader), axis(coupling.follower));
+        let constant = coupling.offset + coupling.ratio * leads - follows;
+        let polynomial = join(&[constant, coupling.ratio, 0.0, 0.0, 0.0]);
+        equality.children.push(node("joint", 0, &[("joint1", follower), ("joint2", leader), ("polycoef", polynomial)]));
+    }
+}
+
+/// Rows run along x, from the largest y down.
+fn add_heightfield(field: &Heightfield, asset: &mut Node, bodies: &mut Node) {
+    let bounds = field
+        .heights
+        .iter()
+        .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], height| [low.min(*height), high.max(*height)]);
+    let range = if bounds[1] > bounds[0] { bounds[1] - bounds[0] } else { 1.0 };
+    // Our lines run along z, which is -y there.
+    let height = |x: usize, z: usize| (field.heights[x * field.points_z + z] - bounds[0]) / range;
+    let elevation: Vec<f64> =
+        (0..field.points_z).flat_map(|z| (0..field.points_x).map(move |x| (x, z))).map(|(x, z)| height(x, z)).collect();
+    let size = [0.5 * field.width, 0.5 * field.depth, range, 1.0];
+    let counts = [("nrow", field.points_z.to_string()), ("ncol", field.points_x.to_string())];
+    let mut element = node("hfield", 0, &[("name", "terrain".into()), ("size", join(&size))]);
+    counts.into_iter().for_each(|(name, count)| push(&mut element, name, count));
+    push(&mut element, "elevation", join(&elevation));
+    asset.children.push(element);
+    let friction = field.material.friction.to_string();
+    bodies.children.push(node(
+        "geom",
+        0,
+        &[
+            ("type", "hfield".into()),
+            ("hfield", "terrain".into()),
+            ("pos", join(&[0.0, 0.0, bounds[0]])),
+            ("friction", friction),
+        ],
+    ));
+}
+
+/// Actuators and sensors, the latter with a site each in its body.
+fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node) {
+    let (mut actuators, mut sensors) = (node("actuator", 0, &[]), node("sensor", 0, &[]));
+    for device in &world.devices {
+        match &device.spec {
+            DeviceSpec::Actuator(actuator) => add_actuator(writer, device, actuator, &mut actuators),
+            DeviceSpec::Sensor(sensor) => {
+                let tags: &[&str] = match sensor.kind {
+                    DeviceKind::PositionSensor => &["framepos"],
+                    DeviceKind::PoseSensor => &["framepos", "framequat"],
+                    DeviceKind::VelocitySensor => &["framelinvel", "frameangvel"],
+                    DeviceKind::Accelerometer => &["accelerometer"],
+                    DeviceKind::Gyroscope => &["gyro"],
+                    DeviceKind::ImuSensor => &["framequat", "gyro", "accelerometer"],
+                    DeviceKind::DistanceSensor => &["rangefinder"],
+                    DeviceKind::JointEncoder => &[],
+                    other => {
+                        let what = format!("'{}', a {}, is left out", device.name, other.name());
+                        writer.tell(&device.source, what, "MuJoCo has no such sensor");
+                        continue;
+                    }
+                };
+                if let Mount::Body { body, pose } = sensor.mount {
+                    let mut site = node("site", 0, &[("name", device.name.clone())]);
+                    set_pose(&mut site, &pose);
+                    let owner = name_of(writer, body.index());
+                    bodies.walk_mut(&mut |element| {
+                        let is_owner = element.name == "body"
+                            && element.attributes.iter().any(|given| given.name == "name" && given.value == owner);
+                        element.children.extend(is_owner.then(|| site.clone()));
+                    });
+                    for tag in tags {
+                        let on = if tag.starts_with("frame") {
+                            vec![("objtype", "site".to_owned()), ("objname", device.name.clone())]
+                        } else {
+                            vec![("site", device.name.clone())]
+                        };
+                        let name = if tags.len() == 1 { device.name.clone() } else { format!("{}_{tag}", device.name) };
+                        sensors.children.push(node(tag, 0, &[[("name", name)].to_vec(), on].concat()));
+                    }
+                }
+            }
+        }
+    }
+    (actuators, sensors)
+}
+
+/// One for each coordinate of the joint.
+fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator, actuators: &mut Node) {
+    let (Mount::Joint(joint), tag) = (
+        actuator.mount,
+        match actuator.law {
+            Law::Effort => "motor",
+            Law::Position | Law::Angle(_) => "position",
+            Law::Velocity => "velocity",
+            Law::Force(_) => "",
+        },
+    ) else {
+        return writer.tell(
+            &device.source,
+            format!("'{}' is left out", device.name),
+            "MuJoCo's actuators drive joints",
+        );
+    };
+    if tag != "motor" {
+        writer.tell(
+            &device.source,
+            format!("'{}' gets the gain that MuJoCo has by default", device.name),
+            "give it a kp or kv; ours is as stiff as its effort allows",
+        );
+    }
+    let joint = writer.mechanism.joint(joint);
+    let free: Vec<usize> = joint.free_coordinates().map(|(index, _)| index).filter(|_| joint.kind.has_axes()).collect();
+    for index in &free {
+        let (name, own) = match free.len() {
+            1 => (joint.name.clone(), device.name.clone()),
+            _ => (format!("{}_{}", joint.name, index + 1), format!("{}_{}", device.name, index + 1)),
+        };
+        actuators.children.push(node(
+            tag,
+            0,
+            &[("name", joint_name(writer, joint, &own)), ("joint", joint_name(writer, joint, &name))],
+        ));
+    }
+}

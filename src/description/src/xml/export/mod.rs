@@ -1,0 +1,105 @@
+//! Worlds and robots of ours as files of other formats, z up.
+//!
+//! | format | module | holds |
+//! |---|---|---|
+//! | MJCF | `mjcf` | a whole world |
+//! | URDF | `urdf` | one robot, without loops |
+//!
+//! Bodies keep their frames. What a format does not have is told: where it stands in our file, what, and what it means there.
+
+mod chain;
+mod mjcf;
+mod shapes;
+mod urdf;
+
+use simpartner_model::{Body, Mechanism};
+
+use super::import::text;
+use crate::{Warning, World};
+
+/// A format to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// The robot description of ROS.
+    Urdf,
+    /// The models of MuJoCo.
+    Mjcf,
+}
+
+/// A world or robot in another format.
+#[derive(Debug, Clone)]
+pub struct Exported {
+    /// The file.
+    pub text: String,
+    /// What is not in it as we have it.
+    pub warnings: Vec<Warning>,
+    /// Mesh files that the file names: the path of each, seen from the file's folder, and its text (Wavefront OBJ).
+    pub meshes: Vec<(String, String)>,
+}
+
+/// Writes a world in another format. Of bodies without an `<inertia>` of their own the shape is not asked: give each the inertia that
+/// follows from its shape first (`simpartner_dynamics::mass_properties`). URDF meshes are named as in `mesh_folder`.
+///
+/// # Errors
+/// A sentence on why the format cannot hold the world at all.
+pub fn export(world: &World, format: ExportFormat, mesh_folder: &str) -> Result<Exported, String> {
+    let mut writer = Writer { mechanism: &world.mechanism, warnings: Vec::new(), meshes: Vec::new() };
+    let root = match format {
+        ExportFormat::Mjcf => mjcf::root(&mut writer, world),
+        ExportFormat::Urdf => urdf::root(&mut writer, world, mesh_folder)?,
+    };
+    Ok(Exported {
+        text: text::write(&root, "Written by SimPartner. Metres, kilograms, seconds, radians; z is up."),
+        warnings: writer.warnings,
+        meshes: writer.meshes,
+    })
+}
+
+/// What is being written.
+struct Writer<'w> {
+    mechanism: &'w Mechanism,
+    warnings: Vec<Warning>,
+    meshes: Vec<(String, String)>,
+}
+
+impl Writer<'_> {
+    /// Tells what the format does not hold, once a thing.
+    fn tell(&mut self, source: &str, what: impl Into<String>, help: &str) {
+        let warning = Warning { place: source.to_owned(), what: what.into(), help: help.to_owned() };
+        if !self.warnings.iter().any(|known| known.what == warning.what && known.place == warning.place) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// What surfaces have that neither format does.
+    fn tell_surface(&mut self, body: &Body) {
+        let material = &body.material;
+        let given = [
+            ("restitution", material.restitution > 0.0),
+            ("secondFriction", material.across.is_some()),
+            ("stiffness", material.stiffness.is_finite()),
+            ("slip", material.slip > 0.0),
+            ("surfaceVelocity", material.surface_velocity.length_squared() > 0.0),
+        ];
+        for (name, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            self.tell(
+                &body.source,
+                format!("the {name} of '{}' is left out", body.name),
+                "the format's contacts are as its simulator has them",
+            );
+        }
+        if body.linear_velocity.length_squared() + body.angular_velocity.length_squared() > 0.0 && !body.fixed {
+            self.tell(
+                &body.source,
+                format!("the initial velocity of '{}' is left out", body.name),
+                "it begins at rest",
+            );
+        }
+    }
+}
+
+/// Numbers with blanks between them, to the last bit.
+fn join(numbers: &[f64]) -> String {
+    let texts: Vec<String> = numbers.iter().map(|number| (number + 0.0).to_string()).collect();
+    texts.join(" ")
+}
