@@ -147,15 +147,16 @@ struct Session {
     _tasks: JoinSet<()>,
 }
 
-/// The topics of the world as a whole.
+/// The topics of the world as a whole, and those that tell of a robot as a whole.
 struct Outputs {
     topics: Vec<String>,
     clock: Publish<Clock>,
     transforms: Publish<TFMessage>,
+    static_transforms: Publish<TFMessage>,
     /// Of each robot with a body: its base and its topic.
     odometry: Vec<(usize, Publish<Odometry>)>,
     /// Kept, since whoever comes later is sent the last message.
-    _latched: Vec<Box<dyn std::any::Any>>,
+    _descriptions: Vec<Publish<String_>>,
 }
 
 impl Session {
@@ -171,6 +172,9 @@ impl Session {
         let mut tasks = JoinSet::new();
         let ((order_sender, orders), (line_sender, lines)) = (channel(WAITING), channel(WAITING));
         let ports = control.robots().await?;
+        // Names that ROS gives come before those of devices.
+        let names: Vec<String> = ports.iter().map(|(name, _)| name.clone()).collect();
+        let outputs = Outputs::open(&mut ros, &scene, &links, &names, config)?;
         let (source, orders_to) = (source.as_ref(), &order_sender);
         let mut robots = Vec::new();
         for (place, (name, _)) in ports.iter().enumerate() {
@@ -179,7 +183,6 @@ impl Session {
             robots.push(maker.robot(name, place).await?);
         }
         let truth = Truth::read(&control.ask("TRUTH").await?, &scene)?;
-        let outputs = Outputs::open(&mut ros, &scene, &links, &robots, config)?;
         let simulator = Rc::new(Simulator::new(server.clone(), Rc::clone(&scene), Rc::clone(&links)));
         services::offer(&mut ros, &simulator, &mut tasks)?;
         action::offer(&mut ros, &simulator, &mut tasks)?;
@@ -188,13 +191,7 @@ impl Session {
         if let Some(member) = member {
             ensure_ok(&control.ask(&format!("MODE lockstep {}", ports[member].0)).await?)?;
         }
-        let mut writers = Vec::new();
-        for (place, (robot, (_, port))) in robots.iter().zip(&ports).enumerate() {
-            let Link { reader, mut writer } = server.port(*port).await?;
-            writer.send(&if member == Some(place) { "ACK".into() } else { format!("SUB {}", robot.interval) }).await?;
-            writers.push(writer);
-            tasks.spawn_local(forward(reader, place, line_sender.clone()));
-        }
+        let writers = join(server, &ports, &robots, member, &line_sender, &mut tasks).await?;
         let due = Due::every(scene.steps_in(1.0 / config.rate_hz));
         let session = Self {
             joints_due: vec![due; robots.len()],
@@ -216,6 +213,7 @@ impl Session {
             notices: Notices::default(),
             _tasks: tasks,
         };
+        session.outputs.publish_static(&session.scene, &session.links, &session.robots);
         session.publish_truth();
         Ok(session)
     }
@@ -350,43 +348,61 @@ impl Session {
 }
 
 impl Outputs {
-    fn open(ros: &mut Ros, scene: &Scene, links: &[links::Link], robots: &[Robot], config: &Config) -> Result<Self> {
-        let mut topics = ["/clock", "/tf", "/tf_static"].map(str::to_owned).to_vec();
-        let mut latched: Vec<Box<dyn std::any::Any>> = Vec::new();
-        let publish_static = ros.publisher::<TFMessage>("/tf_static", Profile::Latched)?;
-        let mounts = robots.iter().flat_map(|robot| &robot.frames);
-        let mounts = mounts.map(|sensor| (&scene.devices[sensor.device], sensor.frame.clone(), sensor.axes));
-        publish_static(links::static_transforms(scene, links, mounts, &Time::default()));
-        latched.push(Box::new(publish_static));
-        let mut odometry: Vec<(usize, Publish<Odometry>)> = Vec::new();
-        for robot in robots {
-            let namespace = Naming::of(&robot.name, scene, config).namespace;
-            let topic = format!("{namespace}/robot_description");
-            let describe = ros.publisher::<String_>(&topic, Profile::Latched)?;
-            topics.push(topic);
-            describe(String_ { data: description::urdf(scene, links, &robot.name) });
-            latched.push(Box::new(describe));
-            let base = scene.bodies.iter().position(|body| body.robot.as_deref() == Some(&robot.name));
-            if let Some(base) = base {
-                let topic = format!("{namespace}/ground_truth");
-                let publish = ros.publisher(&topic, Profile::Stream)?;
-                topics.push(topic);
-                odometry.push((base, Box::new(publish)));
-            }
-        }
-        Ok(Self {
+    fn open(ros: &mut Ros, scene: &Scene, links: &[links::Link], robots: &[String], config: &Config) -> Result<Self> {
+        let mut outputs = Self {
+            topics: ["/clock", "/tf", "/tf_static"].map(str::to_owned).to_vec(),
             clock: Box::new(ros.publisher("/clock", Profile::Clock)?),
             transforms: Box::new(ros.publisher("/tf", Profile::Stream)?),
-            topics,
-            odometry,
-            _latched: latched,
-        })
+            static_transforms: Box::new(ros.publisher("/tf_static", Profile::Latched)?),
+            odometry: Vec::new(),
+            _descriptions: Vec::new(),
+        };
+        for robot in robots {
+            let namespace = Naming::of(robot, scene, config).namespace;
+            let topic = format!("{namespace}/robot_description");
+            let describe: Publish<String_> = Box::new(ros.publisher(&topic, Profile::Latched)?);
+            describe(String_ { data: description::urdf(scene, links, robot) });
+            outputs._descriptions.push(describe);
+            outputs.topics.push(topic);
+            if let Some(base) = scene.bodies.iter().position(|body| body.robot.as_ref() == Some(robot)) {
+                let topic = format!("{namespace}/ground_truth");
+                outputs.odometry.push((base, Box::new(ros.publisher(&topic, Profile::Stream)?)));
+                outputs.topics.push(topic);
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// Says where sensors and all that cannot move are.
+    fn publish_static(&self, scene: &Scene, links: &[links::Link], robots: &[Robot]) {
+        let sensors = robots.iter().flat_map(|robot| &robot.frames);
+        let mounts = sensors.map(|sensor| (&scene.devices[sensor.device], sensor.frame.clone(), sensor.axes));
+        (self.static_transforms)(links::static_transforms(scene, links, mounts, &Time::default()));
     }
 }
 
 fn ensure_ok(answer: &str) -> Result<()> {
     ensure!(answer.starts_with("OK"), "the server refuses: {answer}");
     Ok(())
+}
+
+/// Connects to the robots' ports and passes their lines on: every so many steps, or of a member of the lockstep when it is asked.
+async fn join(
+    server: &Server,
+    ports: &[(String, u16)],
+    robots: &[Robot],
+    member: Option<usize>,
+    lines: &Sender<(usize, Result<String>)>,
+    tasks: &mut JoinSet<()>,
+) -> Result<Vec<Writer>> {
+    let mut writers = Vec::new();
+    for (place, (robot, (_, port))) in robots.iter().zip(ports).enumerate() {
+        let Link { reader, mut writer } = server.port(*port).await?;
+        writer.send(&if member == Some(place) { "ACK".into() } else { format!("SUB {}", robot.interval) }).await?;
+        writers.push(writer);
+        tasks.spawn_local(forward(reader, place, lines.clone()));
+    }
+    Ok(writers)
 }
 
 /// Passes the lines of a robot on, and why they end.

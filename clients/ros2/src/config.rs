@@ -135,6 +135,13 @@ impl Robot {
 #[error("{0}")]
 pub struct Mistake(String);
 
+impl Mistake {
+    /// A mistake that no line alone is to blame for.
+    pub fn new(what: String) -> Self {
+        Self(what)
+    }
+}
+
 /// A file, for messages that name its lines.
 #[derive(Debug, Clone)]
 pub struct Source {

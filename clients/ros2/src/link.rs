@@ -133,7 +133,7 @@ impl Reader {
             bail!("the server has closed the connection");
         }
         ensure!(line.ends_with('\n'), "a line of the server is longer than {LONGEST} bytes, or broke off");
-        line.truncate(line.trim_end().len());
+        line.truncate(line.trim_end_matches(['\r', '\n']).len());
         Ok(line)
     }
 }

@@ -132,11 +132,11 @@ impl Maker<'_> {
     /// When a name is not one of ROS, or the server does not answer.
     pub async fn robot(&mut self, name: &str, place: usize) -> Result<Robot> {
         let naming = Naming::of(name, self.scene, self.config);
-        let mut topics = Vec::new();
-        let (sensors, frames) = self.sensors(name, &naming, &mut topics)?;
+        // Names that ROS gives come before those of devices.
         let topic = format!("{}/joint_states", naming.namespace);
         let joint_states: Publish<JointState> = Box::new(self.ros.publisher(&topic, Profile::Stream)?);
-        topics.push(topic);
+        let mut topics = vec![topic];
+        let (sensors, frames) = self.sensors(name, &naming, &mut topics)?;
         let actuators = self.actuators(name, &naming, place, &mut topics).await?;
         let joints = self.scene.joints.iter().enumerate();
         let own = |joint: &crate::scene::Joint| self.scene.bodies[joint.child].robot.as_deref() == Some(name);
@@ -179,7 +179,8 @@ impl Maker<'_> {
             let axes = sensors::axes_of(device, naming.axes);
             let frame = naming.sensor_frame(device, self.links);
             let mount = self.mount(device, naming, &frame, axes);
-            let topic = own.topic.unwrap_or_else(|| format!("{}/{}", naming.namespace, snake_case(&device.name)));
+            let by_name = || self.ros.free_name(&format!("{}/{}", naming.namespace, snake_case(&device.name)));
+            let topic = own.topic.unwrap_or_else(by_name);
             let publish = sensors::publisher(self.ros, &scene, device, &mount, &topic, profile)?;
             if publish.is_some() {
                 topics.push(topic);
@@ -222,7 +223,8 @@ impl Maker<'_> {
         for device in scene.devices.iter().filter(|device| device.robot == robot && device.actuator) {
             let state = self.server.port(device.port).await?.greeting().await?;
             list.push(Actuator::new(&scene, device, &state)?);
-            let (index, topic) = (list.len() - 1, format!("{}/{}/command", naming.namespace, snake_case(&device.name)));
+            let topic = self.ros.free_name(&format!("{}/{}/command", naming.namespace, snake_case(&device.name)));
+            let index = list.len() - 1;
             self.subscribe(place, topic, topics, move |message: Float64MultiArray| Wish::Raw(index, message.data))?;
         }
         let settings = self.config.robots.iter().find(|(name, _)| name.get_ref() == robot);

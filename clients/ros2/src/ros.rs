@@ -1,8 +1,8 @@
 //! The node: publishers, subscriptions and services by their names in ROS.
 
-use std::{cell::Cell, net::IpAddr, rc::Rc, time::Duration};
+use std::{cell::Cell, collections::HashSet, net::IpAddr, rc::Rc, time::Duration};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use ros2_client::{
     ActionServer, ActionTypeName, Context, Message, MessageTypeName, Name, Node, NodeName, NodeOptions, Publisher,
     Server, ServiceMapping, ServiceTypeName, Subscription,
@@ -12,7 +12,10 @@ use ros2_client::{
 use rustdds::DomainParticipantBuilder;
 use serde::Deserialize;
 
-use crate::messages::{RosMessage, type_name};
+use crate::{
+    config::Mistake,
+    messages::{RosMessage, type_name},
+};
 
 /// How a topic delivers, after the profiles of REP 2003 and of the packages that define the topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,7 @@ pub struct Ros {
     node: Node,
     services: Services,
     lost: Rc<Cell<u64>>,
+    topics: HashSet<String>,
 }
 
 impl Domain {
@@ -124,7 +128,7 @@ impl Domain {
         let options = NodeOptions::new().enable_rosout(false).start_parameter_services(false);
         let node =
             self.context.new_node(node_name, options).map_err(|error| anyhow!("cannot make a node: {error:?}"))?;
-        Ok(Ros { node, services: self.services, lost: Rc::clone(&self.lost) })
+        Ok(Ros { node, services: self.services, lost: Rc::clone(&self.lost), topics: HashSet::new() })
     }
 }
 
@@ -191,7 +195,19 @@ impl Ros {
         server.map_err(|error| anyhow!("the action '{name}': {error:?}"))
     }
 
-    fn topic<M: RosMessage>(&self, name: &str, qos: &QosProfile) -> Result<rustdds::Topic> {
+    /// This name, or if a topic has it already, with a number behind it.
+    pub fn free_name(&self, name: &str) -> String {
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        names.find(|name| !self.topics.contains(name)).unwrap_or_default()
+    }
+
+    fn topic<M: RosMessage>(&mut self, name: &str, qos: &QosProfile) -> Result<rustdds::Topic> {
+        if !self.topics.insert(name.to_owned()) {
+            bail!(Mistake::new(format!(
+                "two topics would be called '{name}'; give one of them another name or namespace"
+            )));
+        }
         let kind = MessageTypeName::new(M::PACKAGE, type_name::<M>());
         let topic = self.node.create_topic(&parse(name)?, kind, qos);
         topic.map_err(|error| anyhow!("the topic '{name}': {error:?}"))

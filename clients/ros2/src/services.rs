@@ -54,7 +54,8 @@ impl Simulator {
                     (own_name(&item.name, None).to_owned(), category)
                 }
             };
-            if !entities.iter().any(|entity| entity.name == name) {
+            let is_known = |entity: &Entity| entity.category == category::ROBOT && entity.name == name;
+            if item.robot.is_none() || !entities.iter().any(is_known) {
                 entities.push(Entity { name, body, category });
             }
         }

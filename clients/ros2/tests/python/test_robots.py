@@ -159,7 +159,13 @@ class Newcomer(Rig):
         self.assertEqual([stamp.nanosec for stamp in stamps], [count * 20_000_000 for count in range(1, 50)] + [0])
         self.assertEqual(stamps[-1].sec, 1)
         time.sleep(0.2)
-        self.assertIn(" step=1000 ", self.control().ask("STATE"))
+        control = self.control()
+        self.assertIn(" step=1000 ", control.ask("STATE"))
+        # From the start once more: the same commands lead to the same places.
+        control.ask("RESET")
+        self.assertEqual(states.wait().header.stamp.nanosec, 0)
+        writer.write(positions(0.01, 0.0))
+        self.assertEqual(states.wait().header.stamp.nanosec, 20_000_000)
 
 
 @needs_pybullet

@@ -85,6 +85,41 @@ class Worlds(Rig):
         frames = {item.child_frame_id for item in ros.reader("/tf", "tf2_msgs/msg/TFMessage").wait().transforms}
         self.assertEqual(frames, {"l_Base", "Right2/Base"})
 
+    def test_names_that_clash_are_kept_apart(self) -> None:
+        sensors = "".join(
+            f'<sensor type="PositionSensor" name="{name}" body="Base" port="0"/>' for name in ("tf", "Eye.1", "eye-1", "JointStates")
+        )
+        robot = f'<robot name="Odd"><body name="map"><mass>1</mass><box x="1" y="1" z="1"/></body>{sensors}</robot>'
+        (self.folder / "odd.xml").write_text(robot.replace('"map"', '"Base"'), encoding="utf-8")
+        self.serve('<world name="w"><robot file="odd.xml" name="Odd"/></world>')
+        bridge = self.bridge()
+        for topic in ("/tf", "/tf_2", "/eye_1", "/eye_1_2", "/joint_states", "/joint_states_2"):
+            self.assertIn(topic, bridge.lines)
+        reader = self.ros().reader("/eye_1_2", "geometry_msgs/msg/PointStamped")
+        reader.wait()
+        bridge.stop()
+        same = self.bridge('[robots.Odd.devices."Eye.1"]\ntopic = "/x"\n[robots.Odd.devices.eye-1]\ntopic = "/x"\n', ready=False)
+        self.assertEqual(same.wait(), 1)
+        self.assertIn("two topics would be called '/x'", same.lines[-1])
+
+    def test_a_joint_to_the_world_hangs_on_the_map(self) -> None:
+        robot = """<robot name="Door"><body name="Leaf"><mass>1</mass><box x="1" y="2" z="0.1"/></body>
+        <joint type="hinge" name="Hinge"><parent>world</parent><child>Leaf</child><axis y="1"/></joint></robot>"""
+        (self.folder / "door.xml").write_text(robot, encoding="utf-8")
+        self.serve('<world name="w"><robot file="door.xml" name="Door"/></world>')
+        self.bridge()
+        ros = self.ros()
+        self.assertEqual(ros.reader("/joint_states", "sensor_msgs/msg/JointState").wait().name, ["Hinge"])
+        tf = {item.child_frame_id: item.header.frame_id for item in ros.reader("/tf", "tf2_msgs/msg/TFMessage").wait().transforms}
+        self.assertIn("Leaf", tf)
+
+    def test_a_fast_server_with_a_token_is_bridged(self) -> None:
+        self.serve(str(REPOSITORY / "worlds/flat.xml"), "--mode", "fast", "--set", "server.token=secret")
+        self.bridge("", "--token", "secret")
+        clock = self.ros().reader("/clock", "rosgraph_msgs/msg/Clock", reliable=False)
+        first = clock.wait().clock.sec
+        clock.wait(lambda message: message.clock.sec > first + 20)
+
     def test_a_world_without_robots_has_a_clock_and_frames(self) -> None:
         self.serve('<world name="w"><object name="Ball"><mass>1</mass><sphere radius="0.1"/></object></world>')
         self.bridge()
