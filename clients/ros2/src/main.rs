@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
+    raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     output::exit(match runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(bridge(arguments))) {
         Ok(Losses { missed, unsent }) => {
@@ -59,6 +60,18 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     })
+}
+
+/// Lets this process open as many files as it may. A topic or a service takes three or four.
+fn raise_descriptor_limit() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        // Where that is not allowed it stays as it is, and is enough for most robots.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
 }
 
 async fn bridge(arguments: Arguments) -> Result<Losses> {

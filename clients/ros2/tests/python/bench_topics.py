@@ -16,6 +16,7 @@ import time
 from typing import Any
 
 import numpy
+
 from rig import Rig
 
 TOPICS = 20
@@ -49,7 +50,7 @@ def bare(domain: int, seconds: float) -> None:
 class Bench(Rig):
     """Not a test: it measures."""
 
-    def runTest(self) -> None:
+    def runTest(self) -> None:  # noqa: N802 (unittest calls it so)
         from rosdds import STORE
 
         seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0

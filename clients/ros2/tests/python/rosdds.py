@@ -90,7 +90,10 @@ def _register() -> None:
     for part, fields in ACTION.items():
         header = "" if part == "FeedbackMessage" else HEADER
         found |= get_types_from_msg(header + fields, f"{package}/action/SimulateSteps_{part}")
-    cancel = {"Request": "uint8[16] goal_id\nbuiltin_interfaces/Time stamp", "Response": "int8 return_code\nGoalInfo[] goals_canceling"}
+    cancel = {
+        "Request": "uint8[16] goal_id\nbuiltin_interfaces/Time stamp",
+        "Response": "int8 return_code\nGoalInfo[] goals_canceling",
+    }
     for part, fields in cancel.items():
         fields = fields.replace("GoalInfo", "action_msgs/GoalInfo")
         found |= get_types_from_msg(HEADER + fields, f"action_msgs/srv/CancelGoal_{part}")
@@ -206,7 +209,9 @@ class Ros:
 
 def matched(entity: Any) -> bool:
     """Whether a reader or a writer has found its other side."""
-    return bool(entity.get_matched_subscriptions() if isinstance(entity, DataWriter) else entity.get_matched_publications())
+    return bool(
+        entity.get_matched_subscriptions() if isinstance(entity, DataWriter) else entity.get_matched_publications()
+    )
 
 
 def make(kind: str, **fields: Any) -> Any:

@@ -15,6 +15,7 @@ if not WHY:
     from cyclonedds.idl import make_idl_struct, types
     from cyclonedds.pub import DataWriter
     from cyclonedds.topic import Topic
+
     from rosdds import make, matched, near, positions, publish, quality
 
 # Bullet takes minutes to build where there is no wheel, so a test with it is never required.
@@ -22,8 +23,10 @@ needs_pybullet = unittest.skipIf(importlib.util.find_spec("pybullet") is None, "
 
 
 ARM = """<robot name="arm"><link name="base"/><link name="upper">
-<inertial><origin xyz="0 0 0.5"/><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="hand"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<inertial><origin xyz="0 0 0.5"/><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="hand"><inertial><mass value="0.5"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 1"/><axis xyz="0 1 0"/>
 <limit lower="-2" upper="2" effort="100" velocity="5"/></joint>
 <joint name="elbow" type="revolute"><parent link="upper"/><child link="hand"/><origin xyz="0 0 1"/><axis xyz="1 0 0"/>
@@ -47,16 +50,24 @@ class Newcomer(Rig):
         # All at once.
         writer = ros.writer("/position_controller/commands", "std_msgs/msg/Float64MultiArray")
         publish(writer, positions(0.5, -0.25))
-        there = lambda a, b: lambda state: near(state.position[0], a, 0.01) and near(state.position[1], b, 0.01)
+
+        def there(a, b):
+            return lambda state: near(state.position[0], a, 0.01) and near(state.position[1], b, 0.01)
+
         states.wait(there(0.5, -0.25))
         # Over time.
         writer = ros.writer("/joint_trajectory_controller/joint_trajectory", "trajectory_msgs/msg/JointTrajectory")
-        point = lambda seconds, *where: make(
-            "trajectory_msgs/msg/JointTrajectoryPoint", positions=list(where), time_from_start={"sec": seconds}
-        )
+
+        def point(seconds, *where):
+            return make(
+                "trajectory_msgs/msg/JointTrajectoryPoint", positions=list(where), time_from_start={"sec": seconds}
+            )
+
         publish(
             writer,
-            make("trajectory_msgs/msg/JointTrajectory", joint_names=["elbow", "shoulder"], points=[point(1, 0.3, -0.4)]),
+            make(
+                "trajectory_msgs/msg/JointTrajectory", joint_names=["elbow", "shoulder"], points=[point(1, 0.3, -0.4)]
+            ),
         )
         states.wait(lambda state: 0.0 < state.position[1] < 0.2)
         states.wait(there(-0.4, 0.3))
@@ -75,7 +86,10 @@ class Newcomer(Rig):
         self.assertEqual([(t.header.frame_id, t.child_frame_id) for t in fixed.transforms], [("map", "base")])
         self.assertTrue(near(fixed.transforms[0].transform.rotation.w, 1, 1e-9))
         publish(ros.writer("/position_controller/commands", "std_msgs/msg/Float64MultiArray"), positions(0.5, 0.0))
-        still = lambda message: near(message.transforms[0].transform.rotation.y, math.sin(0.25), 1e-3)
+
+        def still(message):
+            return near(message.transforms[0].transform.rotation.y, math.sin(0.25), 1e-3)
+
         upper, hand = reader.wait(still).transforms
         self.assertEqual((upper.header.frame_id, upper.child_frame_id), ("base", "upper"))
         self.assertEqual((hand.header.frame_id, hand.child_frame_id), ("upper", "hand"))
@@ -99,7 +113,9 @@ class Newcomer(Rig):
         states = ros.reader("/joint_states", "sensor_msgs/msg/JointState")
         writer = ros.writer("/position_controller/commands", "std_msgs/msg/Float64MultiArray")
         publish(writer, positions(1.0))
-        bridge.wait_for("/position_controller/commands: expected 2 numbers, for shoulder, elbow, got 1; nothing was done")
+        bridge.wait_for(
+            "/position_controller/commands: expected 2 numbers, for shoulder, elbow, got 1; nothing was done"
+        )
         writer.write(positions(1.0, math.nan))
         bridge.wait_for("number 2 is NaN, expected a finite one")
         raw = ros.writer("/elbow_motor/command", "std_msgs/msg/Float64MultiArray")
@@ -132,7 +148,10 @@ class Newcomer(Rig):
             topic = Topic(ros.participant, name, wild, qos=quality())
             writer = DataWriter(ros.participant, topic, qos=quality())
             for _ in range(300):
-                words = [chance.choice(hostile) if chance.random() < 0.9 else chance.getrandbits(32) for _ in range(4 * length)]
+                words = [
+                    chance.choice(hostile) if chance.random() < 0.9 else chance.getrandbits(32)
+                    for _ in range(4 * length)
+                ]
                 publish(writer, wild(words))
         states = ros.reader("/joint_states", "sensor_msgs/msg/JointState")
         good = ros.writer("/elbow_motor/command", "std_msgs/msg/Float64MultiArray")
@@ -187,7 +206,10 @@ class Iiwa(Rig):
         description = ros.reader("/robot_description", "std_msgs/msg/String", latched=True).wait().data
         publish(ros.writer("/position_controller/commands", "std_msgs/msg/Float64MultiArray"), positions(*self.ANGLES))
         state = states.wait(
-            lambda state: all(near(*pair, 1e-4) for pair in zip(state.position, self.ANGLES)) and max(abs(state.velocity)) < 1e-6
+            lambda state: (
+                all(near(*pair, 1e-4) for pair in zip(state.position, self.ANGLES, strict=False))
+                and max(abs(state.velocity)) < 1e-6
+            )
         )
         tf.take()
         got = self.chain(tf.wait())
@@ -199,7 +221,7 @@ class Iiwa(Rig):
         for path in (file, str(copy)):
             robot = pybullet.loadURDF(path, useFixedBase=True)
             names = {pybullet.getJointInfo(robot, n)[1].decode(): n for n in range(pybullet.getNumJoints(robot))}
-            for name, angle in zip(state.name, state.position):
+            for name, angle in zip(state.name, state.position, strict=False):
                 pybullet.resetJointState(robot, names[name], angle)
             for number in range(pybullet.getNumJoints(robot)):
                 link = pybullet.getJointInfo(robot, number)[12].decode()

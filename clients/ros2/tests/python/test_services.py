@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import socket
 import time
 import unittest
+from collections.abc import Callable, Iterator
 
 from rig import WHY, Rig
 
@@ -13,12 +16,47 @@ if not WHY:
     from cyclonedds.pub import DataWriter
     from cyclonedds.sub import DataReader
     from cyclonedds.topic import Topic
+
     from rosdds import idl, make, matched, near, quality
 
 
 WORLD = """<world name="services"><surface a="0" b="1" c="0" d="0"/><gravity y="-9.81"/>
 <object name="Ball"><mass>1</mass><pose x="3" y="10" z="-2"/><sphere radius="0.1"/></object>
 <robot file="box.xml" name="Box"/></world>"""
+
+
+def own_address() -> str | None:
+    """An address of this machine by which others would reach it. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        address = str(probe.getsockname()[0])
+    return None if address.startswith("127.") else address
+
+
+@contextlib.contextmanager
+def announcements(domain: int, address: str) -> Iterator[Callable[[float], bool]]:
+    """Listens to what participants of a domain announce on the network of an address."""
+    group, port = "239.255.0.1", 7400 + 250 * domain
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "SO_REUSEPORT"):
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind((group, port))
+        listener.setsockopt(
+            socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton(address)
+        )
+
+        def heard(seconds: float) -> bool:
+            listener.settimeout(seconds)
+            try:
+                return len(listener.recv(65536)) > 0
+            except TimeoutError:
+                return False
+
+        yield heard
 
 
 PARTS = {"send_goal": "_SendGoal", "get_result": "_GetResult"}
@@ -31,7 +69,10 @@ class Services(Rig):
         self.serve(WORLD, "--paused")
         self.bridge()
         ros = self.ros()
-        state = lambda: ros.call("GetSimulationState", {}).state.state
+
+        def state():
+            return ros.call("GetSimulationState", {}).state.state
+
         self.assertEqual(state(), 0)
         features = list(ros.call("GetSimulatorFeatures", {}).features.features)
         self.assertTrue({10, 20, 24, 25, 31, 32, 33} <= set(features) and not {0, 1, 11} & set(features), features)
@@ -72,7 +113,9 @@ class Services(Rig):
         self.assertEqual(ros.call("ResetSimulation", {"scope": 1}).result.result, 0)
         self.assertEqual(ros.call("GetEntities", {"filters": {"tags": {"tags": ["a"]}}}).result.result, 0)
         answer = ros.call("GetEntityState", {"entity": "Bill"}).result
-        self.assertEqual((answer.result, answer.error_message), (2, "there is no entity 'Bill'; GetEntities lists them"))
+        self.assertEqual(
+            (answer.result, answer.error_message), (2, "there is no entity 'Bill'; GetEntities lists them")
+        )
         self.assertEqual(ros.call("GetEntities", {"filters": {"filter": "("}}).result.result, 4)
         self.assertEqual(ros.call("SetSimulationState", {"state": {"state": 2}}).result.result, 103)
         self.assertEqual(ros.call("SetSimulationState", {"state": {"state": 9}}).result.result, 0)
@@ -84,10 +127,11 @@ class Services(Rig):
         # Nothing stands in front of the fields.
         kind = "simulation_interfaces::srv::dds_::StepSimulation_"
         request = make_idl_struct("Request", f"{kind}Request_", {"steps": types.uint64})
-        response = make_idl_struct(
-            "Response", f"{kind}Response_", {"result": idl("simulation_interfaces/msg/Result")}
-        )
-        topic = lambda name, kind: Topic(ros.participant, name, kind, qos=quality())
+        response = make_idl_struct("Response", f"{kind}Response_", {"result": idl("simulation_interfaces/msg/Result")})
+
+        def topic(name, kind):
+            return Topic(ros.participant, name, kind, qos=quality())
+
         writer = DataWriter(ros.participant, topic("rq/simpartner/step_simulationRequest", request), qos=quality())
         reader = DataReader(ros.participant, topic("rr/simpartner/step_simulationReply", response), qos=quality())
         while not (matched(reader) and matched(writer)):
@@ -108,8 +152,13 @@ class Services(Rig):
         ros = self.ros()
         kind, name = "simulation_interfaces/action/SimulateSteps", "/simpartner/simulate_steps/_action"
         feedback = ros.reader(f"{name}/feedback", f"{kind}_FeedbackMessage")
-        call = lambda part, request: ros.call_named(f"{name}/{part}", kind + PARTS[part], request)
-        goal = lambda number: {"goal_id": [number] * 16}
+
+        def call(part, request):
+            return ros.call_named(f"{name}/{part}", kind + PARTS[part], request)
+
+        def goal(number):
+            return {"goal_id": [number] * 16}
+
         self.assertTrue(call("send_goal", goal(1) | {"steps": 25}).accepted)
         result = call("get_result", goal(1))
         # 4 is SUCCEEDED.
@@ -181,6 +230,26 @@ class Lives(Rig):
             bridge = self.bridge(text, ready=False)
             self.assertEqual(bridge.wait(), 1)
             self.assertIn(expected, bridge.lines[-1])
+
+    def test_nothing_is_announced_beyond_loopback_by_default(self) -> None:
+        address = own_address()
+        if address is None:
+            self.skipTest("this machine has loopback alone")
+        self.ports = {"control": "127.0.0.1:9"}
+        # Where a network is named it is announced there, within seconds; that is how this test would see it.
+        with announcements(self.domain, address) as heard:
+            bridge = self.bridge(f'networks = ["{address}"]\n', ready=False)
+            named = heard(20.0)
+            bridge.stop()
+        if not named:
+            self.skipTest("this machine's network carries no multicast")
+        self.domain += 1
+        Rig._domain += 1
+        with announcements(self.domain, address) as heard:
+            bridge = self.bridge(ready=False)
+            bridge.wait_for("away: ")
+            self.assertFalse(heard(8.0))
+            bridge.stop()
 
     def test_a_bridge_waits_for_its_server(self) -> None:
         self.ports = {"control": "127.0.0.1:9"}

@@ -12,6 +12,7 @@ from rig import REPOSITORY, WHY, Rig
 if not WHY:
     from rosdds import make, near, publish
 
+
 class Sensors(Rig):
     """One of each sensor, in its standard message."""
 
@@ -87,10 +88,11 @@ class Worlds(Rig):
 
     def test_names_that_clash_are_kept_apart(self) -> None:
         sensors = "".join(
-            f'<sensor type="PositionSensor" name="{name}" body="Base" port="0"/>' for name in ("tf", "Eye.1", "eye-1", "JointStates")
+            f'<sensor type="PositionSensor" name="{name}" body="Base" port="0"/>'
+            for name in ("tf", "Eye.1", "eye-1", "JointStates")
         )
-        robot = f'<robot name="Odd"><body name="map"><mass>1</mass><box x="1" y="1" z="1"/></body>{sensors}</robot>'
-        (self.folder / "odd.xml").write_text(robot.replace('"map"', '"Base"'), encoding="utf-8")
+        robot = f'<robot name="Odd"><body name="Base"><mass>1</mass><box x="1" y="1" z="1"/></body>{sensors}</robot>'
+        (self.folder / "odd.xml").write_text(robot, encoding="utf-8")
         self.serve('<world name="w"><robot file="odd.xml" name="Odd"/></world>')
         bridge = self.bridge()
         for topic in ("/tf", "/tf_2", "/eye_1", "/eye_1_2", "/joint_states", "/joint_states_2"):
@@ -98,7 +100,9 @@ class Worlds(Rig):
         reader = self.ros().reader("/eye_1_2", "geometry_msgs/msg/PointStamped")
         reader.wait()
         bridge.stop()
-        same = self.bridge('[robots.Odd.devices."Eye.1"]\ntopic = "/x"\n[robots.Odd.devices.eye-1]\ntopic = "/x"\n', ready=False)
+        same = self.bridge(
+            '[robots.Odd.devices."Eye.1"]\ntopic = "/x"\n[robots.Odd.devices.eye-1]\ntopic = "/x"\n', ready=False
+        )
         self.assertEqual(same.wait(), 1)
         self.assertIn("two topics would be called '/x'", same.lines[-1])
 
@@ -110,7 +114,10 @@ class Worlds(Rig):
         self.bridge()
         ros = self.ros()
         self.assertEqual(ros.reader("/joint_states", "sensor_msgs/msg/JointState").wait().name, ["Hinge"])
-        tf = {item.child_frame_id: item.header.frame_id for item in ros.reader("/tf", "tf2_msgs/msg/TFMessage").wait().transforms}
+        tf = {
+            item.child_frame_id: item.header.frame_id
+            for item in ros.reader("/tf", "tf2_msgs/msg/TFMessage").wait().transforms
+        }
         self.assertIn("Leaf", tf)
 
     def test_a_fast_server_with_a_token_is_bridged(self) -> None:
@@ -153,7 +160,10 @@ class Worlds(Rig):
                 bridge = self.bridge()
                 self.assertIn("/clock", bridge.lines)
                 ros = self.ros()
-                named = {item.child_frame_id for item in ros.reader("/tf_static", "tf2_msgs/msg/TFMessage", latched=True).wait().transforms}
+                named = {
+                    item.child_frame_id
+                    for item in ros.reader("/tf_static", "tf2_msgs/msg/TFMessage", latched=True).wait().transforms
+                }
                 self.assertNotIn("map", named)
                 for topic in (line for line in bridge.lines if line.endswith("/robot_description")):
                     text = ros.reader(topic, "std_msgs/msg/String", latched=True).wait().data
