@@ -274,7 +274,7 @@ impl Session {
             self.beat().await?;
         }
         let stamp = Time::from_seconds(time);
-        self.robots[robot].publish(step, &stamp, &values, &off);
+        self.robots[robot].publish(step, &values, &off);
         if self.joints_due[robot].at(step) {
             self.robots[robot].publish_joints(&self.truth, &stamp);
         }

@@ -1,6 +1,6 @@
 //! A robot: its topics, its readings and its commands.
 
-use std::{cell::RefCell, rc::Rc};
+use std::rc::Rc;
 
 use anyhow::{Result, bail};
 use tokio::{sync::mpsc::Sender, task::JoinSet};
@@ -71,6 +71,8 @@ struct Sensor {
     fields: std::ops::Range<usize>,
     publish: Option<sensors::Publish>,
     due: Due,
+    /// Steps from one reading to the next. It makes them at multiples of it and tells them until the next.
+    interval: u64,
     /// The joint that it reads, of an encoder.
     joint: Option<usize>,
 }
@@ -100,7 +102,7 @@ pub struct Robot {
     sensors: Vec<Sensor>,
     joints: Vec<usize>,
     /// What its encoders read: position and rate of each joint of the scene.
-    encoders: RefCell<Vec<Option<[f64; 6]>>>,
+    encoders: Vec<Option<[f64; 6]>>,
     joint_states: Publish<JointState>,
     actuators: Actuators,
 }
@@ -143,12 +145,12 @@ impl Maker<'_> {
         let base = self.scene.steps_in(1.0 / self.config.rate_hz);
         Ok(Robot {
             name: name.to_owned(),
-            interval: sensors.iter().map(|sensor| sensor.due.period).fold(base, gcd),
+            interval: sensors.iter().map(|sensor| sensor.due.period).fold(base, u64::min),
             frames,
             topics,
             scene: Rc::clone(self.scene),
             joints: joints.filter(|(_, joint)| own(joint) && !joint.axes.is_empty()).map(|(index, _)| index).collect(),
-            encoders: RefCell::new(vec![None; self.scene.joints.len()]),
+            encoders: vec![None; self.scene.joints.len()],
             sensors,
             joint_states,
             actuators,
@@ -190,8 +192,10 @@ impl Maker<'_> {
             }
             let wanted = scene.steps_in(1.0 / own.rate_hz.unwrap_or(self.config.rate_hz));
             let joint = device.joint.filter(|_| sensors::kind_of(device) == Some(Kind::Joint));
-            let due = Due::every(wanted.max(device.interval_steps));
-            list.push(Sensor { name: device.name.clone(), fields, publish, due, joint });
+            let interval = device.interval_steps.max(1);
+            // As often as wanted, but no reading twice.
+            let due = Due::every(interval * ((wanted + interval / 2) / interval).max(1));
+            list.push(Sensor { name: device.name.clone(), fields, publish, due, interval, joint });
         }
         Ok((list, frames))
     }
@@ -305,26 +309,20 @@ fn drive_of(wheels: &crate::config::CmdVel, list: &[Actuator]) -> Result<Drive> 
     })
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 impl Robot {
-    /// Publishes the readings of a step, but those of devices that are off.
-    pub fn publish(&mut self, step: u64, stamp: &Time, values: &[f64], off: &[&str]) {
+    /// Publishes the readings of a step, but those of devices that are off. Each has the time at which it was made.
+    pub fn publish(&mut self, step: u64, values: &[f64], off: &[&str]) {
         for sensor in &mut self.sensors {
             let Some(fields) = values.get(sensor.fields.clone()) else { continue };
             if off.contains(&sensor.name.as_str()) {
                 continue;
             }
             if let Some(joint) = sensor.joint {
-                self.encoders.borrow_mut()[joint] = fields.try_into().ok();
+                self.encoders[joint] = fields.try_into().ok();
             }
-            if sensor.publish.is_some()
-                && sensor.due.at(step)
-                && let Some(publish) = &sensor.publish
-            {
-                publish(fields, stamp);
+            let made = step - step % sensor.interval;
+            if let Some(publish) = sensor.publish.as_ref().filter(|_| sensor.due.at(made)) {
+                publish(fields, &Time::from_seconds(made as f64 * self.scene.timestep));
             }
         }
     }
@@ -332,13 +330,12 @@ impl Robot {
     /// Publishes the joints: as encoders read them, those without one as they are.
     pub fn publish_joints(&self, truth: &Truth, stamp: &Time) {
         let mut message = JointState { header: Header::new(stamp, ""), ..JointState::default() };
-        let encoders = self.encoders.borrow();
         for &index in &self.joints {
             let (joint, is) = (&self.scene.joints[index], &truth.joints[index]);
             let name = own_name(&joint.name, Some(&self.name));
             for axis in &joint.axes {
                 let place = axis.axis - 1;
-                let read = encoders[index].map(|read| (read[place], read[place + 3]));
+                let read = self.encoders[index].map(|read| (read[place], read[place + 3]));
                 let (position, rate) = read.unwrap_or((is.position[place], is.rate[place]));
                 let is_only = joint.axes.len() == 1;
                 message.name.push(if is_only { name.to_owned() } else { format!("{name}_{}", axis.axis) });

@@ -34,6 +34,8 @@ class Sensors(Rig):
             force = got[topic].linear_acceleration
             where = (force.x - 9.81 * math.sin(tilt), force.y, force.z - 9.81 * math.cos(tilt))
             self.assertLess(math.hypot(*where), 0.3, (topic, force))
+        # The scanner reads every 50 ms, and that is the time that it tells.
+        self.assertEqual(got["/scanner"].header.stamp.nanosec % 50_000_000, 0)
         self.assertEqual(got["/accelerometer"].orientation_covariance[0], -1)
         self.assertEqual(got["/position"].header.frame_id, "map")
         self.assertTrue(near(got["/position"].point.z, 0.25, 0.05), got["/position"])
