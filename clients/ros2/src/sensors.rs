@@ -1,6 +1,6 @@
 //! Sensors: the table from device kinds to messages.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use bevy_math::{DQuat, DVec3};
 
 use crate::{
@@ -54,6 +54,20 @@ pub enum Kind {
     Joint,
 }
 
+impl Kind {
+    /// How many numbers its message is made of, at least.
+    fn fields(self) -> usize {
+        match self {
+            Self::Imu => 10,
+            Self::Pose => 7,
+            Self::Twist | Self::Wrench | Self::Joint => 6,
+            Self::North => 4,
+            Self::Point | Self::Accelerometer | Self::Gyroscope | Self::NavSatFix => 3,
+            Self::Range | Self::Scan | Self::Pressed => 1,
+        }
+    }
+}
+
 /// The table. A kind that is not here has no message: an EchoSensor reads no numbers.
 pub const TABLE: &[(&str, Kind)] = &[
     ("PositionSensor", Kind::Point),
@@ -77,6 +91,14 @@ pub fn kind_of(device: &Device) -> Option<Kind> {
     TABLE.iter().find(|(name, _)| *name == device.kind).map(|&(_, kind)| kind)
 }
 
+/// The kind of a device that has the numbers for its message.
+fn checked_kind(device: &Device) -> Result<Option<Kind>> {
+    let kind = kind_of(device);
+    let (least, count) = (kind.map_or(0, Kind::fields), device.fields.len());
+    ensure!(count >= least, "expected at least {least} numbers of '{}', a {}, got {count}", device.name, device.kind);
+    Ok(kind)
+}
+
 /// A sensor's frame: where its messages say they were measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mount {
@@ -97,7 +119,7 @@ pub fn axes_of(device: &Device, links: Axes) -> Axes {
 /// Opens the topic of a sensor. `None` of a kind that has no message of its own.
 ///
 /// # Errors
-/// When the topic's name is not one of ROS.
+/// When the topic's name is not one of ROS, or the server's sensor has fewer numbers than the message.
 pub fn publisher(
     ros: &mut Ros,
     scene: &Scene,
@@ -107,7 +129,7 @@ pub fn publisher(
     profile: Profile,
 ) -> Result<Option<Publish>> {
     let Mount { frame, axes } = mount.clone();
-    Ok(match kind_of(device) {
+    Ok(match checked_kind(device)? {
         None | Some(Kind::Joint) => None,
         Some(Kind::Point) => Some(open(ros, topic, profile, move |v, stamp| PointStamped {
             header: Header::new(stamp, &frame),
@@ -300,6 +322,9 @@ mod tests {
         for kind in DeviceKind::ALL.into_iter().filter(|kind| !kind.is_actuator()) {
             let listed = TABLE.iter().filter(|(name, _)| *name == kind.to_string()).count();
             assert_eq!(listed, usize::from(kind != DeviceKind::EchoSensor), "{kind}");
+            let message = TABLE.iter().find(|(name, _)| *name == kind.to_string()).map(|(_, message)| message.fields());
+            let numbers = kind.description().quantities.iter().map(|quantity| quantity.fields.len()).sum::<usize>();
+            assert!(message.unwrap_or(0) <= numbers, "{kind}");
         }
     }
 
