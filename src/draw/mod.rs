@@ -241,18 +241,9 @@ mod tests {
         let shape = Placed { pose: Pose::IDENTITY, shape: Shape::Box { size: DVec3::ONE } };
         let body = Body {
             name: "cube".into(),
-            robot: None,
             pose: Pose { translation: DVec3::Y / 2.0, ..Pose::IDENTITY },
-            linear_velocity: DVec3::ZERO,
-            angular_velocity: DVec3::ZERO,
-            fixed: false,
-            mass: 1.0,
-            inertia: None,
             shape: Some(shape),
-            collision: None,
-            filter: Default::default(),
-            material: Material::default(),
-            source: String::new(),
+            ..Body::default()
         };
         let plane = Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() };
         Mechanism { plane: Some(plane), bodies: vec![body], ..Mechanism::default() }

@@ -379,7 +379,7 @@ fn add_actuator(writer: &mut Writer, device: &crate::Device, actuator: &Actuator
             Law::Effort => "motor",
             Law::Position | Law::Angle(_) => "position",
             Law::Velocity => "velocity",
-            Law::Force(_) => "",
+            Law::Force(_) | Law::Surface(_) => "",
         },
     ) else {
         return writer.tell(

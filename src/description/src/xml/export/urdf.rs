@@ -1,7 +1,7 @@
 //! A robot as URDF. A link stands in its joint's anchor; the axes of its frame are its body's.
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_model::{Body, Coupling, FreeAxis, Graph, JointKind, Pose};
+use simpartner_model::{Body, Color, Coupling, FreeAxis, Graph, JointKind, Placed, Pose};
 
 use super::{
     super::{
@@ -13,7 +13,7 @@ use super::{
     join,
     shapes::{Simple, simple},
 };
-use crate::{Actuator, DeviceSpec, Law, Mount, World};
+use crate::{Actuator, DeviceSpec, Law, Mount, World, mesh::Mesh};
 
 /// The way that a slider without stops gets in a format that has none, metres.
 const FARTHEST: f64 = 1e6;
@@ -88,35 +88,50 @@ fn link(writer: &mut Writer, body: &Body, frame: &Pose, mesh_folder: &str) -> No
         inertial.children.push(node("inertia", 0, &inertia));
         link.children.push(inertial);
     }
-    for (pose, part) in body.collision_shape().map(simple).unwrap_or_default() {
-        let shape = match part {
-            Simple::Box(size) => node("box", 0, &[("size", join(&size.to_array()))]),
-            Simple::Sphere(radius) => node("sphere", 0, &[("radius", radius.to_string())]),
-            Simple::Cylinder(radius, length) => {
-                node("cylinder", 0, &[("radius", radius.to_string()), ("length", length.to_string())])
-            }
-            Simple::Capsule(radius, length) => {
-                writer.tell(&body.source, format!("'{}' has a <capsule>", body.name), "only Bullet's URDF knows them");
-                node("capsule", 0, &[("radius", radius.to_string()), ("length", length.to_string())])
-            }
-            Simple::Mesh(points, triangles) => {
-                let mut mesh = crate::mesh::Mesh::default();
-                (mesh.vertices, mesh.triangles) = (points, triangles.to_vec());
-                let path = format!("{mesh_folder}/{}_{}.obj", body.name, writer.meshes.len() + 1);
-                writer.meshes.push((path.clone(), mesh.to_obj()));
-                node("mesh", 0, &[("filename", path)])
-            }
+    let solids = |writer: &mut Writer, tag: &str, placed: &Placed, color: Option<Color>| -> Vec<Node> {
+        let solid = |(pose, part): (Pose, Simple)| {
+            let geometry = node("geometry", 0, &[]);
+            let geometry = Node { children: vec![shape(writer, body, part, mesh_folder)], ..geometry };
+            let mut children = vec![origin(&from_body.then(&pose)), geometry];
+            children.extend(color.map(material));
+            Node { children, ..node(tag, 0, &[]) }
         };
-        for tag in ["collision", "visual"] {
-            let geometry = Node { children: vec![shape.clone()], ..node("geometry", 0, &[]) };
-            let children = vec![origin(&from_body.then(&pose)), geometry];
-            link.children.push(Node { children, ..node(tag, 0, &[]) });
-        }
+        simple(placed).into_iter().map(solid).collect()
+    };
+    if let Some(placed) = body.collision_shape() {
+        link.children.extend(solids(writer, "collision", placed, None));
+    }
+    for (placed, color) in body.seen() {
+        link.children.extend(solids(writer, "visual", placed, color));
     }
     let friction = node("lateral_friction", 0, &[("value", body.material.friction.to_string())]);
     link.children.push(Node { children: vec![friction], ..node("contact", 0, &[]) });
     writer.tell_surface(body);
     link
+}
+
+fn shape(writer: &mut Writer, body: &Body, part: Simple, mesh_folder: &str) -> Node {
+    match part {
+        Simple::Box(size) => node("box", 0, &[("size", join(&size.to_array()))]),
+        Simple::Sphere(radius) => node("sphere", 0, &[("radius", radius.to_string())]),
+        Simple::Cylinder(radius, length) => {
+            node("cylinder", 0, &[("radius", radius.to_string()), ("length", length.to_string())])
+        }
+        Simple::Capsule(radius, length) => {
+            writer.tell(&body.source, format!("'{}' has a <capsule>", body.name), "only Bullet's URDF knows them");
+            node("capsule", 0, &[("radius", radius.to_string()), ("length", length.to_string())])
+        }
+        Simple::Mesh(points, triangles) => {
+            let path = format!("{mesh_folder}/{}_{}.obj", body.name, writer.meshes.len() + 1);
+            writer.meshes.push((path.clone(), Mesh::new(points, triangles.to_vec()).to_obj()));
+            node("mesh", 0, &[("filename", path)])
+        }
+    }
+}
+
+fn material(color: Color) -> Node {
+    let color_node = node("color", 0, &[("rgba", join(&color.fractions()))]);
+    Node { children: vec![color_node], ..node("material", 0, &[("name", color.to_string())]) }
 }
 
 /// The joints of a chain, with links without mass between them.
@@ -235,7 +250,7 @@ fn add_devices(writer: &mut Writer, world: &World, robot: &mut Node) {
             continue;
         };
         let interface = match law {
-            Law::Effort | Law::Force(_) => "EffortJointInterface",
+            Law::Effort | Law::Force(_) | Law::Surface(_) => "EffortJointInterface",
             Law::Velocity => "VelocityJointInterface",
             Law::Position | Law::Angle(_) => "PositionJointInterface",
         };
