@@ -39,7 +39,7 @@ const WALKER: &str = r#"<mujoco model="walker">
         </frame>
       </body>
       <body name="arm" pos="0 -0.3 0">
-        <joint name="shoulder" type="ball"/>
+        <joint name="shoulder" type="ball" damping="0.3"/>
         <inertial pos="0 0 -0.2" mass="2" diaginertia="0.2 0.3 0.4" quat="0.70710678118654752 0.70710678118654752 0 0"/>
       </body>
     </body>
@@ -107,6 +107,7 @@ fn joints_have_what_their_classes_say() {
     assert_eq!(axis(&world, "knee").max_effort, 40.0);
     let shoulder = world.mechanism.joints.iter().find(|joint| joint.name == "shoulder").unwrap();
     assert_eq!(shoulder.kind, JointKind::Ball);
+    assert_eq!(shoulder.axes[0].free().unwrap().damping, 0.3);
     let thigh = body(&world, "thigh");
     assert_eq!((thigh.filter.category, thigh.filter.collides_with), (2, 1));
 }

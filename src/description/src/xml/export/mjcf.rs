@@ -153,8 +153,7 @@ fn add_joints(writer: &mut Writer, chain: &Chain, element: &mut Node) {
     let to_outer = chain.outer.pose.inverse();
     let anchor = join(&to_outer.point(chain.joint.anchor).to_array());
     if chain.joint.kind == JointKind::Ball {
-        let name = joint_name(writer, chain.joint, &chain.joint.name);
-        return element.children.push(node("joint", 0, &[("name", name), ("type", "ball".into()), ("pos", anchor)]));
+        return element.children.push(ball(writer, chain, anchor));
     }
     for Step { name, linear, axis, law, .. } in &chain.steps {
         let axis = join(&to_outer.direction(*axis).to_array());
@@ -166,17 +165,10 @@ fn add_joints(writer: &mut Writer, chain: &Chain, element: &mut Node) {
         if lower.is_finite() || upper.is_finite() {
             push(&mut joint, "range", join(&[lower.max(-1e6), upper.min(1e6)]));
         }
-        let losses = [
-            ("damping", law.damping),
-            ("frictionloss", law.friction),
-            ("stiffness", law.stiffness),
-            ("armature", law.armature),
-            ("ref", initial_position),
-        ];
-        losses
-            .into_iter()
-            .filter(|(_, value)| *value != 0.0)
-            .for_each(|(name, value)| push(&mut joint, name, value.to_string()));
+        push_losses(law, &mut joint);
+        if initial_position != 0.0 {
+            push(&mut joint, "ref", initial_position.to_string());
+        }
         if law.stiffness > 0.0 {
             push(&mut joint, "springref", spring_position.to_string());
         }
@@ -191,6 +183,33 @@ fn add_joints(writer: &mut Writer, chain: &Chain, element: &mut Node) {
             );
         }
         element.children.push(joint);
+    }
+}
+
+/// A ball joint: its laws are the same about all axes.
+fn ball(writer: &mut Writer, chain: &Chain, anchor: String) -> Node {
+    let joint = chain.joint;
+    let name = joint_name(writer, joint, &joint.name);
+    let mut element = node("joint", 0, &[("name", name), ("type", "ball".into()), ("pos", anchor)]);
+    let law = joint.axes[0].free().copied().unwrap_or_default();
+    if law.lower.is_finite() || law.upper.is_finite() || joint.swing.is_finite() {
+        let what = format!("the stops of ball joint '{}' are left out", joint.name);
+        writer.tell(&joint.source, what, "MuJoCo limits the whole angle, not swing and twist");
+    }
+    push_losses(&law, &mut element);
+    element
+}
+
+/// What of losses, spring and rotor is not 0.
+fn push_losses(law: &FreeAxis, element: &mut Node) {
+    let losses = [
+        ("damping", law.damping),
+        ("frictionloss", law.friction),
+        ("stiffness", law.stiffness),
+        ("armature", law.armature),
+    ];
+    for (name, value) in losses.into_iter().filter(|(_, value)| *value != 0.0) {
+        push(element, name, value.to_string());
     }
 }
 

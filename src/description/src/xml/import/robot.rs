@@ -345,7 +345,8 @@ fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> 
     element.children.push(node("anchor", joint.offset, &at));
     let direction = |tag, axis| node(tag, joint.offset, &coordinates(child.direction(axis)));
     match joint.motion {
-        Motion::Fixed | Motion::Ball | Motion::Free => return element,
+        Motion::Fixed | Motion::Free => return element,
+        Motion::Ball => {}
         Motion::Planar => {
             let across = joint.axis.any_orthonormal_vector();
             element.children.push(direction("axis1", across));
@@ -354,8 +355,7 @@ fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> 
         Motion::Turning | Motion::Sliding => element.children.push(direction("axis", joint.axis)),
     }
     let free = free_attributes(joint);
-    let single = matches!(joint.motion, Motion::Turning | Motion::Sliding);
-    if !free.is_empty() && single {
+    if !free.is_empty() && joint.motion != Motion::Planar {
         element.children.push(node("free", joint.offset, &free));
     }
     element

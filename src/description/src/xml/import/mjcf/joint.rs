@@ -88,14 +88,9 @@ impl Mjcf<'_, '_> {
         }
         [joint.damping, joint.friction, joint.stiffness, joint.armature] = losses;
         if joint.motion == Motion::Ball {
-            for (value, name) in losses.into_iter().zip(["damping", "frictionloss", "stiffness", "armature"]) {
-                if value > 0.0 {
-                    let what = format!("'{name}' of a ball joint is left out");
-                    self.notes.add(self.reading.place(node, name), what, "a ball joint turns freely");
-                }
-            }
             if range.is_some() {
-                self.notes.add(node.offset, "'range' of a ball joint is left out", "a ball joint has no stops");
+                let meaning = "a ball joint here has stops of its swing and of its twist, not of the whole angle";
+                self.notes.add(node.offset, "'range' of a ball joint is left out", meaning);
             }
             return;
         }
