@@ -239,12 +239,12 @@ fn check(world: &World, engine: &dyn Engine, seed: u64) {
 /// Some dozens for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand for two seconds each.
 ///
 /// Where joints are nearly singular, or contacts are not solved, substeps are made in parts, and the last attempt is slowed down to the
-/// energy that it may have, but for the part of 1e-4 in a step that the scheme itself is off by where it touches something: 1e-3 in
-/// nearly all worlds, 1e-2 nowhere in the short test; 3.2e-2 is the most that was seen in 150 worlds of two seconds.
+/// energy that it may have, but for the part of 1e-4 in a step that the scheme itself is off by where it touches something: 1e-12 in all
+/// worlds of the short test; 6e-4 is the most that was seen in 196 worlds of two seconds at 10 ms.
 #[test]
 fn worlds_at_random_stay_finite_and_gain_no_energy() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
-    let (count, seconds, most) = if long { (1000, 2.0, 0.1) } else { (30, 0.1, 1e-2) };
+    let (count, seconds, most) = if long { (1000, 2.0, 1e-2) } else { (30, 0.1, 1e-3) };
     for h in [0.001, 0.01] {
         let (mut built, mut diverged, mut gaining, mut unconverged, mut worst) = (0, 0, 0, 0, 0.0f64);
         for seed in 0..count as u64 {
@@ -263,7 +263,7 @@ fn worlds_at_random_stay_finite_and_gain_no_energy() {
         // A body that a motor throws may leave the world.
         assert!(100 * diverged <= 3 * count, "{diverged} of {count} worlds ran away");
         assert!(
-            10 * gaining <= count && worst < most,
+            100 * gaining <= count && worst < most,
             "{gaining} of {count} worlds gained energy, {worst:.1e} at most"
         );
     }
