@@ -365,7 +365,8 @@ impl Island {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
             let problem = &self.constraints.problem;
             let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
-            if whitened.is_empty() {
+            // Each search for the bias begins with a round that may lead away from it; more passes are for motors only.
+            if whitened.is_empty() && pass <= PASSES {
                 tree.settle(scheme.h, scheme.gravity);
             }
             let unchanged = tree.take_impulses(whitened, scheme.h, 2 * pass > passes);
