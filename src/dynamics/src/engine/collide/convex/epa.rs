@@ -127,13 +127,16 @@ impl Polytope {
         }
         vertices.push(vertex);
         let new = vertices.len() - 1;
-        let joined = horizon.iter().map(|&[from, to]| Face::new([from, to, new], vertices, size));
-        let Some(joined) = joined.collect::<Option<Vec<_>>>() else {
-            vertices.pop();
-            return false;
-        };
+        let known = faces.len();
+        for &[from, to] in horizon.iter() {
+            let Some(face) = Face::new([from, to, new], vertices, size) else {
+                faces.truncate(known);
+                vertices.pop();
+                return false;
+            };
+            faces.push(face);
+        }
         faces.retain(|face| !sees(face));
-        faces.extend(joined);
         true
     }
 }
