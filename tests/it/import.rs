@@ -96,7 +96,7 @@ fn a_robot_in_place_of_a_world_stands_on_level_ground() {
         let replayed = output(&["replay", "last", "--database", &database]);
         assert!(replayed.status.success(), "{}", text(&replayed.stderr));
         let query = "SELECT max(y) FROM bodyLog WHERE body = 'mount'";
-        let answer = output(&["query", query, "--database", &database]);
+        let answer = output(&["query", "last", query, "--database", &database]);
         let found: f64 =
             text(&answer.stdout).lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or(f64::NAN);
         assert!((found - height).abs() < 1e-9, "{}{}", text(&answer.stdout), text(&answer.stderr));
