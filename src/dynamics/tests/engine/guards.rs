@@ -1,12 +1,14 @@
 //! What watches over a step: everything out of the ordinary is told with its bodies and its figure, and nothing that cannot
 //! be is ever read.
 
+use std::f64::consts::FRAC_PI_2;
+
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Notice};
-use simpartner_model::{BodyId, JointId, JointKind, Material, Shape};
+use simpartner_model::{Body, BodyId, Joint, JointId, JointKind, Material, Shape};
 
-use super::{build, build_with, on_plane, position, steps};
+use super::{build, build_with, on_plane, position, steps, unconverged};
 use crate::{
     rover::{self, Rover, Wheel},
     scene::{self, ball, body, cube, joint},
@@ -257,4 +259,29 @@ fn playground() -> (World, Crane, Rover) {
     }
     let rover = rover::add(&mut world, DVec3::new(0.0, 0.4, 0.0), Wheel::Ball);
     (world, crane, rover)
+}
+
+/// A slab on a level slider, 1 mm in the ground that it slides along: its slider's axis is level but for rounding, so nothing that presses
+/// on it can lift it, and friction has nothing to hold it by. It glides on as if there were no ground.
+#[test]
+fn what_a_joint_holds_against_the_ground_is_not_pushed_out_by_rounding() {
+    for timestep in [0.001, 0.01] {
+        let mut world = on_plane(scene::world());
+        let frame =
+            DQuat::from_rotation_x(-FRAC_PI_2) * DQuat::from_rotation_z(0.3) * DQuat::from_rotation_y(FRAC_PI_2);
+        let along = frame * DVec3::Z;
+        assert!(along.y != 0.0 && along.y.abs() < 1e-15, "{along}");
+        let base = Body { fixed: true, ..body("base", 1.0, None, DVec3::ZERO) };
+        let at = DVec3::new(0.0, 0.099, 0.0);
+        let slab = Body { linear_velocity: along * 0.5, ..body("slab", 1.0, cube(0.2), at) };
+        world.mechanism.bodies.extend([base, slab]);
+        world.mechanism.joints.push(Joint { frame, ..joint("slide", JointKind::Slider, 0, 1, DVec3::ZERO) });
+        let mut engine = build(&world, timestep);
+        for _ in 0..steps(timestep, 1.0) {
+            engine.step();
+            assert_eq!(unconverged(&*engine), 0);
+        }
+        let moved = position(&*engine, 1) - at;
+        assert!((moved - along * 0.5).length() < 1e-9, "{moved} at {timestep}");
+    }
 }

@@ -32,6 +32,40 @@ impl Directions {
     }
 }
 
+/// How large rows are, and the terms that they are sums of, squared.
+#[derive(Default)]
+struct RowSize {
+    rows: [f64; 3],
+    terms: [f64; 3],
+    /// Whether a root floats that one of the links hangs on: then they can move along any direction.
+    is_free: bool,
+}
+
+impl RowSize {
+    /// Counts the columns of a link's degrees of freedom in.
+    fn add(&mut self, tree: &Tree, dofs: &[u32], point: DVec3, directions: &Directions, columns: &[[f64; 4]]) {
+        self.is_free |= tree.is_free();
+        if self.is_free {
+            return;
+        }
+        let reach = (point - tree.work.origin).length();
+        for (column, &dof) in columns.iter().zip(dofs) {
+            let axis = &tree.work.axis[dof as usize];
+            let (turn, slide) = (axis.angular.length(), axis.linear.length());
+            let size = if directions.angular { turn } else { turn * reach + slide };
+            for c in 0..3 {
+                self.rows[c] += column[c] * column[c];
+                self.terms[c] += size * size * directions.vectors[c].length_squared();
+            }
+        }
+    }
+
+    /// Whether a row is zero but for rounding: what can be pushed there is held by its joints already.
+    fn is_rounding(&self, c: usize) -> bool {
+        !self.is_free && self.rows[c] < ROUNDING * ROUNDING * self.terms[c]
+    }
+}
+
 impl Constraints {
     /// Appends the whitened Jacobian of (link `b`) - (link `a`) at a point; `None` is the ground.
     pub(super) fn add_columns(
@@ -48,6 +82,8 @@ impl Constraints {
             return self.add_columns_within(tree, [Some(a.link), Some(b.link)], point, directions);
         }
         let (mut free, mut before) = ([0.0; 4], [0.0; 4]);
+        let begin = self.problem.columns.len();
+        let mut size = RowSize::default();
         for (side, sign) in [a, b].into_iter().zip([-1.0, 1.0]) {
             // A side that nothing moves belongs to no island; its columns would be empty.
             let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
@@ -56,6 +92,7 @@ impl Constraints {
             let start = columns.len();
             jacobian(tree, chain.clone(), point, directions, sign, columns);
             let (dofs, base) = (&tree.topology.chain[chain.clone()], to_index(tree.work.base));
+            size.add(tree, dofs, point, directions, &columns[start..]);
             self.problem.index.extend(dofs.iter().map(|dof| base + dof));
             let (v_free, v) = (&tree.work.v_free[..], &tree.state.v[..]);
             for (column, &dof) in columns[start..].iter().zip(dofs) {
@@ -66,6 +103,10 @@ impl Constraints {
                 }
             }
             tree.whiten_chain(chain.start, &mut columns[start..]);
+        }
+        for c in (0..3).filter(|&c| size.is_rounding(c)) {
+            self.problem.columns[begin..].iter_mut().for_each(|column| column[c] = 0.0);
+            (free[c], before[c]) = (0.0, 0.0);
         }
         ([free[0], free[1], free[2]], [before[0], before[1], before[2]])
     }
