@@ -15,6 +15,9 @@ const MAX_DROP: f64 = 0.05;
 const MAX_WHEEL_DROP: f64 = 0.01;
 /// How far down the ground is searched, metres; the length of the longest shape that the reader accepts.
 const SEARCH_DEPTH: f64 = 1e6;
+/// A body without a shape and of no more than this, kg, stands between two joints and has no motion of its own, such as those between
+/// the joints of an imported body.
+const MASSLESS: f64 = 1e-9;
 /// Beyond this ratio of masses, the solver's tolerance of 1e-9 and steps of a millisecond make the lighter body's motion inaccurate;
 /// real robots stay below 1000.
 const MASS_RATIO: f64 = 1e4;
@@ -149,7 +152,9 @@ impl Scene<'_> {
         pairs.dedup_by_key(|(a, b, _)| (*a, *b));
         let ratio = |a: BodyId, b: BodyId| {
             let (a, b) = (self.world.mechanism.body(a), self.world.mechanism.body(b));
-            if a.fixed || b.fixed { 1.0 } else { a.mass.max(b.mass) / a.mass.min(b.mass) }
+            let is_massless = |body: &Body| body.shape.is_none() && body.mass <= MASSLESS;
+            let is_exempt = a.fixed || b.fixed || is_massless(a) || is_massless(b);
+            if is_exempt { 1.0 } else { a.mass.max(b.mass) / a.mass.min(b.mass) }
         };
         let odd = pairs.into_iter().filter(|(a, b, _)| ratio(*a, *b) > MASS_RATIO);
         let warnings = odd.map(|(a, b, how)| {

@@ -126,6 +126,15 @@ fn masses_and_sizes_out_of_proportion_are_warned_of() {
         )
     };
     check_warns(&pair("0.001"), &pair("1"), 3, "their masses are 50000 to 1");
+    // What stands between two joints for no mass is meant so.
+    let between = |mass: &str| {
+        format!(
+            "<object name=\"A\"><mass>50</mass><pose y=\"0.5\"/><box x=\"1\" y=\"1\" z=\"1\"/></object>\n\
+             <object name=\"B\"><mass>{mass}</mass><pose y=\"1.1\"/></object>\n\
+             <joint type=\"hinge\" name=\"J\"><parent>A</parent><child>B</child></joint>"
+        )
+    };
+    check_warns(&between("0.001"), &between("1e-12"), 3, "their masses are 50000 to 1");
     let ball = |mass: &str, radius: &str, y: &str| {
         format!("<object name=\"A\"><mass>{mass}</mass><pose y=\"{y}\"/><sphere radius=\"{radius}\"/></object>")
     };

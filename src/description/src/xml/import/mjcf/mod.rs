@@ -164,7 +164,7 @@ impl Mjcf<'_, '_> {
                 let is_zero = number_is_zero(self.reading, node, name);
                 if attribute(node, name).is_some() && !is_zero {
                     let meaning = match name {
-                        "timestep" => "the run's timestep is --timestep, 1 ms where it is not given",
+                        "timestep" => "the setting simulation.timestep_s has the run's, 1 ms where it is not given",
                         _ => "no body is in a fluid",
                     };
                     self.notes.add(
