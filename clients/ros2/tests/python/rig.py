@@ -30,7 +30,7 @@ def _program(variable: str, name: str) -> Path | None:
 
 
 SERVER = _program("SIMPARTNER_BIN", "simpartner")
-BRIDGE = _program("SIMPARTNER_ROS2_BIN", "simpartner-ros2")
+BRIDGE = _program("ROS2_BRIDGE_BIN", "simpartner-ros2")
 MISSING = [name for name in ("cyclonedds", "rosbags", "numpy") if importlib.util.find_spec(name) is None]
 WHY = ""
 if MISSING:
