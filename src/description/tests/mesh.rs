@@ -68,6 +68,29 @@ fn collada_places_its_geometries_in_metres() {
     }
 }
 
+/// The tetrahedron's four faces as a strip of six corners, and its corner of three faces as a fan, enclose what they do as triangles.
+#[test]
+fn strips_and_fans_turn_all_their_triangles_outwards() {
+    let start = COLLADA.find("<triangles").unwrap();
+    let end = COLLADA.find("</mesh>").unwrap();
+    let with = |primitives: &str| format!("{}{primitives}{}", &COLLADA[..start], &COLLADA[end..]);
+    let primitive = |kind: &str, corners: &str| {
+        format!("<{kind} count=\"1\"><input semantic=\"VERTEX\" source=\"#v\" offset=\"0\"/><p>{corners}</p></{kind}>")
+    };
+    let closed = primitive("tristrips", "0 2 1 3 0 2");
+    let cone = primitive("trifans", "0 2 1 3 2") + &primitive("triangles", "1 2 3");
+    for primitives in [closed, cone] {
+        let mesh = read("a.dae", with(&primitives).as_bytes()).unwrap();
+        assert_eq!(mesh.triangles.len(), 8);
+        for half in mesh.triangles.chunks(4) {
+            assert!((volume(&mesh, half) - 1.0).abs() < 1e-12, "{half:?}");
+            let edges = half.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+            let edges: std::collections::HashSet<[u32; 2]> = edges.collect();
+            assert!(edges.len() == 12 && edges.iter().all(|&[a, b]| edges.contains(&[b, a])), "{half:?} is not closed");
+        }
+    }
+}
+
 #[test]
 fn gltf_has_its_nodes_and_its_colours() {
     let mesh = read("a.gltf", GLTF.as_bytes()).unwrap();

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use bevy_math::{DAffine3, DMat4, DQuat, DVec3};
 use simpartner_model::Color;
 
-use super::{MAX_TRIANGLES, Mesh, MeshProblem, problem, shorten, too_many_triangles};
+use super::{MAX_TRIANGLES, Mesh, MeshProblem, fan, problem, shorten, strip, too_many_triangles};
 use crate::xml::{Diagnostic, Node, child, parse_tree};
 
 /// How deep nodes may stand in, or name, each other. Those that people draw need five; one that names itself has no end.
@@ -196,7 +196,8 @@ impl<'t> Document<'t> {
                 if let Some(wrong) = polygon.iter().find(|index| **index as usize >= count) {
                     return Err(self.problem(primitive, format!("there is no point {wrong} among {count}")));
                 }
-                for [a, b, c] in triangles(&primitive.name, &polygon) {
+                let triangles = if primitive.name == "tristrips" { strip(&polygon) } else { fan(&polygon) };
+                for [a, b, c] in triangles {
                     let (b, c) = if is_mirrored { (c, b) } else { (b, c) };
                     self.mesh.triangles.push([first + a, first + b, first + c]);
                 }
@@ -271,18 +272,5 @@ impl<'t> Document<'t> {
             }
             _ => Ok(lists),
         }
-    }
-}
-
-/// The triangles of a polygon or fan about its first corner, or of a strip, whose every second one turns the other way.
-fn triangles(kind: &str, corners: &[u32]) -> Vec<[u32; 3]> {
-    let fan = |pair: &[u32]| [corners[0], pair[0], pair[1]];
-    let strip = |(index, three): (usize, &[u32])| match index % 2 {
-        0 => [three[0], three[1], three[2]],
-        _ => [three[1], three[0], three[2]],
-    };
-    match kind {
-        "tristrips" => corners.windows(3).enumerate().map(strip).collect(),
-        _ => corners.windows(2).skip(1).map(fan).collect(),
     }
 }

@@ -7,7 +7,7 @@ use bevy_math::{DMat4, DQuat, DVec3};
 use serde::Deserialize;
 use simpartner_model::Color;
 
-use super::{MAX_TRIANGLES, Mesh, MeshProblem, problem, shorten, too_many_triangles};
+use super::{MAX_TRIANGLES, Mesh, MeshProblem, fan, problem, shorten, strip, too_many_triangles};
 
 /// How deep nodes may stand in each other: glTF forbids circles, and a file may have one.
 const MAX_DEPTH: usize = 64;
@@ -268,15 +268,11 @@ fn color_of(material: &Material) -> Color {
     Color::from_fractions([gamma(red), gamma(green), gamma(blue), alpha])
 }
 
-/// The triangles that the indices stand for; every second one of a strip turns the other way.
+/// The triangles that the indices stand for.
 fn triangles(mode: u32, indices: &[u32]) -> Vec<[u32; 3]> {
-    let strip = |(index, three): (usize, &[u32])| match index % 2 {
-        0 => [three[0], three[1], three[2]],
-        _ => [three[1], three[0], three[2]],
-    };
     match mode {
-        STRIP => indices.windows(3).enumerate().map(strip).collect(),
-        FAN => indices.windows(2).skip(1).map(|pair| [indices[0], pair[0], pair[1]]).collect(),
+        STRIP => strip(indices),
+        FAN => fan(indices),
         _ => indices.chunks_exact(3).map(|three| [three[0], three[1], three[2]]).collect(),
     }
 }

@@ -117,6 +117,20 @@ impl Mesh {
     }
 }
 
+/// The triangles of a polygon about its first corner.
+fn fan(corners: &[u32]) -> Vec<[u32; 3]> {
+    corners.windows(2).skip(1).map(|pair| [corners[0], pair[0], pair[1]]).collect()
+}
+
+/// The triangles of a strip, whose every second one turns the other way.
+fn strip(corners: &[u32]) -> Vec<[u32; 3]> {
+    let turned = |(index, three): (usize, &[u32])| match index % 2 {
+        0 => [three[0], three[1], three[2]],
+        _ => [three[1], three[0], three[2]],
+    };
+    corners.windows(3).enumerate().map(turned).collect()
+}
+
 fn problem(line: Option<usize>, what: String) -> MeshProblem {
     MeshProblem { line, what }
 }

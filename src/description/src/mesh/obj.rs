@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use simpartner_model::Color;
 
-use super::{Mesh, MeshProblem, coordinates, problem, shorten};
+use super::{Mesh, MeshProblem, coordinates, fan, problem, shorten};
 
 /// Points, faces and their materials; faces of more corners are fans of triangles, and everything else in the file is left out.
 pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Mesh, MeshProblem> {
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str, beside: impl Fn(&str) -> Option<Vec<u8>>) -> Resu
                 if corners.len() < 3 {
                     return Err(problem(Some(line), "a face has at least three corners".into()));
                 }
-                mesh.triangles.extend(corners.windows(2).skip(1).map(|pair| [corners[0], pair[0], pair[1]]));
+                mesh.triangles.extend(fan(&corners));
             }
             // The colours of a mesh are no part of its form: without their file it has none.
             Some("mtllib") => {

@@ -37,32 +37,32 @@ impl Directions {
 struct RowSize {
     rows: [f64; 3],
     terms: [f64; 3],
-    /// Whether a root floats that one of the links hangs on: then they can move along any direction.
-    is_free: bool,
 }
 
 impl RowSize {
-    /// Counts the columns of a link's degrees of freedom in.
-    fn add(&mut self, tree: &Tree, dofs: &[u32], point: DVec3, directions: &Directions, columns: &[[f64; 4]]) {
-        self.is_free |= tree.is_free();
-        if self.is_free {
-            return;
-        }
+    /// Counts the terms of a link's degrees of freedom in.
+    fn add_terms(&mut self, tree: &Tree, dofs: &[u32], point: DVec3, directions: &Directions) {
         let reach = (point - tree.work.origin).length();
-        for (column, &dof) in columns.iter().zip(dofs) {
+        for &dof in dofs {
             let axis = &tree.work.axis[dof as usize];
             let (turn, slide) = (axis.angular.length(), axis.linear.length());
             let size = if directions.angular { turn } else { turn * reach + slide };
             for c in 0..3 {
-                self.rows[c] += column[c] * column[c];
                 self.terms[c] += size * size * directions.vectors[c].length_squared();
             }
         }
     }
 
-    /// Whether a row is zero but for rounding: what can be pushed there is held by its joints already.
-    fn is_rounding(&self, c: usize) -> bool {
-        !self.is_free && self.rows[c] < ROUNDING * ROUNDING * self.terms[c]
+    /// Counts columns of the rows in.
+    fn add_columns(&mut self, columns: &[[f64; 4]]) {
+        for column in columns {
+            (0..3).for_each(|c| self.rows[c] += column[c] * column[c]);
+        }
+    }
+
+    /// The rows that are zero but for rounding: what could be pushed there is held by its joints already.
+    fn held(&self) -> impl Iterator<Item = usize> {
+        (0..3).filter(|&c| self.rows[c] < ROUNDING * ROUNDING * self.terms[c])
     }
 }
 
@@ -83,7 +83,7 @@ impl Constraints {
         }
         let (mut free, mut before) = ([0.0; 4], [0.0; 4]);
         let begin = self.problem.columns.len();
-        let mut size = RowSize::default();
+        let (mut size, mut floats) = (RowSize::default(), false);
         for (side, sign) in [a, b].into_iter().zip([-1.0, 1.0]) {
             // A side that nothing moves belongs to no island; its columns would be empty.
             let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
@@ -92,7 +92,13 @@ impl Constraints {
             let start = columns.len();
             jacobian(tree, chain.clone(), point, directions, sign, columns);
             let (dofs, base) = (&tree.topology.chain[chain.clone()], to_index(tree.work.base));
-            size.add(tree, dofs, point, directions, &columns[start..]);
+            // Where a root floats, its link can move along any direction.
+            if floats || tree.is_free() {
+                floats = true;
+            } else {
+                size.add_terms(tree, dofs, point, directions);
+                size.add_columns(&columns[start..]);
+            }
             self.problem.index.extend(dofs.iter().map(|dof| base + dof));
             let (v_free, v) = (&tree.work.v_free[..], &tree.state.v[..]);
             for (column, &dof) in columns[start..].iter().zip(dofs) {
@@ -104,7 +110,7 @@ impl Constraints {
             }
             tree.whiten_chain(chain.start, &mut columns[start..]);
         }
-        for c in (0..3).filter(|&c| size.is_rounding(c)) {
+        for c in size.held().filter(|_| !floats) {
             self.problem.columns[begin..].iter_mut().for_each(|column| column[c] = 0.0);
             (free[c], before[c]) = (0.0, 0.0);
         }
@@ -123,27 +129,20 @@ impl Constraints {
         let columns = &mut self.problem.columns;
         let start = columns.len();
         columns.resize(start + tree.topology.freedom, [0.0; 4]);
-        let reach = (point - tree.work.origin).length();
-        let mut scale = [0.0; 3];
+        let mut size = RowSize::default();
         for (link, sign) in links.into_iter().zip([-1.0, 1.0]) {
             let Some(chain) = link.and_then(|link| chain(tree, link)) else { continue };
             self.scratch.clear();
             jacobian(tree, chain.clone(), point, directions, sign, &mut self.scratch);
-            for (column, &dof) in self.scratch.iter().zip(&tree.topology.chain[chain]) {
-                let axis = &tree.work.axis[dof as usize];
-                let (turn, slide) = (axis.angular.length(), axis.linear.length());
-                let size = if directions.angular { turn } else { turn * reach + slide };
-                for c in 0..3 {
-                    columns[start + dof as usize][c] += column[c];
-                    scale[c] += size * size * directions.vectors[c].length_squared();
-                }
+            let dofs = &tree.topology.chain[chain];
+            size.add_terms(tree, dofs, point, directions);
+            for (column, &dof) in self.scratch.iter().zip(dofs) {
+                (0..3).for_each(|c| columns[start + dof as usize][c] += column[c]);
             }
         }
-        // A row that is zero but for rounding is held by the tree already; nothing can push there.
-        let rest = |c: usize| columns[start..].iter().map(|column| column[c] * column[c]).sum::<f64>();
-        let held = [0, 1, 2].map(|c| rest(c) < ROUNDING * ROUNDING * scale[c]);
-        for column in &mut columns[start..] {
-            (0..3).filter(|&c| held[c]).for_each(|c| column[c] = 0.0);
+        size.add_columns(&columns[start..]);
+        for c in size.held() {
+            columns[start..].iter_mut().for_each(|column| column[c] = 0.0);
         }
         for dof in 0..tree.topology.freedom {
             let column = &columns[start + dof];
