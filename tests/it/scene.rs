@@ -129,6 +129,8 @@ pub const GRIP: Material = Material {
     damping: 0.0,
     slip: 0.0,
     surface_velocity: DVec3::ZERO,
+    grousers: 0.0,
+    soil: None,
 };
 
 /// Terrain of 64 m by 64 m in cells of 0.5 m.

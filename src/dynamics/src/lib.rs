@@ -44,6 +44,7 @@ mod motor;
 mod rapier;
 mod settings;
 mod shape;
+pub mod soil;
 mod state;
 
 pub use engine::{Equations, Probe};

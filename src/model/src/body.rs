@@ -2,7 +2,7 @@
 
 use bevy_math::{DMat3, DVec3};
 
-use super::{Color, Placed, Pose, Visual};
+use super::{Color, Placed, Pose, Soil, Visual};
 use crate::RobotId;
 
 /// A rigid body.
@@ -135,6 +135,10 @@ pub struct Material {
     /// Velocity of the surface relative to its body, body axes, m/s: that of a conveyor's belt. Of a ground, world axes. Only its part in
     /// the surface counts.
     pub surface_velocity: DVec3,
+    /// How far grousers reach beyond a wheel's radius into soil, m.
+    pub grousers: f64,
+    /// Of a ground that gives way: what presses on it sinks in. `None` for firm ground, and for every body.
+    pub soil: Option<Soil>,
 }
 
 /// Friction in a second direction.
@@ -167,6 +171,8 @@ impl Default for Material {
             damping: 0.0,
             slip: 0.0,
             surface_velocity: DVec3::ZERO,
+            grousers: 0.0,
+            soil: None,
         }
     }
 }

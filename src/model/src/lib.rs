@@ -13,6 +13,7 @@ mod joint;
 mod pose;
 mod posture;
 mod shape;
+mod soil;
 mod time;
 
 pub use body::{Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material};
@@ -25,6 +26,7 @@ pub use joint::{Axis, Coordinate, FreeAxis, Joint, JointKind};
 pub use pose::Pose;
 pub use posture::{OpenLoop, take_initial_positions};
 pub use shape::{Placed, Shape, Visual};
+pub use soil::{NamedSoil, PressureLaw, Soil};
 pub use time::{StepIndex, Timestep, TimestepError};
 
 use bevy_math::DVec3;

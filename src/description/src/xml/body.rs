@@ -39,7 +39,9 @@ pub(super) fn read(reading: &Reading, node: &Node) -> Option<Body> {
     };
     let filter =
         child(node, "collision").map_or(Some(CollisionFilter::default()), |node| read_filter(reading, node))?;
-    let material = child(node, "material").map_or(Some(Material::default()), |node| read_material(reading, node))?;
+    let mut material =
+        child(node, "material").map_or(Some(Material::default()), |node| read_material(reading, node))?;
+    material.grousers = child(node, "material").and_then(|node| reading.real(node, "grousers")).unwrap_or(0.0);
     let round = collision.as_ref().or(shape.as_ref()).and_then(|placed| placed.shape.rolling_radius());
     if material.rolling_friction > 0.0 && round.is_none() {
         let place = child(node, "material").map_or(node.offset, |material| reading.place(material, "rollingFriction"));
@@ -207,6 +209,8 @@ pub(super) fn read_material(reading: &Reading, node: &Node) -> Option<Material> 
             reading.real(node, "surfaceVelocityY")?,
             reading.real(node, "surfaceVelocityZ")?,
         )),
+        grousers: 0.0,
+        soil: None,
     })
 }
 

@@ -26,6 +26,7 @@ mod robot;
 mod schema;
 mod scope;
 mod sequence;
+mod soil;
 mod stand;
 mod tree;
 mod world;

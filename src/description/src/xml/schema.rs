@@ -5,6 +5,7 @@ mod assemblies;
 mod devices;
 mod examples;
 mod joints;
+mod soil;
 mod table;
 mod words;
 

@@ -14,6 +14,7 @@ use super::{
     reading::{Placeholders, Reading, child},
     robot::{self, Draft, Placement, Taken, Totals},
     schema::{Element, ROBOT},
+    soil,
     tree::Node,
 };
 use crate::{GeographicOrigin, SourceFile, World};
@@ -39,6 +40,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     if let Some(node) = child(root, "heightfield") {
         world.mechanism.heightfield = heightfield::read(reading, node, &mut world.sources);
     }
+    read_soils(reading, root, &mut world.mechanism);
     let parts = parts::read(reading, &root.children, "object");
     world.mechanism.bodies = parts.bodies;
     world.mechanism.joints = parts.joints;
@@ -55,6 +57,18 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     }
     debug_assert!(world.mechanism.joints.iter().all(|joint| joint.child < BodyId::new(world.mechanism.bodies.len())));
     world
+}
+
+/// What grounds are made of that give way.
+fn read_soils(reading: &Reading, root: &Node, mechanism: &mut Mechanism) {
+    let soils = soil::read(reading, root);
+    let plane = mechanism.plane.as_mut().map(|plane| &mut plane.material);
+    let terrain = mechanism.heightfield.as_mut().map(|field| &mut field.material);
+    for (name, material) in [("surface", plane), ("heightfield", terrain)] {
+        if let (Some(node), Some(material)) = (child(root, name), material) {
+            material.soil = soils.of(reading, node);
+        }
+    }
 }
 
 fn read_origin(reading: &Reading, node: &Node) -> Option<GeographicOrigin> {

@@ -310,7 +310,8 @@ impl Builder<'_> {
             let robot = bodies.next().and_then(|body| self.mechanism.body(body).robot);
             bodies.next().is_some() && robot.is_none_or(|robot| self.mechanism.robot(robot).self_collision)
         });
-        Ok(Collider::new(geoms, self.trees.len(), ground, apart.collect(), self_colliding.collect()))
+        let gravity = self.mechanism.gravity.length();
+        Ok(Collider::new(geoms, self.trees.len(), ground, apart.collect(), self_colliding.collect(), gravity))
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     collide::{Contact, Side},
     constraint::{Constraints, Parts},
     problem::Scheme,
+    soil::Footprints,
     solve::{Outcome, Solver},
     tree::Tree,
 };
@@ -20,6 +21,8 @@ use crate::Integrator;
 const PASSES: usize = 4;
 /// The same where motors have a largest power; in the second half, more and more of them are at it and none leaves it.
 const PASSES_OF_POWER: usize = 12;
+/// The same where something stands on soil, which yields or holds.
+const PASSES_OF_SOIL: usize = 10;
 /// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
 const GAIN: f64 = 1e-4;
 const ROUNDING: f64 = 1e-9;
@@ -140,6 +143,7 @@ impl Islands {
         &mut self,
         trees: &mut [Tree],
         contacts: &[Contact],
+        prints: &Footprints,
         closures: &[Closure],
         pool: Option<&rayon::ThreadPool>,
         work: impl Fn(&mut Island, &mut Parts) + Sync + Send,
@@ -151,7 +155,8 @@ impl Islands {
             let number = numbers[island.trees[0]];
             let kept = (std::mem::take(&mut island.contacts), std::mem::take(&mut island.closures));
             let (own_contacts, own_closures) = (&kept.0, &kept.1);
-            let mut parts = Parts { trees, slots, numbers, number, contacts, own_contacts, closures, own_closures };
+            let mut parts =
+                Parts { trees, slots, numbers, number, contacts, prints, own_contacts, closures, own_closures };
             work(island, &mut parts);
             (island.contacts, island.closures) = kept;
         };
@@ -220,7 +225,12 @@ impl Island {
         let bounded = |axis: &FreeAxis| axis.max_power.is_finite();
         let has_powers = parts.trees.iter().any(|tree| tree.topology.laws.iter().any(bounded))
             || parts.own_closures.iter().any(|&own| parts.closures[own].axes.iter().flatten().any(bounded));
-        let passes = if has_powers { PASSES_OF_POWER } else { PASSES };
+        let on_soil = parts.own_contacts.iter().any(|&own| parts.contacts[own].print.is_some());
+        let passes = match (has_powers, on_soil) {
+            (true, _) => PASSES_OF_POWER,
+            (false, true) => PASSES_OF_SOIL,
+            (false, false) => PASSES,
+        };
         let mut spent = 0.0;
         for pass in 1..=passes {
             if pass > 1 {
@@ -232,11 +242,12 @@ impl Island {
                 spent += self.outcome.sweeps;
                 self.outcome.sweeps = spent;
             }
-            let (settled, keeps) = (
+            let (settled, keeps, presses) = (
                 self.apply_impulses(parts, scheme, [pass, passes]),
                 self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes),
+                self.constraints.soil_settles(parts.prints, scheme),
             );
-            if settled && keeps && self.constraints.closes(parts, scheme.h) {
+            if settled && keeps && presses && self.constraints.closes(parts, scheme.h) {
                 break;
             }
         }
@@ -404,7 +415,13 @@ impl Island {
     }
 
     /// Writes the impulses into contacts and closures: the warm start of the next step, and the loads that are read.
-    pub(super) fn write_back(&self, contacts: &mut [Contact], closures: &mut [Closure], scheme: &Scheme) {
+    pub(super) fn write_back(
+        &self,
+        contacts: &mut [Contact],
+        prints: &mut Footprints,
+        closures: &mut [Closure],
+        scheme: &Scheme,
+    ) {
         for &contact in &self.contacts {
             (contacts[contact].impulse, contacts[contact].spin_impulse) = (DVec3::ZERO, DVec3::ZERO);
             contacts[contact].pressed_for = 0.0;
@@ -414,7 +431,7 @@ impl Island {
             (closures[closure].power_means, closures[closure].motor_limit) = ([0.0; 3], None);
         }
         if !self.failed {
-            self.constraints.write_back(contacts, closures, scheme);
+            self.constraints.write_back(contacts, prints, closures, scheme);
         }
     }
 

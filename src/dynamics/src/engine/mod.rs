@@ -92,6 +92,7 @@ mod skyline;
 mod sleep;
 mod smooth;
 mod snapshot;
+mod soil;
 mod solve;
 mod spatial;
 mod spin;
@@ -208,7 +209,8 @@ impl Dynamics {
     /// the end; in the `last` attempt it is taken as it comes.
     fn solve(&mut self, groups: &Groups, last: bool) {
         let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
-        self.islands.for_each(&mut self.trees, contacts, closures, self.pool.as_ref(), |island, parts| {
+        let prints = &self.collider.soil;
+        self.islands.for_each(&mut self.trees, contacts, prints, closures, self.pool.as_ref(), |island, parts| {
             if !groups.rejects(island.trees()[0]) {
                 island.assemble(parts, scheme);
                 island.solve(parts, scheme);
@@ -234,7 +236,8 @@ impl Dynamics {
         let share = self.scheme.share;
         let accepted = |island: &&Island| !groups.rejects(island.trees()[0]);
         for island in self.islands.all().iter().filter(accepted) {
-            island.write_back(&mut self.collider.contacts, &mut self.closures, &self.scheme);
+            let Collider { contacts, soil, .. } = &mut self.collider;
+            island.write_back(contacts, soil, &mut self.closures, &self.scheme);
         }
         for (_, tree) in
             self.trees.iter_mut().enumerate().filter(|(index, tree)| tree.is_awake() && !groups.rejects(*index))

@@ -9,6 +9,7 @@ use super::{
     closure::{Closure, Load, ROWS},
     collide::Contact,
     guard::Watch,
+    soil::SavedSoil,
     tree::State,
 };
 use crate::{ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench};
@@ -20,6 +21,7 @@ struct Saved {
     contacts: Vec<Contact>,
     /// The velocity of the surface of each shape.
     surfaces: Vec<DVec3>,
+    soil: SavedSoil,
     closures: Vec<SavedClosure>,
     watch: Watch,
     /// Contact force and torque of each body.
@@ -51,6 +53,7 @@ impl Dynamics {
             trees: self.trees.iter().map(|tree| tree.state.clone()).collect(),
             contacts: self.collider.contacts.clone(),
             surfaces: self.collider.surface_velocities(),
+            soil: self.collider.soil.save(),
             closures: closures
                 .map(|&Closure { motors, power_means, coordinates, impulses, .. }| SavedClosure {
                     motors,
@@ -74,6 +77,7 @@ impl Dynamics {
             && saved.closures.len() == self.closures.len()
             && saved.surfaces.len() == self.collider.surface_velocities().len()
             && saved.wrenches.len() == self.bodies.len()
+            && self.collider.soil.fits(&saved.soil)
             && saved.loads.len() == self.joints.len()
             && states.all(|(state, tree)| state.fits(&tree.state));
         if !fits {
@@ -86,6 +90,7 @@ impl Dynamics {
         (self.scheme.h, self.scheme.share) = (saved.h, saved.h / self.model.timestep);
         self.collider.restore(saved.contacts);
         self.collider.restore_surfaces(&saved.surfaces);
+        self.collider.soil.restore(saved.soil);
         for (closure, saved) in self.closures.iter_mut().zip(saved.closures) {
             (closure.motors, closure.coordinates) = (saved.motors, saved.coordinates);
             (closure.power_means, closure.impulses) = (saved.power_means, saved.impulses);

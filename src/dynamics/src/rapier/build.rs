@@ -145,6 +145,8 @@ fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
             return refuse(place, "slip");
         } else if material.surface_velocity != DVec3::ZERO {
             return refuse(place, "surfaces that move");
+        } else if material.soil.is_some() {
+            return refuse(place, "soil");
         }
     }
     for joint in &model.joints {

@@ -30,6 +30,7 @@ mod rover;
 mod scene;
 mod shapes;
 mod sharing;
+mod soil;
 mod state;
 mod touching;
 mod worlds;

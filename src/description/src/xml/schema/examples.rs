@@ -87,6 +87,7 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
         "<material friction=\"0.6\" restitution=\"0.3\"/>\n\
          <material surfaceVelocityX=\"0.5\"/>               <!-- a conveyor's belt -->",
     ),
+    ("soil", "<soil name=\"dunes\" like=\"drySand\" cohesion=\"500\"/>      <!-- for <surface soil=\"dunes\"/> -->"),
     ("inertia", "<inertia ixx=\"0.02\" iyy=\"0.03\" izz=\"0.02\" y=\"-0.05\"/>"),
     (
         "joint",

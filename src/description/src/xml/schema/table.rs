@@ -7,7 +7,7 @@ use super::{
     Element, Kind,
     Kind::{Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
 };
-use super::{assemblies, devices, joints};
+use super::{assemblies, devices, joints, soil};
 
 /// Root of a world file.
 pub(in crate::xml) const WORLD: &str = "world";
@@ -153,6 +153,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             maybe("gravity"),
             maybe("geographicOrigin"),
             maybe("heightfield"),
+            any("soil"),
             any("object"),
             any("joint"),
             any("coupling"),
@@ -169,6 +170,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             default("b", Real, "", "1", "y of the normal"),
             default("c", Real, "", "0", "z of the normal"),
             default("d", Real, "m", "0", "distance from the origin, times the length of the normal"),
+            soil::OF_GROUND,
         ],
         Empty,
     ),
@@ -202,9 +204,11 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             default("scale", Real, "", "1", "factor on the heights"),
             default("offset", Real, "m", "0", "added to the scaled heights"),
             optional("file", Text, "", "path of the data file, from this file's folder"),
+            soil::OF_GROUND,
         ],
         Numbers("m"),
     ),
+    soil::SOIL,
     element(
         "object",
         "A body of the world that is not part of a robot.",
@@ -420,7 +424,21 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         &[optional("color", Color, "", "its colour; without one a mesh file's own, or the viewer's choice")],
         ONE_SHAPE,
     ),
-    element("material", "What the surface is like.", with_material!["0.8",], Empty),
+    element(
+        "material",
+        "What the surface is like.",
+        with_material![
+            "0.8",
+            default(
+                "grousers",
+                NotNegative,
+                "m",
+                "0",
+                "how far the grousers of a wheel reach into soil, beyond its radius"
+            ),
+        ],
+        Empty,
+    ),
     element(
         "inertia",
         "Centre of mass and inertia tensor about it, body axes. Without the element they follow from shape and mass.",

@@ -45,6 +45,8 @@ pub(in crate::engine) struct Contact {
     pub(in crate::engine) surface: Surface,
     /// Which two shapes, in the order of the list.
     pub(in crate::engine) key: u64,
+    /// What of b is in the soil of a, if that is soil ([`super::super::soil`]): then all of the soil's wrench is here.
+    pub(in crate::engine) print: Option<usize>,
     /// World impulse on b, and angular impulse of rolling and torsional resistance.
     pub(in crate::engine) impulse: DVec3,
     pub(in crate::engine) spin_impulse: DVec3,
@@ -114,6 +116,11 @@ impl Contact {
         let [first, second] = self.surface.friction;
         let along = |u: f64, friction: f64| if friction > 0.0 { u / friction } else { 0.0 };
         self.normal * u[0] + self.tangents[0] * along(u[1], first) + self.tangents[1] * along(u[2], second)
+    }
+
+    /// The same on soil, which neither bounces nor is as a rigid surface.
+    pub(super) fn on_soil(self) -> Self {
+        Self { surface: Surface { restitution: 0.0, stiffness: 0.0, ..self.surface }, ..self }
     }
 
     /// The links that take part, one or two.
@@ -213,6 +220,7 @@ impl Pair {
             gap: hit.gap,
             surface: self.surface,
             key,
+            print: None,
             impulse: DVec3::ZERO,
             spin_impulse: DVec3::ZERO,
             slip: 0.0,

@@ -193,7 +193,7 @@ impl Geom {
     }
 
     /// Its size: the farthest that a point of it is from its centre, m.
-    pub(super) fn size(&self) -> f64 {
+    pub(in crate::engine) fn size(&self) -> f64 {
         self.reach
     }
 

@@ -12,6 +12,7 @@ mod manifold;
 mod narrow;
 mod probe;
 mod rays;
+mod soil;
 mod triangles;
 
 use bevy_math::DVec3;
@@ -27,7 +28,7 @@ use self::{
     geom::{Bounds, MARGIN, Moving, Placement},
     narrow::Memory,
 };
-use super::tree::Tree;
+use super::{soil::Footprints, tree::Tree};
 
 /// A point where two surfaces meet or are about to.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +90,9 @@ pub(super) struct Collider {
     merged: Vec<Contact>,
     hits: Vec<Hit>,
     memory: Memory,
+    /// What of each shape is in soil, and which of these are a shape's.
+    pub(super) soil: Footprints,
+    prints: Vec<soil::Prints>,
 }
 
 impl Collider {
@@ -99,8 +103,10 @@ impl Collider {
         ground: Ground,
         mut apart: Vec<(BodyId, BodyId)>,
         self_colliding: Vec<bool>,
+        gravity: f64,
     ) -> Self {
         apart.sort_unstable();
+        let (soil, prints) = soil::footprints(&geoms, &ground, gravity);
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
             placements: vec![Placement::NOWHERE; geoms.len()],
@@ -114,6 +120,8 @@ impl Collider {
             merged: Vec::new(),
             hits: Vec::new(),
             memory: Memory::default(),
+            soil,
+            prints,
         }
     }
 
@@ -196,6 +204,7 @@ impl Collider {
             self.placements[geom] = self.model.geoms[geom].place(tree, h);
             if self.model.geoms[geom].may_touch_ground() && tree.is_awake() {
                 self.on_ground(geom, trees, h);
+                self.on_soils(geom, trees);
             }
             bounds = bounds.with(&self.placements[geom].bounds);
         }
@@ -217,6 +226,7 @@ impl Collider {
         // The ground comes before all pairs.
         let key = |ground: u64| ((index as u64) << 1) | ground;
         if let Some(plane) = &ground.plane
+            && plane.material.soil.is_none()
             && bounds.reaches(plane)
         {
             let ahead = MARGIN + 2.0 * h * shape.speed();
@@ -227,6 +237,7 @@ impl Collider {
             add(&pair, None, shape.geom.side, key(0), sizes, &self.hits, &mut self.contacts);
         }
         if let Some((field, material)) = &ground.heightfield
+            && material.soil.is_none()
             && bounds.low.y < ground.top
         {
             let ahead = MARGIN + 2.0 * h * shape.speed();

@@ -3,6 +3,7 @@
 //! | file | what it constrains |
 //! |---|---|
 //! | `contact` | two surfaces may not cross, with Coulomb friction; rigid and compliant |
+//! | `soil` | a shape sinks into soil and shears it |
 //! | `rolling` | a contact resists rolling, and turning about its normal |
 //! | `coordinate` | stops and dry friction of the axes of trees, stops of their ball joints |
 //! | `coupling` | gears and mimic joints: two coordinates of a tree in a fixed ratio |
@@ -19,15 +20,17 @@ mod coordinate;
 mod coupling;
 mod rolling;
 mod rows;
+mod soil;
 
 use bevy_math::DVec3;
 
-use self::closure::ClosureRows;
+use self::{closure::ClosureRows, soil::SoilContacts};
 use super::{
     axis::AxisLaw,
     closure::{Closure, HELD_ROWS},
     collide::{Contact, Side},
     problem::{Block, Problem, Scheme},
+    soil::Footprints,
     spatial::Spatial,
     tree::Tree,
 };
@@ -41,6 +44,8 @@ enum Source {
     Rolling(usize),
     /// The resistance of a contact to turning about its normal, likewise.
     Torsion(usize),
+    /// A row of a contact with soil, by its place in [`SoilContacts::rows`] and its number there.
+    Soil { rows: usize, k: usize },
     /// A law of a coordinate: tree of the island, degree of freedom, and the law's number.
     Coordinate { tree: usize, dof: usize, law: usize },
     /// A stop of a ball joint: tree of the island, degree of freedom and law of the axis that it counts as, and its place in
@@ -61,6 +66,7 @@ pub(super) struct Constraints {
     /// The solution before the last assembly: of each block its source, its impulse, and where the search for its slip ended.
     previous: Vec<(Source, [f64; 3], f64)>,
     closure_rows: ClosureRows,
+    soil: SoilContacts,
     /// First degree of freedom of a ball joint, and the direction that a stop presses in, each along the axes of its tree.
     ball_stops: Vec<(usize, DVec3)>,
     /// Of each closure, the velocities in the directions that it holds that close it at the middle of the next step.
@@ -79,6 +85,8 @@ pub(super) struct Parts<'a, 'b> {
     /// The number of this island.
     pub(super) number: usize,
     pub(super) contacts: &'a [Contact],
+    /// What of each shape is in soil.
+    pub(super) prints: &'a Footprints,
     /// Those of this island.
     pub(super) own_contacts: &'a [usize],
     pub(super) closures: &'a [Closure],
@@ -116,10 +124,14 @@ impl Constraints {
         }
         self.sources.clear();
         self.closure_rows.clear();
+        self.soil.begin(again);
         self.ball_stops.clear();
         self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
         for &contact in parts.own_contacts {
-            self.add_contact(parts, contact, scheme, again);
+            match parts.contacts[contact].print {
+                Some(print) => self.add_soil(parts, contact, print, scheme),
+                None => self.add_contact(parts, contact, scheme, again),
+            }
         }
         if !again {
             self.closing.clear();
@@ -180,6 +192,7 @@ impl Constraints {
                         parts.push(a, -force, contact.point);
                     }
                 }
+                Source::Soil { .. } => {}
                 Source::Closure(row) => {
                     let row = &self.closure_rows[row];
                     let closure = &closures[row.closure];
@@ -197,10 +210,18 @@ impl Constraints {
                 Source::Coupling { tree, number } => parts.trees[tree].take_coupling(number, l[0]),
             }
         }
+        self.push_by_soil(parts, rate);
     }
 
     /// Gives contacts and closures their impulses: where the next step starts, and what they report.
-    pub(super) fn write_back(&self, contacts: &mut [Contact], closures: &mut [Closure], scheme: &Scheme) {
+    pub(super) fn write_back(
+        &self,
+        contacts: &mut [Contact],
+        prints: &mut Footprints,
+        closures: &mut [Closure],
+        scheme: &Scheme,
+    ) {
+        self.write_back_soil(contacts, prints, scheme);
         for (source, block) in self.blocks() {
             let l = block.impulse;
             match source {
@@ -226,7 +247,8 @@ impl Constraints {
                         closure.motor_limit = Some(limit);
                     }
                 }
-                Source::Coordinate { .. } | Source::BallStop { .. } | Source::Coupling { .. } => {}
+                Source::Soil { .. } | Source::Coordinate { .. } | Source::BallStop { .. } | Source::Coupling { .. } => {
+                }
             }
         }
     }

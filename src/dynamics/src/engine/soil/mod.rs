@@ -1,0 +1,169 @@
+//! Soil under shapes: what each of them remembers of the soil it is in, and the ruts that are left.
+//!
+//! A shape on soil has one contact with it, whose wrench is the sum of the stresses over the surface between them ([`patch`]):
+//! Wong and Reece's under the rim of a cylinder that rolls ([`wheel`]), the plate law under everything else ([`plate`]). The
+//! stresses follow from how deep the surface is and how far it has slid, both taken in the middle of the substep, which depends on the
+//! velocity at its end: the wrench is linear in that, six rows with compliance ([`super::constraint`]), and made again where the soil turns out
+//! to be pressed where it was let up. What the shape and the soil remember moves on when a substep counts.
+
+mod patch;
+mod plate;
+mod ruts;
+mod wheel;
+
+use bevy_math::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+use simpartner_model::Soil;
+
+use super::collide::Geom;
+
+pub(super) use self::patch::{Patch, Response, Six};
+use self::{
+    plate::{PieceState, Plate},
+    ruts::Ruts,
+    wheel::{Wheel, WheelState},
+};
+
+/// Part of their height by which grousers make the radius larger at which a wheel shears soil: they stand apart from each other, and half is
+/// what models of rovers' wheels take (Ding et al. 2011).
+const GROUSERS: f64 = 0.5;
+
+/// A shape that may press on a ground of soil.
+struct Footprint {
+    /// Which ground.
+    ground: usize,
+    patch: Patch,
+    /// Of a cylinder.
+    wheel: Option<Wheel>,
+    plate: Plate,
+    /// True if it rolls in this substep; and if it is in the soil.
+    rolls: bool,
+    inside: bool,
+}
+
+/// Everything that presses on soil.
+#[derive(Default)]
+pub(super) struct Footprints {
+    prints: Vec<Footprint>,
+    ruts: Vec<Ruts>,
+    /// How things fall, m/s².
+    gravity: f64,
+}
+
+/// What of it a snapshot holds.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct SavedSoil {
+    prints: Vec<(Option<WheelState>, Vec<PieceState>)>,
+    ruts: Vec<Ruts>,
+}
+
+/// Where a shape touches soil, for its contact.
+pub(super) struct Touch {
+    pub(super) point: DVec3,
+    pub(super) normal: DVec3,
+    pub(super) gap: f64,
+}
+
+impl Footprints {
+    pub(super) fn new(gravity: f64) -> Self {
+        Self { prints: Vec::new(), ruts: Vec::new(), gravity }
+    }
+
+    /// Adds a ground of soil; its number.
+    pub(super) fn add_ground(&mut self) -> usize {
+        self.ruts.push(Ruts::default());
+        self.ruts.len() - 1
+    }
+
+    /// Adds a shape that may press on a ground; its number. `cylinder` is its radius and half its length.
+    pub(super) fn add(&mut self, ground: usize, soil: Soil, geom: &Geom, cylinder: Option<[f64; 2]>) -> usize {
+        let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
+        let patch = Patch::new(soil, GROUSERS * geom.material.grousers);
+        let plate = Plate::new(&geom.shape, geom.size());
+        self.prints.push(Footprint { ground, patch, wheel, plate, rolls: false, inside: false });
+        self.prints.len() - 1
+    }
+
+    /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep; `None` if nothing is.
+    pub(super) fn lay(&mut self, print: usize, place: (DVec3, DQuat), plane: (DVec3, f64)) -> Option<Touch> {
+        let Footprint { ground, patch, wheel, plate, rolls, inside } = &mut self.prints[print];
+        let ruts = &self.ruts[*ground];
+        patch.elements.clear();
+        patch.up = plane.0;
+        *rolls = wheel.is_some() && Wheel::rolls(place.1, plane.0);
+        match wheel.as_mut().filter(|_| *rolls) {
+            Some(wheel) => {
+                plate.forget();
+                wheel.lay(patch, place, plane, ruts, self.gravity);
+            }
+            None => {
+                wheel.iter_mut().for_each(Wheel::forget);
+                plate.lay(patch, place, plane, ruts, self.gravity);
+            }
+        }
+        let area: f64 = patch.elements.iter().map(|element| element.area).sum();
+        if !(area > 0.0) {
+            return None;
+        }
+        *inside = true;
+        patch.point = patch.elements.iter().map(|element| element.point * (element.area / area)).sum();
+        patch.size = area.sqrt();
+        let deepest = patch.elements.iter().map(|element| element.depth).fold(0.0, f64::max);
+        Some(Touch { point: patch.point, normal: plane.0, gap: -deepest })
+    }
+
+    /// A shape that is out of the soil forgets it.
+    pub(super) fn lift(&mut self, print: usize) {
+        let Footprint { wheel, plate, inside, .. } = &mut self.prints[print];
+        if std::mem::take(inside) {
+            wheel.iter_mut().for_each(Wheel::forget);
+            plate.forget();
+        }
+    }
+
+    /// What of a shape is in the soil.
+    pub(super) fn patch(&self, print: usize) -> &Patch {
+        &self.prints[print].patch
+    }
+
+    /// A substep counts in which a shape had one twist at its start and another at its end.
+    pub(super) fn advance(&mut self, print: usize, before: &Six, after: &Six, h: f64) {
+        let Footprint { ground, patch, wheel, plate, rolls, .. } = &mut self.prints[print];
+        let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
+        let (mean, ruts) = (patch.twist(&mean), &mut self.ruts[*ground]);
+        match wheel.as_mut().filter(|_| *rolls) {
+            Some(wheel) => wheel.advance(patch, &mean, h, ruts),
+            None => plate.advance(patch, &mean, h, ruts),
+        }
+    }
+
+    pub(super) fn save(&self) -> SavedSoil {
+        let state =
+            |print: &Footprint| (print.wheel.as_ref().map(|wheel| wheel.state.clone()), print.plate.states.clone());
+        SavedSoil { prints: self.prints.iter().map(state).collect(), ruts: self.ruts.clone() }
+    }
+
+    /// Whether it was saved from the same shapes and grounds.
+    pub(super) fn fits(&self, saved: &SavedSoil) -> bool {
+        let fits = |(print, (wheel, states)): (&Footprint, &(Option<WheelState>, Vec<PieceState>))| {
+            print.wheel.is_some() == wheel.is_some()
+                && wheel.iter().all(WheelState::fits)
+                && print.plate.states.len() == states.len()
+        };
+        saved.prints.len() == self.prints.len()
+            && saved.ruts.len() == self.ruts.len()
+            && saved.ruts.iter().all(Ruts::fits)
+            && self.prints.iter().zip(&saved.prints).all(fits)
+    }
+
+    pub(super) fn restore(&mut self, saved: SavedSoil) {
+        for (print, (wheel, states)) in self.prints.iter_mut().zip(saved.prints) {
+            if let (Some(wheel), Some(state)) = (&mut print.wheel, wheel) {
+                wheel.state = state;
+            }
+            print.plate.states = states;
+            print.inside = true;
+        }
+        self.ruts = saved.ruts;
+    }
+}

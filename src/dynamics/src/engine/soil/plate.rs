@@ -1,0 +1,194 @@
+//! Any shape on soil: pieces of its surface, each of which sinks by the plate law on its own.
+
+use bevy_math::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    patch::{Element, Patch, mobilise},
+    ruts::{self, Ruts},
+};
+use crate::{
+    engine::spatial::Spatial,
+    parry::{math::Vector, shape::SharedShape},
+    soil::Pressure,
+};
+
+/// About so many pieces a shape has: a foot of a box has a sixth of them in the soil.
+const PIECES: f64 = 150.0;
+/// Steps around a round shape.
+const AROUND: u32 = 16;
+/// A piece whose normal is nearer to the ground than this (sine) is a wall and carries nothing.
+const WALL: f64 = 0.05;
+
+/// A piece of a surface, in the shape's frame.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    point: DVec3,
+    /// Outwards, and two directions across.
+    normal: DVec3,
+    tangents: [DVec3; 2],
+    area: f64,
+}
+
+/// What a piece remembers of the soil it is in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct PieceState {
+    /// The deepest it was here, and how deep others had left the surface; m.
+    deepest: f64,
+    left: f64,
+    mobilised: [f64; 2],
+}
+
+/// A shape in pieces.
+#[derive(Debug, Clone)]
+pub(super) struct Plate {
+    pieces: Vec<Piece>,
+    pub(super) states: Vec<PieceState>,
+    /// Which pieces are in the soil in this substep, and how deep.
+    inside: Vec<(usize, f64)>,
+    /// The smaller dimension of what is in the soil, m.
+    pub(super) width: f64,
+}
+
+impl Plate {
+    /// Of a shape, which is so large, m.
+    pub(super) fn new(shape: &SharedShape, size: f64) -> Self {
+        let (points, triangles) = surface(shape);
+        let corners = |triangle: &[u32; 3]| triangle.map(|k| points[k as usize]);
+        let area = |[a, b, c]: [DVec3; 3]| 0.5 * (b - a).cross(c - a).length();
+        let whole: f64 = triangles.iter().map(|triangle| area(corners(triangle))).sum();
+        let mut pieces = Vec::new();
+        for triangle in &triangles {
+            let corners = corners(triangle);
+            let own = area(corners);
+            if own > 0.0 {
+                let parts = (own * PIECES / whole).sqrt().ceil().max(1.0);
+                divide(corners, parts as usize, own, &mut pieces);
+            }
+        }
+        let states = vec![PieceState::default(); pieces.len()];
+        Self { inside: Vec::with_capacity(pieces.len()), pieces, states, width: size }
+    }
+
+    /// Lays the elements of what is in the soil below the plane n x = `distance`.
+    pub(super) fn lay(
+        &mut self,
+        patch: &mut Patch,
+        (centre, rotation): (DVec3, DQuat),
+        (normal, distance): (DVec3, f64),
+        ruts: &Ruts,
+        gravity: f64,
+    ) {
+        let axes = ruts::axes(normal);
+        patch.axle = None;
+        self.inside.clear();
+        for (index, (piece, state)) in self.pieces.iter().zip(&mut self.states).enumerate() {
+            let point = centre + rotation * piece.point;
+            let depth = distance - normal.dot(point);
+            let outward = rotation * piece.normal;
+            let carries = depth > 0.0 && outward.dot(normal) < -WALL;
+            if carries && state.deepest == 0.0 {
+                state.left = ruts.left(ruts::place(axes, point));
+            }
+            if carries && depth > state.left {
+                self.inside.push((index, depth));
+                patch.elements.push(Element {
+                    point,
+                    normal: -outward,
+                    face: normal,
+                    tangents: piece.tangents.map(|tangent| rotation * tangent),
+                    area: piece.area,
+                    depth,
+                    deepest: state.deepest,
+                    left: state.left,
+                    mobilised: state.mobilised,
+                    side: 0.0,
+                });
+            } else {
+                *state = PieceState::default();
+            }
+        }
+        self.measure(&patch.elements, axes);
+        patch.pressure = Pressure::new(&patch.soil, self.width, 0.0, gravity);
+    }
+
+    /// The smaller dimension of the elements' place: of a rectangle with the same second moments.
+    fn measure(&mut self, elements: &[Element], axes: [DVec3; 2]) {
+        let area: f64 = elements.iter().map(|element| element.area).sum();
+        if !(area > 0.0) {
+            return;
+        }
+        let places = || elements.iter().map(|element| (ruts::place(axes, element.point), element.area));
+        let middle = places().fold([0.0; 2], |[u, v], ([x, y], a)| [u + x * a / area, v + y * a / area]);
+        let [uu, uv, vv] = places().fold([0.0; 3], |[uu, uv, vv], ([x, y], a)| {
+            let (x, y, a) = (x - middle[0], y - middle[1], a / area);
+            [uu + a * x * x, uv + a * x * y, vv + a * y * y]
+        });
+        let least = 0.5 * (uu + vv - ((uu - vv) * (uu - vv) + 4.0 * uv * uv).sqrt());
+        let width = (12.0 * least.max(0.0)).sqrt();
+        // A single piece has at least its own.
+        let piece = elements.iter().fold(0.0f64, |most, element| most.max(element.area)).sqrt();
+        self.width = width.max(piece);
+    }
+
+    /// Goes on to the end of a substep in which it had this mean twist about the patch's point.
+    pub(super) fn advance(&mut self, patch: &Patch, mean: &Spatial, h: f64, ruts: &mut Ruts) {
+        let axes = ruts::axes(patch.up);
+        let time = h / patch.soil.shear_modulus;
+        for (element, &(index, depth)) in patch.elements.iter().zip(&self.inside) {
+            let state = &mut self.states[index];
+            let velocity = mean.at(element.point - patch.point);
+            let slide = element.tangents.map(|tangent| tangent.dot(velocity));
+            state.mobilised = mobilise(state.mobilised, slide, time);
+            state.deepest = state.deepest.max(depth);
+            let left = patch.pressure.left_by(state.deepest, state.left);
+            ruts.press(ruts::place(axes, element.point), left);
+        }
+    }
+
+    /// Knows nothing of any soil any more.
+    pub(super) fn forget(&mut self) {
+        self.states.fill(PieceState::default());
+        self.inside.clear();
+    }
+}
+
+/// The corners and triangles of a shape's surface.
+fn surface(shape: &SharedShape) -> (Vec<Vector>, Vec<[u32; 3]>) {
+    if let Some(ball) = shape.as_ball() {
+        ball.to_trimesh(AROUND, AROUND)
+    } else if let Some(cuboid) = shape.as_cuboid() {
+        cuboid.to_trimesh()
+    } else if let Some(cylinder) = shape.as_cylinder() {
+        cylinder.to_trimesh(AROUND)
+    } else if let Some(capsule) = shape.as_capsule() {
+        capsule.to_trimesh(AROUND, AROUND)
+    } else if let Some(cone) = shape.as_cone() {
+        cone.to_trimesh(AROUND)
+    } else if let Some(hull) = shape.as_convex_polyhedron() {
+        hull.to_trimesh()
+    } else if let Some(mesh) = shape.as_trimesh() {
+        (mesh.vertices().to_vec(), mesh.indices().to_vec())
+    } else {
+        (Vec::new(), Vec::new())
+    }
+}
+
+/// Divides a triangle into `parts` squared of equal size.
+fn divide([a, b, c]: [DVec3; 3], parts: usize, area: f64, pieces: &mut Vec<Piece>) {
+    let (along, up) = ((b - a) / parts as f64, (c - a) / parts as f64);
+    let normal = along.cross(up).normalize();
+    let first = along.normalize();
+    let tangents = [first, normal.cross(first)];
+    let area = area / (parts * parts) as f64;
+    let mut add = |point| pieces.push(Piece { point, normal, tangents, area });
+    for i in 0..parts {
+        for j in 0..parts - i {
+            let corner = a + along * i as f64 + up * j as f64;
+            add(corner + (along + up) / 3.0);
+            if i + j + 1 < parts {
+                add(corner + (along + up) * (2.0 / 3.0));
+            }
+        }
+    }
+}

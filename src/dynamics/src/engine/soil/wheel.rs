@@ -1,0 +1,309 @@
+//! A cylinder that rolls on soil: Wong and Reece's stress, sheared as far as each piece of its rim has slid.
+//!
+//! The rim has nodes that turn with it. Each keeps the part of the shear strength that it has mobilised since it came into the soil;
+//! at an even slip that is Janosi and Hanamoto's law of the slide j, and at rest it holds the wheel where it stands. Along the way the soil
+//! has nodes that stay where they are, and keep how deep they were pressed.
+
+use bevy_math::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    patch::{Element, Patch, mobilise},
+    ruts::{self, CELL, Ruts},
+};
+use crate::{
+    engine::spatial::Spatial,
+    soil::{Arc, Pressure, bulldozing},
+};
+
+/// Nodes around the rim: between them shear stress is linear, which at a degree is right to 1e-3 of it on the stiffest soils.
+const NODES: usize = 360;
+const STEP: f64 = std::f64::consts::TAU / NODES as f64;
+/// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
+const NODES_A_RADIUS: f64 = 64.0;
+const WAY: usize = 256;
+/// Strips along the width, at Gauss's points, so that a wheel that leans has the right moment.
+const STRIPS: usize = 2;
+/// Below this, m/s, slip is no ratio of speeds: a wheel that stands slips by nothing.
+const STANDS: f64 = 1e-3;
+/// How far ahead of where it enters the soil the surface is looked at, m: the wheel's own rut does not reach as far.
+const AHEAD: f64 = 2.0 * CELL;
+
+/// What a wheel remembers of the soil it is in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct WheelState {
+    /// 1 where it has rolled forwards by the length of its contact, -1 backwards, 0 where it was let down.
+    travel: f64,
+    /// Slip ratio, a mean over the length of its contact.
+    slip: f64,
+    /// How far it has come along the way, in nodes, and the deepest that each strip pressed each node, m; 0 where it touches nothing.
+    way: f64,
+    deepest: [Vec<f64>; STRIPS],
+    /// The mobilised part of the strength at each node of each strip, along the rim and across.
+    rims: [Vec<[f64; 2]>; STRIPS],
+}
+
+/// A strip of it in this substep.
+#[derive(Debug, Clone, Copy)]
+struct Strip {
+    arc: Arc,
+    /// Sinkage in its plane, and how deep others left the surface ahead, m.
+    sinkage: f64,
+    left: f64,
+}
+
+/// A wheel, and where it is at the middle of a substep.
+#[derive(Debug, Clone)]
+pub(super) struct Wheel {
+    radius: f64,
+    half: f64,
+    pub(super) state: WheelState,
+    centre: DVec3,
+    /// Axle, forwards, and down in its plane, unit vectors.
+    axle: DVec3,
+    forward: DVec3,
+    down: DVec3,
+    /// The angle of its first node.
+    turned: f64,
+    strips: [Option<Strip>; STRIPS],
+}
+
+impl Wheel {
+    pub(super) fn new(radius: f64, half: f64) -> Self {
+        Self {
+            radius,
+            half,
+            state: WheelState {
+                travel: 0.0,
+                slip: 0.0,
+                way: 0.0,
+                deepest: std::array::from_fn(|_| vec![0.0; WAY]),
+                rims: std::array::from_fn(|_| vec![[0.0; 2]; NODES]),
+            },
+            centre: DVec3::ZERO,
+            axle: DVec3::Y,
+            forward: DVec3::X,
+            down: DVec3::NEG_Y,
+            turned: 0.0,
+            strips: [None; STRIPS],
+        }
+    }
+
+    /// Whether a cylinder that stands like this rolls on a ground with this normal.
+    pub(super) fn rolls(rotation: DQuat, normal: DVec3) -> bool {
+        (rotation * DVec3::Y).dot(normal).abs() < std::f64::consts::FRAC_1_SQRT_2
+    }
+
+    /// Where a strip is along the axle, m.
+    fn offset(&self, strip: usize) -> f64 {
+        let point = self.half * (1.0 / 3.0f64).sqrt();
+        if strip == 0 { -point } else { point }
+    }
+
+    /// Lays the elements of what is in the soil below the plane n x = `distance`.
+    pub(super) fn lay(
+        &mut self,
+        patch: &mut Patch,
+        (centre, rotation): (DVec3, DQuat),
+        (normal, distance): (DVec3, f64),
+        ruts: &Ruts,
+        gravity: f64,
+    ) {
+        self.centre = centre;
+        self.axle = rotation * DVec3::Y;
+        self.forward = self.axle.cross(normal).normalize();
+        self.down = self.axle.cross(self.forward);
+        patch.axle = Some([self.axle, centre]);
+        let first = rotation * DVec3::X;
+        self.turned = libm::atan2(first.dot(self.forward), first.dot(self.down));
+        let soil = patch.soil;
+        patch.pressure = Pressure::new(&soil, 2.0 * self.half, self.state.slip, gravity);
+        let peak = soil.peak[0] + soil.peak[1] * self.state.slip.abs();
+        let axes = ruts::axes(normal);
+        let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
+        self.strips = std::array::from_fn(|strip| {
+            let base = centre + self.axle * self.offset(strip);
+            let depth = distance - normal.dot(base + self.down * self.radius);
+            let sinkage = depth / -self.down.dot(normal);
+            if !(sinkage > 0.0) {
+                return None;
+            }
+            let entry = Arc::new(self.radius, sinkage, 1.0, 0.0).entry();
+            let ahead = heading * (self.radius * libm::sin(entry) + AHEAD);
+            let left = ruts.left(ruts::place(axes, base + self.forward * ahead));
+            let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
+            (sinkage > left).then_some(Strip { arc, sinkage, left })
+        });
+        for strip in 0..STRIPS {
+            self.lay_strip(patch, strip, gravity);
+        }
+    }
+
+    fn lay_strip(&self, patch: &mut Patch, strip: usize, gravity: f64) {
+        let Some(Strip { arc, left, .. }) = self.strips[strip] else { return };
+        let base = self.centre + self.axle * self.offset(strip);
+        for point in arc.points() {
+            let (sine, cosine) = (libm::sin(point.angle), libm::cos(point.angle));
+            let outward = self.down * cosine + self.forward * sine;
+            let depth = point.depth + left;
+            patch.elements.push(Element {
+                point: base + outward * self.radius,
+                normal: -outward,
+                face: -(self.down * libm::cos(point.same) + self.forward * libm::sin(point.same)),
+                tangents: [self.forward * cosine - self.down * sine, self.axle],
+                area: self.radius * self.half * point.span,
+                depth,
+                deepest: self.deepest(strip, libm::sin(point.same)),
+                left,
+                mobilised: self.mobilised(strip, &arc, point.angle),
+                side: 0.5 * bulldozing(&patch.soil, point.depth, gravity) * self.radius * cosine.abs() * point.span,
+            });
+        }
+    }
+
+    /// The mobilised part of the strength at an angle: between two nodes, or between one and where soil that is not sheared comes in.
+    fn mobilised(&self, strip: usize, arc: &Arc, angle: f64) -> [f64; 2] {
+        let rim = &self.state.rims[strip];
+        let place = (angle - self.turned) / STEP;
+        let below = place.floor();
+        let node = |k: f64| (k as i64).rem_euclid(NODES as i64) as usize;
+        let ([one, other], part) = ([node(below), node(below + 1.0)], place - below);
+        let angles = [angle - part * STEP, angle + (1.0 - part) * STEP];
+        let entry = arc.comes_in_at();
+        match angles.map(|angle| arc.touches(angle)) {
+            [true, false] if entry > 0.0 => fade(rim[one], (entry - angle) / (entry - angles[0])),
+            [false, true] if entry < 0.0 => fade(rim[other], (angle - entry) / (angles[1] - entry)),
+            [true, false] => rim[one],
+            [false, true] => rim[other],
+            _ => [0, 1].map(|k| rim[one][k] + (rim[other][k] - rim[one][k]) * part),
+        }
+    }
+
+    /// Goes on to the end of a substep in which it had this mean twist about `point`, and leaves its rut.
+    pub(super) fn advance(&mut self, patch: &Patch, mean: &Spatial, h: f64, ruts: &mut Ruts) {
+        let velocity = mean.at(self.centre - patch.point);
+        let (travelled, rolled) = (h * velocity.dot(self.forward), h * self.radius * mean.angular.dot(self.axle));
+        if self.strips.iter().all(Option::is_none) {
+            self.forget();
+            return;
+        }
+        let deepest = self.strips.iter().flatten().fold(0.0f64, |most, strip| most.max(strip.arc.entry()));
+        let length = (self.radius * libm::sin(deepest)).max(CELL);
+        let way = if rolled.abs() > travelled.abs() { rolled } else { travelled };
+        self.state.travel = (self.state.travel + way / length).clamp(-1.0, 1.0);
+        let least = STANDS * h;
+        let slip = (rolled.abs() - travelled.abs()) / rolled.abs().max(travelled.abs()).max(least);
+        self.state.slip += (slip.clamp(-1.0, 1.0) - self.state.slip) * -libm::expm1(-way.abs() / length);
+        let count = WAY as f64;
+        let way = self.state.way + travelled / self.radius * NODES_A_RADIUS;
+        self.state.way = way - (way / count).floor() * count;
+        for strip in 0..STRIPS {
+            self.shear_rim(patch, strip, mean, h);
+            self.press_way(strip);
+            if let Some(Strip { left, .. }) = self.strips[strip] {
+                let left = patch.pressure.left_by(self.deepest(strip, 0.0), left);
+                self.leave_rut(patch, strip, left, travelled, ruts);
+            }
+        }
+    }
+
+    /// How deep the soil was pressed so many radii ahead of the axle, m. Between nodes it is as round as the rim: straight lines between
+    /// them would be off by more than pressed soil gives way.
+    fn deepest(&self, strip: usize, ahead: f64) -> f64 {
+        let place = self.state.way + ahead * NODES_A_RADIUS;
+        let below = place.floor();
+        // How deep the rim would be at its bottom if it were as deep as the node there.
+        let sinkage = |k: f64| {
+            let depth = self.state.deepest[strip][(k as i64).rem_euclid(WAY as i64) as usize];
+            (depth > 0.0).then(|| depth + self.rise(ahead + (k - place) / NODES_A_RADIUS))
+        };
+        match (sinkage(below), sinkage(below + 1.0)) {
+            (Some(one), Some(other)) => one + (other - one) * (place - below) - self.rise(ahead),
+            _ => 0.0,
+        }
+    }
+
+    /// How much higher the rim is so many radii ahead of its bottom, m.
+    fn rise(&self, ahead: f64) -> f64 {
+        self.radius * (1.0 - (1.0 - ahead * ahead).max(0.0).sqrt())
+    }
+
+    /// Presses the nodes of the way that are below the wheel, and forgets the others.
+    fn press_way(&mut self, strip: usize) {
+        let (way, radius) = (self.state.way, self.radius);
+        let under = self.strips[strip].map(|strip| (strip.sinkage, strip.left));
+        for (node, deepest) in self.state.deepest[strip].iter_mut().enumerate() {
+            let behind = node as f64 - way;
+            // The nearest of all the places that this node stands for.
+            let ahead = behind - (behind / WAY as f64).round() * WAY as f64;
+            let x = ahead / NODES_A_RADIUS;
+            let depth = under
+                .filter(|_| x.abs() < 1.0)
+                .map(|(sinkage, left)| (sinkage - radius * (1.0 - (1.0 - x * x).sqrt()), left));
+            *deepest = match depth {
+                Some((depth, left)) if depth > left => deepest.max(depth),
+                _ => 0.0,
+            };
+        }
+    }
+
+    /// Shears the soil at each node in it.
+    fn shear_rim(&mut self, patch: &Patch, strip: usize, mean: &Spatial, h: f64) {
+        let arc = self.strips[strip].map(|strip| strip.arc);
+        let base = self.centre + self.axle * self.offset(strip) - patch.point;
+        let (turn, reach) = ((libm::cos(STEP), libm::sin(STEP)), self.radius + patch.grousers);
+        let (mut cosine, mut sine) = (libm::cos(self.turned), libm::sin(self.turned));
+        let time = h / patch.soil.shear_modulus;
+        let mut angle = self.turned;
+        for part in &mut self.state.rims[strip] {
+            *part = match arc {
+                Some(arc) if arc.touches(angle) => {
+                    let outward = self.down * cosine + self.forward * sine;
+                    let velocity = mean.at(base + outward * reach);
+                    let along = (self.forward * cosine - self.down * sine).dot(velocity);
+                    mobilise(*part, [along, self.axle.dot(velocity)], time)
+                }
+                _ => [0.0; 2],
+            };
+            (cosine, sine) = (cosine * turn.0 - sine * turn.1, sine * turn.0 + cosine * turn.1);
+            angle += STEP;
+            if angle > std::f64::consts::PI {
+                angle -= std::f64::consts::TAU;
+            }
+        }
+    }
+
+    /// Presses the cells below the strip, along the way of the step.
+    fn leave_rut(&self, patch: &Patch, strip: usize, left: f64, travelled: f64, ruts: &mut Ruts) {
+        let axes = ruts::axes(patch.up);
+        let bottom = self.centre + self.axle * self.offset(strip) + self.down * self.radius;
+        let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
+        let (across, along) = (count(self.half), count(travelled.abs()));
+        for i in 0..across as usize {
+            let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
+            for j in 0..along as usize {
+                let ahead = travelled * ((j as f64 + 0.5) / along - 0.5);
+                ruts.press(ruts::place(axes, bottom + self.axle * aside + self.forward * ahead), left);
+            }
+        }
+    }
+
+    /// Knows nothing of any soil any more.
+    pub(super) fn forget(&mut self) {
+        let state = &mut self.state;
+        (state.travel, state.slip, state.way) = (0.0, 0.0, 0.0);
+        state.deepest.iter_mut().for_each(|way| way.fill(0.0));
+        state.rims.iter_mut().for_each(|rim| rim.fill([0.0; 2]));
+    }
+}
+
+impl WheelState {
+    /// False for one of another wheel.
+    pub(super) fn fits(&self) -> bool {
+        self.rims.iter().all(|rim| rim.len() == NODES) && self.deepest.iter().all(|way| way.len() == WAY)
+    }
+}
+
+fn fade(part: [f64; 2], share: f64) -> [f64; 2] {
+    part.map(|part| part * share.clamp(0.0, 1.0))
+}

@@ -1,0 +1,179 @@
+//! The stress under a rigid wheel.
+
+use simpartner_model::Soil;
+
+use super::{Pressure, bulldozing, shear_strength};
+
+/// Nodes and weights of Gauss and Legendre on [0, 1], 8 points: with the root of the distance to the end as variable, stresses of any
+/// exponent n are integrated to 1e-6 of themselves.
+const GAUSS: [[f64; 2]; 8] = [
+    [0.019_855_071_751_231_88, 0.050_614_268_145_188_13],
+    [0.101_666_761_293_186_63, 0.111_190_517_226_687_24],
+    [0.237_233_795_041_835_5, 0.156_853_322_938_943_64],
+    [0.408_282_678_752_175_1, 0.181_341_891_689_181],
+    [0.591_717_321_247_825, 0.181_341_891_689_181],
+    [0.762_766_204_958_164_5, 0.156_853_322_938_943_64],
+    [0.898_333_238_706_813_4, 0.111_190_517_226_687_24],
+    [0.980_144_928_248_768_1, 0.050_614_268_145_188_13],
+];
+
+/// Where a wheel touches soil: from the entry angle to the exit angle, with the largest stress at the peak; rad from its lowest point,
+/// positive ahead.
+///
+/// A wheel that was let down presses as much in front as behind; one that has rolled on has its peak in front and its exit at the
+/// bottom. In between the arc goes over from the one to the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Arc {
+    radius: f64,
+    entry: f64,
+    exit: f64,
+    peak: f64,
+    /// -1 for a wheel that goes the other way.
+    sign: f64,
+}
+
+/// A point of an arc, for integrals over it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ArcPoint {
+    /// rad.
+    pub angle: f64,
+    /// What it stands for of the arc, rad.
+    pub span: f64,
+    /// Where the same stress is in front of the peak, rad.
+    pub same: f64,
+    /// How deep below the surface that is, m.
+    pub depth: f64,
+}
+
+impl Arc {
+    /// Of a wheel of this radius that is so deep below the surface it rolls into, m. `travel` is 1 where it has rolled at least the
+    /// length of its contact, -1 where it has rolled backwards, 0 where it was let down; `peak` is the place of the largest stress
+    /// as a part of the entry angle.
+    pub fn new(radius: f64, sinkage: f64, travel: f64, peak: f64) -> Self {
+        let entry = libm::acos((1.0 - sinkage / radius).clamp(-1.0, 1.0));
+        let rolled = travel.abs().min(1.0);
+        Self {
+            radius,
+            entry,
+            exit: -entry * (1.0 - rolled),
+            peak: rolled * peak.clamp(0.0, 1.0) * entry,
+            sign: if travel < 0.0 { -1.0 } else { 1.0 },
+        }
+    }
+
+    /// The angle where it enters the soil, rad.
+    pub fn entry(&self) -> f64 {
+        self.entry
+    }
+
+    /// The angle where soil comes in, rad.
+    pub(crate) fn comes_in_at(&self) -> f64 {
+        self.sign * self.entry
+    }
+
+    /// Whether the wheel touches soil at this angle.
+    pub(crate) fn touches(&self, angle: f64) -> bool {
+        (self.exit..=self.entry).contains(&(self.sign * angle))
+    }
+
+    /// The points of a quadrature over it: those behind the peak, and those in front.
+    pub fn points(&self) -> [ArcPoint; 2 * GAUSS.len()] {
+        let (behind, front) = (self.peak - self.exit, self.entry - self.peak);
+        let mut points = [ArcPoint { angle: 0.0, span: 0.0, same: 0.0, depth: 0.0 }; 2 * GAUSS.len()];
+        for (k, [x, weight]) in GAUSS.into_iter().enumerate() {
+            // The stress falls to nothing at both ends, as some power of the distance.
+            let (part, share) = (x * x, 2.0 * x * weight);
+            let same = self.entry - part * front;
+            let depth = self.radius * (libm::cos(same) - libm::cos(self.entry));
+            let point = |angle, span| ArcPoint { angle: self.sign * angle, span, same: self.sign * same, depth };
+            points[k] = point(self.exit + part * behind, share * behind);
+            points[GAUSS.len() + k] = point(same, share * front);
+        }
+        points
+    }
+}
+
+/// A wheel that rolls evenly with a given slip.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SteadyWheel {
+    /// m.
+    pub radius: f64,
+    /// m.
+    pub width: f64,
+    /// Radius at which it shears the soil, m: larger than the other where it has grousers.
+    pub shear_radius: f64,
+    /// 1 - v / (r omega) where it drives, r omega / v - 1 where it brakes; -1 to 1.
+    pub slip: f64,
+    /// Angle between where it points and where it goes, rad.
+    pub slip_angle: f64,
+    /// How things fall, m/s².
+    pub gravity: f64,
+}
+
+/// What soil does to a wheel.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WheelForces {
+    /// Upwards, N.
+    pub normal: f64,
+    /// Along, N: what is left of the thrust when soil is compacted.
+    pub drawbar_pull: f64,
+    /// Across, N, against the motion.
+    pub lateral: f64,
+    /// Against the turning of the wheel, N m.
+    pub torque: f64,
+    /// The part of the drawbar pull that normal stress takes, N.
+    pub resistance: f64,
+}
+
+impl SteadyWheel {
+    /// The forces at a sinkage, m.
+    pub fn forces(&self, soil: &Soil, sinkage: f64) -> WheelForces {
+        let Self { radius, width, shear_radius, slip, slip_angle, gravity } = *self;
+        let pressure = Pressure::new(soil, width, slip, gravity);
+        let arc = Arc::new(radius, sinkage, 1.0, soil.peak[0] + soil.peak[1] * slip.abs());
+        let tangent = libm::tan(slip_angle);
+        let mut forces = WheelForces::default();
+        for ArcPoint { angle, span, depth, .. } in arc.points() {
+            let area = radius * width * span;
+            let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
+            let stress = pressure.at(depth, 0.0).0;
+            let (rolled, across) = (arc.entry - angle, libm::sin(arc.entry) - sine);
+            // How far the rim has slid past the soil since it came in: along it, and across.
+            let [along, aside] = if slip < 0.0 {
+                [shear_radius * rolled * (1.0 + slip) - radius * across, radius * rolled * tangent]
+            } else {
+                [shear_radius * rolled - radius * (1.0 - slip) * across, radius * (1.0 - slip) * rolled * tangent]
+            };
+            let slide = along.hypot(aside);
+            let shear = -shear_strength(soil, stress) * libm::expm1(-slide / soil.shear_modulus);
+            let part = |component: f64| if slide > 0.0 { area * shear * component / slide } else { 0.0 };
+            forces.normal += area * stress * cosine + part(along) * sine;
+            forces.resistance += area * stress * sine;
+            forces.drawbar_pull += part(along) * cosine - area * stress * sine;
+            forces.torque += shear_radius * part(along);
+            forces.lateral += part(aside);
+            if aside != 0.0 {
+                let pushed = -libm::expm1(-aside.abs() / soil.shear_modulus);
+                // The side of the rim in the soil, on the chord below each point.
+                forces.lateral += aside.signum() * pushed * bulldozing(soil, depth, gravity) * radius * cosine * span;
+            }
+        }
+        forces
+    }
+
+    /// The sinkage, m, at which the soil carries a load, N, and the forces there; `None` if it does not before the axle is in the soil.
+    pub fn under_load(&self, soil: &Soil, load: f64) -> Option<(f64, WheelForces)> {
+        let (mut low, mut high) = (0.0, self.radius);
+        if self.forces(soil, high).normal < load {
+            return None;
+        }
+        // The middle of the interval, until that is one of its ends.
+        loop {
+            let middle = 0.5 * (low + high);
+            if !(low < middle && middle < high) {
+                return Some((high, self.forces(soil, high)));
+            }
+            if self.forces(soil, middle).normal < load { low = middle } else { high = middle }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Wheels and feet on soil.
+//!
+//! ```text
+//! a wheel at a given slip        the sinkage, pull and torque of Wong and Reece's integrals (`simpartner_dynamics::soil`)
+//! a wheel on a slope             stays where it is, by the shear stress that it has mobilised
+//! any closed way through soil    takes energy and gives none
+//! a foot of area A               (kc/b + kphi) zⁿ A = W
+//! ```
+
+use bevy_math::{DQuat, DVec3};
+use simpartner_description::World;
+use simpartner_dynamics::{Engine, Motor, soil::SteadyWheel};
+use simpartner_model::{Axis, Body, BodyId, FreeAxis, JointId, JointKind, Material, Placed, Plane, Pose, Shape, Soil};
+
+use super::{G, build, run, steps};
+use crate::{
+    scene::{self, body, joint},
+    worlds::Chance,
+};
+
+const RADIUS: f64 = 0.09;
+const WIDTH: f64 = 0.11;
+/// Of a wheel of 64.68 N.
+const MASS: f64 = 64.68 / G;
+
+fn soil(name: &str) -> Soil {
+    Soil::named(name).unwrap()
+}
+
+/// Level ground of soil.
+fn ground(soil: Soil) -> World {
+    let mut world = scene::world();
+    let material = Material { soil: Some(soil), ..Material::default() };
+    world.mechanism.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
+    world
+}
+
+/// A cylinder whose axle is the world's z, at a height.
+fn wheel(height: f64) -> Body {
+    let pose = Pose { rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2), ..Pose::default() };
+    let shape = Shape::Cylinder { radius: RADIUS, length: WIDTH };
+    let mut wheel = body("wheel", MASS, None, DVec3::Y * height);
+    wheel.shape = Some(Placed { pose, shape });
+    wheel
+}
+
+/// A wheel that a rig moves along x and turns, free to sink.
+fn rig(soil: Soil) -> World {
+    let mut world = ground(soil);
+    world.mechanism.bodies = vec![body("post", 1.0, None, DVec3::ZERO), wheel(RADIUS)];
+    world.mechanism.bodies[0].fixed = true;
+    world.mechanism.joints = vec![joint("rig", JointKind::Planar, 0, 1, DVec3::Y * RADIUS)];
+    world
+}
+
+/// Rolls towards -x at a speed with a slip.
+fn roll(engine: &mut dyn Engine, speed: f64, slip: f64) {
+    engine.drive(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+    engine.drive(JointId::new(0), 2, Motor::Velocity { target: speed / (RADIUS * (1.0 - slip)), max_effort: 1e6 });
+}
+
+#[test]
+fn a_wheel_at_a_given_slip_has_the_forces_of_the_closed_form() {
+    for name in ["drySand", "sandyLoam", "clay", "lunar", "lunarSimulant", "regolithSimulant"] {
+        for slip in [0.2, 0.4, 0.6] {
+            let soil = soil(name);
+            let form =
+                SteadyWheel { radius: RADIUS, width: WIDTH, shear_radius: RADIUS, slip, slip_angle: 0.0, gravity: G };
+            let (sinkage, forces) = form.under_load(&soil, MASS * G).unwrap();
+            let h = 0.001;
+            let mut engine = build(&rig(soil), h);
+            roll(&mut *engine, 0.1, slip);
+            run(&mut *engine, h, 8.0);
+            let [mut pull, mut torque, mut depth] = [0.0; 3];
+            let count = steps(h, 1.0);
+            for _ in 0..count {
+                engine.step();
+                let state = engine.joint(JointId::new(0));
+                pull += state.effort[0] / count as f64;
+                torque += state.effort[2] / count as f64;
+                depth -= state.position[1] / count as f64;
+            }
+            println!(
+                "{name} {slip}: {:.3} mm, closed {:.3}; {pull:.3} N, closed {:.3}; {torque:.4} N m, closed {:.4}",
+                1e3 * depth,
+                1e3 * sinkage,
+                forces.drawbar_pull,
+                forces.torque
+            );
+            // A thousandth of the load, three of the torque, and what is left after 8 s of how the wheel was let down.
+            assert!((depth / sinkage - 1.0).abs() < 2.5e-3, "{name} {slip}: {depth}, not {sinkage}");
+            assert!((pull - forces.drawbar_pull).abs() < 1e-3 * MASS * G, "{name} {slip}: {pull}");
+            assert!((torque / forces.torque - 1.0).abs() < 3e-3, "{name} {slip}: {torque}");
+        }
+    }
+}
+
+/// A wheel that is let go at the surface, turning slowly: its deepest sinkage, and the largest force of a step, which is a mean over the step,
+/// beside the mean of as long a time in steps of 0.1 ms.
+#[test]
+fn a_drop_is_the_same_at_any_timestep() {
+    let drop = |h: f64| {
+        let mut engine = build(&rig(soil("regolithSimulant")), h);
+        roll(&mut *engine, 0.02, 0.2);
+        let (mut forces, mut depth) = (Vec::new(), 0.0f64);
+        for _ in 0..steps(h, 0.5) {
+            engine.step();
+            forces.push(engine.body(BodyId::new(1)).force.y);
+            depth = depth.max(-engine.joint(JointId::new(0)).position[1]);
+        }
+        (forces, depth)
+    };
+    let (fine, reference) = drop(1e-4);
+    for h in [0.001, 0.005, 0.01] {
+        let (forces, depth) = drop(h);
+        let force = forces.into_iter().fold(0.0, f64::max);
+        let count = steps(1e-4, h);
+        let mean = fine.chunks(count).map(|forces| forces.iter().sum::<f64>() / count as f64).fold(0.0, f64::max);
+        println!("{h}: {force:.3} N, {:.4} mm; in steps of 0.1 ms {mean:.3}, {:.4}", 1e3 * depth, 1e3 * reference);
+        assert!((force / mean - 1.0).abs() < 0.02, "{h}: {force} N, not {mean}");
+        assert!((depth / reference - 1.0).abs() < 0.01, "{h}: {depth} m, not {reference}");
+    }
+}
+
+/// Ground of soil that is inclined by an angle towards +x.
+fn slope(soil: Soil, angle: f64) -> World {
+    let mut world = ground(soil);
+    world.mechanism.plane.as_mut().unwrap().normal = DVec3::new(angle.sin(), angle.cos(), 0.0);
+    world
+}
+
+/// A cart of four braked wheels on 15 degrees of sand.
+#[test]
+fn what_is_parked_on_a_slope_stays() {
+    for h in [0.001, 0.01] {
+        let angle = 15f64.to_radians();
+        let mut world = slope(soil("drySand"), angle);
+        let turn = DQuat::from_rotation_z(-angle);
+        let size = DVec3::new(0.6, 0.1, 0.3);
+        let mut chassis = body("chassis", 15.0, Some(Shape::Box { size }), turn * DVec3::new(0.0, RADIUS, 0.0));
+        chassis.pose.rotation = turn;
+        world.mechanism.bodies.push(chassis);
+        for (x, z) in [(-0.3, -0.3), (-0.3, 0.3), (0.3, -0.3), (0.3, 0.3)] {
+            let at = turn * DVec3::new(x, RADIUS, z);
+            let mut own = wheel(0.0);
+            (own.pose.translation, own.mass) = (at, 3.0);
+            world.mechanism.bodies.push(own);
+            let child = world.mechanism.bodies.len() - 1;
+            world.mechanism.joints.push(joint("brake", JointKind::Fixed, 0, child, at));
+        }
+        let mut engine = build(&world, h);
+        let along = turn * DVec3::X;
+        run(&mut *engine, h, 5.0);
+        let before = engine.body(BodyId::new(0)).pose.translation;
+        run(&mut *engine, h, 60.0);
+        let drift = (engine.body(BodyId::new(0)).pose.translation - before).dot(along);
+        println!("{h}: {:.2e} mm in 60 s", 1e3 * drift);
+        assert!(drift.abs() < 1e-4, "{h}: drifts by {drift} m in 60 s");
+    }
+}
+
+/// A box settles where the plate law carries it, and a second one that is as heavy sinks in as deep beside it.
+#[test]
+fn a_foot_sinks_by_the_plate_law() {
+    for name in ["drySand", "clay", "lunar"] {
+        let soil = soil(name);
+        let mut world = ground(soil);
+        let (side, mass) = (0.2, 30.0);
+        let size = DVec3::new(side, 0.1, side);
+        world.mechanism.bodies.push(body("post", 1.0, None, DVec3::ZERO));
+        world.mechanism.bodies[0].fixed = true;
+        world.mechanism.bodies.push(body("foot", mass, Some(Shape::Box { size }), DVec3::Y * 0.05));
+        let mut lift = joint("lift", JointKind::Slider, 0, 1, DVec3::ZERO);
+        lift.frame = DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+        // Damped so much that it does not swing beyond.
+        lift.axes[2] = Axis::Free(FreeAxis { damping: 5e4, ..lift.axes[2].free().copied().unwrap() });
+        world.mechanism.joints.push(lift);
+        let mut engine = build(&world, 0.001);
+        run(&mut *engine, 0.001, 20.0);
+        let depth = 0.05 - engine.body(BodyId::new(1)).pose.translation.y;
+        let pressure = mass * G / (side * side);
+        let closed = (pressure / soil.modulus(side, G)).powf(1.0 / soil.exponent);
+        println!("{name}: {:.3} mm, closed {:.3}", 1e3 * depth, 1e3 * closed);
+        assert!((depth / closed - 1.0).abs() < 0.01, "{name}: {depth} m, not {closed}");
+    }
+}
+
+/// Whatever a foot is led through in a closed way, soil takes more than it gives.
+#[test]
+fn no_closed_way_through_soil_gives_energy() {
+    let h = 0.001;
+    for seed in 0..12 {
+        let mut chance = Chance(seed);
+        let name = Soil::NAMED[seed as usize % Soil::NAMED.len()].name;
+        let mut engine = build(&rig(soil(name)), h);
+        let mut work = 0.0;
+        for _ in 0..20 {
+            let ways = [chance.between(-0.05, 0.05), chance.between(-0.02, 0.02), chance.between(-0.5, 0.5)];
+            // There and back.
+            for sign in [1.0, -1.0] {
+                for (axis, way) in ways.into_iter().enumerate() {
+                    let target = sign * way / 0.1;
+                    engine.drive(JointId::new(0), axis, Motor::Velocity { target, max_effort: 1e6 });
+                }
+                for _ in 0..100 {
+                    engine.step();
+                    let body = engine.body(BodyId::new(1));
+                    work += h * (body.force.dot(body.linear_velocity) + body.torque.dot(body.angular_velocity));
+                }
+            }
+        }
+        println!("{name}: {work:.3} J");
+        assert!(work < 0.0, "{name}, seed {seed}: {work} J");
+    }
+}
+
+/// A run that is restored from a snapshot goes on with the same bits.
+#[test]
+fn a_snapshot_holds_the_soil() {
+    let h = 0.001;
+    let mut engine = build(&rig(soil("marsSand")), h);
+    roll(&mut *engine, 0.1, 0.3);
+    run(&mut *engine, h, 1.0);
+    let saved = engine.snapshot();
+    let go_on = |engine: &mut dyn Engine| {
+        run(engine, h, 0.5);
+        engine.body(BodyId::new(1)).pose.translation
+    };
+    let first = go_on(&mut *engine);
+    let mut other = build(&rig(soil("marsSand")), h);
+    other.restore(&saved).unwrap();
+    assert_eq!(first, go_on(&mut *other));
+    let mut firm = rig(soil("marsSand"));
+    firm.mechanism.plane.as_mut().unwrap().material.soil = None;
+    assert!(build(&firm, h).restore(&saved).is_err(), "firm ground has no ruts");
+}
