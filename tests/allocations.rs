@@ -258,7 +258,7 @@ fn command(simulation: &Simulation, device: usize, at: Option<StepIndex>) -> Com
     let info = &simulation.layout().devices()[device];
     let text = "1000,1000,100,0,0,1".to_owned();
     Command {
-        device: DeviceId::new(device),
+        target: DeviceId::new(device).into(),
         at,
         client: ClientId(1),
         sequence: 0,

@@ -121,7 +121,14 @@ impl Device {
             }
             (&Action::Fault(fault), Instance::Sensor(sensor)) => sensor.set_fault(fault),
             (&Action::Fault(fault), Instance::Actuator(actuator)) => actuator.set_fault(fault),
-            (Action::Drive(_) | Action::Configure(_) | Action::Hear, _) => {}
+            (Action::Drive(_) | Action::Configure(_) | Action::Hear | Action::Place(_), _) => {}
+        }
+    }
+
+    /// Begins anew from a state that no step has led to, because a body was put elsewhere: a sensor sees no motion between the two.
+    pub fn begin_anew(&mut self, engine: &dyn Engine) {
+        if let Instance::Sensor(sensor) = &mut self.instance {
+            sensor.begin_anew(engine);
         }
     }
 

@@ -108,8 +108,10 @@ impl EventWriter {
         let mut senders = lock(&self.senders);
         let mut total = *self.commands.borrow();
         for AppliedCommand { command, .. } in commands {
+            // Of what was put elsewhere an event tells.
+            let Some(device) = command.target.device() else { continue };
             total += 1;
-            let sender = (command.device, command.client);
+            let sender = (device, command.client);
             let count = senders.get(&sender).map_or(0, |(_, counted)| counted.count) + 1;
             if senders.len() >= SENDERS
                 && count == 1
@@ -255,7 +257,7 @@ mod tests {
     /// Commands of these devices, each with the client's number of the device plus one and the step as text.
     fn count_commands(writer: &EventWriter, step: u64, devices: impl IntoIterator<Item = usize>) {
         let command = |device| Command {
-            device: DeviceId::new(device),
+            target: DeviceId::new(device).into(),
             at: None,
             client: ClientId(device as u64 + 1),
             sequence: 1,

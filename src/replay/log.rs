@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use simpartner_description::SourceFile;
-use simpartner_model::{DeviceId, StepIndex};
+use simpartner_model::{BodyId, DeviceId, StepIndex};
+use simpartner_wire::signal::Target;
 
 use super::error::ReplayError;
 use crate::{
@@ -99,13 +100,13 @@ impl SourceTexts {
     }
 }
 
-/// The devices by their numbers in the log, which lists them in the order of the model. If the two name different components, one
+/// What commands are for, by their numbers in the log, which lists bodies and devices in the order of the model. If the two name different components, one
 /// of them was changed after the run.
-pub(super) fn match_devices(
+pub(super) fn match_targets(
     inquiry: &mut Inquiry,
     run: &RecordedRun,
     simulation: &Simulation,
-) -> Result<HashMap<i64, DeviceId>, ReplayError> {
+) -> Result<HashMap<i64, Target>, ReplayError> {
     let (layout, number) = (simulation.layout(), run.simulation_id);
     let components = inquiry.components(number)?;
     let of = |kind: ComponentKind| components.iter().filter(move |component| component.kind == kind);
@@ -118,11 +119,13 @@ pub(super) fn match_devices(
         return Err(differ(format!("the tables have {logged} {what}, and the model {modelled}")));
     }
     let mut logged = of(ComponentKind::Device);
-    let mut found = HashMap::new();
+    let bodies = of(ComponentKind::Body).enumerate();
+    let mut found: HashMap<i64, Target> =
+        bodies.map(|(index, body)| (body.number, Target::Body(BodyId::new(index)))).collect();
     for (index, info) in layout.devices().iter().enumerate() {
         let name = format!("{}/{}", info.robot, info.name);
         match logged.next() {
-            Some(device) if device.name == name => found.insert(device.number, DeviceId::new(index)),
+            Some(device) if device.name == name => found.insert(device.number, DeviceId::new(index).into()),
             Some(device) => {
                 return Err(differ(format!("the tables have the device {} where the model has {name}", device.name)));
             }

@@ -3,10 +3,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use simpartner_description::xml;
-use simpartner_model::{DeviceId, StepIndex};
+use simpartner_model::StepIndex;
 use simpartner_wire::{
     protocol,
-    signal::{ClientId, Command, Reservation, StateChain, StepRecord},
+    signal::{Action, ClientId, Command, Reservation, StateChain, StepRecord, Target},
 };
 
 use super::{
@@ -39,8 +39,8 @@ pub struct Replay {
     pub(super) chain: StateChain,
     /// How many of the steps made have a hash in the log, which theirs equals.
     compared: u64,
-    /// The devices by their numbers in the log.
-    devices: HashMap<i64, DeviceId>,
+    /// What commands are for, by their numbers in the log.
+    targets: HashMap<i64, Target>,
     record: StepRecord,
 }
 
@@ -85,10 +85,10 @@ impl Replay {
         let world = Arc::new(xml::read_kept(&texts.model)?);
         let simulation = run::build_simulation(&world, &config(&run, &texts, &[])?)?;
         let record = StepRecord::new(simulation.layout());
-        let devices = log::match_devices(&mut inquiry, &run, &simulation)?;
+        let targets = log::match_targets(&mut inquiry, &run, &simulation)?;
         let chain = StateChain::default();
         let parent = provenance.parent;
-        let mut replay = Self { inquiry, run, provenance, texts, simulation, chain, compared: 0, devices, record };
+        let mut replay = Self { inquiry, run, provenance, texts, simulation, chain, compared: 0, targets, record };
         if let Some((_, step)) = parent {
             replay.restore_nearest_snapshot(step)?;
             if replay.simulation.step_index() != step {
@@ -203,17 +203,20 @@ impl Replay {
     pub(super) fn commands(&mut self, from: u64, to: u64) -> Result<Vec<(StepIndex, Command)>, ReplayError> {
         let selection = self.chunk("command", from, to);
         let mut found = Vec::new();
-        let (layout, devices) = (self.simulation.layout(), &self.devices);
+        let (layout, targets) = (self.simulation.layout(), &self.targets);
         self.inquiry.rows(&selection, &["step", "componentID", "client", "text"], |row| {
             let number = |column: usize| row[column].integer().unwrap_or(0);
             let (step, text) = (StepIndex(number(0) as u64), row[3].text());
             let unreadable = |why| ReplayError::Command { step, text: text.to_owned(), why };
-            let &device = devices.get(&number(1)).ok_or_else(|| unreadable("the log does not say to which device"))?;
-            let action = protocol::action(layout.device_info(device), text);
+            let &target = targets.get(&number(1)).ok_or_else(|| unreadable("the log does not say for what"))?;
+            let action = match target {
+                Target::Device(device) => protocol::action(layout.device_info(device), text),
+                Target::Body(_) => protocol::placement_of(text).map(Action::Place),
+            };
             let action = action.ok_or_else(|| unreadable("the device does not understand it"))?;
             let client = ClientId(number(2) as u64);
             let (text, memory) = (text.to_owned(), Reservation::default());
-            found.push((step, Command { device, at: None, client, sequence: 0, text, action, memory }));
+            found.push((step, Command { target, at: None, client, sequence: 0, text, action, memory }));
             Ok::<_, ReplayError>(())
         })?;
         Ok(found)

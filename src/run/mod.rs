@@ -161,8 +161,13 @@ fn clock_settings(config: &Config, lockstep: LockstepSettings, end: Option<StepI
 }
 
 /// Opens the ports.
-async fn bind(config: &Config, handle: &Handle, world: &World, viewer: Option<Viewer>) -> Result<Server, RunError> {
-    let server = Server::bind(config.server.clone(), handle.clone()).await?.with_world(world);
+async fn bind(
+    config: &Config,
+    handle: &Handle,
+    world: &Arc<World>,
+    viewer: Option<Viewer>,
+) -> Result<Server, RunError> {
+    let server = Server::bind(config.server.clone(), handle.clone()).await?.with_world(Arc::clone(world));
     Ok(match viewer {
         Some(viewer) => server.with_viewer(viewer).await?,
         None => server,

@@ -3,7 +3,7 @@
 use simpartner_model::StepIndex;
 use simpartner_wire::{
     protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, Message, Order, Refusal},
-    signal::{Action, ClientId, Fault},
+    signal::{Action, BodyPlacement, ClientId, Command, Fault, Reservation, Target},
 };
 
 use super::{
@@ -72,11 +72,10 @@ pub(super) async fn answer(shared: &Shared, client: ClientId, request: ControlRe
         ControlRequest::Scene => return describe_scene(shared, out),
         ControlRequest::Truth => return write_truth(shared, out),
         ControlRequest::Fault { device, fault, text } => {
-            match put_fault(shared, client, device, *fault, text) {
-                Ok(()) => out.push_str("OK\n"),
-                Err(refusal) => out.push_str(&format!("{refusal}\n")),
-            }
-            return;
+            return acknowledge(put_fault(shared, client, device, *fault, text), out);
+        }
+        ControlRequest::Place { name, placement, text } => {
+            return acknowledge(place(shared, client, name, placement, text), out);
         }
         ControlRequest::Help => {
             out.push_str(&format!("OK {CONTROL_VERBS}\n"));
@@ -110,6 +109,28 @@ fn put_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, text
     let record = shared.handle.latest().borrow().clone();
     let send = |command| shared.handle.command(command).map_err(refusal);
     shared.board.accept(order, layout, &record, send).map(drop)
+}
+
+/// Sends a placement on its way to the simulation.
+fn place(shared: &Shared, client: ClientId, name: &str, placement: &BodyPlacement, text: &str) -> Result<(), Refusal> {
+    let body = protocol::placeable_body(shared.handle.layout(), name)?;
+    let command = Command {
+        target: Target::Body(body),
+        at: None,
+        client,
+        sequence: 0,
+        text: text.to_owned(),
+        action: Action::Place(*placement),
+        memory: Reservation::default(),
+    };
+    shared.handle.command(command).map_err(refusal)
+}
+
+fn acknowledge(accepted: Result<(), Refusal>, out: &mut String) {
+    match accepted {
+        Ok(()) => out.push_str("OK\n"),
+        Err(refusal) => out.push_str(&format!("{refusal}\n")),
+    }
 }
 
 fn write_status(status: &Status, shared: &Shared, out: &mut String) {
@@ -146,10 +167,10 @@ fn write_status(status: &Status, shared: &Shared, out: &mut String) {
 }
 
 fn describe_scene(shared: &Shared, out: &mut String) {
-    match shared.scene.get() {
+    match shared.scene() {
         Some(scene) => {
             out.push_str("OK ");
-            out.push_str(scene);
+            out.push_str(&scene);
             out.push('\n');
         }
         None => {

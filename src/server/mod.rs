@@ -69,6 +69,7 @@ struct Shared {
     connections: Arc<Connections>,
     clients: AtomicU64,
     log: OnceLock<Arc<dyn LogFigures>>,
+    world: OnceLock<Arc<World>>,
     scene: OnceLock<Arc<str>>,
 }
 
@@ -94,9 +95,10 @@ impl Shared {
         ClientId(self.clients.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// The scene of the world that runs, described when it is first asked for.
-    fn scene(&self, world: &World) -> Arc<str> {
-        Arc::clone(self.scene.get_or_init(|| scene::of_running(world, self).into()))
+    /// The scene of the world that runs, described when it is first asked for; `None` if the server was given no world.
+    fn scene(&self) -> Option<Arc<str>> {
+        let world = self.world.get()?;
+        Some(Arc::clone(self.scene.get_or_init(|| scene::of_running(world, self).into())))
     }
 }
 
@@ -131,6 +133,7 @@ impl Server {
             connections: Connections::new(limits, descriptors, settings.bind.is_loopback()),
             clients: AtomicU64::new(0),
             log: OnceLock::new(),
+            world: OnceLock::new(),
             scene: OnceLock::new(),
             handle,
             settings,
@@ -154,8 +157,8 @@ impl Server {
 
     /// Lets the control port describe the world that runs, which `SCENE` asks for.
     #[must_use]
-    pub fn with_world(self, world: &World) -> Self {
-        let _ = self.shared.scene(world);
+    pub fn with_world(self, world: Arc<World>) -> Self {
+        let _ = self.shared.world.set(world);
         self
     }
 
@@ -164,6 +167,7 @@ impl Server {
     /// # Errors
     /// When it cannot be bound; then no port is open.
     pub async fn with_viewer(mut self, viewer: Viewer) -> Result<Self, ServerError> {
+        let _ = self.shared.world.set(Arc::clone(&viewer.world));
         self.page = Some(web::PageListener::bind(viewer, &self.shared)?);
         Ok(self)
     }

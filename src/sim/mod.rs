@@ -9,15 +9,15 @@ mod warnings;
 
 use std::{collections::HashMap, sync::Arc};
 
-use bevy_math::DVec3;
+use bevy_math::{DQuat, DVec3};
 use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, Timeline, World};
 use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Guard, Settings};
-use simpartner_model::{BodyId, DeviceId, JointId, StepIndex, Timestep};
+use simpartner_model::{BodyId, DeviceId, JointId, Pose, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
     signal::{
-        Action, ActuatorState, AppliedCommand, ClientId, Command, Contact, DeviceKind, Event, EventKind, Layout,
-        Reservation, StepRecord,
+        Action, ActuatorState, AppliedCommand, BodyInfo, BodyPlacement, ClientId, Command, Contact, DeviceKind, Event,
+        EventKind, Layout, Reservation, StepRecord, Target,
     },
 };
 use thiserror::Error;
@@ -96,7 +96,14 @@ impl Simulation {
     ) -> Result<Self, BuildError> {
         let infos = world.devices.iter().map(|device| device::describe(device, &world, timestep)).collect();
         let robots = world.robots().map(|(robot, port)| (robot.name.clone(), port, robot.source.clone()));
-        let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), infos).with_robots(robots);
+        let bodies = world.mechanism.bodies().map(|(id, body)| BodyInfo {
+            name: world.mechanism.qualified_name(body),
+            robot: body.robot,
+            obstacle_to_placing: engine.obstacle_to_placing(id),
+        });
+        let layout = Layout::new(world.mechanism.bodies.len(), world.mechanism.joints.len(), infos)
+            .with_robots(robots)
+            .with_bodies(bodies.collect());
         let layout = Arc::new(layout);
         refuse_unsupported_devices(&world, &mut *engine)?;
         let mut simulation = Self {
@@ -211,7 +218,7 @@ impl Simulation {
             let action = protocol::command(info, &entry.text)
                 .map_err(|refusal| refuse(format!("'{}': {refusal}", info.name)))?;
             self.submit(Command {
-                device: DeviceId::new(device),
+                target: DeviceId::new(device).into(),
                 at: Some(self.step.after(entry.after_steps + 1)),
                 client: ClientId(0),
                 sequence: 0,
@@ -244,28 +251,67 @@ impl Simulation {
     }
 
     fn refuse(&mut self, command: &Command, why: String) {
-        let subject = self.layout.device_info(command.device).name.clone();
+        let subject = match command.target {
+            Target::Device(device) => self.layout.device_info(device).name.clone(),
+            Target::Body(body) => self.name_of(body),
+        };
         let text = format!("'{}' was not carried out: {why}", protocol::excerpt(&command.text));
         self.note(Event { step: self.step, kind: EventKind::CommandRefused, subject, text, value: None });
     }
 
     fn apply(&mut self, command: Command) {
-        let index = command.device.index();
-        let before = match command.action {
-            Action::Drive(_) => ActuatorState::new(self.devices[index].values()),
-            Action::Configure(_) | Action::Fault(_) | Action::Hear => ActuatorState::NONE,
+        let before = match (command.target, &command.action) {
+            (Target::Device(device), action) => self.command_device(device, action, command.sequence),
+            (Target::Body(body), Action::Place(placement)) => {
+                self.place(body, placement, &command.text);
+                ActuatorState::NONE
+            }
+            // The protocol makes no such command.
+            (Target::Body(_), _) => ActuatorState::NONE,
         };
-        if let Action::Fault(fault) = command.action {
+        let order = u32::try_from(self.applied.len()).unwrap_or(u32::MAX);
+        self.applied.push(AppliedCommand { order, command, before });
+    }
+
+    /// Carries out a command for a device, and returns the state of the actuator before it.
+    fn command_device(&mut self, device: DeviceId, action: &Action, sequence: u64) -> ActuatorState {
+        let index = device.index();
+        let before = match action {
+            Action::Drive(_) => ActuatorState::new(self.devices[index].values()),
+            Action::Configure(_) | Action::Fault(_) | Action::Hear | Action::Place(_) => ActuatorState::NONE,
+        };
+        if let Action::Fault(fault) = action {
             let text = match fault.value() {
                 Some(value) => format!("{} {value}", fault.name()),
                 None => fault.name().to_owned(),
             };
             self.note_of_device(index, EventKind::Fault, text, fault.value());
         }
-        self.devices[index].command(&command.action);
-        self.newest[index] = self.newest[index].max(command.sequence);
-        let order = u32::try_from(self.applied.len()).unwrap_or(u32::MAX);
-        self.applied.push(AppliedCommand { order, command, before });
+        self.devices[index].command(action);
+        self.newest[index] = self.newest[index].max(sequence);
+        before
+    }
+
+    /// Puts a body elsewhere, with all that is tied to it. Sensors go on from there: the way is no motion that they could feel.
+    fn place(&mut self, body: BodyId, placement: &BodyPlacement, text: &str) {
+        let now = self.engine.body(body);
+        let vector = |given: Option<[f64; 3]>, now| given.map_or(now, DVec3::from_array);
+        let pose = Pose {
+            translation: vector(placement.position, now.pose.translation),
+            rotation: placement.orientation.map_or(now.pose.rotation, DQuat::from_array),
+        };
+        let linear = vector(placement.linear_velocity, now.linear_velocity);
+        let angular = vector(placement.angular_velocity, now.angular_velocity);
+        self.engine.place(body, &pose, linear, angular);
+        for device in &mut self.devices {
+            device.begin_anew(&*self.engine);
+        }
+        let (step, subject) = (self.step, self.name_of(body));
+        self.note(Event { step, kind: EventKind::Place, subject, text: text.to_owned(), value: None });
+    }
+
+    fn name_of(&self, body: BodyId) -> String {
+        self.world.mechanism.qualified_name(self.world.mechanism.body(body))
     }
 
     /// Adds an event of a device.
@@ -305,8 +351,7 @@ impl Simulation {
                 | Guard::Imbalance
                 | Guard::Energy => EventKind::PhysicsLimit,
             };
-            let subject =
-                notice.bodies.first().map(|&body| self.world.mechanism.qualified_name(self.world.mechanism.body(body)));
+            let subject = notice.bodies.first().map(|&body| self.name_of(body));
             let (subject, text) = (subject.unwrap_or_default(), notice.text.clone());
             self.events.push(Event { step: next, kind, subject, text, value: Some(notice.value) });
         }

@@ -124,7 +124,7 @@ fn command_wheels(simulation: &mut Simulation) {
         let action = protocol::command(info, &text).expect("a wheel motor takes six numbers");
         let device = DeviceId::new(index);
         simulation.submit(Command {
-            device,
+            target: device.into(),
             at: None,
             client: ClientId(0),
             sequence: 0,

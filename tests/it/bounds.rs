@@ -66,7 +66,7 @@ impl Clock {
 
 fn echo(client: u64, at: Option<u64>, text: &str) -> Command {
     Command {
-        device: DeviceId::new(0),
+        target: DeviceId::new(0).into(),
         at: at.map(StepIndex),
         client: ClientId(client),
         sequence: 0,

@@ -84,8 +84,11 @@ fn a_controller_that_takes_its_time_comes_to_the_same_bits_as_one_that_does_not(
         assert!(clock.ask("STATE").ends_with("lockstep=waiting:robot"));
         let (report, log) = rig.end();
         assert_eq!((report.step.0, log.len()), (60, 60));
-        let commands: Vec<_> =
-            log.iter().flat_map(|r| &r.commands).map(|c| (c.command.device.index(), c.command.text.clone())).collect();
+        let commands: Vec<_> = log
+            .iter()
+            .flat_map(|r| &r.commands)
+            .map(|c| (c.command.target.device().unwrap().index(), c.command.text.clone()))
+            .collect();
         assert_eq!(commands.len(), 60);
         (report.state_hash, commands)
     };

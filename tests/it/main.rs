@@ -23,6 +23,7 @@ mod locomotion;
 mod needs;
 mod output;
 mod physics;
+mod placing;
 mod ports;
 mod protocol;
 mod push;

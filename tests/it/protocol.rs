@@ -303,11 +303,11 @@ fn a_combined_port_tells_all_readings_in_one_line() {
 fn a_combined_line_commands_some_actuators_or_all_or_none() {
     let mut talk = robot();
     assert_eq!(talk.says(b"angle=0,0,0.1,5,0,0; joint=1,2,3,4,5,6\n"), "OK\n");
-    let sent: Vec<_> = talk.sent.drain(..).map(|c| (c.device, c.at, c.sequence, c.text)).collect();
+    let sent: Vec<_> = talk.sent.drain(..).map(|c| (c.target.device().unwrap(), c.at, c.sequence, c.text)).collect();
     let text = |text: &str| text.to_owned();
     assert_eq!(sent, [(JOINT, None, 1, text("1,2,3,4,5,6")), (ANGLE, None, 1, text("0,0,0.1,5,0,0"))]);
     assert_eq!(talk.says(b"<1,2,3,4,5,6,7,8,9,10,11,12,13,14,15>SET @1500 joint=1,1,1,0,0,0;\n"), "OK\nOK\n");
-    let sent: Vec<_> = talk.sent.drain(..).map(|c| (c.device, c.at, c.sequence, c.text)).collect();
+    let sent: Vec<_> = talk.sent.drain(..).map(|c| (c.target.device().unwrap(), c.at, c.sequence, c.text)).collect();
     assert_eq!(sent[1], (ANGLE, None, 2, text("7,8,9,10,11,12,13,14,15")));
     assert_eq!(sent[2], (JOINT, Some(StepIndex(1500)), 3, text("1,1,1,0,0,0")));
     for (said, heard) in [

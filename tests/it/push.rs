@@ -86,7 +86,7 @@ fn a_force_actuator_pushes_until_it_is_told_otherwise() {
     // The hull's y axis points along the world's z.
     close("speed by the thruster", run(&mut simulation, 100), 10.0 / 2.0 * 0.1, Within::both(1e-9));
     simulation.submit(Command {
-        device: DeviceId::new(0),
+        target: DeviceId::new(0).into(),
         at: None,
         client: ClientId(1),
         sequence: 1,
@@ -138,7 +138,7 @@ fn a_conveyor_controller_moves_a_belt() {
     };
     near("with its material's speed", run(&mut simulation, 500), DVec3::X * 0.4);
     simulation.submit(Command {
-        device: DeviceId::new(0),
+        target: DeviceId::new(0).into(),
         at: None,
         client: ClientId(1),
         sequence: 1,

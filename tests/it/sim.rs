@@ -53,7 +53,7 @@ fn simulation() -> Simulation {
 
 fn command(device: DeviceId, at: Option<u64>, values: &[f64]) -> Command {
     Command {
-        device,
+        target: device.into(),
         at: at.map(StepIndex),
         client: ClientId(1),
         sequence: 1,

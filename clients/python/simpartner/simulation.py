@@ -14,7 +14,7 @@ from .device import Device
 from .errors import ConnectionLostError, SimPartnerError, UnknownDeviceError, WireError
 from .lockstep import Lockstep, Robot, read_robot
 from .server import Server
-from .wire import DevicePort, Port, read_pairs
+from .wire import DevicePort, Port, read_pairs, write_numbers
 
 CONTROL_PORT: Final = 6500
 
@@ -146,6 +146,26 @@ class Simulation:
     def reset(self) -> State:
         """Builds the world anew: equal to a fresh start bit for bit. A clock that plays plays on."""
         return self._do("RESET")
+
+    def place(
+        self,
+        name: str,
+        position: Iterable[float] | None = None,
+        orientation: Iterable[float] | None = None,
+        linear_velocity: Iterable[float] | None = None,
+        angular_velocity: Iterable[float] | None = None,
+    ) -> None:
+        """Puts a robot, one of its bodies (`robot/body`) or an object elsewhere from the next step on, with all that joints tie
+        to it. World axes, y up: position in m, orientation as a quaternion x, y, z, w, velocity of the centre of mass in m/s,
+        angular velocity in rad/s. What is None stays as it is; joint positions and rates do in any case."""
+        given = {
+            "position": position,
+            "orientation": orientation,
+            "linearVelocity": linear_velocity,
+            "angularVelocity": angular_velocity,
+        }
+        words = [f"{key}={write_numbers(numbers)}" for key, numbers in given.items() if numbers is not None]
+        self._control.ask(" ".join(["PLACE", name, *words]), self.timeout)
 
     def mode(self, word: str) -> State:
         """`realtime` gives every step its deadline, `fast` makes one after the other. The server knows which other words

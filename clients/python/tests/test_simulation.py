@@ -54,6 +54,26 @@ class Falling(unittest.TestCase):
             self.assertAlmostEqual(reading.values.y, 1000 - 5 * reading.time**2, delta=1e-9)
         self.assertEqual(position.present(), reading.values)
 
+    def test_a_robot_is_put_elsewhere_and_falls_from_there(self) -> None:
+        self.sim.step(100)
+        self.sim.place("One", (5, 500, -3), linear_velocity=[0, 2, 0])
+        self.sim.step(100)
+        reading = self.sim["One/Position"].present()
+        # Thrown upwards at 2 m/s: 500 m + 2 m/s 0.1 s - g/2 (0.1 s)^2.
+        self.assertAlmostEqual(reading.y, 500 + 0.2 - 0.05, delta=1e-9)
+        self.assertAlmostEqual(reading.x, 5, delta=1e-9)
+        self.assertAlmostEqual(self.sim["Two/Position"].present().y, 2000 - 5 * 0.04, delta=1e-9)
+        self.sim.place("One", orientation=(0, 1, 0, 0))
+        for words, kind in (
+            (("Three", (0, 0, 0)), simpartner.WrongParameterError),
+            (("One", (0, 0)), simpartner.WrongCountError),
+            (("One", (0, 0, 1e9)), simpartner.OutOfRangeError),
+            (("One", (0, 0, float("nan"))), ValueError),
+            (("One",), simpartner.WrongParameterError),
+        ):
+            with self.assertRaises(kind):
+                self.sim.place(*words)
+
     def test_a_command_keeps_what_it_does_not_name_and_returns_the_state_before(self) -> None:
         motor = self.sim["One/LeftMotor"]
         before = motor.present()

@@ -134,6 +134,11 @@ impl Sensor {
         self.delivery.stream = seed.stream("delivery");
     }
 
+    /// Takes the present state for that before the next step.
+    pub(super) fn begin_anew(&mut self, engine: &dyn Engine) {
+        self.probe.start(engine);
+    }
+
     pub(super) fn configure(&mut self, parameter: Configuration) {
         match parameter {
             Configuration::RateHz(rate) => self.interval_steps = interval_steps(Some(rate), self.timestep),

@@ -8,7 +8,7 @@ pub(super) trait Probe: Send {
     /// Appends the fields of a reading.
     fn read(&self, engine: &dyn Engine, reading: &mut Vec<f64>);
 
-    /// Looks at the state before the first step.
+    /// Looks at the state before the first step, and before one after something was put elsewhere.
     fn start(&mut self, _: &dyn Engine) {}
 
     /// Looks at the state after a step, whether a reading is due or not.

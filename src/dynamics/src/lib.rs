@@ -59,7 +59,7 @@ use std::fmt;
 use bevy_math::DVec3;
 use parry3d_f64 as parry;
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
+use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
 use thiserror::Error;
 
 /// Builds the engine that `settings` asks for, at step 0 of the world.
@@ -114,6 +114,17 @@ pub trait Engine: Send {
     /// Pushes a body during the next step: a force at a point of it, which is given in its own frame, and a torque; world axes. Several
     /// pushes add up. What nothing moves ignores them.
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench);
+
+    /// Why [`place`](Engine::place) cannot put this body elsewhere, if it cannot.
+    fn obstacle_to_placing(&self, _body: BodyId) -> Option<&'static str> {
+        Some("this engine moves bodies by forces alone; use physics.engine = \"dynamics\"")
+    }
+
+    /// Puts a body elsewhere between two steps: `world_from_body`, velocity of its centre of mass in m/s and angular velocity in rad/s, world
+    /// axes. All that joints tie to it comes along as one rigid piece; joint coordinates and their rates stay as they are. It is no motion:
+    /// nothing in between is touched, no energy counts as gained, and contacts and all that the last step left to start the next from are
+    /// forgotten. Ignored where there is an [obstacle](Engine::obstacle_to_placing).
+    fn place(&mut self, _body: BodyId, _pose: &Pose, _linear_velocity: DVec3, _angular_velocity: DVec3) {}
 
     /// The distance in metres from the ray's origin to the first thing in its way, if there is one within its range.
     fn cast_ray(&self, ray: &Ray) -> Option<f64>;

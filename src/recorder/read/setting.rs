@@ -34,7 +34,7 @@ impl Setting {
                 }
                 self.drive(&values);
             }
-            Some(Action::Configure(_) | Action::Hear) | None => {}
+            Some(Action::Configure(_) | Action::Hear | Action::Place(_)) | None => {}
         }
     }
 

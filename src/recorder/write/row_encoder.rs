@@ -5,7 +5,7 @@ use std::sync::Arc;
 use simpartner_model::{BodyId, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
-    signal::{AppliedCommand, Contact, Event, Layout, StepRecord},
+    signal::{AppliedCommand, Contact, Event, Layout, StepRecord, Target},
 };
 
 use super::{changes::Changes, interval::Interval, logged_components::LoggedComponents, settings::Settings};
@@ -157,14 +157,20 @@ impl RowEncoder {
     /// Adds a command.
     pub(super) fn push_command(&self, rows: &mut TableRows, step: StepIndex, applied: &AppliedCommand) {
         let command = &applied.command;
+        let (port, component) = match command.target {
+            Target::Device(device) => {
+                (self.layout.device_info(device).port.number(), cell::device(&self.layout, device))
+            }
+            Target::Body(body) => (0, cell::body(body)),
+        };
         rows.push(
             TableId::Command,
             [
                 Cell::Run,
                 step.0.into(),
                 u64::from(applied.order).into(),
-                u64::from(self.layout.device_info(command.device).port.number()).into(),
-                cell::device(&self.layout, command.device),
+                u64::from(port).into(),
+                component,
                 command.client.0.into(),
                 command.text.as_str().into(),
                 protocol::reply(applied).as_str().into(),

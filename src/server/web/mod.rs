@@ -101,8 +101,6 @@ impl PageListener {
 /// What all requests have in common.
 struct Web {
     shared: Arc<Shared>,
-    /// The scene of the running world as JSON, shared by all answers.
-    scene: Bytes,
     archive: Option<Arc<dyn Archive>>,
     lookups: Semaphore,
     guard: guard::Guard,
@@ -132,7 +130,6 @@ pub(super) async fn serve(page: PageListener, shared: Arc<Shared>, closed: watch
     let asking = tokio::spawn(clock::ask(Arc::clone(&asker), shared.handle.clone(), watched.clone()));
     let listener = Limited { listener, shared: Arc::clone(&shared) };
     let web = Arc::new(Web {
-        scene: Bytes::from_owner(Arc::<[u8]>::from(shared.scene(&viewer.world))),
         archive: viewer.archive,
         lookups: Semaphore::new(LOOKUPS),
         guard: guard::Guard::new(&shared.settings),
@@ -163,7 +160,7 @@ pub(super) async fn serve(page: PageListener, shared: Arc<Shared>, closed: watch
 
 fn routes(web: Arc<Web>) -> Router {
     Router::new()
-        .route("/scene.json", get(async |State(web): State<Arc<Web>>| json(web.scene.clone())))
+        .route("/scene.json", get(scene))
         .route("/runs.json", get(runs::list))
         .route("/runs/{id}/scene.json", get(runs::scene))
         .route("/runs/{id}/frames", get(runs::frames))
@@ -173,6 +170,14 @@ fn routes(web: Arc<Web>) -> Router {
         .fallback(get(files::answer))
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::watch_over))
         .with_state(web)
+}
+
+/// The scene of the running world, whose text all answers share.
+async fn scene(State(web): State<Arc<Web>>) -> Response {
+    match web.shared.scene() {
+        Some(scene) => json(Bytes::from_owner(Arc::<[u8]>::from(scene))),
+        None => (StatusCode::NOT_FOUND, "the server was given no world\n").into_response(),
+    }
 }
 
 async fn open_live(

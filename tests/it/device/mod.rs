@@ -99,7 +99,7 @@ impl Run {
         let device = self.id(name);
         let (client, text) = (ClientId(1), String::new());
         self.simulation.submit(Command {
-            device,
+            target: device.into(),
             at: None,
             client,
             sequence: 1,

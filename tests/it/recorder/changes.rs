@@ -27,7 +27,7 @@ fn records() -> Vec<StepRecord> {
     records[30].events.push(event(31, ""));
     for step in [3, 9] {
         let command = Command {
-            device: DeviceId::new(0),
+            target: DeviceId::new(0).into(),
             at: None,
             client: ClientId(7),
             sequence: 0,

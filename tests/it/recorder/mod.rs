@@ -237,7 +237,7 @@ fn a_thinned_log_keeps_every_command_and_event() {
     let mut records = steps(1..=100);
     for record in &mut records {
         let command = Command {
-            device: DeviceId::new(0),
+            target: DeviceId::new(0).into(),
             at: None,
             client: ClientId(7),
             sequence: record.step.0,

@@ -83,6 +83,7 @@ mod island;
 mod kinematics;
 mod motion;
 mod newton;
+mod place;
 mod probe;
 mod problem;
 mod push;
@@ -100,7 +101,7 @@ mod tree;
 
 use bevy_math::DVec3;
 use rayon::prelude::*;
-use simpartner_model::{BodyId, JointId, Mechanism, Timestep};
+use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
 
 pub use self::probe::{Equations, Probe};
 use self::{
@@ -323,6 +324,16 @@ impl Engine for Dynamics {
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
         let place = &self.model.bodies[body.index()];
         self.trees[place.tree].add_push(Push { link: place.link, point: place.frame.point(point), wrench });
+    }
+
+    fn obstacle_to_placing(&self, body: BodyId) -> Option<&'static str> {
+        self.held_by(body)
+    }
+
+    fn place(&mut self, body: BodyId, pose: &Pose, linear_velocity: DVec3, angular_velocity: DVec3) {
+        if self.held_by(body).is_none() {
+            self.put(body, pose, linear_velocity, angular_velocity);
+        }
     }
 
     fn cast_ray(&self, ray: &Ray) -> Option<f64> {

@@ -149,7 +149,7 @@ impl Dynamics {
 
 /// Pose, velocity of the centre of mass and angular velocity of a body.
 #[inline]
-fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) {
+pub(super) fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) {
     let link = &tree.work.links[place.link];
     let world_from_link = Pose { translation: link.position, rotation: link.rotation };
     // Most bodies have their origin in their centre of mass.

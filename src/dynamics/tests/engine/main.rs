@@ -20,6 +20,7 @@ mod joints;
 mod loads;
 mod loops;
 mod motion;
+mod placing;
 mod posture;
 mod power;
 mod roads;

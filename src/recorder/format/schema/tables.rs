@@ -185,8 +185,9 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
             RUN,
             STEP,
             integer("ordinal", "order within the step, from 0"),
-            integer("port", "of the device, as the model asks for it"),
-            COMPONENT_ID,
+            integer("port", "of the device, as the model asks for it; 0 where a body is put elsewhere"),
+            integer("componentID", "the device, or the body that is put elsewhere (PLACE)")
+                .refers_to(Reference::Component),
             integer("client", "number of the connection; 0 for a sequence played in the process"),
             text("text, reply", "the command and the answer to it"),
         ],

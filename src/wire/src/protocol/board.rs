@@ -138,7 +138,7 @@ impl CommandBoard {
 impl Order {
     fn numbered(self, sequence: u64) -> Command {
         let Self { device, client, at, text, action } = self;
-        Command { device, at, client, sequence, text, action, memory: Reservation::default() }
+        Command { target: device.into(), at, client, sequence, text, action, memory: Reservation::default() }
     }
 }
 
@@ -154,7 +154,7 @@ impl Slot {
                 self.pending = Some(Pending { sequence: self.sequence, epoch, values });
             }
             Action::Hear => self.last_text = order.text,
-            Action::Drive(_) | Action::Configure(_) | Action::Fault(_) => {}
+            Action::Drive(_) | Action::Configure(_) | Action::Fault(_) | Action::Place(_) => {}
         }
     }
 

@@ -8,8 +8,9 @@ use super::{
     fault::{FAULTS, read_fault},
     framing::refuse_control_characters,
     number::{excerpt, read_numbers},
+    place::{PLACEMENT, read_placement},
 };
-use crate::signal::{Fault, Layout, Member};
+use crate::signal::{BodyPlacement, Fault, Layout, Member};
 
 /// A message for the control port, understood. The module's documentation says what each does.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +53,15 @@ pub enum ControlRequest {
         /// The text as the device's own port would get it.
         text: String,
     },
+    /// `PLACE name key=numbers ...`
+    Place {
+        /// A robot, `robot/body` or an object.
+        name: String,
+        /// Where, and how it then moves.
+        placement: BodyPlacement,
+        /// The text as it came.
+        text: String,
+    },
     /// `QUIT`
     Quit,
     /// `HELP`
@@ -60,7 +70,7 @@ pub enum ControlRequest {
 
 /// All verbs, for `HELP` and for errors.
 pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, SCENE, TRUTH, MODE realtime|fast|lockstep [member ...], SYNC token, FAULT robot/device \
-     mode, QUIT or HELP";
+     mode, PLACE name position=X,Y,Z .., QUIT or HELP";
 
 /// Reads a message for the control port. An empty one asks for the state.
 ///
@@ -104,10 +114,27 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
             let text = format!("FAULT {}", mode.trim());
             ControlRequest::Fault { device: device.to_owned(), fault: read_fault(mode.trim())?, text }
         }
+        ("PLACE", rest) => {
+            let (name, placement) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            if name.is_empty() || name.contains('=') {
+                let got = excerpt(rest);
+                return Err(Refusal::Parameter(format!("expected PLACE, a name and {PLACEMENT}, got '{got}'")));
+            }
+            let placement = read_placement(placement)?;
+            ControlRequest::Place { name: name.to_owned(), placement, text: text.to_owned() }
+        }
         ("QUIT", "") => ControlRequest::Quit,
         ("HELP", "") => ControlRequest::Help,
         _ => return Err(Refusal::Verb { got: excerpt(text), known: CONTROL_VERBS }),
     })
+}
+
+/// What a logged `PLACE name ...` did; `None` for another text.
+pub fn placement_of(text: &str) -> Option<BodyPlacement> {
+    match read_control(text) {
+        Ok(ControlRequest::Place { placement, .. }) => Some(placement),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn positive(verb: &str, text: &str, highest: f64) -> Result<f64, Refusal> {
@@ -122,7 +149,7 @@ fn positive(verb: &str, text: &str, highest: f64) -> Result<f64, Refusal> {
 }
 
 /// How many devices are named to someone who named none of them.
-const NAMED: usize = 20;
+pub(super) const NAMED: usize = 20;
 
 /// The device that can be made to fail under this name: `robot/device`, or `device` where only one robot has it.
 ///

@@ -157,6 +157,7 @@
 //! | `MODE lockstep [member ...]` | `OK state=.. lockstep=joining:..` | another lockstep with these members, or with those of `lockstep.members`; without either all combined ports |
 //! | `SYNC token` | `DONE step token` | all commands sent before have been taken in; they act from step + 1 on |
 //! | `FAULT robot/device mode [value]` | `OK` | what `FAULT mode` does on the device's own port; without `robot/` where one robot alone has the device |
+//! | `PLACE name position=x,y,z ..` | `OK` | puts a robot or an object elsewhere, see below |
 //! | `QUIT` | `OK state=QUITTING ..` | end the run cleanly |
 //! | `HELP` | `OK` and the verbs | |
 //!
@@ -170,6 +171,23 @@
 //! x, y, z of its origin in m and quaternion x, y, z, w (world from body); linear velocity of its centre of mass in m/s and angular velocity
 //! in rad/s, both in world axes. Of each joint 9: position (rad or m), rate (rad/s or m/s) and motor effort (N m or N) of its three
 //! coordinates, one after the other; a locked coordinate reads 0. A list without entries has no numbers.
+//!
+//! # Placing
+//! `PLACE name key=numbers ...` puts a robot or an object elsewhere, as Gazebo's `set_pose` or writing MuJoCo's `qpos` does. `name` is a robot,
+//! which stands for its first body, `robot/body`, or an object. What is named changes, the rest stays as it is at the step boundary:
+//!
+//! | key | numbers | |
+//! |---|---|---|
+//! | `position` | x, y, z | of the body's origin, m, each -1e5 to 1e5 |
+//! | `orientation` | x, y, z, w | quaternion, world from body, of length 1 within 0.001 |
+//! | `linearVelocity` | x, y, z | of its centre of mass in world axes, m/s, each -1e4 to 1e4 |
+//! | `angularVelocity` | x, y, z | in world axes, rad/s, likewise |
+//!
+//! So what `TRUTH` tells of a body puts it back there. All that joints tie to it comes along as one rigid piece, turning velocities with
+//! it; joint positions and rates stay as they are, and so do the targets of actuators. `PLACE` acts at the next step boundary like a
+//! command, is logged like one, so that a replay can do it again, and leaves a row `place` in the `event` table. It is no motion: nothing on
+//! the way is touched, no accelerometer feels it, contacts begin anew. What is static, or tied to something that is, is refused with `ERR
+//! 7`; so is everything by the engine `rapier`.
 //!
 //! # Refusals
 //! `ERR 1` unknown verb, `2` wrong number of numbers, `3` not a finite decimal, `4` out of range, `5` too long or no text,
@@ -206,6 +224,7 @@ mod device;
 mod fault;
 mod framing;
 mod number;
+mod place;
 mod refusal;
 mod robot;
 mod session;
@@ -214,10 +233,13 @@ mod truth;
 
 pub use answer::word;
 pub use board::{CommandBoard, Order};
-pub use control::{CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, read_control};
+pub use control::{
+    CONTROL_VERBS, ControlRequest, device_named, faulty_device, lockstep_member, placement_of, read_control,
+};
 pub use device::{action, command, describe, reply};
 pub use framing::{Decoder, Flow, MAX_COMBINED, MAX_MESSAGE, Message};
 pub use number::{excerpt, frame, read_numbers};
+pub use place::placeable_body;
 pub use refusal::Refusal;
 pub use robot::RobotSession;
 pub use session::{Accepted, DeviceSession, Request, Session};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceId, Reservation, StepIndex};
+use super::{BodyId, DeviceId, Reservation, StepIndex};
 
 /// Who sent a command: a connection's number, or 0 for a sequence played inside the process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +82,44 @@ impl Fault {
     }
 }
 
+/// Where a body is put, and how it then moves, world axes. What is `None` stays as it is at the step boundary.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct BodyPlacement {
+    /// Position of its origin, m.
+    pub position: Option<[f64; 3]>,
+    /// `world_from_body` as a unit quaternion x, y, z, w.
+    pub orientation: Option<[f64; 4]>,
+    /// Velocity of its centre of mass, m/s.
+    pub linear_velocity: Option<[f64; 3]>,
+    /// Angular velocity, rad/s.
+    pub angular_velocity: Option<[f64; 3]>,
+}
+
+/// What a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// A device.
+    Device(DeviceId),
+    /// A body, with all that joints tie to it.
+    Body(BodyId),
+}
+
+impl From<DeviceId> for Target {
+    fn from(device: DeviceId) -> Self {
+        Self::Device(device)
+    }
+}
+
+impl Target {
+    /// The device that it is, if it is one.
+    pub fn device(self) -> Option<DeviceId> {
+        match self {
+            Self::Device(device) => Some(device),
+            Self::Body(_) => None,
+        }
+    }
+}
+
 /// What the command does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
@@ -93,19 +131,21 @@ pub enum Action {
     Fault(Fault),
     /// A frame for a device that keeps what it hears.
     Hear,
+    /// A body is put elsewhere.
+    Place(BodyPlacement),
 }
 
 /// A checked command on its way to the simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Command {
-    /// The device meant.
-    pub device: DeviceId,
+    /// What it is for.
+    pub target: Target,
     /// The step in which it first acts; `None` is the next one.
     pub at: Option<StepIndex>,
     /// Who sent it.
     pub client: ClientId,
     /// Number among the commands of this device, counted by the port it came through; see
-    /// [`StepRecord::applied`](super::StepRecord).
+    /// [`StepRecord::applied`](super::StepRecord). Those for bodies have none: 0.
     pub sequence: u64,
     /// The text as it came, without its frame.
     pub text: String,
@@ -125,7 +165,7 @@ impl Command {
         let parameters = match &self.action {
             Action::Drive(values) => size_of_val(&values[..]),
             Action::Configure(parameters) => size_of_val(&parameters[..]),
-            Action::Fault(_) | Action::Hear => 0,
+            Action::Fault(_) | Action::Hear | Action::Place(_) => 0,
         };
         // The answer to a text that a device has heard is that text.
         COMMAND_OVERHEAD + 2 * self.text.len() + parameters

@@ -29,6 +29,8 @@ pub enum EventKind {
     CommandRefused,
     /// A fault was put into a device or taken out of it; the value is its figure, if it has one.
     Fault,
+    /// A body was put elsewhere.
+    Place,
     /// An actuator went without a command for too long; the value is how long, in seconds.
     Watchdog,
     /// A client took the place of a member of the lockstep, or left it.
@@ -57,6 +59,7 @@ impl EventKind {
             Self::PhysicsLimit => "physicsLimit",
             Self::CommandRefused => "commandRefused",
             Self::Fault => "fault",
+            Self::Place => "place",
             Self::Watchdog => "watchdog",
             Self::Lockstep => "lockstep",
             Self::LockstepTimeout => "lockstepTimeout",

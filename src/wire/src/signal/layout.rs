@@ -122,6 +122,17 @@ pub struct DeviceInfo {
     pub source: String,
 }
 
+/// What a client may know of a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyInfo {
+    /// Its name; of a robot's body `robot/body`.
+    pub name: String,
+    /// Its robot, if it belongs to one.
+    pub robot: Option<RobotId>,
+    /// Why it cannot be put elsewhere, if it cannot.
+    pub obstacle_to_placing: Option<&'static str>,
+}
+
 /// Where everything stands in a [`StepRecord`](super::StepRecord), described once for all its readers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
@@ -130,6 +141,7 @@ pub struct Layout {
     devices: Vec<DeviceInfo>,
     device_starts: Vec<usize>,
     robots: Vec<RobotInfo>,
+    body_infos: Vec<BodyInfo>,
 }
 
 impl Layout {
@@ -147,7 +159,8 @@ impl Layout {
         let mut seen = HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
         let robots = names.into_iter().map(|name| (name, Port::ANY, String::new()));
-        Self { bodies, joints, devices, device_starts, robots: Vec::new() }.with_robots(robots)
+        let (empty, body_infos) = (Vec::new(), Vec::new());
+        Self { bodies, joints, devices, device_starts, robots: empty, body_infos }.with_robots(robots)
     }
 
     /// Names all robots of the world, in the order of their ids: name, combined port, `file:line:column` of its element.
@@ -166,6 +179,17 @@ impl Layout {
             }
         }
         self
+    }
+
+    /// Tells what the bodies are, in the order of their ids.
+    #[must_use]
+    pub fn with_bodies(self, body_infos: Vec<BodyInfo>) -> Self {
+        Self { body_infos, ..self }
+    }
+
+    /// What the bodies are, in the order of their ids; nothing where only numbers matter.
+    pub fn body_infos(&self) -> &[BodyInfo] {
+        &self.body_infos
     }
 
     /// How many numbers a record holds.

@@ -18,13 +18,15 @@ mod text;
 pub use budget::{Budget, Overdrawn, Reservation};
 pub use chain::StateChain;
 pub use command::{
-    Action, ActuatorState, AppliedCommand, ClientId, Command, Configuration, Fault, MAX_STATE_NUMBERS, NoiseFigure,
+    Action, ActuatorState, AppliedCommand, BodyPlacement, ClientId, Command, Configuration, Fault, MAX_STATE_NUMBERS,
+    NoiseFigure, Target,
 };
 pub use contact::{Contact, Contacts, MOST_CONTACTS};
 pub use event::{Event, EventKind};
 pub use kind::{Description, DeviceKind, MountedOn, NoiseLaw, Quantity};
 pub use layout::{
-    Attachment, DeviceInfo, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH, WRENCH_WIDTH,
+    Attachment, BodyInfo, DeviceInfo, Field, JOINT_WIDTH, Layout, POSE_WIDTH, Port, PortError, TWIST_WIDTH,
+    WRENCH_WIDTH,
 };
 pub use member::{Acknowledgement, Member, RobotInfo, Seen};
 pub use record::{StepRecord, StepTiming};
