@@ -1,9 +1,9 @@
 //! The world as clients draw it or publish it: its bodies, joints and devices, said once, as JSON.
 
-use bevy_math::{DQuat, DVec3};
+use bevy_math::{DMat3, DQuat, DVec3};
 use serde_json::{Value, json};
 use simpartner_description::{DeviceSpec, Frame, Mount, World};
-use simpartner_dynamics::{MassProperties, mass_properties};
+use simpartner_dynamics::{MassProperties, hull_surface, mass_properties};
 use simpartner_model::{
     Body, Color, Heightfield, Joint, JointId, Placed, Plane, Pose, RobotId, Shape, Timestep, Visual,
 };
@@ -59,6 +59,12 @@ fn vector(vector: DVec3) -> [f64; 3] {
     vector.to_array()
 }
 
+/// xx, yy, zz, xy, xz, yz, as URDF names them.
+fn tensor(tensor: DMat3) -> [f64; 6] {
+    let [x, y, z] = [tensor.x_axis, tensor.y_axis, tensor.z_axis];
+    [x.x, y.y, z.z, y.x, z.x, z.y]
+}
+
 fn quaternion(rotation: DQuat) -> [f64; 4] {
     rotation.to_array()
 }
@@ -97,6 +103,7 @@ fn json_of_body(body: &Body, world: &World) -> Value {
         "pose": json_of_pose(&body.pose),
         "mass": mass.mass,
         "centre_of_mass": vector(mass.centre_of_mass),
+        "inertia": tensor(mass.tensor),
         "friction": body.material.friction,
         "shape": body.shape.as_ref().map(json_of_placed),
         "visuals": body.visuals.iter().map(json_of_visual).collect::<Vec<_>>(),
@@ -125,7 +132,10 @@ fn json_of_placed(placed: &Placed) -> Value {
         Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length } => {
             json!({ "radius": radius, "length": length })
         }
-        Shape::ConvexHull { points } => json!({ "points": vectors(points) }),
+        Shape::ConvexHull { points } => match hull_surface(points) {
+            Some((corners, triangles)) => json!({ "points": vectors(&corners), "triangles": triangles }),
+            None => json!({ "points": vectors(points), "triangles": [] }),
+        },
         Shape::TriangleMesh { vertices, triangles } => json!({ "vertices": vectors(vertices), "triangles": triangles }),
         Shape::Compound { parts } => json!({ "parts": parts.iter().map(json_of_placed).collect::<Vec<_>>() }),
     };
@@ -150,6 +160,8 @@ fn json_of_joint(joint: &Joint, world: &World) -> Value {
             "initial": motion.initial_position,
             "max_effort": motion.max_effort,
             "max_rate": motion.max_rate,
+            "damping": motion.damping,
+            "friction": motion.friction,
         }))
     });
     json!({

@@ -223,8 +223,15 @@ fn the_scene_is_the_world_with_its_devices() {
     assert_eq!((&visual["color"], &visual["opacity"]), (&json!("#2060a0"), &json!(0.2)));
     let axes = json!([{
         "axis": 3, "linear": false, "direction": [0.0, 0.0, 1.0], "lower": null, "upper": null, "initial": 0.0,
-        "max_effort": 1e9, "max_rate": 1e4
+        "max_effort": 1e9, "max_rate": 1e4, "damping": 0.0, "friction": 0.0
     }]);
+    // Of a cube of 20 kg: m a² / 6.
+    let moment = 20.0 / 6.0;
+    let inertia: Vec<f64> = trunk["inertia"].as_array().unwrap().iter().map(|entry| entry.as_f64().unwrap()).collect();
+    assert!(
+        inertia.iter().zip([moment, moment, moment, 0.0, 0.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-12),
+        "{inertia:?}"
+    );
     assert_eq!((&scene["joints"][0]["axes"], &scene["joints"][0]["child"]), (&axes, &json!(1)));
     let [position, motor, eyes] = &scene["devices"].as_array().unwrap()[..] else { panic!("{scene}") };
     assert_eq!((&position["body"], &position["joint"]), (&json!(0), &Value::Null));

@@ -23,6 +23,7 @@ use crate::{
     link::{Link, Reader, Server, Writer},
     links::{self, Naming},
     lockstep::Lockstep,
+    mesh::MeshServer,
     messages::{Clock, Odometry, String_, TFMessage, Time},
     robot::{Due, Maker, Order, Robot},
     ros::{Domain, Profile, Publish, Ros},
@@ -174,7 +175,9 @@ impl Session {
         let ports = control.robots().await?;
         // Names that ROS gives come before those of devices.
         let names: Vec<String> = ports.iter().map(|(name, _)| name.clone()).collect();
-        let outputs = Outputs::open(&mut ros, &scene, &links, &names, config)?;
+        let mut meshes = MeshServer::open(config.networks[0]).await?;
+        let outputs = Outputs::open(&mut ros, &scene, &links, &names, config, &mut meshes)?;
+        meshes.serve(&mut tasks);
         let (source, orders_to) = (source.as_ref(), &order_sender);
         let mut robots = Vec::new();
         for (place, (name, _)) in ports.iter().enumerate() {
@@ -348,7 +351,14 @@ impl Session {
 }
 
 impl Outputs {
-    fn open(ros: &mut Ros, scene: &Scene, links: &[links::Link], robots: &[String], config: &Config) -> Result<Self> {
+    fn open(
+        ros: &mut Ros,
+        scene: &Scene,
+        links: &[links::Link],
+        robots: &[String],
+        config: &Config,
+        meshes: &mut MeshServer,
+    ) -> Result<Self> {
         let mut outputs = Self {
             topics: ["/clock", "/tf", "/tf_static"].map(str::to_owned).to_vec(),
             clock: Box::new(ros.publisher("/clock", Profile::Clock)?),
@@ -361,7 +371,8 @@ impl Outputs {
             let namespace = Naming::of(robot, scene, config).namespace;
             let topic = format!("{namespace}/robot_description");
             let describe: Publish<String_> = Box::new(ros.publisher(&topic, Profile::Latched)?);
-            describe(String_ { data: description::urdf(scene, links, robot) });
+            let data = description::urdf(scene, links, robot, &mut |mesh| meshes.publish(mesh));
+            describe(String_ { data });
             outputs._descriptions.push(describe);
             outputs.topics.push(topic);
             if let Some(base) = scene.bodies.iter().position(|body| body.robot.as_ref() == Some(robot)) {

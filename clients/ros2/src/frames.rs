@@ -30,6 +30,15 @@ impl Axes {
         }
     }
 
+    /// The vector of ours that [`Axes::vector`] turns into this one.
+    pub fn vector_back(self, ros: DVec3) -> DVec3 {
+        match self {
+            Self::YUp => DVec3::new(ros.x, ros.z, -ros.y),
+            Self::ZUp => ros,
+            Self::Rays => DVec3::new(ros.y, ros.z, ros.x),
+        }
+    }
+
     /// The rotation that [`Axes::vector`] is, `ros_from_ours`.
     pub fn rotation(self) -> DQuat {
         match self {
@@ -57,6 +66,12 @@ impl Pose {
     pub fn turned(self, outer: Axes, inner: Axes) -> Self {
         let rotation = outer.rotation() * self.rotation * inner.rotation().inverse();
         Self { position: outer.vector(self.position), rotation: rotation.normalize() }
+    }
+
+    /// The pose of ours that [`Pose::turned`] makes this one of. A rotation of another length than 1 keeps it.
+    pub fn turned_back(self, outer: Axes, inner: Axes) -> Self {
+        let rotation = outer.rotation().inverse() * self.rotation * inner.rotation();
+        Self { position: outer.vector_back(self.position), rotation }
     }
 
     /// `outer_from_inner` of `outer_from_middle` and `middle_from_inner`.
@@ -134,6 +149,9 @@ mod tests {
                 let ros = pose(0.7).turned(outer, inner);
                 let turned = ros.position + ros.rotation * inner.vector(point);
                 assert!((turned - outer.vector(ours)).length() < 1e-14);
+                let back = ros.turned_back(outer, inner);
+                assert!((back.position - pose(0.7).position).length() < 1e-15);
+                assert!(back.rotation.dot(pose(0.7).rotation).abs() > 1.0 - 1e-14);
                 // Turning a chain is a chain of turned ones.
                 let chain = pose(0.7).then(pose(-1.1)).turned(outer, inner);
                 let other = pose(0.7).turned(outer, Axes::Rays).then(pose(-1.1).turned(Axes::Rays, inner));

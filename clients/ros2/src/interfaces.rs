@@ -45,6 +45,10 @@ interfaces! {
     EntityRequest { entity: String }
     /// A request about entities.
     EntitiesRequest { filters: EntityFilters }
+    /// `SetEntityState`
+    SetEntityState {
+        entity: String, state: EntityState, set_pose: bool, set_twist: bool, set_acceleration: bool,
+    }
     /// `SetSimulationState`
     SetState { state: u8 }
     /// `StepSimulation`, and the goal of `SimulateSteps`.
@@ -91,6 +95,8 @@ pub mod result {
     pub const NOT_FOUND: u8 = 2;
     pub const INCORRECT_STATE: u8 = 3;
     pub const OPERATION_FAILED: u8 = 4;
+    /// `SetEntityState` alone.
+    pub const INVALID_POSE: u8 = 101;
     /// `SetSimulationState` alone.
     pub const ALREADY_IN_TARGET_STATE: u8 = 101;
     /// `SetSimulationState` alone.
@@ -119,6 +125,7 @@ pub mod feature {
     #![expect(missing_docs, reason = "the package documents them")]
     pub const ENTITY_CATEGORIES: u16 = 8;
     pub const ENTITY_STATE_GETTING: u16 = 10;
+    pub const ENTITY_STATE_SETTING: u16 = 11;
     pub const ENTITY_INFO_GETTING: u16 = 12;
     pub const SIMULATION_RESET: u16 = 20;
     pub const SIMULATION_RESET_TIME: u16 = 21;
@@ -131,9 +138,10 @@ pub mod feature {
     pub const STEP_SIMULATION_ACTION: u16 = 33;
     pub const WORLD_INFO_GETTING: u16 = 44;
     /// All of them.
-    pub const SUPPORTED: [u16; 13] = [
+    pub const SUPPORTED: [u16; 14] = [
         ENTITY_CATEGORIES,
         ENTITY_STATE_GETTING,
+        ENTITY_STATE_SETTING,
         ENTITY_INFO_GETTING,
         SIMULATION_RESET,
         SIMULATION_RESET_TIME,

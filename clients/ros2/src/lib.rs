@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`bridge`] | the loop from connection to connection |
 //! | [`robot`], [`sensors`], [`actuators`] | a robot's topics; the table from device kinds to messages |
-//! | [`links`], [`frames`], [`description`] | frames, y up here and z up there; the URDF |
-//! | [`services`], [`action`], [`interfaces`] | `simulation_interfaces` |
+//! | [`links`], [`frames`], [`description`], [`mesh`] | frames, y up here and z up there; the URDF and its meshes |
+//! | [`services`], [`action`], [`placing`], [`interfaces`] | `simulation_interfaces` |
 //! | [`scene`], [`link`] | what the server tells, and the connections to it |
 //! | [`ros`], [`messages`] | the node, and the messages of the standard packages |
 //! | [`config`], [`lockstep`] | the file of settings; a clock that waits for a subscriber |
@@ -20,7 +20,9 @@ pub mod interfaces;
 pub mod link;
 pub mod links;
 pub mod lockstep;
+pub mod mesh;
 pub mod messages;
+pub mod placing;
 pub mod robot;
 pub mod ros;
 pub mod scene;

@@ -12,16 +12,19 @@ use crate::{
 /// The frame of the world, after REP 105.
 pub const MAP: &str = "map";
 
-/// A body as a link.
+/// A body as a link. Its frame stands in the origin of the joint by which it hangs on another, as URDF has it, or else in that of the
+/// body; its axes are those of the body, turned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// The name of its frame.
     pub frame: String,
     /// How its axes are turned.
     pub axes: Axes,
-    /// The body that it hangs on by a joint; `None` is the world.
+    /// Where its origin is in the body, in our axes, m.
+    pub origin: DVec3,
+    /// The link that it hangs on; `None` is the world.
     pub parent: Option<usize>,
-    /// The joint by which it hangs there.
+    /// The joint by which it hangs there; `None` where it is merely of the same robot.
     pub joint: Option<usize>,
     /// Whether it stays where it is.
     pub fixed: bool,
@@ -73,7 +76,7 @@ pub fn links(scene: &Scene, naming: impl Fn(&str) -> Naming) -> Vec<Link> {
             frame.push('_');
         }
         let axes = naming.map_or(Axes::YUp, |naming| naming.axes);
-        links.push(Link { frame, axes, parent: None, joint: None, fixed: body.fixed });
+        links.push(Link { frame, axes, origin: DVec3::ZERO, parent: None, joint: None, fixed: body.fixed });
     }
     for (index, joint) in scene.joints.iter().enumerate() {
         let mut above = Some(joint.parent);
@@ -83,16 +86,43 @@ pub fn links(scene: &Scene, naming: impl Fn(&str) -> Naming) -> Vec<Link> {
         // A second joint closes a loop, which a tree of frames cannot show.
         let closes_loop = links[joint.child].parent.is_some() || above.is_some();
         if !closes_loop && !links[joint.child].fixed {
-            links[joint.child].parent = Some(joint.parent);
-            links[joint.child].joint = Some(index);
+            let link = &mut links[joint.child];
+            (link.parent, link.joint, link.origin) = (Some(joint.parent), Some(index), DVec3::from_array(joint.anchor));
+        }
+    }
+    for robot in scene.robots() {
+        let own: Vec<usize> = links_of(scene, &robot).collect();
+        // A robot is one tree, as in its URDF: what hangs on nothing hangs on its root.
+        let root = root_of(&links, &own);
+        for &other in own.iter().filter(|&&other| Some(other) != root) {
+            let link = &mut links[other];
+            link.parent = link.parent.or(root.filter(|_| !link.fixed));
         }
     }
     links
 }
 
+/// The links of a robot.
+pub fn links_of(scene: &Scene, robot: &str) -> impl Iterator<Item = usize> {
+    let own = |index: &usize| scene.bodies[*index].robot.as_deref() == Some(robot);
+    (0..scene.bodies.len()).filter(own)
+}
+
+/// The root of a robot's links: the first that hangs on none of them.
+pub fn root_of(links: &[Link], own: &[usize]) -> Option<usize> {
+    own.iter().copied().find(|&index| links[index].parent.is_none_or(|parent| !own.contains(&parent)))
+}
+
+impl Link {
+    /// `body_from_link`, in our axes.
+    pub fn on_body(&self) -> Pose {
+        Pose { position: self.origin, ..Pose::IDENTITY }
+    }
+}
+
 /// Where a link is in `map`.
 pub fn in_map(link: &Link, state: &BodyState) -> Pose {
-    state.pose.turned(Axes::YUp, link.axes)
+    state.pose.then(link.on_body()).turned(Axes::YUp, link.axes)
 }
 
 fn stamped(stamp: &Time, frame: &str, child: &str, pose: Pose) -> TransformStamped {
@@ -119,27 +149,32 @@ pub fn static_transforms<'a>(
 ) -> TFMessage {
     let bodies = links.iter().zip(&scene.bodies).filter(|(link, _)| link.fixed);
     let mut transforms: Vec<TransformStamped> = bodies
-        .map(|(link, body)| stamped(stamp, MAP, &link.frame, Pose::from(body.pose).turned(Axes::YUp, link.axes)))
+        .map(|(link, body)| {
+            let pose = Pose::from(body.pose).then(link.on_body());
+            stamped(stamp, MAP, &link.frame, pose.turned(Axes::YUp, link.axes))
+        })
         .collect();
     for (device, frame, axes) in mounts {
         if let Some((body, pose)) = device.body.zip(device.pose) {
             let link = &links[body];
-            transforms.push(stamped(stamp, &link.frame, &frame, Pose::from(pose).turned(link.axes, axes)));
+            let pose = link.on_body().inverse().then(pose.into());
+            transforms.push(stamped(stamp, &link.frame, &frame, pose.turned(link.axes, axes)));
         }
     }
     TFMessage { transforms }
 }
 
-/// Velocity of a body's origin in world axes, m/s; the server tells that of its centre of mass.
-pub fn origin_velocity(state: &BodyState, centre_of_mass: [f64; 3]) -> DVec3 {
-    state.velocity - state.spin.cross(state.pose.rotation * DVec3::from_array(centre_of_mass))
+/// Velocity of a link's origin in world axes, m/s; the server tells that of its body's centre of mass.
+pub fn origin_velocity(link: &Link, state: &BodyState, centre_of_mass: [f64; 3]) -> DVec3 {
+    let lever = state.pose.rotation * (DVec3::from_array(centre_of_mass) - link.origin);
+    state.velocity - state.spin.cross(lever)
 }
 
 /// The ground truth of a robot's base.
 pub fn odometry(link: &Link, state: &BodyState, centre_of_mass: [f64; 3], stamp: &Time) -> Odometry {
     let body_from_world = state.pose.rotation.inverse();
     let turn = |vector: DVec3| link.axes.vector(body_from_world * vector).into();
-    let twist = Twist { linear: turn(origin_velocity(state, centre_of_mass)), angular: turn(state.spin) };
+    let twist = Twist { linear: turn(origin_velocity(link, state, centre_of_mass)), angular: turn(state.spin) };
     Odometry {
         header: Header::new(stamp, MAP),
         child_frame_id: link.frame.clone(),
@@ -205,7 +240,8 @@ mod tests {
         let spin = DVec3::new(0.0, 2.0, 0.0);
         let velocity = heading * DVec3::new(3.0, 0.0, 0.0) + spin.cross(centre);
         let state = state(DVec3::ZERO, heading, velocity, spin);
-        let link = Link { frame: "base".into(), axes: Axes::YUp, parent: None, joint: None, fixed: false };
+        let origin = DVec3::ZERO;
+        let link = Link { frame: "base".into(), axes: Axes::YUp, origin, parent: None, joint: None, fixed: false };
         let message = odometry(&link, &state, [1.0, 0.0, 0.0], &Time::default());
         let near = |got: &Vector3, x: f64, y: f64, z: f64| {
             assert!((DVec3::new(got.x, got.y, got.z) - DVec3::new(x, y, z)).length() < 1e-14, "{got:?}");

@@ -32,7 +32,20 @@ pub struct Body {
     pub pose: Placement,
     pub mass: f64,
     pub centre_of_mass: [f64; 3],
+    pub inertia: [f64; 6],
     pub shape: Option<Shape>,
+    pub visuals: Vec<Visual>,
+    pub collision: Option<Shape>,
+}
+
+/// What is seen of a body.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[expect(missing_docs, reason = "clients/viewer/PROTOCOL.md documents the fields")]
+pub struct Visual {
+    #[serde(flatten)]
+    pub shape: Shape,
+    pub color: Option<String>,
+    pub opacity: f64,
 }
 
 /// A pose as JSON has it.
@@ -43,7 +56,7 @@ pub struct Placement {
     pub rotation: [f64; 4],
 }
 
-/// A shape on its body; a URDF takes the simple ones.
+/// A shape on its body.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[expect(missing_docs, reason = "clients/viewer/PROTOCOL.md documents the fields")]
 pub struct Shape {
@@ -53,6 +66,11 @@ pub struct Shape {
     pub size: Option<[f64; 3]>,
     pub radius: Option<f64>,
     pub length: Option<f64>,
+    /// Corners: of a mesh, of a hull, or none.
+    #[serde(default, alias = "points")]
+    pub vertices: Vec<[f32; 3]>,
+    #[serde(default)]
+    pub triangles: Vec<[u32; 3]>,
     #[serde(default)]
     pub parts: Vec<Shape>,
 }
@@ -81,6 +99,8 @@ pub struct Axis {
     pub initial: f64,
     pub max_effort: Option<f64>,
     pub max_rate: Option<f64>,
+    pub damping: f64,
+    pub friction: f64,
 }
 
 /// A sensor or an actuator.
@@ -255,13 +275,14 @@ pub(crate) mod tests {
     pub fn pendulum() -> Scene {
         let body = |name: &str, robot: &str| {
             format!(
-                r#"{{"name":"{name}","robot":{robot},"fixed":false,"mass":1,"centre_of_mass":[0,0,0],
-                "pose":{{"position":[0,0,0],"rotation":[0,0,0,1]}},
+                r#"{{"name":"{name}","robot":{robot},"fixed":false,"mass":1,"centre_of_mass":[0,0,0],"inertia":[1,2,3,0,0,0],
+                "visuals":[],"collision":null,"pose":{{"position":[0,0,0],"rotation":[0,0,0,1]}},
                 "shape":{{"kind":"box","size":[1,2,3],"position":[0,0,0],"rotation":[0,0,0,1]}}}}"#
             )
         };
         let bodies = [body("P/Base", "\"P\""), body("P/Arm", "\"P\""), body("Ball", "null")].join(",");
-        let axis = r#"{"axis":3,"linear":false,"direction":[0,0,1],"lower":-1,"upper":2,"initial":0,"max_effort":50,"max_rate":3}"#;
+        let axis = r#"{"axis":3,"linear":false,"direction":[0,0,1],"lower":-1,"upper":2,"initial":0,"max_effort":50,"max_rate":3,
+            "damping":0.5,"friction":0}"#;
         let joints =
             format!(r#"{{"name":"P/Shoulder","kind":"hinge","parent":0,"child":1,"anchor":[0,0,0],"axes":[{axis}]}}"#);
         let device = |name: &str, kind: &str, fields: usize| {

@@ -12,6 +12,7 @@ use crate::{
     link::Server,
     links::{self, MAP, origin_velocity},
     messages::{Header, Time, Twist},
+    placing,
     ros::Ros,
     scene::{Scene, Truth, own_name},
 };
@@ -96,12 +97,36 @@ impl Simulator {
     fn state_of(&self, entity: &Entity, truth: &Truth) -> EntityState {
         let state = &truth.bodies[entity.body];
         let turn = |vector| crate::frames::Axes::YUp.vector(vector).into();
-        let linear = turn(origin_velocity(state, self.scene.bodies[entity.body].centre_of_mass));
+        let centre = self.scene.bodies[entity.body].centre_of_mass;
+        let linear = turn(origin_velocity(&self.links[entity.body], state, centre));
         EntityState {
             header: Header::new(&Time::from_seconds(truth.time), MAP),
             pose: links::in_map(&self.links[entity.body], state).into(),
             twist: Twist { linear, angular: turn(state.spin) },
             ..EntityState::default()
+        }
+    }
+
+    async fn set_entity_state(&self, request: SetEntityState) -> Outcome {
+        let entity = match self.named(&request.entity) {
+            Ok(entity) => entity,
+            Err(outcome) => return outcome,
+        };
+        if entity.category == category::STATIC_OBJECT {
+            return Outcome::failed(result::OPERATION_FAILED, "a static object stays where it is");
+        }
+        let (link, centre) = (&self.links[entity.body], self.scene.bodies[entity.body].centre_of_mass);
+        let line = self
+            .truth()
+            .await
+            .and_then(|truth| placing::line(&request, &entity.name, link, centre, &truth.bodies[entity.body]));
+        match line {
+            Ok(Some(line)) => match self.ask(&line).await {
+                Ok(answer) => placing::outcome(&answer),
+                Err(error) => failure(&error),
+            },
+            Ok(None) => Outcome::ok(),
+            Err(outcome) => outcome,
         }
     }
 
@@ -274,6 +299,9 @@ pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) 
     services.add("GetEntityState", async |simulator, request: EntityRequest| {
         simulator.entity_state(&request.entity).await
     })?;
+    services.add("SetEntityState", async |simulator, request: SetEntityState| OnlyOutcome {
+        result: simulator.set_entity_state(request).await,
+    })?;
     services.add("GetEntityInfo", async |simulator, request: EntityRequest| simulator.entity_info(&request.entity))?;
     services.add("GetCurrentWorld", async |simulator, _: AnyRequest| World {
         result: Outcome::ok(),
@@ -284,7 +312,7 @@ pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) 
 
 /// Those that the server has nothing for.
 fn offer_unsupported(services: &mut Services) -> Result<()> {
-    for kind in ["DeleteEntity", "SetEntityState", "SetEntityInfo", "UnloadWorld"] {
+    for kind in ["DeleteEntity", "SetEntityInfo", "UnloadWorld"] {
         services.add(kind, async |_, _: AnyRequest| OnlyOutcome { result: unsupported() })?;
     }
     for kind in ["GetNamedPoses", "GetSpawnables", "GetAvailableWorlds", "SpawnEntities"] {

@@ -49,6 +49,9 @@ SERVICES = {
     "ResetSimulation": ("uint8 scope", "Result result"),
     "GetEntities": ("EntityFilters filters", "Result result\nstring[] entities"),
     "GetEntityState": ("string entity", "Result result\nEntityState state"),
+    "SetEntityState": (
+        "string entity\nEntityState state\nbool set_pose\nbool set_twist\nbool set_acceleration", "Result result",
+    ),
     "GetEntitiesStates": ("EntityFilters filters", "Result result\nstring[] entities\nEntityState[] states"),
     "GetEntityInfo": ("string entity", "Result result\nEntityInfo info"),
     "GetCurrentWorld": ("uint8 unused", "Result result\nWorldResource world"),

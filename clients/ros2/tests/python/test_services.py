@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import socket
 import time
@@ -75,7 +76,7 @@ class Services(Rig):
 
         self.assertEqual(state(), 0)
         features = list(ros.call("GetSimulatorFeatures", {}).features.features)
-        self.assertTrue({10, 20, 24, 25, 31, 32, 33} <= set(features) and not {0, 1, 11} & set(features), features)
+        self.assertTrue({10, 11, 20, 24, 25, 31, 32, 33} <= set(features) and not {0, 1} & set(features), features)
         self.assertEqual(ros.call("StepSimulation", {"steps": 500}).result.result, 1)
         self.assertEqual(state(), 2)
         # Half a second of free fall: semi-implicit or not, within a step of g t²/2; y up became z up.
@@ -100,6 +101,48 @@ class Services(Rig):
         self.assertEqual(state(), 1)
         self.assertEqual(ros.call("SetSimulationState", {"state": {"state": 1}}).result.result, 101)
         self.assertEqual(ros.call("StepSimulation", {"steps": 1}).result.result, 4)
+
+    def test_entities_are_put_elsewhere(self) -> None:
+        self.serve(WORLD, "--paused")
+        self.bridge()
+        ros = self.ros()
+
+        def put(entity, frame="map", **what):
+            state = ros.call("GetEntityState", {"entity": "Ball"}).state
+            state.header.frame_id = frame
+            (state.pose.position.x, state.pose.position.y, state.pose.position.z) = what.get("position", (0.0, 0.0, 0.0))
+            state.pose.orientation.w = what.get("w", 1.0)
+            (state.twist.linear.x, state.twist.linear.y, state.twist.linear.z) = what.get("twist", (0.0, 0.0, 0.0))
+            flags = {"set_pose": "position" in what, "set_twist": "twist" in what}
+            return ros.call("SetEntityState", {"entity": entity, "state": state, **flags}).result
+
+        def falls_to(entity, x, y, z, speed):
+            got = ros.call("GetEntityState", {"entity": entity}).state
+            where, moves = got.pose.position, got.twist.linear
+            found = (where.x, where.y, where.z, moves.x)
+            self.assertTrue(all(near(*pair, 1e-9) for pair in zip(found, (x, y, z, speed), strict=True)), found)
+
+        # 0.1 s of free fall from where it was put: z up here, y up there.
+        self.assertEqual(put("Ball", position=(1.0, 2.0, 30.0), twist=(5.0, 0.0, 1.0)).result, 1)
+        ros.call("StepSimulation", {"steps": 100})
+        falls_to("Ball", 1.5, 2.0, 30.0 + 0.1 - 9.81 / 200, 5.0)
+        # The pose alone: it moves as it did. The twist alone: it is where it was.
+        put("Ball", position=(0.0, 0.0, 50.0))
+        ros.call("StepSimulation", {"steps": 1})
+        falls_to("Ball", 0.005, 0.0, 50.0 + 0.001 * (1 - 0.981) - 9.81 / 2e6, 5.0)
+        put("Ball", twist=(0.0, 0.0, 0.0))
+        ros.call("StepSimulation", {"steps": 100})
+        falls_to("Ball", 0.005, 0.0, 50.0 + 0.001 * (1 - 0.981) - 9.81 / 2e6 - 9.81 / 200, 0.0)
+        self.assertEqual(put("Box", "", position=(4.0, 0.0, 9.0)).result, 1)
+        ros.call("StepSimulation", {"steps": 1})
+        falls_to("Box", 4.0, 0.0, 9.0 - 9.81 / 2e6, 0.0)
+        for result, refused in (
+            (2, put("Bill", position=(0.0, 0.0, 0.0))), (101, put("Ball", position=(math.nan, 0.0, 0.0))),
+            (101, put("Ball", position=(1e9, 0.0, 0.0))), (101, put("Ball", position=(0.0, 0.0, 0.0), w=0.0)),
+            (4, put("Ball", twist=(0.0, math.inf, 0.0))), (4, put("Ball", "odom", position=(0.0, 0.0, 0.0))),
+        ):  # fmt: skip
+            self.assertEqual(refused.result, result, refused)
+            self.assertTrue(refused.error_message)
 
     def test_what_cannot_be_done_says_so(self) -> None:
         self.serve(WORLD, "--paused")
