@@ -81,7 +81,8 @@ class Description(Rig):
         # All hang together: every link but the root is a child once, and loops are open.
         children = [joint.child for joint in model.joints]
         roots = {link.name for link in model.links} - set(children)
-        self.assertEqual((len(roots), len(set(children)), len(children)), (1, len(model.links) - 1, len(model.links) - 1))
+        others = len(model.links) - 1
+        self.assertEqual((len(roots), len(set(children)), len(children)), (1, others, others))
 
     def check_meshes(self, model: Any, scene: Any, wanted: bool) -> None:
         shown = [visual.geometry.mesh for link in model.links for visual in link.visuals if visual.geometry.mesh]

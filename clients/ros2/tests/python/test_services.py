@@ -110,9 +110,11 @@ class Services(Rig):
         def put(entity, frame="map", **what):
             state = ros.call("GetEntityState", {"entity": "Ball"}).state
             state.header.frame_id = frame
-            (state.pose.position.x, state.pose.position.y, state.pose.position.z) = what.get("position", (0.0, 0.0, 0.0))
+            where, nowhere = state.pose.position, (0.0, 0.0, 0.0)
+            (where.x, where.y, where.z) = what.get("position", nowhere)
             state.pose.orientation.w = what.get("w", 1.0)
-            (state.twist.linear.x, state.twist.linear.y, state.twist.linear.z) = what.get("twist", (0.0, 0.0, 0.0))
+            moves = state.twist.linear
+            (moves.x, moves.y, moves.z) = what.get("twist", nowhere)
             flags = {"set_pose": "position" in what, "set_twist": "twist" in what}
             return ros.call("SetEntityState", {"entity": entity, "state": state, **flags}).result
 
