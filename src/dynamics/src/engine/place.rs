@@ -56,7 +56,18 @@ impl Dynamics {
         tree.forget_last_step();
         tree.update_kinematics(self.scheme.gravity);
         self.forget_neighbours(place.tree);
-        self.read_motion();
+        self.read_tree(place.tree);
+    }
+
+    /// Reads where the bodies of a tree are now and how they move; the forces on them are still those of the last step.
+    fn read_tree(&mut self, tree: usize) {
+        let own = self.model.bodies.iter().zip(&mut self.bodies).filter(|(place, _)| place.tree == tree);
+        for (place, state) in own {
+            (state.pose, state.linear_velocity, state.angular_velocity) = read_body(&self.trees[tree], place);
+        }
+        for closure in self.closures.iter_mut().filter(|closure| closure.a.tree == tree || closure.b.tree == tree) {
+            closure.set_place(&self.trees);
+        }
     }
 
     /// Forgets contacts and impulses of loops of a tree, and wakes what it touched.

@@ -201,7 +201,7 @@ const COMMAND_LOG: Table = view(
     "commandLog",
     Key::Simulation,
     "step, ordinal",
-    "A command, in the step in which it took effect.",
+    "A command, in the step in which it took effect. Where a body is put elsewhere (PLACE), device is its name and kind NULL.",
     &[
         RUN,
         STEP,
