@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import math
 import time
 import unittest
 import urllib.error
@@ -42,6 +43,27 @@ def parts(shape: Any) -> list[Any]:
     return [inner for part in shape["parts"] for inner in parts(part)] if shape["kind"] == "compound" else [shape]
 
 
+def pose(position: Any, quaternion: Any) -> Any:
+    """A pose of the server as a matrix; its quaternions end with w."""
+    x, y, z, w = quaternion
+    whole = trimesh.transformations.quaternion_matrix([w, x, y, z])
+    whole[:3, 3] = position
+    return whole
+
+
+def places(shape: Any, outer: Any) -> list[Any]:
+    """Where a shape, or each of its parts, is. Cylinders stand along y here and along z in a URDF."""
+    own = outer @ pose(shape["position"], shape["rotation"])
+    if shape["kind"] == "compound":
+        return [place for part in shape["parts"] for place in places(part, own)]
+    upright = own @ trimesh.transformations.rotation_matrix(-math.pi / 2, [1, 0, 0])
+    if shape["kind"] == "capsule":
+        # A cylinder with a sphere at either end.
+        ends = [pose([0, end * shape["length"], 0], [0, 0, 0, 1]) for end in (-0.5, 0.5)]
+        return [upright, *(own @ end for end in ends)]
+    return [upright if shape["kind"] == "cylinder" else own]
+
+
 def matrix(translation: Any, rotation: Any) -> Any:
     """A transform of /tf as a matrix."""
     turn = [rotation.w, rotation.x, rotation.y, rotation.z]
@@ -65,7 +87,7 @@ class Description(Rig):
         scene = json.loads(self.control().ask("SCENE").removeprefix("OK "))
         self.check_masses(model, scene)
         self.check_meshes(model, scene, meshes)
-        self.check_frames(model, ros)
+        self.check_frames(model, ros, scene)
 
     def check_masses(self, model: Any, scene: Any) -> None:
         bodies = [body for body in scene["bodies"] if body["robot"] == "R"]
@@ -102,7 +124,7 @@ class Description(Rig):
             with self.assertRaises(urllib.error.HTTPError):
                 urllib.request.urlopen(mesh.filename.rpartition("/")[0] + "/9999.stl")
 
-    def check_frames(self, model: Any, ros: Any) -> None:
+    def check_frames(self, model: Any, ros: Any, scene: Any) -> None:
         tf = ros.reader("/tf", "tf2_msgs/msg/TFMessage")
         states = ros.reader("/joint_states", "sensor_msgs/msg/JointState")
         while not (matched(tf._reader) and matched(states._reader)):
@@ -120,7 +142,8 @@ class Description(Rig):
 
         state = states.wait(lambda message: now(message.header.stamp))
         frames = tf.wait(lambda message: now(message.transforms[0].header.stamp)).transforms
-        frames = {frame.child_frame_id: frame for frame in frames}
+        fixed = ros.reader("/tf_static", "tf2_msgs/msg/TFMessage", latched=True).wait().transforms
+        frames = {frame.child_frame_id: frame for frame in [*fixed, *frames]}
         positions = dict(zip(state.name, state.position, strict=True))
         moved = 0
         for joint in model.joints:
@@ -140,6 +163,36 @@ class Description(Rig):
             # Angles in the description are rounded to 1e-12.
             self.assertLess(numpy.abs(expected - found).max(), 1e-9, joint.name)
         self.assertGreater(moved, 0)
+        self.check_places(model, scene, frames)
+
+    def check_places(self, model: Any, scene: Any, frames: Any) -> None:
+        """What is seen, collides and weighs is where the server has it, by way of /tf and the description."""
+        truth = dict(word.split("=", 1) for word in self.control().ask("TRUTH").split()[1:])
+        bodies = numpy.array(truth["bodies"].split(","), float).reshape(-1, 13)
+        up = trimesh.transformations.rotation_matrix(math.pi / 2, [1, 0, 0])
+
+        def in_map(link: str) -> Any:
+            frame = frames[link]
+            own = matrix(frame.transform.translation, frame.transform.rotation)
+            return own if frame.header.frame_id == "map" else in_map(frame.header.frame_id) @ own
+
+        for index, body in enumerate(scene["bodies"]):
+            link = next((link for link in model.links if f"R/{link.name}" == body["name"]), None)
+            if link is None:
+                continue
+            found, told = in_map(link.name), up @ pose(bodies[index, :3], bodies[index, 3:7])
+            if link.inertial is not None:
+                centre = found @ link.inertial.origin
+                self.assertLess(numpy.abs(centre[:3, :3] - told[:3, :3]).max(), 1e-9, link.name)
+                off = centre[:3, 3] - (told @ [*body["centre_of_mass"], 1])[:3]
+                self.assertLess(numpy.abs(off).max(), 1e-9, link.name)
+            seen, solid = body["visuals"] or [body["shape"]], [body["collision"] or body["shape"]]
+            for kind, shapes in (("visuals", seen), ("collisions", solid)):
+                wanted = [place for shape in shapes if shape for place in places(shape, told)]
+                got = [found @ part.origin for part in getattr(link, kind)]
+                self.assertEqual(len(got), len(wanted), (link.name, kind))
+                for one, other in zip(got, wanted, strict=True):
+                    self.assertLess(numpy.abs(one - other).max(), 1e-9, (link.name, kind))
 
     def test_a_robot_of_ours_is_described_as_it_is(self) -> None:
         self.check(str(REPOSITORY / "robots" / "workpartner2.xml"), meshes=False)
