@@ -56,7 +56,7 @@ class Bench(Rig):
         seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
         (self.folder / "many.xml").write_text(ROBOT, encoding="utf-8")
         self.serve(WORLD, "--paused")
-        self.bridge(f"rate_hz = {RATE}\n")
+        bridge = self.bridge(f"rate_hz = {RATE}\n")
         ros, kind = self.ros(), "geometry_msgs/msg/PointStamped"
         names = [f"/s{n}" for n in range(TOPICS)], [f"/bare{n}" for n in range(TOPICS)]
         readers = [[ros.reader(name, kind) for name in group] for group in names]
@@ -78,6 +78,9 @@ class Bench(Rig):
         writer.join()
         for source, name in enumerate(("bridge", "bare Cyclone DDS")):
             report(name, times[source], stamps[source])
+        # What it says at its end of what it missed itself.
+        bridge.stop()
+        print(f"the bridge: {bridge.lines[-1]}")
 
 
 def report(name: str, times: list[int], stamps: list[list[int]]) -> None:
