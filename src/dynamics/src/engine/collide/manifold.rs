@@ -3,6 +3,8 @@
 //! Every search is made afresh, so that none of it is part of the state, in buffers that are kept, so that a step allocates
 //! nothing. What a triangle's neighbours allow its normals to be is parry's.
 
+use std::cell::LazyCell;
+
 use bevy_math::DMat3;
 
 use super::{
@@ -20,12 +22,30 @@ use crate::parry::{
 /// Normals at a smaller angle than 1e-4 are one, by their cosine: far above rounding, and far below any edge that is one.
 const SAME_NORMAL: f64 = 1.0 - 5e-9;
 
-/// A convex part of a shape, in the shape's frame, with the layer around it and the directions in which the neighbours of a triangle
-/// let it press.
+/// A convex part of a shape, in the shape's frame, with the layer around it.
 struct Part<'a> {
     core: Core<'a>,
     layer: f64,
-    normals: Option<TrianglePseudoNormals>,
+    of: Origin<'a>,
+}
+
+/// What a part is of: a convex shape, or terrain or a mesh whose triangle of this number it is.
+#[derive(Clone, Copy)]
+enum Origin<'a> {
+    Convex,
+    Terrain(&'a HeightField, u32),
+    Mesh(&'a TriMesh, u32),
+}
+
+impl Origin<'_> {
+    /// The directions in which the neighbours of a triangle let it press. They cost more than it takes to see that a shape is not near.
+    fn normals(self) -> Option<TrianglePseudoNormals> {
+        match self {
+            Self::Convex => None,
+            Self::Terrain(field, index) => field.triangle_normal_constraints(index),
+            Self::Mesh(mesh, index) => mesh.triangle_normal_constraints(index),
+        }
+    }
 }
 
 /// Memory of the searches.
@@ -68,16 +88,16 @@ impl Manifold {
 impl Placed<'_> {
     /// The shape if it is convex.
     fn part(&self) -> Option<Part<'_>> {
-        self.outline.core().map(|(core, layer)| Part { core, layer, normals: None })
+        self.outline.core().map(|(core, layer)| Part { core, layer, of: Origin::Convex })
     }
 }
 
-fn part_of_mesh(mesh: &TriMesh, index: u32) -> Part<'static> {
-    part_of(&mesh.triangle(index), mesh.triangle_normal_constraints(index))
+fn part_of_mesh(mesh: &TriMesh, index: u32) -> Part<'_> {
+    part_of(&mesh.triangle(index), Origin::Mesh(mesh, index))
 }
 
-fn part_of(triangle: &Triangle, normals: Option<TrianglePseudoNormals>) -> Part<'static> {
-    Part { core: Core::Triangle([triangle.a, triangle.b, triangle.c]), layer: 0.0, normals }
+fn part_of<'a>(triangle: &Triangle, of: Origin<'a>) -> Part<'a> {
+    Part { core: Core::Triangle([triangle.a, triangle.b, triangle.c]), layer: 0.0, of }
 }
 
 impl Search<'_> {
@@ -86,17 +106,17 @@ impl Search<'_> {
         let (turn, back) = (self.turn, self.turn.transpose());
         let difference =
             Difference::new([(one.core, one.layer), (two.core, two.layer)], turn, self.relative.translation);
-        let limits = [one.normals.as_ref(), two.normals.as_ref()];
+        let (limits, other_limits) = (LazyCell::new(|| one.of.normals()), LazyCell::new(|| two.of.normals()));
         self.meeting.find(&difference, self.ahead, |normal| {
             let mut allowed = normal;
-            if let Some(limits) = limits[0] {
+            if let Some(limits) = &*limits {
                 allowed = limits.project_local_normal(allowed)?;
             }
-            let Some(others) = limits[1] else { return Some(allowed) };
+            let Some(others) = &*other_limits else { return Some(allowed) };
             let allowed = turn * -others.project_local_normal(back * -allowed)?;
             // What the neighbours of the second make of it, those of the first must allow as well: else it is an inner edge of one of
             // them that is in the way.
-            let again = limits[0].map_or(Some(allowed), |limits| limits.project_local_normal(allowed))?;
+            let again = limits.as_ref().map_or(Some(allowed), |limits| limits.project_local_normal(allowed))?;
             (again.dot(allowed) > SAME_NORMAL).then_some(allowed)
         });
         let (centre, rotation) = (self.first.centre, self.first.rotation);
@@ -108,7 +128,7 @@ impl Search<'_> {
     fn shape_on_terrain(&mut self, field: &HeightField, shape: &dyn Shape, part: &Part) {
         let around = shape.compute_aabb(&self.relative).loosened(self.ahead);
         field.map_elements_in_local_aabb(&around, &mut |index, triangle| {
-            self.add(&part_of(triangle, field.triangle_normal_constraints(index)), part);
+            self.add(&part_of(triangle, Origin::Terrain(field, index)), part);
         });
     }
 
@@ -116,7 +136,7 @@ impl Search<'_> {
         let back = self.relative.inverse();
         let around = mesh.bvh().root_aabb().transform_by(&self.relative).loosened(self.ahead);
         field.map_elements_in_local_aabb(&around, &mut |index, triangle| {
-            let own = part_of(triangle, field.triangle_normal_constraints(index));
+            let own = part_of(triangle, Origin::Terrain(field, index));
             let near = triangle.compute_aabb(&back).loosened(self.ahead);
             for other in mesh.bvh().intersect_aabb(&near) {
                 self.add(&own, &part_of_mesh(mesh, other));

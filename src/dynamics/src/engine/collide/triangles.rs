@@ -127,7 +127,7 @@ fn ball_on_triangles(
 }
 
 /// The closest point of a triangle, and whether it is inside, not on an edge (Ericson 5.1.5).
-fn closest_point(p: DVec3, [a, b, c]: &Triangle) -> (DVec3, bool) {
+pub(super) fn closest_point(p: DVec3, [a, b, c]: &Triangle) -> (DVec3, bool) {
     let (a, b, c) = (*a, *b, *c);
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (d1, d2) = (ab.dot(ap), ac.dot(ap));

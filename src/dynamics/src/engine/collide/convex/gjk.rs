@@ -1,13 +1,16 @@
-//! The distance of two convex shapes: of the difference of their points from zero (Gilbert, Johnson and Keerthi 1988).
+//! The distance of two convex shapes: of the difference of their points from zero (Gilbert, Johnson and Keerthi 1988). Of round
+//! ones the search would come nearer by a factor in each step; [`round`] turns their rims to where they meet, and few steps are left.
 
 use bevy_math::DVec3;
 
-use super::{Difference, Vertex};
+use super::{Difference, Vertex, round};
 
-/// Of two polyhedra the search ends after few steps; round ones come nearer by a factor in each.
+/// The search ends after few steps; a side of a cone, and shapes that hardly overlap, may need dozens.
 const MOST_STEPS: usize = 64;
 /// Part of their size that shapes are apart and still have no direction of their own: rounding turns it by 1e-16 over this.
 const TOUCHING: f64 = 1e-9;
+/// Rims are turned from this step on: by then the simplex tells which of them are the closest.
+const FIRST_TURN: usize = 2;
 /// What a search for the closest points ends with.
 pub(super) enum Outcome {
     /// Farther apart than asked for.
@@ -43,6 +46,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
     let mut simplex = Simplex { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
     let mut v = difference.middle();
     let mut best = (f64::NEG_INFINITY, DVec3::X);
+    let is_round = difference.is_round();
     for step in 0..MOST_STEPS {
         let length = v.length();
         if !(length > TOUCHING * difference.size) {
@@ -70,6 +74,9 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
             Some(next) if simplex.count > 1 && step > 0 && next.length() >= length && separation > 0.0 => break,
             Some(next) => v = next,
         }
+        if is_round && step >= FIRST_TURN {
+            v = simplex.turn(difference, v);
+        }
     }
     // The supporting planes across the direction prove that there is so much between the shapes.
     let (separation, normal) = best;
@@ -81,6 +88,25 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
 }
 
 impl Simplex {
+    /// Of four points at most.
+    pub(super) fn of(points: impl Iterator<Item = Vertex>) -> Self {
+        let mut simplex = Self { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
+        points.for_each(|point| simplex.push(point));
+        simplex
+    }
+
+    /// Turns rims to where they are closest, if that brings the point nearest to zero, `v`, nearer. Returns that point.
+    fn turn(&mut self, difference: &Difference, v: DVec3) -> DVec3 {
+        let Some(mut turned) = round::turned(difference, self) else { return v };
+        match turned.reduce(true) {
+            Some(next) if next.length() < v.length() => {
+                *self = turned;
+                next
+            }
+            _ => v,
+        }
+    }
+
     pub(super) fn vertices(&self) -> &[Vertex] {
         &self.vertices[..self.count]
     }
@@ -106,7 +132,7 @@ impl Simplex {
 
     /// The point of the hull that is closest to zero; keeps only the vertices that make it. `None` if zero is inside, which it cannot
     /// be if the shapes are known to be apart.
-    fn reduce(&mut self, apart: bool) -> Option<DVec3> {
+    pub(super) fn reduce(&mut self, apart: bool) -> Option<DVec3> {
         let [a, b, c, d] = self.vertices;
         let part = match self.count {
             1 => Part::new([0, 0, 0], [1.0, 0.0, 0.0], 1, a.point),

@@ -7,7 +7,7 @@
 //!
 //! 1. The faces that the shapes turn to each other are tried first. Where the faces have a point in common whose gap is the separation,
 //!    no direction can have more, and nothing is left to search; so it is for all that rests on a face.
-//! 2. Else the distance is searched ([`gjk`]), and where there is none, the depth ([`epa`]).
+//! 2. Else the distance is searched ([`gjk`], and [`round`] for rims), and where there is none, the depth ([`epa`]).
 //! 3. A face whose separation is the same but for rounding takes the place of what was found, so that normals do not tremble.
 //!
 //! The points of contact are those that the faces have in common ([`patch`]), and the closest points if none of these is as near.
@@ -15,6 +15,7 @@
 mod epa;
 mod gjk;
 mod patch;
+mod round;
 mod solid;
 #[cfg(test)]
 mod tests;
@@ -86,9 +87,22 @@ impl<'a> Difference<'a> {
         Vertex { point: first - self.support_of_second(-direction), first }
     }
 
-    /// A difference of inner points.
+    /// A difference of inner points: of a triangle, which may be much larger than what it meets, one near the other's middle.
     fn middle(&self) -> DVec3 {
-        self.cores[0].middle() - (self.turn * self.cores[1].middle() + self.shift)
+        let [one, two] = self.cores;
+        let first = one.inner_point(self.turn * two.middle() + self.shift);
+        first - (self.turn * two.inner_point(self.turn.transpose() * (first - self.shift)) + self.shift)
+    }
+
+    /// Whether one of the cores is a triangle. A shape is near few of those that its box meets.
+    fn is_of_triangle(&self) -> bool {
+        self.cores.iter().any(|core| matches!(core, Core::Triangle(_)))
+    }
+
+    /// Whether the cores are farther apart than `reach` along the direction that the search for their distance begins with.
+    fn is_apart(&self, reach: f64) -> bool {
+        let towards = self.middle();
+        self.support(-towards).point.dot(towards) > reach * towards.length()
     }
 
     /// The separation of the cores along a unit vector.
@@ -149,6 +163,9 @@ impl Meeting {
     pub(super) fn find(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
         self.touches.clear();
         let layers = difference.layers[0] + difference.layers[1];
+        if difference.is_of_triangle() && difference.is_apart(ahead + layers) {
+            return;
+        }
         for normal in difference.faces_between() {
             let separation = difference.separation(normal);
             if separation - layers >= ahead {

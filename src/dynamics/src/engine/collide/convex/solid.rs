@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use crate::parry::shape::ConvexPolyhedron;
+use crate::{engine::collide::triangles::closest_point, parry::shape::ConvexPolyhedron};
 
 /// Corners of the polygon that stands for a round end: its sides are 0.5 % nearer to the middle than the rim.
 const RIM_CORNERS: usize = 32;
@@ -110,6 +110,11 @@ impl Core<'_> {
         }
     }
 
+    /// A point inside: of a triangle, the one nearest to a point.
+    pub(super) fn inner_point(&self, near: DVec3) -> DVec3 {
+        if let Self::Triangle(corners) = self { closest_point(near, corners).0 } else { self.middle() }
+    }
+
     /// How far its points are from its middle, about.
     pub(super) fn size(&self) -> f64 {
         match self {
@@ -117,7 +122,10 @@ impl Core<'_> {
             Self::Box(half) => half.max_element(),
             Self::Cylinder { radius, half } | Self::Cone { radius, half } => radius.max(*half),
             Self::Hull(hull) => hull.size,
-            Self::Triangle(corners) => corners.iter().map(|corner| corner.distance(self.middle())).fold(0.0, f64::max),
+            Self::Triangle(corners) => {
+                let middle = self.middle();
+                corners.iter().map(|corner| corner.distance(middle)).fold(0.0, f64::max)
+            }
         }
     }
 

@@ -1,0 +1,194 @@
+//! Closest points on rims: where a shape is round, the search for the distance comes nearer by a factor in each step. Newton's method for
+//! the angles at which the rims are met needs a few steps in all.
+//!
+//! A simplex says which corners, edges, faces and rims are closest. Its points are x_k + r u, where x_k has no part of the rims: corners of
+//! flat shapes and middles of rims. With T what is spanned by the differences of the x_k, and P what is left across it, the distance
+//! is the least of |P (x_0 + r u)| over the angles of u.
+
+use bevy_math::{DMat2, DVec2, DVec3};
+
+use super::{Core, Difference, Vertex, gjk::Simplex};
+
+/// Newton steps at most, and the angle that is none: its square is rounding.
+const MOST_STEPS: usize = 5;
+const TURNED: f64 = 1e-8;
+/// Part of a radius, or of the size, below which a length is rounding.
+const NOTHING: f64 = 1e-9;
+
+/// The rim of a core, in the frame of the first shape; `sign` is how its points count in the difference.
+#[derive(Debug, Clone, Copy)]
+struct Rim {
+    middle: DVec3,
+    axis: DVec3,
+    radius: f64,
+    sign: f64,
+}
+
+impl Rim {
+    fn of(core: &Core, middle: DVec3, axis: DVec3, sign: f64) -> Option<Self> {
+        match *core {
+            Core::Cylinder { radius, .. } | Core::Cone { radius, .. } => Some(Self { middle, axis, radius, sign }),
+            _ => None,
+        }
+    }
+
+    /// From the axis to a point.
+    fn radial(&self, point: DVec3) -> DVec3 {
+        let from = point - self.middle;
+        from - self.axis * from.dot(self.axis)
+    }
+}
+
+impl Difference<'_> {
+    fn rims(&self) -> [Option<Rim>; 2] {
+        let [one, two] = &self.cores;
+        [Rim::of(one, DVec3::ZERO, DVec3::Y, 1.0), Rim::of(two, self.shift, self.turn.y_axis, -1.0)]
+    }
+
+    pub(super) fn is_round(&self) -> bool {
+        self.cores.iter().any(|core| matches!(core, Core::Cylinder { .. } | Core::Cone { .. }))
+    }
+}
+
+/// The simplex with its rims turned to where they are closest; `None` if that cannot be told.
+pub(super) fn turned(difference: &Difference, simplex: &Simplex) -> Option<Simplex> {
+    let rims = difference.rims();
+    let mut radii = [DVec3::ZERO; 2];
+    for ((radius, rim), point) in radii.iter_mut().zip(&rims).zip(simplex.points()) {
+        if let Some(rim) = rim {
+            *radius = rim.radial(point).try_normalize()? * rim.radius;
+        }
+    }
+    let (mut bases, mut count, least) = ([Vertex::ZERO; 3], 0, NOTHING * difference.size);
+    for vertex in simplex.vertices() {
+        let base = without_rims(&rims, vertex)?;
+        if bases[..count].iter().all(|other| (other.point - base.point).length() > least) {
+            bases[count] = base;
+            count += 1;
+        }
+    }
+    let across = Across::new(&bases[..count], least);
+    for _ in 0..MOST_STEPS {
+        if turn(&rims, &mut radii, bases[0].point, &across)? < TURNED {
+            break;
+        }
+    }
+    let moved = bases[..count].iter().map(|base| {
+        let point = rims.iter().zip(radii).fold(base.point, |point, (rim, radius)| match rim {
+            Some(rim) => point + radius * rim.sign,
+            None => point,
+        });
+        Vertex { point, first: base.first + radii[0] }
+    });
+    Some(Simplex::of(moved))
+}
+
+/// A point of the difference without what it has of rims; `None` where a point is the apex of a cone.
+fn without_rims(rims: &[Option<Rim>; 2], vertex: &Vertex) -> Option<Vertex> {
+    let mut base = *vertex;
+    for (rim, point) in rims.iter().zip([vertex.first, vertex.first - vertex.point]) {
+        let Some(rim) = rim else { continue };
+        let radial = rim.radial(point);
+        if radial.length() < (1.0 - NOTHING) * rim.radius {
+            return None;
+        }
+        base.point -= radial * rim.sign;
+        if rim.sign > 0.0 {
+            base.first -= radial;
+        }
+    }
+    Some(base)
+}
+
+/// Takes a Newton step. Returns by how much the rims turned.
+fn turn(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, across: &Across) -> Option<f64> {
+    let sign = |k: usize| rims[k].map_or(0.0, |rim: Rim| rim.sign);
+    let point = across.part(base + radii[0] * sign(0) + radii[1] * sign(1));
+    // By how much points move with the angles.
+    let slopes: [DVec3; 2] =
+        std::array::from_fn(|k| rims[k].map_or(DVec3::ZERO, |rim| rim.axis.cross(radii[k]) * rim.sign));
+    let [first, second] = slopes.map(|slope| across.part(slope));
+    let bend = |k: usize, slope: DVec3| match rims[k] {
+        Some(rim) => slope.length_squared() - point.dot(radii[k]) * rim.sign,
+        None => 1.0,
+    };
+    let mixed = first.dot(second);
+    let bends = DMat2::from_cols(DVec2::new(bend(0, first), mixed), DVec2::new(mixed, bend(1, second)));
+    if !(bends.x_axis.x > 0.0 && bends.determinant() > 0.0) {
+        return None;
+    }
+    let angles = -(bends.inverse() * DVec2::new(point.dot(first), point.dot(second)));
+    for (k, rim) in rims.iter().enumerate() {
+        let Some(rim) = rim else { continue };
+        let turned = radii[k] + rim.axis.cross(radii[k]) * angles[k];
+        radii[k] = turned * (rim.radius / turned.length());
+    }
+    Some(angles.abs().max_element())
+}
+
+/// What is across the differences of some points.
+struct Across([DVec3; 2]);
+
+impl Across {
+    /// Of differences longer than `least`.
+    fn new(points: &[Vertex], least: f64) -> Self {
+        let mut own = Self([DVec3::ZERO; 2]);
+        for (vertex, place) in points[1..].iter().zip(0..2) {
+            let rest = own.part(vertex.point - points[0].point);
+            let length = rest.length();
+            if length > least {
+                own.0[place] = rest / length;
+            }
+        }
+        own
+    }
+
+    fn part(&self, vector: DVec3) -> DVec3 {
+        let rest = vector - self.0[0] * vector.dot(self.0[0]);
+        rest - self.0[1] * rest.dot(self.0[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy_math::{DMat3, DQuat};
+
+    use super::*;
+
+    /// A wheel that leans and steers over an edge of a triangle, met 0.3 rad beside the angle of the rim that is nearest: the rim turns to
+    /// that angle, which a scan of all angles knows to 1e-5 rad.
+    #[test]
+    fn a_rim_turns_to_the_point_that_is_nearest_to_an_edge() {
+        let (radius, half) = (0.235, 0.04);
+        let corners = [DVec3::new(-0.3, 0.0, 0.05), DVec3::new(0.4, 0.03, -0.02), DVec3::new(0.1, -0.2, 0.5)];
+        let mut nearest = 0;
+        for case in 0..40 {
+            let lean = DQuat::from_rotation_z(0.05 * f64::from(case)) * DQuat::from_rotation_x(1.2);
+            let turn = DMat3::from_quat(lean);
+            let shift = DVec3::new(0.02, 0.3, 0.01 * f64::from(case));
+            let cores = [(Core::Triangle(corners), 0.0), (Core::Cylinder { radius, half }, 0.0)];
+            let difference = Difference::new(cores, turn, shift);
+            let on_rim = |angle: f64| {
+                let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
+                shift + turn * DVec3::new(radius * cosine, -half, radius * sine)
+            };
+            let along = (corners[1] - corners[0]).normalize();
+            let distance = |angle: f64| (on_rim(angle) - corners[0]).reject_from_normalized(along).length();
+            let angles = (0..600_000).map(|step| 1e-5 * f64::from(step) * std::f64::consts::TAU / 6.0);
+            let best = angles.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).expect("there are many");
+            let beside = on_rim(best + 0.3);
+            let point = |corner: DVec3| Vertex { point: corner - beside, first: corner };
+            let mut simplex = Simplex::of(corners[..2].iter().map(|&corner| point(corner)));
+            simplex.reduce(true);
+            // Past an end of the edge it is a corner that is met.
+            if simplex.vertices().len() < 2 {
+                continue;
+            }
+            let mut turned = turned(&difference, &simplex).expect("the edge is across the rim");
+            let length = turned.reduce(true).expect("they are apart").length();
+            assert!((length - distance(best)).abs() < 1e-10, "case {case}: {length} m, {} m at best", distance(best));
+            nearest += 1;
+        }
+        assert!(nearest > 30, "{nearest} cases only");
+    }
+}
