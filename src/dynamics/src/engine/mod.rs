@@ -98,6 +98,7 @@ mod solve;
 mod spatial;
 mod spin;
 mod tree;
+mod visit;
 
 use bevy_math::DVec3;
 use rayon::prelude::*;

@@ -1,0 +1,87 @@
+//! One block alone: the impulse that solves its law while all others stay as they are.
+
+use super::{
+    cone::{Mode, SHIFT},
+    problem::{Block, Law},
+};
+
+impl Block {
+    /// The impulse that solves the block for the velocity `u` it has with its present one; `radius` is that of its disc.
+    pub(super) fn visit(&mut self, u: [f64; 3], radius: f64) -> [f64; 3] {
+        match self.law {
+            Law::Cone => {
+                let own = self.cone.times(self.impulse);
+                self.cone.solve([u[0] - own[0], u[1] - own[1], u[2] - own[2]])
+            }
+            Law::Disc { .. } => {
+                let own = self.cone.times(self.impulse);
+                let (l, held) = within_disc(&self.cone.a, [u[0] - own[0], u[1] - own[1]], radius);
+                self.cone.mode = if held { Mode::Stick } else { Mode::Open };
+                [l[0], l[1], 0.0]
+            }
+            Law::Interval { low, high } => {
+                if self.cone.a[0] <= 0.0 {
+                    self.cone.mode = Mode::Open;
+                    return [0.0; 3];
+                }
+                let l = self.impulse[0] - u[0] / self.cone.a[0];
+                self.cone.mode = if l < low || l > high { Mode::Open } else { Mode::Stick };
+                [l.clamp(low, high), 0.0, 0.0]
+            }
+        }
+    }
+}
+
+/// The impulse within |l| <= bound with A l + b = 0, and true; if there is none, the one of least energy, which has |l| = bound
+/// and (A + s) l = -b for some s > 0, and false.
+fn within_disc(a: &[f64; 6], b: [f64; 2], bound: f64) -> ([f64; 2], bool) {
+    if bound <= 0.0 {
+        return ([0.0; 2], false);
+    }
+    // Where only one axis can turn, the two rows are one but for rounding.
+    let shift = SHIFT * (a[0] + a[3]);
+    // The second row of a single one is empty, and both are about an axis that nothing can turn.
+    let at = |s: f64| {
+        let diagonal = |a: f64| if a > 0.0 { a + (shift + s) } else { 1.0 };
+        let (p, q, r) = (diagonal(a[0]), a[1], diagonal(a[3]));
+        let scale = -1.0 / (p * r - q * q);
+        let l = [scale * (r * b[0] - q * b[1]), scale * (p * b[1] - q * b[0])];
+        let slope = [-scale * (r * l[0] - q * l[1]), -scale * (p * l[1] - q * l[0])];
+        (l, l[0] * slope[0] + l[1] * slope[1])
+    };
+    let (mut l, mut fall) = at(0.0);
+    if l[0].hypot(l[1]) <= bound {
+        return (l, true);
+    }
+    // 1/|l| is nearly linear in s and concave, so Newton's method from 0 reaches the root from one side.
+    let mut s = 0.0;
+    for _ in 0..30 {
+        let length = l[0].hypot(l[1]);
+        let step = (length / bound - 1.0) * length * length / fall;
+        if !(step > 1e-15 * s) {
+            break;
+        }
+        s += step;
+        (l, fall) = at(s);
+    }
+    let scale = bound / l[0].hypot(l[1]);
+    ([l[0] * scale, l[1] * scale], false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rows about the same axis, whose matrix has no inverse: the impulse is at its bound, against the motion, and finite.
+    #[test]
+    fn a_disc_brakes_what_can_turn_about_one_axis_only() {
+        let a = [1600.0, -1700.0, 0.0, 1806.25, 0.0, 0.0];
+        let (b, bound) = ([-8.0, 8.5], 2e-4);
+        let (l, held) = within_disc(&a, b, bound);
+        assert!(!held && (l[0].hypot(l[1]) / bound - 1.0).abs() < 1e-12, "{l:?}");
+        assert!(l[0] * b[0] + l[1] * b[1] < 0.0, "{l:?}");
+        let (l, held) = within_disc(&a, b, 1.0);
+        // The determinant is 1e-12 of its terms, so four digits of it are not rounding.
+        assert!(held && (a[0] * l[0] + a[1] * l[1] + b[0]).abs() < 1e-3 * b[1], "{l:?}");
+    }
+}
