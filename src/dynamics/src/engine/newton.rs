@@ -115,6 +115,12 @@ struct Step {
     change: f64,
 }
 
+impl Step {
+    fn is_within(&self, tolerance: f64) -> bool {
+        self.lack + self.change < tolerance
+    }
+}
+
 impl Newton {
     /// Improves the impulses of a problem until the law holds to `tolerance`, m/s, as far as `work` goes, of which it takes what it
     /// costs, in multiplications. The impulses may leave their bounds by as much as the law does not hold.
@@ -149,7 +155,7 @@ impl Newton {
             point.centre = block.impulse;
         }
         self.friction = Friction::Coulomb;
-        let mut share = FIRST;
+        let (mut share, mut last) = (FIRST, f64::INFINITY);
         for _ in 0..PROXIMAL_STEPS {
             self.resist(problem, share);
             let Some(step) = self.proximal_step(problem, tolerance, work) else { break };
@@ -164,10 +170,15 @@ impl Newton {
             match self.friction {
                 // The next step is taken with as much resistance as this one could be.
                 Friction::Tresca => self.friction = Friction::Coulomb,
-                Friction::Coulomb if step.lack + step.change < tolerance => break,
+                Friction::Coulomb if step.is_within(tolerance) => break,
+                // Nearly solved, and rounding keeps it from more.
+                Friction::Coulomb if share == LEAST && step.change > 0.5 * last && step.is_within(10.0 * tolerance) => {
+                    break;
+                }
                 Friction::Coulomb if step.iterations <= EASY => share = (share * FALL).max(LEAST),
                 Friction::Coulomb => {}
             }
+            last = step.change;
         }
     }
 

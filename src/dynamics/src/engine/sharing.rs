@@ -41,7 +41,7 @@ use super::{
 
 /// Islands with more contacts leave the sharing to the solver, since each iteration costs as much as one of Newton's
 /// method: heaps of dozens of bodies, which rest in many ways as it is.
-const MOST_CONTACTS: usize = 64;
+pub(super) const MOST_CONTACTS: usize = 64;
 /// A normal depends on those before it if what it has of its own is less than this part of it, squared. A wheel on a
 /// sprung leg has nine tenths of its own; feet of one body, and the rims of a wheel, whose normals differ by less than
 /// 0.3 rad, a tenth or less.
@@ -395,6 +395,11 @@ impl Support {
         let (by_point, _) = disc_slopes(t, radius);
         (0..2).for_each(|i| (0..2).for_each(|k| self.slope[i + 1][k + 1] = by_point[i][k] / (m * m)));
     }
+}
+
+/// Whether a contact carries a load that could be another's, or could carry one.
+pub(super) fn takes_part(problem: &Problem, block: &Block) -> bool {
+    part(problem, block).is_some()
 }
 
 /// What a contact shares; `None` if its impulse is settled.

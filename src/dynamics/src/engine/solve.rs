@@ -8,7 +8,7 @@ use super::{
     homotopy::Homotopy,
     newton::Newton,
     problem::{Block, Law, PositionRule, Problem, Scheme},
-    sharing::{Shared, Sharing},
+    sharing::{self, Shared, Sharing},
 };
 
 /// A solution is found when no visit of the last sweep changed a velocity by more than this, m/s or rad/s. Over a step of 1 ms
@@ -21,7 +21,7 @@ const ACCEPTED: f64 = 1e-6;
 /// is left of them costs less than Newton's method would.
 const SWEEPS: usize = 4;
 /// Newton's method goes on to this, m/s or rad/s: one iteration more at most, and the steps that follow begin so near to
-/// what they look for that a sweep is enough for most of them.
+/// what they look for that a sweep is enough for most of them. What shares no loads has no use for that ([`Problem::tolerance`]).
 const NEWTON_TOLERANCE: f64 = 1e-2 * TOLERANCE;
 /// Iterations that Newton's method takes as a rule.
 const NEWTON_ITERATIONS: f64 = 10.0;
@@ -119,14 +119,12 @@ impl Problem {
 
     /// Settles how contacts share what they carry. Where friction moves with it, the rest of the problem follows.
     fn share(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: Outcome) -> Outcome {
-        let shares = |block: &Block| block.law != Law::Cone || block.impulse[0] > 0.0;
-        let unshared = self
-            .blocks
-            .iter()
-            .map(|block| block.unshared)
-            .fold(outcome.residual, |most, one| most.max(one + outcome.residual));
-        let keeps = unshared < UNSHARED && outcome.sweeps < 1.5 && self.blocks.iter().all(shares);
-        self.blocks.iter_mut().for_each(|block| block.unshared = if keeps { unshared } else { 0.0 });
+        let unshared = self.unshared(outcome.residual);
+        let keeps = unshared < UNSHARED && outcome.sweeps < 1.5;
+        for place in 0..self.blocks.len() {
+            let since = if keeps { unshared } else { 0.0 };
+            self.blocks[place].unshared = if self.is_open(place) { f64::INFINITY } else { since };
+        }
         if keeps {
             return outcome;
         }
@@ -150,9 +148,28 @@ impl Problem {
         Outcome { sweeps: sweeps + (whole - *work) / self.sweep_cost(), ..outcome }
     }
 
+    /// By how much sweeps changed velocities since loads were shared, this one by `now`, m/s.
+    fn unshared(&self, now: f64) -> f64 {
+        let blocks = self.blocks.iter().enumerate().filter(|&(place, _)| !self.is_open(place));
+        blocks.fold(now, |most, (_, block)| most.max(block.unshared + now))
+    }
+
+    /// Whether a block is a contact that neither carries nor could.
+    fn is_open(&self, place: usize) -> bool {
+        let block = &self.blocks[place];
+        block.law == Law::Cone && block.impulse[0] == 0.0 && !sharing::takes_part(self, block)
+    }
+
     /// What a sweep costs, in multiplications.
     fn sweep_cost(&self) -> f64 {
         (MULTIPLICATIONS_A_COLUMN * self.columns.len() + MULTIPLICATIONS_A_BLOCK * self.blocks.len()) as f64
+    }
+
+    /// How exactly Newton's method solves it, m/s or rad/s. A large heap is another problem in each step, and of its steps the last hundredth of
+    /// the tolerance takes a fourth.
+    fn tolerance(&self) -> f64 {
+        let contacts = self.blocks.iter().filter(|block| block.law == Law::Cone).count();
+        if contacts > sharing::MOST_CONTACTS { TOLERANCE } else { NEWTON_TOLERANCE }
     }
 
     /// What the eliminations within the trees cost Newton's method about, in multiplications: little for loose bodies, much for robots,
@@ -187,7 +204,7 @@ impl Problem {
         }
         if residual >= TOLERANCE {
             solver.saved.save(self);
-            solver.newton.solve(self, NEWTON_TOLERANCE, work);
+            solver.newton.solve(self, self.tolerance(), work);
             // The sweep brings all impulses into their bounds.
             *work -= cost;
             let reached = self.sweep();
@@ -419,5 +436,43 @@ mod tests {
             let outcome = problem.solve(&mut Solver::default(), 6000.0);
             assert!(outcome.sweeps <= 1.0 && !outcome.converged, "{bias}: {outcome:?}");
         }
+    }
+
+    /// A body of 1 kg that two supports without friction hold against 1 N s, and a third that is closed or open: with impulses and what
+    /// has changed since they were shared as of the step before.
+    fn held_by_three(before: [([f64; 3], f64); 3], third_is_closed: bool) -> (Problem, Outcome) {
+        let mut problem = Problem::default();
+        problem.clear([1].into_iter());
+        for (place, (impulse, unshared)) in before.into_iter().enumerate() {
+            problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+            problem.index.push(0);
+            let opening = if place == 2 && !third_is_closed { 5.0 } else { 0.0 };
+            let block = problem.block(Law::Cone, place, [0.0; 3], [opening - 1.0, 0.0, 0.0], [0.0; 3]);
+            problem.blocks.push(Block { impulse, unshared, ..block });
+        }
+        problem.sum_up();
+        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        (problem, outcome)
+    }
+
+    /// Loads stay as they were shared while nothing changes, though a contact beside is open; when that closes it takes its part, though
+    /// no sweep changes anything.
+    #[test]
+    fn loads_are_shared_anew_when_a_contact_closes_and_not_before() {
+        let after = |problem: &Problem| -> [_; 3] {
+            std::array::from_fn(|place| (problem.blocks[place].impulse, problem.blocks[place].unshared))
+        };
+        let (first, _) = held_by_three([([0.0; 3], f64::INFINITY); 3], false);
+        let of = |problem: &Problem, place: usize| problem.blocks[place].impulse[0];
+        assert!((of(&first, 0) - 0.5).abs() < 1e-11 && of(&first, 0) == of(&first, 1), "{:?}", first.blocks);
+        assert!(of(&first, 2) == 0.0 && first.blocks[2].unshared == f64::INFINITY, "{:?}", first.blocks);
+        let (second, outcome) = held_by_three(after(&first), false);
+        assert_eq!(outcome.sweeps, 1.0, "{outcome:?}");
+        assert!((0..3).all(|place| (of(&second, place) - of(&first, place)).abs() < TOLERANCE));
+        assert!(second.blocks[0].unshared < UNSHARED && second.blocks[2].unshared == f64::INFINITY);
+        let (third, outcome) = held_by_three(after(&second), true);
+        assert!(outcome.converged && outcome.sweeps > 1.0, "{outcome:?}");
+        let even = |block: &Block| (block.impulse[0] - 1.0 / 3.0).abs() < 1e-11 && block.unshared == 0.0;
+        assert!(third.blocks.iter().all(even), "{:?}", third.blocks);
     }
 }

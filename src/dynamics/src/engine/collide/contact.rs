@@ -226,7 +226,7 @@ impl Pair {
             slip: 0.0,
             rate: DVec3::ZERO,
             pressed_for: 0.0,
-            unshared: 0.0,
+            unshared: f64::INFINITY,
             size: sizes.size,
             same_within: sizes.same_within(),
             passes: false,
