@@ -5,6 +5,7 @@
 //! running devices and sockets.
 
 mod device;
+mod image;
 pub mod mesh;
 mod sequence;
 pub mod xml;

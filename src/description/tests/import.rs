@@ -306,7 +306,7 @@ fn expect(text: &str, expected: &str) {
 
 #[test]
 fn what_is_left_out_is_a_warning() {
-    let text = "<robot name=\"r\"><gazebo reference=\"a\"/>
+    let text = "<robot name=\"r\"><gazebo reference=\"c\"/>
       <link name=\"a\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"5\"/></inertial>
         <collision><geometry><torus/></geometry></collision></link>
       <joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><limit lower=\"1\" upper=\"-1\"/></joint>
@@ -314,7 +314,7 @@ fn what_is_left_out_is_a_warning() {
     let warnings: Vec<String> = read(text).warnings.iter().map(ToString::to_string).collect();
     let all = warnings.join("\n");
     for (line, what) in [
-        (1, "<gazebo> is left out"),
+        (1, "<gazebo reference=\"c\"> names no link and no joint"),
         (2, "link 'a' has an inertia that no mass has"),
         (3, "a shape of the kind <torus> is left out"),
         (4, "joint 'j' has its lower limit 1 above its upper one -1"),

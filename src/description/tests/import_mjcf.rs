@@ -294,3 +294,134 @@ fn replicas_are_bodies_of_their_own() {
     close(body(&world, "post-2").pose.translation, y_up(DVec3::new(1.0, -1.0, 0.0)));
     assert!(matches!(world.mechanism.joints[0].axes[2], Axis::Free(_)));
 }
+
+fn told(world: &World) -> String {
+    world.warnings.iter().map(|warning| format!("{warning}\n")).collect()
+}
+
+/// Of geoms that collide with nothing by their bits, a pair makes two collide with each other and with nothing else.
+#[test]
+fn pairs_collide_in_spite_of_their_bits() {
+    let geom = "contype=\"0\" conaffinity=\"0\" type=\"sphere\" size=\"0.1\"";
+    let text = format!(
+        r#"<mujoco><worldbody><geom name="post" pos="0 0 9" {geom}/>
+        <body name="a"><freejoint/><geom name="ga" {geom}/></body><body name="b" pos="0 0 1"><freejoint/><geom name="gb" {geom}/></body>
+        <body name="c" pos="0 0 2"><freejoint/><geom name="gc" {geom}/></body></worldbody>
+        <contact><pair geom1="ga" geom2="gb" friction="0.4 0.4"/><pair geom1="post" geom2="ga" friction="0.3 0.3"/></contact></mujoco>"#
+    );
+    let world = read(&text);
+    let filter = |name: &str| body(&world, name).filter;
+    let meet = |one: &str, other: &str| {
+        let [one, other] = [filter(one), filter(other)];
+        one.category & other.collides_with != 0 || other.category & one.collides_with != 0
+    };
+    assert!(meet("a", "b") && meet("a", "post"));
+    assert!(!meet("b", "post") && !meet("b", "b"));
+    assert!(body(&world, "c").collision_shape().is_none_or(|_| filter("c").category == 0));
+    // Each pair has the smaller of its two frictions: 0.4 and 0.3.
+    assert_eq!(body(&world, "a").material.friction.min(body(&world, "b").material.friction), 0.4);
+    assert_eq!(body(&world, "a").material.friction.min(body(&world, "post").material.friction), 0.3);
+}
+
+#[test]
+fn ball_joints_have_cones_for_ranges() {
+    let text = r#"<mujoco><worldbody><body name="a"><joint name="j" type="ball" range="0 60" damping="0.5"/><geom size="0.1"/></body></worldbody></mujoco>"#;
+    let world = read(text);
+    let joint = &world.mechanism.joints[0];
+    let Axis::Free(twist) = joint.axes[2] else { panic!("free") };
+    let most = 60f64.to_radians();
+    assert_eq!((joint.kind, joint.swing, twist.lower, twist.upper), (JointKind::Ball, most, -most, most));
+    assert_eq!(twist.damping, 0.5);
+}
+
+/// What drives a tendon drives the joint that the others follow, by the sum of the tendon's arms.
+#[test]
+fn actuators_reach_joints_by_tendons_and_bodies_by_sites() {
+    let text = r#"<mujoco><worldbody><body name="hand">
+          <body name="l" pos="0 1 0"><joint name="left" type="slide" axis="0 1 0" range="0 1"/><geom size="0.1"/></body>
+          <body name="r" pos="0 -1 0"><joint name="right" type="slide" axis="0 -1 0" range="0 1"/><geom size="0.1"/></body>
+        <geom size="0.1"/><site name="tip" pos="0 0 0.2" euler="90 0 0"/></body></worldbody>
+      <tendon><fixed name="split"><joint joint="left" coef="0.5"/><joint joint="right" coef="0.25"/></fixed>
+        <spatial name="rope"><site site="tip"/><site site="tip"/></spatial></tendon>
+      <equality><joint joint1="right" joint2="left" polycoef="0 2 0 0 0"/></equality>
+      <actuator><position name="grip" tendon="split" forcerange="-10 10"/><motor name="jet" site="tip" gear="0 0 3 0 0 0"/>
+        <motor name="pull" tendon="rope"/></actuator></mujoco>"#;
+    let world = read(text);
+    let named = |name: &str| world.devices.iter().find(|device| device.name == name);
+    let joint = world.mechanism.joints.iter().find(|joint| joint.name == "left").unwrap();
+    let Axis::Free(axis) = joint.axes[2] else { panic!("free") };
+    // 0.5 of its own, and 0.25 of the other one, which goes twice as far.
+    assert_eq!(axis.max_effort, 10.0);
+    assert!(named("grip").is_some());
+    let jet = named("jet").unwrap();
+    let DeviceSpec::Actuator(actuator) = &jet.spec else { panic!("an actuator") };
+    let simpartner_description::Mount::Body { pose, .. } = actuator.mount else { panic!("on a body") };
+    assert!((pose.rotation * DVec3::Z - DVec3::NEG_Y).length() < 1e-12);
+    let told = told(&world);
+    for what in ["an actuator on a tendon is left out", "<spatial> of <tendon> is left out", "force and torque"] {
+        assert!(told.contains(what), "{what}\n{told}");
+    }
+    assert!(!told.contains("<fixed> of <tendon>"), "{told}");
+}
+
+/// Two points of the same two bodies are a hinge; what is welded open is told.
+#[test]
+fn two_points_of_two_bodies_make_a_hinge() {
+    let text = r#"<mujoco><compiler angle="radian"/><worldbody>
+        <body name="a"><joint name="one" axis="0 1 0"/><geom size="0.1"/></body>
+        <body name="b" pos="1 0 0"><joint name="two" axis="0 1 0"/><geom size="0.1"/></body>
+        <body name="c" pos="0 0 1"><joint name="held" type="slide" axis="0 0 1" ref="0.5"/><geom size="0.1"/></body>
+      </worldbody><equality>
+        <connect body1="a" body2="b" anchor="0.5 0 0"/><connect body1="b" body2="a" anchor="-0.5 1 0"/>
+        <weld body1="a" body2="c" relpose="0 0 2 1 0 0 0"/><joint joint1="held" polycoef="0.25 0 0 0 0"/>
+      </equality></mujoco>"#;
+    let world = read(text);
+    let closing = world.mechanism.joints.last().unwrap();
+    assert_eq!(closing.kind, JointKind::Hinge);
+    close(closing.anchor, y_up(DVec3::X * 0.5));
+    assert!((closing.frame * DVec3::Z).cross(y_up(DVec3::Y)).length() < 1e-12);
+    // 0.25 m above the place that the file has it at.
+    close(body(&world, "c").pose.translation, y_up(DVec3::Z * 1.25));
+    assert!(told(&world).contains("a <weld> that is 1.00e0 m and 0.00e0 rad open is left out"), "{}", told(&world));
+}
+
+#[test]
+fn softness_and_the_rule_of_friction_are_told_once() {
+    let text = r#"<mujoco><default><geom solref="0.01 1" margin="0.001"/></default><worldbody><geom type="plane" size="1 1 1" solimp="0.9 0.9 0.01"/>
+        <body name="a" pos="0 0 1"><freejoint/><geom size="0.1" friction="0.5"/></body></worldbody></mujoco>"#;
+    let told = told(&read(text));
+    assert_eq!(told.matches("softness ('solref', 'solimp') is left out").count(), 1, "{told}");
+    assert_eq!(told.matches("'margin' and 'gap' are left out").count(), 1, "{told}");
+    assert_eq!(told.matches("of two frictions MuJoCo takes the larger").count(), 1, "{told}");
+}
+
+/// An image from the largest y down, MuJoCo's own files from the smallest up; the lowest is 0 and the highest 1.
+#[test]
+fn fields_of_heights_are_read_from_files() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = |file: &str| {
+        format!(
+            r#"<mujoco><asset><hfield name="f" file="{file}" size="5 4 2 0.1"/></asset><worldbody><geom type="hfield" hfield="f"/></worldbody></mujoco>"#
+        )
+    };
+    let mut image = Vec::new();
+    let mut encoder = png::Encoder::new(&mut image, 3, 2);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_depth(png::BitDepth::Sixteen);
+    let pixels: Vec<u8> = [1100u16, 1000, 1200, 1000, 1400, 1000].into_iter().flat_map(u16::to_be_bytes).collect();
+    encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
+    fs::write(scratch.path().join("f.png"), image).unwrap();
+    let mut binary: Vec<u8> = [2i32, 3].into_iter().flat_map(i32::to_le_bytes).collect();
+    binary.extend([0.0f32, 4.0, 0.0, 1.0, 0.0, 2.0].into_iter().flat_map(f32::to_le_bytes));
+    fs::write(scratch.path().join("f.bin"), binary).unwrap();
+    for file in ["f.png", "f.bin"] {
+        let path = scratch.path().join("model.mjcf");
+        fs::write(&path, model(file)).unwrap();
+        let world = xml::read_world(&path).unwrap_or_else(|problems| panic!("{problems}"));
+        let field = world.mechanism.heightfield.as_ref().unwrap();
+        assert_eq!((field.points_x, field.points_z, field.width, field.depth), (3, 2, 10.0, 8.0));
+        assert_eq!(field.heights, [0.5, 0.0, 0.0, 2.0, 1.0, 0.0], "{file}");
+        let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(again.mechanism.heightfield.unwrap().heights, field.heights);
+    }
+}

@@ -199,3 +199,116 @@ fn models_are_included_from_beside_the_file_and_kept_with_the_run() {
     let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(again.mechanism.bodies.len(), 2);
 }
+
+/// follower = multiplier (leader - reference) + offset.
+#[test]
+fn mimics_and_gearboxes_are_couplings() {
+    let joint = |name: &str, kind: &str, ends: [&str; 2], more: &str| {
+        format!(
+            "<joint name=\"{name}\" type=\"{kind}\"><parent>{}</parent><child>{}</child><axis><xyz>0 0 1</xyz>{more}</axis>\
+             <axis2><xyz>0 0 1</xyz></axis2>{}</joint>",
+            ends[0], ends[1], "<gearbox_ratio>3</gearbox_ratio><gearbox_reference_body>base</gearbox_reference_body>"
+        )
+    };
+    let links: String =
+        ["base", "a", "b", "c"].iter().map(|name| format!("<link name=\"{name}\">{INERTIAL}</link>")).collect();
+    let mimic = "<mimic joint=\"one\" axis=\"axis\"><multiplier>-2</multiplier><offset>0.5</offset><reference>0.25</reference></mimic>";
+    let joints = [
+        joint("two", "revolute", ["base", "b"], mimic),
+        joint("one", "revolute", ["base", "a"], ""),
+        joint("three", "revolute", ["base", "c"], ""),
+        joint("gear", "gearbox", ["a", "c"], ""),
+    ];
+    let world = read(&format!("<sdf version=\"1.11\"><model name=\"m\">{links}{}</model></sdf>", joints.concat()));
+    let [mimic, gear] = &world.mechanism.couplings[..] else { panic!("two couplings") };
+    let name = |axis: simpartner_model::JointAxis| world.mechanism.joint(axis.joint).name.as_str();
+    assert_eq!((name(mimic.leader), name(mimic.follower), mimic.ratio, mimic.offset), ("one", "two", -2.0, 1.0));
+    assert_eq!((name(gear.leader), name(gear.follower), gear.ratio), ("one", "three", -3.0));
+}
+
+/// Links, nested models and frames may stand in each other, whatever their order.
+#[test]
+fn frames_lead_into_nested_models_and_out_of_them() {
+    let world = read(&format!(
+        r#"<sdf version="1.11"><model name="m">
+        <link name="top"><pose relative_to="mast::pole">0 0 1 0 0 0</pose>{INERTIAL}</link>
+        <link name="base"><pose>1 0 0 0 0 0</pose>{INERTIAL}</link>
+        <model name="mast"><pose relative_to="base">0 0 2 0 0 0</pose><link name="pole"><pose>0 0 0.5 0 0 0</pose>{INERTIAL}</link>
+          <frame name="tip" attached_to="pole"><pose>0 0 0.25 0 0 0</pose></frame></model>
+        <joint name="lift" type="prismatic"><parent>mast::tip</parent><child>top</child><axis><xyz>0 0 1</xyz></axis></joint>
+        <joint name="turn" type="revolute"><parent>base</parent><child>mast</child><axis><xyz>0 0 1</xyz></axis></joint>
+        </model></sdf>"#
+    ));
+    close(body(&world, "pole").pose.translation, y_up(DVec3::new(1.0, 0.0, 2.5)));
+    close(body(&world, "top").pose.translation, y_up(DVec3::new(1.0, 0.0, 3.5)));
+    let parent = world.mechanism.body(joint(&world, "lift").parent);
+    assert_eq!(parent.name, "pole", "a frame stands for the link that it is fixed to");
+    assert_eq!(world.mechanism.body(joint(&world, "turn").child).name, "pole", "a model for its first link");
+}
+
+/// What stands in a link may be told in another frame.
+#[test]
+fn parts_of_a_link_stand_in_the_frames_that_they_name() {
+    let world = read(
+        r#"<sdf version="1.9"><model name="m"><frame name="f"><pose>0 0 3 0 0 0</pose></frame>
+        <link name="a"><pose>0 0 1 0 0 0</pose><inertial><mass>1</mass><pose relative_to="f">0 0 0 0 0 0</pose></inertial>
+          <sensor name="imu" type="imu"><pose relative_to="f">1 0 0 0 0 0</pose></sensor></link>
+        <link name="b"/><joint name="j" type="revolute"><parent>a</parent><child>b</child><axis/></joint></model></sdf>"#,
+    );
+    close(body(&world, "a").inertia.unwrap().centre_of_mass, DVec3::Z * 2.0);
+    let imu = world.devices.iter().find(|device| device.name == "imu").unwrap();
+    let DeviceSpec::Sensor(sensor) = &imu.spec else { panic!("a sensor") };
+    let simpartner_description::Mount::Body { pose, .. } = sensor.mount else { panic!("on a body") };
+    close(pose.translation, DVec3::new(1.0, 0.0, 2.0));
+}
+
+/// A model that is merged gives its links to the model around it, under their own names.
+#[test]
+fn merged_models_are_part_of_the_one_around_them() {
+    let scratch = tempfile::tempdir().unwrap();
+    let wheel = format!(
+        "<sdf version=\"1.9\"><model name=\"w\"><link name=\"wheel\">{INERTIAL}</link><frame name=\"rim\" attached_to=\"wheel\"/></model></sdf>"
+    );
+    fs::write(scratch.path().join("wheel.sdf"), wheel).unwrap();
+    let main = scratch.path().join("cart.sdf");
+    let text = |link: &str| {
+        format!(
+            r#"<sdf version="1.9"><model name="cart"><link name="{link}">{INERTIAL}</link>
+            <include merge="true"><uri>wheel.sdf</uri><pose>0 1 0 0 0 0</pose></include>
+            <joint name="turn" type="revolute"><parent>{link}</parent><child>rim</child><axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"#
+        )
+    };
+    fs::write(&main, text("base")).unwrap();
+    let Document::Robot(world) = xml::read_any(&main).unwrap_or_else(|problems| panic!("{problems}")) else {
+        panic!("a robot")
+    };
+    close(body(&world, "wheel").pose.translation, y_up(DVec3::Y));
+    assert_eq!(world.mechanism.body(joint(&world, "turn").child).name, "wheel");
+    fs::write(&main, text("wheel")).unwrap();
+    let problems = xml::read_any(&main).unwrap_err().to_string();
+    assert!(problems.contains("brings a second 'wheel'"), "{problems}");
+}
+
+/// The brightest pixel is as high as the size says; the image's top is at the largest y.
+#[test]
+fn heightmaps_are_the_terrain_and_kept_with_the_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut encoder_bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut encoder_bytes, 2, 3);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.write_header().unwrap().write_image_data(&[200, 100, 0, 0, 0, 50]).unwrap();
+    fs::write(scratch.path().join("hill.png"), encoder_bytes).unwrap();
+    let main = scratch.path().join("hall.sdf");
+    let text = r#"<sdf version="1.9"><world name="w"><model name="g"><static>true</static><link name="l"><collision name="c"><geometry>
+        <heightmap><uri>hill.png</uri><size>10 20 4</size><pos>0 0 -1</pos></heightmap></geometry></collision></link></model></world></sdf>"#;
+    fs::write(&main, text).unwrap();
+    let world = xml::read_world(&main).unwrap_or_else(|problems| panic!("{problems}"));
+    let field = world.mechanism.heightfield.as_ref().unwrap();
+    assert_eq!((field.points_x, field.points_z, field.width, field.depth), (2, 3, 10.0, 20.0));
+    // Along x, and in each line along z, which is -y: the top of the image first.
+    assert_eq!(field.heights, [3.0, -1.0, -1.0, 1.0, -1.0, 0.0]);
+    fs::remove_dir_all(scratch.path()).unwrap();
+    let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(again.mechanism.heightfield.unwrap().heights, field.heights);
+}

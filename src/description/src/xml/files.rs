@@ -1,12 +1,16 @@
 //! Files as texts, and paths beside other files.
 
 use std::{
+    cell::Cell,
     io::Read,
     path::{Path, PathBuf},
 };
 
-use super::{Diagnostic, built_in, limits::MAX_MESH_FILE};
-use crate::{SourceFile, mesh::Mesh};
+use super::{
+    Diagnostic, built_in,
+    limits::{MAX_GRID_SIDE, MAX_MESH_FILE},
+};
+use crate::{SourceFile, image::Grid, mesh::Mesh};
 
 /// Where files are.
 #[derive(Debug, Clone, Copy)]
@@ -42,18 +46,37 @@ impl Files<'_> {
     }
 
     /// Reads a mesh file. What is wrong with one is told with the file's path, and the line where it has any.
-    pub(super) fn read_mesh(self, path: &str) -> Result<Mesh, String> {
+    /// Beside it, whether it took something from another file.
+    pub(super) fn read_mesh(self, path: &str) -> Result<(Mesh, bool), String> {
         // Those that were kept are OBJ, whatever they once were.
         let kind = if matches!(self, Self::Disk) { path } else { "kept.obj" };
         let bytes = self.read_bytes(path).map_err(|problem| problem.message)?;
+        let takes_others = Cell::new(false);
         let named = |file: &str| match self {
-            Self::Disk => read_bytes(&beside(path, file), MAX_MESH_FILE).ok(),
+            Self::Disk => {
+                let bytes = read_bytes(&beside(path, file), MAX_MESH_FILE).ok();
+                takes_others.set(takes_others.get() || bytes.is_some());
+                bytes
+            }
             Self::Kept(_) => None,
         };
-        Mesh::read(kind, &bytes, named).map_err(|problem| {
+        let mesh = Mesh::read(kind, &bytes, named).map_err(|problem| {
             let line = problem.line.map_or(String::new(), |line| format!(":{line}"));
             format!("{path}{line}: {}", problem.what)
-        })
+        })?;
+        Ok((mesh, takes_others.get()))
+    }
+
+    /// Reads heights from an image, or a binary file. What is wrong with one is told with its path.
+    pub(super) fn read_heights(self, path: &str) -> Result<Grid, String> {
+        // Eight bytes before four for each of the most heights.
+        let most = 8 + 4 * MAX_GRID_SIDE * MAX_GRID_SIDE;
+        let grid = match self {
+            Self::Disk => Grid::read(&read_bytes(path, most).map_err(|problem| problem.message)?),
+            // What was kept is text.
+            Self::Kept(_) => Grid::from_text(&self.read(path, usize::MAX).map_err(|problem| problem.message)?),
+        };
+        grid.map_err(|what| format!("{path}: {what}"))
     }
 
     /// Whether there is a file of this path.

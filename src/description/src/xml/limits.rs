@@ -2,10 +2,13 @@
 //! bytes are worth or more memory than a machine has.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
-use super::Diagnostics;
-use crate::{SourceFile, Warning};
+use super::{Diagnostics, files::Files, robot::Draft};
+use crate::{SourceFile, Warning, World, mesh::Mesh};
 
 /// The largest XML file, bytes. Written by hand it would be a quarter of a million lines.
 pub(super) const MAX_FILE: usize = 16 << 20;
@@ -42,7 +45,7 @@ pub(super) const MAX_SHAPE_POINTS: usize = 1_000_000;
 /// Points and triangles of what is seen of a world in place of its shapes, counted likewise: as much as a browser turns at ease.
 pub(super) const MAX_VISUAL_POINTS: usize = 4_000_000;
 /// Grid points of a terrain along one side.
-pub(super) const MAX_GRID_SIDE: usize = 4096;
+pub(crate) const MAX_GRID_SIDE: usize = 4096;
 /// The largest file of heights, bytes: 24 for each of the most points.
 pub(super) const MAX_HEIGHTS_FILE: usize = MAX_GRID_SIDE * MAX_GRID_SIDE * 24;
 /// The largest mesh file, bytes: a million triangles in binary.
@@ -81,6 +84,31 @@ pub(super) const STATED: &[(&str, u64, &str)] = &[
 /// Work on looking for the name that was meant, in comparisons of two characters: a tenth of a second.
 const MAX_NAME_COMPARISONS: usize = 20_000_000;
 
+/// Mesh files that have been read, as long as all of them together are no more than a world may show.
+#[derive(Debug, Default)]
+pub(super) struct Meshes {
+    /// With whether each took something from another file.
+    known: RefCell<HashMap<String, (Rc<Mesh>, bool)>>,
+    points: Cell<usize>,
+}
+
+impl Meshes {
+    /// The mesh of a file, read once, and whether it took something from another file.
+    pub(super) fn get(&self, files: Files<'_>, path: &str) -> Result<(Rc<Mesh>, bool), String> {
+        if let Some(known) = self.known.borrow().get(path) {
+            return Ok(known.clone());
+        }
+        let (mesh, takes_others) = files.read_mesh(path)?;
+        let mesh = Rc::new(mesh);
+        let points = mesh.vertices.len() + mesh.triangles.len();
+        if self.points.get().saturating_add(points) <= MAX_VISUAL_POINTS {
+            self.points.set(self.points.get() + points);
+            self.known.borrow_mut().insert(path.to_owned(), (Rc::clone(&mesh), takes_others));
+        }
+        Ok((mesh, takes_others))
+    }
+}
+
 /// What one reading has found wrong and used up so far, shared by all files that take part in it.
 #[derive(Debug, Default)]
 pub(super) struct Session {
@@ -88,6 +116,9 @@ pub(super) struct Session {
     pub(super) warnings: RefCell<Vec<Warning>>,
     /// What was read beside the XML files.
     pub(super) sources: RefCell<Vec<SourceFile>>,
+    pub(super) meshes: Meshes,
+    /// A robot file that has been read already: its path, its text and what it holds.
+    pub(super) prepared: RefCell<Option<(SourceFile, Draft)>>,
     /// Hashes of the problems found so far, each with its place in its file.
     seen: RefCell<HashSet<u64>>,
     files: Cell<usize>,
@@ -106,6 +137,20 @@ impl Session {
             return Err(format!("with this file there are more than {MAX_ALL_FILES} bytes to read"));
         }
         Ok(())
+    }
+
+    /// Gives a world what it is to know of its reading.
+    pub(super) fn close(&self, world: &mut World) {
+        world.warnings = self.warnings.take();
+        world.sources.append(&mut self.sources.take());
+    }
+
+    /// Keeps a mesh as its text, likewise.
+    pub(super) fn add_mesh(&self, path: String, mesh: &Mesh) -> Result<(), String> {
+        if self.sources.borrow().iter().any(|known| known.path == path) {
+            return Ok(());
+        }
+        self.add_source(SourceFile { path, text: mesh.to_obj() })
     }
 
     /// Keeps a file that was read beside the XML files, once; the error says which bound it breaks.

@@ -42,6 +42,7 @@ pub use export::{ExportFormat, Exported, export};
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
+pub(crate) use limits::MAX_GRID_SIDE;
 pub(crate) use reading::child;
 pub use reading::shorten;
 pub use schema::describe_name;
@@ -52,7 +53,7 @@ use files::Files;
 use import::Format;
 use limits::{MAX_FILE, Session};
 use reading::{Placeholders, Reading};
-use robot::{Placement, Taken};
+use robot::{Draft, Placement, Taken};
 use schema::{ASSEMBLIES, Element, ROBOT, SEQUENCE, WORLD};
 use tree::Attribute;
 pub(crate) use tree::{Node, parse as parse_tree};
@@ -165,17 +166,39 @@ fn read_as(path: &Path, expected: Expected) -> Result<Document, Diagnostics> {
 fn read_root(path: &str, text: &str, files: Files<'_>, expected: Expected) -> Result<Document, Diagnostics> {
     let session = Session::default();
     let reading = Reading::new(path, text, files, &session);
+    let root = read_element(&reading, expected, false)?;
+    let document = match root.name.as_str() {
+        ROBOT => robot::read(&reading, &root).map(|draft| Document::Robot(place_alone(&reading, &root, &draft))),
+        ASSEMBLIES => Some(Document::Assemblies(assembly::names(&reading, &root))),
+        SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
+        _ => Some(Document::World(world::read(&reading, &root))),
+    };
+    let problems = session.problems.take();
+    match document {
+        Some(mut document) if problems.is_empty() => {
+            if let Document::World(world) | Document::Robot(world) = &mut document {
+                session.close(world);
+            }
+            Ok(document)
+        }
+        _ => Err(problems),
+    }
+}
+
+/// The root element, of our format, with all its attributes and children checked.
+fn read_element(reading: &Reading, expected: Expected, fixed_base: bool) -> Result<Node, Diagnostics> {
+    let Reading { path, text, session, .. } = *reading;
     session.add_file(text.len()).map_err(|what| Diagnostics::from(Diagnostic::at(path, "", 0, what)))?;
     let roots = reading.parse(path, text).map_err(Diagnostics::from)?;
     let mut root = match Format::of(path, &roots) {
         Some(format) => {
-            let options = ImportOptions { wanted: expected.of_format(format), ..ImportOptions::default() };
-            match import::convert(&reading, format, roots, &options) {
+            let options = ImportOptions { fixed_base, wanted: expected.of_format(format), ..ImportOptions::default() };
+            match import::convert(reading, format, roots, &options) {
                 Some(root) => root,
                 None => return Err(session.problems.take()),
             }
         }
-        None => single_root(&reading, roots)?,
+        None => single_root(reading, roots)?,
     };
     if !expected.roots().contains(&root.name.as_str()) {
         let message = format!("expected <{}>, got <{}>", expected.roots().join(">, <"), root.name);
@@ -188,27 +211,11 @@ fn read_root(path: &str, text: &str, files: Files<'_>, expected: Expected) -> Re
         _ => Placeholders::Unknown,
     };
     reading.check(&mut root, element, placeholders);
-    let document = match root.name.as_str() {
-        ROBOT => read_robot_alone(&reading, &root).map(Document::Robot),
-        ASSEMBLIES => Some(Document::Assemblies(assembly::names(&reading, &root))),
-        SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
-        _ => Some(Document::World(world::read(&reading, &root))),
-    };
-    let problems = session.problems.take();
-    match document {
-        Some(mut document) if problems.is_empty() => {
-            if let Document::World(world) | Document::Robot(world) = &mut document {
-                world.warnings = session.warnings.take();
-                world.sources.append(&mut session.sources.take());
-            }
-            Ok(document)
-        }
-        _ => Err(problems),
-    }
+    Ok(root)
 }
 
-fn read_robot_alone(reading: &Reading, root: &Node) -> Option<World> {
-    let draft = robot::read(reading, root)?;
+/// A robot at the origin of an empty world.
+fn place_alone(reading: &Reading, root: &Node, draft: &Draft) -> World {
     let own = SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() };
     let mut world = World {
         name: draft.model.clone(),
@@ -224,8 +231,8 @@ fn read_robot_alone(reading: &Reading, root: &Node) -> Option<World> {
         source: reading.source(root),
         initial: Vec::new(),
     };
-    robot::place(reading, root.offset, &draft, placement, &mut world, &mut Taken::default());
-    Some(world)
+    robot::place(reading, root.offset, draft, placement, &mut world, &mut Taken::default());
+    world
 }
 
 /// The root element. The thesis prints objects and commands without one: a bare series of objects is a world, a bare series of

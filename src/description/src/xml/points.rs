@@ -9,7 +9,7 @@ use super::{
     schema::FARTHEST,
     tree::Node,
 };
-use crate::{SourceFile, mesh::Mesh};
+use crate::mesh::Mesh;
 
 /// Reads a `<convexHull>`.
 pub(super) fn read_hull(reading: &Reading, node: &Node) -> Option<Shape> {
@@ -86,15 +86,15 @@ fn from_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
     let stands_in = reading.origins.place(node.offset).path.to_owned();
     let path = reading.files.beside(&stands_in, file, "robots");
     let unusable = |what: String| reading.problem(place, format!("the mesh file cannot be used: {what}"));
-    let mut mesh = reading.files.read_mesh(&path).map_err(unusable).ok()?;
-    let source = SourceFile { path, text: mesh.to_obj() };
-    if let Err(what) = reading.session.add_source(source) {
+    let mesh = reading.mesh(&path).map_err(unusable).ok()?;
+    if let Err(what) = reading.session.add_mesh(path, &mesh) {
         reading.push(Diagnostic::at(reading.path, reading.text, place, what));
         return None;
     }
     let whole = reading.real(node, "scale")?;
     let scale = DVec3::new(reading.real(node, "scaleX")?, reading.real(node, "scaleY")?, reading.real(node, "scaleZ")?);
     let scale = scale * whole;
+    let mut mesh = (*mesh).clone();
     if scale.to_array().contains(&0.0) {
         reading.problem(place, "a scale of 0 leaves nothing of a shape");
         return None;

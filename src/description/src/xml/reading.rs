@@ -3,6 +3,7 @@
 use std::{
     f64::consts::TAU,
     hash::{DefaultHasher, Hash, Hasher},
+    rc::Rc,
 };
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
     schema::{Content, Element, Kind, Occurs, Presence, read_real},
     tree::{self, Node},
 };
-use crate::Warning;
+use crate::{SourceFile, Warning, image::Grid, mesh::Mesh};
 
 /// One file and what is wrong with it. Looking a value up that is missing or wrong gives `None`; the problem has been noted
 /// when the tree was held against the schema, so readers just leave out what they cannot make.
@@ -44,6 +45,18 @@ impl<'a> Reading<'a> {
     /// Another file whose problems go into the same list.
     pub(super) fn in_file<'b>(&'b self, path: &'b str, text: &'b str) -> Reading<'b> {
         Reading::new(path, text, self.files, self.session)
+    }
+
+    /// The mesh of a file. What is wrong with one is told with the file's path, and the line where it has any.
+    pub(super) fn mesh(&self, path: &str) -> Result<Rc<Mesh>, String> {
+        Ok(self.session.meshes.get(self.files, path)?.0)
+    }
+
+    /// The heights of an image or a binary file, which is kept as text.
+    pub(super) fn heights(&self, path: &str) -> Result<Grid, String> {
+        let grid = self.files.read_heights(path)?;
+        self.session.add_source(SourceFile { path: path.to_owned(), text: grid.to_text() })?;
+        Ok(grid)
     }
 
     /// Notes a problem.

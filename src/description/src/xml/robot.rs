@@ -21,6 +21,7 @@ use super::{
 use crate::{Device, DeviceSpec, SourceFile, World};
 
 /// A robot as its file describes it, in its own frame, ids counted within it.
+#[derive(Debug)]
 pub(super) struct Draft {
     pub(super) model: String,
     self_collision: bool,

@@ -8,6 +8,7 @@ use super::{reading::Reading, tree::Node};
 
 /// Names of one kind of thing in one file, and where they are defined. A thing that could not be read has its name here all
 /// the same, so that no message comes twice.
+#[derive(Debug)]
 pub(super) struct Scope {
     noun: &'static str,
     names: BTreeMap<String, (String, Option<usize>)>,

@@ -5,8 +5,18 @@ use std::path::Path;
 use bevy_math::DVec3;
 use quick_xml::escape::escape;
 
-use super::{Diagnostic, Diagnostics, Document, Expected, locate, read_as, read_text};
-use crate::World;
+use super::{
+    Diagnostic, Diagnostics, Expected,
+    built_in::{self, locate},
+    files::Files,
+    limits::{MAX_FILE, Session},
+    place_alone, read_element,
+    reading::Reading,
+    robot,
+    schema::WORLD,
+    world,
+};
+use crate::{SourceFile, World};
 
 /// Reads a world as [`read_world`](super::read_world) does, or a robot, ours or of a format that is imported: then the world is level
 /// ground with the robot on it, so high that its lowest point touches. With `fixed_base` the root of an imported robot is fixed there,
@@ -15,22 +25,40 @@ use crate::World;
 /// # Errors
 /// All problems of the file and of those it names; that a base is to be fixed which is none of an imported robot.
 pub fn read_world_or_robot(path: &Path, fixed_base: bool) -> Result<World, Diagnostics> {
-    match read_as(path, Expected::WorldOrRobot)? {
-        Document::World(_) if fixed_base => {
-            let path = locate(path);
-            let problem = Diagnostic::at(&path.to_string_lossy(), "", 0, "a world has no base to be fixed");
-            Err(problem.with_help("this is for a robot file in place of a world; its <robot> has a fixedBase").into())
+    let located = locate(path);
+    let path = located.to_string_lossy();
+    let text = Files::Disk.read(&path, MAX_FILE);
+    let text = text.map_err(|problem| Diagnostics::from(built_in::with_help(problem)))?;
+    let session = Session::default();
+    let reading = Reading::new(&path, &text, Files::Disk, &session);
+    let root = read_element(&reading, Expected::WorldOrRobot, fixed_base)?;
+    let refuse = |what: &str, help: &str| Err(Diagnostic::at(&path, "", 0, what).with_help(help).into());
+    if root.name == WORLD {
+        if fixed_base {
+            let help = "this is for a robot file in place of a world; its <robot> has a fixedBase";
+            return refuse("a world has no base to be fixed", help);
         }
-        Document::World(world) => Ok(world),
-        Document::Robot(robot) => {
-            let (path, text) = world_of(&locate(path), &robot, fixed_base);
-            match read_text(&path, &text)? {
-                Document::World(world) => Ok(world),
-                _ => unreachable!("the text is that of a world"),
-            }
-        }
-        Document::Sequence(_) | Document::Assemblies(_) => unreachable!("a world or a robot was asked for"),
+        return finish(&session, world::read(&reading, &root));
     }
+    let draft = robot::read(&reading, &root);
+    let alone = draft.as_ref().map(|draft| place_alone(&reading, &root, draft));
+    let (Some(draft), Some(alone), true) = (draft, alone, reading.is_sound()) else {
+        return Err(session.problems.take());
+    };
+    let (world_path, world_text) = world_of(&located, &alone, fixed_base);
+    *session.prepared.borrow_mut() = Some((SourceFile { path: path.to_string(), text: text.clone() }, draft));
+    let reading = Reading::new(&world_path, &world_text, Files::Disk, &session);
+    let root = read_element(&reading, Expected::World, false)?;
+    finish(&session, world::read(&reading, &root))
+}
+
+fn finish(session: &Session, mut world: World) -> Result<World, Diagnostics> {
+    let problems = session.problems.take();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    session.close(&mut world);
+    Ok(world)
 }
 
 /// The text of the world, and the path that it could have beside the robot's file.

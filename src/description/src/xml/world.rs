@@ -155,6 +155,12 @@ fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec
         reading.problem_with_help(place, message, format!("looked for {}", candidates.join(" and ")));
         return None;
     };
+    let prepared = reading.session.prepared.take().filter(|(file, _)| file.path == *path);
+    if let Some((file, draft)) = prepared {
+        sources.push(file);
+        keep_all(sources, &draft.sources);
+        return Some(draft);
+    }
     let text = reading.read_file(path).map_err(|problem| reading.push(problem)).ok()?;
     let draft = {
         let robot_file = reading.in_file(path, &text);
@@ -177,11 +183,14 @@ fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec
         robot::read(&robot_file, &roots[0])
     };
     sources.push(SourceFile { path: path.clone(), text });
-    let included = draft.iter().flat_map(|draft| &draft.sources);
-    for file in included.cloned().collect::<Vec<_>>() {
-        if !sources.contains(&file) {
-            sources.push(file);
+    keep_all(sources, draft.as_ref().map_or(&[], |draft| &draft.sources));
+    draft
+}
+
+fn keep_all(sources: &mut Vec<SourceFile>, included: &[SourceFile]) {
+    for file in included {
+        if !sources.contains(file) {
+            sources.push(file.clone());
         }
     }
-    draft
 }

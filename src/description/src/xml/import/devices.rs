@@ -1,9 +1,9 @@
-//! The devices of an imported robot: an encoder on each joint, an actuator where something drives it, and the sensors of its file.
+//! The devices of an imported robot: an encoder on each joint, an actuator where something drives it, and the devices of its file.
 
 use super::{
     super::tree::Node,
     element::{node, pose_element},
-    model::{DriveKind, Model, Motion, Mount, Sensor},
+    model::{Device, DriveKind, Model, Motion, Mount},
     robot::Names,
     text::clean,
 };
@@ -34,7 +34,7 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
         let name = &names.joints[index];
         robot.children.push(device("sensor", "JointEncoder", format!("{name}_encoder"), joint.offset));
         let follows = model.couplings.iter().any(|coupling| coupling.follower == index);
-        let Some(drive) = joint.drive.as_ref().filter(|_| !follows && joint.motion != Motion::Ball) else { continue };
+        let Some(drive) = joint.drive.as_ref().filter(|_| !follows) else { continue };
         let kind = match drive.kind {
             DriveKind::Position => "PositionController",
             DriveKind::Velocity => "JointController",
@@ -43,31 +43,32 @@ pub(super) fn add(robot: &mut Node, model: &Model, names: &Names, next_port: &mu
         let own = drive.name.clone().unwrap_or_else(|| format!("{name}_motor"));
         robot.children.push(device("actuator", kind, own, drive.offset));
     }
-    for sensor in &model.sensors {
-        let (name, port) = (unique(sensor.name.clone()), port());
-        robot.children.push(sensor_element(sensor, names, name, port));
+    for device in &model.devices {
+        let (name, port) = (unique(device.name.clone()), port());
+        robot.children.push(device_element(device, names, name, port));
     }
 }
 
-fn sensor_element(sensor: &Sensor, names: &Names, name: String, port: String) -> Node {
-    let mut attributes = vec![("type", sensor.kind.to_owned()), ("name", name)];
-    attributes.push(match sensor.mount {
+fn device_element(device: &Device, names: &Names, name: String, port: String) -> Node {
+    let tag = if device.kind.is_actuator() { "actuator" } else { "sensor" };
+    let mut attributes = vec![("type", device.kind.name().to_owned()), ("name", name)];
+    attributes.push(match device.mount {
         Mount::Link { link, .. } => ("body", names.links[link].clone()),
         Mount::Joint(joint) => ("joint", names.joints[joint].clone()),
     });
     attributes.push(("port", port));
-    attributes.extend(sensor.attributes.iter().cloned());
-    let mut element = node("sensor", sensor.offset, &attributes);
-    if let Mount::Link { pose, .. } = &sensor.mount {
-        element.children.extend(pose_element(pose, sensor.offset));
+    attributes.extend(device.attributes.iter().cloned());
+    let mut element = node(tag, device.offset, &attributes);
+    if let Mount::Link { pose, .. } = &device.mount {
+        element.children.extend(pose_element(pose, device.offset));
     }
-    for noise in &sensor.noise {
+    for noise in &device.noise {
         let mut attributes: Vec<(&str, String)> = noise.of.iter().map(|of| ("of", (*of).to_owned())).collect();
         let figures = [("standardDeviation", noise.standard_deviation), ("bias", noise.bias)];
         attributes.extend(
             figures.into_iter().filter(|(_, value)| *value != 0.0).map(|(name, value)| (name, value.to_string())),
         );
-        element.children.push(node("noise", sensor.offset, &attributes));
+        element.children.push(node("noise", device.offset, &attributes));
     }
     element
 }

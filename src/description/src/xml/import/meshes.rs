@@ -1,6 +1,6 @@
 //! The meshes of an imported robot, gathered in a folder beside its file.
 
-use std::path::Path;
+use std::{path::Path, rc::Rc};
 
 use super::{
     super::{Diagnostic, reading::Reading, tree::Node},
@@ -60,11 +60,11 @@ impl<'r> MeshFolder<'r> {
     }
 
     /// The bytes of a mesh file, and the mesh itself if it needs other files.
-    fn read(&self, from: &str) -> Result<(Vec<u8>, Option<Mesh>), Diagnostic> {
+    fn read(&self, from: &str) -> Result<(Vec<u8>, Option<Rc<Mesh>>), Diagnostic> {
         let bytes = self.reading.files.read_bytes(from)?;
-        let mesh = self.reading.files.read_mesh(from).map_err(|what| Diagnostic::at(from, "", 0, what))?;
-        let is_whole = Mesh::read(from, &bytes, |_| None).is_ok_and(|alone| alone == mesh);
-        Ok((bytes, (!is_whole).then_some(mesh)))
+        let known = self.reading.session.meshes.get(self.reading.files, from);
+        let (mesh, takes_others) = known.map_err(|what| Diagnostic::at(from, "", 0, what))?;
+        Ok((bytes, takes_others.then_some(mesh)))
     }
 
     /// Replaces each convex hull of a mesh by those of the parts that it comes apart into.
@@ -101,7 +101,7 @@ impl<'r> MeshFolder<'r> {
         if let Some((_, paths)) = self.parts.iter().find(|(known, _)| *known == from) {
             return Ok(paths.clone());
         }
-        let mesh = self.reading.files.read_mesh(&from).map_err(|what| Diagnostic::at(&from, "", 0, what))?;
+        let mesh = self.reading.mesh(&from).map_err(|what| Diagnostic::at(&from, "", 0, what))?;
         let parts = if mesh.triangles.is_empty() { Vec::new() } else { decompose(&mesh) };
         let parts = if parts.len() > 1 { parts } else { Vec::new() };
         let stem = stem(&file_name(&from)).to_owned();

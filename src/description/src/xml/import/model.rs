@@ -2,6 +2,7 @@
 
 use bevy_math::{DMat3, DVec3};
 use simpartner_model::{Color, Pose};
+use simpartner_wire::signal::DeviceKind;
 
 use super::super::reading::Reading;
 
@@ -17,7 +18,7 @@ pub(super) struct Model {
     /// Joints that close a loop: from a link to one that another joint carries. Their poses mean nothing.
     pub(super) loops: Vec<Joint>,
     pub(super) couplings: Vec<Mimic>,
-    pub(super) sensors: Vec<Sensor>,
+    pub(super) devices: Vec<Device>,
     /// Links that never collide, beside those that share a joint.
     pub(super) apart: Vec<Apart>,
     /// The link that no joint carries.
@@ -115,11 +116,21 @@ impl Form {
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Surface {
     pub(super) friction: Option<f64>,
+    /// The friction across a direction of the link, along which the other one acts.
+    pub(super) across: Option<Across>,
     pub(super) restitution: Option<f64>,
     pub(super) torsional_friction: Option<f64>,
     pub(super) rolling_friction: Option<f64>,
     pub(super) stiffness: Option<f64>,
     pub(super) damping: Option<f64>,
+}
+
+/// Friction that differs from that along a direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Across {
+    pub(super) friction: f64,
+    /// A unit vector along an axis of the link.
+    pub(super) direction: DVec3,
 }
 
 /// How a link moves against its parent.
@@ -159,6 +170,8 @@ pub(super) struct Joint {
     pub(super) name: String,
     pub(super) offset: usize,
     pub(super) motion: Motion,
+    /// Whether the two links stay bodies of their own although they cannot move against each other.
+    pub(super) keeps_links: bool,
     pub(super) parent: usize,
     pub(super) child: usize,
     /// The child's frame in the parent's, at coordinate 0.
@@ -188,6 +201,7 @@ impl Joint {
             name,
             offset,
             motion,
+            keeps_links: false,
             parent,
             child,
             pose: Pose::IDENTITY,
@@ -207,11 +221,10 @@ impl Joint {
     }
 }
 
-/// A sensor on a link or a joint.
+/// A sensor on a link or a joint, or what pushes a link; what drives a joint is a [`Drive`].
 #[derive(Debug, Clone)]
-pub(super) struct Sensor {
-    /// Our word for it.
-    pub(super) kind: &'static str,
+pub(super) struct Device {
+    pub(super) kind: DeviceKind,
     pub(super) name: String,
     pub(super) offset: usize,
     pub(super) mount: Mount,
@@ -221,7 +234,7 @@ pub(super) struct Sensor {
     pub(super) noise: Vec<Noise>,
 }
 
-/// Where a sensor sits.
+/// Where a device sits.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Mount {
     Link { link: usize, pose: Pose },
@@ -279,11 +292,11 @@ impl Model {
     /// Makes links one that cannot move against each other. The one with a mass gives name and frame, the parent before the child.
     /// What is fixed to the link `world` stays by itself.
     pub(super) fn merge_fixed(&mut self, world: Option<usize>) {
-        let merges = |joint: &Joint| joint.motion == Motion::Fixed && Some(joint.parent) != world;
+        let merges = |joint: &Joint| joint.motion == Motion::Fixed && Some(joint.parent) != world && !joint.keeps_links;
         while let Some(place) = self.joints.iter().position(merges) {
             let joint = self.joints.remove(place);
             self.couplings.iter_mut().for_each(|coupling| coupling.forget(place));
-            self.sensors.iter_mut().for_each(|sensor| sensor.forget(place));
+            self.devices.iter_mut().for_each(|device| device.forget(place));
             let (stays, goes, pose) = match (&self.links[joint.parent].mass, &self.links[joint.child].mass) {
                 (None, Some(_)) => (joint.child, joint.parent, joint.pose.inverse()),
                 _ => (joint.parent, joint.child, joint.pose),
@@ -305,7 +318,8 @@ impl Model {
             (own, other) => own.or(other),
         };
         if link.surface == Surface::default() {
-            link.surface = surface;
+            let turned = |across: Across| Across { direction: pose.direction(across.direction), ..across };
+            link.surface = Surface { across: surface.across.map(turned), ..surface };
         }
         link.filter = match (link.filter, filter) {
             (Some(own), Some(other)) => Some([own[0] | other[0], own[1] | other[1]]),
@@ -323,8 +337,8 @@ impl Model {
                 (joint.axis, joint.anchor) = (pose.direction(joint.axis), pose.point(joint.anchor));
             }
         }
-        for sensor in &mut self.sensors {
-            if let Mount::Link { link, pose: at } = &mut sensor.mount
+        for device in &mut self.devices {
+            if let Mount::Link { link, pose: at } = &mut device.mount
                 && *link == goes
             {
                 (*link, *at) = (stays, pose.then(at));
@@ -361,7 +375,22 @@ impl Model {
     }
 }
 
-impl Sensor {
+/// Why joints cannot be coupled.
+pub(super) const UNCOUPLED: &str = "a coupling ties two different joints, each with one axis, in a ratio other than 0";
+
+impl Model {
+    /// Makes a joint follow another one, if both have one axis and the follower follows none yet.
+    pub(super) fn couple(&mut self, coupling: Mimic) -> bool {
+        let moves = |place: usize| [Motion::Turning, Motion::Sliding].contains(&self.joints[place].motion);
+        let Mimic { leader, follower, ratio, .. } = coupling;
+        let is_taken = self.couplings.iter().any(|known| known.follower == follower);
+        let fits = ratio != 0.0 && leader != follower && !is_taken && moves(leader) && moves(follower);
+        self.couplings.extend(fits.then_some(coupling));
+        fits
+    }
+}
+
+impl Device {
     /// Counts on after the joint of this place is gone.
     fn forget(&mut self, place: usize) {
         if let Mount::Joint(joint) = &mut self.mount {

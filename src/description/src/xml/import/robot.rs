@@ -12,7 +12,7 @@ use super::{
     super::{points::spans_space, reading::Reading, tree::Node},
     devices,
     element::{NOTHING, coordinates, digits, node, pose_element, value},
-    model::{Form, Joint, Link, MassOf, Model, Motion, Solid, Surface},
+    model::{Across, Form, Joint, Link, MassOf, Model, Motion, Solid, Surface},
     text::clean,
 };
 
@@ -22,6 +22,8 @@ const LEAST_INERTIA: f64 = 4e-7;
 /// Of a link between two joints of the same two bodies, which has none in the other format: a thousandth of a microgramme, far below what
 /// rounding leaves of any body beside it.
 const CARRIER_MASS: f64 = 1e-12;
+/// How far a direction may be off an axis, in the cosine.
+pub(super) const ON_AXIS: f64 = 1e-6;
 /// Parts of an ellipsoid's half circle from pole to pole: the hull is at most 2 % inside of it.
 const ELLIPSOID_CIRCLES: u32 = 8;
 
@@ -124,7 +126,8 @@ pub(super) fn body(reading: &Reading, link: &Link, tag: &str, name: &str) -> Nod
         let bits = [("category", category.to_string()), ("collidesWith", collides_with.to_string())];
         body.children.push(node("collision", link.offset, &bits));
     }
-    let given = material(&link.surface);
+    let mut given = material(&link.surface);
+    given.extend(friction_across(reading, link));
     if !given.is_empty() {
         body.children.push(node("material", link.offset, &given));
     }
@@ -142,6 +145,18 @@ pub(super) fn material(surface: &Surface) -> Vec<(&'static str, String)> {
         ("damping", surface.damping),
     ];
     known.into_iter().filter_map(|(name, value)| Some((name, value?.to_string()))).collect()
+}
+
+/// The friction across a direction, which is to be an axis of the body.
+fn friction_across(reading: &Reading, link: &Link) -> Vec<(&'static str, String)> {
+    let Some(Across { friction, direction }) = link.surface.across else { return Vec::new() };
+    let along = ["x", "y", "z"].into_iter().zip(direction.abs().to_array()).find(|(_, part)| *part > 1.0 - ON_AXIS);
+    let Some((axis, _)) = along else {
+        let what = format!("the friction across a direction of '{}' is left out", link.name);
+        reading.warn(link.offset, what, "it is fixed to a link whose axes point elsewhere; keep the joint".into());
+        return Vec::new();
+    };
+    vec![("secondFriction", friction.to_string()), ("frictionDirection", axis.into())]
 }
 
 fn add_mass(reading: &Reading, link: &Link, has_shape: bool, body: &mut Node) {
@@ -307,7 +322,7 @@ fn mesh_path(reading: &Reading, offset: usize, file: &str) -> Option<String> {
 /// Whether the mesh can be used; what cannot is told and left out.
 fn check_mesh(reading: &Reading, offset: usize, file: &str, scale: DVec3, purpose: Purpose) -> Option<()> {
     let path = reading.files.beside(reading.path, file, "robots");
-    let wrong = match reading.files.read_mesh(&path) {
+    let wrong = match reading.mesh(&path) {
         Ok(mesh) if purpose == Purpose::Visual && mesh.triangles.is_empty() => {
             format!("the mesh '{file}' holds no triangles")
         }
@@ -365,6 +380,9 @@ fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> 
 fn free_attributes(joint: &Joint) -> Vec<(&'static str, String)> {
     let mut free = Vec::new();
     let mut start = joint.initial;
+    if let Some([_, swing]) = joint.limits.filter(|_| joint.motion == Motion::Ball) {
+        free.push(("swing", swing.to_string()));
+    }
     if let Some([lower, upper]) = joint.limits {
         free.extend([("lower", lower.to_string()), ("upper", upper.to_string())]);
         start = start.clamp(lower, upper);

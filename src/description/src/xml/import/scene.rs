@@ -7,7 +7,7 @@ use bevy_math::DVec3;
 use super::{
     super::{reading::Reading, tree::Node},
     element::{digits, node, value},
-    model::{Apart, Joint, Link, Mimic, Model, Motion, Mount, Sensor, Surface},
+    model::{Apart, Device, Joint, Link, Mimic, Model, Motion, Mount, Surface},
     robot::{self, y_up},
     text::clean,
 };
@@ -84,7 +84,7 @@ impl Scene {
             let part = model.part(links);
             let moves = part.joints.iter().any(|joint| joint.motion != Motion::Fixed) || !part.loops.is_empty();
             match &part.links[..] {
-                [link] if link.is_fixed && part.sensors.is_empty() && !moves => scene.fixtures.push(link.clone()),
+                [link] if link.is_fixed && part.devices.is_empty() && !moves => scene.fixtures.push(link.clone()),
                 _ => scene.robots.push(part),
             }
         }
@@ -160,7 +160,7 @@ impl Scene {
         let mut next_port = first_port;
         for model in &self.robots {
             let mut element = match &model.links[..] {
-                [single] if model.sensors.is_empty() => {
+                [single] if model.devices.is_empty() => {
                     world.children.push(robot::body(reading, single, "object", &unique(&single.name)));
                     continue;
                 }
@@ -223,12 +223,12 @@ impl Model {
             let place = |old: usize| joint_place.get(&old).copied();
             Some(Mimic { leader: place(coupling.leader)?, follower: place(coupling.follower)?, ..coupling.clone() })
         };
-        let sensor = |sensor: &Sensor| {
-            let mount = match sensor.mount {
+        let device = |device: &Device| {
+            let mount = match device.mount {
                 Mount::Link { link, pose } => Mount::Link { link: *fresh.get(&link)?, pose },
                 Mount::Joint(joint) => Mount::Joint(*joint_place.get(&joint)?),
             };
-            Some(Sensor { mount, ..sensor.clone() })
+            Some(Device { mount, ..device.clone() })
         };
         let apart = |apart: &Apart| {
             let [one, other] = apart.links.map(|link| fresh.get(&link).copied());
@@ -247,7 +247,7 @@ impl Model {
             joints: kept.iter().map(|&place| moved(&self.joints[place])).collect(),
             loops: loops.into_iter().map(moved).collect(),
             couplings: self.couplings.iter().filter_map(coupling).collect(),
-            sensors: self.sensors.iter().filter_map(sensor).collect(),
+            devices: self.devices.iter().filter_map(device).collect(),
             apart: self.apart.iter().filter_map(apart).collect(),
             root: 0,
             self_collision: self.self_collision,

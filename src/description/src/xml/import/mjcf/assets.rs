@@ -18,7 +18,7 @@ use super::{
     },
     Mjcf,
 };
-use crate::mesh::Mesh;
+use crate::{image::Grid, mesh::Mesh};
 
 /// What geoms name.
 #[derive(Debug, Default)]
@@ -158,16 +158,14 @@ impl Mjcf<'_, '_> {
             self.reading.problem(node.offset, "<hfield> lacks the attribute 'size'");
             return None;
         };
+        if let Some(file) = attribute(node, "file") {
+            return Some((name.to_owned(), self.read_field_file(node, file, size)?));
+        }
         let side = |name: &str| number(self.reading, node, name).unwrap_or(0.0);
         let (rows, columns) = (side("nrow"), side("ncol"));
         let elevation =
             attribute(node, "elevation").map(|text| read_numbers(text, MAX_HEIGHTS_FILE).unwrap_or_default());
-        if attribute(node, "file").is_some() {
-            let meaning = "its geoms are, too; give it an elevation";
-            self.notes.add(self.reading.place(node, "file"), "an <hfield> from a file is left out", meaning);
-            return None;
-        }
-        let mut heights = match elevation {
+        let heights = match elevation {
             // From the largest y down to the smallest.
             Some(heights) if columns >= 1.0 => heights.chunks(columns as usize).rev().flatten().copied().collect(),
             _ => vec![0.0; (rows.clamp(0.0, 1e4) * columns.clamp(0.0, 1e4)) as usize],
@@ -178,13 +176,35 @@ impl Mjcf<'_, '_> {
             self.reading.problem(node.offset, message);
             return None;
         }
-        // MuJoCo takes what is between the lowest and the highest for 0 to 1.
+        Some((name.to_owned(), Field::new(size, [rows as usize, columns as usize], heights)))
+    }
+
+    /// An image, or a file of MuJoCo's own; what cannot be read is left out of all geoms.
+    fn read_field_file(&self, node: &Node, file: &str, size: [f64; 4]) -> Option<Field> {
+        let place = self.reading.place(node, "file");
+        let path = self.reading.files.beside(self.reading.path, &self.compiler.mesh_path(file), "worlds");
+        let grid = self.reading.heights(&path).map_err(|what| {
+            self.reading.warn(place, what, "the geoms that have this <hfield> are left out".into());
+        });
+        let Grid { rows, columns, values, is_image } = grid.ok()?;
+        // An image begins at the largest y, the other files at the smallest.
+        let heights = match is_image {
+            true => values.chunks(columns).rev().flatten().copied().collect(),
+            false => values,
+        };
+        Some(Field::new(size, [rows, columns], heights))
+    }
+}
+
+impl Field {
+    /// Heights from the smallest y up: MuJoCo takes what is between the lowest and the highest for 0 to 1.
+    fn new(size: [f64; 4], [rows, columns]: [usize; 2], mut heights: Vec<f64>) -> Self {
         let (low, high) = heights
             .iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), height| (low.min(*height), high.max(*height)));
         let range = if high > low { high - low } else { 1.0 };
         heights.iter_mut().for_each(|height| *height = (*height - low) / range);
-        Some((name.to_owned(), Field { size, rows: rows as usize, columns: columns as usize, heights }))
+        Self { size, rows, columns, heights }
     }
 }
 
@@ -192,5 +212,5 @@ fn read_mesh_file(reading: &Reading, node: &Node, file: &str) -> Option<Mesh> {
     let path = reading.files.beside(reading.path, file, "robots");
     let left_out =
         |what| reading.warn(reading.place(node, "file"), what, "the shapes that have this mesh are left out".into());
-    reading.files.read_mesh(&path).map_err(|what| left_out(format!("the mesh {what}"))).ok()
+    reading.mesh(&path).map(|mesh| (*mesh).clone()).map_err(|what| left_out(format!("the mesh {what}"))).ok()
 }

@@ -1,33 +1,34 @@
-//! Actuators and sensors.
+//! Sensors.
 
 use bevy_math::DQuat;
 use simpartner_model::Pose;
+use simpartner_wire::signal::DeviceKind;
 
 use super::{
     super::{
         super::{reading::shorten, tree::Node},
-        attributes::{attribute, number, numbers},
-        model::{Drive, DriveKind, Motion, Mount, Sensor},
+        attributes::{attribute, number},
+        model::{Device, Motion, Mount},
+        scene::WORLD,
     },
     Mjcf,
-    defaults::ACTUATORS,
 };
 
 /// Sensors on a site: our word and the frame it reads in.
-const ON_SITES: [(&str, &str, Option<&str>); 6] = [
-    ("accelerometer", "Accelerometer", None),
-    ("gyro", "Gyroscope", None),
-    ("velocimeter", "VelocitySensor", Some("sensor")),
-    ("rangefinder", "DistanceSensor", None),
-    ("magnetometer", "CompassSensor", None),
-    ("touch", "BumperSensor", None),
+const ON_SITES: [(&str, DeviceKind, Option<&str>); 6] = [
+    ("accelerometer", DeviceKind::Accelerometer, None),
+    ("gyro", DeviceKind::Gyroscope, None),
+    ("velocimeter", DeviceKind::VelocitySensor, Some("sensor")),
+    ("rangefinder", DeviceKind::DistanceSensor, None),
+    ("magnetometer", DeviceKind::CompassSensor, None),
+    ("touch", DeviceKind::BumperSensor, None),
 ];
 /// Sensors on an object of any kind.
-const ON_OBJECTS: [(&str, &str); 4] = [
-    ("framepos", "PositionSensor"),
-    ("framequat", "PoseSensor"),
-    ("framelinvel", "VelocitySensor"),
-    ("frameangvel", "VelocitySensor"),
+const ON_OBJECTS: [(&str, DeviceKind); 4] = [
+    ("framepos", DeviceKind::PositionSensor),
+    ("framequat", DeviceKind::PoseSensor),
+    ("framelinvel", DeviceKind::VelocitySensor),
+    ("frameangvel", DeviceKind::VelocitySensor),
 ];
 /// What the encoder and the drive of each joint tell anyway.
 const OF_JOINTS: [&str; 6] = ["jointpos", "jointvel", "ballquat", "ballangvel", "actuatorpos", "actuatorvel"];
@@ -39,112 +40,10 @@ impl Mjcf<'_, '_> {
             root.children.iter().filter(move |child| child.name == name).flat_map(|section| &section.children)
         };
         for node in of("actuator") {
-            self.read_actuator(&self.resolve(node, None));
+            self.read_actuator(&self.resolve(node, None), root);
         }
         for node in of("sensor") {
             self.read_sensor(node);
-        }
-    }
-
-    fn read_actuator(&mut self, node: &Node) {
-        let name = node.name.as_str();
-        if !ACTUATORS.contains(&name) {
-            return self.notes.add(
-                node.offset,
-                format!("<{name}> of <actuator> is left out"),
-                "nothing exerts its force",
-            );
-        }
-        if attribute(node, "joint").or(attribute(node, "jointinparent")).is_none() {
-            let on = ["tendon", "site", "slidersite", "cranksite", "body"]
-                .into_iter()
-                .find(|on| attribute(node, on).is_some());
-            let what = format!("an actuator on a {} is left out", on.unwrap_or("joint without a name"));
-            return self.notes.add(node.offset, what, "an actuator here drives a joint");
-        }
-        let on = if attribute(node, "joint").is_some() { "joint" } else { "jointinparent" };
-        let Some(place) = self.named(node, on, "joint", &self.joints) else { return };
-        let Some(kind) = self.drive_kind(node) else {
-            let what = format!("an actuator <{name}> is left out");
-            return self.notes.add(
-                node.offset,
-                what,
-                "nothing exerts its force; ours take an effort, a velocity or a position",
-            );
-        };
-        let motion = self.model.joints[place].motion;
-        if ![Motion::Turning, Motion::Sliding].contains(&motion) {
-            return self.notes.add(node.offset, "an actuator on a ball or free joint is left out", "nothing drives it");
-        }
-        if self.model.joints[place].drive.is_some() {
-            return self.notes.add(node.offset, "a second actuator on a joint is left out", "the first one drives it");
-        }
-        let gear = numbers::<1>(self.reading, &first_only(node, "gear"), "gear").map_or(1.0, |[gear]| gear.abs());
-        let strongest = |flag: &str, range: &str| {
-            let is_limited = self.compiler.is_limited(self.reading, node, flag, range);
-            let bounds = numbers::<2>(self.reading, node, range).filter(|_| is_limited)?;
-            Some(bounds[0].abs().max(bounds[1].abs()) * gear).filter(|effort| *effort > 0.0)
-        };
-        let gain = numbers::<1>(self.reading, &first_only(node, "gainprm"), "gainprm").map_or(1.0, |[gain]| gain.abs());
-        let by_control = (kind == DriveKind::Effort)
-            .then(|| strongest("ctrllimited", "ctrlrange"))
-            .flatten()
-            .map(|effort| effort * gain);
-        let bounds = [strongest("forcelimited", "forcerange"), by_control, self.model.joints[place].max_effort];
-        let joint = &mut self.model.joints[place];
-        joint.max_effort = bounds.into_iter().flatten().reduce(f64::min);
-        joint.drive = Some(Drive { kind, name: attribute(node, "name").map(str::to_owned), offset: node.offset });
-    }
-
-    /// What an actuator is told: by its name, or of a general one by its law.
-    fn drive_kind(&self, node: &Node) -> Option<DriveKind> {
-        let gain = |name: &str| {
-            attribute(node, name).map_or(Vec::new(), |text| {
-                text.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).collect()
-            })
-        };
-        let tell = |name: &str, meaning| {
-            if attribute(node, name).is_some() {
-                self.notes.add(self.reading.place(node, name), format!("'{name}' of an actuator is left out"), meaning);
-            }
-        };
-        let held = "a position is held as stiffly as the effort allows";
-        match node.name.as_str() {
-            "motor" => Some(DriveKind::Effort),
-            "position" | "intvelocity" => {
-                ["kp", "kv", "dampratio"].into_iter().for_each(|name| tell(name, held));
-                Some(DriveKind::Position)
-            }
-            "velocity" => {
-                tell("kv", "a velocity is kept as stiffly as the effort allows");
-                Some(DriveKind::Velocity)
-            }
-            "general" => {
-                if attribute(node, "dyntype").is_some_and(|kind| kind != "none") {
-                    self.notes.add(
-                        self.reading.place(node, "dyntype"),
-                        "'dyntype' of an actuator is left out",
-                        "it acts at once",
-                    );
-                }
-                match attribute(node, "biastype").unwrap_or("none") {
-                    "none" => Some(DriveKind::Effort),
-                    "affine" => {
-                        let bias = gain("biasprm");
-                        let at = |index: usize| bias.get(index).copied().unwrap_or(0.0);
-                        tell("biasprm", held);
-                        Some(if at(1) != 0.0 {
-                            DriveKind::Position
-                        } else if at(2) != 0.0 {
-                            DriveKind::Velocity
-                        } else {
-                            DriveKind::Effort
-                        })
-                    }
-                    _ => None,
-                }
-            }
-            _ => None,
         }
     }
 
@@ -154,7 +53,7 @@ impl Mjcf<'_, '_> {
             return;
         }
         let name =
-            attribute(node, "name").map_or_else(|| format!("{tag}_{}", self.model.sensors.len() + 1), str::to_owned);
+            attribute(node, "name").map_or_else(|| format!("{tag}_{}", self.model.devices.len() + 1), str::to_owned);
         let mut attributes = Vec::new();
         let (kind, mount) = if let Some((_, kind, frame)) = ON_SITES.iter().find(|(known, ..)| *known == tag) {
             let Some((link, mut pose)) = self.named(node, "site", "site", &self.sites) else { return };
@@ -183,14 +82,14 @@ impl Mjcf<'_, '_> {
             (*kind, Mount::Link { link, pose })
         } else if ["force", "torque"].contains(&tag) {
             match self.joint_of_site(node) {
-                Some(mount) => ("ForceTorqueSensor", mount),
+                Some(mount) => (DeviceKind::ForceTorqueSensor, mount),
                 None => return,
             }
         } else {
             let meaning = "no sensor here reads that; the log may have it";
             return self.notes.add(node.offset, format!("<{tag}> of <sensor> is left out"), meaning);
         };
-        self.model.sensors.push(Sensor { kind, name, offset: node.offset, mount, attributes, noise: Vec::new() });
+        self.model.devices.push(Device { kind, name, offset: node.offset, mount, attributes, noise: Vec::new() });
     }
 
     /// The link and pose of the object that a sensor is about.
@@ -217,26 +116,19 @@ impl Mjcf<'_, '_> {
     }
 
     /// The joint that carries the body of a site: what its force and torque go through.
-    fn joint_of_site(&self, node: &Node) -> Option<Mount> {
+    fn joint_of_site(&mut self, node: &Node) -> Option<Mount> {
         let (link, _) = self.named(node, "site", "site", &self.sites)?;
         let place = self.model.joints.iter().position(|joint| joint.child == link && joint.motion != Motion::Free);
-        let moves = |place: &usize| self.model.joints[*place].motion != Motion::Fixed;
-        let Some(place) = place.filter(moves) else {
+        let joints = &mut self.model.joints;
+        let is_there = |place: &usize| joints[*place].motion != Motion::Fixed || joints[*place].parent != WORLD;
+        let Some(place) = place.filter(is_there) else {
             let what = format!("<{}> on a body without a joint is left out", node.name);
             self.notes.add(node.offset, what, "a force and torque sensor sits on a joint");
             return None;
         };
+        joints[place].keeps_links = true;
         let what = format!("<{}> reads force and torque at the joint, in the axes of the child", node.name);
         self.notes.add(node.offset, what, "not at its site");
         Some(Mount::Joint(place))
     }
-}
-
-/// The element with only the first number in an attribute.
-fn first_only(node: &Node, name: &str) -> Node {
-    let mut only = node.clone();
-    for given in only.attributes.iter_mut().filter(|given| given.name == name) {
-        given.value = given.value.split_whitespace().next().unwrap_or_default().to_owned();
-    }
-    only
 }

@@ -20,6 +20,7 @@ use super::{
     assets::{Field, MeshAsset},
     body::Part,
     compiler::from_z,
+    contacts::Collider,
 };
 
 /// MuJoCo's density where the file says nothing, kg/m³: that of water.
@@ -176,13 +177,15 @@ impl Mjcf<'_, '_> {
     pub(super) fn read_world_geom(&mut self, part: &Part) {
         let Some(Geom { node, kind }) = self.read_geom(WORLD, part) else { return };
         let surface = self.surface(&node);
-        let is_seen_only = self.filter(&node) == [0, 0];
+        let is_seen_only = self.filter_of_link(&node).is_none();
+        let own_name = attribute(&node, "name").map(str::to_owned);
         let solid = match kind {
             Kind::Plane { .. } | Kind::Field { .. } if is_seen_only => return,
             Kind::Plane { pose, .. } if self.ground.is_none() => {
                 let normal = pose.direction(DVec3::Z);
                 let distance = normal.dot(pose.translation);
                 self.ground = Some(Ground { normal, distance, surface, offset: node.offset });
+                self.colliders.extend(own_name.map(|name| (name, Collider::Ground)));
                 return;
             }
             Kind::Plane { pose, size } => {
@@ -193,11 +196,15 @@ impl Mjcf<'_, '_> {
                 let below = Pose { translation: DVec3::NEG_Z * (0.5 * SLAB_THICKNESS), ..Pose::IDENTITY };
                 Solid { pose: pose.then(&below), form, color: self.color(&node), offset: node.offset }
             }
-            Kind::Field { pose, field } => return self.set_terrain(&node, &pose, &field, surface),
+            Kind::Field { pose, field } => {
+                self.colliders.extend(own_name.map(|name| (name, Collider::Ground)));
+                return self.set_terrain(&node, &pose, &field, surface);
+            }
             Kind::Solid(solid, _) => solid,
         };
         let place = self.model.links.len();
-        let name = attribute(&node, "name").map_or_else(|| format!("geom_{place}"), str::to_owned);
+        self.colliders.extend(own_name.clone().map(|name| (name, Collider::Link(place))));
+        let name = own_name.unwrap_or_else(|| format!("geom_{place}"));
         let filter = self.filter_of_link(&node);
         let pose = solid.pose;
         let solid = Solid { pose: Pose::IDENTITY, ..solid };
@@ -323,10 +330,15 @@ impl Mjcf<'_, '_> {
         ["contype", "conaffinity"].map(|name| number(self.reading, node, name).map_or(1, |bits| bits as i64 as u32))
     }
 
+    /// Whether a pair makes it collide.
+    fn is_paired(&self, node: &Node) -> bool {
+        self.collides && attribute(node, "name").is_some_and(|name| self.paired.contains(name))
+    }
+
     /// The same in our 16 bits; `None` for a geom that collides with nothing.
     fn filter_of_link(&self, node: &Node) -> Option<[u16; 2]> {
         let bits = self.filter(node);
-        if bits == [0, 0] {
+        if bits == [0, 0] && !self.is_paired(node) {
             return None;
         }
         if bits.iter().any(|bits| bits >> 16 != 0 && bits & 0xFFFF == 0) {

@@ -88,9 +88,8 @@ impl Mjcf<'_, '_> {
         }
         [joint.damping, joint.friction, joint.stiffness, joint.armature] = losses;
         if joint.motion == Motion::Ball {
-            if range.is_some() {
-                let meaning = "a ball joint here has stops of its swing and of its twist, not of the whole angle";
-                self.notes.add(node.offset, "'range' of a ball joint is left out", meaning);
+            if let Some([_, most]) = range {
+                self.set_cone(node, self.compiler.angle(most), joint);
             }
             return;
         }
@@ -113,8 +112,27 @@ impl Mjcf<'_, '_> {
         }
         if numbers::<2>(self.reading, node, "springdamper").is_some_and(|[time, ratio]| time > 0.0 && ratio > 0.0) {
             let what = "'springdamper' of <joint> is left out";
-            self.notes.add(self.reading.place(node, "springdamper"), what, "give the joint a stiffness and a damping");
+            let meaning = "the joint has neither spring nor damper; with the inertia I that it moves, give it the stiffness I / (time ratio)² and \
+                           the damping 2 I / time";
+            self.notes.add(self.reading.place(node, "springdamper"), what, meaning);
         }
+    }
+}
+
+impl Mjcf<'_, '_> {
+    /// Stops of a ball joint: MuJoCo's are of the whole angle. Swing and twist together may make more of it than each by itself.
+    fn set_cone(&self, node: &super::Node, most: f64, joint: &mut Joint) {
+        if most <= 0.0 {
+            let place = self.reading.place(node, "range");
+            return self.reading.problem(place, format!("the range of joint '{}' is empty", joint.name));
+        }
+        if most >= std::f64::consts::PI {
+            return;
+        }
+        let meaning =
+            "its swing and its twist have it as their bound each; both at once turn farther than MuJoCo's whole angle";
+        self.notes.add(node.offset, "'range' of a ball joint becomes stops of its swing and of its twist", meaning);
+        joint.limits = Some([-most, most]);
     }
 }
 

@@ -7,12 +7,15 @@
 //! | `body` | `<body>`, `<frame>`, `<replicate>`, `<site>`: links and their frames |
 //! | `joint` | `<joint>`, `<freejoint>` |
 //! | `geom`, `assets` | `<geom>`, `<inertial>`, `<mesh>`, `<hfield>`: shapes and masses |
-//! | `relations` | `<contact>`, `<equality>`, `<tendon>`, `<keyframe>` |
-//! | `devices` | `<actuator>`, `<sensor>` |
+//! | `contacts` | `<contact>`, and how soft contacts are |
+//! | `relations` | `<equality>`, `<tendon>`, `<keyframe>` |
+//! | `actuators`, `devices` | `<actuator>`, `<sensor>` |
 
+mod actuators;
 mod assets;
 mod body;
 mod compiler;
+mod contacts;
 mod defaults;
 mod devices;
 mod geom;
@@ -20,13 +23,13 @@ mod include;
 mod joint;
 mod relations;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bevy_math::DVec3;
 use simpartner_model::Pose;
 
 pub(in crate::xml) use self::compiler::about;
-use self::{assets::Assets, compiler::Compiler, defaults::Defaults};
+use self::{assets::Assets, compiler::Compiler, contacts::Collider, defaults::Defaults};
 use super::{
     super::{
         reading::{Reading, child, shorten},
@@ -59,6 +62,9 @@ struct Mjcf<'r, 'a> {
     bodies: HashMap<String, usize>,
     geoms: HashMap<String, usize>,
     sites: HashMap<String, (usize, Pose)>,
+    /// Geoms that pairs name, and what geoms of the world are.
+    paired: HashSet<String>,
+    colliders: HashMap<String, Collider>,
     /// Places of joints by their names, and all in the order of the coordinates of a keyframe, with the bodies of free ones.
     joints: HashMap<String, usize>,
     order: Vec<usize>,
@@ -89,6 +95,8 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         bodies: HashMap::from([("world".to_owned(), WORLD)]),
         geoms: HashMap::new(),
         sites: HashMap::new(),
+        paired: contacts::paired(&root),
+        colliders: HashMap::new(),
         joints: HashMap::new(),
         order: Vec::new(),
         notes: Notes::default(),
@@ -98,6 +106,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         mjcf.read_world(section);
     }
     mjcf.set_total_mass();
+    mjcf.read_contacts(&root);
     mjcf.read_relations(&root);
     mjcf.read_devices(&root);
     mjcf.read_keyframe(&root, options.keyframe.as_deref());

@@ -1,4 +1,4 @@
-//! What holds between bodies and joints beside the tree: contacts, equalities, tendons; and where a keyframe begins.
+//! What holds between bodies and joints beside the tree: equalities, tendons; and where a keyframe begins.
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Pose;
@@ -10,40 +10,34 @@ use super::{
             tree::Node,
         },
         attributes::{attribute, number, numbers},
-        model::{Apart, Joint, Mimic, Motion},
+        model::{Joint, Mimic, Motion, UNCOUPLED},
         scene::WORLD,
     },
     Mjcf,
+    joint::motion_of,
 };
 
 /// Bodies that a loop holds together may be apart by so much at the start, metres: what rounding in a file with four digits leaves.
 const OPEN: f64 = 1e-3;
 
+/// What a tendon does by itself.
+const TENDON_LAWS: [&str; 5] = ["range", "stiffness", "damping", "frictionloss", "armature"];
+
 impl Mjcf<'_, '_> {
-    /// Contacts, equalities and what of tendons couples joints.
+    /// Equalities and what of tendons couples joints.
     pub(super) fn read_relations(&mut self, root: &Node) {
         let of = |name: &'static str| {
             root.children.iter().filter(move |child| child.name == name).flat_map(|section| &section.children)
         };
-        for node in of("contact") {
-            match node.name.as_str() {
-                "exclude" => {
-                    let [one, other] = ["body1", "body2"].map(|name| self.named(node, name, "body", &self.bodies));
-                    let (Some(one), Some(other)) = (one, other) else { continue };
-                    self.model.apart.push(Apart { links: [one, other], offset: node.offset });
-                }
-                _ => {
-                    self.notes.add(node.offset, "<pair> is left out", "bodies collide by contype and conaffinity alone")
-                }
-            }
-        }
         self.model.place();
         for node in of("equality") {
             self.read_equality(&self.resolve(node, None), root);
         }
         let is_used = |node: &Node| {
             let name = attribute(node, "name").unwrap_or_default();
+            let only_pulls = node.name == "fixed" && !TENDON_LAWS.iter().any(|law| attribute(node, law).is_some());
             of("equality").any(|equality| attribute(equality, "tendon1") == Some(name))
+                || only_pulls && of("actuator").any(|actuator| attribute(actuator, "tendon") == Some(name))
         };
         for node in of("tendon").filter(|node| !is_used(node)) {
             let what = format!("<{}> of <tendon> is left out", node.name);
@@ -70,28 +64,12 @@ impl Mjcf<'_, '_> {
 
     /// Two bodies held together at a point, or altogether, as they stand.
     fn read_loop(&mut self, node: &Node, motion: Motion) {
-        let ends = if attribute(node, "site1").is_some() {
-            let [one, other] = ["site1", "site2"].map(|name| self.named(node, name, "site", &self.sites));
-            let (Some((one, at)), Some((other, also))) = (one, other) else { return };
-            let pose = |link: usize, site: &Pose| self.model.links[link].pose.then(site).translation;
-            let gap = (pose(one, &at) - pose(other, &also)).length();
-            if gap > OPEN {
-                let what = format!("a <{}> of sites that are {gap:.2e} m apart is left out", node.name);
-                return self.notes.add(node.offset, what, "it is no loop that is closed at the start");
-            }
-            (one, other, at.translation)
-        } else {
-            let Some(one) = self.named(node, "body1", "body", &self.bodies) else { return };
-            let other = match attribute(node, "body2") {
-                Some(_) => self.named(node, "body2", "body", &self.bodies),
-                None => Some(WORLD),
-            };
-            let Some(other) = other else { return };
-            (one, other, numbers::<3>(self.reading, node, "anchor").map_or(DVec3::ZERO, DVec3::from_array))
-        };
-        let (one, other, anchor) = ends;
-        let all = || self.model.joints.iter().chain(&self.model.loops);
-        let has_joint = all().any(|joint| [(one, other), (other, one)].contains(&(joint.parent, joint.child)));
+        let Some((one, other, anchor)) = self.ends_of_loop(node, motion) else { return };
+        if motion == Motion::Ball && self.make_hinge(one, other, anchor) {
+            return;
+        }
+        let mut all = self.model.joints.iter().chain(&self.model.loops);
+        let has_joint = all.any(|joint| [(one, other), (other, one)].contains(&(joint.parent, joint.child)));
         if one == other || has_joint {
             let what = format!("a <{}> of bodies that a joint connects already is left out", node.name);
             return self.notes.add(node.offset, what, "two bodies have one joint at most");
@@ -101,19 +79,79 @@ impl Mjcf<'_, '_> {
         self.model.loops.push(Joint { anchor, ..Joint::new(name, node.offset, motion, [other, one]) });
     }
 
+    /// The bodies of a loop, and where it holds the first one; `None` for one that is not closed at the start.
+    fn ends_of_loop(&self, node: &Node, motion: Motion) -> Option<(usize, usize, DVec3)> {
+        let poses = self.start_poses();
+        let (ends, apart) = if attribute(node, "site1").is_some() {
+            let [one, other] = ["site1", "site2"].map(|name| self.named(node, name, "site", &self.sites));
+            let ((one, at), (other, also)) = (one?, other?);
+            let apart = poses[one].then(&at).inverse().then(&poses[other].then(&also));
+            ((one, other, at.translation), apart)
+        } else {
+            let one = self.named(node, "body1", "body", &self.bodies)?;
+            let other = match attribute(node, "body2") {
+                Some(_) => self.named(node, "body2", "body", &self.bodies)?,
+                None => WORLD,
+            };
+            let given = numbers::<7>(self.reading, node, "relpose").filter(|given| given[3..] != [0.0; 4]);
+            let apart = given.map_or(Pose::IDENTITY, |[x, y, z, w, i, j, k]| {
+                let turn = DQuat::from_xyzw(i, j, k, w).normalize();
+                let told = Pose { translation: DVec3::new(x, y, z), rotation: turn };
+                told.inverse().then(&poses[one].inverse().then(&poses[other]))
+            });
+            let anchor = numbers::<3>(self.reading, node, "anchor").map_or(DVec3::ZERO, DVec3::from_array);
+            ((one, other, anchor), apart)
+        };
+        let gap = apart.translation.length();
+        // Half the angle, for a small one.
+        let turned = if motion == Motion::Fixed { 2.0 * apart.rotation.xyz().length() } else { 0.0 };
+        if gap > OPEN || turned > OPEN {
+            let what = format!("a <{}> that is {gap:.2e} m and {turned:.2e} rad open is left out", node.name);
+            self.notes.add(node.offset, what, "it is no loop that is closed at the start; move its bodies together");
+            return None;
+        }
+        Some(ends)
+    }
+
+    /// Where each link is at the coordinates that the file is written for, which the bodies of loops meet at.
+    fn start_poses(&self) -> Vec<Pose> {
+        let mut poses: Vec<Pose> = self.model.links.iter().map(|link| link.pose).collect();
+        // A link comes after the one that carries it.
+        for joint in &self.model.joints {
+            let moves = [Motion::Turning, Motion::Sliding].contains(&joint.motion);
+            let at = if moves { joint.pose.then(&motion_of(joint, joint.initial)) } else { joint.pose };
+            poses[joint.child] = poses[joint.parent].then(&at);
+        }
+        poses
+    }
+
+    /// Makes a hinge of a ball that closes a loop where a second point of the same bodies is held.
+    fn make_hinge(&mut self, one: usize, other: usize, anchor: DVec3) -> bool {
+        let poses = self.start_poses();
+        let at = poses[one].point(anchor);
+        let is_same = |joint: &&mut Joint| {
+            joint.motion == Motion::Ball && [(one, other), (other, one)].contains(&(joint.parent, joint.child))
+        };
+        let Some(known) = self.model.loops.iter_mut().find(is_same) else { return false };
+        let second = poses[known.child].inverse().point(at);
+        let Some(axis) = (second - known.anchor).try_normalize() else { return false };
+        (known.motion, known.axis) = (Motion::Turning, axis);
+        true
+    }
+
     /// One joint follows another along a line.
     fn read_coupling(&mut self, node: &Node) {
         let follower = self.named(node, "joint1", "joint", &self.joints);
         let leader = match attribute(node, "joint2") {
             Some(_) => self.named(node, "joint2", "joint", &self.joints),
-            None => {
-                let what = "an <equality> that holds a joint in place is left out";
-                return self.notes.add(node.offset, what, "the joint moves; drive it with a position controller");
-            }
+            None => follower,
         };
         let (Some(follower), Some(leader)) = (follower, leader) else { return };
         let given = attribute(node, "polycoef").and_then(|text| read_numbers(text, 5).ok()).unwrap_or_default();
         let term = |index: usize| given.get(index).copied().unwrap_or(if index == 1 { 1.0 } else { 0.0 });
+        if attribute(node, "joint2").is_none() {
+            return self.hold(node, follower, term(0));
+        }
         if (2..5).any(|index| term(index) != 0.0) {
             let what = "curved terms of a joint <equality> are left out";
             self.notes.add(
@@ -125,6 +163,18 @@ impl Mjcf<'_, '_> {
         // Both are counted from where the file has them.
         let [follows, leads] = [follower, leader].map(|place| self.model.joints[place].initial);
         self.couple(node, [leader, follower], term(1), follows + term(0) - term(1) * leads);
+    }
+
+    /// Holds a joint where it is that far from where the file has it.
+    fn hold(&mut self, node: &Node, place: usize, offset: f64) {
+        let is_coupled = self.model.couplings.iter().any(|known| [known.leader, known.follower].contains(&place));
+        let joint = &mut self.model.joints[place];
+        if ![Motion::Turning, Motion::Sliding].contains(&joint.motion) || is_coupled {
+            let what = "an <equality> that holds a ball or free joint, or one that is coupled, is left out";
+            return self.notes.add(node.offset, what, "it moves");
+        }
+        joint.pose = joint.pose.then(&motion_of(joint, joint.initial + offset));
+        joint.motion = Motion::Fixed;
     }
 
     /// A fixed tendon of two joints, held at its length.
@@ -153,13 +203,9 @@ impl Mjcf<'_, '_> {
     }
 
     fn couple(&mut self, node: &Node, [leader, follower]: [usize; 2], ratio: f64, constant: f64) {
-        let moves = |place: usize| [Motion::Turning, Motion::Sliding].contains(&self.model.joints[place].motion);
-        let is_taken = self.model.couplings.iter().any(|known| known.follower == follower);
-        if ratio == 0.0 || leader == follower || is_taken || !moves(leader) || !moves(follower) {
-            let help = "a coupling ties two different joints, each with one axis, in a ratio other than 0";
-            return self.notes.add(node.offset, "an <equality> of joints is left out", help);
+        if !self.model.couple(Mimic { leader, follower, ratio, constant, offset: node.offset }) {
+            self.notes.add(node.offset, "an <equality> of joints is left out", UNCOUPLED);
         }
-        self.model.couplings.push(Mimic { leader, follower, ratio, constant, offset: node.offset });
     }
 
     /// The coordinates of a keyframe: where its robots begin.
@@ -189,6 +235,11 @@ impl Mjcf<'_, '_> {
             Ok(values) => values,
             Err((_, what)) => return self.reading.problem(place, format!("attribute 'qpos': {what}")),
         };
+        self.set_start(&values, place);
+    }
+
+    /// Where each joint begins, as the numbers of a keyframe say.
+    fn set_start(&mut self, values: &[f64], place: usize) {
         let width = |motion: Motion| match motion {
             Motion::Free => 7,
             Motion::Ball => 4,
@@ -201,7 +252,7 @@ impl Mjcf<'_, '_> {
                 format!("attribute 'qpos' has {} numbers, the model {count} coordinates", values.len()),
             );
         }
-        let mut rest = &values[..];
+        let (mut rest, mut turned) = (values, Vec::new());
         for &joint in &self.order {
             let joint = &mut self.model.joints[joint];
             let (own, others) = rest.split_at(width(joint.motion));
@@ -216,9 +267,16 @@ impl Mjcf<'_, '_> {
                     let rotation = turn(own);
                     let about = Pose { translation: joint.anchor - rotation * joint.anchor, rotation };
                     joint.pose = joint.pose.then(&about);
+                    if joint.limits.take_if(|_| rotation.w.abs() < 1.0).is_some() {
+                        turned.push(joint.offset);
+                    }
                 }
                 _ => joint.initial = own[0],
             }
+        }
+        for offset in turned {
+            let meaning = "stops of a ball joint here count from where it begins";
+            self.notes.add(offset, "'range' of a ball joint that a keyframe turns is left out", meaning);
         }
     }
 }

@@ -5,13 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::Pose;
 
-use super::{super::attributes::attribute, Node, Reading, child, read_numbers, shorten};
+use super::{
+    super::{attributes::attribute, gazebo::numbers},
+    Node, Reading, child, shorten,
+};
 
 /// What frames a model has by name.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    /// In which frame each is, and where.
-    given: BTreeMap<String, (String, Pose)>,
+    given: BTreeMap<String, Given>,
+}
+
+#[derive(Debug)]
+struct Given {
+    /// In which frame it is, and where.
+    frame: String,
+    pose: Pose,
+    /// The link that it is fixed to, where that is another one than `frame`.
+    link: Option<String>,
 }
 
 /// The model's own frame.
@@ -32,18 +43,15 @@ impl Frames {
         let relative = pose.and_then(|pose| attribute(pose, "relative_to").or(attribute(pose, "frame")));
         let frame = relative.filter(|frame| !frame.is_empty()).unwrap_or(default).to_owned();
         let at = pose.map_or(Pose::IDENTITY, |pose| read_pose(reading, pose));
-        if self.given.insert(name.to_owned(), (frame, at)).is_some() {
+        if self.given.insert(name.to_owned(), Given { frame, pose: at, link: None }).is_some() {
             reading.problem(node.offset, format!("there is a link, joint, frame or model '{}' already", shorten(name)));
         }
     }
 
-    /// Says where a frame is in the model.
-    pub(super) fn set(&mut self, name: &str, pose: Pose) {
-        self.given.insert(name.to_owned(), (MODEL.into(), pose));
-    }
-
-    pub(super) fn get(&self, name: &str) -> Pose {
-        self.given.get(name).map_or(Pose::IDENTITY, |(_, pose)| *pose)
+    /// Says where a frame is in the model, and what link it is fixed to; false if there is one of that name already.
+    pub(super) fn set(&mut self, name: &str, pose: Pose, link: Option<String>) -> bool {
+        let given = Given { frame: MODEL.into(), pose, link };
+        self.given.insert(name.to_owned(), given).is_none()
     }
 
     /// All frames whose place in the model is known by now.
@@ -56,6 +64,18 @@ impl Frames {
         let Some(pose) = child(node, "pose") else { return self.resolve(reading, node, default) };
         let relative = attribute(pose, "relative_to").or(attribute(pose, "frame")).filter(|frame| !frame.is_empty());
         self.resolve(reading, pose, relative.unwrap_or(default)).then(&read_pose(reading, pose))
+    }
+
+    /// The pose of an element of a link, in the frame of that link.
+    pub(super) fn pose_in_link(&self, reading: &Reading, node: &Node, link: &str) -> Pose {
+        let relative = child(node, "pose").is_some_and(|pose| {
+            let frame = attribute(pose, "relative_to").or(attribute(pose, "frame"));
+            frame.is_some_and(|frame| !frame.is_empty() && frame != link)
+        });
+        match relative {
+            true => self.resolve(reading, node, link).inverse().then(&self.pose_of(reading, node, MODEL)),
+            false => child(node, "pose").map_or(Pose::IDENTITY, |pose| read_pose(reading, pose)),
+        }
     }
 
     /// Where a frame is in the model.
@@ -82,20 +102,21 @@ impl Frames {
             if !seen.insert(at) {
                 return None;
             }
-            let (outer, own) = self.given.get(at)?;
-            (pose, at) = (own.then(&pose), outer.as_str());
+            let outer = self.given.get(at)?;
+            (pose, at) = (outer.pose.then(&pose), outer.frame.as_str());
         }
         Some(pose)
     }
 
-    /// The name of the link that a frame is fixed to, if it leads to another one.
+    /// What a frame is fixed to, if that is no model: a link, or another frame.
     pub(super) fn attached(&self, name: &str) -> Option<&str> {
-        self.given.get(name).map(|(outer, _)| outer.as_str()).filter(|outer| *outer != MODEL)
+        let given = self.given.get(name)?;
+        given.link.as_deref().or(Some(given.frame.as_str()).filter(|outer| *outer != MODEL))
     }
 }
 
 /// A `<pose>`: x y z and roll, pitch, yaw, or a quaternion.
-fn read_pose(reading: &Reading, node: &Node) -> Pose {
+pub(in super::super) fn read_pose(reading: &Reading, node: &Node) -> Pose {
     if node.text.trim().is_empty() {
         return Pose::IDENTITY;
     }
@@ -112,18 +133,4 @@ fn read_pose(reading: &Reading, node: &Node) -> Pose {
     let angles = DVec3::from_slice(&given[3..]);
     let scale = if attribute(node, "degrees") == Some("true") { 1f64.to_radians() } else { 1.0 };
     Pose::from_xyz_rpy(DVec3::from_slice(&given), angles * scale)
-}
-
-/// So many numbers in the text of an element.
-pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<[f64; N]> {
-    let numbers = read_numbers(&node.text, N);
-    match numbers.map(<[f64; N]>::try_from) {
-        Ok(Ok(numbers)) => Some(numbers),
-        _ => {
-            let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
-            let place = if node.has_text { node.text_offset } else { node.offset };
-            reading.problem(place, format!("<{}>: expected {what}, got '{}'", node.name, shorten(node.text.trim())));
-            None
-        }
-    }
 }

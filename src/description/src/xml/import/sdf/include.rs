@@ -9,6 +9,7 @@ use super::{
     super::{
         super::{files::Files, limits::MAX_FILE, tree::Attribute},
         attributes::attribute,
+        gazebo::is_true,
     },
     Node, Sdf, child, shorten,
 };
@@ -20,9 +21,18 @@ const VARIABLES: [&str; 5] =
 /// Folders above the file's that are looked into.
 const LEVELS: usize = 8;
 
+/// A model of another file, with the name and pose that it is included by.
+pub(super) struct Included {
+    pub(super) model: Node,
+    /// The path of its file.
+    pub(super) path: String,
+    /// Whether its members become those of the model around it.
+    pub(super) is_merged: bool,
+}
+
 impl Sdf<'_, '_> {
-    /// The model that an element includes, with the name and pose that the element gives it, and the path of its file.
-    pub(super) fn include(&mut self, node: &Node) -> Option<(Node, Option<String>)> {
+    /// The model that an element includes.
+    pub(super) fn include(&mut self, node: &Node) -> Option<Included> {
         let Some(uri) = child(node, "uri") else {
             self.reading.problem(node.offset, "<include> lacks <uri>");
             return None;
@@ -57,14 +67,11 @@ impl Sdf<'_, '_> {
                 }
             }
         }
-        if attribute(node, "merge") == Some("true") {
-            self.notes.add(
-                node.offset,
-                "'merge' of <include> is left out",
-                "names of the included model keep its own before them",
-            );
-        }
-        Some((model, Some(path)))
+        // What the element adds stands in the model.
+        let added = ["plugin", "joint", "frame", "link"];
+        model.children.extend(node.children.iter().filter(|child| added.contains(&child.name.as_str())).cloned());
+        let is_merged = attribute(node, "merge").is_some_and(is_true);
+        Some(Included { model, path, is_merged })
     }
 
     /// The root model of a file.

@@ -6,10 +6,11 @@ use simpartner_model::Pose;
 use super::{
     super::{
         attributes::attribute,
+        gazebo::is_true,
         model::{Apart, Joint, Link, Mimic, Motion},
         scene::WORLD,
     },
-    Node, Scope, Sdf, child, is_true, shorten,
+    Node, Scope, Sdf, child, shorten,
 };
 
 /// Limits from here on stand for none (the format's own is 1e16).
@@ -27,13 +28,8 @@ impl Sdf<'_, '_> {
             "screw" => &[Motion::Turning, Motion::Sliding],
             "ball" => &[Motion::Ball],
             "fixed" => &[Motion::Fixed],
-            "gearbox" => {
-                return self.notes.add(
-                    node.offset,
-                    "a joint of the type gearbox is left out",
-                    "tie its joints by a <mimic> or a <coupling>",
-                );
-            }
+            // Couples two other joints, once all are there.
+            "gearbox" => return,
             other => {
                 let message = format!("joint '{}': a type '{}' is not known", shorten(&name), shorten(other));
                 let help = "revolute, continuous, prismatic, universal, revolute2, screw, ball, fixed and gearbox are";
@@ -68,21 +64,14 @@ impl Sdf<'_, '_> {
     }
 
     /// The link that a joint ends at: named itself, or by a frame that is fixed to it.
-    fn end(&self, node: &Node, tag: &str, scope: &Scope) -> Option<usize> {
+    pub(super) fn end(&self, node: &Node, tag: &str, scope: &Scope) -> Option<usize> {
         let Some(end) = child(node, tag) else {
             self.reading.problem(node.offset, format!("<joint> lacks <{tag}>"));
             return None;
         };
         let wanted = end.text.trim();
-        let mut name = wanted;
-        for _ in 0..scope.links.len() + 64 {
-            if let Some(place) = scope.links.get(name) {
-                return Some(*place);
-            }
-            match scope.frames.attached(name) {
-                Some(outer) => name = outer,
-                None => break,
-            }
+        if let Some(place) = scope.link_of(wanted).and_then(|name| scope.links.get(name)) {
+            return Some(*place);
         }
         let message = format!("there is no link '{}'", shorten(wanted));
         match self.reading.nearest(wanted, scope.links.keys().map(String::as_str)) {
@@ -159,13 +148,6 @@ impl Sdf<'_, '_> {
             (joint.damping, joint.friction, joint.stiffness) =
                 (loss("damping"), loss("friction"), loss("spring_stiffness"));
             joint.spring_position = self.number(dynamics, "spring_reference").unwrap_or(0.0);
-        }
-        if let Some(mimic) = child(axis, "mimic") {
-            self.notes.add(
-                mimic.offset,
-                "<mimic> is left out",
-                "the joint moves by itself; give the robot a <coupling>",
-            );
         }
     }
 

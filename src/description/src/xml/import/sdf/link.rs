@@ -8,13 +8,14 @@ use simpartner_model::{Color, Pose};
 use super::{
     super::{
         attributes::attribute,
+        gazebo::{friction_across, is_true, soft_contact},
         mass::extent,
         model::{Form, Link, MassOf, Solid, Surface},
         scene::Ground,
     },
     Node, Sdf, child,
     frames::Frames,
-    is_true, read_numbers, shorten,
+    read_numbers, shorten,
 };
 
 /// Density where an inertia is to follow from the shapes and nothing is said, kg/m³: that of water.
@@ -25,14 +26,15 @@ const CONE_CORNERS: u32 = 24;
 const SLAB_THICKNESS: f64 = 1.0;
 
 impl Sdf<'_, '_> {
-    /// A link that stands at a pose of the file's frame; its place.
-    pub(super) fn read_link(&mut self, node: &Node, pose: Pose, is_fixed: bool) -> usize {
-        let name = attribute(node, "name").unwrap_or("link").to_owned();
-        let mut link = Link { name, offset: node.offset, pose, is_fixed, ..Link::default() };
+    /// A link that stands at a pose of the file's frame, and whose elements may stand in other frames of its model.
+    pub(super) fn read_link(&mut self, node: &Node, pose: Pose, is_fixed: bool, frames: &Frames) -> Link {
+        let (reading, link_name) = (self.reading, attribute(node, "name").unwrap_or("link"));
+        let at = |node: &Node| frames.pose_in_link(reading, node, link_name);
+        let mut link = Link { name: link_name.to_owned(), offset: node.offset, pose, is_fixed, ..Link::default() };
         let mut spread: Option<MassOf> = None;
         let density = child(node, "inertial").and_then(|inertial| self.number(inertial, "density"));
         for collision in node.children.iter().filter(|child| child.name == "collision") {
-            let Some(solid) = self.read_solid(collision, &pose) else { continue };
+            let Some(solid) = self.read_solid(collision, &pose, at(collision)) else { continue };
             let density = self.number(collision, "density").or(density).unwrap_or(DENSITY);
             if let Some(all) = extent(&solid.form, false) {
                 let own = MassOf {
@@ -48,9 +50,9 @@ impl Sdf<'_, '_> {
             link.solids.push(solid);
         }
         for visual in node.children.iter().filter(|child| child.name == "visual") {
-            link.visuals.extend(self.read_visual(visual));
+            link.visuals.extend(self.read_visual(visual, at(visual)));
         }
-        link.mass = self.read_mass(node, spread);
+        link.mass = self.read_mass(node, spread, at);
         let silent = |node: &Node| {
             let zero = self.text(node, "linear").is_none_or(|text| text == "0")
                 && self.text(node, "angular").is_none_or(|text| text == "0");
@@ -68,12 +70,11 @@ impl Sdf<'_, '_> {
             };
             self.notes.add(other.offset, format!("<{}> of <link> is left out", other.name), meaning);
         }
-        self.model.links.push(link);
-        self.model.links.len() - 1
+        link
     }
 
     /// Without an `<inertial>` the format has 1 kg and 1 kg m² about each axis.
-    fn read_mass(&self, node: &Node, spread: Option<MassOf>) -> Option<MassOf> {
+    fn read_mass(&self, node: &Node, spread: Option<MassOf>, at: impl Fn(&Node) -> Pose) -> Option<MassOf> {
         let default = MassOf { mass: 1.0, centre: DVec3::ZERO, tensor: DMat3::IDENTITY, offset: node.offset };
         let Some(inertial) = child(node, "inertial") else { return Some(default) };
         if attribute(inertial, "auto") == Some("true") {
@@ -107,12 +108,11 @@ impl Sdf<'_, '_> {
             }
             None => DMat3::IDENTITY,
         };
-        let pose = Frames::default().pose_of(self.reading, inertial, "__model__");
-        Some(MassOf { mass, centre: DVec3::ZERO, tensor, offset: inertial.offset }.moved(&pose))
+        Some(MassOf { mass, centre: DVec3::ZERO, tensor, offset: inertial.offset }.moved(&at(inertial)))
     }
 
     /// A `<visual>` with its colour; planes are for the ground to show.
-    fn read_visual(&self, node: &Node) -> Option<Solid> {
+    fn read_visual(&self, node: &Node, pose: Pose) -> Option<Solid> {
         let shape = child(node, "geometry").and_then(|geometry| geometry.children.first())?;
         let form = match shape.name.as_str() {
             "plane" | "heightmap" | "image" | "polyline" => return None,
@@ -126,18 +126,20 @@ impl Sdf<'_, '_> {
             [red, green, blue] => Some(Color::from_fractions([red, green, blue, 1.0])),
             _ => None,
         };
-        let pose = Frames::default().pose_of(self.reading, node, "__model__");
         Some(Solid { pose, form, color, offset: shape.offset })
     }
 
-    /// A `<collision>`. A plane becomes the ground if it is the first, and a slab if not.
-    fn read_solid(&mut self, node: &Node, link: &Pose) -> Option<Solid> {
-        let own = Frames::default().pose_of(self.reading, node, "__model__");
+    /// A `<collision>`. A plane becomes the ground if it is the first, and a slab if not; a field of heights the terrain.
+    fn read_solid(&mut self, node: &Node, link: &Pose, own: Pose) -> Option<Solid> {
         let Some(shape) = child(node, "geometry").and_then(|geometry| geometry.children.first()) else {
             self.reading.problem(node.offset, "<collision> lacks a <geometry> with a shape");
             return None;
         };
         let solid = |pose: Pose, form| Some(Solid { pose, form, color: None, offset: shape.offset });
+        if shape.name == "heightmap" {
+            self.read_heightmap(shape, &link.then(&own), self.surface(node));
+            return None;
+        }
         if shape.name != "plane" {
             return solid(own, self.form(shape)?);
         }
@@ -202,7 +204,7 @@ impl Sdf<'_, '_> {
     }
 
     /// The path of a mesh, seen from the folder of the file that is read.
-    fn mesh_file(&self, uri: &str) -> String {
+    pub(super) fn mesh_file(&self, uri: &str) -> String {
         let path = uri.strip_prefix("file://").unwrap_or(uri);
         let (name, from) = match path.strip_prefix("model://") {
             // Said by what looks for it.
@@ -267,21 +269,14 @@ impl Sdf<'_, '_> {
         };
         let friction = child(surface, "friction");
         let law = friction.and_then(|friction| child(friction, "ode").or(child(friction, "bullet")));
-        let mu = law.and_then(|law| self.number(law, "mu").or_else(|| self.number(law, "friction"))).unwrap_or(1.0);
-        let across =
-            law.and_then(|law| self.number(law, "mu2").or_else(|| self.number(law, "friction2"))).unwrap_or(mu);
-        if across != mu {
-            let place = law.map_or(node.offset, |law| law.offset);
-            self.notes.add(
-                place,
-                "<mu2> is left out",
-                "friction is <mu> in all directions; a <material> can have a secondFriction",
-            );
-        }
+        let number = |tags: [&str; 2]| law.and_then(|law| tags.into_iter().find_map(|tag| self.number(law, tag)));
+        let along = number(["mu", "friction"]).unwrap_or(1.0).max(0.0);
+        let across = number(["mu2", "friction2"]);
         let torsional = friction.and_then(|friction| child(friction, "torsional"));
         let bounce = child(surface, "bounce").and_then(|bounce| self.number(bounce, "restitution_coefficient"));
-        Surface {
-            friction: Some(mu.max(0.0)),
+        let mut given = Surface {
+            friction: Some(along),
+            across: law.and_then(|law| friction_across((self.reading, &self.notes), law, along, across)),
             restitution: bounce.filter(|bounce| (0.0..=1.0).contains(bounce)),
             torsional_friction: torsional.and_then(|torsional| {
                 let coefficient = self.number(torsional, "coefficient")?;
@@ -289,7 +284,11 @@ impl Sdf<'_, '_> {
                 Some((coefficient * self.number(torsional, "patch_radius").unwrap_or(0.0) * 2.0 / 3.0).max(0.0))
             }),
             ..Surface::default()
-        }
+        };
+        let law = child(surface, "contact").and_then(|contact| child(contact, "ode"));
+        let number = |tag| law.and_then(|law| self.number(law, tag));
+        soft_contact(number("kp"), number("kd"), &mut given);
+        given
     }
 }
 

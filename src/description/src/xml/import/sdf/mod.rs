@@ -5,11 +5,14 @@
 //! | `include` | `<include>`: models of other files, looked for beside the file and in the folders that Gazebo is told of |
 //! | `frames` | `<pose>`, `<frame>`: where everything is, relative to what |
 //! | `link` | `<link>`: mass, shapes, surfaces |
-//! | `joint` | `<joint>` |
-//! | `devices` | `<sensor>`, and the plugins that drive joints |
+//! | `joint`, `couplings` | `<joint>`, `<mimic>`, gearboxes |
+//! | `heightmap` | `<heightmap>` |
+//!
+//! Sensors and plugins are read by `gazebo` beside this module.
 
-mod devices;
+mod couplings;
 mod frames;
+mod heightmap;
 mod include;
 mod joint;
 mod link;
@@ -19,7 +22,7 @@ use std::collections::HashMap;
 use bevy_math::DVec3;
 use simpartner_model::Pose;
 
-use self::frames::Frames;
+use self::{frames::Frames, include::Included};
 use super::{
     super::{
         reading::{Reading, child, read_numbers, shorten},
@@ -27,10 +30,13 @@ use super::{
     },
     ImportOptions,
     attributes::attribute,
-    model::{Joint, Link, Model, Motion},
+    gazebo::{self, Gazebo, is_true},
+    model::{Drive, DriveKind, Joint, Link, Model, Motion},
     notes::Notes,
-    scene::{Ground, Scene, WORLD},
+    scene::{Ground, Scene, Terrain, WORLD},
 };
+
+pub(super) use self::frames::read_pose;
 
 /// The root element.
 pub(super) const ROOT: &str = "sdf";
@@ -44,6 +50,7 @@ struct Sdf<'r, 'a> {
     axes_in_model: bool,
     model: Model,
     ground: Option<Ground>,
+    terrain: Option<Terrain>,
     notes: Notes,
     /// Files that are being included, from the outside in.
     open: Vec<String>,
@@ -55,6 +62,20 @@ struct Scope {
     frames: Frames,
     /// Places of links by their names, those of nested models behind theirs and `::`.
     links: HashMap<String, usize>,
+}
+
+impl Scope {
+    /// The name of the link that a name means: its own, or that of a frame which is fixed to it.
+    fn link_of<'s>(&'s self, mut name: &'s str) -> Option<&'s str> {
+        // Frames that stand in each other in a ring lead nowhere.
+        for _ in 0..self.links.len() + 64 {
+            if self.links.contains_key(name) {
+                return Some(name);
+            }
+            name = self.frames.attached(name)?;
+        }
+        None
+    }
 }
 
 /// Reads a file.
@@ -70,6 +91,7 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
         axes_in_model: axes_in_model(&root),
         model: Model { offset: root.offset, links: vec![world], root: WORLD, ..Model::default() },
         ground: None,
+        terrain: None,
         notes: Notes::default(),
         open: vec![reading.path.to_owned()],
     };
@@ -79,19 +101,19 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>, options: &ImportOpti
     let default =
         attribute(section, "name").or_else(|| child(&root, "model").and_then(|model| attribute(model, "name")));
     sdf.model.name = default.unwrap_or("world").to_owned();
-    if sdf.model.links.len() == 1 && sdf.ground.is_none() && reading.is_sound() {
+    if sdf.model.links.len() == 1 && sdf.ground.is_none() && sdf.terrain.is_none() && reading.is_sound() {
         reading.problem(root.offset, "the file has no <model> with a <link> to simulate");
     }
     if !reading.is_sound() {
         return None;
     }
-    let Sdf { mut model, ground, notes, .. } = sdf;
+    let Sdf { mut model, ground, terrain, notes, .. } = sdf;
     notes.tell(reading);
     if !options.keep_fixed_joints {
         model.merge_fixed(Some(WORLD));
     }
     let scene = Scene::split(reading, model, options.fixed_base);
-    Some(Scene { ground, gravity, ..scene })
+    Some(Scene { ground, terrain, gravity, ..scene })
 }
 
 fn axes_in_model(root: &Node) -> bool {
@@ -99,7 +121,7 @@ fn axes_in_model(root: &Node) -> bool {
     version.is_some_and(|(major, minor)| major == "1" && minor.parse::<u32>().is_ok_and(|minor| minor < 5))
 }
 
-impl Sdf<'_, '_> {
+impl<'r, 'a> Sdf<'r, 'a> {
     /// A world, or what stands in a file without one; its gravity.
     fn read_world(&mut self, section: &Node) -> Option<DVec3> {
         let mut scope = Scope::default();
@@ -110,7 +132,7 @@ impl Sdf<'_, '_> {
                 "gravity" | "model" | "include" | "frame" | "joint" | "link" => {}
                 "scene" | "light" | "gui" | "physics" | "audio" | "wind" | "atmosphere" | "magnetic_field"
                 | "state" => {}
-                "plugin" => self.tell_plugin(node),
+                "plugin" => self.gazebo(&scope, 0).tell_plugin(node),
                 "spherical_coordinates" => {
                     let meaning = "give the world a <geographicOrigin>";
                     self.notes.add(node.offset, "<spherical_coordinates> is left out", meaning);
@@ -126,42 +148,50 @@ impl Sdf<'_, '_> {
         if depth > MOST_NESTED {
             return self.reading.problem(node.offset, format!("models are nested more than {MOST_NESTED} deep"));
         }
-        let expanded: Vec<(Node, Option<String>)> = node
+        let included: Vec<Included> = node
             .children
             .iter()
             .filter(|child| child.name == "include")
             .filter_map(|child| self.include(child))
             .collect();
-        let models = node.children.iter().filter(|child| child.name == "model");
-        let nested: Vec<(&Node, Option<&String>)> = models
-            .map(|model| (model, None))
-            .chain(expanded.iter().map(|(model, path)| (model, path.as_ref())))
-            .collect();
-        for model in nested
-            .iter()
-            .map(|(model, _)| *model)
-            .chain(node.children.iter().filter(|child| ["link", "frame", "joint"].contains(&child.name.as_str())))
-        {
-            scope.frames.define(self.reading, model);
+        let own = |tag: &'static str| node.children.iter().filter(move |child| child.name == tag);
+        let stands = |child: &&Node| ["link", "frame", "joint", "model"].contains(&child.name.as_str());
+        let named = included.iter().filter(|included| !included.is_merged).map(|included| &included.model);
+        named.chain(node.children.iter().filter(stands)).for_each(|node| scope.frames.define(self.reading, node));
+        // Links have their places first: what they stand in may be a frame of a nested model, which may stand in a frame of theirs.
+        let (first_link, first_joint) = (self.model.links.len(), self.model.joints.len());
+        for (index, link) in own("link").enumerate() {
+            scope.links.insert(attribute(link, "name").unwrap_or("link").to_owned(), first_link + index);
+            self.model.links.push(Link { offset: link.offset, ..Link::default() });
         }
-        for node in node.children.iter().filter(|child| child.name == "link") {
-            let pose = at.then(&scope.frames.pose_of(self.reading, node, "__model__"));
-            let name = attribute(node, "name").unwrap_or("link").to_owned();
-            let place = self.read_link(node, pose, is_static);
-            scope.links.insert(name, place);
+        for model in own("model") {
+            self.read_model(model, at, scope, depth, (is_static, false));
         }
-        for (model, path) in nested {
-            self.open.extend(path.cloned());
-            self.read_model(model, at, scope, depth, is_static);
-            self.open.truncate(self.open.len() - usize::from(path.is_some()));
+        for Included { model, path, is_merged } in included {
+            self.open.push(path);
+            self.read_model(&model, at, scope, depth, (is_static, is_merged));
+            self.open.pop();
         }
-        for node in node.children.iter().filter(|child| child.name == "joint" && !is_static) {
-            self.read_joint(node, at, scope);
+        for (index, link) in own("link").enumerate() {
+            let pose = at.then(&scope.frames.pose_of(self.reading, link, "__model__"));
+            self.model.links[first_link + index] = self.read_link(link, pose, is_static, &scope.frames);
         }
+        for joint in own("joint").filter(|_| !is_static) {
+            self.read_joint(joint, at, scope);
+        }
+        self.read_couplings(node, first_joint, scope);
     }
 
-    /// A model in another one or in a world.
-    fn read_model(&mut self, node: &Node, around: &Pose, outer: &mut Scope, depth: usize, in_static: bool) {
+    /// A model in another one or in a world: static as that is, or as it says itself; its names stand behind its own, or, where it is merged,
+    /// alone.
+    fn read_model(
+        &mut self,
+        node: &Node,
+        around: &Pose,
+        outer: &mut Scope,
+        depth: usize,
+        (in_static, is_merged): (bool, bool),
+    ) {
         let name = attribute(node, "name").unwrap_or("model").to_owned();
         let mut pose = outer.frames.pose_of(self.reading, node, "__model__");
         let mut scope = Scope::default();
@@ -175,20 +205,74 @@ impl Sdf<'_, '_> {
                 .for_each(|child| inner.define(self.reading, child));
             pose = pose.then(&inner.resolve(self.reading, node, frame).inverse());
         }
-        outer.frames.set(&name, pose);
         let at = around.then(&pose);
         let first_joint = self.model.joints.len();
-        let is_static = in_static || self.text(node, "static").is_some_and(is_true);
+        let is_static = in_static || gazebo::text(node, "static").is_some_and(is_true);
         self.read_members(node, &at, &mut scope, depth + 1, is_static);
-        if self.text(node, "self_collide").is_some_and(is_true) {
+        if gazebo::text(node, "self_collide").is_some_and(is_true) {
             self.model.self_collision = true;
         }
         self.read_devices(node, &scope, first_joint);
-        for (inner, place) in scope.links.into_iter().filter(|(_, place)| *place != WORLD) {
-            outer.links.insert(format!("{name}::{inner}"), place);
+        self.hand_out(node, scope, outer, &name, pose, is_merged);
+    }
+
+    /// Makes the names of a model known in the one around it.
+    fn hand_out(&self, node: &Node, scope: Scope, outer: &mut Scope, name: &str, pose: Pose, is_merged: bool) {
+        let named = |inner: &str| if is_merged { inner.to_owned() } else { format!("{name}::{inner}") };
+        for (inner, at) in scope.frames.resolved() {
+            let link = scope.link_of(&inner).map(named);
+            if !outer.frames.set(&named(&inner), pose.then(&at), link) && is_merged {
+                let message = format!("a model that is merged brings a second '{}'", shorten(&inner));
+                self.reading.problem_with_help(node.offset, message, "include it without merge");
+            }
         }
-        for (inner, pose) in scope.frames.resolved() {
-            outer.frames.set(&format!("{name}::{inner}"), outer.frames.get(&name).then(&pose));
+        // The model by itself stands for the link that it names, or for its first one.
+        let first = || scope.links.values().copied().filter(|place| *place != WORLD).min();
+        let canonical =
+            attribute(node, "canonical_link").and_then(|name| scope.links.get(name)).copied().or_else(first);
+        if !is_merged {
+            outer.frames.set(name, pose, None);
+            outer.links.extend(canonical.map(|place| (name.to_owned(), place)));
+        }
+        for (inner, place) in scope.links.into_iter().filter(|(_, place)| *place != WORLD) {
+            outer.links.insert(named(&inner), place);
+        }
+    }
+
+    fn gazebo<'m>(&'m mut self, scope: &'m Scope, first_joint: usize) -> Gazebo<'m, 'r, 'a> {
+        let Self { reading, notes, model, .. } = self;
+        Gazebo { reading, notes, model, links: &scope.links, world: Some(WORLD), first_joint }
+    }
+
+    /// The sensors of a model and what drives its joints, which are those from a place on.
+    fn read_devices(&mut self, node: &Node, scope: &Scope, first_joint: usize) {
+        for link in node.children.iter().filter(|child| child.name == "link") {
+            let name = attribute(link, "name").unwrap_or_default();
+            let place = scope.links.get(name).copied().unwrap_or_default();
+            for sensor in link.children.iter().filter(|child| child.name == "sensor") {
+                let pose = scope.frames.pose_in_link(self.reading, sensor, name);
+                self.gazebo(scope, first_joint).read_link_sensor(sensor, place, pose);
+            }
+        }
+        for joint in node.children.iter().filter(|child| child.name == "joint") {
+            let name = attribute(joint, "name").unwrap_or_default();
+            let place = (first_joint..self.model.joints.len()).find(|&place| self.model.joints[place].name == name);
+            for sensor in joint.children.iter().filter(|child| child.name == "sensor") {
+                self.gazebo(scope, first_joint).read_joint_sensor(sensor, place);
+            }
+        }
+        let plugins = node.children.iter().filter(|child| child.name == "plugin");
+        let drives: Vec<bool> = plugins.map(|plugin| self.gazebo(scope, first_joint).read_plugin(plugin)).collect();
+        if drives.contains(&true) {
+            return;
+        }
+        // As for a URDF file, each joint can be driven where the file does not say which can.
+        for joint in self.model.joints[first_joint..]
+            .iter_mut()
+            .filter(|joint| [Motion::Turning, Motion::Sliding].contains(&joint.motion))
+        {
+            let kind = if joint.limits.is_some() { DriveKind::Position } else { DriveKind::Velocity };
+            joint.drive.get_or_insert(Drive { kind, name: None, offset: joint.offset });
         }
     }
 
@@ -212,21 +296,21 @@ impl Sdf<'_, '_> {
 
     /// The text of a child element.
     fn text<'n>(&self, node: &'n Node, tag: &str) -> Option<&'n str> {
-        child(node, tag).map(|child| child.text.trim())
+        gazebo::text(node, tag)
     }
 
     /// The number in a child element.
     fn number(&self, node: &Node, tag: &str) -> Option<f64> {
-        self.numbers::<1>(child(node, tag)?).map(|[number]| number)
+        gazebo::number(self.reading, node, tag)
     }
 
     /// The vector in a child element.
     fn vector(&self, node: &Node, tag: &str) -> Option<DVec3> {
-        self.numbers::<3>(child(node, tag)?).map(DVec3::from_array)
+        gazebo::vector(self.reading, node, tag)
     }
 
     fn numbers<const N: usize>(&self, node: &Node) -> Option<[f64; N]> {
-        frames::numbers(self.reading, node)
+        gazebo::numbers(self.reading, node)
     }
 
     /// A number that has to be there.
@@ -236,8 +320,4 @@ impl Sdf<'_, '_> {
         }
         self.number(node, tag)
     }
-}
-
-fn is_true(text: &str) -> bool {
-    ["true", "1"].contains(&text)
 }

@@ -1,4 +1,15 @@
-//! URDF, the robot description of ROS, with the additions of Bullet: `<contact>` of a link, `<capsule>`, spherical joints.
+//! URDF, the robot description of ROS, with the additions of Bullet: `<contact>` of a link, `<capsule>`, spherical joints; and those of Gazebo
+//! and of ROS's controllers.
+//!
+//! | module | reads |
+//! |---|---|
+//! | `joint` | `<joint>` |
+//! | `drives` | `<transmission>`, `<ros2_control>`: what drives joints |
+//! | `gazebo` | `<gazebo>`: sensors, plugins, surfaces |
+
+mod drives;
+mod gazebo;
+mod joint;
 
 use std::collections::HashMap;
 
@@ -7,11 +18,12 @@ use simpartner_model::{Color, Pose};
 
 use super::{
     super::{
-        reading::{Reading, child, read_numbers, shorten},
+        reading::{Reading, child, read_numbers},
         tree::Node,
     },
     attributes::{attribute, name_of, number, numbers, required},
-    model::{Drive, DriveKind, Form, Joint, Link, MassOf, Mimic, Model, Motion, Solid, Surface},
+    model::{Form, Joint, Link, MassOf, Model, Solid, Surface},
+    notes::Notes,
 };
 
 /// Elements that say nothing of a simulation.
@@ -31,12 +43,16 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
     }
     let mut model = Model { name: name_of(reading, &root)?, offset: root.offset, ..Model::default() };
     let links = read_links(reading, &root, &mut model);
-    read_joints(reading, &root, &links, &mut model);
-    read_drives(reading, &root, &mut model);
-    for other in root.children.iter().filter(|node| !["link", "joint", "transmission"].contains(&node.name.as_str())) {
-        tell_left_out(reading, other);
-    }
+    joint::read_all(reading, &root, &links, &mut model);
     model.root = find_root(reading, &model)?;
+    let notes = Notes::default();
+    drives::read_all((reading, &notes), &root, &mut model);
+    gazebo::read_all((reading, &notes), &root, &links, &mut model);
+    let known = ["link", "joint", "transmission", "ros2_control", "gazebo"];
+    for other in root.children.iter().filter(|node| ![&known[..], &SILENT].concat().contains(&node.name.as_str())) {
+        notes.add(other.offset, format!("<{}> is left out", other.name), "nothing of it is simulated");
+    }
+    notes.tell(reading);
     // A link without mass between two joints is there to carry the second one.
     for joint in &model.joints {
         model.links[joint.parent].is_carrier = true;
@@ -54,18 +70,6 @@ fn find_macro(root: &Node) -> Option<usize> {
         }
     });
     found
-}
-
-/// What the simulation does without, and what that means.
-fn tell_left_out(reading: &Reading, node: &Node) {
-    if SILENT.contains(&node.name.as_str()) {
-        return;
-    }
-    let help = match node.name.as_str() {
-        "gazebo" => "what a plugin or sensor of Gazebo did has to be described as a device of ours",
-        _ => "nothing of it is simulated",
-    };
-    reading.warn(node.offset, format!("<{}> is left out", node.name), help.into());
 }
 
 /// The `<origin>` in a node, the identity without one.
@@ -212,175 +216,7 @@ fn read_surface(reading: &Reading, node: &Node) -> Surface {
         torsional_friction: value("spinning_friction").filter(|friction| *friction >= 0.0),
         stiffness: soft,
         damping: soft.and(value("damping")).filter(|damping| *damping >= 0.0),
-        rolling_friction: None,
-    }
-}
-
-fn read_joints(reading: &Reading, root: &Node, links: &HashMap<String, usize>, model: &mut Model) {
-    let mut names: HashMap<String, usize> = HashMap::new();
-    let mut mimics = Vec::new();
-    for node in root.children.iter().filter(|node| node.name == "joint") {
-        let Some(name) = name_of(reading, node) else { continue };
-        if names.insert(name.clone(), model.joints.len()).is_some() {
-            reading.problem(node.offset, format!("there is a joint '{name}' already"));
-        }
-        let end = |tag: &str| {
-            let Some(end) = child(node, tag) else {
-                reading.problem(node.offset, format!("joint '{name}' lacks <{tag}>"));
-                return None;
-            };
-            let link = attribute(end, "link").unwrap_or_default().trim();
-            let known = links.get(link).copied();
-            if known.is_none() {
-                let message = format!("joint '{name}': there is no link '{}'", shorten(link));
-                match reading.nearest(link, links.keys().map(String::as_str)) {
-                    Some(near) => reading.problem_with_help(end.offset, message, format!("did you mean '{near}'?")),
-                    None => reading.problem(end.offset, message),
-                }
-            }
-            known
-        };
-        let (parent, child_link) = (end("parent"), end("child"));
-        let Some(motion) = motion_of(reading, node, &name) else { continue };
-        let (Some(parent), Some(child_link)) = (parent, child_link) else { continue };
-        let Some(joint) = read_joint(reading, node, name, motion, [parent, child_link]) else { continue };
-        if let Some(mimic) = child(node, "mimic") {
-            mimics.push((mimic, model.joints.len()));
-        }
-        model.joints.push(joint);
-    }
-    for (node, follower) in mimics {
-        model.couplings.extend(read_mimic(reading, node, follower, &names, &model.joints));
-    }
-}
-
-fn motion_of(reading: &Reading, node: &Node, name: &str) -> Option<Motion> {
-    let place = reading.place(node, "type");
-    match attribute(node, "type").map(str::trim) {
-        Some("revolute" | "continuous") => Some(Motion::Turning),
-        Some("prismatic") => Some(Motion::Sliding),
-        Some("fixed") => Some(Motion::Fixed),
-        Some("planar") => Some(Motion::Planar),
-        Some("spherical") => Some(Motion::Ball),
-        Some("floating") => {
-            let help = "make two robots of it, or take the joint out where it hangs the robot's root on a link 'world'";
-            reading.problem_with_help(place, format!("joint '{name}' is floating: that joins nothing"), help);
-            None
-        }
-        Some(other) => {
-            let message = format!("joint '{name}': a type '{}' is not known", shorten(other));
-            let known = "revolute, continuous, prismatic, fixed, planar, floating and spherical are";
-            reading.problem_with_help(place, message, known);
-            None
-        }
-        None => {
-            reading.problem(node.offset, format!("joint '{name}' lacks the attribute 'type'"));
-            None
-        }
-    }
-}
-
-fn read_joint(reading: &Reading, node: &Node, name: String, motion: Motion, ends: [usize; 2]) -> Option<Joint> {
-    let axis_node = child(node, "axis");
-    let axis = axis_node.and_then(|axis| numbers::<3>(reading, axis, "xyz")).map_or(DVec3::X, DVec3::from_array);
-    let Some(axis) = axis.try_normalize().or((motion == Motion::Fixed).then_some(DVec3::X)) else {
-        let place = axis_node.map_or(node.offset, |axis| axis.offset);
-        reading.problem(place, format!("the axis of joint '{name}' has no length"));
-        return None;
-    };
-    let dynamics = child(node, "dynamics");
-    let loss = |what: &str| {
-        let value = dynamics.and_then(|dynamics| number(reading, dynamics, what)).unwrap_or(0.0);
-        if value < 0.0 {
-            let place = dynamics.map_or(node.offset, |dynamics| reading.place(dynamics, what));
-            reading.problem(place, format!("the {what} of joint '{name}' is below zero: it would drive the joint"));
-        }
-        value
-    };
-    // Many files say 0 where nothing is known.
-    let bound =
-        |what: &str| child(node, "limit").and_then(|limit| number(reading, limit, what)).filter(|bound| *bound > 0.0);
-    let is_continuous = attribute(node, "type") == Some("continuous");
-    let kind = if is_continuous { DriveKind::Velocity } else { DriveKind::Position };
-    Some(Joint {
-        limits: child(node, "limit").filter(|_| !is_continuous).and_then(|limit| read_limits(reading, limit, &name)),
-        max_effort: bound("effort"),
-        max_rate: bound("velocity"),
-        damping: loss("damping"),
-        friction: loss("friction"),
-        drive: Some(Drive { kind, name: None, offset: node.offset }),
-        pose: origin(reading, node),
-        axis,
-        ..Joint::new(name, node.offset, motion, ends)
-    })
-}
-
-/// Lower and upper stop, if the joint has any.
-fn read_limits(reading: &Reading, node: &Node, name: &str) -> Option<[f64; 2]> {
-    let given = |name| attribute(node, name).is_some();
-    let bounds = ["lower", "upper"].map(|bound| number(reading, node, bound).unwrap_or(0.0));
-    if !given("lower") && !given("upper") {
-        return None;
-    }
-    if bounds[0] > bounds[1] {
-        let what = format!("joint '{name}' has its lower limit {} above its upper one {}", bounds[0], bounds[1]);
-        reading.warn(node.offset, what, "it moves without stops".into());
-        return None;
-    }
-    Some(bounds)
-}
-
-fn read_mimic(
-    reading: &Reading,
-    node: &Node,
-    follower: usize,
-    names: &HashMap<String, usize>,
-    joints: &[Joint],
-) -> Option<Mimic> {
-    let leader = attribute(node, "joint").unwrap_or_default().trim();
-    let Some(&place) = names.get(leader) else {
-        reading.problem(node.offset, format!("there is no joint '{}' to follow", shorten(leader)));
-        return None;
-    };
-    let ratio = number(reading, node, "multiplier").unwrap_or(1.0);
-    let moves = |place: usize| {
-        joints.get(place).is_some_and(|joint| [Motion::Turning, Motion::Sliding].contains(&joint.motion))
-    };
-    if ratio == 0.0 || place == follower || !moves(place) || !moves(follower) {
-        let help = "a coupling ties two different joints, each with one axis, in a ratio other than 0";
-        reading.warn(node.offset, "<mimic> is left out".into(), help.into());
-        return None;
-    }
-    let constant = number(reading, node, "offset").unwrap_or(0.0);
-    Some(Mimic { leader: place, follower, ratio, constant, offset: node.offset })
-}
-
-/// What the `<transmission>`s say of how each joint is commanded.
-fn read_drives(reading: &Reading, root: &Node, model: &mut Model) {
-    for transmission in root.children.iter().filter(|node| node.name == "transmission") {
-        for node in transmission.children.iter().filter(|node| node.name == "joint") {
-            let name = attribute(node, "name").unwrap_or_default();
-            let Some(joint) = model.joints.iter_mut().find(|joint| joint.name == name) else { continue };
-            let all = [node, transmission].into_iter().flat_map(|node| &node.children);
-            let actuator = all.flat_map(|node| [node].into_iter().chain(&node.children));
-            let interface =
-                actuator.filter(|node| node.name == "hardwareInterface").map(|node| node.text.trim()).next();
-            let kind = interface.and_then(|interface| interface.rsplit('/').next());
-            let kind = match kind {
-                Some("EffortJointInterface") => Some(DriveKind::Effort),
-                Some("VelocityJointInterface") => Some(DriveKind::Velocity),
-                Some("PositionJointInterface") => Some(DriveKind::Position),
-                _ => None,
-            };
-            if let (Some(kind), Some(drive)) = (kind, &mut joint.drive) {
-                drive.kind = kind;
-            }
-            let ratio = transmission.children.iter().filter_map(|node| child(node, "mechanicalReduction")).next();
-            if let Some(ratio) = ratio.filter(|ratio| !matches!(ratio.text.trim(), "1" | "1.0" | "")) {
-                let help = "commands count at the joint; give its actuator a <motor gearRatio>";
-                reading.warn(ratio.offset, "<mechanicalReduction> is left out".into(), help.into());
-            }
-        }
+        ..Surface::default()
     }
 }
 

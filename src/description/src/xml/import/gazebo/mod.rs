@@ -1,0 +1,72 @@
+//! What Gazebo says of devices and surfaces, in SDF files and in the `<gazebo>` elements of URDF files alike.
+//!
+//! | module | reads |
+//! |---|---|
+//! | `sensors` | `<sensor>` |
+//! | `plugins` | `<plugin>`: what drives joints, couples them, and measures or pushes links |
+//! | `surface` | friction, restitution and stiffness of contacts |
+
+mod plugins;
+mod sensors;
+mod surface;
+
+use std::collections::HashMap;
+
+use bevy_math::DVec3;
+
+use super::{
+    super::{
+        reading::{Reading, child, read_numbers, shorten},
+        tree::Node,
+    },
+    model::Model,
+    notes::Notes,
+};
+
+pub(super) use surface::{friction_across, soft_contact};
+
+/// The model that devices are added to.
+pub(super) struct Gazebo<'m, 'r, 'a> {
+    pub(super) reading: &'r Reading<'a>,
+    pub(super) notes: &'m Notes,
+    pub(super) model: &'m mut Model,
+    /// Places of links by their names.
+    pub(super) links: &'m HashMap<String, usize>,
+    /// The link that is the world, if there is one.
+    pub(super) world: Option<usize>,
+    /// The place of the first joint that plugins may name.
+    pub(super) first_joint: usize,
+}
+
+/// The text of a child element.
+pub(super) fn text<'n>(node: &'n Node, tag: &str) -> Option<&'n str> {
+    child(node, tag).map(|child| child.text.trim())
+}
+
+/// The number in a child element.
+pub(super) fn number(reading: &Reading, node: &Node, tag: &str) -> Option<f64> {
+    numbers::<1>(reading, child(node, tag)?).map(|[number]| number)
+}
+
+/// The vector in a child element.
+pub(super) fn vector(reading: &Reading, node: &Node, tag: &str) -> Option<DVec3> {
+    numbers::<3>(reading, child(node, tag)?).map(DVec3::from_array)
+}
+
+/// So many numbers in the text of an element.
+pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<[f64; N]> {
+    let numbers = read_numbers(&node.text, N);
+    match numbers.map(<[f64; N]>::try_from) {
+        Ok(Ok(numbers)) => Some(numbers),
+        _ => {
+            let what = if N == 1 { "a finite number".into() } else { format!("{N} finite numbers") };
+            let place = if node.has_text { node.text_offset } else { node.offset };
+            reading.problem(place, format!("<{}>: expected {what}, got '{}'", node.name, shorten(node.text.trim())));
+            None
+        }
+    }
+}
+
+pub(super) fn is_true(text: &str) -> bool {
+    ["true", "1"].contains(&text)
+}

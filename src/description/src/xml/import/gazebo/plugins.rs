@@ -1,0 +1,242 @@
+//! `<plugin>`: the common ones become devices of ours, by their names in all versions of Gazebo and its bridges to ROS.
+
+use simpartner_model::Pose;
+use simpartner_wire::signal::DeviceKind;
+
+use super::{
+    super::{
+        attributes::attribute,
+        model::{Device, Drive, DriveKind, Mimic, Motion, Mount, Noise},
+    },
+    Gazebo, Node, child, number, shorten, text,
+};
+
+/// The tags by which a plugin names the joints that it drives, and how it does.
+type Driven = (&'static [&'static str], DriveKind);
+
+const JOINT_NAME: &[&str] = &["joint_name"];
+const POSITION: &[Driven] = &[(JOINT_NAME, DriveKind::Position)];
+const WHEELS: &[Driven] = &[(
+    &[
+        "left_joint",
+        "right_joint",
+        "leftJoint",
+        "rightJoint",
+        "leftFrontJoint",
+        "rightFrontJoint",
+        "leftRearJoint",
+        "rightRearJoint",
+        "front_left_joint",
+        "front_right_joint",
+        "back_left_joint",
+        "back_right_joint",
+        "rear_left_joint",
+        "rear_right_joint",
+        "actuatedWheelJoint",
+        "actuated_wheel_joint",
+    ],
+    DriveKind::Velocity,
+)];
+const STEERED: &[Driven] = &[
+    (WHEELS[0].0, DriveKind::Velocity),
+    (
+        &["left_steering_joint", "right_steering_joint", "steering_joint", "steeringJoint", "steering_wheel_joint"],
+        DriveKind::Position,
+    ),
+];
+/// Parts of the names of plugins that drive joints, and which. The first one that fits counts.
+const DRIVING: [(&str, &[Driven]); 12] = [
+    ("positioncontroller", POSITION),
+    ("jointtrajectory", POSITION),
+    ("jointposetrajectory", POSITION),
+    ("diffdrive", WHEELS),
+    ("skidsteer", WHEELS),
+    ("mecanumdrive", WHEELS),
+    ("ackermannsteering", STEERED),
+    ("ackermanndrive", STEERED),
+    ("tricycledrive", STEERED),
+    ("trackedvehicle", WHEELS),
+    ("jointcontroller", &[(JOINT_NAME, DriveKind::Velocity)]),
+    ("applyjointforce", &[(JOINT_NAME, DriveKind::Effort)]),
+];
+/// Those that put a device on a link, which they name by one of `ON_LINK`, or on a joint.
+const MOUNTED: [(&str, DeviceKind); 8] = [
+    ("rosimu", DeviceKind::ImuSensor),
+    ("rosp3d", DeviceKind::PoseSensor),
+    ("rosgps", DeviceKind::GnssSensor),
+    ("rosmagnetic", DeviceKind::CompassSensor),
+    ("rosbumper", DeviceKind::ContactSensor),
+    ("rosftsensor", DeviceKind::ForceTorqueSensor),
+    ("rosforce", DeviceKind::ForceActuator),
+    ("applylinkwrench", DeviceKind::ForceActuator),
+];
+const ON_LINK: [&str; 5] = ["bodyName", "body_name", "frameName", "link_name", "linkName"];
+const ON_JOINT: [&str; 2] = ["jointName", "joint_name"];
+/// Ends of the names of those whose work the server does anyway: physics, clock, and the ports of sensors and joints.
+const SILENT: [&str; 19] = [
+    "physics",
+    "usercommands",
+    "scenebroadcaster",
+    "sensors",
+    "imu",
+    "contact",
+    "navsat",
+    "forcetorque",
+    "magnetometer",
+    "altimeter",
+    "jointstatepublisher",
+    "posepublisher",
+    "rosinit",
+    "rosfactory",
+    "rosstate",
+    "rosapi",
+    "rospathsplugin",
+    "roscontrol",
+    "ros2control",
+];
+
+impl Gazebo<'_, '_, '_> {
+    /// Whether a plugin of a model drives joints; then they have their drives.
+    pub(in super::super) fn read_plugin(&mut self, node: &Node) -> bool {
+        let names = [attribute(node, "filename"), attribute(node, "name")].map(simplified);
+        let is = |part: &str| names.iter().any(|name| name.contains(part));
+        if let Some((_, driven)) = DRIVING.iter().find(|(part, _)| is(part)) {
+            self.drive(node, driven);
+            return true;
+        }
+        if is("mimicjoint") {
+            self.couple(node);
+        } else if let Some((_, kind)) = MOUNTED.iter().find(|(part, _)| is(part)) {
+            self.mount(node, *kind);
+        } else if !SILENT.iter().any(|end| names[0].ends_with(end)) {
+            self.tell_plugin(node);
+        }
+        false
+    }
+
+    pub(in super::super) fn tell_plugin(&self, node: &Node) {
+        let names = [attribute(node, "filename"), attribute(node, "name")];
+        if SILENT.iter().any(|end| simplified(names[0]).ends_with(end)) {
+            return;
+        }
+        let name = names[0].or(names[1]).unwrap_or("without a name");
+        let what = format!("the plugin {} is left out", shorten(name));
+        self.notes.add(node.offset, what, "what it does has to be described as a device of ours");
+    }
+
+    fn drive(&mut self, node: &Node, driven: &[Driven]) {
+        let mut drives_all = false;
+        for (tags, kind) in driven {
+            // A name may be one of several in its element, with blanks between them.
+            let named: Vec<&Node> = node.children.iter().filter(|child| tags.contains(&child.name.as_str())).collect();
+            let names: Vec<&str> = named.iter().flat_map(|node| node.text.split_whitespace()).collect();
+            let is_all = names.is_empty() && *tags == JOINT_NAME;
+            drives_all |= is_all;
+            let effort = ["max_wheel_torque", "wheelTorque", "torque"].iter().find_map(|tag| self.positive(node, tag));
+            for joint in &mut self.model.joints[self.first_joint..] {
+                let moves = [Motion::Turning, Motion::Sliding].contains(&joint.motion);
+                if moves && (names.contains(&joint.name.as_str()) || is_all) {
+                    joint.drive = Some(Drive { kind: *kind, name: None, offset: node.offset });
+                    let bounds = [joint.max_effort, effort.filter(|_| *kind == DriveKind::Velocity)];
+                    joint.max_effort = bounds.into_iter().flatten().reduce(f64::min);
+                }
+            }
+            for (name, at) in named.iter().flat_map(|node| node.text.split_whitespace().map(|name| (name, node.offset)))
+            {
+                if !self.model.joints[self.first_joint..].iter().any(|joint| joint.name == name) {
+                    let what = format!("a plugin drives a joint '{}', which is not there", shorten(name));
+                    self.notes.add(at, what, "nothing is driven by it");
+                }
+            }
+        }
+        let what = format!(
+            "a plugin that drives {} is a controller on each joint",
+            if drives_all { "all joints" } else { "joints" }
+        );
+        let meaning = "each joint has a port, and clients turn commands for a vehicle into those of wheels; topics and gains are not taken over";
+        self.notes.add(node.offset, what, meaning);
+        let is_gain = |child: &&Node| {
+            let name = child.name.to_ascii_lowercase();
+            ["p_gain", "i_gain", "d_gain", "pid"].iter().any(|gain| name.contains(gain))
+        };
+        if let Some(gain) = node.children.iter().find(is_gain) {
+            let meaning = "its joints are held as stiffly as their efforts allow; an AngleController has p, i and d";
+            self.notes.add(gain.offset, "gains of a plugin are left out", meaning);
+        }
+    }
+
+    /// One joint follows another.
+    fn couple(&mut self, node: &Node) {
+        let place = |tags: [&str; 2]| {
+            let name = tags.into_iter().find_map(|tag| text(node, tag))?;
+            let own = |joint: usize| self.model.joints[joint].name == name;
+            (self.first_joint..self.model.joints.len()).find(|place| own(*place))
+        };
+        let (follower, leader) = (place(["joint", "joint_name"]), place(["mimicJoint", "mimic_joint"]));
+        let (Some(follower), Some(leader)) = (follower, leader) else {
+            let meaning = "it names two joints of the model by <joint> and <mimicJoint>";
+            return self.notes.add(
+                node.offset,
+                "a plugin that couples joints which are not there is left out",
+                meaning,
+            );
+        };
+        let ratio = number(self.reading, node, "multiplier").unwrap_or(1.0);
+        let constant = number(self.reading, node, "offset").unwrap_or(0.0);
+        if !self.model.couple(Mimic { leader, follower, ratio, constant, offset: node.offset }) {
+            self.notes.add(node.offset, "a plugin that couples joints is left out", super::super::model::UNCOUPLED);
+        }
+    }
+
+    /// A device on the link, or the joint, that a plugin names.
+    fn mount(&mut self, node: &Node, kind: DeviceKind) {
+        let named = |tags: &[&str]| tags.iter().find_map(|tag| text(node, tag)).unwrap_or_default();
+        let mount = if kind == DeviceKind::ForceTorqueSensor {
+            let name = named(&ON_JOINT);
+            let place = self.model.joints.iter().position(|joint| joint.name == name);
+            place.filter(|place| self.keep_joint(*place)).map(Mount::Joint)
+        } else {
+            let place = self.links.get(named(&ON_LINK)).copied();
+            place.map(|link| Mount::Link { link, pose: self.mount_pose(kind, link) })
+        };
+        let Some(mount) = mount else {
+            let what = format!("a plugin that stands for a {} is left out", kind.name());
+            return self.notes.add(node.offset, what, "it names no link or joint of the model that could have it");
+        };
+        let deviation = ["gaussianNoise", "gaussian_noise"].iter().find_map(|tag| self.positive(node, tag));
+        let of: &[&str] = match kind {
+            DeviceKind::ImuSensor => &["angularVelocity", "specificForce"],
+            DeviceKind::PoseSensor => &["position"],
+            DeviceKind::ContactSensor | DeviceKind::ForceTorqueSensor => &["force", "torque"],
+            _ => &[],
+        };
+        let noise = |of: &&'static str| {
+            deviation.map(|standard_deviation| Noise { of: Some(of), standard_deviation, bias: 0.0 })
+        };
+        let rate = ["updateRate", "update_rate"].iter().find_map(|tag| self.positive(node, tag));
+        let attributes = rate.filter(|rate| *rate <= 1e6).map(|rate| ("rate", rate.to_string())).into_iter().collect();
+        let name = attribute(node, "name").unwrap_or(kind.name()).to_owned();
+        let noise = of.iter().filter_map(noise).collect();
+        self.model.devices.push(Device { kind, name, offset: node.offset, mount, attributes, noise });
+    }
+
+    /// Forces of Gazebo act at the centre of mass.
+    fn mount_pose(&self, kind: DeviceKind, link: usize) -> Pose {
+        let centre = self.model.links[link].mass.filter(|_| kind == DeviceKind::ForceActuator).map(|mass| mass.centre);
+        Pose { translation: centre.unwrap_or_default(), ..Pose::IDENTITY }
+    }
+
+    /// A number above 0 in a child element, or none.
+    pub(super) fn positive(&self, node: &Node, tag: &str) -> Option<f64> {
+        let text = child(node, tag)?.text.trim().parse::<f64>().ok();
+        text.filter(|number| *number > 0.0 && number.is_finite())
+    }
+}
+
+/// A plugin's name without what differs between versions: `libgazebo_ros_diff_drive.so` and `gz::sim::systems::DiffDrive`.
+fn simplified(name: Option<&str>) -> String {
+    let name = name.unwrap_or_default().to_ascii_lowercase();
+    let name = name.rsplit('/').next().unwrap_or_default();
+    let name = name.strip_suffix(".so").unwrap_or(name).replace(|c: char| !c.is_alphanumeric(), "");
+    name.replace("systems", "").replace("system", "")
+}

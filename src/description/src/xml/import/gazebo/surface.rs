@@ -1,0 +1,41 @@
+//! Friction and stiffness of contacts.
+
+use bevy_math::DVec3;
+
+use super::{
+    super::{
+        super::{reading::Reading, tree::Node},
+        model::{Across, Surface},
+        notes::Notes,
+        robot::ON_AXIS,
+    },
+    vector,
+};
+
+/// From here on a contact is rigid, N/m: 10 kg on it would swing at 50 Hz, and Gazebo's step of first order takes that away within one swing.
+const RIGID: f64 = 1e6;
+
+/// The friction across the first direction of the surface in `node`, where it differs from that along it. Ours needs that direction, and one
+/// along an axis of the link.
+pub(in super::super) fn friction_across(
+    (reading, notes): (&Reading, &Notes),
+    node: &Node,
+    along: f64,
+    across: Option<f64>,
+) -> Option<Across> {
+    let friction = across.filter(|across| *across != along && *across >= 0.0)?;
+    let direction = vector(reading, node, "fdir1").and_then(|direction| direction.try_normalize());
+    let is_axis = |direction: &DVec3| direction.abs().max_element() > 1.0 - ON_AXIS;
+    let Some(direction) = direction.filter(is_axis) else {
+        let meaning = "friction is that of the first direction in all; it needs an <fdir1> along an axis of its link";
+        notes.add(node.offset, "the friction across the first direction (mu2) is left out", meaning);
+        return None;
+    };
+    Some(Across { friction, direction })
+}
+
+/// Stiffness and damping of each point of contact, N/m and N s/m: `<kp>` and `<kd>`. Gazebo's own defaults stand for rigid ones.
+pub(in super::super) fn soft_contact(stiffness: Option<f64>, damping: Option<f64>, surface: &mut Surface) {
+    surface.stiffness = stiffness.filter(|stiffness| *stiffness > 0.0 && *stiffness < RIGID);
+    surface.damping = surface.stiffness.and(damping).filter(|damping| *damping >= 0.0);
+}

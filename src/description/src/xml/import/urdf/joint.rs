@@ -1,0 +1,149 @@
+//! `<joint>`, and `<mimic>` in it.
+
+use std::collections::HashMap;
+
+use bevy_math::DVec3;
+
+use super::{
+    super::{
+        super::{
+            reading::{Reading, child, shorten},
+            tree::Node,
+        },
+        attributes::{attribute, name_of, number, numbers},
+        model::{Drive, DriveKind, Joint, Mimic, Model, Motion, UNCOUPLED},
+    },
+    origin,
+};
+
+/// The joints of a robot, and which of them follow others.
+pub(super) fn read_all(reading: &Reading, root: &Node, links: &HashMap<String, usize>, model: &mut Model) {
+    let mut names: HashMap<String, usize> = HashMap::new();
+    let mut mimics = Vec::new();
+    for node in root.children.iter().filter(|node| node.name == "joint") {
+        let Some(name) = name_of(reading, node) else { continue };
+        if names.insert(name.clone(), model.joints.len()).is_some() {
+            reading.problem(node.offset, format!("there is a joint '{name}' already"));
+        }
+        let end = |tag: &str| {
+            let Some(end) = child(node, tag) else {
+                reading.problem(node.offset, format!("joint '{name}' lacks <{tag}>"));
+                return None;
+            };
+            let link = attribute(end, "link").unwrap_or_default().trim();
+            let known = links.get(link).copied();
+            if known.is_none() {
+                let message = format!("joint '{name}': there is no link '{}'", shorten(link));
+                match reading.nearest(link, links.keys().map(String::as_str)) {
+                    Some(near) => reading.problem_with_help(end.offset, message, format!("did you mean '{near}'?")),
+                    None => reading.problem(end.offset, message),
+                }
+            }
+            known
+        };
+        let (parent, child_link) = (end("parent"), end("child"));
+        let Some(motion) = motion_of(reading, node, &name) else { continue };
+        let (Some(parent), Some(child_link)) = (parent, child_link) else { continue };
+        let Some(joint) = read_joint(reading, node, name, motion, [parent, child_link]) else { continue };
+        if let Some(mimic) = child(node, "mimic") {
+            mimics.push((mimic, model.joints.len()));
+        }
+        model.joints.push(joint);
+    }
+    for (node, follower) in mimics {
+        read_mimic(reading, node, follower, &names, model);
+    }
+}
+
+fn motion_of(reading: &Reading, node: &Node, name: &str) -> Option<Motion> {
+    let place = reading.place(node, "type");
+    match attribute(node, "type").map(str::trim) {
+        Some("revolute" | "continuous") => Some(Motion::Turning),
+        Some("prismatic") => Some(Motion::Sliding),
+        Some("fixed") => Some(Motion::Fixed),
+        Some("planar") => Some(Motion::Planar),
+        Some("spherical") => Some(Motion::Ball),
+        Some("floating") => {
+            let help = "make two robots of it, or take the joint out where it hangs the robot's root on a link 'world'";
+            reading.problem_with_help(place, format!("joint '{name}' is floating: that joins nothing"), help);
+            None
+        }
+        Some(other) => {
+            let message = format!("joint '{name}': a type '{}' is not known", shorten(other));
+            let known = "revolute, continuous, prismatic, fixed, planar, floating and spherical are";
+            reading.problem_with_help(place, message, known);
+            None
+        }
+        None => {
+            reading.problem(node.offset, format!("joint '{name}' lacks the attribute 'type'"));
+            None
+        }
+    }
+}
+
+fn read_joint(reading: &Reading, node: &Node, name: String, motion: Motion, ends: [usize; 2]) -> Option<Joint> {
+    let axis_node = child(node, "axis");
+    let axis = axis_node.and_then(|axis| numbers::<3>(reading, axis, "xyz")).map_or(DVec3::X, DVec3::from_array);
+    let Some(axis) = axis.try_normalize().or((motion == Motion::Fixed).then_some(DVec3::X)) else {
+        let place = axis_node.map_or(node.offset, |axis| axis.offset);
+        reading.problem(place, format!("the axis of joint '{name}' has no length"));
+        return None;
+    };
+    let dynamics = child(node, "dynamics");
+    let loss = |what: &str| {
+        let value = dynamics.and_then(|dynamics| number(reading, dynamics, what)).unwrap_or(0.0);
+        if value < 0.0 {
+            let place = dynamics.map_or(node.offset, |dynamics| reading.place(dynamics, what));
+            reading.problem(place, format!("the {what} of joint '{name}' is below zero: it would drive the joint"));
+        }
+        value
+    };
+    // Many files say 0 where nothing is known.
+    let bound =
+        |what: &str| child(node, "limit").and_then(|limit| number(reading, limit, what)).filter(|bound| *bound > 0.0);
+    let is_continuous = attribute(node, "type") == Some("continuous");
+    let kind = if is_continuous { DriveKind::Velocity } else { DriveKind::Position };
+    Some(Joint {
+        limits: child(node, "limit").filter(|_| !is_continuous).and_then(|limit| read_limits(reading, limit, &name)),
+        max_effort: bound("effort"),
+        max_rate: bound("velocity"),
+        damping: loss("damping"),
+        friction: loss("friction"),
+        drive: Some(Drive { kind, name: None, offset: node.offset }),
+        pose: origin(reading, node),
+        axis,
+        ..Joint::new(name, node.offset, motion, ends)
+    })
+}
+
+/// Lower and upper stop, if the joint has any.
+fn read_limits(reading: &Reading, node: &Node, name: &str) -> Option<[f64; 2]> {
+    let given = |name| attribute(node, name).is_some();
+    let bounds = ["lower", "upper"].map(|bound| number(reading, node, bound).unwrap_or(0.0));
+    if !given("lower") && !given("upper") {
+        return None;
+    }
+    if bounds[0] > bounds[1] {
+        let what = format!("joint '{name}' has its lower limit {} above its upper one {}", bounds[0], bounds[1]);
+        reading.warn(node.offset, what, "it moves without stops".into());
+        return None;
+    }
+    Some(bounds)
+}
+
+fn read_mimic(reading: &Reading, node: &Node, follower: usize, names: &HashMap<String, usize>, model: &mut Model) {
+    let wanted = attribute(node, "joint").unwrap_or_default().trim();
+    let Some(&leader) = names.get(wanted) else {
+        let message = format!("there is no joint '{}' to follow", shorten(wanted));
+        return match reading.nearest(wanted, names.keys().map(String::as_str)) {
+            Some(near) => reading.problem_with_help(node.offset, message, format!("did you mean '{near}'?")),
+            None => reading.problem(node.offset, message),
+        };
+    };
+    let ratio = number(reading, node, "multiplier").unwrap_or(1.0);
+    let constant = number(reading, node, "offset").unwrap_or(0.0);
+    let is_there = leader < model.joints.len() && follower < model.joints.len();
+    if !is_there || !model.couple(Mimic { leader, follower, ratio, constant, offset: node.offset }) {
+        reading.warn(node.offset, "<mimic> is left out".into(), UNCOUPLED.into());
+    }
+}
