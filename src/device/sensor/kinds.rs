@@ -68,6 +68,11 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
             let axes = (frame != Frame::World).then_some((mount.body, mount.pose_on_body));
             Box::new(LoadCell::new(Source::Contacts(mount.body), axes))
         }
+        DeviceKind::SoilSensor => boxed(move |engine, reading| {
+            let soil = engine.soil(mount.body).unwrap_or_default();
+            reading.extend([soil.sinkage, soil.slip, soil.slip_angle]);
+            reading.extend([soil.load, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
+        }),
         DeviceKind::BumperSensor => bumper(mount.body, sensor.options.threshold),
         // An echo measures nothing: the protocol answers with the last text that was sent. The others are not on bodies.
         DeviceKind::EchoSensor

@@ -52,7 +52,7 @@ pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use shape::{convex_parts, hull_surface};
-pub use state::{BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, Wrench};
+pub use state::{BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, SoilReading, Wrench};
 
 use std::fmt;
 
@@ -131,6 +131,11 @@ pub trait Engine: Send {
 
     /// Where bodies touched in the last step, in an order that repeats.
     fn contacts(&self) -> &[ContactPoint];
+
+    /// What soil does to a body that rolls on it as a cylinder; `None` for one that does not.
+    fn soil(&self, _body: BodyId) -> Option<SoilReading> {
+        None
+    }
 
     /// Where energy is, and what came in with the last step; `None` from an engine that keeps no account of it.
     fn energy(&self) -> Option<EnergyBalance> {

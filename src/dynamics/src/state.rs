@@ -1,6 +1,7 @@
 //! What can be read of a world after a step.
 
 use bevy_math::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
 use simpartner_model::{Body, BodyId, Pose};
 
 /// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far from overflow.
@@ -145,4 +146,25 @@ pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
     let sine = vector.length();
     // Below this the angle is twice the sine to the last bit.
     if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
+}
+
+/// A wheel in soil, as it was in the middle of the last step, and what the soil did to it. Forwards is where it rolls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SoilReading {
+    /// How deep it is below the surface that was there at first, m.
+    pub sinkage: f64,
+    /// 1 - v / (r omega) where it drives, r omega / v - 1 where it brakes; a mean over the length of its contact.
+    pub slip: f64,
+    /// From where it points to where it goes, rad; positive towards its axle.
+    pub slip_angle: f64,
+    /// The force of the soil along the ground's normal, forwards and along the axle, N.
+    pub load: f64,
+    /// Forwards, N: thrust less resistance.
+    pub drawbar_pull: f64,
+    /// Along the axle, N.
+    pub lateral_force: f64,
+    /// What normal stress takes of the drawbar pull, N: the resistance of soil that is compacted.
+    pub resistance: f64,
+    /// Against its turning, about the axle, N m.
+    pub torque: f64,
 }

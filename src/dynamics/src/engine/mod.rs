@@ -119,7 +119,7 @@ use self::{
 };
 use super::{
     BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Notice, Ray, Settings,
-    Snapshot, SnapshotError, Wrench,
+    Snapshot, SnapshotError, SoilReading, Wrench,
 };
 use crate::motor::Gains;
 
@@ -309,6 +309,10 @@ impl Engine for Dynamics {
                 }
             }
         }
+    }
+
+    fn soil(&self, body: BodyId) -> Option<SoilReading> {
+        self.collider.soil_under(body)
     }
 
     fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {

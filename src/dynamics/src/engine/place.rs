@@ -77,6 +77,7 @@ impl Dynamics {
             self.trees[side.tree].wake();
         }
         self.collider.contacts.retain(|contact| !touches(contact));
+        self.collider.forget_soil(tree);
         for closure in self.closures.iter_mut().filter(|closure| closure.a.tree == tree || closure.b.tree == tree) {
             (closure.impulses, closure.power_means) = ([0.0; ROWS], [0.0; 3]);
         }

@@ -1,6 +1,7 @@
 //! Shapes on ground that is soil: one contact each, whose wrench [`super::super::soil`] knows.
 
 use bevy_math::DVec3;
+use simpartner_model::BodyId;
 
 use super::{
     Collider, Contact, Hit,
@@ -8,6 +9,7 @@ use super::{
     geom::{Geom, Ground, Moving, Outline},
 };
 use crate::{
+    SoilReading,
     engine::{soil::Footprints, tree::Tree},
     parry::shape::HeightField,
 };
@@ -52,6 +54,20 @@ impl Collider {
             let near = self.placements[index].bounds.low.y < self.model.ground.top;
             let below = if near { self.plane_below(index) } else { None };
             self.on_soil(index, 1, below, trees);
+        }
+    }
+
+    /// What soil does to a body that rolls in it: of the first of its shapes that does.
+    pub(in crate::engine) fn soil_under(&self, body: BodyId) -> Option<SoilReading> {
+        let own = self.model.geoms.iter().zip(&self.prints).filter(|(geom, _)| geom.body == body);
+        own.flat_map(|(_, prints)| prints).flatten().find_map(|&print| self.soil.reading(print))
+    }
+
+    /// A tree is somewhere else: it is in no soil that it remembers.
+    pub(in crate::engine) fn forget_soil(&mut self, tree: usize) {
+        let own = self.model.starts[tree]..self.model.starts[tree + 1];
+        for print in self.prints[own].iter().flatten().flatten() {
+            self.soil.lift(*print);
         }
     }
 

@@ -133,7 +133,9 @@ impl Constraints {
         for place in 0..self.soil.rows.len() {
             let rows = self.soil.rows[place];
             let after = self.soil_twist(&rows);
-            let found = prints.patch(rows.print).respond(&rows.before, &after, scheme.h).wrench;
+            let Response { wrench: found, pressed, .. } =
+                prints.patch(rows.print).respond(&rows.before, &after, scheme.h);
+            self.soil.searches[place].pressed = pressed;
             let (mut off, mut whole) = (0.0, 0.0);
             let change: Six = std::array::from_fn(|k| after[k] - rows.guess[k]);
             let along: Six = std::array::from_fn(|k| rows.response.gains[k] * rows.response.along(k, &change));
@@ -181,10 +183,12 @@ impl Constraints {
 
     /// Gives contacts their impulses, and lets the soil go on.
     pub(super) fn write_back_soil(&self, contacts: &mut [super::Contact], prints: &mut Footprints, scheme: &Scheme) {
-        for rows in &self.soil.rows {
+        for (rows, search) in self.soil.rows.iter().zip(&self.soil.searches) {
             let contact = &mut contacts[rows.contact];
             (contact.impulse, contact.spin_impulse) = rows.impulse(|k| self.problem.blocks[rows.start + k].impulse[0]);
-            prints.advance(rows.print, &rows.before, &self.soil_twist(rows), scheme.h);
+            let rate = 1.0 / scheme.h;
+            let forces = [contact.impulse * rate, contact.spin_impulse * rate, search.pressed];
+            prints.advance(rows.print, [&rows.before, &self.soil_twist(rows)], forces, scheme.h);
         }
     }
 }
@@ -194,6 +198,8 @@ impl Constraints {
 #[derive(Debug, Clone, Copy, Default)]
 struct Search {
     guess: Six,
+    /// The force of normal stress at what was found.
+    pressed: DVec3,
     /// Guesses at which the shape rises more slowly than it will, and faster.
     slower: Option<Six>,
     faster: Option<Six>,

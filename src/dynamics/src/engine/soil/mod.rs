@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::Soil;
 
 use super::collide::Geom;
+use crate::SoilReading;
 
 pub(super) use self::patch::{Patch, Response, Six};
 use self::{
@@ -121,18 +122,27 @@ impl Footprints {
         }
     }
 
+    /// What soil does to a shape that rolls in it.
+    pub(super) fn reading(&self, print: usize) -> Option<SoilReading> {
+        self.prints[print].wheel.as_ref()?.reading()
+    }
+
     /// What of a shape is in the soil.
     pub(super) fn patch(&self, print: usize) -> &Patch {
         &self.prints[print].patch
     }
 
-    /// A substep counts in which a shape had one twist at its start and another at its end.
-    pub(super) fn advance(&mut self, print: usize, before: &Six, after: &Six, h: f64) {
+    /// A substep counts in which a shape had one twist at its start and another at its end, and force and moment on it about its patch's
+    /// point, and the force of normal stress alone, were these.
+    pub(super) fn advance(&mut self, print: usize, [before, after]: [&Six; 2], forces: [DVec3; 3], h: f64) {
         let Footprint { ground, patch, wheel, plate, rolls, .. } = &mut self.prints[print];
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let (mean, ruts) = (patch.twist(&mean), &mut self.ruts[*ground]);
         match wheel.as_mut().filter(|_| *rolls) {
-            Some(wheel) => wheel.advance(patch, &mean, h, ruts),
+            Some(wheel) => {
+                wheel.advance(patch, &mean, h, ruts);
+                wheel.read(patch, &mean, forces);
+            }
             None => plate.advance(patch, &mean, h, ruts),
         }
     }

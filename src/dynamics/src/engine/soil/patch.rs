@@ -73,6 +73,8 @@ pub(in crate::engine) type Six = [f64; 6];
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::engine) struct Response {
     pub(in crate::engine) wrench: Six,
+    /// The force of the normal stress in it.
+    pub(in crate::engine) pressed: DVec3,
     /// The columns of L, and D.
     pub(in crate::engine) columns: [Six; 6],
     pub(in crate::engine) gains: Six,
@@ -104,7 +106,7 @@ impl Patch {
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let change: Six = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
         let (mean, change) = (self.twist(&mean), self.twist(&change));
-        let (mut wrench, mut matrix) = ([0.0; 6], [[0.0; 6]; 6]);
+        let (mut wrench, mut matrix, mut pressed) = ([0.0; 6], [[0.0; 6]; 6], DVec3::ZERO);
         for element in &self.elements {
             let lever = element.point - self.point;
             let (up, face) = (self.sinking_row(self.up, element.point), self.sinking_row(element.face, element.point));
@@ -126,10 +128,12 @@ impl Patch {
                     stress
                 }
             };
-            add_force(&mut wrench, element.normal * (stress * element.area), lever, self.size);
+            let force = element.normal * (stress * element.area);
+            pressed += force;
+            add_force(&mut wrench, force, lever, self.size);
             self.shear(element, stress, &mean, h, &mut wrench, &mut matrix);
         }
-        factorise(&mut matrix, wrench)
+        Response { pressed, ..factorise(&mut matrix, wrench) }
     }
 
     /// The pressure on an element that is so deep in the middle of the substep, and at its end, m, where it sinks at a rate, m/s. Soil yields

@@ -12,6 +12,7 @@ use super::{
     ruts::{self, CELL, Ruts},
 };
 use crate::{
+    SoilReading,
     engine::spatial::Spatial,
     soil::{Arc, Pressure, bulldozing},
 };
@@ -41,6 +42,8 @@ pub(super) struct WheelState {
     deepest: [Vec<f64>; STRIPS],
     /// The mobilised part of the strength at each node of each strip, along the rim and across.
     rims: [Vec<[f64; 2]>; STRIPS],
+    /// What the last substep did to it; `None` where it touches nothing.
+    reading: Option<SoilReading>,
 }
 
 /// A strip of it in this substep.
@@ -79,6 +82,7 @@ impl Wheel {
                 way: 0.0,
                 deepest: std::array::from_fn(|_| vec![0.0; WAY]),
                 rims: std::array::from_fn(|_| vec![[0.0; 2]; NODES]),
+                reading: None,
             },
             centre: DVec3::ZERO,
             axle: DVec3::Y,
@@ -288,10 +292,35 @@ impl Wheel {
         }
     }
 
+    /// Takes down what soil did to it in a substep: force and moment about the patch's point, and the force of normal stress alone.
+    pub(super) fn read(&mut self, patch: &Patch, mean: &Spatial, [force, moment, pressed]: [DVec3; 3]) {
+        let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
+        let (forward, velocity) = (self.forward * heading, mean.at(self.centre - patch.point));
+        let along = velocity.dot(forward).abs().max(STANDS);
+        let about_axle = moment + (patch.point - self.centre).cross(force);
+        let sinkage = self.strips.iter().flatten().map(|strip| strip.sinkage).sum::<f64>();
+        let inside = self.strips.iter().flatten().count();
+        self.state.reading = (inside > 0).then(|| SoilReading {
+            sinkage: sinkage / inside as f64,
+            slip: self.state.slip,
+            slip_angle: libm::atan2(velocity.dot(self.axle), along),
+            load: force.dot(patch.up),
+            drawbar_pull: force.dot(forward),
+            lateral_force: force.dot(self.axle),
+            resistance: -pressed.dot(forward),
+            torque: -heading * about_axle.dot(self.axle),
+        });
+    }
+
+    /// What soil did to it.
+    pub(super) fn reading(&self) -> Option<SoilReading> {
+        self.state.reading
+    }
+
     /// Knows nothing of any soil any more.
     pub(super) fn forget(&mut self) {
         let state = &mut self.state;
-        (state.travel, state.slip, state.way) = (0.0, 0.0, 0.0);
+        (state.travel, state.slip, state.way, state.reading) = (0.0, 0.0, 0.0, None);
         state.deepest.iter_mut().for_each(|way| way.fill(0.0));
         state.rims.iter_mut().for_each(|rim| rim.fill([0.0; 2]));
     }

@@ -223,6 +223,24 @@ device_kinds! {
             &[FORCE, TORQUE],
         )
     },
+    SoilSensor: Description {
+        at_rest: "the sinkage, 0, 0, the load on the wheel, and the forces that hold it",
+        in_free_fall: "0",
+        ..sensor(
+            "A body that rolls on soil as a cylinder: its sinkage below the surface that was there at first; slip ratio, 1 - v/(r omega) \
+             where it drives and r omega/v - 1 where it brakes, a mean over the length of its contact; slip angle, positive towards \
+             its axle; the force of the soil along the ground's normal, forwards (where it rolls) and along its axle; what normal \
+             stress takes of the force forwards; and the torque against its turning. In the middle of the last step. 0 where it \
+             touches no soil, and on the rapier engine's firm ground.",
+            &[
+                from_zero("sinkage", &["sinkage"], "m", WORLD),
+                plain("slip", &["slip"], "1", 1.0),
+                plain("slipAngle", &["slip_angle"], "rad", std::f64::consts::PI),
+                plain("force", &["load", "drawbar_pull", "lateral_force", "resistance"], "N", EFFORT),
+                plain("torque", &["torque"], "N m", EFFORT),
+            ],
+        )
+    },
     BumperSensor: Description {
         at_rest: "1 and the pressure on the body, where it touches something",
         in_free_fall: "0, 0",
