@@ -214,7 +214,7 @@ fn what_turns_fast() {
 #[test]
 fn a_robot_that_drives_over_hills() {
     let mut world = xml::read_world(Path::new("worlds/flat.xml")).unwrap();
-    (world.mechanism.plane, world.mechanism.heightfield) = (None, hills().mechanism.heightfield);
+    world.mechanism.grounds = hills().mechanism.grounds;
     let wheels: Vec<JointId> =
         world.mechanism.joints().filter(|(_, joint)| joint.name.starts_with("Axle")).map(|(id, _)| id).collect();
     assert!(!wheels.is_empty());

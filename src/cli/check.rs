@@ -12,7 +12,7 @@ use simpartner_description::{
     Sequence, Timeline, Warning, World,
     xml::{self, Diagnostic, Diagnostics, Document},
 };
-use simpartner_model::{Body, Graph, Joint, RobotId, StepIndex, Timestep};
+use simpartner_model::{Body, Graph, Ground, Joint, RobotId, StepIndex, Timestep};
 use simpartner_terminal::output::{Rounded, line, print, tell};
 use simpartner_wire::signal::DeviceInfo;
 
@@ -194,21 +194,36 @@ fn write_sequence(path: &Path, sequence: &Sequence, out: &mut String) -> std::fm
     writeln!(out, "{}: sequence, {} commands in {seconds} s", path.display(), timeline.commands.len())
 }
 
+fn write_ground(ground: &Ground, out: &mut String) -> std::fmt::Result {
+    match ground {
+        Ground::Plane(plane) => {
+            let [x, y, z] = plane.normal.to_array().map(Rounded);
+            writeln!(out, "  plane, normal [{x}, {y}, {z}], {} m from the origin", Rounded(plane.distance))
+        }
+        Ground::Heightfield(field) => {
+            let (low, high) = field.bounds();
+            let (points, extent) = ((field.points_x, field.points_z), (Rounded(field.width), Rounded(field.depth)));
+            let (low, high) = (Rounded(low), Rounded(high));
+            write!(
+                out,
+                "  terrain {}x{} points, {} m x {} m, heights {low} to {high} m",
+                points.0, points.1, extent.0, extent.1
+            )?;
+            match (points.0 - 1) * (points.1 - 1) - field.cells().count() {
+                0 => writeln!(out),
+                holes => writeln!(out, ", {holes} cells without surface"),
+            }
+        }
+        Ground::Mesh(mesh) => {
+            writeln!(out, "  ground of {} triangles between {} points", mesh.triangles.len(), mesh.vertices.len())
+        }
+    }
+}
+
 fn write_world(path: &Path, kind: &str, world: &World, out: &mut String) -> std::fmt::Result {
     writeln!(out, "{}: {kind} {}", path.display(), world.name)?;
-    if let Some(plane) = &world.mechanism.plane {
-        let [x, y, z] = plane.normal.to_array().map(Rounded);
-        writeln!(out, "  plane, normal [{x}, {y}, {z}], {} m from the origin", Rounded(plane.distance))?;
-    }
-    if let Some(field) = &world.mechanism.heightfield {
-        let (low, high) = field.bounds();
-        let (points, extent) = ((field.points_x, field.points_z), (Rounded(field.width), Rounded(field.depth)));
-        let (low, high) = (Rounded(low), Rounded(high));
-        writeln!(
-            out,
-            "  terrain {}x{} points, {} m x {} m, heights {low} to {high} m",
-            points.0, points.1, extent.0, extent.1
-        )?;
+    for ground in &world.mechanism.grounds {
+        write_ground(ground, out)?;
     }
     for group in groups(world) {
         let mass: f64 = group.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum();

@@ -139,9 +139,10 @@ fn status_of_replay(error: &ReplayError) -> ExitStatus {
 
 fn status_of_log(error: &RecorderError) -> ExitStatus {
     match error {
-        RecorderError::Query { .. } | RecorderError::NotASpillFile { .. } | RecorderError::OtherTables { .. } => {
-            ExitStatus::Input
-        }
+        RecorderError::Query { .. }
+        | RecorderError::AlteredFile { .. }
+        | RecorderError::NotASpillFile { .. }
+        | RecorderError::OtherTables { .. } => ExitStatus::Input,
         RecorderError::Undelivered { .. } => ExitStatus::Undelivered,
         _ => ExitStatus::Log,
     }

@@ -1,9 +1,9 @@
-//! The ground: terrain as faces, a plane as one surface with a grid and the bodies' shadows.
+//! The ground: terrain and triangles as faces, a plane as one surface with a grid and the bodies' shadows.
 
 use std::fmt::Write;
 
 use bevy_math::{DVec2, DVec3};
-use simpartner_model::{Mechanism, Plane};
+use simpartner_model::{GroundMesh, Heightfield, Mechanism, Plane};
 
 use super::{Camera, Frame, Part, TO_LIGHT, faces, faces::Face, write_outline};
 
@@ -13,9 +13,21 @@ const CELLS: usize = 1600;
 /// So many lines of the grid at most each way.
 const LINES: f64 = 40.0;
 
-/// The terrain, if there is one.
-pub(super) fn terrain(mechanism: &Mechanism) -> Vec<Face> {
-    let Some(field) = &mechanism.heightfield else { return Vec::new() };
+/// Terrain and triangles.
+pub(super) fn surfaces(mechanism: &Mechanism) -> Vec<Face> {
+    let terrain = mechanism.heightfields().flat_map(terrain);
+    terrain.chain(mechanism.ground_meshes().flat_map(triangles)).collect()
+}
+
+/// The triangles, from the side that the camera sees: both have a surface.
+fn triangles(mesh: &GroundMesh) -> impl Iterator<Item = Face> {
+    mesh.triangles.iter().flat_map(|triangle| {
+        let [a, b, c] = triangle.map(|corner| mesh.vertices[corner as usize]);
+        [vec![a, b, c], vec![a, c, b]].map(|corners| Face::new(Part::Ground, corners))
+    })
+}
+
+fn terrain(field: &Heightfield) -> Vec<Face> {
     let mut stride = 1;
     let cells = |points: usize, stride: usize| (points - 1).div_ceil(stride);
     while cells(field.points_x, stride) * cells(field.points_z, stride) > CELLS {
@@ -25,23 +37,23 @@ pub(super) fn terrain(mechanism: &Mechanism) -> Vec<Face> {
         let starts = (0..points - 1).step_by(stride);
         starts.map(move |start| (start, (start + stride).min(points - 1))).collect::<Vec<_>>()
     };
-    let corner = |i: usize, j: usize| {
-        let (x, z) = field.position(i, j);
-        DVec3::new(x, field.height(i, j), z)
-    };
     let mut faces = Vec::new();
     for &(i, next_i) in &along(field.points_x) {
         for &(j, next_j) in &along(field.points_z) {
-            let corners = vec![corner(i, j), corner(i, next_j), corner(next_i, next_j), corner(next_i, j)];
-            faces.push(Face::new(Part::Ground, corners));
+            let corners = [(i, j), (i, next_j), (next_i, next_j), (next_i, j)].map(|(i, j)| field.point(i, j));
+            // A corner without height belongs to a hole.
+            if corners.iter().all(|corner| corner.is_finite()) {
+                faces.push(Face::new(Part::Ground, corners.into()));
+            }
         }
     }
     faces
 }
 
-/// The plane, if there is one: as large as the picture, with its grid, and on it the shadows.
+/// The first plane that is seen from above, if there is one: as large as the picture, with its grid, and on it the shadows. Where
+/// planes without end cut each other, one of them has to stand for the ground.
 pub(super) fn write_plane(mechanism: &Mechanism, camera: &Camera, frame: &Frame, out: &mut String) -> std::fmt::Result {
-    let Some(plane) = &mechanism.plane else { return Ok(()) };
+    let Some(plane) = mechanism.planes().next() else { return Ok(()) };
     // Seen from below or from its edge there is no ground to draw.
     let facing = plane.normal.dot(camera.back);
     if facing < 1e-3 {

@@ -156,7 +156,7 @@ impl Frame {
 /// A mechanism at step 0 as an SVG document.
 pub fn svg(title: &str, mechanism: &Mechanism, view: View) -> String {
     let camera = Camera::new(view);
-    let mut faces: Vec<Face> = ground::terrain(mechanism);
+    let mut faces: Vec<Face> = ground::surfaces(mechanism);
     faces.extend(mechanism.bodies.iter().flat_map(faces::of_body));
     let frame = Frame::around(faces.iter().flat_map(|face| face.seen(&camera)));
     let tile = 0.05 * (frame.high - frame.low).max_element();
@@ -246,7 +246,7 @@ mod tests {
             ..Body::default()
         };
         let plane = Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() };
-        Mechanism { plane: Some(plane), bodies: vec![body], ..Mechanism::default() }
+        Mechanism { grounds: vec![plane.into()], bodies: vec![body], ..Mechanism::default() }
     }
 
     /// The area of all outlines of the bodies, in the picture's units.

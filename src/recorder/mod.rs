@@ -30,7 +30,8 @@ pub use database::{
 };
 pub use format::{cadence::Cadence, row_policy::RowPolicy};
 pub use read::{
-    Completeness, Inquiry, Merge, Merged, Prune, Reader, RecordedCommands, RecordedEvent, RecordedRun, days_ago,
+    Completeness, Inquiry, Merge, Merged, Prune, Reader, RecordedCommands, RecordedEvent, RecordedRun, SOURCE_COLUMNS,
+    days_ago, source_file,
 };
 pub use write::{
     Damage, ExpectedGrowth, Imported, LogSummary, Missing, Origin, Patterns, Recorder, RecorderStatus, RunDescription,

@@ -9,8 +9,9 @@ use simpartner_wire::signal::Target;
 use super::error::ReplayError;
 use crate::{
     recorder::{
-        Inquiry, RecordedRun, RecorderError,
+        Inquiry, RecordedRun, RecorderError, SOURCE_COLUMNS,
         inquiry::{ComponentKind, Selection, Table},
+        source_file,
     },
     sim::Simulation,
 };
@@ -88,11 +89,12 @@ impl SourceTexts {
     pub(super) fn read(inquiry: &mut Inquiry, run: i64) -> Result<Self, RecorderError> {
         let table = Table::named("simulationFile").expect("the log has this table");
         let mut texts = Self { model: Vec::new(), properties: String::new() };
-        inquiry.rows(&Selection::all(table, run), &["role", "path", "text"], |row| {
-            let text = row[2].text().to_owned();
+        let [path, text, content, hash] = SOURCE_COLUMNS;
+        inquiry.rows(&Selection::all(table, run), &["role", path, text, content, hash], |row| {
+            let file = source_file([&row[1], &row[2], &row[3], &row[4]])?;
             match row[0].text() {
-                "model" => texts.model.push(SourceFile { path: row[1].text().to_owned(), text }),
-                _ => texts.properties = text,
+                "model" => texts.model.push(file),
+                _ => texts.properties = file.text().to_owned(),
             }
             Ok::<_, RecorderError>(())
         })?;

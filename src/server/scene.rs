@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use simpartner_description::{DeviceSpec, Frame, Mount, World};
 use simpartner_dynamics::{MassProperties, hull_surface, mass_properties};
 use simpartner_model::{
-    Body, Color, Heightfield, Joint, JointId, Placed, Plane, Pose, RobotId, Shape, Timestep, Visual,
+    Body, Color, Ground, Heightfield, Joint, JointId, Placed, Pose, RobotId, Shape, Timestep, Visual,
 };
 use simpartner_wire::signal::DeviceInfo;
 
@@ -14,6 +14,8 @@ use crate::{device, realtime};
 
 /// The version of the scene and of what page and server say to each other.
 const PROTOCOL: u32 = 1;
+/// Grid points of terrain along a side that are shown: half a million triangles, which a browser turns at ease.
+const MOST_POINTS: usize = 513;
 
 /// The scene of the running world, under a number that no other start of a server has.
 pub(super) fn of_running(world: &World, shared: &Shared) -> String {
@@ -47,8 +49,7 @@ fn describe(world: &World, infos: &[DeviceInfo], ports: &[u16], timestep: Timest
         "name": world.name,
         "timestep": timestep.seconds(),
         "gravity": vector(world.mechanism.gravity),
-        "plane": world.mechanism.plane.as_ref().map(json_of_plane),
-        "heightfield": world.mechanism.heightfield.as_ref().map(json_of_heightfield),
+        "grounds": world.mechanism.grounds.iter().map(json_of_ground).collect::<Vec<_>>(),
         "bodies": bodies.collect::<Vec<_>>(),
         "joints": joints.collect::<Vec<_>>(),
         "devices": devices.collect::<Vec<_>>(),
@@ -77,19 +78,36 @@ fn named(name: &str, robot: Option<RobotId>, world: &World) -> (String, Option<S
     }
 }
 
-fn json_of_plane(plane: &Plane) -> Value {
-    json!({ "normal": vector(plane.normal), "distance": plane.distance, "friction": plane.material.friction })
+fn json_of_ground(ground: &Ground) -> Value {
+    let mut json = match ground {
+        Ground::Plane(plane) => {
+            json!({ "kind": "plane", "normal": vector(plane.normal), "distance": plane.distance })
+        }
+        Ground::Heightfield(field) => json_of_heightfield(&field.at_most(MOST_POINTS)),
+        Ground::Mesh(mesh) => {
+            json!({ "kind": "mesh", "vertices": points(&mesh.vertices), "triangles": mesh.triangles })
+        }
+    };
+    json["friction"] = json!(ground.material().friction);
+    json
 }
 
+/// What has no height is null, as numbers that are none are in JSON.
 fn json_of_heightfield(field: &Heightfield) -> Value {
     json!({
+        "kind": "heightfield",
         "points_x": field.points_x,
         "points_z": field.points_z,
         "width": field.width,
         "depth": field.depth,
-        "friction": field.material.friction,
-        "heights": field.heights,
+        "pose": json_of_pose(&field.pose),
+        "heights": &field.heights[..],
     })
+}
+
+/// Points in single precision: that is what is drawn, and it has half the digits.
+fn points(list: &[DVec3]) -> Vec<[f32; 3]> {
+    list.iter().map(|point| point.as_vec3().to_array()).collect()
 }
 
 fn json_of_body(body: &Body, world: &World) -> Value {
@@ -124,19 +142,17 @@ fn json_of_pose(pose: &Pose) -> Value {
 }
 
 fn json_of_placed(placed: &Placed) -> Value {
-    // Points in single precision: that is what is drawn, and it has half the digits.
-    let vectors = |list: &[DVec3]| list.iter().map(|point| point.as_vec3().to_array()).collect::<Vec<_>>();
     let mut json = match &placed.shape {
         Shape::Box { size } => json!({ "size": vector(*size) }),
         Shape::Sphere { radius } => json!({ "radius": radius }),
         Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length } => {
             json!({ "radius": radius, "length": length })
         }
-        Shape::ConvexHull { points } => match hull_surface(points) {
-            Some((corners, triangles)) => json!({ "points": vectors(&corners), "triangles": triangles }),
-            None => json!({ "points": vectors(points), "triangles": [] }),
+        Shape::ConvexHull { points: corners } => match hull_surface(corners) {
+            Some((corners, triangles)) => json!({ "points": points(&corners), "triangles": triangles }),
+            None => json!({ "points": points(corners), "triangles": [] }),
         },
-        Shape::TriangleMesh { vertices, triangles } => json!({ "vertices": vectors(vertices), "triangles": triangles }),
+        Shape::TriangleMesh { vertices, triangles } => json!({ "vertices": points(vertices), "triangles": triangles }),
         Shape::Compound { parts } => json!({ "parts": parts.iter().map(json_of_placed).collect::<Vec<_>>() }),
     };
     json["kind"] = json!(placed.shape.name());

@@ -177,11 +177,7 @@ impl Scene<'_> {
         let world = self.world;
         let fixed = world.mechanism.bodies.iter().any(|body| body.fixed);
         let falls = |body: &Body| !body.fixed && (body.robot.is_some() || body.collision_shape().is_some());
-        if world.mechanism.plane.is_some()
-            || world.mechanism.heightfield.is_some()
-            || fixed
-            || !world.mechanism.bodies.iter().any(falls)
-        {
+        if !world.mechanism.grounds.is_empty() || fixed || !world.mechanism.bodies.iter().any(falls) {
             return None;
         }
         let place = world.sources.first().map_or(String::new(), |source| format!("{}:1:1", source.path));
@@ -217,14 +213,10 @@ impl Scene<'_> {
             Some(robot) => format!("robot '{}'", world.mechanism.robot(robot).name),
             None => format!("'{}'", self.name(tree.root)),
         };
-        let grounds = [
-            world.mechanism.plane.is_some(),
-            world.mechanism.heightfield.is_some(),
-            world.mechanism.bodies.iter().any(|body| body.fixed),
-        ];
+        let has_ground = !world.mechanism.grounds.is_empty() || world.mechanism.bodies.iter().any(|body| body.fixed);
         if tree.bodies().all(|body| world.mechanism.body(body).collision_shape().is_none()) {
             // A particle in free fall is an experiment.
-            if !grounds.contains(&true) {
+            if !has_ground {
                 return None;
             }
             let what = format!("{who} has no shape, so it falls through the ground");

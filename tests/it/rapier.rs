@@ -54,7 +54,7 @@ const REFUSED: &[(&str, &str, Change)] = &[
     ("slip", "robot.xml:7", |world| material(world, |material| material.slip = 1e-3)),
     ("surfaces that move", "robot.xml:7", |world| material(world, |material| material.surface_velocity = DVec3::X)),
     ("surfaces that move", "the ground", |world| {
-        world.mechanism.plane.as_mut().expect("a plane").material.surface_velocity = DVec3::X;
+        world.mechanism.grounds[0].material_mut().surface_velocity = DVec3::X;
     }),
     ("springs in joints", "robot.xml:1", |world| axis(world, 0, |axis| axis.stiffness = 1.0)),
     ("springs in joints", "robot.xml:3", |world| axis(world, 2, |axis| axis.stiffness = 1.0)),

@@ -46,7 +46,7 @@ fn fork(database: &str, more: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn is_the_same(made: &Output) {
+pub fn is_the_same(made: &Output) {
     let (out, error) = (text(&made.stdout), text(&made.stderr));
     assert_eq!(made.status.code(), Some(0), "{out}{error}");
     assert!(out.contains("chain             the same; its head is "), "{out}");
@@ -54,7 +54,7 @@ fn is_the_same(made: &Output) {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn execute(scratch: &Scratch, sql: &str) -> u64 {
+pub async fn execute(scratch: &Scratch, sql: &str) -> u64 {
     let mut connection = SqliteConnection::connect(&scratch.database("run.db")).await.unwrap();
     let done = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
@@ -129,10 +129,8 @@ fn a_model_that_does_not_fit_its_log_is_refused() {
     drive(&scratch, &database);
     for (change, told) in [
         ("UPDATE simulation SET steps = 9000000000000000000", ""),
-        (
-            "UPDATE simulationFile SET text = '<world name=\"w\"/>' WHERE ordinal = 0",
-            "the tables have 14 bodies, and the model 0",
-        ),
+        ("UPDATE simulationFile SET text = '<world name=\"w\"/>' WHERE ordinal = 0", "is not the one that was logged"),
+        ("UPDATE simulationFile SET blake3 = NULL WHERE ordinal = 0", "the tables have 14 bodies, and the model 0"),
         ("UPDATE simulation SET timestep_ns = 0", "which has not run 1"),
     ] {
         execute(&scratch, change);

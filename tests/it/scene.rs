@@ -1,5 +1,7 @@
 //! Small worlds for tests, built in code.
 
+use std::sync::Arc;
+
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{EngineKind, Settings};
@@ -66,7 +68,7 @@ pub fn world() -> World {
 /// With the plane y = 0 of the given friction.
 pub fn with_plane(mut world: World, friction: f64) -> World {
     let material = Material { friction, ..Material::default() };
-    world.mechanism.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
+    world.mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: 0.0, material }.into()];
     world
 }
 
@@ -141,17 +143,14 @@ pub fn terrain(height: impl Fn(f64, f64) -> f64) -> World {
         points_z: points,
         width: extent,
         depth: extent,
-        heights: vec![0.0; points * points],
+        heights: Arc::new([]),
+        pose: Pose::IDENTITY,
         material: GRIP,
     };
-    for i in 0..points {
-        for j in 0..points {
-            let (x, z) = field.position(i, j);
-            field.heights[i * points + j] = height(x, z);
-        }
-    }
+    let at = |index: usize| field.position(index / points, index % points);
+    field.heights = (0..points * points).map(at).map(|(x, z)| height(x, z)).collect();
     let mut world = world();
-    world.mechanism.heightfield = Some(field);
+    world.mechanism.grounds.push(field.into());
     world
 }
 

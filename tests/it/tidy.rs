@@ -46,6 +46,8 @@ const FENCES: &[(&str, &[&str], &str)] = &[
     ),
     ("parquet::", &["src/analysis/", "tests/it/analysis/"], "only the analysis writes files for other programs"),
     ("resvg", &["src/plot/"], "only the plots become pictures"),
+    ("use png::", &["src/description/src/dem/png.rs"], "only one file knows the container of PNG"),
+    ("use tiff::", &["src/description/src/dem/geotiff.rs"], "only one file knows the container of TIFF"),
     ("axum", &["src/server/web/"], "only the page's port speaks HTTP"),
     ("tokio::net", &["src/server/"], "only the server knows sockets"),
     (

@@ -169,7 +169,7 @@ fn it_drives_in_every_shipped_world() {
         let way = (end.0 - start.0).hypot(end.1 - start.1);
         let (speed, friction) = (WHEEL_RADIUS, 0.8);
         let level = 6.0 * speed - speed * speed / (2.0 * friction * G);
-        let slope = simulation.world().mechanism.heightfield.as_ref().map_or(0.0, |field| steepest(field, 3.0));
+        let slope = simulation.world().mechanism.heightfields().next().map_or(0.0, |field| steepest(field, 3.0));
         let lowest = level / (1.0 + slope * slope).sqrt();
         println!("{world}: {way} m in 6 s; {lowest} m to {level} m on slopes up to {slope}");
         // A step's way more or less, and rapier's creep.

@@ -224,15 +224,15 @@ fn a_heightfield_reads_the_same_from_text_csv_and_grid() {
     let (folder, path) = project(
         "<heightfield rows=\"2\" columns=\"3\" width=\"1\" depth=\"2\" scale=\"2\" offset=\"1\">1 2 3 4 5 6</heightfield>",
     );
-    let inline = read_world(&path).unwrap().mechanism.heightfield.unwrap();
-    assert_eq!(inline.heights, [3.0, 5.0, 7.0, 9.0, 11.0, 13.0]);
+    let inline = read_world(&path).unwrap().mechanism.heightfields().next().unwrap().clone();
+    assert_eq!(inline.heights[..], [3.0, 5.0, 7.0, 9.0, 11.0, 13.0]);
     assert_eq!((inline.height(1, 0), inline.position(1, 0)), (9.0, (0.5, -1.0)));
     fs::write(folder.path().join("worlds/t.csv"), "1, 2, 3\n4, 5, 6\n").unwrap();
     let grid = "ncols 2\nnrows 3\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n1 4\n2 5\n3 6\n";
     fs::write(folder.path().join("worlds/t.asc"), grid).unwrap();
     let from = |attributes: &str| {
         fs::write(&path, format!("<world name='W'><heightfield scale='2' offset='1' {attributes}/></world>")).unwrap();
-        read_world(&path).unwrap().mechanism.heightfield.unwrap()
+        read_world(&path).unwrap().mechanism.heightfields().next().unwrap().clone()
     };
     assert_eq!(from("file='t.csv' width='1' depth='2'"), inline);
     assert_eq!(from("file='t.asc'"), inline);
@@ -450,5 +450,5 @@ fn surfaces_may_move() {
         </world>"#;
     let world = world_from_str("w.xml", text).unwrap();
     assert_eq!(world.mechanism.bodies[0].material.surface_velocity, DVec3::new(0.5, 0.0, 0.0));
-    assert_eq!(world.mechanism.plane.unwrap().material.surface_velocity, DVec3::new(0.0, 0.0, -2.0));
+    assert_eq!(world.mechanism.grounds[0].material().surface_velocity, DVec3::new(0.0, 0.0, -2.0));
 }

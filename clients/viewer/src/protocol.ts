@@ -74,19 +74,32 @@ export interface Device {
 }
 
 export interface Plane {
+  kind: "plane";
   normal: Vector;
   distance: number;
   friction: number;
 }
 
 export interface Heightfield {
+  kind: "heightfield";
   points_x: number;
   points_z: number;
   width: number;
   depth: number;
   friction: number;
-  heights: number[];
+  /** Null where there is no data. */
+  heights: (number | null)[];
+  pose: Pose;
 }
+
+export interface GroundMesh {
+  kind: "mesh";
+  friction: number;
+  vertices: Vector[];
+  triangles: [number, number, number][];
+}
+
+export type Ground = Plane | Heightfield | GroundMesh;
 
 export interface Scene {
   protocol: number;
@@ -94,8 +107,7 @@ export interface Scene {
   name: string;
   timestep: number;
   gravity: Vector;
-  plane: Plane | null;
-  heightfield: Heightfield | null;
+  grounds: Ground[];
   bodies: Body[];
   joints: Joint[];
   devices: Device[];

@@ -4,10 +4,12 @@
 //! What stands in a [`World`] has been checked; nobody who reads it checks it again. The crate knows nothing of physics engines,
 //! running devices and sockets.
 
+pub mod dem;
 mod device;
 mod image;
 pub mod mesh;
 mod sequence;
+mod vrml;
 pub mod xml;
 
 pub use device::{
@@ -16,7 +18,7 @@ pub use device::{
 };
 pub use sequence::{Sequence, SequenceItem, Timeline, TimelineCommand};
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::Serialize;
 use simpartner_model::{DeviceId, Mechanism, Robot};
@@ -35,7 +37,7 @@ pub struct World {
     pub combined_ports: Vec<Port>,
     /// Sensors and actuators, in the order of their ids.
     pub devices: Vec<Device>,
-    /// The texts that the world was read from, the world file first; they go into the log with the run.
+    /// The files that the world was read from, the world file first; they go into the log with the run.
     pub sources: Vec<SourceFile>,
     /// What is right by its form but hardly meant.
     pub warnings: Vec<Warning>,
@@ -80,6 +82,48 @@ impl fmt::Display for Warning {
 pub struct SourceFile {
     /// Path as it was opened.
     pub path: String,
-    /// The whole text.
-    pub text: String,
+    /// All of it.
+    pub content: Content,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// Anything else.
+    Bytes(Arc<[u8]>),
+}
+
+impl SourceFile {
+    /// A file of text.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), content: Content::Text(text.into()) }
+    }
+
+    /// A file of any kind. It is text if its bytes are: UTF-8 and without the character 0, which databases have no place for in text.
+    pub fn of_bytes(path: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let content = match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => Content::Text(text),
+            Ok(text) => Content::Bytes(text.into_bytes().into()),
+            Err(error) => Content::Bytes(error.into_bytes().into()),
+        };
+        Self { path: path.into(), content }
+    }
+
+    /// Its text; of one that is none, an empty one.
+    pub fn text(&self) -> &str {
+        match &self.content {
+            Content::Text(text) => text,
+            Content::Bytes(_) => "",
+        }
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Text(text) => text.as_bytes(),
+            Content::Bytes(bytes) => bytes,
+        }
+    }
 }

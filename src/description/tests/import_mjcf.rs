@@ -83,7 +83,7 @@ fn y_up(point: DVec3) -> DVec3 {
 fn a_model_is_a_world_with_its_robots() {
     let world = read(WALKER);
     assert_eq!(world.mechanism.gravity, DVec3::new(0.0, -3.0, 0.0));
-    let plane = world.mechanism.plane.as_ref().expect("the floor");
+    let plane = world.mechanism.planes().next().expect("the floor");
     assert_eq!((plane.normal, plane.distance, plane.material.friction), (DVec3::Y, 0.0, 0.7));
     let step = body(&world, "step");
     assert!(step.fixed && step.robot.is_none());

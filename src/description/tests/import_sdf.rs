@@ -75,7 +75,7 @@ fn a_world_has_ground_fixtures_and_robots() {
     let world = read(&cart());
     assert_eq!(world.name, "hall");
     assert_eq!(world.mechanism.gravity, DVec3::new(0.0, -5.0, 0.0));
-    let ground = world.mechanism.plane.as_ref().unwrap();
+    let ground = world.mechanism.planes().next().unwrap();
     assert_eq!((ground.normal, ground.material.friction), (DVec3::Y, 0.6));
     assert!(world.mechanism.bodies[0].fixed && world.mechanism.bodies[0].robot.is_none());
     let [robot] = &world.mechanism.robots[..] else { panic!("one robot") };

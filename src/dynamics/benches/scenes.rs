@@ -5,10 +5,11 @@
 
 use std::time::Instant;
 
-use bevy_math::DVec3;
+use bevy_math::{DQuat, DVec3};
 use simpartner_dynamics::{EngineKind, Settings, build};
 use simpartner_model::{
-    Axis, Body, BodyId, FreeAxis, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Shape, Timestep,
+    Axis, Body, BodyId, FreeAxis, Heightfield, Joint, JointKind, Material, Mechanism, Placed, Plane, Pose, Shape,
+    Timestep,
 };
 
 const STEPS: u32 = 1000;
@@ -33,6 +34,38 @@ fn main() {
         let ratio = medians.get(1).map(|rapier| format!(", {:.2} of rapier", medians[0] / rapier)).unwrap_or_default();
         println!("{name:<20} {:8.2}{ratio}", medians[0]);
     }
+    let ways = [64, 4096].map(terrain);
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..2 * rounds {
+        for (way, times) in ways.iter().zip(&mut times) {
+            times.push(time(way, EngineKind::Dynamics));
+        }
+    }
+    let [small, large] = times.map(|mut times| median(&mut times));
+    println!("{:<20} {large:8.2}, {:.2} of the same on 64 x 64", "6 wheels, 4096 x 4096", large / small);
+}
+
+/// Wheels that roll over bumps on terrain of so many points each way, half a metre apart.
+fn terrain(points: usize) -> Mechanism {
+    let extent = 0.5 * (points - 1) as f64;
+    let mut field = Heightfield {
+        points_x: points,
+        points_z: points,
+        width: extent,
+        depth: extent,
+        heights: Vec::new().into(),
+        pose: Pose::default(),
+        material: Material::default(),
+    };
+    let at = |index: usize| field.position(index / points, index % points);
+    field.heights = (0..points * points).map(at).map(|(x, z)| 0.05 * (1.7 * x).sin() * (2.1 * z).cos()).collect();
+    let wheels = (0..6).map(|index| {
+        let place = DVec3::new(f64::from(index % 2) * 2.0 - 8.0, 0.35, f64::from(index / 2) * 2.0);
+        let wheel = body(Shape::Cylinder { radius: 0.25, length: 0.15 }, place);
+        let lying = Pose { rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2), ..wheel.pose };
+        Body { pose: lying, linear_velocity: DVec3::X * 2.0, angular_velocity: DVec3::Z * -8.0, ..wheel }
+    });
+    Mechanism { grounds: vec![field.into()], ..on_plane(wheels.collect()) }
 }
 
 fn median(times: &mut [f64]) -> f64 {
@@ -53,7 +86,7 @@ fn time(mechanism: &Mechanism, engine: EngineKind) -> f64 {
 fn on_plane(bodies: Vec<Body>) -> Mechanism {
     Mechanism {
         gravity: DVec3::new(0.0, -9.81, 0.0),
-        plane: Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() }),
+        grounds: vec![Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() }.into()],
         bodies,
         ..Mechanism::default()
     }

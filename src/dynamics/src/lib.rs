@@ -23,7 +23,7 @@
 //! };
 //! let mechanism = Mechanism {
 //!     gravity: DVec3::new(0.0, -9.81, 0.0),
-//!     plane: Some(Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() }),
+//!     grounds: vec![Plane { normal: DVec3::Y, distance: 0.0, material: Material::default() }.into()],
 //!     bodies: vec![ball],
 //!     ..Mechanism::default()
 //! };

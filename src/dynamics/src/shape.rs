@@ -1,11 +1,11 @@
 //! The model's shapes as parry's.
 
 use bevy_math::DVec3;
-use simpartner_model::{Heightfield, Placed, Pose, Shape};
+use simpartner_model::{GroundMesh, Heightfield, Placed, Pose, Shape};
 
 use super::parry::{
     math::Pose as ParryPose,
-    shape::{HeightFieldFlags, SharedShape, TriMeshFlags},
+    shape::{HeightField, HeightFieldCellStatus, HeightFieldFlags, SharedShape, TriMeshFlags},
     transformation::{
         try_convex_hull,
         vhacd::{VHACD, VHACDParameters},
@@ -79,9 +79,28 @@ pub fn convex_parts(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<(Vec<DVec
     parts
 }
 
-/// The terrain. Parry's rows run along z and its columns along x; the scale is the full extent.
+/// Terrain, in its own frame. Parry's rows run along z and its columns along x; the scale is the full extent.
 pub(super) fn heightfield(field: &Heightfield) -> SharedShape {
-    let heights = Array2::new(field.points_z, field.points_x, field.heights.clone());
+    // Parry wants a number everywhere; the cells around a point without one have no surface, so it counts only for the bounds.
+    let lowest = field.heights.iter().fold(f64::INFINITY, |low, &height| low.min(height));
+    let heights = field.heights.iter().map(|&height| if height.is_nan() { lowest } else { height });
+    let heights = Array2::new(field.points_z, field.points_x, heights.collect());
     let scale = DVec3::new(field.width, 1.0, field.depth);
-    SharedShape::heightfield_with_flags(heights, scale, HeightFieldFlags::FIX_INTERNAL_EDGES)
+    let mut shape = HeightField::with_flags(heights, scale, HeightFieldFlags::FIX_INTERNAL_EDGES);
+    for i in 0..field.points_x - 1 {
+        for j in (0..field.points_z - 1).filter(|&j| !field.has_surface(i, j)) {
+            shape.set_cell_status(j, i, HeightFieldCellStatus::CELL_REMOVED);
+        }
+    }
+    SharedShape::new(shape)
+}
+
+/// A ground of triangles, in the world's frame: both sides hold.
+///
+/// # Errors
+/// A sentence that says why parry cannot take it.
+pub(super) fn ground_mesh(mesh: &GroundMesh) -> Result<SharedShape, String> {
+    let flags = TriMeshFlags::FIX_INTERNAL_EDGES_TWO_SIDED | TriMeshFlags::MERGE_DUPLICATE_VERTICES;
+    SharedShape::trimesh_with_flags(mesh.vertices.clone(), mesh.triangles.clone(), flags)
+        .map_err(|error| format!("its triangles cannot be used: {error}"))
 }

@@ -7,6 +7,7 @@ mod body;
 mod color;
 mod coupling;
 mod graph;
+mod ground;
 mod heightfield;
 mod id;
 mod joint;
@@ -20,6 +21,7 @@ pub use body::{Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia,
 pub use color::{Color, NotAColor};
 pub use coupling::{Coupling, JointAxis};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
+pub use ground::{Ground, GroundMesh, Plane};
 pub use heightfield::Heightfield;
 pub use id::{BodyId, DeviceId, JointId, RobotId};
 pub use joint::{Axis, Coordinate, FreeAxis, Joint, JointKind};
@@ -36,10 +38,8 @@ use bevy_math::DVec3;
 pub struct Mechanism {
     /// Gravity, world frame, m/s².
     pub gravity: DVec3,
-    /// The surface plane, if there is one.
-    pub plane: Option<Plane>,
-    /// The terrain, if there is one.
-    pub heightfield: Option<Heightfield>,
+    /// What the world stands on, in the order of its file.
+    pub grounds: Vec<Ground>,
     /// The robots, in the order of their ids.
     pub robots: Vec<Robot>,
     /// Objects first, then the robots' bodies, in the order of their ids.
@@ -63,17 +63,6 @@ pub struct Robot {
     pub self_collision: bool,
     /// Where it is described, such as `file:line:column`, for messages.
     pub source: String,
-}
-
-/// The surface plane a x + b y + c z = d (thesis equation 6); what lies below it, against the normal, is solid.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plane {
-    /// Unit normal (a, b, c), world frame.
-    pub normal: DVec3,
-    /// Distance of the plane from the origin along the normal, in metres.
-    pub distance: f64,
-    /// What it is made of.
-    pub material: Material,
 }
 
 impl Mechanism {

@@ -30,6 +30,14 @@ pub enum RecorderError {
         /// What is missing.
         text: String,
     },
+    /// A file in the log is another one than the run was made from.
+    #[error(
+        "the file {path} in the log is not the one that was logged: its hash is another one; `db verify` says what else was changed"
+    )]
+    AlteredFile {
+        /// Its path.
+        path: String,
+    },
     /// The database does not understand a query, or will not do what it says.
     #[error("the query failed{}: {message}{}", position.as_ref().map(QueryPosition::phrase).unwrap_or_default(), position.as_ref().map(QueryPosition::excerpt).unwrap_or_default())]
     Query {

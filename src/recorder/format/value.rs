@@ -95,6 +95,11 @@ impl Row {
         }
     }
 
+    /// A column that was asked for.
+    pub(in crate::recorder) fn value(&self, column: usize) -> &Value {
+        self.0.get(column).unwrap_or(&Value::Null)
+    }
+
     /// A column that holds a count; NULL is 0.
     pub(in crate::recorder) fn count(&self, column: usize) -> u64 {
         self.integer(column).map_or(0, |integer| integer.max(0) as u64)

@@ -5,7 +5,11 @@ use sqlx::AssertSqlSafe;
 use simpartner_description::SourceFile;
 use simpartner_model::Timestep;
 
-use super::{known_columns, recorded::RecordedRun};
+use super::{
+    known_columns,
+    recorded::RecordedRun,
+    source::{SOURCE_COLUMNS, source_file},
+};
 use crate::recorder::{
     database::{connection::Connection, error::RecorderError},
     format::{
@@ -79,9 +83,12 @@ fn run(row: &Row) -> Option<RecordedRun> {
 
 /// The model files of a run, in the order in which they were read.
 pub(super) async fn sources(connection: &mut Connection, run: i64) -> Result<Vec<SourceFile>, RecorderError> {
-    let sql = "SELECT path, text FROM simulationFile WHERE simulationID = ? AND role = 'model' ORDER BY ordinal";
-    let rows = connection.rows(sql, &[Parameter::Integer(run)]).await?;
-    Ok(rows.iter().map(|row| SourceFile { path: row.text(0).to_owned(), text: row.text(1).to_owned() }).collect())
+    let columns = known_columns::of_table(connection, "simulationFile", &SOURCE_COLUMNS).await?;
+    let sql =
+        format!("SELECT {columns} FROM simulationFile WHERE simulationID = ? AND role = 'model' ORDER BY ordinal");
+    // Made of constants of this program.
+    let rows = connection.rows(AssertSqlSafe(sql), &[Parameter::Integer(run)]).await?;
+    rows.iter().map(|row| source_file([0, 1, 2, 3].map(|column| row.value(column)))).collect()
 }
 
 /// The number of the first body of a run. A world without bodies has nothing that refers to a component.

@@ -35,7 +35,7 @@ impl StoredIds {
 
     /// The cell of a value of these columns.
     fn cell(&self, columns: &Columns, value: &Value) -> Cell {
-        if columns.column_type() == ColumnType::Bytes {
+        if columns.column_type() == ColumnType::Bytes && *value != Value::Null {
             // Not every database tells bytes from a text.
             return Cell::Bytes(value.bytes().into());
         }

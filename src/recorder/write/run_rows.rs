@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use simpartner_description::{Content, SourceFile};
 use simpartner_dynamics::MassProperties;
 use simpartner_model::{Axis, Body, DeviceId, JointId, RobotId, Shape, StepIndex};
 use simpartner_wire::signal::Attachment;
@@ -115,10 +116,16 @@ pub(super) fn end(outcome: &RunOutcome, totals: RunTotals, ended: &str) -> Vec<C
 }
 
 fn files(rows: &mut TableRows, run: &RunDescription) {
-    let models = run.world.sources.iter().map(|file| ("model", file.path.as_str(), file.text.as_str()));
-    let properties = ("properties", "", run.properties.as_str());
-    for (ordinal, (role, path, text)) in models.chain([properties]).enumerate() {
-        let row = [Cell::Run, (ordinal as u64).into(), role.into(), path.into(), text.into()];
+    let properties = SourceFile::new("", run.properties.as_str());
+    let models = run.world.sources.iter().map(|file| ("model", file));
+    for (ordinal, (role, file)) in models.chain([("properties", &properties)]).enumerate() {
+        let content = match &file.content {
+            Content::Text(_) => Cell::Null,
+            Content::Bytes(bytes) => Cell::Bytes(Arc::clone(bytes)),
+        };
+        let hash = blake3::hash(file.bytes()).to_hex();
+        let (path, text) = (file.path.as_str().into(), file.text().into());
+        let row = [Cell::Run, (ordinal as u64).into(), role.into(), path, text, content, hash.as_str().into()];
         rows.push(TableId::SimulationFile, row);
     }
 }

@@ -218,8 +218,12 @@ const FEATURES: [(f64, f64); 4] = [(5.4, 13.6), (16.6, 20.4), (20.7, 27.3), (28.
 
 fn terrain(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
     let world = bench.shipped("terrain.xml")?;
-    let field =
-        world.mechanism.heightfield.clone().ok_or_else(|| Trouble::Engine("the world has no terrain".into()))?;
+    let field = world
+        .mechanism
+        .heightfields()
+        .next()
+        .cloned()
+        .ok_or_else(|| Trouble::Engine("the world has no terrain".into()))?;
     let (start, seconds, rate) = (-25.0, 104.75, 1.5);
     // Four tyres of 50 kN/m under 275.148 kg.
     let radius = 0.235 - 275.148 * G / 4.0 / 50_000.0;

@@ -17,10 +17,10 @@ pub fn text(world: &World, rovers: &[Rover]) -> String {
         writeln!(text, "{word} {}", numbers.join(" ")).expect("text takes everything");
     };
     line("gravity", &world.mechanism.gravity.to_array());
-    if world.mechanism.plane.is_some() {
+    if world.mechanism.planes().next().is_some() {
         line("plane", &[0.8]);
     }
-    if let Some(field) = &world.mechanism.heightfield {
+    if let Some(field) = world.mechanism.heightfields().next() {
         line("field", &[field.points_x as f64, field.points_z as f64, field.width, field.depth]);
         line("heights", &field.heights);
     }

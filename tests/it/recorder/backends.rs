@@ -115,7 +115,7 @@ fn what_was_logged_is_read_back_the_same() {
         let run = wait(reader.run(id)).unwrap().unwrap();
         assert_eq!((run.steps, run.status.as_str(), run.world.as_str()), (Some((1, 20)), "finished", "test"));
         let sources = wait(reader.sources(id)).unwrap();
-        assert_eq!(sources, [SourceFile { path: "world.xml".into(), text: "<world/>".into() }]);
+        assert_eq!(sources, [SourceFile::new("world.xml", "<world/>")]);
         let events = wait(reader.events(id, 10)).unwrap();
         assert_eq!((events.len(), events[0].subject.as_str(), events[0].value), (1, "é", None));
         let steps = wait(reader.steps(id, &layout, 2, 3, 100)).unwrap();

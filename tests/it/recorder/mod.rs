@@ -78,7 +78,7 @@ fn world() -> World {
             device("Turner", Actuator::new(JointId::new(0), Law::Velocity).into()),
             device("Where", Sensor::on(BodyId::new(1), Pose::IDENTITY, DeviceKind::PositionSensor).into()),
         ],
-        sources: vec![SourceFile { path: "world.xml".into(), text: "<world/>".into() }],
+        sources: vec![SourceFile::new("world.xml", "<world/>")],
         ..World::default()
     }
 }

@@ -1,7 +1,7 @@
-// The plane and the heightfield, with a grid drawn on them by their own coordinates: a line each metre, a stronger one every ten.
+// The grounds, with a grid drawn on them by their own coordinates: a line each metre, a stronger one every ten.
 
 import * as THREE from "three";
-import type { Heightfield, Plane } from "../protocol";
+import type { Ground as Description, GroundMesh, Heightfield, Plane } from "../protocol";
 import type { Theme } from "./theme";
 
 /** Half the extent of the plane's mesh, metres. It moves along with what is looked at. */
@@ -21,55 +21,44 @@ export class Ground {
     majorColour: { value: new THREE.Color() },
   };
   private readonly materials: THREE.MeshStandardMaterial[] = [];
-  private readonly planeMesh: THREE.Mesh | null = null;
-  private readonly terrainMesh: THREE.Mesh | null = null;
-  private readonly terrainLines: THREE.LineSegments | null = null;
+  private readonly planes: THREE.Mesh[] = [];
+  /** Terrain and triangles, and their edges as lines. */
+  private readonly surfaces: THREE.Mesh[] = [];
+  private readonly lines: THREE.LineSegments[] = [];
 
-  constructor(plane: Plane | null, heightfield: Heightfield | null) {
-    if (plane) {
-      const normal = new THREE.Vector3(...plane.normal);
-      const flat = new THREE.PlaneGeometry(2 * REACH, 2 * REACH).rotateX(-Math.PI / 2);
-      this.planeMesh = new THREE.Mesh(flat, this.material());
-      this.planeMesh.receiveShadow = true;
-      const holder = new THREE.Group();
-      holder.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), normal);
-      holder.position.copy(normal).multiplyScalar(plane.distance);
-      holder.add(this.planeMesh);
-      this.group.add(holder);
-    }
-    if (heightfield) {
-      const surface = terrain(heightfield);
-      this.terrainMesh = new THREE.Mesh(surface, this.material(heightRange(heightfield)));
-      this.terrainMesh.receiveShadow = true;
-      this.terrainMesh.castShadow = true;
-      this.terrainLines = new THREE.LineSegments(new THREE.WireframeGeometry(surface), new THREE.LineBasicMaterial({ transparent: true, opacity: 0.5 }));
-      this.terrainLines.visible = false;
-      this.group.add(this.terrainMesh, this.terrainLines);
+  constructor(grounds: Description[]) {
+    for (const ground of grounds) {
+      if (ground.kind === "plane") this.addPlane(ground);
+      else if (ground.kind === "heightfield") this.addTerrain(ground);
+      else this.addTriangles(ground);
     }
   }
 
-  /** Keeps the plane under the point that is looked at. */
+  /** Keeps the planes under the point that is looked at. */
   follow(point: THREE.Vector3): void {
-    if (!this.planeMesh?.parent) return;
-    const local = this.planeMesh.parent.worldToLocal(point.clone());
-    this.planeMesh.position.set(Math.round(local.x / STRIDE) * STRIDE, 0, Math.round(local.z / STRIDE) * STRIDE);
+    for (const plane of this.planes) {
+      const local = plane.parent!.worldToLocal(point.clone());
+      plane.position.set(Math.round(local.x / STRIDE) * STRIDE, 0, Math.round(local.z / STRIDE) * STRIDE);
+    }
   }
 
-  /** The box around the terrain; the plane has no end. */
+  /** The box around all but the planes, which have no end. */
   bounds(): THREE.Box3 {
-    return new THREE.Box3().setFromObject(this.terrainMesh ?? new THREE.Group());
+    const box = new THREE.Box3();
+    for (const surface of this.surfaces) box.expandByObject(surface);
+    return box;
   }
 
   setWireframe(on: boolean): void {
-    if (this.terrainMesh) this.terrainMesh.visible = !on;
-    if (this.terrainLines) this.terrainLines.visible = on;
+    for (const surface of this.surfaces) surface.visible = !on;
+    for (const lines of this.lines) lines.visible = on;
   }
 
   setTheme(theme: Theme): void {
     this.uniforms.minorColour.value.set(theme.minor);
     this.uniforms.majorColour.value.set(theme.major);
     for (const material of this.materials) material.color.set(theme.ground);
-    if (this.terrainLines) (this.terrainLines.material as THREE.LineBasicMaterial).color.set(theme.major);
+    for (const lines of this.lines) (lines.material as THREE.LineBasicMaterial).color.set(theme.major);
   }
 
   dispose(): void {
@@ -78,6 +67,51 @@ export class Ground {
       part.geometry.dispose();
       (part.material as THREE.Material).dispose();
     });
+  }
+
+  private addPlane(plane: Plane): void {
+    const normal = new THREE.Vector3(...plane.normal);
+    const flat = new THREE.PlaneGeometry(2 * REACH, 2 * REACH).rotateX(-Math.PI / 2);
+    const mesh = new THREE.Mesh(flat, this.material());
+    mesh.receiveShadow = true;
+    const holder = new THREE.Group();
+    holder.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), normal);
+    holder.position.copy(normal).multiplyScalar(plane.distance);
+    holder.add(mesh);
+    this.group.add(holder);
+    this.planes.push(mesh);
+  }
+
+  private addTerrain(field: Heightfield): void {
+    const holder = this.addSurface(terrain(field), this.material(heightRange(field.heights)));
+    holder.position.set(...field.pose.position);
+    holder.quaternion.set(...field.pose.rotation);
+  }
+
+  private addTriangles(mesh: GroundMesh): void {
+    const surface = new THREE.BufferGeometry();
+    surface.setAttribute("position", new THREE.BufferAttribute(new Float32Array(mesh.vertices.flat()), 3));
+    surface.setIndex(mesh.triangles.flat());
+    surface.computeVertexNormals();
+    const material = this.material(heightRange(mesh.vertices.map((vertex) => vertex[1])));
+    // It holds from both sides, and its edges are to be seen.
+    material.side = THREE.DoubleSide;
+    material.flatShading = true;
+    this.addSurface(surface, material);
+  }
+
+  private addSurface(surface: THREE.BufferGeometry, material: THREE.Material): THREE.Group {
+    const mesh = new THREE.Mesh(surface, material);
+    mesh.receiveShadow = true;
+    mesh.castShadow = true;
+    const lines = new THREE.LineSegments(new THREE.WireframeGeometry(surface), new THREE.LineBasicMaterial({ transparent: true, opacity: 0.5 }));
+    lines.visible = false;
+    const holder = new THREE.Group();
+    holder.add(mesh, lines);
+    this.group.add(holder);
+    this.surfaces.push(mesh);
+    this.lines.push(lines);
+    return holder;
   }
 
   /** With `heights`, hollows are a little darker than hills, so that the ground can be read without a shadow. */
@@ -126,24 +160,26 @@ vec3 grid(vec3 base) {
 }
 `;
 
-function heightRange(field: Heightfield): [number, number] {
+function heightRange(heights: (number | null)[]): [number, number] {
   let low = Infinity;
   let high = -Infinity;
-  for (const height of field.heights) {
+  for (const height of heights) {
+    if (height === null) continue;
     low = Math.min(low, height);
     high = Math.max(high, height);
   }
   return [low, high];
 }
 
+/** Two triangles in each cell, as the engine has them; a cell with a corner without height is a hole. */
 function terrain(field: Heightfield): THREE.BufferGeometry {
-  const { points_x: along, points_z: across } = field;
+  const { points_x: along, points_z: across, heights } = field;
   const positions = new Float32Array(along * across * 3);
   for (let i = 0; i < along; i += 1) {
     for (let j = 0; j < across; j += 1) {
       const at = i * across + j;
       positions[at * 3] = (i / (along - 1) - 0.5) * field.width;
-      positions[at * 3 + 1] = field.heights[at];
+      positions[at * 3 + 1] = heights[at] ?? 0;
       positions[at * 3 + 2] = (j / (across - 1) - 0.5) * field.depth;
     }
   }
@@ -151,6 +187,8 @@ function terrain(field: Heightfield): THREE.BufferGeometry {
   for (let i = 0; i + 1 < along; i += 1) {
     for (let j = 0; j + 1 < across; j += 1) {
       const corner = i * across + j;
+      const corners = [corner, corner + 1, corner + across, corner + across + 1];
+      if (corners.some((index) => heights[index] === null)) continue;
       triangles.push(corner, corner + 1, corner + across, corner + 1, corner + across + 1, corner + across);
     }
   }

@@ -70,7 +70,7 @@ export class Stage {
     }
     this.description = description;
     this.bodies = new Bodies(description);
-    this.ground = new Ground(description.plane, description.heightfield);
+    this.ground = new Ground(description.grounds);
     this.overlays = new Overlays(description);
     this.scene.add(this.ground.group, this.bodies.group, this.overlays.group);
     this.frame = null;

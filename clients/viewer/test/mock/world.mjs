@@ -60,8 +60,7 @@ export class World {
       name,
       timestep: TIMESTEP,
       gravity: [0, -9.81, 0],
-      plane: this.rolling ? null : { normal: UP, distance: 0, friction: 0.8 },
-      heightfield: this.rolling ? terrain() : null,
+      grounds: [this.rolling ? terrain() : { kind: "plane", normal: UP, distance: 0, friction: 0.8 }],
       bodies: this.bodies.map(described),
       joints: this.joints.map(described),
       devices: this.devices,
@@ -258,7 +257,7 @@ function terrain() {
   for (let i = 0; i < POINTS; i += 1) {
     for (let j = 0; j < POINTS; j += 1) heights.push(heightAt((i / (POINTS - 1) - 0.5) * EXTENT, (j / (POINTS - 1) - 0.5) * EXTENT));
   }
-  return { points_x: POINTS, points_z: POINTS, width: EXTENT, depth: EXTENT, friction: 1, heights };
+  return { kind: "heightfield", points_x: POINTS, points_z: POINTS, width: EXTENT, depth: EXTENT, friction: 1, heights, pose: { position: [0, 0, 0], rotation: [0, 0, 0, 1] } };
 }
 
 /** A run of some seconds, a frame every ten steps. */

@@ -29,8 +29,9 @@ use super::{Exported, Order};
 use crate::{
     analysis::{AnalysisError, Progress, orientation, partial_output::PartialOutput, table},
     recorder::{
-        Inquiry,
+        Inquiry, SOURCE_COLUMNS,
         inquiry::{Component, ComponentKind, Selection, Value},
+        source_file,
     },
 };
 
@@ -99,13 +100,14 @@ fn parts(world: &World, components: Vec<Component>) -> HashMap<i64, Rc<Named>> {
     components.into_iter().map(named).collect()
 }
 
-/// The texts of the run's model.
+/// The files of the run's model.
 fn sources(inquiry: &mut Inquiry, order: &Order<'_>) -> Result<Vec<SourceFile>, AnalysisError> {
     let mut found = Vec::new();
     let selection = Selection::all(table("simulationFile")?, order.run.simulation_id);
-    inquiry.rows(&selection, &["role", "path", "text"], |row| {
+    let [path, text, content, hash] = SOURCE_COLUMNS;
+    inquiry.rows(&selection, &["role", path, text, content, hash], |row| {
         if row[0].text() == "model" {
-            found.push(SourceFile { path: row[1].text().to_owned(), text: row[2].text().to_owned() });
+            found.push(source_file([&row[1], &row[2], &row[3], &row[4]])?);
         }
         Ok::<_, AnalysisError>(())
     })?;

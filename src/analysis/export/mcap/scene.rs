@@ -4,10 +4,13 @@ use bevy_math::{DQuat, DVec3};
 use serde_json::{Value, json};
 use simpartner_description::World;
 use simpartner_dynamics::hull_surface;
-use simpartner_model::{Color, Heightfield, Placed, Plane, Pose, Shape};
+use simpartner_model::{Color, Ground, Heightfield, Placed, Plane, Pose, Shape};
 
 /// Half the width of what is shown of a plane, which has no end; metres.
 const REACH: f64 = 25.0;
+
+/// Grid points of terrain along a side that are shown: half a million triangles.
+const MOST_POINTS: usize = 513;
 
 const ROBOT: [f64; 4] = [0.20, 0.44, 0.66, 1.0];
 const OBJECT: [f64; 4] = [0.62, 0.52, 0.38, 1.0];
@@ -27,8 +30,13 @@ pub(super) fn update(world: &World, timestamp: Value) -> Value {
         (!drawn.is_empty()).then(|| drawn.entity(&name, &name, &timestamp))
     });
     let mut ground = Drawn::default();
-    ground.triangles.extend(world.mechanism.plane.as_ref().map(plane));
-    ground.triangles.extend(world.mechanism.heightfield.as_ref().map(terrain));
+    ground.triangles.extend(world.mechanism.grounds.iter().map(|ground| match ground {
+        Ground::Plane(ground) => plane(ground),
+        Ground::Heightfield(field) => terrain(&field.at_most(MOST_POINTS)),
+        Ground::Mesh(surface) => {
+            mesh(&Pose::IDENTITY, &surface.vertices, surface.triangles.as_flattened().to_vec(), GROUND)
+        }
+    }));
     let entities: Vec<Value> = bodies.chain([ground.entity("world", "ground", &timestamp)]).collect();
     json!({ "deletions": [], "entities": entities })
 }
@@ -107,13 +115,11 @@ fn plane(plane: &Plane) -> Value {
 
 fn terrain(field: &Heightfield) -> Value {
     let grid = (0..field.points_x).flat_map(|i| (0..field.points_z).map(move |j| (i, j)));
-    let point = |(i, j): (usize, usize)| {
-        let (x, z) = field.position(i, j);
-        DVec3::new(x, field.height(i, j), z)
-    };
-    let points: Vec<DVec3> = grid.map(point).collect();
+    // No triangle uses a point without height, but it needs a number.
+    let level = |point: DVec3| if point.is_nan() { field.pose.translation } else { point };
+    let points: Vec<DVec3> = grid.map(|(i, j)| level(field.point(i, j))).collect();
     let row = field.points_z as u32;
-    let cells = (0..field.points_x as u32 - 1).flat_map(|i| (0..row - 1).map(move |j| i * row + j));
+    let cells = field.cells().map(|(i, j)| i as u32 * row + j as u32);
     let indices = cells.flat_map(|at| [at, at + 1, at + row, at + 1, at + row + 1, at + row]);
     mesh(&Pose::IDENTITY, &points, indices.collect(), GROUND)
 }

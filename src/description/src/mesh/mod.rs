@@ -1,4 +1,4 @@
-//! Mesh files: Wavefront OBJ, STL, COLLADA, glTF and MSH.
+//! Mesh files: Wavefront OBJ, STL, COLLADA, glTF, VRML97 and MSH.
 //!
 //! A file is input like any other: a message names the line, and what a binary file claims to hold is held against its length before
 //! any memory is taken. Of a mesh points, triangles and their colours are read; textures, normals and everything else are not.
@@ -11,12 +11,14 @@
 //! | COLLADA 1.4 and 1.5 | `collada` | us, from the tree that all XML goes through |
 //! | MSH, MuJoCo's own | `msh` | us |
 //! | glTF 2.0, `.gltf` or `.glb` | `gltf` | us, from serde_json |
+//! | VRML97, `.wrl`: IndexedFaceSet | `vrml` | us |
 
 mod collada;
 mod gltf;
 mod msh;
 mod obj;
 mod stl;
+mod vrml;
 
 use std::fmt::Write;
 
@@ -47,7 +49,7 @@ pub struct MeshProblem {
 }
 
 /// The endings of the names of files that can be read.
-pub const ENDINGS: [&str; 6] = ["obj", "stl", "dae", "gltf", "glb", "msh"];
+pub const ENDINGS: [&str; 7] = ["obj", "stl", "dae", "gltf", "glb", "msh", "wrl"];
 
 impl Mesh {
     /// A mesh without colours.
@@ -67,6 +69,7 @@ impl Mesh {
             "stl" => stl::read(bytes)?,
             "dae" => collada::read(text(bytes)?)?,
             "msh" => msh::read(bytes)?,
+            "wrl" => vrml::read(text(bytes)?)?,
             "gltf" | "glb" => gltf::read(bytes, beside)?,
             _ => return Err(problem(None, format!("a mesh file ends with .{}", ENDINGS.join(", .")))),
         };
@@ -94,6 +97,11 @@ impl Mesh {
             }
         }
         text
+    }
+
+    /// As a binary STL file, which has its points in single precision.
+    pub fn to_stl(&self) -> Vec<u8> {
+        stl::write(self)
     }
 
     /// Its triangles by their colours, in the order of the file.

@@ -59,6 +59,21 @@ fn read_text(text: &str) -> Result<Mesh, MeshProblem> {
     Ok(corners.mesh)
 }
 
+/// A binary file.
+pub(super) fn write(mesh: &Mesh) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER - 4];
+    bytes.extend((mesh.triangles.len() as u32).to_le_bytes());
+    for corners in &mesh.triangles {
+        let [a, b, c] = corners.map(|corner| mesh.vertices[corner as usize]);
+        let normal = (b - a).cross(c - a).normalize_or_zero();
+        for vector in [normal, a, b, c] {
+            bytes.extend(vector.to_array().iter().flat_map(|number| (*number as f32).to_le_bytes()));
+        }
+        bytes.extend([0; 2]);
+    }
+    bytes
+}
+
 /// Corners of triangles one after the other, those at the same place as one point.
 #[derive(Default)]
 struct Corners {

@@ -130,7 +130,7 @@ impl<'r, 'a> Library<'r, 'a> {
             Err(problem) => return self.reading.problem(self.reading.place(node, "file"), problem.message),
         };
         let parsed = self.reading.parse(&path, &text);
-        let file = Rc::new(SourceFile { path: path.clone(), text });
+        let file = Rc::new(SourceFile::new(path.as_str(), text));
         let start = self.reading.origins.include(file.clone());
         self.sources.insert(path.clone(), file);
         let mut roots = match parsed {

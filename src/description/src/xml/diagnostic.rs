@@ -102,7 +102,7 @@ impl Diagnostic {
         };
         let read;
         let text = match sources.iter().find(|source| source.path == path) {
-            Some(source) => &source.text,
+            Some(source) => source.text(),
             None => {
                 read = read_file(path, MAX_FILE).unwrap_or_default();
                 &read

@@ -10,7 +10,7 @@ use super::{
     Diagnostic, built_in,
     limits::{MAX_GRID_SIDE, MAX_MESH_FILE},
 };
-use crate::{SourceFile, image::Grid, mesh::Mesh};
+use crate::{Content, SourceFile, image::Grid, mesh::Mesh};
 
 /// Where files are.
 #[derive(Debug, Clone, Copy)]
@@ -29,19 +29,19 @@ impl Files<'_> {
                 Some(file) if built_in::is_built_in(path) => Ok(file.text.to_owned()),
                 _ => read_file(path, limit),
             },
-            Self::Kept(files) => match files.iter().find(|file| file.path == path) {
-                Some(file) => Ok(file.text.clone()),
-                None => Err(Diagnostic::at(path, "", 0, format!("'{path}' was not kept"))),
+            Self::Kept(files) => match kept(files, path)?.content {
+                Content::Text(ref text) => Ok(text.clone()),
+                Content::Bytes(_) => Err(Diagnostic::at(path, "", 0, format!("'{path}' is not text"))),
             },
         }
     }
 
-    /// The bytes of a mesh file.
-    pub(super) fn read_bytes(self, path: &str) -> Result<Vec<u8>, Diagnostic> {
+    /// The bytes of a file, at most `limit`.
+    pub(super) fn read_bytes(self, path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
         match self {
-            Self::Disk if !built_in::is_built_in(path) => read_bytes(path, MAX_MESH_FILE),
-            Self::Disk => self.read(path, MAX_MESH_FILE).map(String::into_bytes),
-            Self::Kept(_) => self.read(path, usize::MAX).map(String::into_bytes),
+            Self::Disk if !built_in::is_built_in(path) => read_bytes(path, limit),
+            Self::Disk => self.read(path, limit).map(String::into_bytes),
+            Self::Kept(files) => Ok(kept(files, path)?.bytes().to_vec()),
         }
     }
 
@@ -50,7 +50,7 @@ impl Files<'_> {
     pub(super) fn read_mesh(self, path: &str) -> Result<(Mesh, bool), String> {
         // Those that were kept are OBJ, whatever they once were.
         let kind = if matches!(self, Self::Disk) { path } else { "kept.obj" };
-        let bytes = self.read_bytes(path).map_err(|problem| problem.message)?;
+        let bytes = self.read_bytes(path, MAX_MESH_FILE).map_err(|problem| problem.message)?;
         let takes_others = Cell::new(false);
         let named = |file: &str| match self {
             Self::Disk => {
@@ -113,7 +113,13 @@ pub fn read_file(path: &str, limit: usize) -> Result<String, Diagnostic> {
     }
 }
 
-fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
+fn kept<'a>(files: &'a [SourceFile], path: &str) -> Result<&'a SourceFile, Diagnostic> {
+    let found = files.iter().find(|file| file.path == path);
+    found.ok_or_else(|| Diagnostic::at(path, "", 0, format!("'{path}' was not kept")))
+}
+
+/// Reads a file of the file system, of at most `limit` bytes.
+pub(crate) fn read_bytes(path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
     let refuse = |message: String| Diagnostic::at(path, "", 0, message);
     let cannot = |error: std::io::Error| refuse(format!("cannot open '{path}': {error}"));
     // Before it is opened, since opening a pipe waits for whoever writes into it.

@@ -1,124 +1,121 @@
-//! Terrain from a matrix of heights, in the world file or in a data file beside it.
+//! Terrain from a matrix of heights, in the world file or in a data file beside it: cut, scaled, placed and resampled.
 
-use simpartner_model::Heightfield;
+use bevy_math::{DQuat, DVec3};
+use simpartner_model::{Heightfield, Pose};
 
 use super::{
+    Diagnostic,
     body::read_material,
-    limits::{MAX_GRID_SIDE, MAX_HEIGHTS_FILE},
-    reading::{Reading, read_numbers, shorten},
+    limits::MAX_GRID_SIDE,
+    reading::{Reading, is_given, read_numbers},
     tree::Node,
 };
-use crate::SourceFile;
+use crate::{
+    SourceFile,
+    dem::{self, Dem},
+};
 
 /// The most grid points a terrain may have.
 const MAX_POINTS: usize = MAX_GRID_SIDE * MAX_GRID_SIDE;
 /// The lowest and the highest terrain, metres; lengths of shapes end there too.
 const MAX_HEIGHT: f64 = 1e6;
-
-/// A matrix of heights: `values[i * columns + j]`, i along x and j along z.
-struct Matrix {
-    rows: usize,
-    columns: usize,
-    values: Vec<f64>,
-    /// Distance of two grid points where the data say it, metres.
-    cell: Option<f64>,
-}
+/// A place nearer to a grid point than this part of a cell is that point's.
+const SAME_POINT: f64 = 1e-6;
 
 /// Reads a `<heightfield>`; a data file it names is added to `sources`.
 pub(super) fn read(reading: &Reading, node: &Node, sources: &mut Vec<SourceFile>) -> Option<Heightfield> {
-    let matrix = match reading.text(node, "file") {
+    let mut dem = match reading.text(node, "file") {
         Some(file) => from_file(reading, node, file, sources)?,
-        None => match (reading.whole(node, "rows"), reading.whole(node, "columns")) {
-            (Some(rows), Some(columns)) => of_size(reading, node, rows as usize, columns as usize)?,
-            _ => from_lines(reading, node.text_offset, node.text.trim())?,
-        },
+        None => from_element(reading, node)?,
     };
-    for (name, found) in [("rows", matrix.rows), ("columns", matrix.columns)] {
+    for (name, found) in [("rows", dem.points_x), ("columns", dem.points_z)] {
         if let Some(said) = reading.whole(node, name).filter(|&said| said != found as i64) {
             reading.problem(reading.place(node, name), format!("{name} is {said}, but the data hold {found}"));
             return None;
         }
     }
-    let extent = |name: &str, points: usize| {
-        let given = reading.real(node, name);
-        let extent = given.or_else(|| matrix.cell.map(|cell| cell * (points - 1) as f64));
-        if extent.is_none() && !node.attributes.iter().any(|attribute| attribute.name == name) {
-            reading.problem(node.offset, format!("<heightfield> lacks the attribute '{name}'"));
-        }
-        extent
-    };
-    let (width, depth) = (extent("width", matrix.rows), extent("depth", matrix.columns));
-    let (scale, offset) = (reading.real(node, "scale")?, reading.real(node, "offset")?);
-    let heights: Vec<f64> = matrix.values.iter().map(|height| height * scale + offset).collect();
-    // What is not a number is not within bounds either.
-    if let Some(wrong) = heights.iter().position(|height| !(-MAX_HEIGHT..=MAX_HEIGHT).contains(height)) {
-        let (row, column) = (wrong / matrix.columns + 1, wrong % matrix.columns + 1);
-        let message = format!(
-            "the height at row {row}, column {column} is {:e} x {scale:e} + {offset:e} m; heights are from {:e} to {MAX_HEIGHT:e} m",
-            matrix.values[wrong], -MAX_HEIGHT
-        );
-        reading.problem(node.offset, message);
-        return None;
+    if let Some(value) = reading.real(node, "noData") {
+        dem.without(value);
     }
-    Some(Heightfield {
-        points_x: matrix.rows,
-        points_z: matrix.columns,
-        width: width?,
-        depth: depth?,
-        heights,
+    let extents = [
+        extent(reading, node, "width", dem.points_x, dem.spacing.map(|[along_x, _]| along_x)),
+        extent(reading, node, "depth", dem.points_z, dem.spacing.map(|[_, along_z]| along_z)),
+    ];
+    let [width, depth] = [extents[0]?, extents[1]?];
+    let x = kept(reading, node, ["firstX", "lastX", "fromX", "toX"], dem.points_x, width)?;
+    let z = kept(reading, node, ["firstZ", "lastZ", "fromZ", "toZ"], dem.points_z, depth)?;
+    let part = |extent: f64, [first, last]: [usize; 2], points: usize| match last - first + 1 {
+        all if all == points => extent,
+        some => extent * (some - 1) as f64 / (points - 1) as f64,
+    };
+    let (width, depth) = (part(width, x, dem.points_x), part(depth, z, dem.points_z));
+    let mut dem = dem.cropped(x, z);
+    scale(reading, node, &mut dem, [x[0], z[0]])?;
+    let field = Heightfield {
+        points_x: dem.points_x,
+        points_z: dem.points_z,
+        width,
+        depth,
+        heights: dem.heights.into(),
+        pose: read_pose(reading, node)?,
         material: read_material(reading, node)?,
-    })
+    };
+    resampled(reading, node, field)
 }
 
-fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<SourceFile>) -> Option<Matrix> {
+fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<SourceFile>) -> Option<Dem> {
     let place = reading.place(node, "file");
     if !node.text.trim().is_empty() {
         reading.problem(node.text_offset, "the heights stand both here and in a file; leave one out");
         return None;
     }
     let path = reading.files.beside(reading.path, file, "worlds");
-    let text = match reading.files.read(&path, MAX_HEIGHTS_FILE) {
-        Ok(text) => text,
-        Err(problem) => {
-            reading.problem(place, format!("the data file cannot be used: {}", problem.message));
-            return None;
-        }
-    };
-    let data = reading.in_file(&path, &text);
-    let matrix = match path.rsplit('.').next() {
-        Some("csv") => from_lines(&data, 0, &text),
-        Some("asc") => from_ascii_grid(&data, &text),
-        _ => {
-            reading.problem_with_help(
-                place,
-                format!("'{file}' is no known kind of data file"),
-                "it takes .csv and .asc",
-            );
-            None
-        }
-    };
-    sources.push(SourceFile { path, text });
-    matrix
-}
-
-/// So many rows and columns, broken into lines as one likes.
-fn of_size(reading: &Reading, node: &Node, rows: usize, columns: usize) -> Option<Matrix> {
-    let values = reading.numbers(node)?;
-    if values.len() != rows * columns {
-        let message =
-            format!("{rows} rows and {columns} columns make {} heights, got {}", rows * columns, values.len());
-        reading.problem(node.offset, message);
+    let bytes = reading.files.read_bytes(&path, dem::MAX_FILE);
+    let unusable =
+        |problem: Diagnostic| reading.problem(place, format!("the data file cannot be used: {}", problem.message));
+    let source = SourceFile::of_bytes(path, bytes.map_err(unusable).ok()?);
+    let ending = file.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    if !dem::ENDINGS.contains(&ending.as_str()) {
+        let help = format!("it takes .{}", dem::ENDINGS.join(", ."));
+        reading.problem_with_help(place, format!("'{file}' is no known kind of data file"), help);
         return None;
     }
-    grid(reading, node.offset, Matrix { rows, columns, values, cell: None })
+    let read = Dem::read(&source.path, source.bytes());
+    let read = read.map_err(|problem| reading.push(problem.in_file(&source.path, source.bytes())));
+    if !sources.contains(&source) {
+        sources.push(source);
+    }
+    read.ok()
 }
 
-/// One row a line.
-fn from_lines(reading: &Reading, start: usize, text: &str) -> Option<Matrix> {
+/// The heights in the element: one line for each x, or so many rows and columns, broken into lines as one likes.
+fn from_element(reading: &Reading, node: &Node) -> Option<Dem> {
+    let (points_x, points_z, heights) = match (reading.whole(node, "rows"), reading.whole(node, "columns")) {
+        (Some(rows), Some(columns)) => {
+            let (values, wanted) = (reading.numbers(node)?, rows * columns);
+            if values.len() as i64 != wanted {
+                let message = format!("{rows} rows and {columns} columns make {wanted} heights, got {}", values.len());
+                reading.problem(node.offset, message);
+                return None;
+            }
+            (rows as usize, columns as usize, values)
+        }
+        _ => from_lines(reading, node)?,
+    };
+    if points_x < 2 || points_z < 2 {
+        let message = format!("a terrain has at least 2 x 2 heights, this one {points_x} x {points_z}");
+        reading.problem(node.text_offset, message);
+        return None;
+    }
+    Some(Dem { points_x, points_z, spacing: None, heights })
+}
+
+fn from_lines(reading: &Reading, node: &Node) -> Option<(usize, usize, Vec<f64>)> {
     let (mut rows, mut columns, mut values) = (0, 0, Vec::new());
-    let mut offset = start;
-    for line in text.split_inclusive('\n') {
-        let row = numbers(reading, offset, line, MAX_POINTS - values.len())?;
+    let mut offset = node.text_offset;
+    for line in node.text.trim().split_inclusive('\n') {
+        let row = read_numbers(line, MAX_POINTS - values.len());
+        let row = row.map_err(|(at, problem)| reading.problem(offset + at, problem)).ok()?;
         if !row.is_empty() {
             if rows > 0 && row.len() != columns {
                 reading.problem(offset, format!("this row holds {} heights, the first one {columns}", row.len()));
@@ -129,68 +126,95 @@ fn from_lines(reading: &Reading, start: usize, text: &str) -> Option<Matrix> {
         }
         offset += line.len();
     }
-    grid(reading, start, Matrix { rows, columns, values, cell: None })
+    Some((rows, columns, values))
 }
 
-/// An ESRI ASCII grid: a header of names and numbers, then rows from north (-z) to south along columns from west to east (+x).
-fn from_ascii_grid(reading: &Reading, text: &str) -> Option<Matrix> {
-    let (mut size, mut cell, mut nothing) = ([0usize; 2], None, None);
-    let (mut offset, mut values) = (0, Vec::new());
-    for line in text.split_inclusive('\n') {
-        let before = values.len();
-        // Of three words on, it is no header.
-        let words: Vec<&str> = line.split_ascii_whitespace().take(3).collect();
-        match words[..] {
-            // The header ends where the heights begin.
-            [name, value] if values.is_empty() && name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                let place = offset + line.rfind(value).unwrap_or(0);
-                let number = *numbers(reading, place, value, 1)?.first()?;
-                match name.to_ascii_lowercase().as_str() {
-                    "ncols" => size[0] = number as usize,
-                    "nrows" => size[1] = number as usize,
-                    "cellsize" => cell = Some(number).filter(|cell| *cell > 0.0),
-                    "nodata_value" => nothing = Some(number),
-                    "xllcorner" | "yllcorner" | "xllcenter" | "yllcenter" => {}
-                    _ => {
-                        reading.problem(offset, format!("'{}' is not part of an ASCII grid's header", shorten(name)));
-                        return None;
-                    }
-                }
-            }
-            _ => values.extend(numbers(reading, offset, line, MAX_POINTS - values.len())?),
-        }
-        if let Some(gap) = values[before..].iter().position(|value| Some(*value) == nothing) {
-            let gap = before + gap;
-            let (row, column) = (gap / size[0].max(1) + 1, gap % size[0].max(1) + 1);
-            reading.problem(offset, format!("row {row}, column {column} has no height (NODATA); fill the gap first"));
+/// The extent of all data along one side, metres: as given, or as the data have it.
+fn extent(reading: &Reading, node: &Node, name: &str, points: usize, spacing: Option<f64>) -> Option<f64> {
+    let given = reading.real(node, name);
+    let extent = given.or_else(|| spacing.map(|spacing| spacing * (points - 1) as f64));
+    if extent.is_none() && !is_given(node, name) {
+        reading.problem(node.offset, format!("<heightfield> lacks the attribute '{name}'"));
+    }
+    extent
+}
+
+/// The first and the last grid point that are kept along one side, by their numbers or by their distances from the first one.
+fn kept(reading: &Reading, node: &Node, names: [&str; 4], points: usize, extent: f64) -> Option<[usize; 2]> {
+    let [first, last, from, to] = names;
+    if let (Some(number), Some(length)) =
+        ([first, last].iter().find(|name| is_given(node, name)), [from, to].iter().find(|name| is_given(node, name)))
+    {
+        let message = format!("{number} and {length} both say where to cut; leave one out");
+        reading.problem(reading.place(node, length), message);
+        return None;
+    }
+    // A distance that is a grid point's but for rounding means that point.
+    let cells = |name: &str| reading.real(node, name).map(|length| length / extent * (points - 1) as f64);
+    let number = |name: &str| reading.whole(node, name).map(|number| number as f64);
+    let begin = number(first).or_else(|| cells(from).map(|cells| (cells - SAME_POINT).ceil())).unwrap_or(0.0).max(0.0);
+    let end = number(last).or_else(|| cells(to).map(|cells| (cells + SAME_POINT).floor()));
+    let end = end.unwrap_or(f64::INFINITY).min((points - 1) as f64);
+    if end - begin < 1.0 {
+        let message =
+            format!("of {points} grid points fewer than two are left between {first} or {from} and {last} or {to}");
+        reading.problem(node.offset, message);
+        return None;
+    }
+    Some([begin as usize, end as usize])
+}
+
+/// Applies scale and offset to the heights, of which the first is that of these numbers in the file.
+fn scale(reading: &Reading, node: &Node, dem: &mut Dem, first: [usize; 2]) -> Option<()> {
+    let (scale, offset) = (reading.real(node, "scale")?, reading.real(node, "offset")?);
+    for (index, height) in dem.heights.iter_mut().enumerate().filter(|(_, height)| !height.is_nan()) {
+        let scaled = *height * scale + offset;
+        // What is not a number is not within bounds either.
+        if !(-MAX_HEIGHT..=MAX_HEIGHT).contains(&scaled) {
+            let (row, column) = (first[0] + index / dem.points_z + 1, first[1] + index % dem.points_z + 1);
+            let message = format!(
+                "the height at row {row}, column {column} is {height:e} x {scale:e} + {offset:e} m; heights are from {:e} to {MAX_HEIGHT:e} m",
+                -MAX_HEIGHT
+            );
+            reading.problem(node.offset, message);
             return None;
         }
-        offset += line.len();
+        *height = scaled;
     }
-    let [columns, rows] = size;
-    if cell.is_none() || values.len() != columns.saturating_mul(rows) {
+    Some(())
+}
+
+fn read_pose(reading: &Reading, node: &Node) -> Option<Pose> {
+    let (x, y, z) = (reading.real(node, "x")?, reading.real(node, "y")?, reading.real(node, "z")?);
+    let half = 0.5 * reading.real(node, "heading")?;
+    // Clockwise as seen from above is against the right hand about y, which is up.
+    let rotation = DQuat::from_xyzw(0.0, -libm::sin(half), 0.0, libm::cos(half));
+    Some(Pose { translation: DVec3::new(x, y, z), rotation })
+}
+
+/// With cells as large as `cell` says, if it does; refuses what has too many grid points, or no surface at all.
+fn resampled(reading: &Reading, node: &Node, field: Heightfield) -> Option<Heightfield> {
+    let sides = [(field.width, field.points_x), (field.depth, field.points_z)];
+    let points = match reading.real(node, "cell") {
+        Some(cell) => sides.map(|(extent, _)| (extent / cell).round().max(1.0) + 1.0),
+        None => sides.map(|(_, points)| points as f64),
+    };
+    if points[0] * points[1] > MAX_POINTS as f64 {
         let message = format!(
-            "an ASCII grid holds ncols times nrows heights and a cellsize above 0; this one has {columns} x {rows} and {} heights",
-            values.len()
+            "a terrain has from 2 x 2 to {MAX_GRID_SIDE} x {MAX_GRID_SIDE} heights, this one {} x {}",
+            points[0], points[1]
         );
-        reading.problem(0, message);
+        let help = "keep a part of it by firstX, lastX, firstZ and lastZ, or give it larger cells by cell";
+        reading.problem_with_help(node.offset, message, help);
         return None;
     }
-    let turned = (0..columns).flat_map(|x| values.iter().skip(x).step_by(columns.max(1)).copied()).collect();
-    grid(reading, 0, Matrix { rows: columns, columns: rows, values: turned, cell })
-}
-
-fn numbers(reading: &Reading, offset: usize, text: &str, most: usize) -> Option<Vec<f64>> {
-    read_numbers(text, most).map_err(|(at, problem)| reading.problem(offset + at, problem)).ok()
-}
-
-fn grid(reading: &Reading, offset: usize, matrix: Matrix) -> Option<Matrix> {
-    let points = matrix.rows.saturating_mul(matrix.columns);
-    if matrix.rows < 2 || matrix.columns < 2 || points > MAX_POINTS {
-        let message =
-            format!("a terrain has from 2 x 2 to 4096 x 4096 heights, this one {} x {}", matrix.rows, matrix.columns);
-        reading.problem(offset, message);
+    let [points_x, points_z] = points.map(|points| points as usize);
+    let fits = (points_x, points_z) == (field.points_x, field.points_z);
+    let field = if fits { field } else { field.resampled(points_x, points_z) };
+    if field.cells().next().is_none() {
+        reading
+            .problem(node.offset, "no cell of this terrain has heights at all of its corners, so there is no surface");
         return None;
     }
-    Some(matrix)
+    Some(field)
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Diagnostics, files::Files, robot::Draft};
-use crate::{SourceFile, Warning, World, mesh::Mesh};
+use crate::{SourceFile, Warning, World, dem, mesh::Mesh};
 
 /// The largest XML file, bytes. Written by hand it would be a quarter of a million lines.
 pub(super) const MAX_FILE: usize = 16 << 20;
@@ -46,8 +46,8 @@ pub(super) const MAX_SHAPE_POINTS: usize = 1_000_000;
 pub(super) const MAX_VISUAL_POINTS: usize = 4_000_000;
 /// Grid points of a terrain along one side.
 pub(crate) const MAX_GRID_SIDE: usize = 4096;
-/// The largest file of heights, bytes: 24 for each of the most points.
-pub(super) const MAX_HEIGHTS_FILE: usize = MAX_GRID_SIDE * MAX_GRID_SIDE * 24;
+/// Planes, terrains and surfaces of triangles that a world may stand on: the engine has eight bits for them.
+pub(super) const MAX_GROUNDS: usize = 256;
 /// The largest mesh file, bytes: a million triangles in binary.
 pub(super) const MAX_MESH_FILE: usize = 64 << 20;
 /// Commands and pauses that a sequence may unroll to.
@@ -75,7 +75,9 @@ pub(super) const STATED: &[(&str, u64, &str)] = &[
     ("points and triangles of all shapes of a world", MAX_SHAPE_POINTS as u64, ""),
     ("points and triangles of all visuals of a world", MAX_VISUAL_POINTS as u64, ""),
     ("grid points of a terrain along a side", MAX_GRID_SIDE as u64, ""),
-    ("a file of heights", MAX_HEIGHTS_FILE as u64, "bytes"),
+    ("a file of heights", dem::MAX_FILE as u64, "bytes"),
+    ("heights in a file, before it is cut", dem::MAX_SAMPLES as u64, ""),
+    ("grounds of a world", MAX_GROUNDS as u64, ""),
     ("a mesh file", MAX_MESH_FILE as u64, "bytes"),
     ("commands and pauses that a sequence unrolls to", MAX_UNROLLED, ""),
     ("text of the commands that a sequence unrolls to", MAX_UNROLLED_BYTES, "bytes"),
@@ -150,14 +152,14 @@ impl Session {
         if self.sources.borrow().iter().any(|known| known.path == path) {
             return Ok(());
         }
-        self.add_source(SourceFile { path, text: mesh.to_obj() })
+        self.add_source(SourceFile::new(path, mesh.to_obj()))
     }
 
     /// Keeps a file that was read beside the XML files, once; the error says which bound it breaks.
     pub(super) fn add_source(&self, file: SourceFile) -> Result<(), String> {
         let mut sources = self.sources.borrow_mut();
         if sources.iter().all(|known| known.path != file.path) {
-            self.add_file(file.text.len())?;
+            self.add_file(file.bytes().len())?;
             sources.push(file);
         }
         Ok(())

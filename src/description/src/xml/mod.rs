@@ -39,12 +39,13 @@ use simpartner_wire::signal::Port;
 pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use export::{ExportFormat, Exported, export};
+pub(crate) use files::read_bytes;
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
 pub(crate) use limits::MAX_GRID_SIDE;
-pub(crate) use reading::child;
 pub use reading::shorten;
+pub(crate) use reading::{child, read_numbers};
 pub use schema::describe_name;
 pub use stand::read_world_or_robot;
 
@@ -119,7 +120,7 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
     let Some(own) = sources.first() else {
         return Err(Diagnostic::at("", "", 0, "expected the text of a world").into());
     };
-    match read_root(&own.path, &own.text, Files::Kept(sources), Expected::WorldOrRobot)? {
+    match read_root(&own.path, own.text(), Files::Kept(sources), Expected::WorldOrRobot)? {
         Document::World(world) | Document::Robot(world) => Ok(world),
         Document::Sequence(_) | Document::Assemblies(_) => unreachable!("a world or a robot was asked for"),
     }
@@ -216,7 +217,7 @@ fn read_element(reading: &Reading, expected: Expected, fixed_base: bool) -> Resu
 
 /// A robot at the origin of an empty world.
 fn place_alone(reading: &Reading, root: &Node, draft: &Draft) -> World {
-    let own = SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() };
+    let own = SourceFile::new(reading.path, reading.text);
     let mut world = World {
         name: draft.model.clone(),
         mechanism: Mechanism { gravity: world::GRAVITY, ..Mechanism::default() },

@@ -90,7 +90,7 @@ impl File<'_> {
     fn text(&self) -> &str {
         match self {
             Self::Own { text, .. } => text,
-            Self::Included(file) => &file.text,
+            Self::Included(file) => file.text(),
         }
     }
 }

@@ -55,7 +55,7 @@ impl<'a> Reading<'a> {
     /// The heights of an image or a binary file, which is kept as text.
     pub(super) fn heights(&self, path: &str) -> Result<Grid, String> {
         let grid = self.files.read_heights(path)?;
-        self.session.add_source(SourceFile { path: path.to_owned(), text: grid.to_text() })?;
+        self.session.add_source(SourceFile::new(path, grid.to_text()))?;
         Ok(grid)
     }
 
@@ -321,7 +321,7 @@ impl<'a> Reading<'a> {
 
 /// Reads at most so many numbers with blanks, commas or semicolons between them; the error is an offset and what is wrong
 /// there.
-pub(super) fn read_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
+pub(crate) fn read_numbers(text: &str, most: usize) -> Result<Vec<f64>, (usize, String)> {
     let mut numbers = Vec::new();
     let mut rest = text;
     let separator = |c: char| c.is_whitespace() || c == ',' || c == ';';

@@ -4,6 +4,7 @@
 mod assemblies;
 mod devices;
 mod examples;
+mod grounds;
 mod joints;
 mod soil;
 mod table;

@@ -46,7 +46,7 @@ pub fn read_world_or_robot(path: &Path, fixed_base: bool) -> Result<World, Diagn
         return Err(session.problems.take());
     };
     let (world_path, world_text) = world_of(&located, &alone, fixed_base);
-    *session.prepared.borrow_mut() = Some((SourceFile { path: path.to_string(), text: text.clone() }, draft));
+    *session.prepared.borrow_mut() = Some((SourceFile::new(path.to_string(), text.clone()), draft));
     let reading = Reading::new(&world_path, &world_text, Files::Disk, &session);
     let root = read_element(&reading, Expected::World, false)?;
     finish(&session, world::read(&reading, &root))

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use bevy_math::DVec3;
-use simpartner_model::{BodyId, Mechanism, Plane};
+use simpartner_model::{BodyId, Ground, GroundMesh, Mechanism, Plane, Shape};
 use simpartner_wire::signal::Port;
 
 use super::{
     body::{optional_pose, read_material, vector},
     files, heightfield,
     import::{self, ImportOptions, Wanted},
-    parts,
+    limits::MAX_GROUNDS,
+    parts, points,
     reading::{Placeholders, Reading, child},
     robot::{self, Draft, Placement, Taken, Totals},
     schema::{Element, ROBOT},
@@ -28,19 +29,15 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
         name: reading.text(root, "name").unwrap_or_default().to_owned(),
         mechanism: Mechanism {
             gravity: child(root, "gravity").and_then(|node| vector(reading, node)).unwrap_or(GRAVITY),
-            plane: child(root, "surface").and_then(|node| read_plane(reading, node)),
             ..Mechanism::default()
         },
         geographic_origin: child(root, "geographicOrigin")
             .and_then(|node| read_origin(reading, node))
             .unwrap_or_default(),
-        sources: vec![SourceFile { path: reading.path.to_owned(), text: reading.text.to_owned() }],
+        sources: vec![SourceFile::new(reading.path, reading.text)],
         ..World::default()
     };
-    if let Some(node) = child(root, "heightfield") {
-        world.mechanism.heightfield = heightfield::read(reading, node, &mut world.sources);
-    }
-    read_soils(reading, root, &mut world.mechanism);
+    world.mechanism.grounds = read_grounds(reading, root, &mut world.sources);
     let parts = parts::read(reading, &root.children, "object");
     world.mechanism.bodies = parts.bodies;
     world.mechanism.joints = parts.joints;
@@ -59,18 +56,6 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     world
 }
 
-/// What grounds are made of that give way.
-fn read_soils(reading: &Reading, root: &Node, mechanism: &mut Mechanism) {
-    let soils = soil::read(reading, root);
-    let plane = mechanism.plane.as_mut().map(|plane| &mut plane.material);
-    let terrain = mechanism.heightfield.as_mut().map(|field| &mut field.material);
-    for (name, material) in [("surface", plane), ("heightfield", terrain)] {
-        if let (Some(node), Some(material)) = (child(root, name), material) {
-            material.soil = soils.of(reading, node);
-        }
-    }
-}
-
 fn read_origin(reading: &Reading, node: &Node) -> Option<GeographicOrigin> {
     Some(GeographicOrigin {
         latitude: reading.real(node, "latitude")?.to_radians(),
@@ -78,6 +63,38 @@ fn read_origin(reading: &Reading, node: &Node) -> Option<GeographicOrigin> {
         altitude: reading.real(node, "altitude")?,
         heading: reading.real(node, "heading")?,
     })
+}
+
+/// All grounds, in the order of the file.
+fn read_grounds(reading: &Reading, root: &Node, sources: &mut Vec<SourceFile>) -> Vec<Ground> {
+    let (mut grounds, soils) = (Vec::new(), soil::read(reading, root));
+    for node in &root.children {
+        let mut ground: Option<Ground> = match node.name.as_str() {
+            "surface" => read_plane(reading, node).map(Ground::from),
+            "heightfield" => heightfield::read(reading, node, sources).map(Ground::from),
+            "ground" => read_ground_mesh(reading, node).map(Ground::from),
+            _ => continue,
+        };
+        if grounds.len() == MAX_GROUNDS {
+            reading.problem(node.offset, format!("a world has at most {MAX_GROUNDS} grounds"));
+            break;
+        }
+        if let Some(ground) = ground.as_mut().filter(|_| node.name != "ground") {
+            ground.material_mut().soil = soils.of(reading, node);
+        }
+        grounds.extend(ground);
+    }
+    grounds
+}
+
+/// Triangles, where the element's pose places them.
+fn read_ground_mesh(reading: &Reading, node: &Node) -> Option<GroundMesh> {
+    let element = child(node, "triangleMesh")?;
+    let Shape::TriangleMesh { mut vertices, triangles } = points::read_mesh(reading, element)? else { return None };
+    let pose = optional_pose(reading, element)?;
+    vertices.iter_mut().for_each(|vertex| *vertex = pose.point(*vertex));
+    let material = read_material(reading, node)?;
+    Some(GroundMesh { vertices, triangles, material })
 }
 
 fn read_plane(reading: &Reading, node: &Node) -> Option<Plane> {
@@ -182,7 +199,7 @@ fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec
         robot_file.check(&mut roots[0], Element::by_id(ROBOT), Placeholders::Allowed);
         robot::read(&robot_file, &roots[0])
     };
-    sources.push(SourceFile { path: path.clone(), text });
+    sources.push(SourceFile::new(path.as_str(), text));
     keep_all(sources, draft.as_ref().map_or(&[], |draft| &draft.sources));
     draft
 }

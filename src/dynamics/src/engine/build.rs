@@ -9,7 +9,7 @@ use simpartner_model::{
 use super::{
     ball::{self, Ball},
     closure::{Closure, Load, Placement, ROWS, duals},
-    collide::{Collider, Geom, Ground, Hull, Outline, Side},
+    collide::{Collider, Geom, Ground, Hull, MAX_GROUNDS, Outline, Side},
     tree::{self, Link, LinkJoint, Tree},
 };
 use crate::{BuildError, MassProperties, Servo, mass_properties, parry::shape::SharedShape, shape};
@@ -301,8 +301,12 @@ impl Builder<'_> {
             }
         }
         geoms.sort_by_key(|geom| (geom.side.tree, geom.body));
-        let terrain = self.mechanism.heightfield.as_ref().map(|field| (shape::heightfield(field), field.material));
-        let ground = Ground::new(self.mechanism.plane, terrain);
+        let refuse = |what| BuildError { place: "the ground".into(), what };
+        if self.mechanism.grounds.len() > MAX_GROUNDS {
+            return Err(refuse(format!("a world has at most {MAX_GROUNDS} grounds")));
+        }
+        let grounds: Result<Vec<Ground>, String> = self.mechanism.grounds.iter().map(Ground::new).collect();
+        let grounds = grounds.map_err(refuse)?;
         let joined = self.mechanism.joints.iter().map(|joint| [joint.parent, joint.child]);
         let apart = joined.chain(self.mechanism.apart.iter().copied()).map(|[a, b]| (a.min(b), a.max(b)));
         let self_colliding = self.trees.iter().map(|tree| {
@@ -311,7 +315,7 @@ impl Builder<'_> {
             bodies.next().is_some() && robot.is_none_or(|robot| self.mechanism.robot(robot).self_collision)
         });
         let gravity = self.mechanism.gravity.length();
-        Ok(Collider::new(geoms, self.trees.len(), ground, apart.collect(), self_colliding.collect(), gravity))
+        Ok(Collider::new(geoms, self.trees.len(), grounds, apart.collect(), self_colliding.collect(), gravity))
     }
 }
 

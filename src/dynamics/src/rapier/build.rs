@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 use rapier3d_f64::prelude::*;
 use simpartner_model::{
-    Axis, Body, CollisionFilter, FreeAxis, Joint, JointKind, Material, Mechanism, RobotId, Timestep,
+    Axis, Body, CollisionFilter, FreeAxis, Ground, Joint, JointKind, Material, Mechanism, RobotId, Timestep,
 };
 
 use super::{Fixture, articulation::Articulation};
@@ -19,7 +19,7 @@ pub(super) fn build(
     let mut world = PhysicsWorld::new();
     world.gravity = model.gravity;
     world.integration_parameters = parameters(timestep, settings);
-    insert_ground(&mut world, model);
+    insert_grounds(&mut world, model)?;
     let mut fixture = Fixture {
         bodies: Vec::new(),
         names: model.bodies.iter().map(|body| model.qualified_name(body)).collect(),
@@ -79,17 +79,24 @@ fn groups(CollisionFilter { category, collides_with }: CollisionFilter) -> Inter
     InteractionGroups::new(group(category), group(collides_with), InteractionTestMode::Or)
 }
 
-fn insert_ground(world: &mut PhysicsWorld, model: &Mechanism) {
-    if let Some(plane) = &model.plane {
-        let collider = surface(ColliderBuilder::new(SharedShape::halfspace(plane.normal)), &plane.material)
-            .translation(plane.normal * plane.distance)
-            .collision_groups(groups(CollisionFilter::default()));
+fn insert_grounds(world: &mut PhysicsWorld, model: &Mechanism) -> Result<(), BuildError> {
+    for ground in &model.grounds {
+        let collider = match ground {
+            Ground::Plane(plane) => {
+                ColliderBuilder::new(SharedShape::halfspace(plane.normal)).translation(plane.normal * plane.distance)
+            }
+            Ground::Heightfield(field) => {
+                ColliderBuilder::new(shape::heightfield(field)).position(shape::pose(&field.pose))
+            }
+            Ground::Mesh(mesh) => {
+                let refuse = |what| BuildError { place: "the ground".into(), what };
+                ColliderBuilder::new(shape::ground_mesh(mesh).map_err(refuse)?)
+            }
+        };
+        let collider = surface(collider, ground.material()).collision_groups(groups(CollisionFilter::default()));
         world.insert_collider(collider, None);
     }
-    if let Some(field) = &model.heightfield {
-        let collider = surface(ColliderBuilder::new(shape::heightfield(field)), &field.material);
-        world.insert_collider(collider.collision_groups(groups(CollisionFilter::default())), None);
-    }
+    Ok(())
 }
 
 fn rigid_body(body: &Body, mass: &MassProperties, settings: &Settings) -> RigidBodyBuilder {
@@ -127,8 +134,7 @@ fn refuse_what_is_missing(model: &Mechanism) -> Result<(), BuildError> {
         let what = "the engine rapier has no couplings; choose the engine dynamics".into();
         return Err(BuildError { place: coupling.source.clone(), what });
     }
-    let grounds = [model.plane.map(|plane| plane.material), model.heightfield.as_ref().map(|field| field.material)];
-    let grounds = grounds.into_iter().flatten().map(|material| ("the ground", material));
+    let grounds = model.grounds.iter().map(|ground| ("the ground", *ground.material()));
     let bodies = model.bodies.iter().map(|body| (body.source.as_str(), body.material));
     let refuse = |place: &str, what: &str| {
         let what = format!("the rapier engine has no {what}: leave it out, or set physics.engine to dynamics");

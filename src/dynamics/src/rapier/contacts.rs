@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 use rapier3d_f64::prelude::{ContactData, ContactManifold, PhysicsWorld, RigidBodyHandle, TrackedContact};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, Mechanism};
+use simpartner_model::{BodyId, Ground, Mechanism};
 
 use super::Fixture;
 use crate::{BodyState, ContactPoint, Wrench, mass_properties};
@@ -49,14 +49,14 @@ impl Contacts {
     /// Sized for the model. Forces are impulses over `timestep`; tangential impulses are those of the last of `substeps`.
     pub(super) fn new(model: &Mechanism, timestep: f64, substeps: usize) -> Self {
         let coefficient = |material: &simpartner_model::Material| material.rolling_friction;
-        let grounds = [model.plane.map(|plane| plane.material), model.heightfield.as_ref().map(|field| field.material)];
+        let grounds = model.grounds.iter().map(Ground::material);
         Self {
             timestep,
             substep: timestep / substeps as f64,
             wrenches: vec![(DVec3::ZERO, DVec3::ZERO); model.bodies.len()],
             wheels: model.bodies.iter().map(Wheel::of).collect(),
             rolling_coefficients: model.bodies.iter().map(|body| coefficient(&body.material)).collect(),
-            ground_rolling: grounds.iter().flatten().map(coefficient).fold(0.0, f64::max),
+            ground_rolling: grounds.map(coefficient).fold(0.0, f64::max),
             rolling: Vec::new(),
             points: Vec::new(),
         }

@@ -76,7 +76,7 @@ fn two_direction_friction_follows_maximum_dissipation() {
             (x, z) = (x + 0.5 * k * (first.0 + second.0), z + 0.5 * k * (first.1 + second.1));
         }
         let mut world = on_plane(scene::world());
-        world.mechanism.plane.as_mut().unwrap().material.across = None;
+        world.mechanism.grounds[0].material_mut().across = None;
         world.mechanism.bodies.push(body("cube", 1.0, cube(0.5), DVec3::new(0.0, 0.25, 0.0)));
         let across = CrossFriction { coefficient: 0.1, direction: FrictionDirection::Along(DVec3::X) };
         world.mechanism.bodies[0].material = Material { friction: 0.5, across: Some(across), ..Material::default() };
@@ -313,10 +313,10 @@ fn a_belt_takes_a_box_along() {
                 let conveyor = &mut world.mechanism.bodies[1];
                 (conveyor.fixed, conveyor.material) = (true, belt);
                 conveyor.pose.rotation = bevy_math::DQuat::from_rotation_y(-std::f64::consts::FRAC_PI_2);
-                world.mechanism.plane = None;
+                world.mechanism.grounds.clear();
                 DVec3::X
             } else {
-                world.mechanism.plane.as_mut().unwrap().material = belt;
+                *world.mechanism.grounds[0].material_mut() = belt;
                 DVec3::NEG_Z
             };
             let mut engine = build(&world, h);

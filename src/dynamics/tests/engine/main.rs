@@ -33,6 +33,7 @@ mod shapes;
 mod sharing;
 mod soil;
 mod state;
+mod terrain;
 mod touching;
 mod worlds;
 
@@ -68,7 +69,7 @@ fn steps(h: f64, seconds: f64) -> usize {
 /// A ground y = 0 that takes all properties from what stands on it.
 fn on_plane(mut world: World) -> World {
     let material = Material { friction: 1e6, ..Material::default() };
-    world.mechanism.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
+    world.mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: 0.0, material }.into()];
     world
 }
 

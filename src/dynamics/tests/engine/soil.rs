@@ -31,7 +31,7 @@ fn soil(name: &str) -> Soil {
 fn ground(soil: Soil) -> World {
     let mut world = scene::world();
     let material = Material { soil: Some(soil), ..Material::default() };
-    world.mechanism.plane = Some(Plane { normal: DVec3::Y, distance: 0.0, material });
+    world.mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: 0.0, material }.into()];
     world
 }
 
@@ -125,7 +125,9 @@ fn a_drop_is_the_same_at_any_timestep() {
 /// Ground of soil that is inclined by an angle towards +x.
 fn slope(soil: Soil, angle: f64) -> World {
     let mut world = ground(soil);
-    world.mechanism.plane.as_mut().unwrap().normal = DVec3::new(angle.sin(), angle.cos(), 0.0);
+    let material = *world.mechanism.grounds[0].material();
+    let normal = DVec3::new(angle.sin(), angle.cos(), 0.0);
+    world.mechanism.grounds = vec![Plane { normal, distance: 0.0, material }.into()];
     world
 }
 
@@ -231,6 +233,6 @@ fn a_snapshot_holds_the_soil() {
     other.restore(&saved).unwrap();
     assert_eq!(first, go_on(&mut *other));
     let mut firm = rig(soil("marsSand"));
-    firm.mechanism.plane.as_mut().unwrap().material.soil = None;
+    firm.mechanism.grounds[0].material_mut().soil = None;
     assert!(build(&firm, h).restore(&saved).is_err(), "firm ground has no ruts");
 }

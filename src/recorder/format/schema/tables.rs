@@ -30,13 +30,15 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         TableId::SimulationFile,
         "simulationFile",
         (Key::Simulation, 2, "ordinal"),
-        "A text that a run was made from.",
+        "A file that a run was made from.",
         &[
             RUN,
             integer("ordinal", "order"),
             text("role", "model or properties"),
             text("path", "as it was opened"),
-            text("text", "all of it"),
+            text("text", "all of it; empty for a file that is not text"),
+            bytes("content", "all of it, of a file that is not text"),
+            text("blake3", "the BLAKE3 hash of it, in hexadecimal"),
         ],
     ),
     table(

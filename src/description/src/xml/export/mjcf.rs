@@ -1,7 +1,7 @@
 //! A world as MJCF.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use simpartner_model::{Body, FreeAxis, Graph, Heightfield, JointKind, Pose};
+use simpartner_model::{Body, FreeAxis, Graph, JointKind, Pose};
 use simpartner_wire::signal::DeviceKind;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     },
     Writer,
     chain::{Chain, Step},
-    join,
+    grounds, join,
     shapes::{Simple, simple},
 };
 use crate::{Actuator, DeviceSpec, Law, Mount, World};
@@ -29,24 +29,7 @@ pub(super) fn root(writer: &mut Writer, world: &World) -> Node {
     let mut asset = node("asset", 0, &[]);
     let mut bodies = node("worldbody", 0, &[]);
     let (mut contact, mut equality) = (node("contact", 0, &[]), node("equality", 0, &[]));
-    if let Some(plane) = &mechanism.plane {
-        let normal = z_up_vector(plane.normal);
-        let (position, friction) = (join(&(normal * plane.distance).to_array()), plane.material.friction.to_string());
-        bodies.children.push(node(
-            "geom",
-            0,
-            &[
-                ("type", "plane".into()),
-                ("size", "0 0 1".into()),
-                ("pos", position),
-                ("zaxis", join(&normal.to_array())),
-                ("friction", friction),
-            ],
-        ));
-    }
-    if let Some(field) = &mechanism.heightfield {
-        add_heightfield(field, &mut asset, &mut bodies);
-    }
+    grounds::add(writer, &mut asset, &mut bodies);
     let forest = Graph::new(&mechanism.bodies, &mechanism.joints).spanning_forest();
     for tree in &forest.trees {
         let chains: Vec<Chain> = tree.edges.iter().map(|edge| Chain::new(mechanism, *edge)).collect();
@@ -74,7 +57,7 @@ fn z_up(pose: &Pose) -> Pose {
     Pose { translation: DVec3::ZERO, rotation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) }.then(pose)
 }
 
-fn z_up_vector(vector: DVec3) -> DVec3 {
+pub(super) fn z_up_vector(vector: DVec3) -> DVec3 {
     DVec3::new(vector.x, -vector.z, vector.y) + DVec3::ZERO
 }
 
@@ -99,7 +82,7 @@ fn joint_name(writer: &Writer, joint: &simpartner_model::Joint, name: &str) -> S
     }
 }
 
-fn push(element: &mut Node, name: &str, value: String) {
+pub(super) fn push(element: &mut Node, name: &str, value: String) {
     element.attributes.push(Attribute { name: name.into(), value, offset: 0 });
 }
 
@@ -314,35 +297,6 @@ fn add_couplings(writer: &mut Writer, equality: &mut Node) {
 }
 
 /// Rows run along x, from the largest y down.
-fn add_heightfield(field: &Heightfield, asset: &mut Node, bodies: &mut Node) {
-    let bounds = field
-        .heights
-        .iter()
-        .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], height| [low.min(*height), high.max(*height)]);
-    let range = if bounds[1] > bounds[0] { bounds[1] - bounds[0] } else { 1.0 };
-    // Our lines run along z, which is -y there.
-    let height = |x: usize, z: usize| (field.heights[x * field.points_z + z] - bounds[0]) / range;
-    let elevation: Vec<f64> =
-        (0..field.points_z).flat_map(|z| (0..field.points_x).map(move |x| (x, z))).map(|(x, z)| height(x, z)).collect();
-    let size = [0.5 * field.width, 0.5 * field.depth, range, 1.0];
-    let counts = [("nrow", field.points_z.to_string()), ("ncol", field.points_x.to_string())];
-    let mut element = node("hfield", 0, &[("name", "terrain".into()), ("size", join(&size))]);
-    counts.into_iter().for_each(|(name, count)| push(&mut element, name, count));
-    push(&mut element, "elevation", join(&elevation));
-    asset.children.push(element);
-    let friction = field.material.friction.to_string();
-    bodies.children.push(node(
-        "geom",
-        0,
-        &[
-            ("type", "hfield".into()),
-            ("hfield", "terrain".into()),
-            ("pos", join(&[0.0, 0.0, bounds[0]])),
-            ("friction", friction),
-        ],
-    ));
-}
-
 /// Actuators and sensors, the latter with a site each in its body.
 fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node) {
     let (mut actuators, mut sensors) = (node("actuator", 0, &[]), node("sensor", 0, &[]));

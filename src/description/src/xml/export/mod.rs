@@ -8,6 +8,7 @@
 //! Bodies keep their frames. What a format does not have is told: where it stands in our file, what, and what it means there.
 
 mod chain;
+mod grounds;
 mod mjcf;
 mod shapes;
 mod urdf;

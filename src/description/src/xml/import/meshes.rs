@@ -3,7 +3,7 @@
 use std::{path::Path, rc::Rc};
 
 use super::{
-    super::{Diagnostic, reading::Reading, tree::Node},
+    super::{Diagnostic, limits::MAX_MESH_FILE, reading::Reading, tree::Node},
     MeshFile,
 };
 use crate::mesh::Mesh;
@@ -61,7 +61,7 @@ impl<'r> MeshFolder<'r> {
 
     /// The bytes of a mesh file, and the mesh itself if it needs other files.
     fn read(&self, from: &str) -> Result<(Vec<u8>, Option<Rc<Mesh>>), Diagnostic> {
-        let bytes = self.reading.files.read_bytes(from)?;
+        let bytes = self.reading.files.read_bytes(from, MAX_MESH_FILE)?;
         let known = self.reading.session.meshes.get(self.reading.files, from);
         let (mesh, takes_others) = known.map_err(|what| Diagnostic::at(from, "", 0, what))?;
         Ok((bytes, takes_others.then_some(mesh)))

@@ -14,6 +14,10 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
         "<heightfield width=\"2\" depth=\"4\" friction=\"0.9\">\n  0 0.1 0\n  0 0.2 0\n  0 0.1 0\n</heightfield>",
     ),
     (
+        "ground",
+        "<ground friction=\"0.7\">\n  <triangleMesh file=\"crater.stl\" scale=\"0.001\"><pose y=\"-0.2\"/></triangleMesh>\n</ground>",
+    ),
+    (
         "object",
         "<object name=\"Crate\">\n  <mass>12</mass>\n  <pose x=\"2\" y=\"0.25\"/>\n  <box x=\"0.5\" y=\"0.5\" z=\"0.5\"/>\n</object>",
     ),

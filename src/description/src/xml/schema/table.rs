@@ -7,7 +7,7 @@ use super::{
     Element, Kind,
     Kind::{Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
 };
-use super::{assemblies, devices, joints, soil};
+use super::{assemblies, devices, grounds, joints, soil};
 
 /// Root of a world file.
 pub(in crate::xml) const WORLD: &str = "world";
@@ -47,7 +47,7 @@ const MESH_FILE: &[Attribute] = &[
         Text,
         "",
         "path of a mesh file, from the folder of the file that names it: Wavefront OBJ (.obj), STL (.stl), COLLADA (.dae), glTF \
-         (.gltf, .glb) or MSH (.msh)",
+         (.gltf, .glb), VRML97 (.wrl) or MSH (.msh)",
     ),
     default("scale", SCALE, "", "1", "factor on the file's coordinates; 0.001 where it is in millimetres"),
     default("scaleX", SCALE, "", "1", "another factor along x; a negative one mirrors"),
@@ -131,6 +131,8 @@ macro_rules! with_material {
     };
 }
 
+pub(super) use with_material;
+
 macro_rules! body_children {
     ($($more:expr),*) => {
         Children(&[
@@ -149,10 +151,11 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         "A world: ground, objects and robots. Right-handed, y up, metres, kilograms, seconds, radians.",
         &[default("name", Name, "", "world", "its name")],
         Children(&[
-            maybe("surface"),
+            any("surface"),
             maybe("gravity"),
             maybe("geographicOrigin"),
-            maybe("heightfield"),
+            any("heightfield"),
+            any("ground"),
             any("soil"),
             any("object"),
             any("joint"),
@@ -185,29 +188,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         Empty,
     ),
     devices::GEOGRAPHIC_ORIGIN,
-    element(
-        "heightfield",
-        "Terrain, centred on the origin: a matrix of heights, each line of it running along z, the lines following each \
-         other along x. It stands in the element, or in a file beside this one: a .csv of the same form, or a .asc ESRI \
-         ASCII grid (columns along x, rows along z, the first row at the smallest z).",
-        with_material![
-            "1",
-            optional("rows", Whole(2, 4096), "", "number of grid points along x; taken from the data where not given"),
-            optional(
-                "columns",
-                Whole(2, 4096),
-                "",
-                "number of grid points along z; taken from the data where not given",
-            ),
-            optional("width", LENGTH, "m", "extent along x; an ASCII grid brings its own"),
-            optional("depth", LENGTH, "m", "extent along z; an ASCII grid brings its own"),
-            default("scale", Real, "", "1", "factor on the heights"),
-            default("offset", Real, "m", "0", "added to the scaled heights"),
-            optional("file", Text, "", "path of the data file, from this file's folder"),
-            soil::OF_GROUND,
-        ],
-        Numbers("m"),
-    ),
+    grounds::HEIGHTFIELD,
+    grounds::GROUND,
     soil::SOIL,
     element(
         "object",

@@ -1,7 +1,7 @@
 //! When shapes meet that fly towards each other.
 
 use super::{
-    Collider,
+    Collider, GROUND_BITS, MAX_GROUNDS,
     geom::{MARGIN, Moving},
     narrow,
 };
@@ -20,18 +20,17 @@ impl Collider {
         };
         let (first, second) = match (key >> 32).checked_sub(1) {
             Some(first) => (Some(shape(first)), shape(key & 0xffff_ffff)),
-            None => (None, shape(key >> 1)),
+            None => (None, shape(key >> GROUND_BITS)),
         };
         let ahead = MARGIN + h * (second.speed() + first.map_or(0.0, |first| first.speed()));
-        let (ground, memory, hits) = (&self.model.ground, &mut self.memory, &mut self.hits);
+        let (memory, hits) = (&mut self.memory, &mut self.hits);
         hits.clear();
-        match (first, &ground.plane, &ground.heightfield) {
-            (Some(first), ..) => narrow::of_pair(&first.placed(), &second.placed(), ahead, memory, hits),
-            (None, Some(plane), _) if key & 1 == 0 => {
-                narrow::on_plane(plane.normal, plane.distance, &second.placed(), ahead, hits);
+        match first {
+            Some(first) => narrow::of_pair(&first.placed(), &second.placed(), ahead, memory, hits),
+            None => {
+                let ground = &self.model.grounds[key as usize % MAX_GROUNDS];
+                ground.touch(&second.placed(), ahead, memory, hits);
             }
-            (None, _, Some((field, _))) => narrow::on_heightfield(field, &second.placed(), ahead, memory, hits),
-            (None, ..) => {}
         }
         let arrivals = hits.iter().filter_map(|hit| {
             let velocity = |shape: &Moving| shape.tree.velocity_at(shape.geom.side.link, hit.point);

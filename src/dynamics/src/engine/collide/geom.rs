@@ -130,28 +130,6 @@ impl Bounds {
     }
 }
 
-/// What the world stands on.
-pub(in crate::engine) struct Ground {
-    pub(super) plane: Option<Plane>,
-    pub(super) heightfield: Option<(SharedShape, Material)>,
-    /// Height of the terrain's highest point, metres.
-    pub(super) top: f64,
-}
-
-impl Ground {
-    pub(in crate::engine) fn new(plane: Option<Plane>, terrain: Option<(SharedShape, Material)>) -> Self {
-        let highest =
-            |shape: &SharedShape| shape.as_heightfield().map_or(f64::INFINITY, |field| field.root_aabb().maxs.y);
-        let top = terrain.as_ref().map_or(f64::NEG_INFINITY, |(shape, _)| highest(shape));
-        Self { plane, heightfield: terrain, top }
-    }
-
-    /// Whether a box reaches any of it.
-    pub(super) fn meets(&self, bounds: &Bounds) -> bool {
-        bounds.low.y < self.top || self.plane.as_ref().is_some_and(|plane| bounds.reaches(plane))
-    }
-}
-
 impl Geom {
     /// A shape on a link, in the link's frame.
     pub(in crate::engine) fn new(

@@ -97,6 +97,8 @@ fn part_of_mesh(mesh: &TriMesh, index: u32) -> Part<'_> {
 }
 
 fn part_of<'a>(triangle: &Triangle, of: Origin<'a>) -> Part<'a> {
+    #[cfg(test)]
+    super::count::LOOKED_AT.set(super::count::LOOKED_AT.get() + 1);
     Part { core: Core::Triangle([triangle.a, triangle.b, triangle.c]), layer: 0.0, of }
 }
 

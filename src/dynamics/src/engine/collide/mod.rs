@@ -7,7 +7,10 @@
 mod arrival;
 mod contact;
 mod convex;
+#[cfg(test)]
+mod count;
 mod geom;
+mod ground;
 mod manifold;
 mod narrow;
 mod probe;
@@ -21,7 +24,8 @@ use simpartner_model::BodyId;
 pub(super) use self::{
     contact::{Contact, Side, Surface},
     convex::Hull,
-    geom::{Geom, Ground, Outline},
+    geom::{Geom, Outline},
+    ground::Ground,
 };
 use self::{
     contact::{Half, Pair, Sizes},
@@ -40,13 +44,18 @@ struct Hit {
     gap: f64,
 }
 
+/// Bits of a contact's key that say which ground it is with.
+const GROUND_BITS: u32 = 8;
+/// How many grounds a world may have.
+pub(super) const MAX_GROUNDS: usize = 1 << GROUND_BITS;
+
 /// What can collide, as the model has it.
 struct Model {
     /// In the order of their trees.
     geoms: Vec<Geom>,
     /// First of each tree's shapes.
     starts: Vec<usize>,
-    ground: Ground,
+    grounds: Vec<Ground>,
     /// Pairs of bodies that never meet, sorted.
     apart: Vec<(BodyId, BodyId)>,
     /// Trees whose own shapes meet each other.
@@ -65,7 +74,7 @@ impl Model {
             |index: u64| usize::try_from(index).ok().and_then(|index| self.geoms.get(index)).map_or(0.0, Geom::size);
         match (key >> 32).checked_sub(1) {
             Some(first) => size(first).min(size(key & 0xffff_ffff)),
-            None => size(key >> 1),
+            None => size(key >> GROUND_BITS),
         }
     }
 }
@@ -100,17 +109,17 @@ impl Collider {
     pub(super) fn new(
         geoms: Vec<Geom>,
         trees: usize,
-        ground: Ground,
+        grounds: Vec<Ground>,
         mut apart: Vec<(BodyId, BodyId)>,
         self_colliding: Vec<bool>,
         gravity: f64,
     ) -> Self {
         apart.sort_unstable();
-        let (soil, prints) = soil::footprints(&geoms, &ground, gravity);
+        let (soil, prints) = soil::footprints(&geoms, &grounds, gravity);
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
             placements: vec![Placement::NOWHERE; geoms.len()],
-            model: Model { geoms, starts, ground, apart, self_colliding },
+            model: Model { geoms, starts, grounds, apart, self_colliding },
             contacts: Vec::new(),
             old: Vec::new(),
             placed: false,
@@ -212,9 +221,9 @@ impl Collider {
     }
 
     fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
-        let Model { geoms, ground, .. } = &self.model;
+        let Model { geoms, grounds, .. } = &self.model;
         let placement = &mut self.placements[index];
-        if !ground.meets(&placement.bounds) {
+        if !grounds.iter().any(|ground| ground.meets(&placement.bounds)) {
             return;
         }
         let tree = &trees[geoms[index].side.tree];
@@ -223,32 +232,20 @@ impl Collider {
         let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
         let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
         let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
-        // The ground comes before all pairs.
-        let key = |ground: u64| ((index as u64) << 1) | ground;
-        if let Some(plane) = &ground.plane
-            && plane.material.soil.is_none()
-            && bounds.reaches(plane)
-        {
-            let ahead = MARGIN + 2.0 * h * shape.speed();
+        let ahead = MARGIN + 2.0 * h * shape.speed();
+        let firm = |ground: &Ground| ground.material.soil.is_none();
+        let grounds = grounds.iter().enumerate().filter(|(_, ground)| firm(ground) && ground.meets(&bounds));
+        for (number, ground) in grounds {
             self.hits.clear();
-            narrow::on_plane(plane.normal, plane.distance, &shape.placed(), ahead, &mut self.hits);
-            narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
-            let pair = Pair::new(&Half::ground(&plane.material), &shape.half());
-            add(&pair, None, shape.geom.side, key(0), sizes, &self.hits, &mut self.contacts);
-        }
-        if let Some((field, material)) = &ground.heightfield
-            && material.soil.is_none()
-            && bounds.low.y < ground.top
-        {
-            let ahead = MARGIN + 2.0 * h * shape.speed();
-            self.hits.clear();
-            narrow::on_heightfield(field, &shape.placed(), ahead, &mut self.memory, &mut self.hits);
-            if sizes.are_passed_by(motion, spin) {
-                narrow::keep_real(&narrow::ground(field), &shape.placed(), motion, sizes.margin(), &mut self.hits);
+            ground.touch(&shape.placed(), ahead, &mut self.memory, &mut self.hits);
+            if let Some(surface) = ground.placed().filter(|_| sizes.are_passed_by(motion, spin)) {
+                narrow::keep_real(&surface, &shape.placed(), motion, sizes.margin(), &mut self.hits);
             }
             narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
-            let pair = Pair::new(&Half::ground(material), &shape.half());
-            add(&pair, None, shape.geom.side, key(1), sizes, &self.hits, &mut self.contacts);
+            let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
+            // The grounds come before all pairs.
+            let key = ((index as u64) << GROUND_BITS) | number as u64;
+            add(&pair, None, shape.geom.side, key, sizes, &self.hits, &mut self.contacts);
         }
     }
 

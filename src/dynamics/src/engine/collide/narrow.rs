@@ -102,12 +102,6 @@ fn rim(matrix: &DMat3, normal: DVec3, radius: f64) -> (DVec3, DVec3) {
     (low * radius, axis.cross(low) * radius)
 }
 
-/// Terrain, whose frame is the world's.
-pub(super) fn ground(field: &SharedShape) -> Placed<'_> {
-    static SHAPELESS: Outline = Outline::Points(Vec::new());
-    Placed { outline: &SHAPELESS, shape: field, centre: DVec3::ZERO, rotation: DQuat::IDENTITY }
-}
-
 /// Of what is not yet in reach, keeps only what the bodies really come to when the second moves on by `motion` relative to
 /// the first: what passes by must not be pushed out of its way.
 pub(super) fn keep_real(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits: &mut Vec<Hit>) {
@@ -122,17 +116,7 @@ pub(super) fn keep_real(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits:
     }
 }
 
-/// Contacts of a shape with terrain, normals towards the shape.
-pub(super) fn on_heightfield(field: &SharedShape, body: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
-    match (body.outline, field.as_heightfield()) {
-        (Outline::Ball(radius), Some(field)) => {
-            memory.triangles.ball_on_heightfield(field, body.centre, *radius, ahead, hits);
-        }
-        _ => memory.manifold.find(&ground(field), body, ahead, hits),
-    }
-}
-
-/// Contacts of two bodies, normals from the first to the second.
+/// Contacts of two shapes, of which a ground is the first, normals from the first to the second.
 pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
     match (a.outline, b.outline) {
         (Outline::Ball(first), Outline::Ball(second)) => {
@@ -145,26 +129,40 @@ pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, h
                 hits.push(Hit { point: a.centre + normal * (first + 0.5 * gap), normal, gap });
             }
         }
-        (_, Outline::Ball(radius)) if a.shape.as_trimesh().is_some() => {
-            ball_on_mesh(a, b, *radius, ahead, &mut memory.triangles, hits);
+        (_, Outline::Ball(radius)) if has_triangles(a) => {
+            ball_on_surface(a, b, *radius, ahead, &mut memory.triangles, hits);
         }
-        (Outline::Ball(radius), _) if b.shape.as_trimesh().is_some() => {
+        (Outline::Ball(radius), _) if has_triangles(b) => {
             let start = hits.len();
-            ball_on_mesh(b, a, *radius, ahead, &mut memory.triangles, hits);
+            ball_on_surface(b, a, *radius, ahead, &mut memory.triangles, hits);
             hits[start..].iter_mut().for_each(|hit| hit.normal = -hit.normal);
         }
         _ => memory.manifold.find(a, b, ahead, hits),
     }
 }
 
-fn ball_on_mesh(mesh: &Placed, ball: &Placed, radius: f64, ahead: f64, triangles: &mut Triangles, hits: &mut Vec<Hit>) {
-    let Some(surface) = mesh.shape.as_trimesh() else { return };
+fn has_triangles(placed: &Placed) -> bool {
+    placed.shape.as_trimesh().is_some() || placed.shape.as_heightfield().is_some()
+}
+
+fn ball_on_surface(
+    surface: &Placed,
+    ball: &Placed,
+    radius: f64,
+    ahead: f64,
+    triangles: &mut Triangles,
+    hits: &mut Vec<Hit>,
+) {
     let start = hits.len();
-    let local = mesh.rotation.inverse() * (ball.centre - mesh.centre);
-    triangles.ball_on_mesh(surface, local, radius, ahead, hits);
+    let local = surface.rotation.inverse() * (ball.centre - surface.centre);
+    if let Some(mesh) = surface.shape.as_trimesh() {
+        triangles.ball_on_mesh(mesh, local, radius, ahead, hits);
+    } else if let Some(field) = surface.shape.as_heightfield() {
+        triangles.ball_on_heightfield(field, local, radius, ahead, hits);
+    }
     for hit in &mut hits[start..] {
-        hit.point = mesh.centre + mesh.rotation * hit.point;
-        hit.normal = mesh.rotation * hit.normal;
+        hit.point = surface.centre + surface.rotation * hit.point;
+        hit.normal = surface.rotation * hit.normal;
     }
 }
 

@@ -4,7 +4,7 @@ use bevy_math::DVec3;
 use simpartner_model::BodyId;
 
 use super::{Collider, Contact, Geom, Outline};
-use crate::{Ray, engine::tree::Tree, parry::query};
+use crate::{Ray, engine::tree::Tree};
 
 /// How many pairs of shapes are looked at: in a heap of more, what overlaps is known by then.
 const MAX_PAIRS: usize = 20_000;
@@ -49,8 +49,6 @@ impl Collider {
 
     /// How far the terrain is above a point that lies below it.
     pub(in crate::engine) fn terrain_above(&self, point: DVec3) -> Option<f64> {
-        let (field, _) = self.model.ground.heightfield.as_ref()?;
-        let up = query::Ray::new(point, DVec3::Y);
-        field.cast_local_ray(&up, self.model.ground.top - point.y, true).filter(|distance| *distance > 0.0)
+        self.model.grounds.iter().filter_map(|ground| ground.above(point)).min_by(f64::total_cmp)
     }
 }

@@ -25,14 +25,7 @@ impl Collider {
                 nearest = Some(nearest.map_or(distance, |nearest| nearest.min(distance)));
             }
         };
-        if let Some(plane) = &self.model.ground.plane {
-            let (height, slope) = (plane.normal.dot(ray.origin) - plane.distance, plane.normal.dot(ray.direction));
-            let distance = if height <= 0.0 { 0.0 } else { -height / slope };
-            see((distance >= 0.0 && distance <= ray.range).then_some(distance));
-        }
-        if let Some((field, _)) = &self.model.ground.heightfield {
-            see(field.cast_local_ray(&line, ray.range, true));
-        }
+        self.model.grounds.iter().for_each(|ground| see(ground.cast_ray(ray)));
         for geom in self.model.geoms.iter().filter(|geom| !passes(geom)) {
             let work = &trees[geom.side.tree].work;
             let centre = work.links[geom.side.link].position + work.links[geom.side.link].matrix * geom.offset;

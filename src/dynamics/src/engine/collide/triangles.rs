@@ -33,7 +33,7 @@ pub(super) struct Triangles {
 }
 
 impl Triangles {
-    /// A ball on terrain whose frame is the world's.
+    /// A ball on terrain, in the terrain's frame.
     pub(super) fn ball_on_heightfield(
         &mut self,
         field: &HeightField,
@@ -90,6 +90,8 @@ fn ball_on_triangles(
     candidates.clear();
     let mut below: Option<Hit> = None;
     for triangle in triangles {
+        #[cfg(test)]
+        super::count::LOOKED_AT.set(super::count::LOOKED_AT.get() + 1);
         let (closest, inside) = closest_point(centre, &triangle);
         let square = (centre - closest).length_squared();
         if solid && inside {

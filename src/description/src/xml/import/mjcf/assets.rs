@@ -8,7 +8,7 @@ use simpartner_model::{Color, Pose};
 use super::{
     super::{
         super::{
-            limits::{MAX_GRID_SIDE, MAX_HEIGHTS_FILE},
+            limits::MAX_GRID_SIDE,
             reading::{Reading, read_numbers},
             tree::Node,
         },
@@ -18,7 +18,7 @@ use super::{
     },
     Mjcf,
 };
-use crate::{image::Grid, mesh::Mesh};
+use crate::{dem::MAX_SAMPLES, image::Grid, mesh::Mesh};
 
 /// What geoms name.
 #[derive(Debug, Default)]
@@ -163,8 +163,7 @@ impl Mjcf<'_, '_> {
         }
         let side = |name: &str| number(self.reading, node, name).unwrap_or(0.0);
         let (rows, columns) = (side("nrow"), side("ncol"));
-        let elevation =
-            attribute(node, "elevation").map(|text| read_numbers(text, MAX_HEIGHTS_FILE).unwrap_or_default());
+        let elevation = attribute(node, "elevation").map(|text| read_numbers(text, MAX_SAMPLES).unwrap_or_default());
         let heights = match elevation {
             // From the largest y down to the smallest.
             Some(heights) if columns >= 1.0 => heights.chunks(columns as usize).rev().flatten().copied().collect(),

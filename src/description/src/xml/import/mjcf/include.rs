@@ -55,7 +55,7 @@ fn read(reading: &Reading, node: &Node, taken: &mut Vec<String>) -> Option<Node>
         }
     };
     let parsed = reading.parse(&path, &text);
-    let file = Rc::new(SourceFile { path, text });
+    let file = Rc::new(SourceFile::new(path, text));
     let start = reading.origins.include(Rc::clone(&file));
     // It has been counted as it was read.
     reading.session.sources.borrow_mut().push((*file).clone());

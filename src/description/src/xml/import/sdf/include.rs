@@ -79,7 +79,7 @@ impl Sdf<'_, '_> {
         let text =
             self.reading.read_file(path).map_err(|problem| self.reading.problem(node.offset, problem.message)).ok()?;
         let parsed = self.reading.parse(path, &text);
-        let file = Rc::new(SourceFile { path: path.to_owned(), text });
+        let file = Rc::new(SourceFile::new(path, text));
         let start = self.reading.origins.include(Rc::clone(&file));
         let mut sources = self.reading.session.sources.borrow_mut();
         if !sources.iter().any(|known| known.path == path) {
@@ -118,7 +118,7 @@ impl Sdf<'_, '_> {
         let configuration = named(&path.join("model.config"));
         let configured = if files.has(&configuration) { files.read(&configuration, MAX_FILE).ok() } else { None };
         if let Some(text) = &configured {
-            let file = SourceFile { path: configuration, text: text.clone() };
+            let file = SourceFile::new(configuration, text.as_str());
             // Beyond the bound the run's texts are refused with the next file.
             let _ = self.reading.session.add_source(file);
         }

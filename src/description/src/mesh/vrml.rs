@@ -1,0 +1,94 @@
+//! The IndexedFaceSets of a VRML97 file, each where its Transforms place it.
+
+use std::rc::Rc;
+
+use bevy_math::{DAffine3, DQuat, DVec3};
+use libm::{cos, sin};
+
+use super::{MAX_TRIANGLES, Mesh, MeshProblem, fan, problem, too_many_triangles};
+use crate::vrml::{self, Node};
+
+/// Nodes that are gone through, those that are used again counted each time.
+const MAX_NODES: usize = 1_000_000;
+
+pub(super) fn read(text: &str) -> Result<Mesh, MeshProblem> {
+    let line = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+    let at = |(offset, what): vrml::Problem| problem(Some(line(offset)), what);
+    let roots = vrml::parse(text).map_err(at)?;
+    let mut reader = Reader { mesh: Mesh::default(), nodes: 0 };
+    roots.iter().try_for_each(|node| reader.add(node, DAffine3::IDENTITY)).map_err(at)?;
+    if reader.mesh.triangles.len() > MAX_TRIANGLES {
+        return Err(too_many_triangles());
+    }
+    Ok(reader.mesh)
+}
+
+struct Reader {
+    mesh: Mesh,
+    nodes: usize,
+}
+
+impl Reader {
+    fn add(&mut self, node: &Rc<Node>, file_from_node: DAffine3) -> Result<(), vrml::Problem> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES || self.mesh.triangles.len() > MAX_TRIANGLES {
+            return Err((node.offset, "the file holds too much for a mesh; simplify it".into()));
+        }
+        if node.kind == "IndexedFaceSet" {
+            return self.add_faces(node, file_from_node);
+        }
+        let place = if node.kind == "Transform" { file_from_node * transform(node) } else { file_from_node };
+        node.all_nodes().try_for_each(|child| self.add(child, place))
+    }
+
+    fn add_faces(&mut self, faces: &Node, file_from_node: DAffine3) -> Result<(), vrml::Problem> {
+        let coordinates = faces.nodes("coord").first().map_or(&[][..], |points| points.numbers("point"));
+        let first = self.mesh.vertices.len() as u32;
+        let points = coordinates.chunks_exact(3).map(DVec3::from_slice);
+        self.mesh.vertices.extend(points.map(|point| file_from_node.transform_point3(point)));
+        let count = coordinates.len() / 3;
+        // A mirror makes counter-clockwise clockwise.
+        let turned = faces.is_false("ccw") != (file_from_node.matrix3.determinant() < 0.0);
+        for corners in faces.numbers("coordIndex").split(|index| *index < 0.0).filter(|corners| !corners.is_empty()) {
+            if corners.len() < 3 {
+                return Err((faces.offset, "a face of this IndexedFaceSet has fewer than three corners".into()));
+            }
+            if let Some(wrong) = corners.iter().find(|index| index.fract() != 0.0 || **index >= count as f64) {
+                return Err((
+                    faces.offset,
+                    format!("this IndexedFaceSet has {count} points, and a face one of number {wrong}"),
+                ));
+            }
+            let mut corners: Vec<u32> = corners.iter().map(|index| first + *index as u32).collect();
+            if turned {
+                corners.reverse();
+            }
+            self.mesh.triangles.extend(fan(&corners));
+        }
+        Ok(())
+    }
+}
+
+/// What a Transform does to its children: T C R SR S -SR -C of its translation, centre, rotation, scale and the scale's axes.
+fn transform(node: &Node) -> DAffine3 {
+    let vector = |name: &str, default: DVec3| match *node.numbers(name) {
+        [x, y, z] => DVec3::new(x, y, z),
+        _ => default,
+    };
+    let turn = |name: &str| match *node.numbers(name) {
+        [x, y, z, angle] => {
+            let axis = DVec3::new(x, y, z).normalize_or_zero() * sin(0.5 * angle);
+            DQuat::from_xyzw(axis.x, axis.y, axis.z, cos(0.5 * angle)).normalize()
+        }
+        _ => DQuat::IDENTITY,
+    };
+    let (centre, axes) = (DAffine3::from_translation(vector("center", DVec3::ZERO)), turn("scaleOrientation"));
+    let scale = DAffine3::from_quat(axes)
+        * DAffine3::from_scale(vector("scale", DVec3::ONE))
+        * DAffine3::from_quat(axes.inverse());
+    DAffine3::from_translation(vector("translation", DVec3::ZERO))
+        * centre
+        * DAffine3::from_quat(turn("rotation"))
+        * scale
+        * centre.inverse()
+}

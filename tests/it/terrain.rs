@@ -1,0 +1,75 @@
+//! Terrain from files: a run keeps what it used, and `simpartner terrain` says what a file holds.
+
+use std::fs;
+
+use simpartner_description::dem::Dem;
+
+use crate::{
+    cli::{Scratch, output, text},
+    replay::{execute, is_the_same},
+};
+
+const WORLD: &str = "<world name='T'>
+  <surface d='-3'/>
+  <heightfield file='hills.tif' heading='0.4' y='0.1' cell='0.5'/>
+  <ground><triangleMesh file='ramp.stl'><pose x='8'/></triangleMesh></ground>
+  <robot name='R'><body name='Ball'><mass>1</mass><pose x='0.3' y='1.5'/><sphere radius='0.2'/></body>
+    <sensor type='PositionSensor' name='Where' body='Ball' port='0'/></robot>
+</world>";
+
+/// A world on a GeoTIFF with a hole and on a mesh, its files beside it.
+fn project(scratch: &Scratch) -> String {
+    let height = |index: usize| {
+        if index == 200 {
+            f64::NAN
+        } else {
+            0.2 * ((index / 21) as f64 * 0.7).sin() * ((index % 21) as f64 * 0.5).cos()
+        }
+    };
+    let dem = Dem { points_x: 21, points_z: 21, spacing: Some([0.5, 0.5]), heights: (0..441).map(height).collect() };
+    fs::write(scratch.path("hills.tif"), dem.write("hills.tif").unwrap()).unwrap();
+    fs::write(scratch.path("ramp.stl"), dem.write("ramp.stl").unwrap()).unwrap();
+    scratch.write("world.xml", WORLD)
+}
+
+#[test]
+fn a_run_on_terrain_is_replayed_and_forked_from_its_log_alone() {
+    let scratch = Scratch::new();
+    let (world, database) = (project(&scratch), scratch.database("run.db"));
+    let made = output(&["run", "--mode", "fast", "--duration", "0.6", "--world", &world, "--database", &database]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let tif = fs::read(scratch.path("hills.tif")).unwrap();
+    for file in ["hills.tif", "ramp.stl", "world.xml"] {
+        fs::remove_file(scratch.path(file)).unwrap();
+    }
+    is_the_same(&output(&["replay", "1", "--database", &database]));
+    let forked = output(&["fork", "1", "--at", "300", "--database", &database]);
+    assert!(forked.status.success(), "{}", text(&forked.stderr));
+    is_the_same(&output(&["replay", "2", "--database", &database]));
+    // The file is in the log as it was, under the hash that b3sum tells of it.
+    let files = "SELECT hex(content) = :bytes AS same, blake3 FROM simulationFile WHERE path LIKE '%hills.tif' AND simulationID = 1";
+    let hex: String = tif.iter().map(|byte| format!("{byte:02X}")).collect();
+    let files = files.replace(":bytes", &format!("'{hex}'"));
+    let found = output(&["query", "1", &files, "--database", &database, "--format", "csv"]);
+    let hash = blake3::hash(&tif).to_hex();
+    assert!(text(&found.stdout).contains(&format!("1,{hash}")), "{}{}", text(&found.stdout), text(&found.stderr));
+    let exported = output(&[
+        "export",
+        "1",
+        "--format",
+        "mcap",
+        "--database",
+        &database,
+        "--output",
+        &scratch.path("run").to_string_lossy(),
+    ]);
+    assert!(exported.status.success(), "{}", text(&exported.stderr));
+    // One byte of it changed is told.
+    execute(&scratch, "UPDATE simulationFile SET content = zeroblob(length(content)) WHERE path LIKE '%hills.tif'");
+    let made = output(&["replay", "1", "--database", &database]);
+    assert!(
+        text(&made.stderr).contains("hills.tif in the log is not the one that was logged"),
+        "{}",
+        text(&made.stderr)
+    );
+}
