@@ -26,6 +26,7 @@ mod signals;
 mod summary;
 mod talk;
 mod terminal;
+mod terrain;
 mod verify;
 
 use std::process::ExitCode;
@@ -79,6 +80,8 @@ enum Verb {
     Import(import::ImportArguments),
     /// Write a robot or world in another format (URDF, MJCF).
     Convert(convert::ConvertArguments),
+    /// Say what a file of heights holds, and write it as another format or as a picture
+    Terrain(terrain::TerrainArguments),
     /// Draw worlds as SVG pictures, as they are before the first step.
     Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
@@ -172,6 +175,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Init(arguments)) => init::init(&arguments),
         Some(Verb::Import(arguments)) => import::import(&arguments),
         Some(Verb::Convert(arguments)) => convert::convert(&arguments),
+        Some(Verb::Terrain(arguments)) => terrain::terrain(&arguments),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments),

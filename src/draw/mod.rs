@@ -6,6 +6,7 @@
 
 mod faces;
 mod ground;
+pub mod relief;
 
 use std::fmt::Write;
 

@@ -73,3 +73,59 @@ fn a_run_on_terrain_is_replayed_and_forked_from_its_log_alone() {
         text(&made.stderr)
     );
 }
+
+#[test]
+fn the_verb_tells_converts_and_draws() {
+    let scratch = Scratch::new();
+    project(&scratch);
+    let path = |name: &str| scratch.path(name).to_string_lossy().into_owned();
+    let (file, asc, png, relief, svg) =
+        (path("hills.tif"), path("h.asc"), path("h.png"), path("relief.png"), path("relief.svg"));
+    let made = output(&["terrain", &file, "-o", &asc, "-o", &png, "--relief", &relief, "--json"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+    assert_eq!(
+        (&report["samples"], &report["extent_m"]),
+        (&serde_json::json!([21, 21]), &serde_json::json!([10.0, 10.0]))
+    );
+    assert_eq!((report["no_data"].as_u64(), report["holes"].as_u64()), (Some(1), Some(4)));
+    assert!(report["slope_max_deg"].as_f64().unwrap() > 1.0);
+    let dem = Dem::open(&scratch.path("h.asc")).unwrap();
+    assert_eq!((dem.points_x, dem.spacing), (21, Some([0.5, 0.5])));
+    assert!(dem.height(9, 11).is_nan());
+    // The relief is coloured, so it is no height map.
+    assert!(Dem::open(&scratch.path("relief.png")).unwrap_err().to_string().contains("grey levels"));
+    let [scale, offset] = [0, 1].map(|place| report["written"][1]["scale_offset"][place].to_string());
+    let drawn = output(&[
+        "terrain",
+        &png,
+        "--spacing",
+        "0.5",
+        "--scale",
+        &scale,
+        "--offset",
+        &offset,
+        "--cell",
+        "0.25",
+        "--relief",
+        &svg,
+    ]);
+    let out = text(&drawn.stdout);
+    assert!(
+        drawn.status.success() && out.contains("41 x 41 samples") && out.contains("every 0.250000 m"),
+        "{out}{}",
+        text(&drawn.stderr)
+    );
+    assert!(fs::read_to_string(&svg).unwrap().contains("10 m x 10 m, heights"));
+    for (arguments, told) in [
+        (vec!["terrain", &svg], "no known kind of data file"),
+        (vec!["terrain", "none.tif"], "cannot open 'none.tif'"),
+        (vec!["terrain", &file, "-o", "a.xyz"], "no kind of file that can be written"),
+        (vec!["terrain", &png, "-o", &asc], "does not say how far its samples are apart"),
+        (vec!["terrain", &file, "--cell", "1e-9"], "at most 33554432 are made"),
+        (vec!["terrain", &file, "--cell", "0"], "expected a number above 0"),
+    ] {
+        let refused = output(&arguments);
+        assert!(!refused.status.success() && text(&refused.stderr).contains(told), "{}", text(&refused.stderr));
+    }
+}

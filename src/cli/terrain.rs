@@ -1,0 +1,134 @@
+//! `simpartner terrain`: what a file of heights holds, the same as another format, and a picture of it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use serde_json::json;
+use simpartner_description::dem::{Dem, Survey};
+use simpartner_terminal::output::line;
+
+use super::exit::{CliError, ExitStatus};
+use crate::draw::relief;
+
+#[derive(Debug, Args)]
+pub(super) struct TerrainArguments {
+    /// The file: .csv, .asc, .tif, .png, .hgt, .dem or .wrl
+    file: PathBuf,
+    /// Write the heights as another format: .asc, .csv, .tif, .png (16 bits), or their surface as .obj or .stl; may be given several times
+    #[arg(short, long, value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Draw a shaded relief, .png or .svg
+    #[arg(long, value_name = "FILE")]
+    relief: Option<PathBuf>,
+    /// Distance of two samples in metres, in place of what the file says; .csv and .png files say nothing
+    #[arg(long, value_name = "METRES", value_parser = positive)]
+    spacing: Option<f64>,
+    /// Factor on the heights
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    scale: f64,
+    /// Added to the scaled heights, metres
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    offset: f64,
+    /// The value that stands for no data, beside the one that the file says
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    no_data: Option<f64>,
+    /// Resample to cells of about this many metres, bilinear
+    #[arg(long, value_name = "METRES", value_parser = positive)]
+    cell: Option<f64>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    if number > 0.0 && number.is_finite() { Ok(number) } else { Err("expected a number above 0".into()) }
+}
+
+/// Prints the figures, and writes what is asked for.
+pub(super) fn terrain(arguments: &TerrainArguments) -> Result<ExitStatus, CliError> {
+    let dem = read(arguments)?;
+    let survey = Survey::of(&dem);
+    let refuse = |path: &Path, what: String| CliError::Input(format!("'{}': {what}", path.display()));
+    let write = |path: &Path, bytes: &[u8]| {
+        fs::write(path, bytes).map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))
+    };
+    let mut written = Vec::new();
+    for path in &arguments.output {
+        let bytes = dem.write(&path.to_string_lossy()).map_err(|what| refuse(path, what))?;
+        write(path, &bytes)?;
+        let [scale, offset] = dem.png_scale();
+        let is_png = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
+        written.push((path, is_png.then_some([scale, offset])));
+    }
+    if let Some(path) = &arguments.relief {
+        let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("png") => relief::png(&dem),
+            Some("svg") => relief::svg(&dem).map(String::into_bytes),
+            _ => return Err(CliError::Usage(format!("'{}' ends with neither .png nor .svg", path.display()))),
+        };
+        write(path, &bytes.map_err(|what| refuse(path, what))?)?;
+        written.push((path, None));
+    }
+    if arguments.json {
+        let files = written.iter().map(|(path, scale)| json!({ "file": path, "scale_offset": scale }));
+        let mut report = json!(survey);
+        (report["file"], report["written"]) = (json!(arguments.file), files.collect());
+        line(format_args!("{report:#}"));
+        return Ok(ExitStatus::Success);
+    }
+    print(&arguments.file, &survey);
+    for (path, scale) in written {
+        let meaning = scale.map_or(String::new(), |[scale, offset]| {
+            format!("; its heights need scale=\"{scale}\" offset=\"{offset}\"")
+        });
+        line(format_args!("{}: written{meaning}", path.display()));
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn read(arguments: &TerrainArguments) -> Result<Dem, CliError> {
+    let mut dem = Dem::open(&arguments.file).map_err(|problem| CliError::Input(problem.to_string()))?;
+    if let Some(value) = arguments.no_data {
+        dem.without(value);
+    }
+    dem.heights.iter_mut().for_each(|height| *height = *height * arguments.scale + arguments.offset);
+    if let Some(infinite) = dem.heights.iter().find(|height| height.is_infinite()) {
+        return Err(CliError::Input(format!("with this scale and offset a height is {infinite}")));
+    }
+    dem.spacing = arguments.spacing.map(|spacing| [spacing; 2]).or(dem.spacing);
+    match arguments.cell {
+        Some(cell) => {
+            dem.resampled(cell).map_err(|what| CliError::Input(format!("'{}': {what}", arguments.file.display())))
+        }
+        None => Ok(dem),
+    }
+}
+
+fn print(file: &Path, survey: &Survey) {
+    let [along_x, along_z] = survey.samples;
+    line(format_args!("{}: {along_x} x {along_z} samples, along x (east) and z (south)", file.display()));
+    match (survey.spacing_m, survey.extent_m) {
+        (Some([dx, dz]), Some([width, depth])) => {
+            line(format_args!("  every {dx:.6} m x {dz:.6} m, extent {width:.3} m x {depth:.3} m"));
+        }
+        _ => line(format_args!("  the file does not say how far they are apart (--spacing)")),
+    }
+    match (survey.range_m, survey.mean_m) {
+        (Some([low, high]), Some(mean)) => line(format_args!("  heights {low:.3} to {high:.3} m, mean {mean:.3} m")),
+        _ => line(format_args!("  no sample has a height")),
+    }
+    if let (Some(mean), Some(most), Some(steepest)) =
+        (survey.slope_mean_deg, survey.slope_p95_deg, survey.slope_max_deg)
+    {
+        line(format_args!(
+            "  slopes {mean:.2} deg in the mean, 95 % at most {most:.2} deg, steepest {steepest:.2} deg"
+        ));
+    }
+    if survey.no_data > 0 {
+        line(format_args!("  {} samples without data, {} cells without surface", survey.no_data, survey.holes));
+    }
+}
