@@ -216,6 +216,18 @@ fn what_cannot_be_cut_or_resampled_is_told() {
     assert!(world("make.py", "").unwrap_err().contains("it takes .csv, .asc, .tif"));
 }
 
+#[test]
+fn all_terrains_together_are_bounded() {
+    let largest = "<heightfield width='4095' depth='4095' cell='1'>1 1\n1 1</heightfield>";
+    let read = |count: usize| xml::read_text("w.xml", &format!("<world>{}</world>", largest.repeat(count)));
+    assert!(read(2).is_ok());
+    let problem = read(3).unwrap_err().to_string();
+    assert!(problem.contains("with this terrain there are more than 33554432 grid points"), "{problem}");
+    let planes =
+        xml::read_text("w.xml", &format!("<world>{}</world>", "<surface/>".repeat(257))).unwrap_err().to_string();
+    assert!(planes.contains("a world has at most 256 grounds"), "{planes}");
+}
+
 /// A surface that trimesh wrote, and the same as VRML97 with a transform.
 #[test]
 fn surfaces_come_from_meshes() {

@@ -6,7 +6,7 @@ use simpartner_model::{Heightfield, Pose};
 use super::{
     Diagnostic,
     body::read_material,
-    limits::MAX_GRID_SIDE,
+    limits::{MAX_ALL_DATA, MAX_GRID_SIDE},
     reading::{Reading, is_given, read_numbers},
     tree::Node,
 };
@@ -70,7 +70,8 @@ fn from_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec<Sourc
         return None;
     }
     let path = reading.files.beside(reading.path, file, "worlds");
-    let bytes = reading.files.read_bytes(&path, dem::MAX_FILE);
+    let kept: usize = sources.iter().map(|source| source.bytes().len()).sum();
+    let bytes = reading.files.read_bytes(&path, dem::MAX_FILE.min(MAX_ALL_DATA.saturating_sub(kept)));
     let unusable =
         |problem: Diagnostic| reading.problem(place, format!("the data file cannot be used: {}", problem.message));
     let source = SourceFile::of_bytes(path, bytes.map_err(unusable).ok()?);

@@ -46,6 +46,10 @@ pub(super) const MAX_SHAPE_POINTS: usize = 1_000_000;
 pub(super) const MAX_VISUAL_POINTS: usize = 4_000_000;
 /// Grid points of a terrain along one side.
 pub(crate) const MAX_GRID_SIDE: usize = 4096;
+/// Grid points of all terrains of a world: 256 MB as numbers, and as much again in the engine.
+pub(super) const MAX_ALL_GRID_POINTS: usize = 2 * MAX_GRID_SIDE * MAX_GRID_SIDE;
+/// Files of heights of a world together, bytes: they are kept in memory and go into the log.
+pub(super) const MAX_ALL_DATA: usize = 2 * dem::MAX_FILE;
 /// Planes, terrains and surfaces of triangles that a world may stand on: the engine has eight bits for them.
 pub(super) const MAX_GROUNDS: usize = 256;
 /// The largest mesh file, bytes: a million triangles in binary.
@@ -77,6 +81,8 @@ pub(super) const STATED: &[(&str, u64, &str)] = &[
     ("grid points of a terrain along a side", MAX_GRID_SIDE as u64, ""),
     ("a file of heights", dem::MAX_FILE as u64, "bytes"),
     ("heights in a file, before it is cut", dem::MAX_SAMPLES as u64, ""),
+    ("files of heights of a world together", MAX_ALL_DATA as u64, "bytes"),
+    ("grid points of all terrains of a world", MAX_ALL_GRID_POINTS as u64, ""),
     ("grounds of a world", MAX_GROUNDS as u64, ""),
     ("a mesh file", MAX_MESH_FILE as u64, "bytes"),
     ("commands and pauses that a sequence unrolls to", MAX_UNROLLED, ""),

@@ -10,7 +10,7 @@ use super::{
     body::{optional_pose, read_material, vector},
     files, heightfield,
     import::{self, ImportOptions, Wanted},
-    limits::MAX_GROUNDS,
+    limits::{MAX_ALL_GRID_POINTS, MAX_GROUNDS},
     parts, points,
     reading::{Placeholders, Reading, child},
     robot::{self, Draft, Placement, Taken, Totals},
@@ -67,7 +67,7 @@ fn read_origin(reading: &Reading, node: &Node) -> Option<GeographicOrigin> {
 
 /// All grounds, in the order of the file.
 fn read_grounds(reading: &Reading, root: &Node, sources: &mut Vec<SourceFile>) -> Vec<Ground> {
-    let (mut grounds, soils) = (Vec::new(), soil::read(reading, root));
+    let (mut grounds, mut points, soils) = (Vec::new(), 0, soil::read(reading, root));
     for node in &root.children {
         let mut ground: Option<Ground> = match node.name.as_str() {
             "surface" => read_plane(reading, node).map(Ground::from),
@@ -77,6 +77,14 @@ fn read_grounds(reading: &Reading, root: &Node, sources: &mut Vec<SourceFile>) -
         };
         if grounds.len() == MAX_GROUNDS {
             reading.problem(node.offset, format!("a world has at most {MAX_GROUNDS} grounds"));
+            break;
+        }
+        if let Some(Ground::Heightfield(field)) = &ground {
+            points += field.heights.len();
+        }
+        if points > MAX_ALL_GRID_POINTS {
+            let message = format!("with this terrain there are more than {MAX_ALL_GRID_POINTS} grid points");
+            reading.problem_with_help(node.offset, message, "give the terrains larger cells by cell");
             break;
         }
         if let Some(ground) = ground.as_mut().filter(|_| node.name != "ground") {
