@@ -13,7 +13,7 @@ const URDF: &str = r#"<robot name="arm">
     <inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>
     <collision><geometry><mesh filename="tip.obj"/></geometry></collision>
   </link>
-  <gazebo/>
+  <gazebo><plugin filename="libmine.so"/></gazebo>
 </robot>"#;
 
 fn arm() -> (Scratch, String) {
@@ -33,7 +33,11 @@ fn a_robot_file_has_its_meshes_beside_it() {
     assert!(!scratch.path("robots/arm.xml").exists() && !scratch.path("robots/meshes").exists());
     let imported = output(&["import", &urdf, "--first-port", "4001", "--output", &written]);
     assert!(imported.status.success(), "{}", text(&imported.stderr));
-    assert!(text(&imported.stderr).contains("arm.urdf:10:3: <gazebo> is left out"), "{}", text(&imported.stderr));
+    assert!(
+        text(&imported.stderr).contains("arm.urdf:10:11: the plugin libmine.so is left out"),
+        "{}",
+        text(&imported.stderr)
+    );
     // The robot file and its folder are enough.
     ["tip.obj", "arm.urdf"].iter().for_each(|file| std::fs::remove_file(scratch.path(file)).unwrap());
     let checked = text(&output(&["check", &written]).stdout);

@@ -425,3 +425,43 @@ fn fields_of_heights_are_read_from_files() {
         assert_eq!(again.mechanism.heightfield.unwrap().heights, field.heights);
     }
 }
+
+/// What is seen of a body, with its colour, and a hinge that closes a loop go out to MJCF and come back.
+#[test]
+fn visuals_colours_and_hinges_of_loops_are_written() {
+    let text = r##"<robot name="ring">
+      <body name="a"><static>true</static><box x="1" y="1" z="1"/></body>
+      <body name="b"><mass>1</mass><inertia ixx="1" iyy="1" izz="1"/><pose x="1"/><box x="0.1" y="0.1" z="0.1"/>
+        <visual color="#ff8000"><triangleMesh><vertices>0 0 0 1 0 0 0 1 0 0 0 1</vertices>
+          <triangles>0 2 1 0 1 3 0 3 2 1 2 3</triangles></triangleMesh></visual></body>
+      <body name="c"><mass>1</mass><inertia ixx="1" iyy="1" izz="1"/><pose x="1" z="1"/><sphere radius="0.1"/></body>
+      <joint type="hinge" name="one"><parent>a</parent><child>b</child><anchor x="0.5" y="0" z="0"/><axis y="1"/><free damping="2"/></joint>
+      <joint type="hinge" name="two"><parent>b</parent><child>c</child><anchor x="1" y="0" z="0.5"/><axis y="1"/><free damping="2"/></joint>
+      <joint type="hinge" name="three"><parent>a</parent><child>c</child><anchor x="0" y="0.25" z="1"/><axis y="1"/><free damping="2"/></joint>
+    </robot>"##;
+    let Document::Robot(own) = xml::read_text("ring.xml", text).unwrap_or_else(|problems| panic!("{problems}")) else {
+        panic!("a robot")
+    };
+    let written = xml::export(&own, xml::ExportFormat::Mjcf, "meshes").unwrap();
+    assert!(
+        written.text.contains("Not as it was:") && written.text.contains("which closes a loop, are left out"),
+        "{}",
+        written.text
+    );
+    let Document::Robot(again) =
+        xml::read_text("again.mjcf", &written.text).unwrap_or_else(|problems| panic!("{problems}\n{}", written.text))
+    else {
+        panic!("a robot\n{}", written.text)
+    };
+    let seen: Vec<_> = body(&again, "b").seen().collect();
+    let [(placed, Some(color))] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!(color.to_string(), "#ff8000");
+    assert!(matches!(&placed.shape, Shape::TriangleMesh { triangles, .. } if triangles.len() == 4), "{placed:?}");
+    assert!(matches!(body(&again, "b").collision_shape().unwrap().shape, Shape::Box { .. }));
+    // One of the three hinges closes the ring, and is a hinge again, about the same line.
+    let closing = again.mechanism.joints.iter().filter(|joint| joint.kind == JointKind::Hinge).count();
+    assert_eq!((closing, again.mechanism.joints.len()), (3, 3));
+    for hinge in &again.mechanism.joints {
+        assert!((hinge.frame * DVec3::Z).cross(DVec3::Y).length() < 1e-12, "{}", hinge.name);
+    }
+}

@@ -304,11 +304,11 @@ fn heightmaps_are_the_terrain_and_kept_with_the_run() {
         <heightmap><uri>hill.png</uri><size>10 20 4</size><pos>0 0 -1</pos></heightmap></geometry></collision></link></model></world></sdf>"#;
     fs::write(&main, text).unwrap();
     let world = xml::read_world(&main).unwrap_or_else(|problems| panic!("{problems}"));
-    let field = world.mechanism.heightfield.as_ref().unwrap();
+    let field = world.mechanism.heightfields().next().unwrap();
     assert_eq!((field.points_x, field.points_z, field.width, field.depth), (2, 3, 10.0, 20.0));
     // Along x, and in each line along z, which is -y: the top of the image first.
     assert_eq!(field.heights, [3.0, -1.0, -1.0, 1.0, -1.0, 0.0]);
     fs::remove_dir_all(scratch.path()).unwrap();
     let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
-    assert_eq!(again.mechanism.heightfield.unwrap().heights, field.heights);
+    assert_eq!(again.mechanism.heightfields().next().unwrap().heights, field.heights);
 }

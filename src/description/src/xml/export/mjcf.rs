@@ -1,7 +1,7 @@
 //! A world as MJCF.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use simpartner_model::{Body, FreeAxis, Graph, JointKind, Pose};
+use simpartner_model::{Axis, Body, FreeAxis, Graph, JointKind, Pose};
 use simpartner_wire::signal::DeviceKind;
 
 use super::{
@@ -11,13 +11,15 @@ use super::{
     },
     Writer,
     chain::{Chain, Step},
-    grounds, join,
-    shapes::{Simple, simple},
+    geoms, grounds, join,
 };
 use crate::{Actuator, DeviceSpec, Law, Mount, World};
 
 /// Inertia of a particle for each kilogram, m²: that of the ball of a tenth of a millimetre that our engine takes it for.
 const PARTICLE_INERTIA: f64 = 0.4e-8;
+
+/// The two points that hold a hinge are so far from each other, metres: as a hinge of a robot is wide.
+const POINTS_APART: f64 = 0.1;
 
 /// The `<mujoco>` element.
 pub(super) fn root(writer: &mut Writer, world: &World) -> Node {
@@ -86,7 +88,7 @@ pub(super) fn push(element: &mut Node, name: &str, value: String) {
     element.attributes.push(Attribute { name: name.into(), value, offset: 0 });
 }
 
-fn set_pose(element: &mut Node, pose: &Pose) {
+pub(super) fn set_pose(element: &mut Node, pose: &Pose) {
     let DQuat { x, y, z, w } = pose.rotation;
     push(element, "pos", join(&pose.translation.to_array()));
     if pose.rotation != DQuat::IDENTITY {
@@ -119,7 +121,7 @@ fn body_element(writer: &mut Writer, index: usize, chain: Option<&Chain>, asset:
             &[("pos", join(&centre.to_array())), ("mass", body.mass.to_string()), ("fullinertia", join(&full))],
         ));
     }
-    add_geoms(writer, body, &mut element, asset);
+    geoms::add(writer, body, &mut element, asset);
     writer.tell_surface(body);
     element
 }
@@ -196,58 +198,8 @@ fn push_losses(law: &FreeAxis, element: &mut Node) {
     }
 }
 
-fn add_geoms(writer: &mut Writer, body: &Body, element: &mut Node, asset: &mut Node) {
-    let Some(placed) = body.collision_shape() else { return };
-    let filter = filter(writer, body);
-    for (pose, part) in simple(placed) {
-        let (kind, size) = match &part {
-            Simple::Box(size) => ("box", (*size * 0.5).to_array().to_vec()),
-            Simple::Sphere(radius) => ("sphere", vec![*radius]),
-            Simple::Cylinder(radius, length) => ("cylinder", vec![*radius, 0.5 * length]),
-            Simple::Capsule(radius, length) => ("capsule", vec![*radius, 0.5 * length]),
-            Simple::Mesh(points, triangles) => {
-                if !triangles.is_empty() {
-                    writer.tell(
-                        &body.source,
-                        format!("the triangleMesh of '{}' collides as its hull", body.name),
-                        "MuJoCo has no hollow meshes",
-                    );
-                }
-                let name = format!("mesh_{}", asset.children.len() + 1);
-                let numbers: Vec<f64> = points.iter().flat_map(|point| point.to_array()).collect();
-                let mut mesh = node("mesh", 0, &[("name", name.clone()), ("vertex", join(&numbers))]);
-                if !triangles.is_empty() {
-                    let corners: Vec<f64> = triangles.iter().flatten().map(|corner| f64::from(*corner)).collect();
-                    push(&mut mesh, "face", join(&corners));
-                }
-                asset.children.push(mesh);
-                let mut geom = node("geom", 0, &[("type", "mesh".into()), ("mesh", name)]);
-                finish_geom(body, &pose, filter, &mut geom);
-                element.children.push(geom);
-                continue;
-            }
-        };
-        let mut geom = node("geom", 0, &[("type", kind.into()), ("size", join(&size))]);
-        finish_geom(body, &pose, filter, &mut geom);
-        element.children.push(geom);
-    }
-}
-
-fn finish_geom(body: &Body, pose: &Pose, [category, collides_with]: [u32; 2], geom: &mut Node) {
-    set_pose(geom, pose);
-    let material = &body.material;
-    if material.torsional_friction > 0.0 {
-        push(geom, "condim", "4".into());
-    }
-    push(geom, "friction", join(&[material.friction, material.torsional_friction, 0.0]));
-    push(geom, "contype", category.to_string());
-    push(geom, "conaffinity", collides_with.to_string());
-    // What is inertial is said.
-    push(geom, "mass", "0".into());
-}
-
 /// Category and affinity. Bodies of a robot that do not collide with each other have a bit of their own, which none of them is open to.
-fn filter(writer: &Writer, body: &Body) -> [u32; 2] {
+pub(super) fn filter(writer: &Writer, body: &Body) -> [u32; 2] {
     let own = body.robot.filter(|robot| !writer.mechanism.robot(*robot).self_collision);
     match own.map(|robot| robot.index()) {
         Some(robot) if body.filter.category == u16::MAX && body.filter.collides_with == u16::MAX && robot < 15 => {
@@ -258,24 +210,37 @@ fn filter(writer: &Writer, body: &Body) -> [u32; 2] {
     }
 }
 
-/// A joint that closes a loop: ball and fixed ones are equalities.
-fn closure(writer: &mut Writer, index: usize) -> Option<Node> {
+/// A joint that closes a loop: one that turns about a point or is fixed is an equality, a hinge two, at two points of its axis.
+fn closure(writer: &mut Writer, index: usize) -> Vec<Node> {
     let joint = &writer.mechanism.joints[index];
     let (child, parent) = (name_of(writer, joint.child.index()), name_of(writer, joint.parent.index()));
-    let anchor = writer.mechanism.body(joint.child).pose.inverse().point(joint.anchor);
-    let names = [("name", joint_name(writer, joint, &joint.name)), ("body1", child), ("body2", parent)];
-    let tag = match joint.kind {
-        JointKind::Ball => "connect",
-        JointKind::Fixed => "weld",
+    let (tag, count) = match joint.kind {
+        JointKind::Ball => ("connect", 1),
+        JointKind::Hinge => ("connect", 2),
+        JointKind::Fixed => ("weld", 1),
         other => {
             let what = format!("joint '{}', a {} that closes a loop, is left out", joint.name, other.name());
             writer.tell(&joint.source, what, "MuJoCo closes loops at points and altogether; the loop is open there");
-            return None;
+            return Vec::new();
         }
     };
-    let mut element = node(tag, 0, &names);
-    push(&mut element, "anchor", join(&anchor.to_array()));
-    Some(element)
+    let has_laws = |axis: &Axis| {
+        let plain = FreeAxis { initial_position: 0.0, initial_rate: None, ..FreeAxis::default() };
+        axis.free().is_some_and(|law| FreeAxis { initial_position: 0.0, initial_rate: None, ..*law } != plain)
+    };
+    if joint.axes.iter().any(has_laws) || joint.swing.is_finite() {
+        let what = format!("stops, losses and spring of '{}', which closes a loop, are left out", joint.name);
+        writer.tell(&joint.source, what, "MuJoCo's equalities have none");
+    }
+    let to_child = writer.mechanism.body(joint.child).pose.inverse();
+    let (at, along) = (to_child.point(joint.anchor), to_child.direction(joint.initial_directions()[2]));
+    let name = joint_name(writer, joint, &joint.name);
+    let point = |number: usize| {
+        let name = if number == 0 { name.clone() } else { format!("{name}_{}", number + 1) };
+        let anchor = join(&(at + along * (POINTS_APART * number as f64)).to_array());
+        node(tag, 0, &[("name", name), ("body1", child.clone()), ("body2", parent.clone()), ("anchor", anchor)])
+    };
+    (0..count).map(point).collect()
 }
 
 fn add_couplings(writer: &mut Writer, equality: &mut Node) {

@@ -5,9 +5,11 @@
 //! | MJCF | `mjcf` | a whole world |
 //! | URDF | `urdf` | one robot, without loops |
 //!
-//! Bodies keep their frames. What a format does not have is told: where it stands in our file, what, and what it means there.
+//! Bodies keep their frames. What a format does not have is told: where it stands in our file, what, and what it means there; a comment at the
+//! head of the file lists it.
 
 mod chain;
+mod geoms;
 mod grounds;
 mod mjcf;
 mod shapes;
@@ -50,10 +52,20 @@ pub fn export(world: &World, format: ExportFormat, mesh_folder: &str) -> Result<
         ExportFormat::Urdf => urdf::root(&mut writer, world, mesh_folder)?,
     };
     Ok(Exported {
-        text: text::write(&root, "Written by SimPartner. Metres, kilograms, seconds, radians; z is up."),
+        text: text::write(&root, &comment(&writer.warnings)),
         warnings: writer.warnings,
         meshes: writer.meshes,
     })
+}
+
+/// What stands at the head of a file.
+fn comment(warnings: &[Warning]) -> String {
+    let mut text = String::from("Written by SimPartner. Metres, kilograms, seconds, radians; z is up.");
+    if !warnings.is_empty() {
+        text.push_str("\n     Not as it was:");
+        warnings.iter().for_each(|Warning { what, help, .. }| text.push_str(&format!("\n     {what}; {help}")));
+    }
+    text
 }
 
 /// What is being written.

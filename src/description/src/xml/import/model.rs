@@ -93,9 +93,10 @@ pub(super) enum Form {
         file: String,
         scale: DVec3,
     },
-    /// The convex hull of points.
+    /// The convex hull of points; what is seen of it are triangles between them, if there are any.
     Points {
         points: Vec<DVec3>,
+        triangles: Vec<[u32; 3]>,
     },
 }
 

@@ -253,7 +253,10 @@ fn shape(reading: &Reading, solid: &Solid, purpose: Purpose) -> Option<Node> {
             ("capsule", vec![real("radius", *radius), real("length", *length), along_z])
         }
         Form::Ellipsoid { radii } => return Some(hull_of(&ellipsoid(*radii), solid)),
-        Form::Points { points } if spans_space(points) => return Some(hull_of(points, solid)),
+        Form::Points { points, triangles } if purpose == Purpose::Visual && !triangles.is_empty() => {
+            return Some(surface_of(points, triangles, solid));
+        }
+        Form::Points { points, .. } if spans_space(points) => return Some(hull_of(points, solid)),
         Form::Points { .. } => {
             reading.warn(solid.offset, "the points enclose no volume".into(), "the shape is left out".into());
             return None;
@@ -273,6 +276,14 @@ fn shape(reading: &Reading, solid: &Solid, purpose: Purpose) -> Option<Node> {
     let mut shape = node(name, solid.offset, &attributes);
     shape.children.extend(pose_element(&solid.pose, solid.offset));
     Some(shape)
+}
+
+/// Triangles between points.
+fn surface_of(points: &[DVec3], triangles: &[[u32; 3]], solid: &Solid) -> Node {
+    let mut surface = Node { name: "triangleMesh".into(), ..hull_of(points, solid) };
+    let corners: Vec<String> = triangles.iter().flatten().map(u32::to_string).collect();
+    surface.children.insert(1, value("triangles", solid.offset, corners.join(" ")));
+    surface
 }
 
 /// The convex hull of points.

@@ -100,7 +100,8 @@ impl Mjcf<'_, '_> {
             }
             None => {
                 let mesh = self.read_inline_mesh(node)?;
-                (Form::Points { points: mesh.vertices.iter().map(|point| *point * scale).collect() }, mesh)
+                let points = mesh.vertices.iter().map(|point| *point * scale).collect();
+                (Form::Points { points, triangles: mesh.triangles.clone() }, mesh)
             }
         };
         mesh.vertices.iter_mut().for_each(|point| *point *= scale);

@@ -173,7 +173,7 @@ impl Sdf<'_, '_> {
             "sphere" => Form::Sphere { radius: radius()? },
             "cylinder" => Form::Cylinder { radius: radius()?, length: length()? },
             "capsule" => Form::Capsule { radius: radius()?, length: length()? },
-            "cone" => Form::Points { points: cone(radius()?, length()?) },
+            "cone" => Form::Points { points: cone(radius()?, length()?), triangles: Vec::new() },
             "ellipsoid" => Form::Ellipsoid { radii: lengths("radii")? },
             "mesh" => {
                 let scale = self.vector(shape, "scale").unwrap_or(DVec3::ONE);

@@ -1,0 +1,90 @@
+//! The geoms of a body: what collides of it, and what is seen.
+
+use simpartner_model::{Body, Color, Pose};
+
+use super::{
+    super::{import::element::node, tree::Node},
+    Writer, join,
+    mjcf::{filter, push, set_pose},
+    shapes::{Simple, simple},
+};
+
+/// Groups of geoms: MuJoCo shows the second one, and the third on request.
+const SEEN: &str = "2";
+const HIDDEN: &str = "3";
+
+/// Adds all geoms of a body, the points of its meshes to the assets.
+pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &mut Node) {
+    let is_seen_so = body.visuals.is_empty() && body.collision.is_none();
+    let [category, collides_with] = filter(writer, body);
+    for (pose, part) in body.collision_shape().into_iter().flat_map(simple) {
+        if matches!(&part, Simple::Mesh(_, triangles) if !triangles.is_empty()) {
+            let what = format!("the triangleMesh of '{}' collides as its hull", body.name);
+            writer.tell(&body.source, what, "MuJoCo has no hollow meshes");
+        }
+        let mut geom = geom(&part, &pose, asset);
+        let material = &body.material;
+        if material.torsional_friction > 0.0 {
+            push(&mut geom, "condim", "4".into());
+        }
+        push(&mut geom, "friction", join(&[material.friction, material.torsional_friction, 0.0]));
+        push(&mut geom, "contype", category.to_string());
+        push(&mut geom, "conaffinity", collides_with.to_string());
+        if !is_seen_so {
+            push(&mut geom, "group", HIDDEN.into());
+        }
+        element.children.push(geom);
+    }
+    for (placed, color) in body.seen().filter(|_| !is_seen_so) {
+        for (pose, part) in simple(placed) {
+            element.children.push(visual(&part, &pose, color, asset));
+        }
+    }
+}
+
+/// A geom that nothing touches.
+fn visual(part: &Simple, pose: &Pose, color: Option<Color>, asset: &mut Node) -> Node {
+    let mut geom = geom(part, pose, asset);
+    if let (Simple::Mesh(_, triangles), Some(mesh)) = (part, asset.children.last_mut())
+        && !triangles.is_empty()
+    {
+        // One that encloses nothing has no volume to be filled.
+        push(mesh, "inertia", "shell".into());
+    }
+    for (name, value) in [("contype", "0"), ("conaffinity", "0"), ("group", SEEN)] {
+        push(&mut geom, name, value.into());
+    }
+    if let Some(color) = color {
+        push(&mut geom, "rgba", join(&color.fractions()));
+    }
+    geom
+}
+
+/// A geom without mass: what is inertial is said by its body.
+fn geom(part: &Simple, pose: &Pose, asset: &mut Node) -> Node {
+    let (kind, size) = match part {
+        Simple::Box(size) => ("box", (*size * 0.5).to_array().to_vec()),
+        Simple::Sphere(radius) => ("sphere", vec![*radius]),
+        Simple::Cylinder(radius, length) => ("cylinder", vec![*radius, 0.5 * length]),
+        Simple::Capsule(radius, length) => ("capsule", vec![*radius, 0.5 * length]),
+        Simple::Mesh(..) => ("mesh", Vec::new()),
+    };
+    let mut geom = node("geom", 0, &[("type", kind.into())]);
+    match part {
+        Simple::Mesh(points, triangles) => {
+            let name = format!("mesh_{}", asset.children.len() + 1);
+            let numbers: Vec<f64> = points.iter().flat_map(|point| point.to_array()).collect();
+            let mut mesh = node("mesh", 0, &[("name", name.clone()), ("vertex", join(&numbers))]);
+            if !triangles.is_empty() {
+                let corners: Vec<f64> = triangles.iter().flatten().map(|corner| f64::from(*corner)).collect();
+                push(&mut mesh, "face", join(&corners));
+            }
+            asset.children.push(mesh);
+            push(&mut geom, "mesh", name);
+        }
+        _ => push(&mut geom, "size", join(&size)),
+    }
+    set_pose(&mut geom, pose);
+    push(&mut geom, "mass", "0".into());
+    geom
+}
