@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// The table. A kind that is not here has no message: an EchoSensor reads no numbers.
+/// The table. A kind that is not here has no message: an EchoSensor reads no numbers, and ROS has no message of a wheel in soil.
 pub const TABLE: &[(&str, Kind)] = &[
     ("PositionSensor", Kind::Point),
     ("PoseSensor", Kind::Pose),

@@ -71,7 +71,7 @@ fn on_body(sensor: &Sensor, mount: MountPoint, world: &World, timestep: Timestep
         DeviceKind::SoilSensor => boxed(move |engine, reading| {
             let soil = engine.soil(mount.body).unwrap_or_default();
             reading.extend([soil.sinkage, soil.slip, soil.slip_angle]);
-            reading.extend([soil.load, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
+            reading.extend([soil.normal_force, soil.drawbar_pull, soil.lateral_force, soil.resistance, soil.torque]);
         }),
         DeviceKind::BumperSensor => bumper(mount.body, sensor.options.threshold),
         // An echo measures nothing: the protocol answers with the last text that was sent. The others are not on bodies.

@@ -158,7 +158,7 @@ pub struct SoilReading {
     /// From where it points to where it goes, rad; positive towards its axle.
     pub slip_angle: f64,
     /// The force of the soil along the ground's normal, forwards and along the axle, N.
-    pub load: f64,
+    pub normal_force: f64,
     /// Forwards, N: thrust less resistance.
     pub drawbar_pull: f64,
     /// Along the axle, N.

@@ -125,7 +125,8 @@ fn commands(
     let index = rig_world.devices.iter().position(|candidate| candidate.name == device).unwrap();
     let of_device =
         log.iter().flat_map(|record| record.commands.iter().map(|applied| (record.step.0, &applied.command)));
-    let of_device = of_device.filter(|(_, command)| command.device.index() == index);
+    let of_device =
+        of_device.filter(|(_, command)| command.target.device().is_some_and(|device| device.index() == index));
     let number = |(step, command): (u64, &simpartner_wire::signal::Command)| match &command.action {
         Action::Drive(values) => (step, values[field]),
         other => panic!("{other:?}"),

@@ -40,7 +40,7 @@ const SENSED_SPIN: Columns = real("omega_x, omega_y, omega_z", "rad/s", "in the 
 const SPECIFIC_FORCE: Columns =
     real("fx, fy, fz", "m/s²", "acceleration less gravity, in the sensor's axes: +g upwards at rest");
 
-pub(super) const VIEWS: [Table; 24] = [
+pub(super) const VIEWS: [Table; 25] = [
     of_thesis("pose", "Position and orientation of a body.", &[ROW, BODY_ID, POSITION, AXIS, ANGLE]),
     of_thesis("velocity", "Velocity of a body.", &[ROW, BODY_ID, VELOCITY, ANGULAR_VELOCITY]),
     of_thesis("forceAndTorque", "What contacts did to a body in a step.", &[ROW, BODY_ID, FORCE, TORQUE]),
@@ -97,6 +97,27 @@ pub(super) const VIEWS: [Table; 24] = [
     ),
     sensor("distanceSensor", "DistanceSensor", &[ROW, STEP, TIME, ROBOT, DEVICE, DISTANCE]),
     sensor("contactSensor", "ContactSensor", &[ROW, STEP, TIME, ROBOT, DEVICE, SENSED_FORCE, SENSED_TORQUE]),
+    sensor(
+        "soilSensor",
+        "SoilSensor",
+        &[
+            ROW,
+            STEP,
+            TIME,
+            ROBOT,
+            DEVICE,
+            real("sinkage", "m", "below the surface that was there at first"),
+            real("slip", "1", "slip ratio, a mean over the length of the contact"),
+            real("slip_angle", "rad", "positive towards the axle"),
+            real(
+                "normal_force, drawbar_pull, lateral_force",
+                "N",
+                "of the soil, along its normal, forwards and along the axle",
+            ),
+            real("resistance", "N", "what normal stress takes of the drawbar pull"),
+            real("torque", "N m", "against the turning of the wheel"),
+        ],
+    ),
     sensor(
         "bumperSensor",
         "BumperSensor",

@@ -304,7 +304,7 @@ impl Wheel {
             sinkage: sinkage / inside as f64,
             slip: self.state.slip,
             slip_angle: libm::atan2(velocity.dot(self.axle), along),
-            load: force.dot(patch.up),
+            normal_force: force.dot(patch.up),
             drawbar_pull: force.dot(forward),
             lateral_force: force.dot(self.axle),
             resistance: -pressed.dot(forward),

@@ -236,7 +236,7 @@ device_kinds! {
                 from_zero("sinkage", &["sinkage"], "m", WORLD),
                 plain("slip", &["slip"], "1", 1.0),
                 plain("slipAngle", &["slip_angle"], "rad", std::f64::consts::PI),
-                plain("force", &["load", "drawbar_pull", "lateral_force", "resistance"], "N", EFFORT),
+                plain("force", &["normal_force", "drawbar_pull", "lateral_force", "resistance"], "N", EFFORT),
                 plain("torque", &["torque"], "N m", EFFORT),
             ],
         )
