@@ -418,11 +418,11 @@ fn fields_of_heights_are_read_from_files() {
         let path = scratch.path().join("model.mjcf");
         fs::write(&path, model(file)).unwrap();
         let world = xml::read_world(&path).unwrap_or_else(|problems| panic!("{problems}"));
-        let field = world.mechanism.heightfield.as_ref().unwrap();
+        let field = world.mechanism.heightfields().next().unwrap();
         assert_eq!((field.points_x, field.points_z, field.width, field.depth), (3, 2, 10.0, 8.0));
-        assert_eq!(field.heights, [0.5, 0.0, 0.0, 2.0, 1.0, 0.0], "{file}");
+        assert_eq!(*field.heights, [0.5, 0.0, 0.0, 2.0, 1.0, 0.0], "{file}");
         let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
-        assert_eq!(again.mechanism.heightfield.unwrap().heights, field.heights);
+        assert_eq!(again.mechanism.heightfields().next().unwrap().heights, field.heights);
     }
 }
 

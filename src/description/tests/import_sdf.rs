@@ -307,7 +307,7 @@ fn heightmaps_are_the_terrain_and_kept_with_the_run() {
     let field = world.mechanism.heightfields().next().unwrap();
     assert_eq!((field.points_x, field.points_z, field.width, field.depth), (2, 3, 10.0, 20.0));
     // Along x, and in each line along z, which is -y: the top of the image first.
-    assert_eq!(field.heights, [3.0, -1.0, -1.0, 1.0, -1.0, 0.0]);
+    assert_eq!(*field.heights, [3.0, -1.0, -1.0, 1.0, -1.0, 0.0]);
     fs::remove_dir_all(scratch.path()).unwrap();
     let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(again.mechanism.heightfields().next().unwrap().heights, field.heights);
