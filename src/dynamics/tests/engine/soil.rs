@@ -236,3 +236,120 @@ fn a_snapshot_holds_the_soil() {
     firm.mechanism.grounds[0].material_mut().soil = None;
     assert!(build(&firm, h).restore(&saved).is_err(), "firm ground has no ruts");
 }
+
+/// Forces on the rig as the closed form has them, means over a second after `before` seconds.
+fn measure(engine: &mut dyn Engine, before: f64) -> [f64; 4] {
+    let h = 0.001;
+    run(engine, h, before);
+    let mut sums = [0.0; 4];
+    let count = steps(h, 1.0);
+    for _ in 0..count {
+        engine.step();
+        let soil = engine.soil(BodyId::new(1)).unwrap();
+        let figures = [soil.sinkage, soil.drawbar_pull, soil.lateral_force, soil.torque];
+        sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure / count as f64);
+    }
+    sums
+}
+
+/// Grousers shear the soil farther out than the rim.
+#[test]
+fn grousers_pull_more() {
+    let (soil, slip, grousers) = (soil("lunarSimulant"), 0.4, 0.02);
+    let mut world = rig(soil);
+    world.mechanism.bodies[1].material.grousers = grousers;
+    let mut engine = build(&world, 0.001);
+    roll(&mut *engine, 0.1, slip);
+    let [sinkage, pull, _, torque] = measure(&mut *engine, 6.0);
+    // Half of their height counts, and slip is that of the rim.
+    let form = SteadyWheel {
+        radius: RADIUS,
+        width: WIDTH,
+        shear_radius: RADIUS + 0.5 * grousers,
+        slip,
+        slip_angle: 0.0,
+        gravity: G,
+    };
+    let (closed, forces) = form.under_load(&soil, MASS * G).unwrap();
+    let bare = SteadyWheel { shear_radius: RADIUS, ..form }.under_load(&soil, MASS * G).unwrap().1;
+    println!(
+        "{:.3} mm, closed {:.3}; {pull:.3} N, closed {:.3}, bare {:.3}",
+        1e3 * sinkage,
+        1e3 * closed,
+        forces.drawbar_pull,
+        bare.drawbar_pull
+    );
+    println!("{torque:.4} N m, closed {:.4}", forces.torque);
+    assert!((sinkage / closed - 1.0).abs() < 0.01, "{sinkage}");
+    assert!((pull - forces.drawbar_pull).abs() < 5e-3 * MASS * G, "{pull}");
+    assert!((torque / forces.torque - 1.0).abs() < 0.01, "{torque}");
+    assert!(forces.drawbar_pull > bare.drawbar_pull + 0.5);
+}
+
+/// A wheel that is led aside shears the soil across, and pushes it aside with its face.
+#[test]
+fn a_wheel_that_goes_aside_is_held_by_shear_and_by_the_soil_beside_it() {
+    let (soil, slip, angle) = (soil("regolithSimulant"), 0.2, 0.1f64);
+    let mut world = rig(soil);
+    // The rig turned about the vertical: it slides along its x, which is not where the wheel points.
+    let turn = DQuat::from_rotation_y(angle);
+    let wheel = &mut world.mechanism.bodies[1];
+    wheel.pose.rotation = turn;
+    world.mechanism.joints[0] = joint("way", JointKind::Planar, 0, 1, DVec3::Y * RADIUS);
+    let carriage = body("carriage", 1e-3, None, DVec3::Y * RADIUS);
+    world.mechanism.bodies.push(carriage);
+    world.mechanism.joints[0].child = BodyId::new(2);
+    world.mechanism.joints[0].axes[2] = Axis::Locked;
+    let mut axle = joint("axle", JointKind::Hinge, 2, 1, DVec3::Y * RADIUS);
+    axle.frame = turn;
+    world.mechanism.joints.push(axle);
+    let mut engine = build(&world, 0.001);
+    let speed = 0.1;
+    engine.drive(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+    let rate = speed * angle.cos() / (RADIUS * (1.0 - slip));
+    engine.drive(JointId::new(1), 2, Motor::Velocity { target: rate, max_effort: 1e6 });
+    let [sinkage, pull, lateral, torque] = measure(&mut *engine, 6.0);
+    let form = SteadyWheel { radius: RADIUS, width: WIDTH, shear_radius: RADIUS, slip, slip_angle: angle, gravity: G };
+    let (closed, forces) = form.under_load(&soil, MASS * G).unwrap();
+    println!("{:.3} mm, closed {:.3}; {pull:.3} N, closed {:.3}", 1e3 * sinkage, 1e3 * closed, forces.drawbar_pull);
+    println!("aside {lateral:.3} N, closed {:.3}; {torque:.4} N m, closed {:.4}", forces.lateral, forces.torque);
+    assert!((sinkage / closed - 1.0).abs() < 0.01, "{sinkage}");
+    assert!((pull - forces.drawbar_pull).abs() < 0.01 * MASS * G, "{pull}");
+    assert!((lateral.abs() / forces.lateral - 1.0).abs() < 0.02, "{lateral}");
+    assert!((torque / forces.torque - 1.0).abs() < 0.01, "{torque}");
+}
+
+/// A wheel that goes the same way again: pressed soil carries it with less, and again with less.
+#[test]
+fn in_a_rut_a_wheel_sinks_less_each_time() {
+    let soil = soil("drySand");
+    let mut world = rig(soil);
+    world.mechanism.bodies.remove(1);
+    let mut joints = Vec::new();
+    let mut bodies = vec![world.mechanism.bodies[0].clone()];
+    // Three of them behind each other.
+    for k in 0..3 {
+        let x = 0.5 * f64::from(k);
+        let mut own = wheel(RADIUS);
+        own.pose.translation.x = x;
+        bodies.push(own);
+        joints.push(joint("rig", JointKind::Planar, 0, bodies.len() - 1, DVec3::new(x, RADIUS, 0.0)));
+    }
+    (world.mechanism.bodies, world.mechanism.joints) = (bodies, joints);
+    let h = 0.001;
+    let mut engine = build(&world, h);
+    let (speed, slip) = (0.1, 0.2);
+    for k in 0..3 {
+        engine.drive(JointId::new(k), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+        let target = speed / (RADIUS * (1.0 - slip));
+        engine.drive(JointId::new(k), 2, Motor::Velocity { target, max_effort: 1e6 });
+    }
+    // Until the last one is in the ruts of both others, and beyond where they were let down.
+    run(&mut *engine, h, 16.0);
+    let depths = [1, 2, 3].map(|k| engine.soil(BodyId::new(k)).unwrap().sinkage);
+    let resistances = [1, 2, 3].map(|k| engine.soil(BodyId::new(k)).unwrap().resistance);
+    println!("depths {depths:?}, resistances {resistances:?}");
+    let more = [depths[0], depths[1] - depths[0], depths[2] - depths[1]];
+    assert!(more[0] > more[1] && more[1] > more[2] && more[2] > 0.0, "{more:?}");
+    assert!(resistances[0] > resistances[1] && resistances[1] > resistances[2], "{resistances:?}");
+}
