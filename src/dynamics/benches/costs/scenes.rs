@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 use simpartner_description::World;
 use simpartner_dynamics::{Engine, EngineKind, Settings};
-use simpartner_model::{Axis, FreeAxis, JointKind, Material, Shape, Timestep};
+use simpartner_model::{Axis, FreeAxis, JointKind, Material, Shape, Soil, Timestep};
 
 use crate::{
     heaps,
@@ -44,9 +44,19 @@ pub fn all() -> Vec<Scene> {
         loose("pile of 27", heaps::pile(3)),
         robot("robot", heaps::plane(), DVec3::ZERO, Wheel::Ball),
         robot("robot, cylinders", heaps::plane(), DVec3::ZERO, Wheel::Cylinder),
+        robot("robot on sand, cylinders", sand(), DVec3::ZERO, Wheel::Cylinder),
         robot("robot on hills, cylinders", scene::hills(), DVec3::new(-15.0, 0.35, 0.0), Wheel::Cylinder),
         loose("grasp of 11", grasp()),
     ]
+}
+
+/// The plane as dry sand.
+fn sand() -> World {
+    let mut world = heaps::plane();
+    for ground in &mut world.mechanism.grounds {
+        ground.material_mut().soil = Soil::named("drySand");
+    }
+    world
 }
 
 fn robot(name: &'static str, mut world: World, at: DVec3, wheel: Wheel) -> Scene {
