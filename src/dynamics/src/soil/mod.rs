@@ -84,13 +84,17 @@ pub fn thrust(soil: &Soil, [area, length]: [f64; 2], load: f64, slip: f64) -> f6
 
 /// What soil of this depth, m, puts up against each metre of a face that is pushed into it, N/m.
 pub fn bulldozing(soil: &Soil, depth: f64, gravity: f64) -> f64 {
+    let [linear, square] = bulldozing_terms(soil, gravity);
+    (linear + square * depth) * depth
+}
+
+/// The factors of the depth and of its square in that.
+pub(crate) fn bulldozing_terms(soil: &Soil, gravity: f64) -> [f64; 2] {
     let phi = soil.friction_angle;
     // The angle of approach at which soil shears off.
     let approach = std::f64::consts::FRAC_PI_4 - 0.5 * phi;
     let cot = 1.0 / libm::tan(approach);
     let first = cot + libm::tan(approach + phi);
-    let tan = libm::tan(phi);
-    // Without friction nothing of the weight is lifted along the shear plane.
-    let second = if tan > 0.0 { cot + cot * cot * tan } else { cot };
-    first * (soil.cohesion * depth + 0.5 * second * soil.density * gravity * depth * depth)
+    let second = cot + cot * cot * libm::tan(phi);
+    [first * soil.cohesion, 0.5 * first * second * soil.density * gravity]
 }

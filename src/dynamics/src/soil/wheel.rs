@@ -71,6 +71,11 @@ impl Arc {
         self.sign * self.entry
     }
 
+    /// The smallest and the largest angle at which it touches soil, rad.
+    pub(crate) fn ends(&self) -> [f64; 2] {
+        if self.sign > 0.0 { [self.exit, self.entry] } else { [-self.entry, -self.exit] }
+    }
+
     /// Whether the wheel touches soil at this angle.
     pub(crate) fn touches(&self, angle: f64) -> bool {
         (self.exit..=self.entry).contains(&(self.sign * angle))

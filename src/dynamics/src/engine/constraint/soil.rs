@@ -133,8 +133,7 @@ impl Constraints {
         for place in 0..self.soil.rows.len() {
             let rows = self.soil.rows[place];
             let after = self.soil_twist(&rows);
-            let Response { wrench: found, pressed, .. } =
-                prints.patch(rows.print).respond(&rows.before, &after, scheme.h);
+            let (found, pressed) = prints.patch(rows.print).wrench(&rows.before, &after, scheme.h);
             self.soil.searches[place].pressed = pressed;
             let (mut off, mut whole) = (0.0, 0.0);
             let change: Six = std::array::from_fn(|k| after[k] - rows.guess[k]);

@@ -3,10 +3,7 @@
 use bevy_math::DVec3;
 use simpartner_model::Soil;
 
-use crate::{
-    engine::spatial::Spatial,
-    soil::{Pressure, shear_strength},
-};
+use crate::{engine::spatial::Spatial, soil::Pressure};
 
 /// Soil that holds still damps slides slower than this, m/s, in proportion, and faster ones with no more than that: below a thousandth
 /// of its strength.
@@ -52,6 +49,8 @@ enum Stress {
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Patch {
     pub(super) soil: Soil,
+    /// The tangent of its angle of friction.
+    friction: f64,
     pub(super) pressure: Pressure,
     pub(super) elements: Vec<Element>,
     /// The point that its wrench is about, world frame; and a length of the size of the patch, m.
@@ -73,8 +72,6 @@ pub(in crate::engine) type Six = [f64; 6];
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::engine) struct Response {
     pub(in crate::engine) wrench: Six,
-    /// The force of the normal stress in it.
-    pub(in crate::engine) pressed: DVec3,
     /// The columns of L, and D.
     pub(in crate::engine) columns: [Six; 6],
     pub(in crate::engine) gains: Six,
@@ -85,6 +82,7 @@ impl Patch {
     pub(super) fn new(soil: Soil, grousers: f64) -> Self {
         Self {
             soil,
+            friction: libm::tan(soil.friction_angle),
             pressure: Pressure { modulus: 0.0, exponent: 1.0, elastic: soil.elastic_stiffness },
             elements: Vec::new(),
             point: DVec3::ZERO,
@@ -103,6 +101,18 @@ impl Patch {
 
     /// The wrench on a shape that has one twist at the start of a substep and another at its end.
     pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64) -> Response {
+        let (wrench, _, mut matrix) = self.sum_up::<true>(before, after, h);
+        factorise(&mut matrix, wrench)
+    }
+
+    /// The same without the factors; beside it, the force of normal stress in it.
+    pub(in crate::engine) fn wrench(&self, before: &Six, after: &Six, h: f64) -> (Six, DVec3) {
+        let (wrench, pressed, _) = self.sum_up::<false>(before, after, h);
+        (wrench, pressed)
+    }
+
+    /// The sums over all elements: wrench, normal forces, and the matrix if it is wanted.
+    fn sum_up<const MATRIX: bool>(&self, before: &Six, after: &Six, h: f64) -> (Six, DVec3, [Six; 6]) {
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let change: Six = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
         let (mean, change) = (self.twist(&mean), self.twist(&change));
@@ -118,31 +128,38 @@ impl Patch {
             let stress = match self.press(element, middle, end, rate) {
                 Stress::None => continue,
                 Stress::Yields(stress, slope) => {
-                    let facing = (element.area * element.normal.dot(self.up)).max(0.0);
-                    add_gain(&mut matrix, &up, &up, facing * slope * 0.25 * h);
+                    if MATRIX {
+                        let facing = (element.area * element.normal.dot(self.up)).max(0.0);
+                        add_gain(&mut matrix, &up, &up, facing * slope * 0.25 * h);
+                    }
                     stress
                 }
                 Stress::Holds(stress) => {
-                    let slope = 0.5 * h * self.pressure.elastic + self.soil.damping;
-                    add_gain(&mut matrix, &face, &face, element.area * slope / share);
+                    if MATRIX {
+                        let slope = 0.5 * h * self.pressure.elastic + self.soil.damping;
+                        add_gain(&mut matrix, &face, &face, element.area * slope / share);
+                    }
                     stress
                 }
             };
             let force = element.normal * (stress * element.area);
             pressed += force;
             add_force(&mut wrench, force, lever, self.size);
-            self.shear(element, stress, &mean, h, &mut wrench, &mut matrix);
+            self.shear::<MATRIX>(element, stress, &mean, h, &mut wrench, &mut matrix);
         }
-        Response { pressed, ..factorise(&mut matrix, wrench) }
+        (wrench, pressed, matrix)
     }
 
     /// The pressure on an element that is so deep in the middle of the substep, and at its end, m, where it sinks at a rate, m/s. Soil yields
     /// in the middle; what was pressed is so stiff that it is taken at the end, where that is stable at any timestep.
     fn press(&self, element: &Element, middle: f64, end: f64, rate: f64) -> Stress {
-        let deepest = element.deepest.max(middle);
-        let most = self.pressure.at(deepest, element.left).0;
-        let held = most - self.pressure.elastic * (deepest - end) + self.soil.damping * rate;
         let (yields, slope) = self.pressure.at(middle, element.left);
+        let (deepest, most) = if element.deepest > middle {
+            (element.deepest, self.pressure.at(element.deepest, element.left).0)
+        } else {
+            (middle, yields)
+        };
+        let held = most - self.pressure.elastic * (deepest - end) + self.soil.damping * rate;
         if yields <= held {
             if yields > 0.0 { Stress::Yields(yields, slope) } else { Stress::None }
         } else if held > 0.0 {
@@ -153,7 +170,7 @@ impl Patch {
     }
 
     /// Adds the shear stress at an element.
-    fn shear(
+    fn shear<const MATRIX: bool>(
         &self,
         element: &Element,
         stress: f64,
@@ -165,20 +182,20 @@ impl Patch {
         let lever = element.point - self.point - element.normal * self.grousers;
         let velocity = mean.at(lever);
         let slide = element.tangents.map(|tangent| tangent.dot(velocity));
-        let speed = slide[0].hypot(slide[1]);
+        let speed = length(slide);
         let time = 0.5 * h;
         let there = mobilise(element.mobilised, slide, time / self.soil.shear_modulus);
-        let strength = shear_strength(&self.soil, stress) * element.area;
-        let free = (1.0 - there[0].hypot(there[1])).max(0.0);
+        let strength = (self.soil.cohesion + stress * self.friction) * element.area;
+        let free = (1.0 - length(there)).max(0.0);
         let damping = self.soil.damping * element.area * free / (1.0 + speed / CREEP);
         let rate = 0.5 * time / self.soil.shear_modulus;
         let direction = if speed > 0.0 { slide.map(|slide| slide / speed) } else { [0.0; 2] };
-        let rows = element.tangents.map(|tangent| self.row(tangent, lever));
+        let rows = if MATRIX { element.tangents.map(|tangent| self.row(tangent, lever)) } else { [[0.0; 6]; 2] };
         for a in 0..2 {
             let side = if a == 1 { element.side } else { 0.0 };
             let force = -(strength + side) * there[a] - damping * slide[a];
             add_force(wrench, element.tangents[a] * force, lever, self.size);
-            for b in 0..2 {
+            for b in (0..2).filter(|_| MATRIX) {
                 let same = if a == b { 1.0 } else { 0.0 };
                 let held = same - 0.5 * (there[a] * direction[b] + there[b] * direction[a]);
                 let gain = strength * rate * held + same * (side * rate + 0.5 * damping);
@@ -213,12 +230,16 @@ impl Patch {
 /// The mobilised part of the shear strength after sliding on at a velocity, m/s, for a time over the shear modulus, s/m: along one
 /// direction it is Janosi and Hanamoto's law, 1 - exp(-j/K), and after a turn it goes on from where it is.
 pub(super) fn mobilise(part: [f64; 2], slide: [f64; 2], time: f64) -> [f64; 2] {
-    let speed = slide[0].hypot(slide[1]);
+    let speed = length(slide);
     if speed == 0.0 {
         return part;
     }
     let gone = -libm::expm1(-speed * time);
     [0, 1].map(|k| part[k] + (slide[k] / speed - part[k]) * gone)
+}
+
+fn length([x, y]: [f64; 2]) -> f64 {
+    (x * x + y * y).sqrt()
 }
 
 fn add_force(wrench: &mut Six, force: DVec3, lever: DVec3, size: f64) {

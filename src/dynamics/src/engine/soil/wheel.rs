@@ -14,7 +14,7 @@ use super::{
 use crate::{
     SoilReading,
     engine::spatial::Spatial,
-    soil::{Arc, Pressure, bulldozing},
+    soil::{Arc, Pressure, bulldozing_terms},
 };
 
 /// Nodes around the rim: between them shear stress is linear, which at a degree is right to 1e-3 of it on the stiffest soils.
@@ -138,12 +138,15 @@ impl Wheel {
             let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
             (sinkage > left).then_some(Strip { arc, sinkage, left })
         });
+        let aside = bulldozing_terms(&soil, gravity).map(|term| 0.5 * term * self.radius);
         for strip in 0..STRIPS {
-            self.lay_strip(patch, strip, gravity);
+            self.lay_strip(patch, strip, aside);
         }
     }
 
-    fn lay_strip(&self, patch: &mut Patch, strip: usize, gravity: f64) {
+    /// Lays the elements of a strip; `aside` are half of what a face puts up against being pushed aside, for each radian of the rim, as
+    /// factors of its depth and of the square of that.
+    fn lay_strip(&self, patch: &mut Patch, strip: usize, aside: [f64; 2]) {
         let Some(Strip { arc, left, .. }) = self.strips[strip] else { return };
         let base = self.centre + self.axle * self.offset(strip);
         for point in arc.points() {
@@ -160,7 +163,7 @@ impl Wheel {
                 deepest: self.deepest(strip, libm::sin(point.same)),
                 left,
                 mobilised: self.mobilised(strip, &arc, point.angle),
-                side: 0.5 * bulldozing(&patch.soil, point.depth, gravity) * self.radius * cosine.abs() * point.span,
+                side: (aside[0] + aside[1] * point.depth) * point.depth * cosine.abs() * point.span,
             });
         }
     }
@@ -234,20 +237,22 @@ impl Wheel {
 
     /// Presses the nodes of the way that are below the wheel, and forgets the others.
     fn press_way(&mut self, strip: usize) {
-        let (way, radius) = (self.state.way, self.radius);
-        let under = self.strips[strip].map(|strip| (strip.sinkage, strip.left));
-        for (node, deepest) in self.state.deepest[strip].iter_mut().enumerate() {
-            let behind = node as f64 - way;
-            // The nearest of all the places that this node stands for.
-            let ahead = behind - (behind / WAY as f64).round() * WAY as f64;
-            let x = ahead / NODES_A_RADIUS;
-            let depth = under
-                .filter(|_| x.abs() < 1.0)
-                .map(|(sinkage, left)| (sinkage - radius * (1.0 - (1.0 - x * x).sqrt()), left));
-            *deepest = match depth {
-                Some((depth, left)) if depth > left => deepest.max(depth),
-                _ => 0.0,
-            };
+        let under = self.strips[strip];
+        let nodes = &mut self.state.deepest[strip];
+        let Some(Strip { arc, sinkage, left }) = under else { return nodes.fill(0.0) };
+        // As far ahead as behind.
+        let reach = libm::sin(arc.entry().min(std::f64::consts::FRAC_PI_2)) * NODES_A_RADIUS;
+        let first = (self.state.way - reach).ceil();
+        let count = ((self.state.way + reach).floor() - first + 1.0).clamp(0.0, WAY as f64) as usize;
+        let place = (first as i64).rem_euclid(WAY as i64) as usize;
+        for k in count..WAY {
+            nodes[(place + k) % WAY] = 0.0;
+        }
+        for k in 0..count {
+            let x = (first + k as f64 - self.state.way) / NODES_A_RADIUS;
+            let rise = self.radius * (1.0 - (1.0 - x * x).max(0.0).sqrt());
+            let deepest = &mut nodes[(place + k) % WAY];
+            *deepest = deepest.max((sinkage - rise).max(left));
         }
     }
 
@@ -256,24 +261,25 @@ impl Wheel {
         let arc = self.strips[strip].map(|strip| strip.arc);
         let base = self.centre + self.axle * self.offset(strip) - patch.point;
         let (turn, reach) = ((libm::cos(STEP), libm::sin(STEP)), self.radius + patch.grousers);
-        let (mut cosine, mut sine) = (libm::cos(self.turned), libm::sin(self.turned));
         let time = h / patch.soil.shear_modulus;
-        let mut angle = self.turned;
-        for part in &mut self.state.rims[strip] {
-            *part = match arc {
-                Some(arc) if arc.touches(angle) => {
-                    let outward = self.down * cosine + self.forward * sine;
-                    let velocity = mean.at(base + outward * reach);
-                    let along = (self.forward * cosine - self.down * sine).dot(velocity);
-                    mobilise(*part, [along, self.axle.dot(velocity)], time)
-                }
-                _ => [0.0; 2],
-            };
+        let rim = &mut self.state.rims[strip];
+        let Some([low, high]) = arc.map(|arc| arc.ends()) else { return rim.fill([0.0; 2]) };
+        // The nodes from the one end to the other, and all the rest.
+        let first = ((low - self.turned) / STEP).ceil();
+        let count = (((high - self.turned) / STEP).floor() - first + 1.0).clamp(0.0, NODES as f64) as usize;
+        let place = (first as i64).rem_euclid(NODES as i64) as usize;
+        for k in count..NODES {
+            rim[(place + k) % NODES] = [0.0; 2];
+        }
+        let start = self.turned + first * STEP;
+        let (mut cosine, mut sine) = (libm::cos(start), libm::sin(start));
+        for k in 0..count {
+            let outward = self.down * cosine + self.forward * sine;
+            let velocity = mean.at(base + outward * reach);
+            let along = (self.forward * cosine - self.down * sine).dot(velocity);
+            let part = &mut rim[(place + k) % NODES];
+            *part = mobilise(*part, [along, self.axle.dot(velocity)], time);
             (cosine, sine) = (cosine * turn.0 - sine * turn.1, sine * turn.0 + cosine * turn.1);
-            angle += STEP;
-            if angle > std::f64::consts::PI {
-                angle -= std::f64::consts::TAU;
-            }
         }
     }
 
