@@ -6,8 +6,8 @@ use bevy_math::{DQuat, DVec3};
 use crate::{
     frames::{Axes, Pose},
     messages::{
-        Bool, Header, Imu, LaserScan, NavSatFix, NavSatStatus, PointCloud2, PointField, PointStamped, PoseStamped,
-        Range, RosMessage, Time, Twist, TwistStamped, Vector3Stamped, Wrench, WrenchStamped,
+        Bool, Float64MultiArray, Header, Imu, LaserScan, NavSatFix, NavSatStatus, PointCloud2, PointField,
+        PointStamped, PoseStamped, Range, RosMessage, Time, Twist, TwistStamped, Vector3Stamped, Wrench, WrenchStamped,
     },
     ros::{Profile, Ros},
     scene::{Device, Scene},
@@ -50,6 +50,8 @@ pub enum Kind {
     Wrench,
     /// `std_msgs/Bool`
     Pressed,
+    /// `std_msgs/Float64MultiArray`, all numbers: ROS has no message of a wheel in soil
+    Numbers,
     /// None of its own: its joint in `sensor_msgs/JointState`
     Joint,
 }
@@ -63,12 +65,12 @@ impl Kind {
             Self::Twist | Self::Wrench | Self::Joint => 6,
             Self::North => 4,
             Self::Point | Self::Accelerometer | Self::Gyroscope | Self::NavSatFix => 3,
-            Self::Range | Self::Scan | Self::Pressed => 1,
+            Self::Range | Self::Scan | Self::Pressed | Self::Numbers => 1,
         }
     }
 }
 
-/// The table. A kind that is not here has no message: an EchoSensor reads no numbers, and ROS has no message of a wheel in soil.
+/// The table. A kind that is not here has no message: an EchoSensor reads no numbers.
 pub const TABLE: &[(&str, Kind)] = &[
     ("PositionSensor", Kind::Point),
     ("PoseSensor", Kind::Pose),
@@ -83,6 +85,7 @@ pub const TABLE: &[(&str, Kind)] = &[
     ("ContactSensor", Kind::Wrench),
     ("ForceTorqueSensor", Kind::Wrench),
     ("BumperSensor", Kind::Pressed),
+    ("SoilSensor", Kind::Numbers),
     ("JointEncoder", Kind::Joint),
 ];
 
@@ -166,6 +169,10 @@ pub fn publisher(
             WrenchStamped { header: Header::new(stamp, &frame), wrench }
         })?),
         Some(Kind::Pressed) => Some(open(ros, topic, profile, |v, _| Bool { data: v[0] != 0.0 })?),
+        Some(Kind::Numbers) => Some(open(ros, topic, profile, |v, _| Float64MultiArray {
+            data: v.to_vec(),
+            ..Float64MultiArray::default()
+        })?),
         Some(Kind::Range) => {
             let range = device.rays.as_ref().map_or(f64::INFINITY, |rays| rays.range);
             Some(open(ros, topic, profile, move |v, stamp| Range {
