@@ -83,9 +83,12 @@ async fn bridge(arguments: Arguments) -> Result<Losses> {
     };
     config.domain = domain.unwrap_or(config.domain);
     config.services = services.unwrap_or(config.services);
+    let ctrl_c = tokio::spawn(tokio::signal::ctrl_c());
+    // The task runs now, so Ctrl-C is heard while the domain is being opened, too.
+    tokio::task::yield_now().await;
     let stop = async {
         // Without a handler Ctrl-C ends the process all the same.
-        if tokio::signal::ctrl_c().await.is_err() {
+        if !matches!(ctrl_c.await, Ok(Ok(()))) {
             std::future::pending().await
         }
     };

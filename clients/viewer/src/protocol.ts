@@ -89,7 +89,7 @@ export interface Heightfield {
   friction: number;
   /** Null where there is no data. */
   heights: (number | null)[];
-  pose: Pose;
+  pose: { position: Vector; rotation: Quaternion };
 }
 
 export interface GroundMesh {
