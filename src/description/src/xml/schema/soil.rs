@@ -1,5 +1,7 @@
 //! The element of a soil, and the attribute of the grounds that are made of one.
 
+use simpartner_model::Soil;
+
 use super::{
     Attribute,
     Content::Empty,
@@ -7,6 +9,17 @@ use super::{
     Kind::{Name, NotNegative, Positive, Within, Word},
     table::NAME,
     words::{default, element, optional},
+};
+
+/// The soils that ship.
+const NAMES: [&str; Soil::NAMED.len()] = {
+    let mut names = [""; Soil::NAMED.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Soil::NAMED[index].name;
+        index += 1;
+    }
+    names
 };
 
 /// What a ground is made of.
@@ -25,22 +38,7 @@ pub(super) const SOIL: Element = element(
      not given is that of the soil it is like. The laws hold at up to about 0.2 m/s.",
     &[
         NAME,
-        default(
-            "like",
-            Word(&[
-                "drySand",
-                "sandyLoam",
-                "clay",
-                "lunar",
-                "lunarSimulant",
-                "marsSand",
-                "regolithSimulant",
-                "leteSand",
-            ]),
-            "",
-            "drySand",
-            "a soil that ships, which has what is not given here",
-        ),
+        default("like", Word(&NAMES), "", "drySand", "a soil that ships, which has what is not given here"),
         default(
             "law",
             Word(&["bekker", "reece"]),

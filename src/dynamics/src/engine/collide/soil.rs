@@ -22,7 +22,7 @@ pub(super) type Prints = Vec<Option<usize>>;
 /// The parts of all shapes in soil.
 pub(super) fn footprints(geoms: &[Geom], grounds: &[Ground], gravity: f64) -> (Footprints, Vec<Prints>) {
     let mut footprints = Footprints::new(gravity);
-    let soil = |ground: &Ground| Some((footprints.add_ground(), ground.material.soil?));
+    let soil = |ground: &Ground| ground.material.soil.map(|soil| (footprints.add_ground(), soil));
     let soils: Vec<_> = grounds.iter().map(soil).collect();
     if soils.iter().all(Option::is_none) {
         return (footprints, vec![Vec::new(); geoms.len()]);

@@ -91,16 +91,16 @@ impl Footprints {
         let ruts = &self.ruts[*ground];
         patch.elements.clear();
         patch.up = plane.0;
-        *rolls = wheel.is_some() && Wheel::rolls(place.1, plane.0);
+        let before = std::mem::replace(rolls, wheel.is_some() && Wheel::rolls(place.1, plane.0));
+        // The one law begins anew where the other held before.
+        match wheel.as_mut().filter(|_| *rolls != before) {
+            Some(_) if *rolls => plate.forget(),
+            Some(wheel) => wheel.forget(),
+            None => {}
+        }
         match wheel.as_mut().filter(|_| *rolls) {
-            Some(wheel) => {
-                plate.forget();
-                wheel.lay(patch, place, plane, ruts, self.gravity);
-            }
-            None => {
-                wheel.iter_mut().for_each(Wheel::forget);
-                plate.lay(patch, place, plane, ruts, self.gravity);
-            }
+            Some(wheel) => wheel.lay(patch, place, plane, ruts, self.gravity),
+            None => plate.lay(patch, place, plane, ruts, self.gravity),
         }
         let area: f64 = patch.elements.iter().map(|element| element.area).sum();
         if !(area > 0.0) {
