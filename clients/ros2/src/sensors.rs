@@ -169,10 +169,7 @@ pub fn publisher(
             WrenchStamped { header: Header::new(stamp, &frame), wrench }
         })?),
         Some(Kind::Pressed) => Some(open(ros, topic, profile, |v, _| Bool { data: v[0] != 0.0 })?),
-        Some(Kind::Numbers) => Some(open(ros, topic, profile, |v, _| Float64MultiArray {
-            data: v.to_vec(),
-            ..Float64MultiArray::default()
-        })?),
+        Some(Kind::Numbers) => Some(open(ros, topic, profile, |v, _| numbers(v))?),
         Some(Kind::Range) => {
             let range = device.rays.as_ref().map_or(f64::INFINITY, |rays| rays.range);
             Some(open(ros, topic, profile, move |v, stamp| Range {
@@ -185,6 +182,10 @@ pub fn publisher(
         }
         Some(Kind::Scan) => scan(ros, scene, device, &frame, topic, profile)?,
     })
+}
+
+fn numbers(values: &[f64]) -> Float64MultiArray {
+    Float64MultiArray { data: values.to_vec(), ..Float64MultiArray::default() }
 }
 
 fn open<M: RosMessage>(
