@@ -57,7 +57,15 @@ impl Bench {
     /// # Errors
     /// When the text has problems, or the engine refuses the world.
     pub fn scene(&self, text: &str, timestep_s: f64) -> Result<Scene, Trouble> {
-        Scene::new(self.world(text)?, timestep(timestep_s), &self.settings)
+        self.stage(self.world(text)?, timestep_s)
+    }
+
+    /// A world of objects, already read, at step 0, at a timestep in seconds.
+    ///
+    /// # Errors
+    /// When the engine refuses the world.
+    pub fn stage(&self, world: World, timestep_s: f64) -> Result<Scene, Trouble> {
+        Scene::new(world, timestep(timestep_s), &self.settings)
     }
 
     /// A world with its robots and their devices at step 0, at the thesis's timestep.

@@ -25,6 +25,8 @@ pub enum Need {
     Mysql,
     /// Python 3 with the modules that a test imports.
     Python,
+    /// Siconos, a simulator of nonsmooth mechanics, in the system's own Python.
+    Siconos,
     /// A C compiler that is called `cc`.
     Cc,
     /// Node, which bundles the viewer's page and runs its tests.
@@ -44,10 +46,11 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Postgres,
         Self::Mysql,
         Self::Python,
+        Self::Siconos,
         Self::Cc,
         Self::Node,
         Self::Chromium,
@@ -64,6 +67,7 @@ impl Need {
             Self::Postgres => "postgres",
             Self::Mysql => "mysql",
             Self::Python => "python",
+            Self::Siconos => "siconos",
             Self::Cc => "cc",
             Self::Node => "node",
             Self::Chromium => "chromium",

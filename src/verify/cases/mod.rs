@@ -6,6 +6,7 @@ mod contact;
 mod driving;
 mod friction;
 mod joints;
+mod nonsmooth;
 mod rolling;
 mod rotation;
 mod walking;
@@ -19,6 +20,7 @@ pub(super) const GROUPS: &[&[Case]] = &[
     friction::CASES,
     rolling::CASES,
     contact::CASES,
+    nonsmooth::CASES,
     rotation::CASES,
     joints::CASES,
     driving::CASES,

@@ -5,6 +5,8 @@ its own, under the names of its rows. Names behind it run some experiments only.
 import importlib
 import json
 import math
+import pathlib
+import subprocess
 import sys
 
 import numpy
@@ -369,6 +371,17 @@ def stacks():
 EXPERIMENTS = [free_fall, pendulums, damped_hinge, tumbling_brick, loops, sliding, rolling, bouncing, cradle, stacks]
 
 
+def siconos():
+    """Figures of Siconos, which Debian has for the system's own interpreter."""
+    script = pathlib.Path(__file__).with_name("siconos_peer.py")
+    try:
+        told = subprocess.run(["/usr/bin/python3", script], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"skipped: siconos: {error}", file=sys.stderr)
+        return []
+    return json.loads(told.stdout)
+
+
 def main():
     wanted, found = sys.argv[1:], []
     for experiment in EXPERIMENTS:
@@ -380,6 +393,7 @@ def main():
                 print(f"{row}: {peer}: {figure:.9g}", file=sys.stderr)
                 if math.isfinite(figure):
                     found.append({"row": row, "peer": peer, "figure": float(f"{figure:.9g}")})
+    found += [entry for entry in siconos() if not wanted or entry["row"].startswith(tuple(wanted))]
     print("[\n" + ",\n".join("  " + json.dumps(entry) for entry in found) + "\n]")
 
 

@@ -97,7 +97,7 @@ fn approach(contact: &Contact, trees: &[Tree]) -> f64 {
 }
 
 /// Whether its surfaces come together fast enough to bounce, as they approach now, or when single bodies have fallen as far as there
-/// is room; or part so fast that nothing brings them back within the substep.
+/// is room; or part so fast that nothing brings them back within the substep; or turn back before they meet.
 fn flies(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
     let speed = approach(contact, trees);
     let falls = |side: Side| trees[side.tree].is_single();
@@ -107,7 +107,8 @@ fn flies(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
     let falls = [contact.a.is_some_and(falls), falls(contact.b)].map(|falls| f64::from(u8::from(falls)));
     let gain = contact.normal.dot(gravity) * (falls[0] - falls[1]);
     let room = (contact.gap + 0.5 * h * speed).max(0.0);
-    (speed > 0.0 || gain > 0.0) && speed * speed + 2.0 * gain * room > BOUNCE_SPEED * BOUNCE_SPEED
+    let arrival_squared = speed * speed + 2.0 * gain * room;
+    (speed > 0.0 || gain > 0.0) && (arrival_squared > BOUNCE_SPEED * BOUNCE_SPEED || arrival_squared < 0.0)
 }
 
 impl Dynamics {

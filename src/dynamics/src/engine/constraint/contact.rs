@@ -164,12 +164,13 @@ fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 }
 
 /// Newton's law of impact on the velocity at the start of the step, which is the instant of the impact unless a step has too many
-/// of them; else the surface must not be crossed before the next
-/// midpoint.
+/// of them; else the surface must not be crossed before the next midpoint. What forces slow down within the step to less than what
+/// bounces does not bounce.
 fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
     let room = room(contact) / scheme.to_next;
-    if restitution > 0.0 && is_closing(block, contact, scheme) && approach < -BOUNCE_SPEED {
+    let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
+    if restitution > 0.0 && is_fast && is_closing(block, contact, scheme) {
         block.bias[0] += restitution * approach;
         block.without_bounce = room - restitution * approach;
         return;
