@@ -6,7 +6,6 @@
 
 pub mod dem;
 mod device;
-mod image;
 pub mod mesh;
 mod sequence;
 mod vrml;

@@ -312,3 +312,32 @@ fn heightmaps_are_the_terrain_and_kept_with_the_run() {
     let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(again.mechanism.heightfields().next().unwrap().heights, field.heights);
 }
+
+/// Without a size, a map is as large and as high as its file says; what is without data is as low as the lowest, and told.
+#[test]
+fn heightmaps_may_be_elevation_models() {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::write(
+        scratch.path().join("map.asc"),
+        "ncols 3\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 2\nnodata_value -9\n1 2 8\n4 -9 6\n",
+    )
+    .unwrap();
+    let read = |size: &str| {
+        let main = scratch.path().join("hall.sdf");
+        let text = format!(
+            "<sdf version='1.9'><world name='w'><model name='g'><static>true</static><link name='l'><collision name='c'><geometry>\
+             <heightmap><uri>map.asc</uri>{size}</heightmap></geometry></collision></link></model></world></sdf>"
+        );
+        fs::write(&main, text).unwrap();
+        xml::read_world(&main).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let world = read("");
+    let field = world.mechanism.heightfields().next().unwrap();
+    assert_eq!((field.points_x, field.points_z, field.width, field.depth), (3, 2, 4.0, 2.0));
+    assert_eq!(*field.heights, [1.0, 4.0, 2.0, 1.0, 8.0, 6.0]);
+    let told = world.warnings.iter().map(|warning| warning.what.as_str()).collect::<String>();
+    assert!(told.contains("map.asc: 1 of 6 samples are without data"), "{told}");
+    let world = read("<size>30 20 4</size>");
+    let field = world.mechanism.heightfields().next().unwrap();
+    assert_eq!((field.width, field.depth, field.heights[4]), (30.0, 20.0, 4.0));
+}

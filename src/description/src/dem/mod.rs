@@ -12,11 +12,13 @@
 //! | SRTM (`.hgt`) | `hgt` | us | |
 //! | USGS DEM (`.dem`), classic records | `usgs` | us | |
 //! | VRML97 ElevationGrid (`.wrl`) | `elevation_grid` | us | |
+//! | MuJoCo's own, in models of it | `mujoco` | us | |
 
 mod earth;
 mod elevation_grid;
 mod geotiff;
 mod hgt;
+mod mujoco;
 mod png;
 mod survey;
 mod text;
@@ -93,6 +95,14 @@ impl Dem {
             "wrl" => elevation_grid::read(text_of(bytes)?),
             _ => Err(problem(0, format!("'{path}' is no known kind of data file; it takes .{}", ENDINGS.join(", .")))),
         }
+    }
+
+    /// Reads the contents of a file that a model of MuJoCo names: one of the kinds above by its ending, or else one of MuJoCo's own.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn read_of_mujoco(path: &str, bytes: &[u8]) -> Result<Self, DemProblem> {
+        if ENDINGS.contains(&ending(path).as_str()) { Self::read(path, bytes) } else { mujoco::read(bytes) }
     }
 
     /// The contents of a file of the kind that the ending of its name says. Samples without data are a value beside the heights in
@@ -189,15 +199,26 @@ impl Dem {
         self.heights.iter_mut().filter(|height| **height == value).for_each(|height| *height = f64::NAN);
     }
 
+    /// Gives samples without data this height, and tells how many there were.
+    pub fn fill(&mut self, height: f64) -> usize {
+        let missing = self.heights.iter_mut().filter(|height| height.is_nan());
+        missing.map(|missing| *missing = height).count()
+    }
+
     /// Of lines from north to south, each from west to east, as maps have them.
     fn from_raster(columns: usize, rows: usize, spacing: Option<[f64; 2]>, raster: &[f64]) -> Self {
         let heights = (0..columns).flat_map(|i| (0..rows).map(move |j| raster[j * columns + i])).collect();
         Self { points_x: columns, points_z: rows, spacing, heights }
     }
 
-    /// The heights in lines from north to south.
-    fn raster(&self) -> impl Iterator<Item = f64> {
+    /// The heights in lines from north to south, each from west to east.
+    pub fn raster(&self) -> impl Iterator<Item = f64> {
         (0..self.points_z).flat_map(move |j| (0..self.points_x).map(move |i| self.height(i, j)))
+    }
+
+    /// The same in lines from south to north.
+    pub fn raster_from_south(&self) -> impl Iterator<Item = f64> {
+        (0..self.points_z).rev().flat_map(move |j| (0..self.points_x).map(move |i| self.height(i, j)))
     }
 
     /// The surface about the middle of the grid, in triangles as the engine has them.

@@ -1,8 +1,8 @@
-//! PNG: heights in grey levels, and pictures.
+//! PNG: heights in grey levels, which may be stored as colours, and pictures.
 
 use std::io::Cursor;
 
-use png::{BitDepth, ColorType, Decoder, Encoder, Limits};
+use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
 
 use super::{Dem, DemProblem, MAX_SAMPLES, check_size, problem};
 
@@ -13,19 +13,21 @@ const MAX_BESIDE: usize = 64 << 20;
 pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
     let refuse = |error: png::DecodingError| problem(0, format!("the PNG file cannot be read: {error}"));
     let limits = Limits { bytes: 4 * MAX_SAMPLES + MAX_BESIDE };
-    let mut reader = Decoder::new_with_limits(Cursor::new(bytes), limits).read_info().map_err(refuse)?;
+    let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), limits);
+    // Colours of a palette as such, and opacity as a channel.
+    decoder.set_transformations(Transformations::EXPAND);
+    let mut reader = decoder.read_info().map_err(refuse)?;
     let info = reader.info();
-    let (columns, rows) = (info.width as usize, info.height as usize);
+    let (columns, rows, stored) = (info.width as usize, info.height as usize, (info.color_type, info.bit_depth));
     check_size(columns, rows)?;
-    let channels = match (info.color_type, info.bit_depth) {
-        (ColorType::Grayscale, BitDepth::Eight | BitDepth::Sixteen) => 1,
-        (ColorType::GrayscaleAlpha, _) => 2,
-        (color, depth) => {
-            let message = format!("heights are grey levels of 8 or 16 bits, not {color:?} of {} bits", depth as u8);
-            return Err(problem(0, message));
-        }
+    if stored.0 == ColorType::Grayscale && !matches!(stored.1, BitDepth::Eight | BitDepth::Sixteen) {
+        return Err(problem(0, format!("heights are grey levels of 8 or 16 bits, not of {}", stored.1 as u8)));
+    }
+    let (color, depth) = reader.output_color_type();
+    let (greys, channels) = match color {
+        ColorType::Grayscale | ColorType::GrayscaleAlpha => (1, color.samples()),
+        _ => (3, color.samples()),
     };
-    let depth = info.bit_depth;
     let too_large = || problem(0, "the PNG file is too large for this machine");
     let mut levels = vec![0; reader.output_buffer_size().ok_or_else(too_large)?];
     reader.next_frame(&mut levels).map_err(refuse)?;
@@ -34,7 +36,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<Dem, DemProblem> {
         _ => f64::from(bytes[0]),
     };
     let width = if depth == BitDepth::Sixteen { 2 } else { 1 };
-    let sample = |pixel: &[u8]| match pixel.get(width..) {
+    let is_grey = |pixel: &[u8]| pixel[..greys * width].chunks_exact(width).all(|channel| *channel == pixel[..width]);
+    if let Some(place) = levels.chunks_exact(channels * width).position(|pixel| !is_grey(pixel)) {
+        let (x, y) = (place % columns, place / columns);
+        return Err(problem(
+            0,
+            format!("heights are grey levels, and the pixel {x}, {y} has a colour; save the image in grey"),
+        ));
+    }
+    let sample = |pixel: &[u8]| match pixel.get(greys * width..) {
         Some(alpha) if !alpha.is_empty() && level(alpha) == 0.0 => f64::NAN,
         _ => level(pixel),
     };
@@ -74,4 +84,20 @@ fn encode(size: [usize; 2], color: ColorType, depth: BitDepth, bytes: &[u8]) -> 
     let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(bytes));
     written.map_err(|error| format!("the PNG file cannot be written: {error}"))?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grey_levels_may_be_stored_as_colours() {
+        let levels = |color, pixels: &[u8]| read(&encode([2, 2], color, BitDepth::Eight, pixels).unwrap());
+        let grey = levels(ColorType::Grayscale, &[7, 8, 9, 200]).unwrap();
+        assert_eq!(levels(ColorType::Rgb, &[7, 7, 7, 8, 8, 8, 9, 9, 9, 200, 200, 200]), Ok(grey.clone()));
+        let with_hole = levels(ColorType::Rgba, &[7, 7, 7, 1, 8, 8, 8, 255, 9, 9, 9, 255, 200, 200, 200, 0]).unwrap();
+        assert_eq!((with_hole.heights[0], with_hole.heights[3].is_nan()), (grey.heights[0], true));
+        let coloured = levels(ColorType::Rgb, &[7, 7, 7, 8, 8, 8, 9, 9, 8, 200, 200, 200]).unwrap_err();
+        assert!(coloured.what.contains("the pixel 0, 1 has a colour"), "{}", coloured.what);
+    }
 }

@@ -6,11 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    Diagnostic, built_in,
-    limits::{MAX_GRID_SIDE, MAX_MESH_FILE},
-};
-use crate::{Content, SourceFile, image::Grid, mesh::Mesh};
+use super::{Diagnostic, built_in, limits::MAX_MESH_FILE};
+use crate::{Content, SourceFile, mesh::Mesh};
 
 /// Where files are.
 #[derive(Debug, Clone, Copy)]
@@ -65,18 +62,6 @@ impl Files<'_> {
             format!("{path}{line}: {}", problem.what)
         })?;
         Ok((mesh, takes_others.get()))
-    }
-
-    /// Reads heights from an image, or a binary file. What is wrong with one is told with its path.
-    pub(super) fn read_heights(self, path: &str) -> Result<Grid, String> {
-        // Eight bytes before four for each of the most heights.
-        let most = 8 + 4 * MAX_GRID_SIDE * MAX_GRID_SIDE;
-        let grid = match self {
-            Self::Disk => Grid::read(&read_bytes(path, most).map_err(|problem| problem.message)?),
-            // What was kept is text.
-            Self::Kept(_) => Grid::from_text(&self.read(path, usize::MAX).map_err(|problem| problem.message)?),
-        };
-        grid.map_err(|what| format!("{path}: {what}"))
     }
 
     /// Whether there is a file of this path.

@@ -43,7 +43,6 @@ pub(crate) use files::read_bytes;
 pub use files::read_file;
 pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
-pub(crate) use limits::MAX_GRID_SIDE;
 pub use reading::shorten;
 pub(crate) use reading::{child, read_numbers};
 pub use schema::describe_name;

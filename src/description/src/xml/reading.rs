@@ -9,12 +9,16 @@ use std::{
 use super::{
     Diagnostic, Diagnostics,
     files::Files,
-    limits::{MAX_FILE, MAX_NAME, MAX_VALUE, Session},
+    limits::{MAX_FILE, MAX_GRID_SIDE, MAX_NAME, MAX_VALUE, Session},
     origin::{Origins, Place},
     schema::{Content, Element, Kind, Occurs, Presence, read_real},
     tree::{self, Node},
 };
-use crate::{SourceFile, Warning, image::Grid, mesh::Mesh};
+use crate::{
+    SourceFile, Warning,
+    dem::{self, Dem, DemProblem},
+    mesh::Mesh,
+};
 
 /// One file and what is wrong with it. Looking a value up that is missing or wrong gives `None`; the problem has been noted
 /// when the tree was held against the schema, so readers just leave out what they cannot make.
@@ -52,11 +56,30 @@ impl<'a> Reading<'a> {
         Ok(self.session.meshes.get(self.files, path)?.0)
     }
 
-    /// The heights of an image or a binary file, which is kept as text.
-    pub(super) fn heights(&self, path: &str) -> Result<Grid, String> {
-        let grid = self.files.read_heights(path)?;
-        self.session.add_source(SourceFile::new(path, grid.to_text()))?;
-        Ok(grid)
+    /// The heights of a data file that another program's model names at an offset, by one of the readers. What is wrong is told with the
+    /// file's path. Those programs know no holes: samples without data are as low as the lowest.
+    pub(super) fn heights(
+        &self,
+        offset: usize,
+        path: &str,
+        read: fn(&str, &[u8]) -> Result<Dem, DemProblem>,
+    ) -> Result<Dem, String> {
+        let bytes = self.files.read_bytes(path, dem::MAX_FILE).map_err(|problem| problem.message)?;
+        let mut dem = read(path, &bytes).map_err(|problem| format!("{path}: {}", problem.what))?;
+        let (x, z) = (dem.points_x, dem.points_z);
+        if x.max(z) > MAX_GRID_SIDE {
+            return Err(format!(
+                "{path}: a terrain has at most {MAX_GRID_SIDE} heights along a side, this one {x} x {z}"
+            ));
+        }
+        self.session.add_source(SourceFile::of_bytes(path, bytes))?;
+        let lowest = dem.range().map_or(0.0, |(lowest, _)| lowest);
+        let (filled, of) = (dem.fill(lowest), dem.heights.len());
+        if filled > 0 {
+            let what = format!("{path}: {filled} of {of} samples are without data");
+            self.warn(offset, what, "they are as low as the lowest".into());
+        }
+        Ok(dem)
     }
 
     /// Notes a problem.

@@ -18,7 +18,10 @@ use super::{
     },
     Mjcf,
 };
-use crate::{dem::MAX_SAMPLES, image::Grid, mesh::Mesh};
+use crate::{
+    dem::{Dem, MAX_SAMPLES},
+    mesh::Mesh,
+};
 
 /// What geoms name.
 #[derive(Debug, Default)]
@@ -183,16 +186,11 @@ impl Mjcf<'_, '_> {
     fn read_field_file(&self, node: &Node, file: &str, size: [f64; 4]) -> Option<Field> {
         let place = self.reading.place(node, "file");
         let path = self.reading.files.beside(self.reading.path, &self.compiler.mesh_path(file), "worlds");
-        let grid = self.reading.heights(&path).map_err(|what| {
+        let dem = self.reading.heights(place, &path, Dem::read_of_mujoco).map_err(|what| {
             self.reading.warn(place, what, "the geoms that have this <hfield> are left out".into());
         });
-        let Grid { rows, columns, values, is_image } = grid.ok()?;
-        // An image begins at the largest y, the other files at the smallest.
-        let heights = match is_image {
-            true => values.chunks(columns).rev().flatten().copied().collect(),
-            false => values,
-        };
-        Some(Field::new(size, [rows, columns], heights))
+        let dem = dem.ok()?;
+        Some(Field::new(size, [dem.points_z, dem.points_x], dem.raster_from_south().collect()))
     }
 }
 
