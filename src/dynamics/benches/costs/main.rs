@@ -13,6 +13,9 @@ mod rover;
 #[expect(dead_code, reason = "the tests use the rest of it")]
 mod scene;
 mod scenes;
+#[path = "../../tests/engine/six_wheels.rs"]
+#[expect(dead_code, reason = "the tests use the rest of it")]
+mod six_wheels;
 
 use std::time::Instant;
 

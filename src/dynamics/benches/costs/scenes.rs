@@ -1,6 +1,6 @@
 //! The scenes: heaps, robots, a grasp.
 
-use bevy_math::DVec3;
+use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{Engine, EngineKind, Settings};
 use simpartner_model::{Axis, FreeAxis, JointKind, Material, Shape, Soil, Timestep};
@@ -9,6 +9,7 @@ use crate::{
     heaps,
     rover::{self, Rover, Wheel},
     scene::{self, body, cube, joint},
+    six_wheels::{self, SixWheels},
 };
 
 /// The length of a step, s.
@@ -19,6 +20,7 @@ pub struct Scene {
     pub name: &'static str,
     pub world: World,
     rovers: Vec<Rover>,
+    six_wheels: Vec<SixWheels>,
 }
 
 impl Scene {
@@ -28,13 +30,15 @@ impl Scene {
         let timestep = Timestep::from_seconds(TIMESTEP).expect("a whole number of microseconds");
         let mut engine = simpartner_dynamics::build(&self.world.mechanism, timestep, &settings).expect("a sound world");
         self.rovers.iter().for_each(|rover| rover.drive(&mut *engine, 4.0));
+        // As fast as rovers drive, 0.1 m/s.
+        self.six_wheels.iter().for_each(|rover| rover.drive(&mut *engine, 0.1 / six_wheels::WHEEL_RADIUS));
         engine
     }
 }
 
 /// All of them.
 pub fn all() -> Vec<Scene> {
-    let loose = |name, world| Scene { name, world, rovers: Vec::new() };
+    let loose = |name, world| Scene { name, world, rovers: Vec::new(), six_wheels: Vec::new() };
     vec![
         loose("20 dominoes", heaps::dominoes()),
         loose("100 boxes", heaps::boxes()),
@@ -46,6 +50,8 @@ pub fn all() -> Vec<Scene> {
         robot("robot, cylinders", heaps::plane(), DVec3::ZERO, Wheel::Cylinder),
         robot("robot on sand, cylinders", sand(), DVec3::ZERO, Wheel::Cylinder),
         robot("robot on hills, cylinders", scene::hills(), DVec3::new(-15.0, 0.35, 0.0), Wheel::Cylinder),
+        six_wheeled("six wheels", heaps::plane()),
+        six_wheeled("six wheels on sand", sand()),
         loose("grasp of 11", grasp()),
     ]
 }
@@ -61,7 +67,12 @@ fn sand() -> World {
 
 fn robot(name: &'static str, mut world: World, at: DVec3, wheel: Wheel) -> Scene {
     let rover = rover::add(&mut world, at, wheel);
-    Scene { name, world, rovers: vec![rover] }
+    Scene { name, world, rovers: vec![rover], six_wheels: Vec::new() }
+}
+
+fn six_wheeled(name: &'static str, mut world: World) -> Scene {
+    let rover = six_wheels::add(&mut world, DVec3::ZERO, DQuat::IDENTITY);
+    Scene { name, world, rovers: Vec::new(), six_wheels: vec![rover] }
 }
 
 /// Eleven cubes of 1 kg in a row between two jaws that press with 200 N.
