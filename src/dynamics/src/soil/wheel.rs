@@ -25,11 +25,12 @@ const GAUSS: [[f64; 2]; 8] = [
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arc {
     radius: f64,
-    entry: f64,
-    exit: f64,
-    peak: f64,
+    pub(crate) sinkage: f64,
+    pub(crate) entry: f64,
+    pub(crate) exit: f64,
+    pub(crate) peak: f64,
     /// -1 for a wheel that goes the other way.
-    sign: f64,
+    pub(crate) sign: f64,
 }
 
 /// A point of an arc, for integrals over it.
@@ -54,6 +55,7 @@ impl Arc {
         let rolled = travel.abs().min(1.0);
         Self {
             radius,
+            sinkage,
             entry,
             exit: -entry * (1.0 - rolled),
             peak: rolled * peak.clamp(0.0, 1.0) * entry,

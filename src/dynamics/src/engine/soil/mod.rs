@@ -6,6 +6,7 @@
 //! velocity at its end: the wrench is linear in that, six rows with compliance ([`super::constraint`]), and made again where the soil turns out
 //! to be pressed where it was let up. What the shape and the soil remember moves on when a substep counts.
 
+mod lanes;
 mod patch;
 mod plate;
 mod ruts;
@@ -89,8 +90,7 @@ impl Footprints {
     pub(super) fn lay(&mut self, print: usize, place: (DVec3, DQuat), plane: (DVec3, f64)) -> Option<Touch> {
         let Footprint { ground, patch, wheel, plate, rolls, inside } = &mut self.prints[print];
         let ruts = &self.ruts[*ground];
-        patch.elements.clear();
-        patch.up = plane.0;
+        patch.clear(plane.0);
         let before = std::mem::replace(rolls, wheel.is_some() && Wheel::rolls(place.1, plane.0));
         // The one law begins anew where the other held before.
         match wheel.as_mut().filter(|_| *rolls != before) {
@@ -102,14 +102,8 @@ impl Footprints {
             Some(wheel) => wheel.lay(patch, place, plane, ruts, self.gravity),
             None => plate.lay(patch, place, plane, ruts, self.gravity),
         }
-        let area: f64 = patch.elements.iter().map(|element| element.area).sum();
-        if !(area > 0.0) {
-            return None;
-        }
+        let deepest = patch.close()?;
         *inside = true;
-        patch.point = patch.elements.iter().map(|element| element.point * (element.area / area)).sum();
-        patch.size = area.sqrt();
-        let deepest = patch.elements.iter().map(|element| element.depth).fold(0.0, f64::max);
         Some(Touch { point: patch.point, normal: plane.0, gap: -deepest })
     }
 

@@ -1,8 +1,9 @@
 //! How soil presses back on the part of a shape that is in it, at the middle of a substep.
 
-use bevy_math::DVec3;
+use bevy_math::{BVec4, DVec3, DVec4};
 use simpartner_model::Soil;
 
+use super::lanes::{LANES, Vectors, gone, power, select, sqrt};
 use crate::{engine::spatial::Spatial, soil::Pressure};
 
 /// Soil that holds still damps slides slower than this, m/s, in proportion, and faster ones with no more than that: below a thousandth
@@ -10,6 +11,8 @@ use crate::{engine::spatial::Spatial, soil::Pressure};
 const CREEP: f64 = 1e-4;
 /// Of the largest stiffness, what every direction has at least, so that the factors of the matrix of stiffness have a meaning.
 const LEAST: f64 = 1e-9;
+/// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
+const NEAR: f64 = 0.02;
 
 /// A piece of the surface between a shape and soil.
 #[derive(Debug, Clone, Copy)]
@@ -36,13 +39,44 @@ pub(super) struct Element {
     pub(super) side: f64,
 }
 
-/// What presses on an element.
-enum Stress {
-    None,
-    /// Soil that yields, Pa, and how its pressure grows with depth, Pa/m.
-    Yields(f64, f64),
-    /// Soil that was pressed as deep before, Pa.
-    Holds(f64),
+/// Four elements. Those that are none have no area.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Elements {
+    pub(super) point: Vectors,
+    pub(super) normal: Vectors,
+    pub(super) face: Vectors,
+    pub(super) tangents: [Vectors; 2],
+    pub(super) area: DVec4,
+    pub(super) depth: DVec4,
+    pub(super) deepest: DVec4,
+    pub(super) left: DVec4,
+    pub(super) mobilised: [DVec4; 2],
+    pub(super) side: DVec4,
+    /// What follows from these.
+    pub(super) derived: Derived,
+}
+
+/// k zⁿ at the depth of four elements, the vertical part of their faces, from the patch's point to them and to where soil is sheared,
+/// and the moments of the rows of how fast they sink and how fast they press on their faces, over the patch's size.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Derived {
+    plastic: DVec4,
+    share: DVec4,
+    lever: Vectors,
+    arm: Vectors,
+    sinks: Vectors,
+    presses: Vectors,
+}
+
+/// What presses on four elements.
+struct Stress {
+    /// Pa; 0 where nothing does.
+    stress: DVec4,
+    presses: BVec4,
+    /// Where soil yields, how its pressure grows with depth, Pa/m; elsewhere 0.
+    slope: DVec4,
+    /// Whether it was pressed as deep before.
+    holds: BVec4,
 }
 
 /// A shape's part in the soil.
@@ -52,7 +86,8 @@ pub(in crate::engine) struct Patch {
     /// The tangent of its angle of friction.
     friction: f64,
     pub(super) pressure: Pressure,
-    pub(super) elements: Vec<Element>,
+    pub(super) elements: Vec<Elements>,
+    count: usize,
     /// The point that its wrench is about, world frame; and a length of the size of the patch, m.
     pub(in crate::engine) point: DVec3,
     pub(in crate::engine) size: f64,
@@ -77,6 +112,16 @@ pub(in crate::engine) struct Response {
     pub(in crate::engine) gains: Six,
 }
 
+/// The sums over all elements.
+#[derive(Default)]
+struct Sums {
+    force: DVec3,
+    moment: DVec3,
+    /// The force of normal stress in it.
+    pressed: DVec3,
+    matrix: [Six; 6],
+}
+
 impl Patch {
     /// A patch without elements, of a shape whose grousers reach so far beyond its surface, m.
     pub(super) fn new(soil: Soil, grousers: f64) -> Self {
@@ -85,12 +130,79 @@ impl Patch {
             friction: libm::tan(soil.friction_angle),
             pressure: Pressure { modulus: 0.0, exponent: 1.0, elastic: soil.elastic_stiffness },
             elements: Vec::new(),
+            count: 0,
             point: DVec3::ZERO,
             size: 1.0,
             up: DVec3::Y,
             axle: None,
             grousers,
         }
+    }
+
+    /// Begins anew on a ground with this normal.
+    pub(super) fn clear(&mut self, up: DVec3) {
+        self.elements.clear();
+        (self.count, self.up) = (0, up);
+    }
+
+    pub(super) fn push(&mut self, element: &Element) {
+        let lane = self.count % LANES;
+        if lane == 0 {
+            // What is none has numbers that are harmless.
+            let none = Vectors::splat(self.up);
+            self.elements.push(Elements { normal: none, face: none, depth: DVec4::ONE, ..Elements::default() });
+        }
+        self.count += 1;
+        let Some(elements) = self.elements.last_mut() else { return };
+        elements.point.set(lane, element.point);
+        elements.normal.set(lane, element.normal);
+        elements.face.set(lane, element.face);
+        elements.area[lane] = element.area;
+        elements.depth[lane] = element.depth;
+        elements.deepest[lane] = element.deepest;
+        elements.left[lane] = element.left;
+        elements.side[lane] = element.side;
+        for k in 0..2 {
+            elements.tangents[k].set(lane, element.tangents[k]);
+            elements.mobilised[k][lane] = element.mobilised[k];
+        }
+    }
+
+    /// Works out what follows from its elements; the depth of the deepest, m. `None` if there are none.
+    pub(super) fn close(&mut self) -> Option<f64> {
+        let (mut area, mut point, mut deepest) = (DVec4::ZERO, Vectors::default(), DVec4::ZERO);
+        for four in &self.elements {
+            area += four.area;
+            point = point + four.point.times(four.area);
+            deepest = deepest.max(select(four.area.cmpgt(DVec4::ZERO), four.depth, DVec4::ZERO));
+        }
+        let area = area.element_sum();
+        if !(area > 0.0) {
+            return None;
+        }
+        self.point = point.sum() / area;
+        self.size = area.sqrt();
+        let (up, reach) = (Vectors::splat(self.up), DVec4::splat(self.grousers));
+        let (about, per) = (Vectors::splat(self.point), DVec4::splat(1.0 / self.size));
+        let axle = self.axle.map(|[axle, centre]| (axle, Vectors::splat(axle), Vectors::splat(centre)));
+        for four in &mut self.elements {
+            let lever = four.point - about;
+            // The row of how fast a point moves along a direction, but for what turning about the axle does.
+            let row = |direction: Vectors, point: Vectors| {
+                let moment = lever.cross(direction);
+                let Some((axle, axles, centre)) = axle else { return moment.times(per) };
+                (moment - axles.times((point - centre).cross(direction).along(axle))).times(per)
+            };
+            four.derived = Derived {
+                plastic: power(four.depth, self.pressure.exponent) * self.pressure.modulus,
+                share: four.face.along(self.up),
+                lever,
+                arm: lever - four.normal.times(reach),
+                sinks: row(up, four.point),
+                presses: row(four.face, four.point),
+            };
+        }
+        Some(deepest.max_element())
     }
 
     /// A twist about its point from six numbers.
@@ -101,165 +213,218 @@ impl Patch {
 
     /// The wrench on a shape that has one twist at the start of a substep and another at its end.
     pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64) -> Response {
-        let (wrench, _, mut matrix) = self.sum_up::<true>(before, after, h);
-        factorise(&mut matrix, wrench)
+        let sums = self.sum_up::<true>(before, after, h);
+        factorise(sums.matrix, sums.wrench(self.size))
     }
 
     /// The same without the factors; beside it, the force of normal stress in it.
     pub(in crate::engine) fn wrench(&self, before: &Six, after: &Six, h: f64) -> (Six, DVec3) {
-        let (wrench, pressed, _) = self.sum_up::<false>(before, after, h);
-        (wrench, pressed)
+        let sums = self.sum_up::<false>(before, after, h);
+        (sums.wrench(self.size), sums.pressed)
     }
 
-    /// The sums over all elements: wrench, normal forces, and the matrix if it is wanted.
-    fn sum_up<const MATRIX: bool>(&self, before: &Six, after: &Six, h: f64) -> (Six, DVec3, [Six; 6]) {
+    /// The sums over all elements, that of the matrix only if it is wanted.
+    fn sum_up<const MATRIX: bool>(&self, before: &Six, after: &Six, h: f64) -> Sums {
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let change: Six = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
         let (mean, change) = (self.twist(&mean), self.twist(&change));
-        let (mut wrench, mut matrix, mut pressed) = ([0.0; 6], [[0.0; 6]; 6], DVec3::ZERO);
-        for element in &self.elements {
-            let lever = element.point - self.point;
-            let (up, face) = (self.sinking_row(self.up, element.point), self.sinking_row(element.face, element.point));
-            let share = element.face.dot(self.up);
-            let sinks = |twist: &Spatial| -self.along(&face, twist) / share;
-            let middle = element.depth - self.along(&up, &change) * (0.5 * h);
-            let rate = sinks(&(mean + change));
-            let end = element.depth + 0.5 * h * (sinks(&change) + rate);
-            let stress = match self.press(element, middle, end, rate) {
-                Stress::None => continue,
-                Stress::Yields(stress, slope) => {
-                    if MATRIX {
-                        let facing = (element.area * element.normal.dot(self.up)).max(0.0);
-                        add_gain(&mut matrix, &up, &up, facing * slope * 0.25 * h);
-                    }
-                    stress
-                }
-                Stress::Holds(stress) => {
-                    if MATRIX {
-                        let slope = 0.5 * h * self.pressure.elastic + self.soil.damping;
-                        add_gain(&mut matrix, &face, &face, element.area * slope / share);
-                    }
-                    stress
-                }
-            };
-            let force = element.normal * (stress * element.area);
-            pressed += force;
-            add_force(&mut wrench, force, lever, self.size);
-            self.shear::<MATRIX>(element, stress, &mean, h, &mut wrench, &mut matrix);
+        let mut sums = Sums::default();
+        let mut matrix = [[DVec4::ZERO; 6]; 6];
+        // The rows of sinking have one force in common.
+        let mut sinking = [DVec4::ZERO; 10];
+        for four in &self.elements {
+            let stress = self.press(four, &mean, &change, h);
+            if MATRIX {
+                self.add_stiffness(four, &stress, h, &mut sinking, &mut matrix);
+            }
+            let pressed = four.normal.times(stress.stress * four.area);
+            sums.pressed += pressed.sum();
+            sums.moment += four.derived.lever.cross(pressed).sum();
+            self.shear::<MATRIX>(four, &stress, &mean, h, &mut sums, &mut matrix);
         }
-        (wrench, pressed, matrix)
+        sums.force += sums.pressed;
+        if MATRIX {
+            sums.matrix = matrix.map(|row| row.map(|entry| entry.element_sum()));
+            self.add_sinking(sinking.map(|entry| entry.element_sum()), &mut sums.matrix);
+        }
+        sums
     }
 
-    /// The pressure on an element that is so deep in the middle of the substep, and at its end, m, where it sinks at a rate, m/s. Soil yields
-    /// in the middle; what was pressed is so stiff that it is taken at the end, where that is stable at any timestep.
-    fn press(&self, element: &Element, middle: f64, end: f64, rate: f64) -> Stress {
-        let (yields, slope) = self.pressure.at(middle, element.left);
-        let (deepest, most) = if element.deepest > middle {
-            (element.deepest, self.pressure.at(element.deepest, element.left).0)
-        } else {
-            (middle, yields)
+    /// The pressure on elements after such a substep. Soil yields in its middle; what was pressed is so stiff that it is taken at its
+    /// end, where that is stable at any timestep.
+    #[inline(always)]
+    fn press(&self, four: &Elements, mean: &Spatial, change: &Spatial, h: f64) -> Stress {
+        let size = self.size;
+        let sinks = |twist: &Spatial| {
+            (four.face.along(twist.linear) + four.derived.presses.along(twist.angular * size)) / -four.derived.share
         };
-        let held = most - self.pressure.elastic * (deepest - end) + self.soil.damping * rate;
-        if yields <= held {
-            if yields > 0.0 { Stress::Yields(yields, slope) } else { Stress::None }
-        } else if held > 0.0 {
-            Stress::Holds(held)
+        let rises = four.derived.sinks.along(change.angular * size) + self.up.dot(change.linear);
+        let middle = four.depth - rises * (0.5 * h);
+        let (more, now) = (sinks(change), sinks(mean));
+        let rate = now + more;
+        let end = four.depth + (more + rate) * (0.5 * h);
+        let (yields, slope) = self.at(four, middle);
+        let deeper = four.deepest.cmpgt(middle);
+        let most = if deeper.any() { select(deeper, self.at(four, four.deepest).0, yields) } else { yields };
+        let deepest = four.deepest.max(middle);
+        let held = most - (deepest - end) * self.pressure.elastic + rate * self.soil.damping;
+        let holds = held.cmplt(yields);
+        let stress = select(holds, held, yields).max(DVec4::ZERO);
+        Stress { stress, presses: stress.cmpgt(DVec4::ZERO), slope: select(holds, DVec4::ZERO, slope), holds }
+    }
+
+    /// The pressure at depths below the surface that was there at first, and how it grows with depth ([`Pressure::at`]).
+    #[inline(always)]
+    fn at(&self, four: &Elements, depth: DVec4) -> (DVec4, DVec4) {
+        let Pressure { modulus, exponent: n, elastic } = self.pressure;
+        let part = (depth - four.depth) / four.depth;
+        let plastic = if part.abs().max_element() < NEAR {
+            let series = (part * ((n - 2.0) / 3.0) + 1.0) * part * ((n - 1.0) / 2.0) + 1.0;
+            four.derived.plastic * (series * part * n + 1.0)
         } else {
-            Stress::None
+            power(depth.max(DVec4::splat(f64::MIN_POSITIVE)), n) * modulus
+        };
+        let above = depth - four.left;
+        let spring = above * elastic;
+        let springs = spring.cmplt(plastic);
+        let pressure = select(springs, spring, plastic).max(DVec4::ZERO);
+        let slope = select(springs, DVec4::splat(elastic), plastic * n / depth);
+        (pressure, select(above.cmpgt(DVec4::ZERO), slope, DVec4::ZERO))
+    }
+
+    /// Adds how stress grows as the elements sink: of what yields to the sums over the moments of the rows of sinking, of what holds to the
+    /// matrix.
+    #[inline(always)]
+    fn add_stiffness(
+        &self,
+        four: &Elements,
+        stress: &Stress,
+        h: f64,
+        sinking: &mut [DVec4; 10],
+        matrix: &mut [[DVec4; 6]; 6],
+    ) {
+        let facing = (four.area * four.normal.along(self.up)).max(DVec4::ZERO);
+        let gain = select(stress.presses, facing * stress.slope * (0.25 * h), DVec4::ZERO);
+        let [x, y, z] = four.derived.sinks.components();
+        let (u, v, w) = (gain * x, gain * y, gain * z);
+        for (sum, term) in sinking.iter_mut().zip([gain, u, v, w, u * x, v * x, v * y, w * x, w * y, w * z]) {
+            *sum += term;
+        }
+        let holds = stress.holds & stress.presses;
+        if holds.any() {
+            let slope = 0.5 * h * self.pressure.elastic + self.soil.damping;
+            let gain = select(holds, four.area * slope / four.derived.share, DVec4::ZERO);
+            let ([a, b, c], [d, e, f]) = (four.face.components(), four.derived.presses.components());
+            let row = [a, b, c, d, e, f];
+            add_products(matrix, &row, &row.map(|entry| entry * gain));
         }
     }
 
-    /// Adds the shear stress at an element.
-    fn shear<const MATRIX: bool>(
-        &self,
-        element: &Element,
-        stress: f64,
-        mean: &Spatial,
-        h: f64,
-        wrench: &mut Six,
-        matrix: &mut [[f64; 6]; 6],
-    ) {
-        let lever = element.point - self.point - element.normal * self.grousers;
-        let velocity = mean.at(lever);
-        let slide = element.tangents.map(|tangent| tangent.dot(velocity));
-        let speed = length(slide);
-        let time = 0.5 * h;
-        let there = mobilise(element.mobilised, slide, time / self.soil.shear_modulus);
-        let strength = (self.soil.cohesion + stress * self.friction) * element.area;
-        let free = (1.0 - length(there)).max(0.0);
-        let damping = self.soil.damping * element.area * free / (1.0 + speed / CREEP);
-        let rate = 0.5 * time / self.soil.shear_modulus;
-        let direction = if speed > 0.0 { slide.map(|slide| slide / speed) } else { [0.0; 2] };
-        let rows = if MATRIX { element.tangents.map(|tangent| self.row(tangent, lever)) } else { [[0.0; 6]; 2] };
-        for a in 0..2 {
-            let side = if a == 1 { element.side } else { 0.0 };
-            let force = -(strength + side) * there[a] - damping * slide[a];
-            add_force(wrench, element.tangents[a] * force, lever, self.size);
-            for b in (0..2).filter(|_| MATRIX) {
-                let same = if a == b { 1.0 } else { 0.0 };
-                let held = same - 0.5 * (there[a] * direction[b] + there[b] * direction[a]);
-                let gain = strength * rate * held + same * (side * rate + 0.5 * damping);
-                add_gain(matrix, &rows[a], &rows[b], gain);
+    /// Adds the sums over the rows of sinking to a matrix: below its diagonal and on it.
+    fn add_sinking(&self, sums: [f64; 10], matrix: &mut [Six; 6]) {
+        let [whole, u, v, w, xx, xy, yy, xz, yz, zz] = sums;
+        let (up, first, second) = (self.up.to_array(), [u, v, w], [[xx, 0.0, 0.0], [xy, yy, 0.0], [xz, yz, zz]]);
+        for row in 0..3 {
+            for column in 0..3 {
+                matrix[3 + row][column] += first[row] * up[column];
+                if column <= row {
+                    matrix[row][column] += whole * up[row] * up[column];
+                    matrix[3 + row][3 + column] += second[row][column];
+                }
             }
         }
     }
 
-    /// The row of how fast a point moves along a direction, but for what turning about the axle does.
-    fn sinking_row(&self, direction: DVec3, point: DVec3) -> Six {
-        let mut moment = (point - self.point).cross(direction);
-        if let Some([axle, centre]) = self.axle {
-            moment -= axle * axle.dot((point - centre).cross(direction));
+    /// Adds the shear stress at elements.
+    #[inline(always)]
+    fn shear<const MATRIX: bool>(
+        &self,
+        four: &Elements,
+        stress: &Stress,
+        mean: &Spatial,
+        h: f64,
+        sums: &mut Sums,
+        matrix: &mut [[DVec4; 6]; 6],
+    ) {
+        let (slide, speed) = self.slide(four, mean);
+        let time = 0.5 * h / self.soil.shear_modulus;
+        let [first, second] = mobilise_four(four.mobilised, slide, speed, time);
+        let area = select(stress.presses, four.area, DVec4::ZERO);
+        let side = select(stress.presses, four.side, DVec4::ZERO);
+        let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
+        let free = (DVec4::ONE - sqrt(first * first + second * second)).max(DVec4::ZERO);
+        let damping = area * free * self.soil.damping / (speed * (1.0 / CREEP) + 1.0);
+        let along = -(strength * first + damping * slide[0]);
+        let across = -((strength + side) * second + damping * slide[1]);
+        let force = four.tangents[0].times(along) + four.tangents[1].times(across);
+        sums.force += force.sum();
+        sums.moment += four.derived.arm.cross(force).sum();
+        if MATRIX {
+            let rate = DVec4::splat(0.5 * time);
+            let per = DVec4::ONE / speed.max(DVec4::splat(f64::MIN_POSITIVE));
+            let [x, y] = slide.map(|slide| slide * per);
+            let held = strength * rate;
+            let eased = damping * 0.5;
+            let own = held * (DVec4::ONE - first * x) + eased;
+            let other = held * (DVec4::ONE - second * y) + side * rate + eased;
+            let both = held * (first * y + second * x) * -0.5;
+            let [a, b] = [0, 1].map(|k| {
+                let moment = four.derived.arm.cross(four.tangents[k]).times(DVec4::splat(1.0 / self.size));
+                let ([a, b, c], [d, e, f]) = (four.tangents[k].components(), moment.components());
+                [a, b, c, d, e, f]
+            });
+            let one: [DVec4; 6] = std::array::from_fn(|k| a[k] * own + b[k] * both);
+            let two: [DVec4; 6] = std::array::from_fn(|k| a[k] * both + b[k] * other);
+            add_products(matrix, &a, &one);
+            add_products(matrix, &b, &two);
         }
-        let moment = moment / self.size;
-        [direction.x, direction.y, direction.z, moment.x, moment.y, moment.z]
     }
 
-    /// The velocity of a twist along a row.
-    fn along(&self, row: &Six, twist: &Spatial) -> f64 {
-        let &[x, y, z, u, v, w] = row;
-        DVec3::new(x, y, z).dot(twist.linear) + DVec3::new(u, v, w).dot(twist.angular) * self.size
+    /// How fast elements slide along their tangents, and in all, m/s.
+    #[inline(always)]
+    fn slide(&self, four: &Elements, twist: &Spatial) -> ([DVec4; 2], DVec4) {
+        let velocity = Vectors::splat(twist.linear) + Vectors::splat(twist.angular).cross(four.derived.arm);
+        let slide = four.tangents.map(|tangent| tangent.dot(velocity));
+        (slide, sqrt(slide[0] * slide[0] + slide[1] * slide[1]))
     }
 
-    /// What a unit force along a direction is as six numbers.
-    fn row(&self, direction: DVec3, lever: DVec3) -> Six {
-        let moment = lever.cross(direction) / self.size;
-        [direction.x, direction.y, direction.z, moment.x, moment.y, moment.z]
+    /// What of their strength four elements have mobilised at the end of a substep with this mean twist.
+    pub(super) fn mobilised(&self, four: usize, mean: &Spatial, h: f64) -> [DVec4; 2] {
+        let elements = &self.elements[four];
+        let (slide, speed) = self.slide(elements, mean);
+        mobilise_four(elements.mobilised, slide, speed, h / self.soil.shear_modulus)
+    }
+}
+
+impl Sums {
+    fn wrench(&self, size: f64) -> Six {
+        let (force, moment) = (self.force, self.moment / size);
+        [force.x, force.y, force.z, moment.x, moment.y, moment.z]
     }
 }
 
 /// The mobilised part of the shear strength after sliding on at a velocity, m/s, for a time over the shear modulus, s/m: along one
 /// direction it is Janosi and Hanamoto's law, 1 - exp(-j/K), and after a turn it goes on from where it is.
-pub(super) fn mobilise(part: [f64; 2], slide: [f64; 2], time: f64) -> [f64; 2] {
-    let speed = length(slide);
-    if speed == 0.0 {
-        return part;
-    }
-    let gone = -libm::expm1(-speed * time);
-    [0, 1].map(|k| part[k] + (slide[k] / speed - part[k]) * gone)
+#[inline(always)]
+pub(super) fn mobilise_four(part: [DVec4; 2], slide: [DVec4; 2], speed: DVec4, time: f64) -> [DVec4; 2] {
+    let slid = speed * time;
+    let gone = gone(slid);
+    let stays = DVec4::ONE - gone * slid;
+    [0, 1].map(|k| part[k] * stays + slide[k] * gone * time)
 }
 
-fn length([x, y]: [f64; 2]) -> f64 {
-    (x * x + y * y).sqrt()
-}
-
-fn add_force(wrench: &mut Six, force: DVec3, lever: DVec3, size: f64) {
-    let moment = lever.cross(force) / size;
-    for (sum, part) in wrench.iter_mut().zip([force.x, force.y, force.z, moment.x, moment.y, moment.z]) {
-        *sum += part;
-    }
-}
-
-/// Adds gain a bᵀ below the diagonal and on it.
-fn add_gain(matrix: &mut [[f64; 6]; 6], a: &Six, b: &Six, gain: f64) {
+/// Adds a bᵀ below the diagonal and on it.
+#[inline(always)]
+fn add_products(matrix: &mut [[DVec4; 6]; 6], a: &[DVec4; 6], b: &[DVec4; 6]) {
     for row in 0..6 {
         for column in 0..=row {
-            matrix[row][column] += gain * a[row] * b[column];
+            matrix[row][column] += a[row] * b[column];
         }
     }
 }
 
 /// The factors of a matrix that is given below its diagonal and on it.
-fn factorise(matrix: &mut [[f64; 6]; 6], wrench: Six) -> Response {
+fn factorise(mut matrix: [Six; 6], wrench: Six) -> Response {
     let largest = (0..6).fold(0.0f64, |largest, k| largest.max(matrix[k][k]));
     let mut response = Response { wrench, ..Response::default() };
     for k in 0..6 {

@@ -4,7 +4,8 @@ use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    patch::{Element, Patch, mobilise},
+    lanes::LANES,
+    patch::{Element, Patch},
     ruts::{self, Ruts},
 };
 use crate::{
@@ -92,7 +93,7 @@ impl Plate {
             }
             if carries && depth > state.left {
                 self.inside.push((index, depth));
-                patch.elements.push(Element {
+                patch.push(&Element {
                     point,
                     normal: -outward,
                     face: normal,
@@ -108,17 +109,18 @@ impl Plate {
                 *state = PieceState::default();
             }
         }
-        self.measure(&patch.elements, axes);
+        self.measure(rotation, axes);
         patch.pressure = Pressure::new(&patch.soil, self.width, 0.0, gravity);
     }
 
-    /// The smaller dimension of the elements' place: of a rectangle with the same second moments.
-    fn measure(&mut self, elements: &[Element], axes: [DVec3; 2]) {
-        let area: f64 = elements.iter().map(|element| element.area).sum();
+    /// The smaller dimension of the place of what is inside: of a rectangle with the same second moments.
+    fn measure(&mut self, rotation: DQuat, axes: [DVec3; 2]) {
+        let inside = || self.inside.iter().map(|&(index, _)| &self.pieces[index]);
+        let area: f64 = inside().map(|piece| piece.area).sum();
         if !(area > 0.0) {
             return;
         }
-        let places = || elements.iter().map(|element| (ruts::place(axes, element.point), element.area));
+        let places = || inside().map(|piece| (ruts::place(axes, rotation * piece.point), piece.area));
         let middle = places().fold([0.0; 2], |[u, v], ([x, y], a)| [u + x * a / area, v + y * a / area]);
         let [uu, uv, vv] = places().fold([0.0; 3], |[uu, uv, vv], ([x, y], a)| {
             let (x, y, a) = (x - middle[0], y - middle[1], a / area);
@@ -127,22 +129,22 @@ impl Plate {
         let least = 0.5 * (uu + vv - ((uu - vv) * (uu - vv) + 4.0 * uv * uv).sqrt());
         let width = (12.0 * least.max(0.0)).sqrt();
         // A single piece has at least its own.
-        let piece = elements.iter().fold(0.0f64, |most, element| most.max(element.area)).sqrt();
+        let piece = inside().fold(0.0f64, |most, piece| most.max(piece.area)).sqrt();
         self.width = width.max(piece);
     }
 
     /// Goes on to the end of a substep in which it had this mean twist about the patch's point.
     pub(super) fn advance(&mut self, patch: &Patch, mean: &Spatial, h: f64, ruts: &mut Ruts) {
         let axes = ruts::axes(patch.up);
-        let time = h / patch.soil.shear_modulus;
-        for (element, &(index, depth)) in patch.elements.iter().zip(&self.inside) {
-            let state = &mut self.states[index];
-            let velocity = mean.at(element.point - patch.point);
-            let slide = element.tangents.map(|tangent| tangent.dot(velocity));
-            state.mobilised = mobilise(state.mobilised, slide, time);
-            state.deepest = state.deepest.max(depth);
-            let left = patch.pressure.left_by(state.deepest, state.left);
-            ruts.press(ruts::place(axes, element.point), left);
+        for (four, inside) in self.inside.chunks(LANES).enumerate() {
+            let mobilised = patch.mobilised(four, mean, h);
+            for (lane, &(index, depth)) in inside.iter().enumerate() {
+                let state = &mut self.states[index];
+                state.mobilised = mobilised.map(|part| part[lane]);
+                state.deepest = state.deepest.max(depth);
+                let left = patch.pressure.left_by(state.deepest, state.left);
+                ruts.press(ruts::place(axes, patch.elements[four].point.get(lane)), left);
+            }
         }
     }
 

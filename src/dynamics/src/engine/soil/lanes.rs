@@ -1,0 +1,185 @@
+//! Four numbers at once: arithmetic without branches, which the compiler makes vector instructions of, and functions that are as good
+//! as soil needs them. They are made of operations that are the same bits everywhere.
+
+use std::ops::{Add, Sub};
+
+use bevy_math::{BVec4, DVec3, DVec4};
+
+pub(super) const LANES: usize = 4;
+
+/// Four vectors.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Vectors {
+    x: DVec4,
+    y: DVec4,
+    z: DVec4,
+}
+
+impl Vectors {
+    pub(super) fn splat(v: DVec3) -> Self {
+        Self { x: DVec4::splat(v.x), y: DVec4::splat(v.y), z: DVec4::splat(v.z) }
+    }
+
+    /// `a` times four numbers and `b` times four others.
+    pub(super) fn blend([a, b]: [DVec3; 2], [p, q]: [DVec4; 2]) -> Self {
+        Self { x: p * a.x + q * b.x, y: p * a.y + q * b.y, z: p * a.z + q * b.z }
+    }
+
+    pub(super) fn set(&mut self, lane: usize, v: DVec3) {
+        (self.x[lane], self.y[lane], self.z[lane]) = (v.x, v.y, v.z);
+    }
+
+    pub(super) fn get(&self, lane: usize) -> DVec3 {
+        DVec3::new(self.x[lane], self.y[lane], self.z[lane])
+    }
+
+    pub(super) fn along(self, v: DVec3) -> DVec4 {
+        self.x * v.x + self.y * v.y + self.z * v.z
+    }
+
+    pub(super) fn dot(self, other: Self) -> DVec4 {
+        self.x * other.x + self.y * other.y + self.z * other.z
+    }
+
+    pub(super) fn cross(self, other: Self) -> Self {
+        Self {
+            x: self.y * other.z - self.z * other.y,
+            y: self.z * other.x - self.x * other.z,
+            z: self.x * other.y - self.y * other.x,
+        }
+    }
+
+    pub(super) fn times(self, factors: DVec4) -> Self {
+        Self { x: self.x * factors, y: self.y * factors, z: self.z * factors }
+    }
+
+    pub(super) fn components(self) -> [DVec4; 3] {
+        [self.x, self.y, self.z]
+    }
+
+    pub(super) fn sum(self) -> DVec3 {
+        DVec3::new(self.x.element_sum(), self.y.element_sum(), self.z.element_sum())
+    }
+}
+
+impl Add for Vectors {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { x: self.x + other.x, y: self.y + other.y, z: self.z + other.z }
+    }
+}
+
+impl Sub for Vectors {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self { x: self.x - other.x, y: self.y - other.y, z: self.z - other.z }
+    }
+}
+
+/// Of each lane the one number or the other.
+pub(super) fn select(mask: BVec4, one: DVec4, other: DVec4) -> DVec4 {
+    DVec4::select(mask, one, other)
+}
+
+pub(super) fn sqrt(x: DVec4) -> DVec4 {
+    DVec4::new(x.x.sqrt(), x.y.sqrt(), x.z.sqrt(), x.w.sqrt())
+}
+
+/// Below this, [`gone`] is a series: the next term is 2e-9 of it.
+const SERIES: f64 = 0.5;
+
+/// (1 - exp(-x)) / x for x from 0 on.
+pub(super) fn gone(x: DVec4) -> DVec4 {
+    if x.max_element() < SERIES {
+        let square = x * x;
+        let even = (square * (1.0 / 30240.0) - 1.0 / 720.0) * square + 1.0 / 12.0;
+        return DVec4::ONE / (even * square + x * 0.5 + 1.0);
+    }
+    let exact = |x: f64| if x > 0.0 { -libm::expm1(-x) / x } else { 1.0 };
+    DVec4::new(exact(x.x), exact(x.y), exact(x.z), exact(x.w))
+}
+
+/// xⁿ for positive x, to 1e-12 of it where the logarithm of that is no larger than some tens.
+pub(super) fn power(x: DVec4, n: f64) -> DVec4 {
+    exp(ln(x) * n)
+}
+
+/// The bits of an exponent begin here in a number, and what an exponent of 0 is stored as.
+const EXPONENT: u32 = 52;
+const BIAS: i64 = 1023;
+
+/// Of positive normal numbers.
+fn ln(x: DVec4) -> DVec4 {
+    let (mut mantissa, mut exponent) = (DVec4::ZERO, DVec4::ZERO);
+    // A mantissa between √½ and √2: the bits of √½ are where it begins anew.
+    let first = std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    for lane in 0..LANES {
+        let bits = x[lane].to_bits();
+        let steps = (bits.wrapping_sub(first) as i64) >> EXPONENT;
+        mantissa[lane] = f64::from_bits(bits.wrapping_sub((steps << EXPONENT) as u64));
+        exponent[lane] = steps as f64;
+    }
+    // The series of the inverse hyperbolic tangent; the next term is below 1e-13.
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = s * s;
+    let series = [1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0];
+    let sum = series.into_iter().fold(DVec4::splat(1.0 / 15.0), |sum, term| sum * square + term);
+    exponent * std::f64::consts::LN_2 + s * (sum * square + 1.0) * 2.0
+}
+
+fn exp(x: DVec4) -> DVec4 {
+    // Adding this rounds to a whole number.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    let x = x.clamp(DVec4::splat(-700.0), DVec4::splat(700.0));
+    let whole = (x * std::f64::consts::LOG2_E + ROUND) - ROUND;
+    let rest = x - whole * std::f64::consts::LN_2;
+    // Taylor's series: the next term is below 1e-13.
+    let sum = (1..=11).rev().fold(DVec4::ONE, |sum, k| sum * rest * (1.0 / f64::from(k)) + 1.0);
+    let scale = |whole: f64| f64::from_bits(((whole as i64 + BIAS) << EXPONENT) as u64);
+    sum * DVec4::new(scale(whole.x), scale(whole.y), scale(whole.z), scale(whole.w))
+}
+
+/// Sine and cosine of angles from -pi to pi, to 1e-11.
+pub(super) fn sin_cos(x: DVec4) -> [DVec4; 2] {
+    // Of half the angle, by their series.
+    let half = x * 0.5;
+    let square = half * half;
+    let series = |first: i32| {
+        let terms = (0..8).rev().map(|k| 2 * k + first);
+        terms.fold(DVec4::ZERO, |sum, k| (sum * square - 1.0) * (-1.0 / f64::from(k * (k + 1))))
+    };
+    // sin h = h (1 - h²/6 (1 - h²/20 (...))), cos h = 1 - h²/2 (1 - h²/12 (...)).
+    let sine = half * (DVec4::ONE - square * series(2));
+    let cosine = DVec4::ONE - square * series(1);
+    [sine * cosine * 2.0, DVec4::ONE - sine * sine * 2.0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_those_of_libm() {
+        for k in 0..4000 {
+            let x = f64::from(k) / 4000.0;
+            let four = |f: fn(f64, f64) -> f64| DVec4::new(f(x, 0.0), f(x, 0.25), f(x, 0.5), f(x, 0.75));
+            let near = |what: &str, found: DVec4, expected: [f64; 4], within: f64| {
+                for (lane, expected) in expected.into_iter().enumerate() {
+                    let off = (found[lane] - expected).abs();
+                    assert!(off <= within * expected.abs().max(1e-3), "{what} {x}, lane {lane}: {off:e}");
+                }
+            };
+            let slides = four(|x, k| 3.0 * x * k);
+            let exact = slides.to_array().map(|x| if x > 0.0 { -libm::expm1(-x) / x } else { 1.0 });
+            near("gone", gone(slides), exact, 1e-8);
+            let depths = four(|x, k| libm::exp(20.0 * (x + k) - 25.0));
+            for n in [0.3, 0.5, 1.0, 1.1, 1.6, 3.0] {
+                near("power", power(depths, n), depths.to_array().map(|x| libm::pow(x, n)), 1e-11);
+            }
+            let angles = four(|x, k| std::f64::consts::PI * (2.0 * x - 1.0) * (1.0 - k));
+            let [sine, cosine] = sin_cos(angles);
+            near("sin", sine, angles.to_array().map(libm::sin), 1e-8);
+            near("cos", cosine, angles.to_array().map(libm::cos), 1e-8);
+        }
+    }
+}
