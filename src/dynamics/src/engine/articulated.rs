@@ -100,11 +100,14 @@ impl Tree {
         }
     }
 
-    /// Factors M, or M plus a diagonal, as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no fill-in. Each ancestor's row is updated
+    /// Factors M, or M plus a diagonal and what else resists, as Lᵀ D L and takes x to L⁻ᵀ x on the way. There is no fill-in. Each ancestor's row is updated
     /// over contiguous memory, in whole groups: what lies behind its diagonal is never read.
     pub(super) fn factorise(&mut self, diagonal: Option<&[f64]>, x: &mut [f64]) {
         let (topology, work) = (&self.topology, &mut self.work);
         work.factor.copy_from_slice(&work.mass);
+        if work.resists && diagonal.is_some() {
+            work.factor.iter_mut().zip(&work.resistance).for_each(|(entry, more)| *entry += more);
+        }
         let free = topology.links[0].joint == LinkJoint::Free;
         let (chains, numbers) = (&topology.chain[..], &topology.rows[..]);
         let (pivots, roots) = (&mut work.pivot[..], &mut work.root_pivot[..]);

@@ -112,7 +112,8 @@ impl Tree {
             // The stages have left their mass matrix and bias.
             self.go_back();
             self.predict(h);
-            self.assemble(h, gravity);
+            self.assemble(gravity);
+            self.set_free_velocity(h);
         }
         found
     }

@@ -208,8 +208,10 @@ impl Island {
         for tree in parts.trees.iter_mut() {
             tree.work.base = base;
             base += tree.topology.freedom;
-            tree.assemble(scheme.h, scheme.gravity);
+            tree.assemble(scheme.gravity);
         }
+        self.constraints.press_soil(parts, scheme, false);
+        parts.trees.iter_mut().for_each(|tree| tree.set_free_velocity(scheme.h));
         self.constraints.assemble(parts, scheme, false);
     }
 
@@ -234,6 +236,7 @@ impl Island {
         let mut spent = 0.0;
         for pass in 1..=passes {
             if pass > 1 {
+                self.constraints.press_soil(parts, scheme, true);
                 self.constraints.assemble(parts, scheme, true);
             }
             let problem = &mut self.constraints.problem;
@@ -242,11 +245,9 @@ impl Island {
                 spent += self.outcome.sweeps;
                 self.outcome.sweeps = spent;
             }
-            let (settled, keeps, presses) = (
-                self.apply_impulses(parts, scheme, [pass, passes]),
-                self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes),
-                self.constraints.soil_settles(parts.prints, scheme),
-            );
+            let settled = self.apply_impulses(parts, scheme, [pass, passes]);
+            let keeps = self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes);
+            let presses = self.constraints.soil_settles(parts, scheme, settled && keeps);
             if settled && keeps && presses && self.constraints.closes(parts, scheme.h) {
                 break;
             }
@@ -376,8 +377,9 @@ impl Island {
             let range = tree.work.base..tree.work.base + tree.topology.freedom;
             let problem = &self.constraints.problem;
             let whitened = if problem.blocks.is_empty() { &[] } else { &problem.w[range] };
+            let alone = whitened.is_empty() && !tree.work.resists;
             // Each search for the bias begins with a round that may lead away from it; more passes are for motors only.
-            if whitened.is_empty() && pass <= PASSES {
+            if alone && pass <= PASSES {
                 tree.settle(scheme.h, scheme.gravity);
             }
             let unchanged = tree.take_impulses(whitened, scheme.h, 2 * pass > passes);
@@ -387,7 +389,7 @@ impl Island {
                 tree.average_bias(scheme.gravity);
             }
             let again = pass < passes;
-            let stands = whitened.is_empty() || tree.work.impact || touches && tree.turns_little(scheme.h);
+            let stands = alone || tree.work.impact || touches && tree.turns_little(scheme.h);
             let unsettled = pass < PASSES && sound && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
             if (impact || !unchanged || unsettled) && again {
                 tree.set_free_velocity(scheme.h);
@@ -410,7 +412,7 @@ impl Island {
             tree.work.substep_work += tree.push_work(scheme.h);
         }
         self.constraints.count_closure_work(parts, scheme.h);
-        self.constraints.count_surface_work(parts);
+        self.constraints.count_surface_work(parts, scheme.h);
         self.constraints.count_coupling_work(parts);
     }
 

@@ -9,7 +9,7 @@
 //! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | Gilbert, Johnson and Keerthi 1988; van den Bergen 2001; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
-//! | motors, damping, springs | implicit in D; a motor at its limit is a constant effort, at its largest power a tangent | `motion`, `drive` | |
+//! | motors, damping, springs, soil | implicit in D; a motor at its limit is a constant effort, at its largest power a tangent | `motion`, `drive` | |
 //! | ball joints | log R, swing and twist of the child in the parent | `ball` | |
 //! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraint` | |
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
@@ -88,6 +88,7 @@ mod probe;
 mod problem;
 mod push;
 mod report;
+mod resistance;
 mod sharing;
 mod skyline;
 mod sleep;

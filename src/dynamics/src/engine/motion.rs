@@ -45,13 +45,13 @@ impl Tree {
         self.set_motion();
     }
 
-    /// Assembles the equations of motion at the midpoint, and the velocity without impulses.
-    pub(super) fn assemble(&mut self, h: f64, gravity: DVec3) {
+    /// Assembles the equations of motion at the midpoint, all but the velocity without impulses.
+    pub(super) fn assemble(&mut self, gravity: DVec3) {
         self.set_equations(gravity);
         self.work.impact = false;
         self.work.is_free = false;
         self.work.dv_impulse.fill(0.0);
-        self.set_free_velocity(h);
+        self.clear_resistance();
     }
 
     /// Notes the bias, and the forces of the links for it.
@@ -164,7 +164,7 @@ impl Tree {
         self.set_bias(gravity);
     }
 
-    /// Motors and damping go into the mass matrix, and the velocity without impulses follows.
+    /// Motors, damping and what else resists go into the mass matrix, and the velocity without impulses follows.
     pub(super) fn set_free_velocity(&mut self, h: f64) {
         self.set_motor_coordinates();
         let mut damping = std::mem::take(&mut self.work.scratch);
@@ -180,7 +180,7 @@ impl Tree {
                 (side, 0.0) => LinearEffort { at_start: f64::from(side) * motor.max_effort, slope: 0.0 },
                 (_, mean) => axis::motor_at_power(law.max_power, mean, v),
             };
-            effort += motor.at_start;
+            effort += motor.at_start + self.work.resistance_effort[dof];
             implicit += motor.slope;
             damping[dof] = h * implicit;
             dv[dof] = h * (effort - self.work.bias[dof]);

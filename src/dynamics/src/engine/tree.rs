@@ -198,6 +198,11 @@ pub(super) struct Work {
     pub(super) first_force: Vec<Spatial>,
     /// Change of velocity without impulses, and that of the impulses.
     pub(super) dv_free: Vec<f64>,
+    /// Whether anything resists that is in the mass matrix beside motors and damping ([`super::resistance`]): h Jᵀ K J as the mass matrix
+    /// is laid out, and the effort at the velocity at the start.
+    pub(super) resists: bool,
+    pub(super) resistance: Vec<f64>,
+    pub(super) resistance_effort: Vec<f64>,
     pub(super) dv_impulse: Vec<f64>,
     pub(super) v_free: Vec<f64>,
     pub(super) effort: Vec<f64>,
@@ -326,6 +331,7 @@ impl Tree {
             &mut work.root_pivot,
             &mut work.bias,
             &mut work.bias_velocity,
+            &mut work.resistance_effort,
             &mut work.dv_free,
             &mut work.dv_impulse,
             &mut work.v_free,
@@ -342,6 +348,7 @@ impl Tree {
         work.substep_reactions.resize(links, Spatial::ZERO);
         work.mass.resize(entries, 0.0);
         work.factor.resize(entries, 0.0);
+        work.resistance.resize(entries, 0.0);
         work.links.resize(links, LinkWork::default());
     }
 

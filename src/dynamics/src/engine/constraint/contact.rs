@@ -74,8 +74,8 @@ impl Constraints {
 
     /// Adds what surfaces that yield gave back to what came into the trees, J; what they took is negative, and the part that their
     /// dampers took is lost. Surfaces that move give what drives them.
-    pub(in crate::engine) fn count_surface_work(&self, parts: &mut Parts) {
-        self.count_work_of_soil(parts);
+    pub(in crate::engine) fn count_surface_work(&self, parts: &mut Parts, h: f64) {
+        self.count_work_of_soil(parts, h);
         for (source, block) in self.blocks() {
             let Source::Contact(index) = source else { continue };
             let contact = &parts.contacts[index];

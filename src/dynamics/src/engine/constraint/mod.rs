@@ -3,7 +3,7 @@
 //! | file | what it constrains |
 //! |---|---|
 //! | `contact` | two surfaces may not cross, with Coulomb friction; rigid and compliant |
-//! | `soil` | a shape sinks into soil and shears it |
+//! | `soil` | a shape sinks into soil and shears it; no rows, but a part of the mass matrix |
 //! | `rolling` | a contact resists rolling, and turning about its normal |
 //! | `coordinate` | stops and dry friction of the axes of trees, stops of their ball joints |
 //! | `coupling` | gears and mimic joints: two coordinates of a tree in a fixed ratio |
@@ -44,8 +44,6 @@ enum Source {
     Rolling(usize),
     /// The resistance of a contact to turning about its normal, likewise.
     Torsion(usize),
-    /// A row of a contact with soil, by its place in [`SoilContacts::rows`] and its number there.
-    Soil { rows: usize, k: usize },
     /// A law of a coordinate: tree of the island, degree of freedom, and the law's number.
     Coordinate { tree: usize, dof: usize, law: usize },
     /// A stop of a ball joint: tree of the island, degree of freedom and law of the axis that it counts as, and its place in
@@ -124,13 +122,11 @@ impl Constraints {
         }
         self.sources.clear();
         self.closure_rows.clear();
-        self.soil.begin(again);
         self.ball_stops.clear();
         self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
         for &contact in parts.own_contacts {
-            match parts.contacts[contact].print {
-                Some(print) => self.add_soil(parts, contact, print, scheme),
-                None => self.add_contact(parts, contact, scheme, again),
+            if parts.contacts[contact].print.is_none() {
+                self.add_contact(parts, contact, scheme, again);
             }
         }
         if !again {
@@ -192,7 +188,6 @@ impl Constraints {
                         parts.push(a, -force, contact.point);
                     }
                 }
-                Source::Soil { .. } => {}
                 Source::Closure(row) => {
                     let row = &self.closure_rows[row];
                     let closure = &closures[row.closure];
@@ -210,7 +205,7 @@ impl Constraints {
                 Source::Coupling { tree, number } => parts.trees[tree].take_coupling(number, l[0]),
             }
         }
-        self.push_by_soil(parts, rate);
+        self.push_by_soil(parts);
     }
 
     /// Gives contacts and closures their impulses: where the next step starts, and what they report.
@@ -247,8 +242,7 @@ impl Constraints {
                         closure.motor_limit = Some(limit);
                     }
                 }
-                Source::Soil { .. } | Source::Coordinate { .. } | Source::BallStop { .. } | Source::Coupling { .. } => {
-                }
+                Source::Coordinate { .. } | Source::BallStop { .. } | Source::Coupling { .. } => {}
             }
         }
     }

@@ -87,7 +87,7 @@ impl Constraints {
         for (side, sign) in [a, b].into_iter().zip([-1.0, 1.0]) {
             // A side that nothing moves belongs to no island; its columns would be empty.
             let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
-            let Some(chain) = chain(tree, side.link) else { continue };
+            let Some(chain) = tree.chain_of(side.link) else { continue };
             let columns = &mut self.problem.columns;
             let start = columns.len();
             jacobian(tree, chain.clone(), point, directions, sign, columns);
@@ -131,7 +131,7 @@ impl Constraints {
         columns.resize(start + tree.topology.freedom, [0.0; 4]);
         let mut size = RowSize::default();
         for (link, sign) in links.into_iter().zip([-1.0, 1.0]) {
-            let Some(chain) = link.and_then(|link| chain(tree, link)) else { continue };
+            let Some(chain) = link.and_then(|link| tree.chain_of(link)) else { continue };
             self.scratch.clear();
             jacobian(tree, chain.clone(), point, directions, sign, &mut self.scratch);
             let dofs = &tree.topology.chain[chain];
@@ -166,13 +166,6 @@ impl Constraints {
         self.problem.index.extend(chain.iter().map(|dof| to_index(tree.work.base) + dof));
         tree.whiten_chain(row, &mut self.problem.columns[start..]);
     }
-}
-
-/// Where the degrees of freedom that move a link stand in the chains of its tree; `None` if there are none.
-fn chain(tree: &Tree, link: usize) -> Option<Range<usize>> {
-    let leaf = tree.topology.leaf[link]?;
-    let row = tree.topology.row[leaf];
-    Some(row..row + tree.topology.depth[leaf] + 1)
 }
 
 /// The rows of the three directions over a chain of degrees of freedom, for the point's or the link's angular velocity.

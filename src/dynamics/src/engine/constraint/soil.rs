@@ -1,193 +1,132 @@
-//! Soil under a shape: six rows, whose impulses are the wrench of the soil over the substep.
+//! Soil under a shape: what its wrench over the substep adds to the equations of motion.
 //!
-//! The wrench depends on the velocity at the end of the substep, W(u) = W_0 - K (u - u_0) near a guess u_0, with K = L D Lᵀ. Along
-//! the columns of L that is six laws of one row each, with the compliance 1 / (h D). Where the soil turns out to answer
-//! otherwise at the velocity that was found, that is the next guess.
+//! The wrench depends on the velocity at the end of the substep. Near a guess it is linear in that, and goes into the mass matrix
+//! ([`super::super::resistance`]): nothing bounds it, so the solvers have nothing to find. Where the soil turns out to answer otherwise
+//! at the velocity that was found, that is the next guess.
+
+use std::ops::Range;
 
 use bevy_math::DVec3;
 
-use super::{Constraints, Parts, Source, rows::Directions};
+use super::{Constraints, Contact, Parts};
 use crate::engine::{
-    problem::{Law, Scheme},
-    soil::{Footprints, Response, Six},
+    problem::Scheme,
+    resistance::{Response, Six},
+    soil::Footprints,
     spatial::Spatial,
 };
 
 /// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it: over a step that is
 /// an error of second order already.
 const NEAR: f64 = 1e-3;
-/// So small a part of the velocities that a row's wrench would stop at is rounding: such a row pushes whatever moves.
-const FIRM: f64 = 1e9;
 
-/// What the rows of a contact with soil are made of.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SoilRows {
+/// A contact with soil in this substep. Six numbers are about its patch's point.
+#[derive(Debug, Clone)]
+struct SoilContact {
     contact: usize,
     print: usize,
-    /// Its first block.
-    start: usize,
+    /// What moves its link, as a range of the tree's chains, and where the columns of that begin.
+    chain: Range<usize>,
+    columns: usize,
     response: Response,
-    /// About the patch's point: the length that moments are divided by, m; the twist at the start, without impulses, and as guessed
-    /// for the end.
-    size: f64,
+    /// The twist at the start, as guessed for the end, and as found; and the wrench that this means.
     before: Six,
-    free: Six,
     guess: Six,
+    after: Six,
+    wrench: Six,
 }
 
-impl SoilRows {
-    /// The world impulse and angular impulse of the rows' impulses.
-    fn impulse(&self, along: impl Fn(usize) -> f64) -> (DVec3, DVec3) {
-        let mut sum = [0.0; 6];
-        for (k, column) in self.response.columns.iter().enumerate() {
-            let l = along(k);
-            sum.iter_mut().zip(column).for_each(|(sum, part)| *sum += part * l);
-        }
-        let [x, y, z, u, v, w] = sum;
-        (DVec3::new(x, y, z), DVec3::new(u, v, w) * self.size)
+impl SoilContact {
+    /// Force and moment, of a patch of this size.
+    fn force(&self, size: f64) -> (DVec3, DVec3) {
+        let [x, y, z, u, v, w] = self.wrench;
+        (DVec3::new(x, y, z), DVec3::new(u, v, w) * size)
     }
 }
 
 impl Constraints {
-    /// Adds the rows of a contact with soil.
-    pub(super) fn add_soil(&mut self, parts: &Parts, index: usize, print: usize, scheme: &Scheme) {
-        let contact = &parts.contacts[index];
-        let patch = parts.prints.patch(print);
-        let begin = self.problem.columns.len();
-        let sides = [contact.a, Some(contact.b)];
-        let axes = DVec3::AXES;
-        let (free, before) = self.add_columns(parts, sides, patch.point, &Directions::along(axes));
-        let turns = self.problem.columns.len();
-        // Turning is moving at the distance of the patch's size.
-        let about = Directions::about(axes.map(|axis| axis * patch.size));
-        let (free_turn, before_turn) = self.add_columns(parts, sides, patch.point, &about);
-        let end = self.problem.columns.len();
-        let join = |[a, b, c]: [f64; 3], [d, e, f]: [f64; 3]| [a, b, c, d, e, f];
-        let (free, before) = (join(free, free_turn), join(before, before_turn));
-        let search = self.soil.searches.get(self.soil.rows.len());
-        let guess = search.map_or(before, |search| search.guess);
-        let response = patch.respond(&before, &guess, scheme.h);
-        self.soil.units.clear();
-        let columns = &self.problem.columns;
-        let units = columns[begin..turns].iter().zip(&columns[turns..end]);
-        self.soil.units.extend(units.map(|(a, b)| join([a[0], a[1], a[2]], [b[0], b[1], b[2]])));
-        self.soil.index.clear();
-        self.soil.index.extend_from_slice(&self.problem.index[begin..turns]);
-        self.problem.columns.truncate(begin);
-        self.problem.index.truncate(begin);
-        let rows = SoilRows {
-            contact: index,
-            print,
-            start: self.problem.blocks.len(),
-            response,
-            size: patch.size,
-            before,
-            free,
-            guess,
-        };
-        let (force, moment) = (contact.impulse, contact.spin_impulse / patch.size);
-        let start = [force.x, force.y, force.z, moment.x, moment.y, moment.z];
-        let start = Response { wrench: start, ..response }.along_columns();
-        self.add_soil_blocks(&rows, start, scheme.h);
-        self.soil.rows.push(rows);
-    }
-
-    fn add_soil_blocks(&mut self, rows: &SoilRows, start: Six, h: f64) {
-        let pushes = rows.response.along_columns();
-        for k in 0..6 {
-            let begin = self.problem.columns.len();
-            let column = |unit: &Six| [rows.response.along(k, unit), 0.0, 0.0, 0.0];
-            self.problem.columns.extend(self.soil.units.iter().map(column));
-            self.problem.index.extend_from_slice(&self.soil.index);
-            let along = |twist: &Six| [rows.response.along(k, twist), 0.0, 0.0];
-            let (gain, push) = (rows.response.gains[k], pushes[k]);
-            let gives_way = gain > 0.0 && push.abs() < FIRM * gain;
-            let law = if gives_way {
-                Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY }
-            } else {
-                Law::Interval { low: h * push, high: h * push }
-            };
-            let compliance = [if gives_way { 1.0 / (h * gain) } else { 0.0 }, 0.0, 0.0];
-            let mut block = self.problem.block(law, begin, compliance, along(&rows.free), along(&rows.before));
-            if gives_way {
-                block.bias[0] -= rows.response.along(k, &rows.guess) + push / gain;
+    /// Puts what soil does to the trees into their equations of motion; `again` with the guesses that were found.
+    pub(in crate::engine) fn press_soil(&mut self, parts: &mut Parts, scheme: &Scheme, again: bool) {
+        let soil = &mut self.soil;
+        if !again {
+            soil.find(parts);
+        }
+        if soil.contacts.is_empty() {
+            return;
+        }
+        if again {
+            parts.trees.iter_mut().for_each(|tree| tree.clear_resistance());
+        }
+        for contact in &mut soil.contacts {
+            let patch = parts.prints.patch(contact.print);
+            contact.response = patch.respond(&contact.before, &contact.guess, scheme.h);
+            let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
+            let columns = &soil.columns[contact.columns..][..contact.chain.len()];
+            if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
+                tree.resist(contact.chain.clone(), columns, &contact.response, &change, scheme.h);
             }
-            block.impulse[0] = if gives_way { start[k] } else { h * push };
-            self.push_block(Source::Soil { rows: self.soil.rows.len(), k }, block);
+        }
+        if again {
+            parts.trees.iter_mut().filter(|tree| tree.work.resists).for_each(|tree| tree.set_free_velocity(scheme.h));
         }
     }
 
-    /// The twist of a contact with soil at the end of the substep.
-    fn soil_twist(&self, rows: &SoilRows) -> Six {
-        let velocities = std::array::from_fn(|k| {
-            let block = &self.problem.blocks[rows.start + k];
-            self.problem.velocity(block)[0] - block.bias[0] + block.free[0]
-        });
-        rows.response.twist_of(velocities)
-    }
-
-    /// Whether soil presses as was assumed; otherwise what was found is the next guess.
-    pub(in crate::engine) fn soil_settles(&mut self, prints: &Footprints, scheme: &Scheme) -> bool {
-        self.soil.searches.resize(self.soil.rows.len(), Search::default());
+    /// Whether soil presses as was assumed; otherwise what was found is the next guess. Where something else does not `stand`, the search
+    /// begins anew from there.
+    pub(in crate::engine) fn soil_settles(&mut self, parts: &Parts, scheme: &Scheme, stands: bool) -> bool {
+        let SoilContacts { contacts, searches, columns } = &mut self.soil;
         let mut settles = true;
-        for place in 0..self.soil.rows.len() {
-            let rows = self.soil.rows[place];
-            let after = self.soil_twist(&rows);
-            let (found, pressed) = prints.patch(rows.print).wrench(&rows.before, &after, scheme.h);
-            self.soil.searches[place].pressed = pressed;
+        for (contact, search) in contacts.iter_mut().zip(searches) {
+            let Some(tree) = parts.tree(parts.contacts[contact.contact].b) else { continue };
+            let columns = &columns[contact.columns..][..contact.chain.len()];
+            let (work, v) = (&tree.work, &tree.state.v);
+            contact.after = tree
+                .twist_along(contact.chain.clone(), columns, |dof| v[dof] + work.dv_free[dof] + work.dv_impulse[dof]);
+            let change = std::array::from_fn(|k| contact.after[k] - contact.guess[k]);
+            contact.wrench = contact.response.wrench_at(&change);
+            let patch = parts.prints.patch(contact.print);
+            let (found, pressed) = patch.wrench(&contact.before, &contact.after, scheme.h);
+            if !stands {
+                *search = Search::default();
+            }
+            search.pressed = pressed;
             let (mut off, mut whole) = (0.0, 0.0);
-            let change: Six = std::array::from_fn(|k| after[k] - rows.guess[k]);
-            let along: Six = std::array::from_fn(|k| rows.response.gains[k] * rows.response.along(k, &change));
-            for (row, found) in found.into_iter().enumerate() {
-                let less: f64 = (0..6).map(|k| rows.response.columns[k][row] * along[k]).sum();
-                let assumed = rows.response.wrench[row] - less;
+            for (found, assumed) in found.into_iter().zip(contact.wrench) {
                 off += (found - assumed) * (found - assumed);
                 whole += found * found + assumed * assumed;
             }
             settles &= off <= NEAR * NEAR * whole;
-            let up = prints.patch(rows.print).up;
-            self.soil.searches[place].go_on(up, rows.guess, after);
+            contact.guess = search.next(patch.up, contact.guess, contact.after);
         }
         settles
     }
 
     /// What soil did to the links, for [`Constraints::push_links`].
-    pub(super) fn push_by_soil(&self, parts: &mut Parts, rate: f64) {
-        for rows in &self.soil.rows {
-            let (force, moment) = rows.impulse(|k| self.problem.blocks[rows.start + k].impulse[0] * rate);
-            let contact = &parts.contacts[rows.contact];
-            let (a, b, point) = (contact.a, contact.b, parts.prints.patch(rows.print).point);
-            parts.push(b, Spatial::new(moment, force), point);
-            if let Some(a) = a {
-                parts.push(a, -Spatial::new(moment, force), point);
-            }
+    pub(super) fn push_by_soil(&self, parts: &mut Parts) {
+        for soil in &self.soil.contacts {
+            let patch = parts.prints.patch(soil.print);
+            let ((force, moment), point) = (soil.force(patch.size), patch.point);
+            parts.push(parts.contacts[soil.contact].b, Spatial::new(moment, force), point);
         }
     }
 
     /// Adds the work of soil to what came into the trees, J: it takes, and what it gives back it took before.
-    pub(super) fn count_work_of_soil(&self, parts: &mut Parts) {
-        for rows in &self.soil.rows {
-            let after = self.soil_twist(rows);
-            let work: f64 = (0..6)
-                .map(|k| {
-                    let mean = rows.response.along(k, &rows.before) + rows.response.along(k, &after);
-                    0.5 * mean * self.problem.blocks[rows.start + k].impulse[0]
-                })
-                .sum();
-            if let Some(tree) = parts.tree_mut(parts.contacts[rows.contact].b) {
+    pub(super) fn count_work_of_soil(&self, parts: &mut Parts, h: f64) {
+        for soil in &self.soil.contacts {
+            let work: f64 = (0..6).map(|k| 0.5 * h * (soil.before[k] + soil.after[k]) * soil.wrench[k]).sum();
+            if let Some(tree) = parts.tree_mut(parts.contacts[soil.contact].b) {
                 tree.work.substep_work += work;
             }
         }
     }
 
     /// Gives contacts their impulses, and lets the soil go on.
-    pub(super) fn write_back_soil(&self, contacts: &mut [super::Contact], prints: &mut Footprints, scheme: &Scheme) {
-        for (rows, search) in self.soil.rows.iter().zip(&self.soil.searches) {
-            let contact = &mut contacts[rows.contact];
-            (contact.impulse, contact.spin_impulse) = rows.impulse(|k| self.problem.blocks[rows.start + k].impulse[0]);
-            let rate = 1.0 / scheme.h;
-            let forces = [contact.impulse * rate, contact.spin_impulse * rate, search.pressed];
-            prints.advance(rows.print, [&rows.before, &self.soil_twist(rows)], forces, scheme.h);
+    pub(super) fn write_back_soil(&self, contacts: &mut [Contact], prints: &mut Footprints, scheme: &Scheme) {
+        for (soil, search) in self.soil.contacts.iter().zip(&self.soil.searches) {
+            let (force, moment) = soil.force(prints.patch(soil.print).size);
+            let contact = &mut contacts[soil.contact];
+            (contact.impulse, contact.spin_impulse) = (force * scheme.h, moment * scheme.h);
+            prints.advance(soil.print, [&soil.before, &soil.after], [force, moment, search.pressed], scheme.h);
         }
     }
 }
@@ -196,7 +135,6 @@ impl Constraints {
 /// little. Pressed soil lets go within a hair, and Newton's method alone jumps from one side of that to the other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Search {
-    guess: Six,
     /// The force of normal stress at what was found.
     pressed: DVec3,
     /// Guesses at which the shape rises more slowly than it will, and faster.
@@ -205,40 +143,61 @@ struct Search {
 }
 
 impl Search {
-    /// Goes on after a guess that led to a twist.
-    fn go_on(&mut self, up: DVec3, guess: Six, found: Six) {
+    /// The guess after one that led to a twist.
+    fn next(&mut self, up: DVec3, guess: Six, found: Six) -> Six {
         let rise = |six: &Six| up.dot(DVec3::new(six[0], six[1], six[2]));
         if rise(&found) > rise(&guess) {
             self.slower = Some(guess)
         } else {
             self.faster = Some(guess)
         }
-        self.guess = match (&self.slower, &self.faster) {
+        match (&self.slower, &self.faster) {
             (Some(slower), Some(faster)) if !(rise(slower) < rise(&found) && rise(&found) < rise(faster)) => {
                 std::array::from_fn(|k| 0.5 * (slower[k] + faster[k]))
             }
             _ => found,
-        };
+        }
     }
 }
 
 /// The contacts of an island with soil.
 #[derive(Debug, Default)]
 pub(super) struct SoilContacts {
-    pub(super) rows: Vec<SoilRows>,
-    /// Of each that was solved before in this substep, what to assume next.
+    contacts: Vec<SoilContact>,
     searches: Vec<Search>,
-    /// Columns of a unit twist, and their unknowns, while rows are made.
-    units: Vec<Six>,
-    index: Vec<u32>,
+    columns: Vec<Six>,
 }
 
 impl SoilContacts {
-    /// Begins anew; `again` with the guesses that were found.
-    pub(super) fn begin(&mut self, again: bool) {
-        self.rows.clear();
-        if !again {
-            self.searches.clear();
+    /// Finds them, and how they move: to the end of the substep as in the last one, for a first guess.
+    fn find(&mut self, parts: &Parts) {
+        let Self { contacts, searches, columns } = self;
+        contacts.clear();
+        columns.clear();
+        for &index in parts.own_contacts {
+            let contact = &parts.contacts[index];
+            let Some((print, tree)) = contact.print.zip(parts.tree(contact.b)) else { continue };
+            let Some(chain) = tree.chain_of(contact.b.link) else { continue };
+            let (patch, start) = (parts.prints.patch(print), columns.len());
+            tree.add_twist_columns(chain.clone(), patch.point, patch.size, columns);
+            let (v, last) = (&tree.state.v, &tree.state.last_dv);
+            let before = tree.twist_along(chain.clone(), &columns[start..], |dof| v[dof]);
+            let guess = tree.twist_along(chain.clone(), &columns[start..], |dof| v[dof] + last[dof]);
+            let response = Response::default();
+            let [after, wrench] = [guess, [0.0; 6]];
+            contacts.push(SoilContact {
+                contact: index,
+                print,
+                chain,
+                columns: start,
+                response,
+                before,
+                guess,
+                after,
+                wrench,
+            });
         }
+        searches.clear();
+        searches.resize(contacts.len(), Search::default());
     }
 }

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::Soil;
 
 use super::collide::Geom;
-use crate::SoilReading;
+use crate::{SoilReading, engine::resistance::Six};
 
-pub(super) use self::patch::{Patch, Response, Six};
+pub(super) use self::patch::Patch;
 use self::{
     plate::{PieceState, Plate},
     ruts::Ruts,

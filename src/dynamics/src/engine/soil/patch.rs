@@ -4,13 +4,17 @@ use bevy_math::{BVec4, DVec3, DVec4};
 use simpartner_model::Soil;
 
 use super::lanes::{LANES, Vectors, gone, power, select, sqrt};
-use crate::{engine::spatial::Spatial, soil::Pressure};
+use crate::{
+    engine::{
+        resistance::{Response, Six},
+        spatial::Spatial,
+    },
+    soil::Pressure,
+};
 
 /// Soil that holds still damps slides slower than this, m/s, in proportion, and faster ones with no more than that: below a thousandth
 /// of its strength.
 const CREEP: f64 = 1e-4;
-/// Of the largest stiffness, what every direction has at least, so that the factors of the matrix of stiffness have a meaning.
-const LEAST: f64 = 1e-9;
 /// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
 const NEAR: f64 = 0.02;
 
@@ -97,19 +101,6 @@ pub(in crate::engine) struct Patch {
     pub(super) axle: Option<[DVec3; 2]>,
     /// How far grousers reach beyond the surface, m: soil is sheared there.
     pub(super) grousers: f64,
-}
-
-/// Six numbers: a force and a moment over a length, or a velocity and an angular velocity times that.
-pub(in crate::engine) type Six = [f64; 6];
-
-/// The wrench of the soil on a shape, and how much less of it there is for each unit of twist at the end of the substep, as the factors
-/// of that matrix, L D Lᵀ.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::engine) struct Response {
-    pub(in crate::engine) wrench: Six,
-    /// The columns of L, and D.
-    pub(in crate::engine) columns: [Six; 6],
-    pub(in crate::engine) gains: Six,
 }
 
 /// The sums over all elements.
@@ -214,10 +205,10 @@ impl Patch {
     /// The wrench on a shape that has one twist at the start of a substep and another at its end.
     pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64) -> Response {
         let sums = self.sum_up::<true>(before, after, h);
-        factorise(sums.matrix, sums.wrench(self.size))
+        Response { wrench: sums.wrench(self.size), matrix: sums.matrix }
     }
 
-    /// The same without the factors; beside it, the force of normal stress in it.
+    /// The same without how it changes; beside it, the force of normal stress in it.
     pub(in crate::engine) fn wrench(&self, before: &Six, after: &Six, h: f64) -> (Six, DVec3) {
         let sums = self.sum_up::<false>(before, after, h);
         (sums.wrench(self.size), sums.pressed)
@@ -420,56 +411,5 @@ fn add_products(matrix: &mut [[DVec4; 6]; 6], a: &[DVec4; 6], b: &[DVec4; 6]) {
         for column in 0..=row {
             matrix[row][column] += a[row] * b[column];
         }
-    }
-}
-
-/// The factors of a matrix that is given below its diagonal and on it.
-fn factorise(mut matrix: [Six; 6], wrench: Six) -> Response {
-    let largest = (0..6).fold(0.0f64, |largest, k| largest.max(matrix[k][k]));
-    let mut response = Response { wrench, ..Response::default() };
-    for k in 0..6 {
-        let pivot = matrix[k][k].max(0.0) + LEAST * largest;
-        response.gains[k] = pivot;
-        response.columns[k][k] = 1.0;
-        if pivot > 0.0 {
-            for row in k + 1..6 {
-                response.columns[k][row] = matrix[row][k] / pivot;
-            }
-            for row in k + 1..6 {
-                for column in k + 1..=row {
-                    matrix[row][column] -= pivot * response.columns[k][row] * response.columns[k][column];
-                }
-            }
-        }
-    }
-    response
-}
-
-impl Response {
-    /// The wrench in terms of the columns of L.
-    pub(in crate::engine) fn along_columns(&self) -> Six {
-        let mut parts = self.wrench;
-        for k in 0..6 {
-            for row in k + 1..6 {
-                parts[row] -= self.columns[k][row] * parts[k];
-            }
-        }
-        parts
-    }
-
-    /// The twist that has these velocities along the columns of L.
-    pub(in crate::engine) fn twist_of(&self, velocities: Six) -> Six {
-        let mut twist = velocities;
-        for k in (0..6).rev() {
-            for row in k + 1..6 {
-                twist[k] -= self.columns[k][row] * twist[row];
-            }
-        }
-        twist
-    }
-
-    /// The velocity of a twist along a column.
-    pub(in crate::engine) fn along(&self, k: usize, twist: &Six) -> f64 {
-        self.columns[k].iter().zip(twist).map(|(a, b)| a * b).sum()
     }
 }
