@@ -38,9 +38,20 @@ impl Ruts {
 
     /// Leaves the surface at least so deep at a place.
     pub(super) fn press(&mut self, place: [f64; 2], depth: f64) {
-        if let Some((tile, cell)) = cell(place).filter(|_| depth > 0.0) {
+        self.press_all(std::iter::once(place), depth);
+    }
+
+    /// The same at places next to each other, most of which are on one tile.
+    pub(super) fn press_all(&mut self, places: impl Iterator<Item = [f64; 2]>, depth: f64) {
+        if !(depth > 0.0) {
+            return;
+        }
+        let mut cells = places.filter_map(cell).peekable();
+        while let Some(&(tile, _)) = cells.peek() {
             let depths = self.tiles.entry(tile).or_insert_with(|| vec![0.0; TILE * TILE]);
-            depths[cell] = depths[cell].max(depth);
+            while let Some((_, cell)) = cells.next_if(|&(other, _)| other == tile) {
+                depths[cell] = depths[cell].max(depth);
+            }
         }
     }
 

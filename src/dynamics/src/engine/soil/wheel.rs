@@ -4,7 +4,7 @@
 //! at an even slip that is Janosi and Hanamoto's law of the slide j, and at rest it holds the wheel where it stands. Along the way the soil
 //! has nodes that stay where they are, and keep how deep they were pressed.
 
-use bevy_math::{DQuat, DVec3, DVec4};
+use bevy_math::{BVec4, DQuat, DVec3, DVec4};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -23,8 +23,8 @@ const NODES: usize = 360;
 const GROUPS: usize = NODES / LANES;
 const STEP: f64 = std::f64::consts::TAU / NODES as f64;
 /// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
-const NODES_A_RADIUS: f64 = 64.0;
-const WAY: usize = 256;
+const NODES_A_RADIUS: f64 = 32.0;
+const WAY: usize = 128;
 /// Strips along the width, at Gauss's points, so that a wheel that leans has the right moment.
 const STRIPS: usize = 2;
 /// Nodes and weights of Gauss and Legendre on [0, 1]: so many on each side of the peak. With the root of the distance to the end as variable,
@@ -47,7 +47,7 @@ pub(super) struct WheelState {
     slip: f64,
     /// How far it has come along the way, in nodes, and the deepest that each strip pressed each node, m; 0 where it touches nothing.
     way: f64,
-    deepest: [Vec<f64>; STRIPS],
+    deepest: [Vec<[f64; LANES]>; STRIPS],
     /// The mobilised part of the strength at each node of each strip, along the rim and across.
     rims: [[Vec<[f64; LANES]>; 2]; STRIPS],
     /// What the last substep did to it; `None` where it touches nothing.
@@ -91,7 +91,7 @@ impl Wheel {
                 travel: 0.0,
                 slip: 0.0,
                 way: 0.0,
-                deepest: std::array::from_fn(|_| vec![0.0; WAY]),
+                deepest: std::array::from_fn(|_| vec![[0.0; LANES]; WAY / LANES]),
                 rims: std::array::from_fn(|_| std::array::from_fn(|_| vec![[0.0; LANES]; GROUPS])),
                 reading: None,
             },
@@ -255,7 +255,8 @@ impl Wheel {
         let below = place.floor();
         // How deep the rim would be at its bottom if it were as deep as the node there.
         let sinkage = |k: f64| {
-            let depth = self.state.deepest[strip][(k as i64).rem_euclid(WAY as i64) as usize];
+            let node = (k as i64).rem_euclid(WAY as i64) as usize;
+            let depth = self.state.deepest[strip][node / LANES][node % LANES];
             (depth > 0.0).then(|| depth + self.rise(ahead + (k - place) / NODES_A_RADIUS))
         };
         match (sinkage(below), sinkage(below + 1.0)) {
@@ -273,21 +274,21 @@ impl Wheel {
     fn press_way(&mut self, strip: usize) {
         let under = self.strips[strip];
         let nodes = &mut self.state.deepest[strip];
-        let Some(Strip { arc, sinkage, left }) = under else { return nodes.fill(0.0) };
+        let Some(Strip { arc, sinkage, left }) = under else { return nodes.fill([0.0; LANES]) };
         // As far ahead as behind.
         let reach = libm::sin(arc.entry().min(std::f64::consts::FRAC_PI_2)) * NODES_A_RADIUS;
-        let first = (self.state.way - reach).ceil();
-        let count = ((self.state.way + reach).floor() - first + 1.0).clamp(0.0, WAY as f64) as usize;
-        let place = (first as i64).rem_euclid(WAY as i64) as usize;
-        for k in count..WAY {
-            nodes[(place + k) % WAY] = 0.0;
-        }
-        for k in 0..count {
-            let x = (first + k as f64 - self.state.way) / NODES_A_RADIUS;
-            let rise = self.radius * (1.0 - (1.0 - x * x).max(0.0).sqrt());
-            let deepest = &mut nodes[(place + k) % WAY];
-            *deepest = deepest.max((sinkage - rise).max(left));
-        }
+        let (first, last) = ((self.state.way - reach).ceil(), (self.state.way + reach).floor());
+        each_group(first, last, WAY / LANES, |group, numbers, inside| {
+            if !inside.any() {
+                nodes[group] = [0.0; LANES];
+                return;
+            }
+            let ahead = (numbers - self.state.way) * (1.0 / NODES_A_RADIUS);
+            let rise = (DVec4::ONE - sqrt((DVec4::ONE - ahead * ahead).max(DVec4::ZERO))) * self.radius;
+            let depth = (DVec4::splat(sinkage) - rise).max(DVec4::splat(left));
+            let deepest = DVec4::from_array(nodes[group]).max(depth);
+            nodes[group] = select(inside, deepest, DVec4::ZERO).to_array();
+        });
     }
 
     /// Shears the soil at each node in it.
@@ -307,24 +308,17 @@ impl Wheel {
         // The nodes from the one end to the other, and all the rest.
         let first = ((low - self.turned) / STEP).ceil();
         let last = ((high - self.turned) / STEP).floor().min(first + (NODES - LANES) as f64);
-        let group = (first / LANES as f64).floor();
-        let count = ((last / LANES as f64).floor() - group + 1.0).clamp(0.0, GROUPS as f64) as usize;
-        let place = (group as i64).rem_euclid(GROUPS as i64) as usize;
-        for k in 0..GROUPS {
-            let now = if place + k < GROUPS { place + k } else { place + k - GROUPS };
-            if k >= count {
-                rim.iter_mut().for_each(|part| part[now] = [0.0; LANES]);
-                continue;
+        each_group(first, last, GROUPS, |group, _, inside| {
+            if !inside.any() {
+                return rim.iter_mut().for_each(|part| part[group] = [0.0; LANES]);
             }
-            let [cosine, sine] = self.circle[now];
+            let [cosine, sine] = self.circle[group];
             let slide = [cosine * along[0] + sine * along[1] + turns, cosine * across[0] + sine * across[1] + aside];
             let speed = sqrt(slide[0] * slide[0] + slide[1] * slide[1]);
-            let parts = [0, 1].map(|part| DVec4::from_array(rim[part][now]));
-            let number = DVec4::new(0.0, 1.0, 2.0, 3.0) + (group + k as f64) * LANES as f64;
-            let inside = number.cmpge(DVec4::splat(first)) & number.cmple(DVec4::splat(last));
+            let parts = [0, 1].map(|part| DVec4::from_array(rim[part][group]));
             let parts = mobilise_four(parts, slide, speed, time).map(|part| select(inside, part, DVec4::ZERO));
-            (rim[0][now], rim[1][now]) = (parts[0].to_array(), parts[1].to_array());
-        }
+            (rim[0][group], rim[1][group]) = (parts[0].to_array(), parts[1].to_array());
+        });
     }
 
     /// Presses the cells below the strip, along the way of the step.
@@ -333,12 +327,13 @@ impl Wheel {
         let bottom = self.centre + self.axle * self.offset(strip) + self.down * self.radius;
         let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
         let (across, along) = (count(self.half), count(travelled.abs()));
-        for i in 0..across as usize {
-            let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
-            for j in 0..along as usize {
-                let ahead = travelled * ((j as f64 + 0.5) / along - 0.5);
-                ruts.press(ruts::place(axes, bottom + self.axle * aside + self.forward * ahead), left);
-            }
+        for j in 0..along as usize {
+            let ahead = travelled * ((j as f64 + 0.5) / along - 0.5);
+            let places = (0..across as usize).map(|i| {
+                let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
+                ruts::place(axes, bottom + self.axle * aside + self.forward * ahead)
+            });
+            ruts.press_all(places, left);
         }
     }
 
@@ -371,7 +366,7 @@ impl Wheel {
     pub(super) fn forget(&mut self) {
         let state = &mut self.state;
         (state.travel, state.slip, state.way, state.reading) = (0.0, 0.0, 0.0, None);
-        state.deepest.iter_mut().for_each(|way| way.fill(0.0));
+        state.deepest.iter_mut().for_each(|way| way.fill([0.0; LANES]));
         state.rims.iter_mut().flatten().for_each(|rim| rim.fill([0.0; LANES]));
     }
 }
@@ -379,7 +374,19 @@ impl Wheel {
 impl WheelState {
     /// False for one of another wheel.
     pub(super) fn fits(&self) -> bool {
-        self.rims.iter().flatten().all(|rim| rim.len() == GROUPS) && self.deepest.iter().all(|way| way.len() == WAY)
+        self.rims.iter().flatten().all(|rim| rim.len() == GROUPS) && self.deepest.iter().all(|way| way.len() == WAY / LANES)
+    }
+}
+
+/// Visits all groups of nodes in a ring, with the numbers of their nodes and which of these are from the first to the last.
+fn each_group(first: f64, last: f64, groups: usize, mut visit: impl FnMut(usize, DVec4, BVec4)) {
+    let begin = (first / LANES as f64).floor();
+    let place = (begin as i64).rem_euclid(groups as i64) as usize;
+    let range = [first, last].map(DVec4::splat);
+    for k in 0..groups {
+        let numbers = DVec4::new(0.0, 1.0, 2.0, 3.0) + (begin + k as f64) * LANES as f64;
+        let group = if place + k < groups { place + k } else { place + k - groups };
+        visit(group, numbers, numbers.cmpge(range[0]) & numbers.cmple(range[1]));
     }
 }
 
