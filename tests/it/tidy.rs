@@ -69,7 +69,7 @@ const FENCES: &[(&str, &[&str], &str)] = &[
         "only the clock, the log's batches and a client's deadlines read a clock",
     ),
     ("SystemTime::now", &["src/recorder/"], "calendar time is stamped once a run, in the recorder"),
-    ("rand_pcg", &["src/device/random.rs"], "only the devices' own streams are random"),
+    ("rand_pcg", &["src/model/src/random.rs"], "all that is random is a stream with a seed"),
     (
         "print!(",
         &[

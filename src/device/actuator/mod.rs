@@ -8,11 +8,11 @@ use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 use simpartner_description::{Frame, Mount, OnTimeout, Watchdog, World};
 use simpartner_dynamics::{Engine, JointState, Motor, Wrench};
-use simpartner_model::{Pose, StepIndex, Timestep};
+use simpartner_model::{Pose, StepIndex, Timestep, random::Stream};
 use simpartner_wire::signal::Fault;
 
 use self::law::Driver;
-use super::random::{Stream, StreamSeed};
+use super::random::StreamSeed;
 
 /// How many delayed commands may be under way to one actuator: some 10 MB of them. Further ones are lost.
 const MAX_UNDER_WAY: usize = 100_000;

@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use simpartner_model::StepIndex;
-
-use crate::device::random::Stream;
+use simpartner_model::{StepIndex, random::Stream};
 
 /// How many numbers one sensor may have under way: 128 MB of them. Further readings are lost.
 const MAX_UNDER_WAY: usize = 16_000_000;

@@ -17,7 +17,7 @@ pub use rays::{RayBundle, rays};
 use serde::{Deserialize, Serialize};
 use simpartner_description::World;
 use simpartner_dynamics::Engine;
-use simpartner_model::{StepIndex, Timestep};
+use simpartner_model::{StepIndex, Timestep, random::Stream};
 use simpartner_wire::signal::{Configuration, Fault, Field};
 
 use self::{
@@ -28,7 +28,7 @@ use self::{
 };
 use super::{
     describe::{fields, interval_steps},
-    random::{Stream, StreamSeed},
+    random::StreamSeed,
 };
 
 /// A sensor of a running simulation.

@@ -5,9 +5,8 @@ use std::ops::Range;
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_description::Noise;
+use simpartner_model::random::Stream;
 use simpartner_wire::signal::{Field, NoiseFigure, NoiseLaw, Quantity};
-
-use crate::device::random::Stream;
 
 /// The noise of a sensor, quantity by quantity:
 ///

@@ -13,6 +13,7 @@ mod id;
 mod joint;
 mod pose;
 mod posture;
+pub mod random;
 mod shape;
 mod soil;
 mod time;
