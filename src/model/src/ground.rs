@@ -57,6 +57,13 @@ impl Ground {
     }
 }
 
+impl Plane {
+    /// Its height at x and z, metres; `None` where nothing can lie on it: it is upright, or a ceiling.
+    pub fn height_at(&self, x: f64, z: f64) -> Option<f64> {
+        (self.normal.y > 0.0).then(|| (self.distance - self.normal.x * x - self.normal.z * z) / self.normal.y)
+    }
+}
+
 impl From<Plane> for Ground {
     fn from(plane: Plane) -> Self {
         Self::Plane(plane)

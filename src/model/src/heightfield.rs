@@ -46,6 +46,29 @@ impl Heightfield {
         DVec3::new(level.x, level.y + self.height(i, j), level.z)
     }
 
+    /// The height of its surface at x and z of the world, metres; `None` beyond its edges and in holes. The triangles of a cell meet on
+    /// the line between its corners of one index each that is higher.
+    pub fn height_at(&self, x: f64, z: f64) -> Option<f64> {
+        let local = self.pose.inverse().point(DVec3::new(x, 0.0, z));
+        let cell = |at: f64, extent: f64, points: usize| {
+            let place = (at / extent + 0.5) * (points - 1) as f64;
+            let index = (place.max(0.0) as usize).min(points - 2);
+            let share = place - index as f64;
+            (-1e-9..=1.0 + 1e-9).contains(&share).then_some((index, share))
+        };
+        let ((i, u), (j, v)) = (cell(local.x, self.width, self.points_x)?, cell(local.z, self.depth, self.points_z)?);
+        if !self.has_surface(i, j) {
+            return None;
+        }
+        let [low, along_x, along_z, high] =
+            [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| self.height(i, j));
+        let height = match u + v <= 1.0 {
+            true => low + u * (along_x - low) + v * (along_z - low),
+            false => high + (1.0 - u) * (along_z - high) + (1.0 - v) * (along_x - high),
+        };
+        Some(self.pose.translation.y + height)
+    }
+
     /// Whether the cell between grid points i and i + 1, j and j + 1 has a surface: all of its corners have heights.
     pub fn has_surface(&self, i: usize, j: usize) -> bool {
         [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].into_iter().all(|(i, j)| !self.height(i, j).is_nan())

@@ -23,6 +23,7 @@ mod parts;
 mod points;
 mod reading;
 mod robot;
+mod rocks;
 mod schema;
 mod scope;
 mod sequence;

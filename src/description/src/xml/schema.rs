@@ -6,6 +6,7 @@ mod devices;
 mod examples;
 mod grounds;
 mod joints;
+mod rocks;
 mod soil;
 mod table;
 mod words;

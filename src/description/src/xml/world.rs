@@ -14,6 +14,7 @@ use super::{
     parts, points,
     reading::{Placeholders, Reading, child},
     robot::{self, Draft, Placement, Taken, Totals},
+    rocks,
     schema::{Element, ROBOT},
     soil,
     tree::Node,
@@ -43,6 +44,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     world.mechanism.joints = parts.joints;
     let Mechanism { bodies, joints, .. } = &mut world.mechanism;
     robot::move_to_initial_positions(reading, root.offset, bodies, joints);
+    rocks::scatter(reading, root, &mut world.mechanism);
     world.mechanism.couplings = parts.couplings;
     world.mechanism.apart = parts.apart;
     let totals = Totals::of(&world.mechanism.bodies, &world.mechanism.joints, &[]);

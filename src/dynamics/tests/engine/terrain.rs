@@ -172,6 +172,30 @@ fn several_grounds_hold_what_stands_on_each() {
     }
 }
 
+/// What says how high terrain is, and the triangles that hold and stop rays, are one surface; where there is none, both have none.
+#[test]
+fn the_height_of_terrain_is_where_rays_meet_it() {
+    let mut random = Random(11);
+    let pose = Pose { translation: DVec3::new(3.0, -2.0, 5.0), rotation: DQuat::from_rotation_y(0.7) };
+    let mut terrain = field(13, pose, |_, _| 0.0);
+    let mut heights = [(); 13 * 13].map(|()| random.within());
+    heights[13 * 5 + 7] = f64::NAN;
+    terrain.heights = heights.into();
+    let engine = build(&with(vec![terrain.clone().into()]), 0.001);
+    let mut none = 0;
+    for _ in 0..2000 {
+        let at = pose.translation + 20.0 * random.vector();
+        let origin = DVec3::new(at.x, 10.0, at.z);
+        let seen = engine.cast_ray(&Ray { origin, direction: DVec3::NEG_Y, range: 20.0, ignore: None });
+        match (terrain.height_at(at.x, at.z), seen) {
+            (Some(height), Some(seen)) => assert!((10.0 - seen - height).abs() < 1e-9, "{at}: {height}, {seen}"),
+            (None, None) => none += 1,
+            (height, seen) => panic!("{at}: {height:?}, {seen:?}"),
+        }
+    }
+    assert!((500..1500).contains(&none), "{none} of 2000 beside it or in its hole");
+}
+
 /// Terrain of a single tilted plane, turned and moved, is that plane: bodies on it slide as on the plane.
 #[test]
 fn placed_terrain_is_where_its_pose_says() {

@@ -92,6 +92,12 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
          <material surfaceVelocityX=\"0.5\"/>               <!-- a conveyor's belt -->",
     ),
     ("soil", "<soil name=\"dunes\" like=\"drySand\" cohesion=\"500\"/>      <!-- for <surface soil=\"dunes\"/> -->"),
+    (
+        "rocks",
+        "<rocks seed=\"1\" cover=\"0.08\" smallest=\"0.1\" largest=\"0.5\" width=\"30\" depth=\"20\">\n  \
+         <clear x=\"-10\" radius=\"2\"/>                <!-- where the robot starts -->\n</rocks>",
+    ),
+    ("clear", "<clear x=\"-10\" z=\"0\" radius=\"2\"/>"),
     ("inertia", "<inertia ixx=\"0.02\" iyy=\"0.03\" izz=\"0.02\" y=\"-0.05\"/>"),
     (
         "joint",

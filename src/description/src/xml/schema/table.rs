@@ -7,7 +7,7 @@ use super::{
     Element, Kind,
     Kind::{Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
 };
-use super::{assemblies, devices, grounds, joints, soil};
+use super::{assemblies, devices, grounds, joints, rocks, soil};
 
 /// Root of a world file.
 pub(in crate::xml) const WORLD: &str = "world";
@@ -157,6 +157,7 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
             any("heightfield"),
             any("ground"),
             any("soil"),
+            any("rocks"),
             any("object"),
             any("joint"),
             any("coupling"),
@@ -191,6 +192,8 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     grounds::HEIGHTFIELD,
     grounds::GROUND,
     soil::SOIL,
+    rocks::ROCKS,
+    rocks::CLEAR,
     element(
         "object",
         "A body of the world that is not part of a robot.",
