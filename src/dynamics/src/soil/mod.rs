@@ -11,15 +11,18 @@
 //! | towed wheel | z0 = (3 W / (b (3 - n) k √D))^(2/(2n+1)), Rc = b k z0^(n+1)/(n+1) | Bekker 1969 |
 //! | thrust of a contact of area A and length L | H = (A c + W tan phi)(1 - K/(s L) (1 - exp(-s L/K))) | Janosi and Hanamoto 1961 |
 //! | bulldozing by a face of depth h | R = D1 (c h + D2 gamma h²/2) a metre | Hegedus 1960 |
+//! | drawbar pull of a wheel, summed up | DP = H - Rc - Rb | Bekker 1969; Patel et al. 2004 (RPET) |
 //!
 //! Angles are from the lowest point of the wheel, positive towards where it goes. Lengths in m, forces in N, stresses in Pa. The laws
 //! know no rates: they hold for speeds of up to about 0.2 m/s. The engine ([`crate::build`]) presses with the same stresses, and has
 //! the slide j as a state instead.
 
+mod traction;
 mod wheel;
 
 use simpartner_model::Soil;
 
+pub use traction::Traction;
 pub use wheel::{Arc, ArcPoint, SteadyWheel, WheelForces};
 
 /// How a soil presses back under a contact of one width.

@@ -135,15 +135,20 @@ pub struct WheelForces {
 impl SteadyWheel {
     /// The forces at a sinkage, m.
     pub fn forces(&self, soil: &Soil, sinkage: f64) -> WheelForces {
+        self.forces_in_rut(soil, sinkage, 0.0)
+    }
+
+    /// The forces at a sinkage, m, below the surface that was there at first, where what passed before has left it so deep, m.
+    pub fn forces_in_rut(&self, soil: &Soil, sinkage: f64, left: f64) -> WheelForces {
         let Self { radius, width, shear_radius, slip, slip_angle, gravity } = *self;
         let pressure = Pressure::new(soil, width, slip, gravity);
-        let arc = Arc::new(radius, sinkage, 1.0, soil.peak[0] + soil.peak[1] * slip.abs());
+        let arc = Arc::new(radius, (sinkage - left).max(0.0), 1.0, soil.peak[0] + soil.peak[1] * slip.abs());
         let tangent = libm::tan(slip_angle);
         let mut forces = WheelForces::default();
         for ArcPoint { angle, span, depth, .. } in arc.points() {
             let area = radius * width * span;
             let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
-            let stress = pressure.at(depth, 0.0).0;
+            let stress = pressure.at(depth + left, left).0;
             let (rolled, across) = (arc.entry - angle, libm::sin(arc.entry) - sine);
             // How far the rim has slid past the soil since it came in: along it, and across.
             let [along, aside] = if slip < 0.0 {
@@ -170,17 +175,22 @@ impl SteadyWheel {
 
     /// The sinkage, m, at which the soil carries a load, N, and the forces there; `None` if it does not before the axle is in the soil.
     pub fn under_load(&self, soil: &Soil, load: f64) -> Option<(f64, WheelForces)> {
-        let (mut low, mut high) = (0.0, self.radius);
-        if self.forces(soil, high).normal < load {
+        self.under_load_in_rut(soil, load, 0.0)
+    }
+
+    /// The same where what passed before has left the surface so deep, m. The sinkage counts from the surface that was there at first.
+    pub fn under_load_in_rut(&self, soil: &Soil, load: f64, left: f64) -> Option<(f64, WheelForces)> {
+        let (mut low, mut high) = (left, left + self.radius);
+        if self.forces_in_rut(soil, high, left).normal < load {
             return None;
         }
         // The middle of the interval, until that is one of its ends.
         loop {
             let middle = 0.5 * (low + high);
             if !(low < middle && middle < high) {
-                return Some((high, self.forces(soil, high)));
+                return Some((high, self.forces_in_rut(soil, high, left)));
             }
-            if self.forces(soil, middle).normal < load { low = middle } else { high = middle }
+            if self.forces_in_rut(soil, middle, left).normal < load { low = middle } else { high = middle }
         }
     }
 }
