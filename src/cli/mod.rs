@@ -16,6 +16,7 @@ mod import;
 mod init;
 mod logged;
 mod manual;
+mod mobility;
 mod plot;
 mod ports;
 mod query;
@@ -82,6 +83,8 @@ enum Verb {
     Convert(convert::ConvertArguments),
     /// Say what a file of heights holds, and write it as another format or as a picture
     Terrain(terrain::TerrainArguments),
+    /// Say what a robot on wheels can do on a soil: drawbar pull, slopes, steps, stability, mean free path among rocks
+    Mobility(mobility::MobilityArguments),
     /// Draw worlds as SVG pictures, as they are before the first step.
     Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
@@ -176,6 +179,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Import(arguments)) => import::import(&arguments),
         Some(Verb::Convert(arguments)) => convert::convert(&arguments),
         Some(Verb::Terrain(arguments)) => terrain::terrain(&arguments),
+        Some(Verb::Mobility(arguments)) => mobility::mobility(&arguments),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments),

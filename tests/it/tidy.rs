@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("sim", 5),
     ("realtime", 6),
     ("verify", 6),
+    ("mobility", 6),
     ("server", 7),
     ("recorder", 7),
     ("analysis", 8),

@@ -47,6 +47,7 @@ pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
 pub use reading::shorten;
 pub(crate) use reading::{child, read_numbers};
 pub use schema::describe_name;
+pub use soil::read_soils;
 pub use stand::read_world_or_robot;
 
 use crate::{Sequence, SourceFile, World};
@@ -246,7 +247,7 @@ fn single_root(reading: &Reading, mut roots: Vec<Node>) -> Result<Node, Diagnost
         children,
         ..Node::default()
     };
-    if all(&["object"]) {
+    if all(&["object", "soil"]) {
         let stem = Path::new(reading.path).file_stem().map_or("world".into(), |stem| stem.to_string_lossy());
         return Ok(wrapped(WORLD, "name", &stem.replace(|c: char| c.is_whitespace(), "_"), roots));
     }

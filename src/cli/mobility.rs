@@ -1,0 +1,176 @@
+//! `simpartner mobility`: what a robot on wheels can do on a ground, by closed forms and by simulation.
+
+use std::{fs, path::PathBuf};
+
+use clap::Args;
+use simpartner_description::xml;
+use simpartner_model::Soil;
+use simpartner_terminal::output::{line, print};
+
+use super::{
+    exit::{CliError, ExitStatus},
+    logged::Bar,
+};
+use crate::{
+    analysis::Progress,
+    mobility::{Ground, MobilityError, Site, Study, Vehicle, plots, table},
+};
+
+/// How the progress bar counts.
+const PERMILLE: u64 = 1000;
+
+#[derive(Debug, Args)]
+pub(super) struct MobilityArguments {
+    /// Robot file: ours, URDF, SDF or MJCF
+    #[arg(value_name = "ROBOT")]
+    robot: PathBuf,
+    /// Soil it drives on: one that ships (drySand, sandyLoam, clay, lunar, lunarSimulant, marsSand, regolithSimulant, leteSand), or one of --soil-file [default: firm ground]
+    #[arg(long, value_name = "NAME")]
+    soil: Option<String>,
+    /// File with <soil> elements, a world or these alone; without --soil its first one is taken
+    #[arg(long, value_name = "FILE")]
+    soil_file: Option<PathBuf>,
+    /// Coefficient of friction of firm ground, steps and rocks; that of a wheel counts where it is smaller
+    #[arg(long, value_name = "MU", default_value_t = 0.8, value_parser = friction)]
+    friction: f64,
+    /// Slip at which it pulls, above 0 and below 1; may be given several times
+    #[arg(long = "slip", value_name = "RATIO", default_values_t = [0.1, 0.2, 0.4, 0.6], value_parser = slip)]
+    slips: Vec<f64>,
+    /// Slope that it drives up, degrees; may be given several times
+    #[arg(long = "slope", value_name = "DEGREES", default_values_t = [5.0, 10.0, 15.0], value_parser = slope)]
+    slopes: Vec<f64>,
+    /// Slip from which a slope counts as too steep
+    #[arg(long, value_name = "RATIO", default_value_t = 0.8, value_parser = slip)]
+    most_slip: f64,
+    /// Speed of the wheels' rims, m/s; soil's laws hold up to about 0.2
+    #[arg(long, value_name = "SPEED", default_value_t = 0.2, value_parser = speed)]
+    speed: f64,
+    /// How things fall, m/s²
+    #[arg(long, value_name = "G", default_value_t = 9.81, value_parser = gravity)]
+    gravity: f64,
+    /// Part of the ground that rocks cover, for the mean free path; may be given several times
+    #[arg(long = "rocks", value_name = "PART", default_values_t = [0.05, 0.1, 0.2, 0.3], value_parser = cover)]
+    rocks: Vec<f64>,
+    /// Diameter from which a rock stops it, metres [default: of rocks as high as its largest step, which is half of it]
+    #[arg(long, value_name = "METRES", value_parser = diameter)]
+    rock_diameter: Option<f64>,
+    /// Random fields of rocks to drive through for each mean free path
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    rock_fields: u32,
+    /// Only closed forms
+    #[arg(long)]
+    closed_form: bool,
+    /// Print JSON; angles in radians
+    #[arg(long)]
+    json: bool,
+    /// Folder for plots as SVG; made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// A number that is in a range whose bounds are its own, or not.
+fn within(text: &str, [low, high]: [f64; 2], what: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("expected {what}"))?;
+    if low <= number && number <= high { Ok(number) } else { Err(format!("expected {what}")) }
+}
+
+fn friction(text: &str) -> Result<f64, String> {
+    within(text, [0.0, 10.0], "a number from 0 to 10")
+}
+
+fn slip(text: &str) -> Result<f64, String> {
+    within(text, [0.001, 0.98], "a number from 0.001 to 0.98")
+}
+
+fn slope(text: &str) -> Result<f64, String> {
+    within(text, [0.0, 89.0], "degrees from 0 to 89")
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    within(text, [0.001, 2.0], "metres per second from 0.001 to 2")
+}
+
+fn gravity(text: &str) -> Result<f64, String> {
+    within(text, [0.01, 100.0], "m/s² from 0.01 to 100")
+}
+
+fn cover(text: &str) -> Result<f64, String> {
+    within(text, [0.001, 1.0], "a part of the ground from 0.001 to 1")
+}
+
+fn diameter(text: &str) -> Result<f64, String> {
+    within(text, [0.01, 100.0], "metres from 0.01 to 100")
+}
+
+/// Prints the figures and writes the plots.
+pub(super) fn mobility(arguments: &MobilityArguments) -> Result<ExitStatus, CliError> {
+    let site = Site { ground: ground(arguments)?, gravity: arguments.gravity, rim_speed: arguments.speed };
+    let world = xml::read_world_or_robot(&arguments.robot, false)?;
+    let refuse = |error: MobilityError| match error {
+        MobilityError::Robot { .. } => CliError::Input(format!("{}: {error}", arguments.robot.display())),
+        MobilityError::Engine(error) => error.into(),
+    };
+    let vehicle = Vehicle::new(&world).map_err(refuse)?;
+    let study = Study {
+        site,
+        slips: arguments.slips.clone(),
+        slopes: arguments.slopes.iter().map(|degrees| degrees.to_radians()).collect(),
+        most_slip: arguments.most_slip,
+        rock_covers: arguments.rocks.clone(),
+        rock_diameter: arguments.rock_diameter,
+        rock_fields: arguments.rock_fields,
+        simulate: !arguments.closed_form,
+    };
+    let mut bar = Bar::new();
+    let report = study.run(&vehicle, &mut |what, share| {
+        bar.begin(what, PERMILLE);
+        bar.reach((share * PERMILLE as f64) as u64);
+    });
+    drop(bar);
+    let report = report.map_err(refuse)?;
+    if let Some(folder) = &arguments.output {
+        let cannot =
+            |path: &PathBuf, error| CliError::Usage(format!("--output: cannot write '{}': {error}", path.display()));
+        fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+        for (name, text) in plots::files(&report) {
+            let path = folder.join(name);
+            fs::write(&path, text).map_err(|error| cannot(&path, error))?;
+        }
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
+        line(text);
+    } else {
+        print(table::table(&report));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// What it is to drive on.
+fn ground(arguments: &MobilityArguments) -> Result<Ground, CliError> {
+    let own = match &arguments.soil_file {
+        Some(file) => xml::read_soils(file)?,
+        None => Vec::new(),
+    };
+    let friction = arguments.friction;
+    let named = match (&arguments.soil, &arguments.soil_file) {
+        (None, None) => return Ok(Ground::Firm { friction }),
+        (None, Some(file)) => {
+            let none = || CliError::Input(format!("'{}' has no <soil>", file.display()));
+            own.first().cloned().ok_or_else(none)?
+        }
+        (Some(name), _) => {
+            let soil = own.iter().find(|(own, _)| own == name).map(|(_, soil)| *soil).or_else(|| Soil::named(name));
+            let Some(soil) = soil else {
+                let known: Vec<&str> =
+                    own.iter().map(|(name, _)| name.as_str()).chain(Soil::NAMED.map(|named| named.name)).collect();
+                return Err(CliError::Usage(format!(
+                    "--soil: there is no soil '{name}'; there are: {}",
+                    known.join(", ")
+                )));
+            };
+            (name.clone(), soil)
+        }
+    };
+    Ok(Ground::Soil { name: named.0, soil: named.1, friction })
+}

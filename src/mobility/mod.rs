@@ -1,0 +1,368 @@
+//! What a robot on wheels can do on a ground: closed forms, as design tools for rovers have them, beside the same robot in the engine.
+//!
+//! A [`Vehicle`] is read from a robot, a [`Site`] is what it drives on, and [`Study::run`] brings the figures: loads and static stability,
+//! drawbar pull against slip, slopes, the largest slope and step (gradeability), and how far it gets among rocks ([`rocks`]). Closed forms
+//! stand in `closed`, the experiments in `trial`. The list of parameters is that of RPET (Patel et al. 2004; thesis 2.2.4). The module
+//! knows no files and no command line.
+
+mod closed;
+pub mod plots;
+pub mod rocks;
+mod stability;
+mod statics;
+pub mod table;
+mod trial;
+mod vehicle;
+
+use serde::Serialize;
+use simpartner_dynamics::BuildError;
+use simpartner_model::Soil;
+use thiserror::Error;
+
+pub use closed::{SlopeLimit, Steady};
+pub use stability::{Edge, edges};
+pub use vehicle::{Vehicle, Wheel};
+
+use closed::{ClosedForm, Law};
+use rocks::FreePath;
+use trial::Trial;
+
+/// How near the largest slope, rad, and the largest step, as a part of the largest radius, are found by trials.
+const SLOPE_RESOLUTION: f64 = 0.005;
+const STEP_RESOLUTION: f64 = 0.02;
+/// How high a rock is for its diameter: half of it, as a ball that lies half in the ground (Golombek and Rapp 1997).
+const ROCK_HEIGHT: f64 = 0.5;
+
+/// Why there are no figures.
+#[derive(Debug, Error)]
+pub enum MobilityError {
+    /// A robot that is no vehicle.
+    #[error("'{name}' cannot be studied: {what}")]
+    Robot {
+        /// Its name.
+        name: String,
+        /// What is missing, and what helps.
+        what: String,
+    },
+    /// The engine refuses it.
+    #[error("{0}")]
+    Engine(#[from] BuildError),
+}
+
+/// What a vehicle stands on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ground {
+    /// Firm, with Coulomb's coefficient; that of a wheel counts where it is smaller.
+    Firm {
+        /// Coefficient of friction.
+        friction: f64,
+    },
+    /// Soil, and rocks of this friction in it.
+    Soil {
+        /// Its name.
+        name: String,
+        /// Its parameters.
+        soil: Soil,
+        /// Coefficient of friction of rocks and steps.
+        friction: f64,
+    },
+}
+
+impl Ground {
+    /// A few words for it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Firm { friction } => format!("firm ground of friction {friction}"),
+            Self::Soil { name, .. } => name.clone(),
+        }
+    }
+}
+
+/// Where, and how fast.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Site {
+    /// What it drives on.
+    pub ground: Ground,
+    /// m/s².
+    pub gravity: f64,
+    /// Speed of the wheels' rims, m/s. The laws of soil hold up to about 0.2.
+    pub rim_speed: f64,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// Where.
+    pub site: Site,
+    /// Slips at which it pulls, each above 0 and below 1.
+    pub slips: Vec<f64>,
+    /// Slopes up which it drives, rad.
+    pub slopes: Vec<f64>,
+    /// The slip beyond which a slope counts as too steep.
+    pub most_slip: f64,
+    /// Parts of the ground that rocks cover, for the mean free path.
+    pub rock_covers: Vec<f64>,
+    /// The diameter from which a rock stops it, m; without one that of rocks as high as its largest step.
+    pub rock_diameter: Option<f64>,
+    /// Fields of rocks that are made for each mean free path.
+    pub rock_fields: u32,
+    /// Whether the robot is also driven in the engine.
+    pub simulate: bool,
+}
+
+/// A figure by closed form, and by simulation where there was one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Pair {
+    /// By closed form; `None` where it has no answer.
+    pub closed: Option<f64>,
+    /// In the engine.
+    pub simulated: Option<f64>,
+}
+
+/// The vehicle at a slip or on a slope.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The slip or the slope in rad that was asked for.
+    pub asked: f64,
+    /// Thrust less resistances; `None` where it cannot.
+    pub summed: Option<Steady>,
+    /// By the integral of stresses; on firm ground the same.
+    pub stress: Option<Steady>,
+    /// In the engine.
+    pub simulated: Option<Steady>,
+}
+
+/// What a wheel of the vehicle is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WheelFigures {
+    /// The name of its body.
+    pub name: String,
+    /// Whether a motor turns it.
+    pub driven: bool,
+    /// m.
+    pub radius_m: f64,
+    /// m.
+    pub width_m: Option<f64>,
+    /// How far ahead of the centre of mass it is, and to the right, m.
+    pub place_m: [f64; 2],
+    /// What it carries on level ground, N.
+    pub load_n: f64,
+}
+
+/// Static stability over an edge.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tipping {
+    /// The edge, with its margin in closed form.
+    pub edge: Edge,
+    /// The tilt at which the engine's vehicle stands on that edge alone, rad.
+    pub simulated_rad: Option<f64>,
+}
+
+/// All figures of a vehicle on a site.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The robot.
+    pub robot: String,
+    /// The ground.
+    pub ground: String,
+    /// m/s².
+    pub gravity: f64,
+    /// m/s.
+    pub rim_speed: f64,
+    /// kg.
+    pub mass_kg: f64,
+    /// Height of the centre of mass above the ground, m.
+    pub centre_height_m: f64,
+    /// m.
+    pub wheelbase_m: f64,
+    /// m.
+    pub track_m: f64,
+    /// Over the wheels, m.
+    pub width_m: f64,
+    /// Its wheels, those ahead first.
+    pub wheels: Vec<WheelFigures>,
+    /// Static stability over each edge.
+    pub stability: Vec<Tipping>,
+    /// On level ground at given slips.
+    pub pulls: Vec<Row>,
+    /// Up slopes without anything to pull.
+    pub slopes: Vec<Row>,
+    /// The largest slope, rad, by each law and in the engine.
+    pub largest_slope_rad: [Option<f64>; 3],
+    /// What keeps it from more, by the integral of stresses.
+    pub slope_limit: Option<SlopeLimit>,
+    /// The slip at which a slope counts as too steep.
+    pub most_slip: f64,
+    /// The largest step of firm ground, m. In closed form at most the radius of its smallest wheel.
+    pub largest_step_m: Pair,
+    /// The diameter from which a rock stops it, m.
+    pub rock_diameter_m: f64,
+    /// How far it gets among rocks.
+    pub free_paths: Vec<FreePath>,
+}
+
+impl Study {
+    /// The figures of a vehicle. `told` hears what is being done, and how much of all is done, 0 to 1.
+    ///
+    /// # Errors
+    /// When the vehicle cannot be on this ground, or the engine refuses it.
+    pub fn run(&self, vehicle: &Vehicle, told: &mut dyn FnMut(&str, f64)) -> Result<Report, MobilityError> {
+        self.check(vehicle)?;
+        let form = ClosedForm::new(vehicle, &self.site);
+        let loads = form.standing();
+        told("stability", 0.0);
+        let stability = self.stability(vehicle)?;
+        let mut pulls = Vec::new();
+        for (index, &slip) in self.slips.iter().enumerate() {
+            told("drawbar pull", 0.1 + 0.3 * index as f64 / self.slips.len() as f64);
+            let closed = |law| form.at(law, slip, 0.0);
+            let simulated = self.drive(vehicle, 0.0, Some(slip), 1.0)?;
+            pulls.push(Row { asked: slip, summed: closed(Law::Summed), stress: closed(Law::Stress), simulated });
+        }
+        let mut slopes = Vec::new();
+        for (index, &slope) in self.slopes.iter().enumerate() {
+            told("slopes", 0.4 + 0.2 * index as f64 / self.slopes.len() as f64);
+            let closed = |law| form.climbing(law, slope).filter(|steady| form.motors_suffice(steady, 0.0));
+            let simulated = self.drive(vehicle, slope, None, closed::MOST_SLIP)?;
+            slopes.push(Row { asked: slope, summed: closed(Law::Summed), stress: closed(Law::Stress), simulated });
+        }
+        told("largest slope", 0.6);
+        let summed = form.largest_slope(Law::Summed, self.most_slip);
+        let stress = form.largest_slope(Law::Stress, self.most_slip);
+        let simulated = self.largest_slope(vehicle, stress.map_or(0.0, |(slope, _)| slope))?;
+        told("largest step", 0.75);
+        let step = Pair { closed: Some(form.largest_step()), simulated: self.largest_step(vehicle)? };
+        told("rocks", 0.95);
+        let highest = step.simulated.or(step.closed).unwrap_or(0.0);
+        let rock_diameter_m = self.rock_diameter.unwrap_or(highest / ROCK_HEIGHT);
+        let path = |&cover: &f64| FreePath::new(cover, rock_diameter_m, vehicle.width(), self.rock_fields);
+        Ok(Report {
+            robot: vehicle.name.clone(),
+            ground: self.site.ground.name(),
+            gravity: self.site.gravity,
+            rim_speed: self.site.rim_speed,
+            mass_kg: vehicle.mass,
+            centre_height_m: vehicle.centre.y - vehicle.ground,
+            wheelbase_m: vehicle.wheelbase(),
+            track_m: vehicle.track(),
+            width_m: vehicle.width(),
+            wheels: wheel_figures(vehicle, &loads),
+            stability,
+            pulls,
+            slopes,
+            largest_slope_rad: [summed.map(|own| own.0), stress.map(|own| own.0), simulated],
+            slope_limit: stress.map(|own| own.1),
+            most_slip: self.most_slip,
+            largest_step_m: step,
+            rock_diameter_m,
+            free_paths: if rock_diameter_m > 0.0 { self.rock_covers.iter().map(path).collect() } else { Vec::new() },
+        })
+    }
+
+    /// Whether the vehicle can be on this ground.
+    fn check(&self, vehicle: &Vehicle) -> Result<(), MobilityError> {
+        let refuse = |what: String| Err(MobilityError::Robot { name: vehicle.name.clone(), what });
+        let edges = edges(vehicle);
+        if edges.len() < 3 || edges.iter().any(|edge| edge.distance_m <= 0.0) {
+            return refuse(
+                "its wheels do not hold it up by themselves: its centre of mass is not above the polygon that they stand on".into(),
+            );
+        }
+        let narrow = vehicle.wheels.iter().find(|wheel| wheel.width.is_none());
+        if let (Ground::Soil { .. }, Some(ball)) = (&self.site.ground, narrow) {
+            return refuse(format!(
+                "its wheel '{}' is a ball, and soil presses on a width: give its body a cylinder as shape",
+                vehicle.mechanism.body(ball.body).name
+            ));
+        }
+        Ok(())
+    }
+
+    fn stability(&self, vehicle: &Vehicle) -> Result<Vec<Tipping>, MobilityError> {
+        let tip = |edge: Edge| {
+            let simulated_rad = if self.simulate { Trial::tips(vehicle, &self.site, &edge)? } else { None };
+            Ok(Tipping { edge, simulated_rad })
+        };
+        edges(vehicle).into_iter().map(tip).collect()
+    }
+
+    fn drive(
+        &self,
+        vehicle: &Vehicle,
+        slope: f64,
+        slip: Option<f64>,
+        most_slip: f64,
+    ) -> Result<Option<Steady>, MobilityError> {
+        if !self.simulate {
+            return Ok(None);
+        }
+        let driven = Trial::new(vehicle, &self.site, slope, Vec::new())?.drive(slip, most_slip);
+        let grade_n = vehicle.weight(self.site.gravity) * libm::sin(slope);
+        Ok(driven.map(|steady| Steady { grade_n, ..steady }))
+    }
+
+    /// The largest slope that it climbs in the engine, by halving from a bracket about what the closed form says.
+    fn largest_slope(&self, vehicle: &Vehicle, closed: f64) -> Result<Option<f64>, MobilityError> {
+        if !self.simulate {
+            return Ok(None);
+        }
+        let climbs = |slope: f64| {
+            let steady = Trial::new(vehicle, &self.site, slope, Vec::new())?.drive(None, self.most_slip);
+            Ok::<bool, MobilityError>(steady.is_some_and(|steady| steady.slip <= self.most_slip))
+        };
+        // A tenth about the closed form, and farther where that is not far enough.
+        let mut reach = (0.1 * closed).max(4.0 * SLOPE_RESOLUTION);
+        let (mut low, mut high) = ((closed - reach).max(0.0), closed + reach);
+        while low > 0.0 && !climbs(low)? {
+            (high, reach) = (low, 2.0 * reach);
+            low = (low - reach).max(0.0);
+        }
+        if low == 0.0 && !climbs(low)? {
+            return Ok(None);
+        }
+        while high < std::f64::consts::FRAC_PI_2 && climbs(high)? {
+            (low, reach) = (high, 2.0 * reach);
+            high += reach;
+        }
+        while high - low > SLOPE_RESOLUTION {
+            let middle = 0.5 * (low + high);
+            if climbs(middle)? { low = middle } else { high = middle }
+        }
+        Ok(Some(low))
+    }
+
+    /// The largest step that it climbs in the engine, from firm ground.
+    fn largest_step(&self, vehicle: &Vehicle) -> Result<Option<f64>, MobilityError> {
+        if !self.simulate {
+            return Ok(None);
+        }
+        let firm = Site { ground: Ground::Firm { friction: self.site.friction() }, ..self.site.clone() };
+        let radius = vehicle.radius();
+        let face = 1.5 * radius;
+        let climbs = |height: f64| {
+            let step = trial::step_ahead(vehicle, &firm, face, height);
+            Ok::<bool, MobilityError>(Trial::new(vehicle, &firm, 0.0, vec![step])?.climbs(face))
+        };
+        let (mut low, mut high) = (0.0, 2.0 * radius);
+        while high - low > STEP_RESOLUTION * radius {
+            let middle = 0.5 * (low + high);
+            if climbs(middle)? { low = middle } else { high = middle }
+        }
+        Ok(Some(low))
+    }
+}
+
+fn wheel_figures(vehicle: &Vehicle, loads: &[f64]) -> Vec<WheelFigures> {
+    let each = vehicle.wheels.iter().zip(loads).map(|(wheel, &load_n)| {
+        let from = wheel.centre - vehicle.centre;
+        WheelFigures {
+            name: vehicle.mechanism.body(wheel.body).name.clone(),
+            driven: wheel.drive.is_some(),
+            radius_m: wheel.radius,
+            width_m: wheel.width,
+            place_m: [from.dot(vehicle.forward), from.dot(vehicle.right)],
+            load_n,
+        }
+    });
+    each.collect()
+}
