@@ -27,7 +27,7 @@ const LAYERS: &[(&str, u8)] = &[
 const RECORDER: [&str; 4] = ["format", "database", "write", "read"];
 
 /// The packages below the server's own modules.
-const LIBRARIES: &[&str] = &["description", "dynamics", "model", "terminal", "wire"];
+const LIBRARIES: &[&str] = &["description", "dynamics", "grasp", "model", "terminal", "wire"];
 
 /// Names that may be used only in some places, and why.
 const FENCES: &[(&str, &[&str], &str)] = &[
@@ -45,6 +45,8 @@ const FENCES: &[(&str, &[&str], &str)] = &[
         ],
         "only the recorder knows SQL",
     ),
+    ("clarabel::", &["src/grasp/src/conic.rs"], "only one file knows the solver of cone programs"),
+    ("microlp::", &["src/grasp/src/harker/lp.rs"], "only the program of 1994 needs vertices of linear programs"),
     ("parquet::", &["src/analysis/", "tests/it/analysis/"], "only the analysis writes files for other programs"),
     ("resvg", &["src/plot/"], "only the plots become pictures"),
     ("use png::", &["src/description/src/dem/png.rs"], "only one file knows the container of PNG"),

@@ -1,12 +1,13 @@
 //! A mechanism as resolved data: bodies, joints and grounds in flat lists, all references as ids, all numbers in SI units, world
 //! frame right-handed with y up. What builds a mechanism checks it; nobody who reads one checks it again.
 //!
-//! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`].
+//! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`], or at [`Grasp`].
 
 mod body;
 mod color;
 mod coupling;
 mod graph;
+mod grasp;
 mod ground;
 mod heightfield;
 mod id;
@@ -23,6 +24,7 @@ pub use body::{Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia,
 pub use color::{Color, NotAColor};
 pub use coupling::{Coupling, JointAxis};
 pub use graph::{Graph, SpanningForest, Tree, TreeEdge};
+pub use grasp::{Contact, ContactKind, Grasp, Patch};
 pub use ground::{Ground, GroundMesh, Plane};
 pub use heightfield::Heightfield;
 pub use id::{BodyId, DeviceId, JointId, RobotId};

@@ -1,0 +1,212 @@
+//! The linear program of 1994 and its chart, solved by microlp, whose answers are vertices as those of 1994 were.
+
+use std::f64::consts::PI;
+
+use bevy_math::{DMat3, DVec2, DVec3};
+use microlp::{ComparisonOp, Error, OptimizationDirection, Problem, SolveOptions};
+use simpartner_model::ContactKind;
+
+use super::{Finger, Harker};
+use crate::GraspError;
+
+/// What the program of 1994 printed of a grasp in equilibrium.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Of each contact.
+    pub contacts: Vec<ContactAnswer>,
+    /// The sum of all unknowns, which was minimised.
+    pub objective: f64,
+}
+
+/// Force and torques of a contact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContactAnswer {
+    /// The force.
+    pub force: DVec3,
+    /// Its torque, (centre of mass - point) x force: the negative of what everyone else calls torque.
+    pub torque: DVec3,
+    /// The torque about the normal.
+    pub normal_torque: DVec3,
+}
+
+/// One unknown: what one unit of it exerts.
+struct Column {
+    force: DVec3,
+    torque: DVec3,
+    contact: usize,
+    is_force: bool,
+}
+
+/// What microlp may leave of a constraint: a hundredth of the tolerance of the files.
+const FEASIBILITY: f64 = 1e-8;
+
+/// Solves the linear program under a gravity: `None` where it has no solution.
+///
+/// # Errors
+/// Where the solver gives up.
+pub fn solve(case: &Harker, gravity: DVec3) -> Result<Option<Answer>, GraspError> {
+    let columns = columns(case);
+    let mut problem = Problem::new(OptimizationDirection::Minimize);
+    let limits = |column: &Column| case.contacts[column.contact].limits;
+    let unknowns: Vec<_> = columns.iter().map(|column| problem.add_var(1.0, (0.0, limits(column)[1]))).collect();
+    for axis in 0..6 {
+        let of = |column: &Column| if axis < 3 { column.force[axis] } else { column.torque[axis - 3] };
+        let row: Vec<_> = unknowns.iter().zip(&columns).map(|(&unknown, column)| (unknown, of(column))).collect();
+        let load = if axis < 3 { gravity[axis] } else { 0.0 };
+        problem.add_constraint(row.as_slice(), ComparisonOp::Le, case.tolerance - load);
+        problem.add_constraint(row.as_slice(), ComparisonOp::Ge, -case.tolerance - load);
+    }
+    for (index, finger) in case.contacts.iter().enumerate() {
+        let own = unknowns.iter().zip(&columns).filter(|(_, column)| column.contact == index && column.is_force);
+        let row: Vec<_> = own.map(|(&unknown, _)| (unknown, 1.0)).collect();
+        problem.add_constraint(row.as_slice(), ComparisonOp::Ge, finger.limits[0]);
+    }
+    let mut options = SolveOptions::default();
+    options.tolerances.feasibility = FEASIBILITY;
+    let solution = match problem.solve_with(options) {
+        Ok(outcome) => outcome.into_solution(),
+        Err(Error::Infeasible) => return Ok(None),
+        Err(error) => return Err(GraspError::LinearProgram(error.to_string())),
+    };
+    let Ok(solution) = solution else {
+        return Err(GraspError::LinearProgram("interrupted".into()));
+    };
+    let nothing = ContactAnswer { force: DVec3::ZERO, torque: DVec3::ZERO, normal_torque: DVec3::ZERO };
+    let mut contacts = vec![nothing; case.contacts.len()];
+    for (&unknown, column) in unknowns.iter().zip(&columns) {
+        let (value, contact) = (solution.var_value(unknown), &mut contacts[column.contact]);
+        contact.force += column.force * value;
+        *(if column.is_force { &mut contact.torque } else { &mut contact.normal_torque }) += column.torque * value;
+    }
+    Ok(Some(Answer { contacts, objective: solution.objective() }))
+}
+
+/// Whether there is equilibrium under each of the 21 x 39 directions of gravity, row by row.
+///
+/// # Errors
+/// Where gravity is zero, or the solver gives up.
+pub fn chart(case: &Harker) -> Result<Vec<Vec<bool>>, GraspError> {
+    if case.gravity == DVec3::ZERO {
+        return Err(GraspError::NoGravity);
+    }
+    let to_z = rotation_to_z(case.gravity);
+    let stands = |row: usize, column: usize| {
+        let tilted = about_x(to_z * case.gravity, case.tilt.to_radians() * row as f64 / 20.0);
+        solve(case, to_z.transpose() * about_z(tilted, PI * column as f64 / 20.0)).map(|answer| answer.is_some())
+    };
+    // Without a tilt all columns are one.
+    let upright = stands(0, 1)?;
+    let rows = (0..21).map(|row| match row {
+        0 => Ok(vec![upright; 39]),
+        _ => (1..40).map(|column| stands(row, column)).collect(),
+    });
+    rows.collect()
+}
+
+fn columns(case: &Harker) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for (contact, finger) in case.contacts.iter().enumerate() {
+        let normal = finger.matrix * finger.normal(finger.point);
+        let mut push = |at: DVec3, force: DVec3| {
+            columns.push(Column { force, torque: (case.centre - at).cross(force), contact, is_force: true });
+        };
+        match finger.kind {
+            ContactKind::Frictionless => push(finger.place(finger.point), normal),
+            ContactKind::Frictional { friction } => {
+                pyramid(normal, friction).into_iter().for_each(|edge| push(finger.place(finger.point), edge));
+            }
+            ContactKind::Soft { friction, radius } => {
+                for point in perimeter(finger, radius) {
+                    push(finger.place(point), finger.matrix * soft_edge(finger, point, friction));
+                }
+                columns.push(Column { force: DVec3::ZERO, torque: normal, contact, is_force: false });
+            }
+        }
+    }
+    columns
+}
+
+/// The four edges about a normal: it is turned to z, tilted by the coefficient of friction in radians, and turned back. Where it has no y
+/// its x and y change places meanwhile.
+fn pyramid(normal: DVec3, friction: f64) -> [DVec3; 4] {
+    let exchanged = normal.y == 0.0;
+    let swap = |vector: DVec3| if exchanged { DVec3::new(vector.y, vector.x, vector.z) } else { vector };
+    let to_z = rotation_to_z(swap(normal));
+    let upright = to_z * swap(normal);
+    let edges = [
+        about_x(upright, friction),
+        about_x(upright, -friction),
+        about_y(upright, friction),
+        about_y(upright, -friction),
+    ];
+    edges.map(|edge| swap(to_z.transpose() * edge))
+}
+
+/// Four points of a soft finger's rim: where the normal leans most and least, and opposite. Where it leans alike everywhere, along x
+/// and y.
+fn perimeter(finger: &Finger, radius: f64) -> [DVec3; 4] {
+    let centre = DVec2::new(finger.point.x, finger.point.y);
+    let on_patch = |at: DVec2| (centre + at).extend(finger.height(centre + at));
+    // Single precision, which the original compared in, does not tell lengths apart below this.
+    let longer = |a: f64, b: f64| a > b * (1.0 + 1e-6);
+    let (mut most, mut least) = (DVec2::new(radius, 0.0), DVec2::new(0.0, radius));
+    let length = |at: DVec2| finger.normal(on_patch(at)).length();
+    for sign in [-1.0, 1.0] {
+        for step in -100..=100 {
+            let x = radius * f64::from(step) / 100.0;
+            let at = DVec2::new(x, sign * (radius * radius - x * x).max(0.0).sqrt());
+            let normal = finger.normal(on_patch(at));
+            let opens = at.x * normal.x >= 0.0 || at.y * normal.y >= 0.0;
+            if opens && longer(length(at), length(most)) {
+                most = at;
+            }
+            if opens && longer(length(least), length(at)) {
+                least = at;
+            }
+        }
+    }
+    [most, -most, least, -least].map(on_patch)
+}
+
+/// An edge of a soft finger in the patch's frame: the normal there, which counts as that of a plane where the patch is convex, tilted away
+/// from the centre by the coefficient of friction in radians, of unit length.
+fn soft_edge(finger: &Finger, point: DVec3, friction: f64) -> DVec3 {
+    let mut normal = finger.normal(point);
+    for axis in [0, 1] {
+        if point[axis] * normal[axis] < 0.0 {
+            normal[axis] = 0.0;
+        }
+    }
+    let across = libm::hypot(point.x, point.y);
+    if across == 0.0 {
+        return normal.normalize();
+    }
+    let (sine, cosine) = (point.x / across, point.y / across);
+    let turned = DVec3::new(cosine * normal.x - sine * normal.y, sine * normal.x + cosine * normal.y, normal.z);
+    let tilted = about_x(turned, friction);
+    DVec3::new(cosine * tilted.x + sine * tilted.y, cosine * tilted.y - sine * tilted.x, tilted.z).normalize()
+}
+
+/// Turns a vector to z: about x first, then about y. One along x is turned about y alone; the original divided by zero there.
+fn rotation_to_z(vector: DVec3) -> DMat3 {
+    let (across, length) = (libm::hypot(vector.y, vector.z), vector.length());
+    let DVec3 { x, y, z } = vector;
+    let (sine, cosine) = if across > 0.0 { (y / across, z / across) } else { (0.0, 1.0) };
+    let rows = [DVec3::new(across, -x * sine, -x * cosine) / length, DVec3::new(0.0, cosine, -sine), vector / length];
+    DMat3::from_cols(rows[0], rows[1], rows[2]).transpose()
+}
+
+fn about_x(vector: DVec3, angle: f64) -> DVec3 {
+    let (sine, cosine) = libm::sincos(angle);
+    DVec3::new(vector.x, cosine * vector.y - sine * vector.z, sine * vector.y + cosine * vector.z)
+}
+
+fn about_y(vector: DVec3, angle: f64) -> DVec3 {
+    let (sine, cosine) = libm::sincos(angle);
+    DVec3::new(cosine * vector.x + sine * vector.z, vector.y, cosine * vector.z - sine * vector.x)
+}
+
+fn about_z(vector: DVec3, angle: f64) -> DVec3 {
+    let (sine, cosine) = libm::sincos(angle);
+    DVec3::new(cosine * vector.x - sine * vector.y, sine * vector.x + cosine * vector.y, vector.z)
+}

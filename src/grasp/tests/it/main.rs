@@ -1,0 +1,7 @@
+//! The laboratory against the published figures, closed forms, and itself on random grasps.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod equilibrium;
+mod harker;
+mod support;

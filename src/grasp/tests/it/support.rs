@@ -1,0 +1,110 @@
+//! Grasps for tests: the cases of 1994, contacts on simple bodies, and random ones.
+
+use std::path::PathBuf;
+
+use bevy_math::{DMat3, DVec2, DVec3};
+use simpartner_grasp::harker::Harker;
+use simpartner_model::{Body, Contact, ContactKind, Grasp, Inertia, Patch, Pose};
+
+/// A case of the thesis: object and contact file.
+pub(crate) fn case(object: &str, contacts: &str) -> Harker {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../worlds/grasps/1994");
+    let read = |name: &str| std::fs::read_to_string(folder.join(format!("{name}.txt"))).unwrap();
+    let (mut case, limits) = Harker::read_object(&read(object)).unwrap();
+    case.contacts = Harker::read_contacts(&read(contacts), limits).unwrap();
+    case
+}
+
+/// A contact at a point with this normal into the object, its first tangent as the frame happens to have it.
+pub(crate) fn contact(kind: ContactKind, at: DVec3, normal: DVec3, limits: [f64; 2]) -> Contact {
+    let z = -normal.normalize();
+    let x = z.any_orthonormal_vector();
+    contact_along(kind, at, normal, x, limits)
+}
+
+/// The same with this first tangent.
+pub(crate) fn contact_along(kind: ContactKind, at: DVec3, normal: DVec3, x: DVec3, limits: [f64; 2]) -> Contact {
+    let z = -normal.normalize();
+    Contact {
+        name: "finger".into(),
+        kind,
+        frame: Pose::from_matrix(DMat3::from_cols(x, z.cross(x), z), at),
+        patch: Patch::PLANE,
+        point: DVec2::ZERO,
+        limits,
+        source: String::new(),
+    }
+}
+
+/// A grasp of a body of 1 kg whose centre of mass is the origin.
+pub(crate) fn grasp(gravity: DVec3, contacts: Vec<Contact>) -> Grasp {
+    let inertia = Inertia { centre_of_mass: DVec3::ZERO, tensor: DMat3::IDENTITY * 1e-3 };
+    Grasp {
+        name: "test".into(),
+        gravity,
+        force: DVec3::ZERO,
+        torque: DVec3::ZERO,
+        object: Body { inertia: Some(inertia), ..Body::default() },
+        contacts,
+        tilt: 0.5,
+        tolerance: 1e-6,
+    }
+}
+
+/// Steele, Lea and Flood's splitmix64: reproducible numbers without a crate.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Evenly between two numbers.
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A whole number below this.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// A direction, evenly on the sphere.
+    pub(crate) fn direction(&mut self) -> DVec3 {
+        loop {
+            let v = DVec3::from([0; 3].map(|_| self.between(-1.0, 1.0)));
+            if (0.01..1.0).contains(&v.length_squared()) {
+                return v.normalize();
+            }
+        }
+    }
+
+    /// A grasp of so many contacts of any kind on an ellipsoid, loaded anyhow.
+    pub(crate) fn grasp(&mut self, contacts: u64) -> Grasp {
+        let axes = DVec3::from([0; 3].map(|_| self.between(0.02, 0.1)));
+        let contacts = (0..contacts).map(|_| {
+            let direction = self.direction();
+            let normal = -(direction / axes).normalize();
+            let friction = self.between(0.05, 1.2);
+            let kind = match self.below(3) {
+                0 => ContactKind::Frictionless,
+                1 => ContactKind::Frictional { friction },
+                _ => ContactKind::Soft { friction, radius: self.between(0.001, 0.02) },
+            };
+            let lowest = if self.below(2) == 0 { 0.0 } else { self.between(0.0, 0.5) };
+            let highest = libm::pow(10.0, self.between(0.5, 3.0));
+            contact(kind, axes * direction, normal, [lowest, highest])
+        });
+        let contacts = contacts.collect();
+        let mut made = grasp(self.direction() * 9.81, contacts);
+        if self.below(4) == 0 {
+            made.force = self.direction() * self.between(0.0, 10.0);
+            made.torque = self.direction() * self.between(0.0, 0.5);
+        }
+        made
+    }
+}
