@@ -4,4 +4,5 @@
 
 mod equilibrium;
 mod harker;
+mod quality;
 mod support;

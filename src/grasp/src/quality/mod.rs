@@ -1,0 +1,240 @@
+//! How good a grasp is: measures of the grasp wrench space, the wrenches that contacts exert with normal forces of a given size.
+//!
+//! Bounds are certified. The lower one comes from a polytope of wrenches that the contacts do exert, the upper one from the support
+//! function: no wrench of the space reaches beyond it along a direction. The polytope begins as a simplex; where it is narrowest, the
+//! wrench that the cones exert farthest out there joins it, until the bounds meet. Cones are exact, so no number of edges is chosen.
+//!
+//! Measures: Ferrari and Canny's epsilon (*Planning optimal grasps*, 1992), the volume of the space, and those of RobWorkSim's
+//! `GWSMeasure3D` and `CMDistCCPMeasure3D`: the average offset of facets, forces under the worst torque, and the centre of contacts.
+
+mod hull;
+mod space;
+
+use bevy_math::DVec3;
+
+pub use space::{Norm, Scaling};
+
+use crate::statics::{Section, Statics, Vector6, halves, wrench};
+use hull::{Facet, Flat, Hull};
+use space::Space;
+
+/// How the measures are taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// What is bounded.
+    pub norm: Norm,
+    /// By what.
+    pub scaling: Scaling,
+    /// Factor on torques that makes them comparable with forces, 1/m. Without one it is 1 / [`Statics::length`].
+    pub torque_scale: Option<f64>,
+    /// The gap, in parts of the upper bound, at which bounds count as met.
+    pub tolerance: f64,
+    /// The same of the volume's bounds, which meet slowly.
+    pub volume_tolerance: f64,
+    /// Facets at which the search ends, whatever the gap.
+    pub facets: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            norm: Norm::L1,
+            scaling: Scaling::Unit,
+            torque_scale: None,
+            tolerance: 1e-3,
+            volume_tolerance: 0.1,
+            facets: 20_000,
+        }
+    }
+}
+
+/// What a measure is between.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// At least this.
+    pub lower: f64,
+    /// At most this.
+    pub upper: f64,
+}
+
+impl Bounds {
+    const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
+
+    /// The gap, in parts of the upper bound.
+    pub fn gap(&self) -> f64 {
+        if self.upper > 0.0 { (self.upper - self.lower) / self.upper } else { 0.0 }
+    }
+}
+
+/// The measures of a grasp. Forces in parts of the bound on normal forces; torques times the torque scale.
+#[derive(Debug, Clone)]
+pub struct Quality {
+    /// The largest wrench that is resisted whatever its direction.
+    pub epsilon: Bounds,
+    /// The direction in which that is least: a wrench of size 1 along it breaks the grasp first. The torque is scaled.
+    pub weakest: Vector6,
+    /// The volume of the wrench space.
+    pub volume: Bounds,
+    /// The largest force that is resisted in every direction, without a torque.
+    pub force: Bounds,
+    /// The same under the worst torque, the torque of `weakest` at its size of epsilon.
+    pub force_under_torque: Bounds,
+    /// The largest torque that is resisted about every axis, without a force.
+    pub torque: Bounds,
+    /// Of friction pyramids under the norm L1: the average offset of the facets of the polytope that they span. It depends on how facets of
+    /// more than six points are triangulated.
+    pub average_facet_distance: Option<f64>,
+    /// (2 r - d) / (2 r), where d is from the centre of mass to the mean of the contacts, and r is 1 / torque scale.
+    pub centroid: f64,
+    /// The torque scale that was used, 1/m.
+    pub torque_scale: f64,
+    /// Facets of the polytope.
+    pub facets: usize,
+    /// Why epsilon is zero, where it is.
+    pub reason: Option<String>,
+}
+
+/// Which part of the wrench space is measured.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Whole,
+    /// Forces under this torque.
+    Force(DVec3),
+    /// Torques without force.
+    Torque,
+}
+
+impl Part {
+    /// How far away, along the part, a hyperplane of this normal and offset is.
+    fn distance(self, normal: &Vector6, offset: f64) -> f64 {
+        let [force, torque] = halves(normal);
+        let (room, across) = match self {
+            Self::Whole => (offset, 1.0),
+            Self::Force(under) => (offset - torque.dot(under), force.length()),
+            Self::Torque => (offset, torque.length()),
+        };
+        // A hyperplane along the part is nowhere near, or leaves nothing of it.
+        if room <= 0.0 { 0.0 } else { room / across }
+    }
+}
+
+/// Measures a grasp.
+pub fn quality(statics: &Statics, options: &Options) -> Quality {
+    let torque_scale = options.torque_scale.unwrap_or(1.0 / statics.length);
+    let space = Space { contacts: &statics.contacts, norm: options.norm, scaling: options.scaling, torque_scale };
+    let mean = statics.contacts.iter().map(|contact| contact.lever).sum::<DVec3>() / statics.contacts.len() as f64;
+    let mut quality = Quality {
+        epsilon: Bounds::ZERO,
+        weakest: Vector6::zeros(),
+        volume: Bounds::ZERO,
+        force: Bounds::ZERO,
+        force_under_torque: Bounds::ZERO,
+        torque: Bounds::ZERO,
+        average_facet_distance: None,
+        centroid: 1.0 - mean.length() * torque_scale / 2.0,
+        torque_scale,
+        facets: 0,
+        reason: None,
+    };
+    let mut hull = match Hull::simplex(&space.corners()) {
+        Ok(hull) => hull,
+        Err(Flat(normal)) => {
+            (quality.weakest, quality.reason) = (normal, Some(missing(&normal)));
+            return quality;
+        }
+    };
+    let (epsilon, weakest) = refine(&mut hull, &space, Part::Whole, options);
+    (quality.epsilon, quality.weakest) = (epsilon, weakest);
+    let worst = halves(&(weakest * epsilon.upper))[1];
+    quality.force = refine(&mut hull, &space, Part::Force(DVec3::ZERO), options).0;
+    quality.force_under_torque = refine(&mut hull, &space, Part::Force(worst), options).0;
+    quality.torque = refine(&mut hull, &space, Part::Torque, options).0;
+    quality.volume = volume(&mut hull, &space, options);
+    quality.facets = hull.len();
+    quality.average_facet_distance = average_facet_distance(&space);
+    if epsilon.upper == 0.0 {
+        let [force, torque] = halves(&-weakest);
+        let torque = torque / torque_scale;
+        quality.reason =
+            Some(format!("no contact resists the wrench of force {force:.4} N and torque {torque:.4} N m"));
+    }
+    quality
+}
+
+/// The average offset of the facets of the polytope that pyramids span; none of cones, or of sums.
+fn average_facet_distance(space: &Space) -> Option<f64> {
+    let pyramids = space.contacts.iter().all(|contact| matches!(contact.section, Section::Polygon(_)));
+    let corners = space.corners();
+    let mut hull = Hull::simplex(&corners).ok().filter(|_| pyramids && space.norm == Norm::L1)?;
+    corners.into_iter().for_each(|corner| hull.add(corner));
+    Some(hull.facets().map(|(_, facet)| facet.offset.max(0.0)).sum::<f64>() / hull.len() as f64)
+}
+
+/// Says which motion no contact feels.
+fn missing(normal: &Vector6) -> String {
+    let [force, torque] = halves(normal);
+    let [force, torque] = [force, torque].map(|part| part * part.length().max(1e-300).recip());
+    let alone = |part: f64| part > 1.0 - 1e-9;
+    let share = halves(normal).map(DVec3::length_squared);
+    match share.map(alone) {
+        [true, _] => format!("no contact can exert a force along {force:.4}"),
+        [_, true] => {
+            format!("no contact can exert a torque about {torque:.4}: the contacts let the object turn about that axis")
+        }
+        _ => format!("no contact can exert a force along {force:.4} together with a torque about {torque:.4}"),
+    }
+}
+
+/// Grows the polytope where a part of it is narrowest until the bounds meet. Returns them, and the direction of the upper one.
+fn refine(hull: &mut Hull, space: &Space, part: Part, options: &Options) -> (Bounds, Vector6) {
+    let (mut upper, mut direction) = (f64::INFINITY, Vector6::zeros());
+    loop {
+        let distance = |facet: &Facet| part.distance(&facet.normal, facet.offset);
+        let nearest = hull.facets().map(|(number, facet)| (distance(facet), number, facet.normal));
+        let Some((lower, number, normal)) = nearest.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+            return (Bounds { lower: 0.0, upper }, direction);
+        };
+        let (point, reach) = space.support(&normal);
+        // Rounding leaves something of a reach of zero.
+        let reach = if reach <= 1e-13 * space.size() { 0.0 } else { reach };
+        let here = part.distance(&normal, reach);
+        if here < upper {
+            (upper, direction) = (here, normal);
+        }
+        let lower = lower.min(upper);
+        let met = upper - lower <= options.tolerance * upper;
+        if met || hull.len() > options.facets || !hull.add_beyond(point, number) {
+            return (Bounds { lower, upper }, direction);
+        }
+    }
+}
+
+/// Grows the polytope where it lacks most of the volume until the bounds meet. Between a facet and the centre the space is within the
+/// simplex scaled by the ratio of the offsets of support and facet.
+fn volume(hull: &mut Hull, space: &Space, options: &Options) -> Bounds {
+    let open = |hull: &Hull, facet: &Facet| {
+        let middle = facet.normal.dot(&hull.centre);
+        let (inner, outer) = (facet.offset - middle, space.support(&facet.normal).1 - middle);
+        let within = hull.volume(facet);
+        (within, within * libm::pow(outer.max(inner) / inner, 6.0))
+    };
+    let mut known = std::collections::HashMap::new();
+    loop {
+        let mut bounds = Bounds::ZERO;
+        let mut widest: Option<(f64, usize, Vector6)> = None;
+        for (number, facet) in hull.facets() {
+            // Numbers may be given anew; vertices say which facet it is.
+            let (within, at_most) = *known.entry(facet.vertices).or_insert_with(|| open(hull, facet));
+            bounds.lower += within;
+            bounds.upper += at_most;
+            if widest.is_none_or(|(most, ..)| at_most - within > most) {
+                widest = Some((at_most - within, number, facet.normal));
+            }
+        }
+        let Some((_, number, normal)) = widest else { return bounds };
+        let met = bounds.gap() <= options.volume_tolerance;
+        if met || hull.len() > options.facets || !hull.add_beyond(space.support(&normal).0, number) {
+            return bounds;
+        }
+    }
+}

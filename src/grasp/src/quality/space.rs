@@ -1,0 +1,90 @@
+//! The grasp wrench space, through its support function.
+
+use bevy_math::DVec3;
+
+use super::wrench;
+use crate::statics::{ContactForce, ContactMap, Section, Vector6, halves};
+
+/// What is bounded: the fingers together, or each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Norm {
+    /// The sum of the normal forces: the convex hull of what single contacts exert.
+    L1,
+    /// Each normal force: the Minkowski sum of what they exert.
+    LInfinity,
+}
+
+/// The bound on a normal force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scaling {
+    /// 1 N for all.
+    Unit,
+    /// Each contact's largest normal force, in N.
+    Limits,
+}
+
+/// A grasp wrench space. Its wrenches are force, and torque times a scale.
+pub(super) struct Space<'a> {
+    pub(super) contacts: &'a [ContactMap],
+    pub(super) norm: Norm,
+    pub(super) scaling: Scaling,
+    pub(super) torque_scale: f64,
+}
+
+impl Space<'_> {
+    fn bound(&self, contact: &ContactMap) -> f64 {
+        match self.scaling {
+            Scaling::Unit => 1.0,
+            Scaling::Limits => contact.limits[1],
+        }
+    }
+
+    fn scaled(&self, vector: &Vector6) -> Vector6 {
+        let [force, torque] = halves(vector);
+        wrench(force, torque * self.torque_scale)
+    }
+
+    /// The largest size of a wrench, roughly: what rounding is measured by.
+    pub(super) fn size(&self) -> f64 {
+        self.contacts
+            .iter()
+            .map(|contact| self.bound(contact) * (1.0 + contact.lever.length() * self.torque_scale))
+            .fold(0.0, f64::max)
+    }
+
+    /// The wrench that reaches farthest along a direction, and how far; the origin where nothing reaches beyond it.
+    pub(super) fn support(&self, direction: &Vector6) -> (Vector6, f64) {
+        let twist = self.scaled(direction);
+        let each = self.contacts.iter().map(|contact| {
+            let exerted = self.scaled(&contact.wrench(&contact.best(&twist))) * self.bound(contact);
+            (exerted.dot(direction), exerted)
+        });
+        let pushing = each.filter(|(reach, _)| *reach > 0.0);
+        let point = match self.norm {
+            Norm::L1 => pushing.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, exerted)| exerted).unwrap_or_default(),
+            Norm::LInfinity => pushing.map(|(_, exerted)| exerted).sum(),
+        };
+        (point, point.dot(direction))
+    }
+
+    /// The origin, and wrenches of single contacts that span all that they exert.
+    pub(super) fn corners(&self) -> Vec<Vector6> {
+        let mut corners = vec![wrench(DVec3::ZERO, DVec3::ZERO)];
+        for contact in self.contacts {
+            let edges = match contact.section {
+                Section::Disc => 3,
+                Section::Polygon(edges) => edges,
+            };
+            let mut push = |tangent: [f64; 2], torsion: f64| {
+                let force = ContactForce { normal: 1.0, tangent, torsion };
+                corners.push(self.scaled(&contact.wrench(&force)) * self.bound(contact));
+            };
+            ContactMap::corners(edges).for_each(|corner| push(corner.map(|along| along * contact.friction), 0.0));
+            [contact.torsion, -contact.torsion]
+                .into_iter()
+                .filter(|torsion| *torsion != 0.0)
+                .for_each(|t| push([0.0; 2], t));
+        }
+        corners
+    }
+}
