@@ -225,8 +225,11 @@ fn strike(state: &[f64; 4], ball: usize) -> [f64; 4] {
     [a, b, u + blow * response[0], v + blow * response[1]]
 }
 
+/// Energies in J at times in s.
+type Energies = Vec<(f64, f64)>;
+
 /// What theory says: times and energies after the impacts that take energy, and the energy all along.
-fn stops_in_theory(seconds: f64) -> (Vec<(f64, f64)>, Vec<(f64, f64)>) {
+fn stops_in_theory(seconds: f64) -> (Energies, Energies) {
     let (mut state, mut time, step) = ([0.1, 0.2, 0.0, 0.0], 0.0, 1e-4);
     let (mut stops, mut path) = (Vec::new(), vec![(0.0, swing_energy(&state))]);
     while time < seconds {

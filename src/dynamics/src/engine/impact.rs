@@ -107,8 +107,9 @@ fn flies(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
     let falls = [contact.a.is_some_and(falls), falls(contact.b)].map(|falls| f64::from(u8::from(falls)));
     let gain = contact.normal.dot(gravity) * (falls[0] - falls[1]);
     let room = (contact.gap + 0.5 * h * speed).max(0.0);
-    let arrival_squared = speed * speed + 2.0 * gain * room;
-    (speed > 0.0 || gain > 0.0) && (arrival_squared > BOUNCE_SPEED * BOUNCE_SPEED || arrival_squared < 0.0)
+    // What arrives this slowly is left to the scheme; below zero it does not arrive.
+    let slow = 0.0..=BOUNCE_SPEED * BOUNCE_SPEED;
+    (speed > 0.0 || gain > 0.0) && !slow.contains(&(speed * speed + 2.0 * gain * room))
 }
 
 impl Dynamics {

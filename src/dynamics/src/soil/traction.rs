@@ -32,7 +32,7 @@ impl Traction {
     /// `None` if the soil does not carry it before its axle is in the soil.
     pub fn new(soil: &Soil, [radius, width]: [f64; 2], load: f64, slip: f64, gravity: f64) -> Option<Self> {
         let [sinkage, compaction] = towed_wheel(soil, [radius, width], load, gravity);
-        if !(sinkage < radius) {
+        if sinkage.is_nan() || sinkage >= radius {
             return None;
         }
         let length = radius * libm::acos(1.0 - sinkage / radius);

@@ -374,7 +374,8 @@ impl Wheel {
 impl WheelState {
     /// False for one of another wheel.
     pub(super) fn fits(&self) -> bool {
-        self.rims.iter().flatten().all(|rim| rim.len() == GROUPS) && self.deepest.iter().all(|way| way.len() == WAY / LANES)
+        self.rims.iter().flatten().all(|rim| rim.len() == GROUPS)
+            && self.deepest.iter().all(|way| way.len() == WAY / LANES)
     }
 }
 
