@@ -112,6 +112,24 @@ fn an_elevation_grid_lies_along_x_and_z() {
     assert_eq!((dem.height(0, 0), dem.height(2, 0), dem.height(2, 1)), (1.0, 3.0, 6.5));
 }
 
+/// One file may be terrain and a mesh of the same world: the log keeps its bytes, and beside them the text of the mesh.
+#[test]
+fn a_file_that_is_heights_and_a_mesh_is_kept_as_both() {
+    let faces = "Shape { geometry IndexedFaceSet { coord Coordinate { point [0 0 0, 1 0 0, 1 0 -1] } coordIndex [0 1 2 -1] } }\n";
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("g.wrl"), format!("{ELEVATION_GRID}{faces}")).unwrap();
+    let heights = r#"<heightfield file="g.wrl"/>"#;
+    let mesh = r#"<ground><triangleMesh file="g.wrl"/></ground>"#;
+    for both in [format!("{heights}{mesh}"), format!("{mesh}{heights}")] {
+        let world = scratch.path().join("w.xml");
+        std::fs::write(&world, format!("<world>{both}</world>")).unwrap();
+        let world = xml::read_world(&world).unwrap_or_else(|problems| panic!("{problems}"));
+        let again = xml::read_kept(&world.sources).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!((world.sources.len(), again.mechanism.grounds.len()), (3, 2));
+        assert_eq!(again.mechanism.grounds, world.mechanism.grounds);
+    }
+}
+
 /// What is written is read back, holes and all, to the last bit in text and TIFF, to half a level in PNG.
 #[test]
 fn every_format_that_is_written_reads_back() {

@@ -7,7 +7,14 @@ use std::{
 };
 
 use super::{Diagnostic, built_in, limits::MAX_MESH_FILE};
-use crate::{Content, SourceFile, mesh::Mesh};
+use crate::{Content, SourceFile, dem, mesh::Mesh};
+
+/// The path under which the text of a mesh is kept that stands for a file: the file's own, unless terrain may have been read from the same
+/// file, whose bytes have that.
+pub(super) fn mesh_text_of(path: &str) -> String {
+    let own = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    if dem::ENDINGS.contains(&own.as_str()) { format!("{path}.obj") } else { path.to_owned() }
+}
 
 /// Where files are.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +54,7 @@ impl Files<'_> {
     pub(super) fn read_mesh(self, path: &str) -> Result<(Mesh, bool), String> {
         // Those that were kept are OBJ, whatever they once were.
         let kind = if matches!(self, Self::Disk) { path } else { "kept.obj" };
-        let bytes = self.read_bytes(path, MAX_MESH_FILE).map_err(|problem| problem.message)?;
+        let bytes = self.read_bytes(&self.kept_mesh(path), MAX_MESH_FILE).map_err(|problem| problem.message)?;
         let takes_others = Cell::new(false);
         let named = |file: &str| match self {
             Self::Disk => {
@@ -62,6 +69,12 @@ impl Files<'_> {
             format!("{path}{line}: {}", problem.what)
         })?;
         Ok((mesh, takes_others.get()))
+    }
+
+    /// The path of what a mesh was kept as; logs of before have all under the file's own.
+    fn kept_mesh(self, path: &str) -> String {
+        let text = mesh_text_of(path);
+        if matches!(self, Self::Kept(_)) && self.has(&text) { text } else { path.to_owned() }
     }
 
     /// Whether there is a file of this path.

@@ -7,7 +7,11 @@ use std::{
     rc::Rc,
 };
 
-use super::{Diagnostics, files::Files, robot::Draft};
+use super::{
+    Diagnostics,
+    files::{Files, mesh_text_of},
+    robot::Draft,
+};
 use crate::{SourceFile, Warning, World, dem, mesh::Mesh};
 
 /// The largest XML file, bytes. Written by hand it would be a quarter of a million lines.
@@ -155,6 +159,7 @@ impl Session {
 
     /// Keeps a mesh as its text, likewise.
     pub(super) fn add_mesh(&self, path: String, mesh: &Mesh) -> Result<(), String> {
+        let path = mesh_text_of(&path);
         if self.sources.borrow().iter().any(|known| known.path == path) {
             return Ok(());
         }
