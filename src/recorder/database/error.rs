@@ -167,6 +167,17 @@ pub enum RecorderError {
         /// The database.
         database: Database,
     },
+    /// It takes no value as large as one of this log: a file of the world, as a rule.
+    #[error(
+        "the database {database} does not take a value as large as a file of this world: give its server a larger max_allowed_packet \
+         (my.cnf, or SET GLOBAL), or log into a file with --database sqlite:FILE"
+    )]
+    TooLarge {
+        /// The database.
+        database: Database,
+        /// Cause.
+        source: Cause,
+    },
     /// There is too little disk space to begin.
     #[error("the log in {database} is not begun: {why}; free some space, or log to another disk")]
     NoRoom {
@@ -333,6 +344,7 @@ pub(super) enum ErrorKind {
     NotADatabase,
     NotALog,
     DiskFull,
+    TooLarge,
     Other,
 }
 
@@ -373,6 +385,7 @@ impl RecorderError {
             ErrorKind::NotADatabase => Self::NotADatabase { database },
             ErrorKind::NotALog => Self::NotALog { database, source },
             ErrorKind::DiskFull => Self::DiskFull { database },
+            ErrorKind::TooLarge => Self::TooLarge { database, source },
             ErrorKind::Other => Self::Database { database, source },
         }
     }

@@ -36,6 +36,35 @@ fn every_database_holds_every_row_once() {
     }
 }
 
+/// MariaDB takes and gives no row larger than its max_allowed_packet, and ends the connection of who sends one: a run with a larger file
+/// does not begin, and says why; several files that are too large together are fine.
+#[test]
+fn a_file_that_a_server_does_not_take_is_told_before_the_run() {
+    for target in TestDatabase::all().into_iter().filter(|target| target.name() == "mysql") {
+        let allowed = target.number("SELECT @@max_allowed_packet + 0") as usize;
+        let begin = |sizes: &[usize]| {
+            let mut run = run();
+            let files = sizes
+                .iter()
+                .enumerate()
+                .map(|(index, size)| SourceFile::of_bytes(format!("{index}.tif"), vec![0; *size]));
+            let mut world = world();
+            world.sources.extend(files);
+            run.world = Arc::new(world);
+            Recorder::start(settings_of(&target), run).map(|recorder| recorder.finish(finished(0)).unwrap())
+        };
+        match begin(&[allowed]) {
+            Err(error @ RecorderError::TooLarge { .. }) => {
+                assert!(error.to_string().contains("max_allowed_packet"), "{error}")
+            }
+            other => panic!("{other:?}"),
+        }
+        begin(&[allowed / 2, allowed / 2, allowed / 2]).unwrap();
+        let kept = format!("SELECT count(*) FROM simulationFile WHERE length(content) = {}", allowed / 2);
+        assert_eq!(target.number(&kept), 3);
+    }
+}
+
 /// The thesis used MySQL on a machine whose file names do not tell `SimulationRow` from `simulationRow`.
 fn as_printed(target: &TestDatabase, query: &str) -> String {
     let centre = query.contains("avg(");

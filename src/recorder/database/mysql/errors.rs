@@ -16,6 +16,10 @@ pub(in crate::recorder::database) static ERROR_CODES: ErrorCodes = ErrorCodes { 
 const QUERY_FAULTS: [&str; 4] = ["21", "22", "25", "42"];
 
 fn kind(error: &sqlx::Error) -> ErrorKind {
+    // What this side finds before it sends anything.
+    if matches!(error, sqlx::Error::InvalidArgument(_)) {
+        return ErrorKind::TooLarge;
+    }
     let number = error.as_database_error().and_then(|error| error.try_downcast_ref::<MySqlDatabaseError>());
     match number.map(MySqlDatabaseError::number) {
         // Too many connections, a server that shuts down.
@@ -29,6 +33,7 @@ fn kind(error: &sqlx::Error) -> ErrorKind {
         // No such table or column.
         Some(1146 | 1054) => ErrorKind::NotALog,
         Some(1021 | 1114 | 3675) => ErrorKind::DiskFull,
+        Some(1153) => ErrorKind::TooLarge,
         _ => ErrorKind::Other,
     }
 }

@@ -32,6 +32,9 @@ use crate::recorder::format::{
 /// parameters (24 columns of `body`); the protocol counts them with 16 bits.
 const ROWS_PER_INSERT: [usize; 4] = [512, 64, 8, 1];
 
+/// Bytes of a statement beside its values.
+const PACKET_OVERHEAD: u64 = 1 << 16;
+
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
 
 /// A connection to a database of a server.
@@ -39,6 +42,10 @@ static MIGRATIONS: Migrator = sqlx::migrate!("migrations/mysql");
 pub(super) struct Connection {
     connection: MySqlConnection,
     inserts: Inserts,
+    /// Row by row, where rows are large.
+    single_inserts: Inserts,
+    /// The most bytes that the server takes in a statement, and gives in a row.
+    max_packet: u64,
 }
 
 impl Connection {
@@ -56,7 +63,10 @@ impl Connection {
             }
         };
         sqlx::raw_sql(AssertSqlSafe(format!("{locks}; {transactions}"))).execute(&mut connection).await?;
-        Ok(Self { connection, inserts: Inserts::new(&ROWS_PER_INSERT) })
+        let max_packet: i64 =
+            sqlx::query_scalar("SELECT CAST(@@max_allowed_packet AS SIGNED)").fetch_one(&mut connection).await?;
+        let (inserts, single_inserts) = (Inserts::new(&ROWS_PER_INSERT), Inserts::new(&[1]));
+        Ok(Self { connection, inserts, single_inserts, max_packet: max_packet.unsigned_abs() })
     }
 
     /// Holds a lock with a time limit: that of the driver waits for ever, which MariaDB takes for no waiting at all.
@@ -78,7 +88,18 @@ impl Connection {
     }
 
     pub(super) async fn insert(&mut self, table: TableId, cells: &[Cell], ids: RunIds) -> Result<(), sqlx::Error> {
-        self.inserts.insert::<MySql>(&mut self.connection, table, cells, ids).await
+        let most = self.max_packet.saturating_sub(PACKET_OVERHEAD);
+        // The server ends the connection of a statement that is too large, which would look as if it were away.
+        let rows = cells.chunks(table.width()).map(|row| row.iter().map(Cell::bytes).sum::<u64>());
+        let largest = rows.max().unwrap_or(0);
+        if largest > most {
+            let allowed = self.max_packet;
+            let what = format!("a row of {} has {largest} bytes, max_allowed_packet is {allowed} bytes", table.name());
+            return Err(sqlx::Error::InvalidArgument(what));
+        }
+        let together = largest.saturating_mul(ROWS_PER_INSERT[0] as u64) <= most;
+        let inserts = if together { &mut self.inserts } else { &mut self.single_inserts };
+        inserts.insert::<MySql>(&mut self.connection, table, cells, ids).await
     }
 
     pub(super) async fn execute(&mut self, sql: SqlStr, parameters: &[Parameter<'_>]) -> Result<u64, sqlx::Error> {
