@@ -115,11 +115,11 @@ impl<'a> ClosedForm<'a> {
         self.at(law, high, slope)
     }
 
-    /// Whether its motors turn its wheels so far.
-    pub(super) fn motors_suffice(&self, steady: &Steady, torques: f64) -> bool {
+    /// Whether its motors give what its wheels need. The weakest is thought to have the hardest work.
+    pub(super) fn motors_suffice(&self, steady: &Steady) -> bool {
         let rate = |wheel: &Wheel| self.site.rim_speed / wheel.radius;
         let least = self.vehicle.wheels.iter().filter_map(|wheel| Some(wheel.drive?.torque(rate(wheel))));
-        least.fold(f64::INFINITY, f64::min) >= torques.max(steady.torque_max_nm)
+        least.fold(f64::INFINITY, f64::min) >= steady.torque_max_nm
     }
 
     /// The forces at a slip, under the loads that go with them; the rope takes what `rope` makes of the wheels' pull.
@@ -263,7 +263,7 @@ impl<'a> ClosedForm<'a> {
         let (mut low, mut high, mut limit) = (0.0, std::f64::consts::FRAC_PI_2, SlopeLimit::Traction);
         let judge = |slope: f64| match self.at(law, most_slip, slope) {
             Some(steady) if steady.drawbar_pull_n >= 0.0 => match self.climbing(law, slope) {
-                Some(steady) if self.motors_suffice(&steady, 0.0) => Ok(()),
+                Some(steady) if self.motors_suffice(&steady) => Ok(()),
                 _ => Err(SlopeLimit::Torque),
             },
             _ => Err(SlopeLimit::Traction),

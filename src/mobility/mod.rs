@@ -15,8 +15,8 @@ mod trial;
 mod vehicle;
 
 use serde::Serialize;
-use simpartner_dynamics::BuildError;
-use simpartner_model::Soil;
+use simpartner_dynamics::{BuildError, soil::Traction};
+use simpartner_model::{RockField, RockSizes, Soil};
 use thiserror::Error;
 
 pub use closed::{SlopeLimit, Steady};
@@ -30,8 +30,14 @@ use trial::Trial;
 /// How near the largest slope, rad, and the largest step, as a part of the largest radius, are found by trials.
 const SLOPE_RESOLUTION: f64 = 0.005;
 const STEP_RESOLUTION: f64 = 0.02;
+/// How high a vehicle that comes to a step is lifted by its kinetic energy, as a part of the largest radius.
+const MOMENTUM: f64 = 1e-4;
 /// How high a rock is for its diameter: half of it, as a ball that lies half in the ground (Golombek and Rapp 1997).
 const ROCK_HEIGHT: f64 = 0.5;
+
+/// How many fields of rocks the robot itself drives through, and how far at most, in its widths.
+const ROCK_DRIVES: u64 = 5;
+const ROCK_DRIVE_LENGTHS: f64 = 10.0;
 
 /// Why there are no figures.
 #[derive(Debug, Error)]
@@ -126,7 +132,7 @@ pub struct Row {
     pub asked: f64,
     /// Thrust less resistances; `None` where it cannot.
     pub summed: Option<Steady>,
-    /// By the integral of stresses; on firm ground the same.
+    /// By the integral of stresses; none on firm ground.
     pub stress: Option<Steady>,
     /// In the engine.
     pub simulated: Option<Steady>,
@@ -147,6 +153,8 @@ pub struct WheelFigures {
     pub place_m: [f64; 2],
     /// What it carries on level ground, N.
     pub load_n: f64,
+    /// The largest shear stress of the soil under it, Pa, by Mohr and Coulomb under the mean pressure of its load; `None` on firm ground.
+    pub shear_strength_pa: Option<f64>,
 }
 
 /// Static stability over an edge.
@@ -177,7 +185,7 @@ pub struct Report {
     pub wheelbase_m: f64,
     /// m.
     pub track_m: f64,
-    /// Over the wheels, m.
+    /// From its leftmost point to its rightmost, m.
     pub width_m: f64,
     /// Its wheels, those ahead first.
     pub wheels: Vec<WheelFigures>,
@@ -189,7 +197,7 @@ pub struct Report {
     pub slopes: Vec<Row>,
     /// The largest slope, rad, by each law and in the engine.
     pub largest_slope_rad: [Option<f64>; 3],
-    /// What keeps it from more, by the integral of stresses.
+    /// What keeps it from more, in closed form.
     pub slope_limit: Option<SlopeLimit>,
     /// The slip at which a slope counts as too steep.
     pub most_slip: f64,
@@ -199,6 +207,21 @@ pub struct Report {
     pub rock_diameter_m: f64,
     /// How far it gets among rocks.
     pub free_paths: Vec<FreePath>,
+    /// The robot itself among the rocks of some of these fields.
+    pub rock_drives: Vec<RockDrive>,
+}
+
+/// The robot among the rocks of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RockDrive {
+    /// The part of the ground that rocks cover.
+    pub cover: f64,
+    /// The field's seed.
+    pub seed: u64,
+    /// Where the straight front of a vehicle as wide as it touches the first rock, m.
+    pub front_m: f64,
+    /// Where the robot does in the engine, m; `None` if it touches none within its length beyond.
+    pub simulated_m: Option<f64>,
 }
 
 impl Study {
@@ -209,33 +232,35 @@ impl Study {
     pub fn run(&self, vehicle: &Vehicle, told: &mut dyn FnMut(&str, f64)) -> Result<Report, MobilityError> {
         self.check(vehicle)?;
         let form = ClosedForm::new(vehicle, &self.site);
-        let loads = form.standing();
         told("stability", 0.0);
         let stability = self.stability(vehicle)?;
         let mut pulls = Vec::new();
         for (index, &slip) in self.slips.iter().enumerate() {
             told("drawbar pull", 0.1 + 0.3 * index as f64 / self.slips.len() as f64);
-            let closed = |law| form.at(law, slip, 0.0);
+            let closed = |law| self.has(law).then(|| form.at(law, slip, 0.0)).flatten();
             let simulated = self.drive(vehicle, 0.0, Some(slip), 1.0)?;
             pulls.push(Row { asked: slip, summed: closed(Law::Summed), stress: closed(Law::Stress), simulated });
         }
         let mut slopes = Vec::new();
         for (index, &slope) in self.slopes.iter().enumerate() {
             told("slopes", 0.4 + 0.2 * index as f64 / self.slopes.len() as f64);
-            let closed = |law| form.climbing(law, slope).filter(|steady| form.motors_suffice(steady, 0.0));
+            let climbs = |law| form.climbing(law, slope).filter(|steady| form.motors_suffice(steady));
+            let closed = |law| self.has(law).then(|| climbs(law)).flatten();
             let simulated = self.drive(vehicle, slope, None, closed::MOST_SLIP)?;
             slopes.push(Row { asked: slope, summed: closed(Law::Summed), stress: closed(Law::Stress), simulated });
         }
         told("largest slope", 0.6);
-        let summed = form.largest_slope(Law::Summed, self.most_slip);
-        let stress = form.largest_slope(Law::Stress, self.most_slip);
-        let simulated = self.largest_slope(vehicle, stress.map_or(0.0, |(slope, _)| slope))?;
+        let steepest = |law| self.has(law).then(|| form.largest_slope(law, self.most_slip)).flatten();
+        let (summed, stress) = (steepest(Law::Summed), steepest(Law::Stress));
+        let simulated = self.largest_slope(vehicle, stress.or(summed).map_or(0.0, |(slope, _)| slope))?;
         told("largest step", 0.75);
-        let step = Pair { closed: Some(form.largest_step()), simulated: self.largest_step(vehicle)? };
-        told("rocks", 0.95);
+        let step = self.largest_step(vehicle)?;
+        told("rocks", 0.9);
+        let width_m = vehicle.outline(vehicle.right).1;
         let highest = step.simulated.or(step.closed).unwrap_or(0.0);
         let rock_diameter_m = self.rock_diameter.unwrap_or(highest / ROCK_HEIGHT);
-        let path = |&cover: &f64| FreePath::new(cover, rock_diameter_m, vehicle.width(), self.rock_fields);
+        let path = |&cover: &f64| FreePath::new(cover, rock_diameter_m, width_m, self.rock_fields);
+        let rock_drives = self.rock_drives(vehicle, rock_diameter_m)?;
         Ok(Report {
             robot: vehicle.name.clone(),
             ground: self.site.ground.name(),
@@ -245,18 +270,24 @@ impl Study {
             centre_height_m: vehicle.centre.y - vehicle.ground,
             wheelbase_m: vehicle.wheelbase(),
             track_m: vehicle.track(),
-            width_m: vehicle.width(),
-            wheels: wheel_figures(vehicle, &loads),
+            width_m,
+            wheels: self.wheel_figures(vehicle),
             stability,
             pulls,
             slopes,
             largest_slope_rad: [summed.map(|own| own.0), stress.map(|own| own.0), simulated],
-            slope_limit: stress.map(|own| own.1),
+            slope_limit: stress.or(summed).map(|own| own.1),
             most_slip: self.most_slip,
             largest_step_m: step,
             rock_diameter_m,
             free_paths: if rock_diameter_m > 0.0 { self.rock_covers.iter().map(path).collect() } else { Vec::new() },
+            rock_drives,
         })
+    }
+
+    /// Whether a law is one of this ground: firm ground has Coulomb's alone.
+    fn has(&self, law: Law) -> bool {
+        law == Law::Summed || matches!(self.site.ground, Ground::Soil { .. })
     }
 
     /// Whether the vehicle can be on this ground.
@@ -310,59 +341,106 @@ impl Study {
             let steady = Trial::new(vehicle, &self.site, slope, Vec::new())?.drive(None, self.most_slip);
             Ok::<bool, MobilityError>(steady.is_some_and(|steady| steady.slip <= self.most_slip))
         };
-        // A tenth about the closed form, and farther where that is not far enough.
-        let mut reach = (0.1 * closed).max(4.0 * SLOPE_RESOLUTION);
-        let (mut low, mut high) = ((closed - reach).max(0.0), closed + reach);
-        while low > 0.0 && !climbs(low)? {
-            (high, reach) = (low, 2.0 * reach);
-            low = (low - reach).max(0.0);
-        }
-        if low == 0.0 && !climbs(low)? {
-            return Ok(None);
-        }
-        while high < std::f64::consts::FRAC_PI_2 && climbs(high)? {
-            (low, reach) = (high, 2.0 * reach);
-            high += reach;
-        }
-        while high - low > SLOPE_RESOLUTION {
-            let middle = 0.5 * (low + high);
-            if climbs(middle)? { low = middle } else { high = middle }
-        }
-        Ok(Some(low))
+        let reach = (0.1 * closed).max(4.0 * SLOPE_RESOLUTION);
+        largest([0.0, std::f64::consts::FRAC_PI_2], closed, reach, SLOPE_RESOLUTION, climbs)
     }
 
-    /// The largest step that it climbs in the engine, from firm ground.
-    fn largest_step(&self, vehicle: &Vehicle) -> Result<Option<f64>, MobilityError> {
-        if !self.simulate {
-            return Ok(None);
-        }
-        let firm = Site { ground: Ground::Firm { friction: self.site.friction() }, ..self.site.clone() };
+    /// The largest step that it climbs from firm ground, so slowly that the way it comes with lifts it by nothing to speak of.
+    fn largest_step(&self, vehicle: &Vehicle) -> Result<Pair, MobilityError> {
         let radius = vehicle.radius();
-        let face = 1.5 * radius;
-        let climbs = |height: f64| {
-            let step = trial::step_ahead(vehicle, &firm, face, height);
-            Ok::<bool, MobilityError>(Trial::new(vehicle, &firm, 0.0, vec![step])?.climbs(face))
-        };
-        let (mut low, mut high) = (0.0, 2.0 * radius);
-        while high - low > STEP_RESOLUTION * radius {
-            let middle = 0.5 * (low + high);
-            if climbs(middle)? { low = middle } else { high = middle }
+        let creep = (2.0 * MOMENTUM * radius * self.site.gravity).sqrt();
+        let site = Site { ground: Ground::Firm { friction: self.site.friction() }, ..self.site.clone() };
+        let closed = ClosedForm::new(vehicle, &site).largest_step();
+        if !self.simulate {
+            return Ok(Pair { closed: Some(closed), simulated: None });
         }
-        Ok(Some(low))
+        // So far that no wheel touches the face as it starts.
+        let face = 1.2 * radius;
+        let climbs = |height: f64| {
+            let step = trial::step_ahead(vehicle, &site, face, height);
+            Ok::<bool, MobilityError>(Trial::new(vehicle, &site, 0.0, vec![step])?.climbs(face, creep))
+        };
+        let resolution = STEP_RESOLUTION * radius;
+        let simulated = largest([0.0, 2.0 * radius], closed, 0.1 * radius, resolution, climbs)?;
+        Ok(Pair { closed: Some(closed), simulated })
+    }
+
+    /// The robot among the rocks that are densest: there it soon meets one.
+    fn rock_drives(&self, vehicle: &Vehicle, diameter: f64) -> Result<Vec<RockDrive>, MobilityError> {
+        let mut drives = Vec::new();
+        let densest = self.rock_covers.iter().copied().reduce(f64::max);
+        let (Some(cover), true) = (densest, self.simulate && diameter > 0.0 && self.rock_fields > 0) else {
+            return Ok(drives);
+        };
+        let (sizes, width) = (RockSizes { cover }, vehicle.outline(vehicle.right).1);
+        let field = rocks::field(sizes, diameter, width, rocks::mean_free_path(sizes, diameter, width));
+        let site = Site { ground: Ground::Firm { friction: self.site.friction() }, ..self.site.clone() };
+        for seed in 0..ROCK_DRIVES.min(u64::from(self.rock_fields)) {
+            let field = RockField { seed, ..field };
+            // A rock far away is known from the formula: driving there takes as many steps.
+            let Some(touch) = rocks::first_touch(&field, width).filter(|touch| touch.way < ROCK_DRIVE_LENGTHS * width)
+            else {
+                continue;
+            };
+            let rocks = trial::rocks_ahead(vehicle, &field, &touch);
+            let simulated_m = Trial::new(vehicle, &site, 0.0, rocks)?.touches(touch.way);
+            drives.push(RockDrive { cover, seed, front_m: touch.way, simulated_m });
+        }
+        Ok(drives)
+    }
+
+    fn wheel_figures(&self, vehicle: &Vehicle) -> Vec<WheelFigures> {
+        let loads = ClosedForm::new(vehicle, &self.site).standing();
+        let strength = |wheel: &Wheel, load: f64| match &self.site.ground {
+            Ground::Soil { soil, .. } => {
+                Traction::new(soil, [wheel.radius, wheel.width?], load, 1.0, self.site.gravity)
+                    .map(|own| own.shear_strength)
+            }
+            Ground::Firm { .. } => None,
+        };
+        let each = vehicle.wheels.iter().zip(loads).map(|(wheel, load_n)| {
+            let from = wheel.centre - vehicle.centre;
+            WheelFigures {
+                name: vehicle.mechanism.body(wheel.body).name.clone(),
+                driven: wheel.drive.is_some(),
+                radius_m: wheel.radius,
+                width_m: wheel.width,
+                place_m: [from.dot(vehicle.forward), from.dot(vehicle.right)],
+                load_n,
+                shear_strength_pa: strength(wheel, load_n),
+            }
+        });
+        each.collect()
     }
 }
 
-fn wheel_figures(vehicle: &Vehicle, loads: &[f64]) -> Vec<WheelFigures> {
-    let each = vehicle.wheels.iter().zip(loads).map(|(wheel, &load_n)| {
-        let from = wheel.centre - vehicle.centre;
-        WheelFigures {
-            name: vehicle.mechanism.body(wheel.body).name.clone(),
-            driven: wheel.drive.is_some(),
-            radius_m: wheel.radius,
-            width_m: wheel.width,
-            place_m: [from.dot(vehicle.forward), from.dot(vehicle.right)],
-            load_n,
+/// The largest number in a range with which something succeeds, to a resolution: halved from a bracket about a guess, which is widened until
+/// it has an end of either kind. `None` if the least does not succeed.
+fn largest<E>(
+    [least, most]: [f64; 2],
+    guess: f64,
+    mut reach: f64,
+    resolution: f64,
+    succeeds: impl Fn(f64) -> Result<bool, E>,
+) -> Result<Option<f64>, E> {
+    let (mut low, mut high) = ((guess - reach).max(least), (guess + reach).min(most));
+    while !succeeds(low)? {
+        if low <= least {
+            return Ok(None);
         }
-    });
-    each.collect()
+        (high, reach) = (low, 2.0 * reach);
+        low = (low - reach).max(least);
+    }
+    while succeeds(high)? {
+        if high >= most {
+            return Ok(Some(most));
+        }
+        (low, reach) = (high, 2.0 * reach);
+        high = (high + reach).min(most);
+    }
+    while high - low > resolution {
+        let middle = 0.5 * (low + high);
+        if succeeds(middle)? { low = middle } else { high = middle }
+    }
+    Ok(Some(low))
 }

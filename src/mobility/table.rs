@@ -20,20 +20,24 @@ fn write_all(report: &Report, out: &mut String) -> std::fmt::Result {
     )?;
     writeln!(
         out,
-        "{:.3} kg, centre of mass {:.3} m high, wheelbase {:.3} m, track {:.3} m, {:.3} m wide over the wheels",
+        "{:.3} kg, centre of mass {:.3} m high, wheelbase {:.3} m, track {:.3} m, {:.3} m wide",
         report.mass_kg, report.centre_height_m, report.wheelbase_m, report.track_m, report.width_m
     )?;
     writeln!(
         out,
-        "\n{:<22} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}",
-        "wheel", "driven", "radius m", "width m", "ahead m", "right m", "load N"
+        "\n{:<22} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "wheel", "driven", "radius m", "width m", "ahead m", "right m", "load N", "shear kPa"
     )?;
     for wheel in &report.wheels {
         let driven = if wheel.driven { "yes" } else { "no" };
         let [ahead, right] = wheel.place_m;
         let width = figure(wheel.width_m, 3);
+        let shear = figure(wheel.shear_strength_pa.map(|stress| 1e-3 * stress), 2);
         let WheelFigures { name, radius_m, load_n, .. } = wheel;
-        writeln!(out, "{name:<22} {driven:>7} {radius_m:>9.3} {width:>9} {ahead:>9.3} {right:>9.3} {load_n:>9.2}")?;
+        writeln!(
+            out,
+            "{name:<22} {driven:>7} {radius_m:>9.3} {width:>9} {ahead:>9.3} {right:>9.3} {load_n:>9.2} {shear:>9}"
+        )?;
     }
     write_stability(report, out)?;
     if !report.pulls.is_empty() {
@@ -75,9 +79,13 @@ fn write_rows(rows: &[Row], unit: &str, scale: f64, out: &mut String) -> std::fm
         "{unit:>6} {:<10} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}",
         "by", "slip", "pull N", "thrust N", "compact N", "bulldoz N", "grade N", "torque Nm", "J/m", "sink mm"
     )?;
+    let by_stress = rows.iter().any(|row| row.stress.is_some());
     for row in rows {
         for (name, steady) in [("summed", &row.summed), ("stresses", &row.stress), ("simulated", &row.simulated)] {
             let asked = if name == "summed" { format!("{:.2}", row.asked * scale) } else { String::new() };
+            if name == "stresses" && !by_stress {
+                continue;
+            }
             match steady {
                 Some(steady) => writeln!(out, "{asked:>6} {name:<10} {}", cells(steady))?,
                 None => writeln!(out, "{asked:>6} {name:<10} {:>6}", "-")?,
@@ -129,6 +137,16 @@ fn write_rocks(report: &Report, out: &mut String) -> std::fmt::Result {
             figure(path.fields_m, 2),
             figure(path.sigma_m, 2),
             path.fields
+        )?;
+    }
+    for drive in &report.rock_drives {
+        writeln!(
+            out,
+            "field {} covered by {}: a front as wide as it touches a rock after {:.3} m, the robot in the engine after {} m",
+            drive.seed,
+            drive.cover,
+            drive.front_m,
+            figure(drive.simulated_m, 3)
         )?;
     }
     Ok(())

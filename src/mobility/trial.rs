@@ -2,9 +2,9 @@
 
 use bevy_math::DVec3;
 use simpartner_dynamics::{BodyState, Engine, Guard, Motor, Settings, Wrench, build};
-use simpartner_model::{Body, Material, Mechanism, Placed, Plane, Pose, Shape, Timestep};
+use simpartner_model::{Body, BodyId, Material, Mechanism, Placed, Plane, Pose, RockField, Shape, Timestep};
 
-use super::{Ground, MobilityError, Site, closed::Steady, stability::Edge, vehicle::Vehicle};
+use super::{Ground, MobilityError, Site, closed::Steady, rocks::Touch, stability::Edge, vehicle::Vehicle};
 
 /// Steps of 2 ms: soil's wheels have the same forces to 1e-3 at any step up to 10 ms, and edges of steps are met within 0.4 mm at 0.2 m/s.
 const TIMESTEP_S: f64 = 0.002;
@@ -13,10 +13,12 @@ const STICKS: f64 = 10.0;
 /// How long it settles before it starts, and speeds up, s.
 const SETTLE: f64 = 0.5;
 const SPEED_UP: f64 = 0.5;
-/// How fast the ground is tilted, rad/s: in the 0.2 s that a rover needs to begin to fall, that is a hundredth of a degree.
-const TILT_RATE: f64 = 0.02;
+/// How fast the ground is tilted, rad/s: in the 2 ms of a step that is less than a hundredth of a degree.
+const TILT_RATE: f64 = 0.05;
 /// A wheel that carries less than this part of the weight has left the ground.
 const LIFTED: f64 = 1e-3;
+/// Wheels that roll on by a radius while the vehicle goes on by less than this part of it are stuck.
+const STUCK: f64 = 0.02;
 /// The brake cart takes up what a vehicle pulls with within about 20 steps, and all of it within a few tenths of a second.
 const CART_STEPS: f64 = 20.0;
 const CART_TIME: f64 = 0.1;
@@ -58,17 +60,27 @@ impl<'a> Trial<'a> {
         slope: f64,
         obstacles: Vec<Body>,
     ) -> Result<Self, MobilityError> {
-        let mut mechanism = vehicle.mechanism.clone();
         let mut material = Material { friction: site.friction(), ..Material::default() };
-        if let Ground::Soil { soil, .. } = &site.ground {
-            material.soil = Some(*soil);
-            for wheel in &vehicle.wheels {
-                mechanism.bodies[wheel.body.index()].collision = vehicle.cylinder(wheel);
+        let mut mechanism = match &site.ground {
+            Ground::Soil { soil, .. } => {
+                material.soil = Some(*soil);
+                on_cylinders(vehicle)
             }
-        }
+            Ground::Firm { .. } => vehicle.mechanism.clone(),
+        };
         mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: vehicle.ground, material }.into()];
         mechanism.gravity = site.down(vehicle, slope);
         mechanism.bodies.extend(obstacles);
+        Self::build(vehicle, site, &mechanism)
+    }
+
+    /// Among posts on firm ground, its wheels as wide as they are.
+    pub(super) fn among(vehicle: &'a Vehicle, site: &'a Site, posts: Vec<Body>) -> Result<Self, MobilityError> {
+        let mut mechanism = on_cylinders(vehicle);
+        let material = Material { friction: site.friction(), ..Material::default() };
+        mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: vehicle.ground, material }.into()];
+        mechanism.gravity = site.down(vehicle, 0.0);
+        mechanism.bodies.extend(posts);
         Self::build(vehicle, site, &mechanism)
     }
 
@@ -105,8 +117,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Turns the wheels as the time wants it; brakes hold them before.
-    fn turn_wheels(&mut self) {
-        let rim = self.rim_speed();
+    fn turn_wheels(&mut self, rim: f64) {
         for wheel in &self.vehicle.wheels {
             let Some(drive) = wheel.drive else { continue };
             let rate = rim / wheel.radius;
@@ -138,7 +149,7 @@ impl<'a> Trial<'a> {
         let (mut held_back, mut sums, mut last) = (0.0, Sums::default(), 0.0);
         let mut from = None;
         while self.way() - start < length {
-            self.turn_wheels();
+            self.turn_wheels(self.rim_speed());
             if let Some(slip) = slip {
                 let faster = self.speed() - self.rim_speed() * (1.0 - slip);
                 held_back += gain * faster * self.h / CART_TIME;
@@ -216,21 +227,52 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Whether it comes over an obstacle whose face is so far ahead of where the foremost wheel's middle is, m.
-    pub(super) fn climbs(&mut self, face: f64) -> bool {
-        let wheels = &self.vehicle.wheels;
-        let ahead = |place: DVec3| place.dot(self.vehicle.forward);
-        let first = wheels.iter().map(|wheel| ahead(wheel.centre)).fold(f64::NEG_INFINITY, f64::max);
-        let beyond = first + face + 0.5 * self.vehicle.radius();
-        let length = face + self.vehicle.wheelbase() + self.vehicle.radius();
-        // Twice as long as it would take on level ground.
-        let latest = SETTLE + SPEED_UP + 2.0 * length / self.site.rim_speed;
-        while self.time < latest && !self.diverged {
-            self.turn_wheels();
+    /// How far it comes until it touches an obstacle, m; `None` if it goes on beyond `expected`, m, by its own length and touches none.
+    pub(super) fn touches(&mut self, expected: f64) -> Option<f64> {
+        let own = self.vehicle.mechanism.bodies.len();
+        let is_obstacle = |body: &Option<BodyId>| body.is_some_and(|body| body.index() >= own);
+        let (start, length) = (self.way(), self.vehicle.outline(self.vehicle.forward).1);
+        let latest = SETTLE + SPEED_UP + 2.0 * (expected + length) / self.site.rim_speed;
+        while self.time < latest && self.way() - start < expected + length && !self.diverged {
+            self.turn_wheels(self.rim_speed());
             self.step();
-            let behind = |wheel: &super::Wheel| ahead(self.engine.body(wheel.body).pose.translation) < beyond;
-            if !self.vehicle.wheels.iter().any(behind) {
+            // Contacts that are near carry nothing.
+            let mut pushes = self.engine.contacts().iter().filter(|contact| contact.wrench.force != DVec3::ZERO);
+            if pushes.any(|contact| contact.bodies.iter().any(is_obstacle)) {
+                return Some(self.way() - start);
+            }
+        }
+        None
+    }
+
+    /// Whether it comes over a step whose face is so far ahead of where the foremost wheel's middle is, m. While a wheel is at the face it goes
+    /// no faster than `creep`, m/s.
+    pub(super) fn climbs(&mut self, face: f64, creep: f64) -> bool {
+        let vehicle = self.vehicle;
+        let (radius, ahead) = (vehicle.radius(), |place: DVec3| place.dot(vehicle.forward));
+        let first = vehicle.wheels.iter().map(|wheel| ahead(wheel.centre)).fold(f64::NEG_INFINITY, f64::max);
+        let face = first + face;
+        // As long as its wheels take to roll on by a radius.
+        let pause = radius / creep.min(self.site.rim_speed);
+        let (mut way, mut next) = (self.way(), SETTLE + SPEED_UP + pause);
+        while !self.diverged {
+            let beyond = vehicle.wheels.iter().map(|wheel| ahead(self.engine.body(wheel.body).pose.translation) - face);
+            let (mut last, mut is_at_face) = (f64::INFINITY, false);
+            for beyond in beyond {
+                last = last.min(beyond);
+                is_at_face |= (-1.5 * radius..=0.5 * radius).contains(&beyond);
+            }
+            if last > 0.5 * radius {
                 return true;
+            }
+            let rim = self.rim_speed();
+            self.turn_wheels(if is_at_face { rim.min(creep) } else { rim });
+            self.step();
+            if self.time > next {
+                if self.way() - way < STUCK * radius {
+                    return false;
+                }
+                (way, next) = (self.way(), next + pause);
             }
         }
         false
@@ -253,7 +295,7 @@ impl<'a> Trial<'a> {
             let brake = Motor::Velocity { target: 0.0, max_effort: f64::MAX };
             trial.engine.drive(wheel.joint, wheel.coordinate, brake);
         }
-        trial.turn_wheels();
+        trial.turn_wheels(0.0);
         let least = LIFTED * vehicle.weight(site.gravity);
         while !trial.diverged {
             let tilt = TILT_RATE * (trial.time - SETTLE).max(0.0);
@@ -277,12 +319,26 @@ impl<'a> Trial<'a> {
     }
 }
 
+/// The vehicle with wheels that collide as cylinders, as soil has them, also where a robot on firm ground rolls on balls.
+fn on_cylinders(vehicle: &Vehicle) -> Mechanism {
+    let mut mechanism = vehicle.mechanism.clone();
+    for wheel in &vehicle.wheels {
+        if let Some(cylinder) = vehicle.cylinder(wheel) {
+            mechanism.bodies[wheel.body.index()].collision = Some(cylinder);
+        }
+    }
+    mechanism
+}
+
 /// A step across the way: its face is so far ahead of where the foremost wheel's middle is, m, and its top so high above the ground, m.
 pub(super) fn step_ahead(vehicle: &Vehicle, site: &Site, face: f64, height: f64) -> Body {
     let first = vehicle.wheels.iter().map(|wheel| wheel.centre.dot(vehicle.forward)).fold(f64::NEG_INFINITY, f64::max);
     // Long and wide enough to stand on, and deep enough that no wheel is nearer to another of its faces.
-    let size =
-        DVec3::new(2.0 * vehicle.wheelbase() + 8.0 * vehicle.radius(), 1.0 + height, 4.0 * vehicle.width() + 1.0);
+    let size = DVec3::new(
+        2.0 * vehicle.wheelbase() + 8.0 * vehicle.radius(),
+        1.0 + height,
+        4.0 * vehicle.outline(vehicle.right).1 + 1.0,
+    );
     let aside = vehicle.centre.dot(vehicle.right);
     let middle = vehicle.forward * (first + face + 0.5 * size.x)
         + vehicle.right * aside
@@ -297,4 +353,31 @@ pub(super) fn step_ahead(vehicle: &Vehicle, site: &Site, face: f64, height: f64)
         material,
         ..Body::default()
     }
+}
+
+/// The rocks of a field that are nowhere in the vehicle as it starts, its front where the field's way begins, up to a little beyond the first that
+/// it touches. They cannot be climbed, so they stand as posts of their diameter.
+pub(super) fn rocks_ahead(vehicle: &Vehicle, field: &RockField, touch: &Touch) -> Vec<Body> {
+    let (front, length) = vehicle.outline(vehicle.forward);
+    let aside = vehicle.centre.dot(vehicle.right);
+    let start = -0.5 * field.width + 0.5 * field.largest;
+    let height = 2.0 * (vehicle.centre.y - vehicle.ground) + vehicle.radius();
+    let near = |place: [f64; 2], radius: f64| place[0] - radius >= 0.0 && place[0] < touch.way + 2.0 * length;
+    let places = field.rocks().map(|rock| ([rock.place[0] - start, rock.place[1]], 0.5 * rock.diameter));
+    // One beside the front corner whose edge is behind the front, and that the vehicle touches later, is there, too.
+    let touched = |place: [f64; 2], radius: f64| place == touch.place && radius == 0.5 * touch.diameter;
+    let posts =
+        places.filter(|&(place, radius)| near(place, radius) || touched(place, radius)).map(|(place, radius)| Body {
+            name: "Rock".into(),
+            fixed: true,
+            pose: Pose {
+                translation: vehicle.forward * (front + place[0])
+                    + vehicle.right * (aside + place[1])
+                    + DVec3::Y * (vehicle.ground + 0.5 * height),
+                ..Pose::IDENTITY
+            },
+            shape: Some(Placed { pose: Pose::IDENTITY, shape: Shape::Cylinder { radius, length: height } }),
+            ..Body::default()
+        });
+    posts.collect()
 }

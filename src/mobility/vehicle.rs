@@ -159,25 +159,34 @@ impl Vehicle {
 
     /// From the foremost axle to the rearmost, m.
     pub fn wheelbase(&self) -> f64 {
-        self.extent(self.forward, |_| 0.0)
+        self.extent(self.forward)
     }
 
     /// From the middle of the leftmost wheel to that of the rightmost, m.
     pub fn track(&self) -> f64 {
-        self.extent(self.right, |_| 0.0)
+        self.extent(self.right)
     }
 
-    /// Over the outsides of its wheels, m.
-    pub fn width(&self) -> f64 {
-        self.extent(self.right, |wheel| 0.5 * wheel.width.unwrap_or(2.0 * wheel.radius))
-    }
-
-    fn extent(&self, direction: DVec3, reach: impl Fn(&Wheel) -> f64) -> f64 {
-        let ends = self.wheels.iter().map(|wheel| (wheel.centre.dot(direction), reach(wheel)));
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (place, reach)| {
-            (low.min(place - reach), high.max(place + reach))
-        });
+    fn extent(&self, direction: DVec3) -> f64 {
+        let places = self.wheels.iter().map(|wheel| wheel.centre.dot(direction));
+        let (low, high) =
+            places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (low.min(at), high.max(at)));
         high - low
+    }
+
+    /// How far the farthest point of all its shapes is in a direction, from the world's origin, and how far apart that and the nearest are, m.
+    /// A wheel counts with its width, whatever it collides as.
+    pub(super) fn outline(&self, direction: DVec3) -> (f64, f64) {
+        let reach = |direction: DVec3| {
+            let each = self.mechanism.bodies().filter_map(|(id, body)| {
+                let wheel = self.wheels.iter().find(|wheel| wheel.body == id);
+                let cylinder = wheel.and_then(|wheel| self.cylinder(wheel));
+                let shape = cylinder.as_ref().or(body.collision_shape())?;
+                Some(body.pose.translation.dot(direction) + shape.reach(body.pose.rotation.inverse() * direction))
+            });
+            each.fold(f64::NEG_INFINITY, f64::max)
+        };
+        (reach(direction), reach(direction) + reach(-direction))
     }
 
     /// The largest radius of a wheel, m.
