@@ -285,6 +285,16 @@ impl<'a> Scaled<'a> {
         Some(Forces::new(self.statics, self.forces(&x))).filter(|forces| forces.residual <= TOLERANCE * self.force)
     }
 
+    /// Forces of another load, moved to the nearest that balance this one.
+    pub(crate) fn rebalanced(&self, forces: &[ContactForce]) -> Option<Forces> {
+        let each = self.statics.contacts.iter().zip(forces).flat_map(|(contact, force)| {
+            let torsion = force.torsion / self.statics.length;
+            let values = [force.normal, force.tangent[0], force.tangent[1], torsion];
+            values.into_iter().take(contact.dimension()).map(|value| value / self.force)
+        });
+        self.balanced(&each.collect::<Vec<_>>())
+    }
+
     /// Unknowns as forces, N and N m.
     fn forces(&self, x: &DVector<f64>) -> Vec<ContactForce> {
         let mut at = 0;

@@ -37,6 +37,32 @@ struct Column {
     is_force: bool,
 }
 
+/// The program that is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// As it was.
+    Original,
+    /// As the thesis's text has it, equation 3.3: friction angles are arc tangents, torsion has both senses, and the chart 40 columns.
+    /// Torsion is still bounded by the upper bound of forces alone, not by friction.
+    Corrected,
+}
+
+impl Program {
+    fn angle(self, friction: f64) -> f64 {
+        match self {
+            Self::Original => friction,
+            Self::Corrected => libm::atan(friction),
+        }
+    }
+
+    fn columns(self) -> usize {
+        match self {
+            Self::Original => 39,
+            Self::Corrected => 40,
+        }
+    }
+}
+
 /// What microlp may leave of a constraint: a hundredth of the tolerance of the files.
 const FEASIBILITY: f64 = 1e-8;
 
@@ -44,8 +70,8 @@ const FEASIBILITY: f64 = 1e-8;
 ///
 /// # Errors
 /// Where the solver gives up.
-pub fn solve(case: &Harker, gravity: DVec3) -> Result<Option<Answer>, GraspError> {
-    let columns = columns(case);
+pub fn solve(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<Answer>, GraspError> {
+    let columns = columns(case, program);
     let mut problem = Problem::new(OptimizationDirection::Minimize);
     let limits = |column: &Column| case.contacts[column.contact].limits;
     let unknowns: Vec<_> = columns.iter().map(|column| problem.add_var(1.0, (0.0, limits(column)[1]))).collect();
@@ -81,29 +107,30 @@ pub fn solve(case: &Harker, gravity: DVec3) -> Result<Option<Answer>, GraspError
     Ok(Some(Answer { contacts, objective: solution.objective() }))
 }
 
-/// Whether there is equilibrium under each of the 21 x 39 directions of gravity, row by row.
+/// Whether there is equilibrium under each of the 21 x 39 (corrected, 40) directions of gravity, row by row.
 ///
 /// # Errors
 /// Where gravity is zero, or the solver gives up.
-pub fn chart(case: &Harker) -> Result<Vec<Vec<bool>>, GraspError> {
+pub fn chart(case: &Harker, program: Program) -> Result<Vec<Vec<bool>>, GraspError> {
     if case.gravity == DVec3::ZERO {
         return Err(GraspError::NoGravity);
     }
     let to_z = rotation_to_z(case.gravity);
     let stands = |row: usize, column: usize| {
         let tilted = about_x(to_z * case.gravity, case.tilt.to_radians() * row as f64 / 20.0);
-        solve(case, to_z.transpose() * about_z(tilted, PI * column as f64 / 20.0)).map(|answer| answer.is_some())
+        solve(case, to_z.transpose() * about_z(tilted, PI * column as f64 / 20.0), program)
+            .map(|answer| answer.is_some())
     };
     // Without a tilt all columns are one.
     let upright = stands(0, 1)?;
     let rows = (0..21).map(|row| match row {
-        0 => Ok(vec![upright; 39]),
-        _ => (1..40).map(|column| stands(row, column)).collect(),
+        0 => Ok(vec![upright; program.columns()]),
+        _ => (1..=program.columns()).map(|column| stands(row, column)).collect(),
     });
     rows.collect()
 }
 
-fn columns(case: &Harker) -> Vec<Column> {
+fn columns(case: &Harker, program: Program) -> Vec<Column> {
     let mut columns = Vec::new();
     for (contact, finger) in case.contacts.iter().enumerate() {
         let normal = finger.matrix * finger.normal(finger.point);
@@ -113,20 +140,28 @@ fn columns(case: &Harker) -> Vec<Column> {
         match finger.kind {
             ContactKind::Frictionless => push(finger.place(finger.point), normal),
             ContactKind::Frictional { friction } => {
-                pyramid(normal, friction).into_iter().for_each(|edge| push(finger.place(finger.point), edge));
+                pyramid(normal, program.angle(friction))
+                    .into_iter()
+                    .for_each(|edge| push(finger.place(finger.point), edge));
             }
             ContactKind::Soft { friction, radius } => {
                 for point in perimeter(finger, radius) {
-                    push(finger.place(point), finger.matrix * soft_edge(finger, point, friction));
+                    push(finger.place(point), finger.matrix * soft_edge(finger, point, program.angle(friction)));
                 }
-                columns.push(Column { force: DVec3::ZERO, torque: normal, contact, is_force: false });
+                let senses: &[f64] = if program == Program::Original { &[1.0] } else { &[1.0, -1.0] };
+                columns.extend(senses.iter().map(|sense| Column {
+                    force: DVec3::ZERO,
+                    torque: normal * *sense,
+                    contact,
+                    is_force: false,
+                }));
             }
         }
     }
     columns
 }
 
-/// The four edges about a normal: it is turned to z, tilted by the coefficient of friction in radians, and turned back. Where it has no y
+/// The four edges about a normal: it is turned to z, tilted by the friction angle, and turned back. Where it has no y
 /// its x and y change places meanwhile.
 fn pyramid(normal: DVec3, friction: f64) -> [DVec3; 4] {
     let exchanged = normal.y == 0.0;
@@ -169,7 +204,7 @@ fn perimeter(finger: &Finger, radius: f64) -> [DVec3; 4] {
 }
 
 /// An edge of a soft finger in the patch's frame: the normal there, which counts as that of a plane where the patch is convex, tilted away
-/// from the centre by the coefficient of friction in radians, of unit length.
+/// from the centre by the friction angle, of unit length.
 fn soft_edge(finger: &Finger, point: DVec3, friction: f64) -> DVec3 {
     let mut normal = finger.normal(point);
     for axis in [0, 1] {

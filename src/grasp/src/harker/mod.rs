@@ -11,7 +11,7 @@
 mod lp;
 mod read;
 
-pub use lp::{Answer, ContactAnswer, chart, solve};
+pub use lp::{Answer, ContactAnswer, Program, chart, solve};
 pub use read::{FileError, Flaw};
 
 use bevy_math::{DMat3, DVec2, DVec3};
@@ -114,7 +114,11 @@ impl Harker {
         let contacts = grasp.contacts.iter().map(|contact| Finger {
             kind: contact.kind,
             point: contact.point.extend(contact.patch.height(contact.point)),
-            matrix: DMat3::from_quat(contact.frame.rotation),
+            // A quaternion leaves rounding of 0 and 1, and this program asks whether a normal's y is 0.
+            matrix: DMat3::from_cols_array(&DMat3::from_quat(contact.frame.rotation).to_cols_array().map(|entry| {
+                let whole = entry.round();
+                if (entry - whole).abs() < 1e-15 { whole } else { entry }
+            })),
             translation: contact.frame.translation,
             patch: contact.patch.coefficients(),
             limits: contact.limits,

@@ -88,7 +88,7 @@ pub struct Quality {
     pub centroid: f64,
     /// The torque scale that was used, 1/m.
     pub torque_scale: f64,
-    /// Facets of the polytope.
+    /// Facets of the polytope that bounds epsilon.
     pub facets: usize,
     /// Why epsilon is zero, where it is.
     pub reason: Option<String>,
@@ -136,21 +136,25 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
         facets: 0,
         reason: None,
     };
-    let mut hull = match Hull::simplex(&space.corners()) {
+    let simplex = match Hull::simplex(&space.corners()) {
         Ok(hull) => hull,
         Err(Flat(normal)) => {
             (quality.weakest, quality.reason) = (normal, Some(missing(&normal)));
             return quality;
         }
     };
+    // Each measure grows a polytope of its own, where it is narrow.
+    let mut hull = simplex.clone();
     let (epsilon, weakest) = refine(&mut hull, &space, Part::Whole, options);
-    (quality.epsilon, quality.weakest) = (epsilon, weakest);
-    let worst = halves(&(weakest * epsilon.upper))[1];
-    quality.force = refine(&mut hull, &space, Part::Force(DVec3::ZERO), options).0;
-    quality.force_under_torque = refine(&mut hull, &space, Part::Force(worst), options).0;
-    quality.torque = refine(&mut hull, &space, Part::Torque, options).0;
-    quality.volume = volume(&mut hull, &space, options);
     quality.facets = hull.len();
+    (quality.epsilon, quality.weakest) = (epsilon, weakest);
+    // At its certified size, so that the polytope holds it.
+    let worst = halves(&(weakest * epsilon.lower))[1];
+    let measure = |part| refine(&mut simplex.clone(), &space, part, options).0;
+    quality.force = measure(Part::Force(DVec3::ZERO));
+    quality.force_under_torque = measure(Part::Force(worst));
+    quality.torque = measure(Part::Torque);
+    quality.volume = volume(&mut simplex.clone(), &space, options);
     quality.average_facet_distance = average_facet_distance(&space);
     if epsilon.upper == 0.0 {
         let [force, torque] = halves(&-weakest);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod chart;
 mod equilibrium;
 mod harker;
 mod quality;
