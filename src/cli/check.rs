@@ -116,7 +116,7 @@ fn examine(path: &Path, world: Option<&Arc<World>>, config: &Config) -> Result<(
             }
             Vec::new()
         }
-        Document::Assemblies(_) => Vec::new(),
+        Document::Assemblies(_) | Document::Grasp(_) => Vec::new(),
     };
     Ok((document, warnings))
 }
@@ -124,7 +124,7 @@ fn examine(path: &Path, world: Option<&Arc<World>>, config: &Config) -> Result<(
 fn text_of_warnings(document: &Document, warnings: &[Warning]) -> String {
     let sources = match document {
         Document::World(world) | Document::Robot(world) => &world.sources[..],
-        Document::Sequence(_) | Document::Assemblies(_) => &[],
+        Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) => &[],
     };
     let lines = warnings.iter().map(|Warning { place, what, help }| {
         Diagnostic::at_place(place, sources, format!("warning: {what}")).with_help(help).to_string()
@@ -177,6 +177,14 @@ fn text(path: &Path, document: &Document) -> String {
     let _ = match document {
         Document::Sequence(sequence) => write_sequence(path, sequence, &mut out),
         Document::Assemblies(names) => writeln!(out, "{}: assemblies {}", path.display(), names.join(", ")),
+        Document::Grasp(grasp) => writeln!(
+            out,
+            "{}: grasp {} of '{}' by {} contacts",
+            path.display(),
+            grasp.name,
+            grasp.object.name,
+            grasp.contacts.len()
+        ),
         Document::World(world) => write_world(path, "world", world, &mut out),
         Document::Robot(world) => write_world(path, "robot", world, &mut out),
     };
@@ -271,6 +279,9 @@ fn json_of(path: &Path, document: &Document) -> Value {
         Document::Assemblies(names) => {
             return json!({ "file": path, "ok": true, "kind": "assemblies", "names": names });
         }
+        Document::Grasp(grasp) => {
+            return json!({ "file": path, "ok": true, "kind": "grasp", "name": grasp.name, "contacts": grasp.contacts.len() });
+        }
         Document::World(world) | Document::Robot(world) => world,
     };
     let groups = groups(world).into_iter().map(|group| {
@@ -306,6 +317,7 @@ fn dot(path: &Path, document: &Document) -> String {
     let world = match document {
         Document::World(world) | Document::Robot(world) => world,
         Document::Sequence(_) => return format!("// {}: a sequence has no graph\n", path.display()),
+        Document::Grasp(_) => return format!("// {}: a grasp has no graph\n", path.display()),
         Document::Assemblies(_) => {
             return format!("// {}: assemblies have a graph once a robot places them\n", path.display());
         }

@@ -40,7 +40,9 @@ impl Bench {
         let path = self.worlds.join("verify.xml");
         match xml::read_text(&path.to_string_lossy(), text)? {
             Document::World(world) | Document::Robot(world) => Ok(world),
-            Document::Sequence(_) | Document::Assemblies(_) => unreachable!("a case writes the text of a world"),
+            Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) => {
+                unreachable!("a case writes the text of a world")
+            }
         }
     }
 

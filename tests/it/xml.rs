@@ -9,7 +9,10 @@ use bevy_math::{DQuat, DVec3};
 use proptest::prelude::*;
 use simpartner_description::{
     DeviceSpec, Mount, Sequence, SequenceItem, World,
-    xml::{Diagnostics, Document, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd, world_dtd},
+    xml::{
+        Diagnostics, Document, grasp_dtd, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd,
+        world_dtd,
+    },
 };
 use simpartner_model::{Axis, FreeAxis, JointKind, Shape};
 use xmloxide::{
@@ -81,6 +84,7 @@ fn the_generated_files_are_the_schema_table() {
     assert_current(&root().join("worlds/world.dtd"), &world_dtd());
     assert_current(&root().join("robots/robot.dtd"), &robot_dtd());
     assert_current(&root().join("robots/sequence.dtd"), &sequence_dtd());
+    assert_current(&root().join("worlds/grasps/grasp.dtd"), &grasp_dtd());
     assert_current(&root().join("robots/REFERENCE.md"), &reference());
 }
 
@@ -283,7 +287,7 @@ fn every_bad_file_is_refused_in_the_words_beside_it() {
 #[test]
 fn every_shipped_file_loads_and_fits_its_dtd() {
     let mut seen = 0;
-    for folder in ["worlds", "robots"] {
+    for folder in ["worlds", "robots", "worlds/grasps"] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "xml") {
@@ -291,6 +295,7 @@ fn every_shipped_file_loads_and_fits_its_dtd() {
                     Document::World(_) => world_dtd(),
                     Document::Robot(_) | Document::Assemblies(_) => robot_dtd(),
                     Document::Sequence(_) => sequence_dtd(),
+                    Document::Grasp(_) => grasp_dtd(),
                 };
                 assert!(dtd_accepts(&dtd, &fs::read_to_string(&path).unwrap()), "{}", path.display());
                 seen += 1;

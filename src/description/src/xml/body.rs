@@ -108,7 +108,7 @@ fn read_visuals(reading: &Reading, node: &Node) -> Option<Vec<Visual>> {
 }
 
 /// `<transformation>` or `<pose>`, the identity without either.
-fn pose_of(reading: &Reading, node: &Node) -> Option<Pose> {
+pub(super) fn pose_of(reading: &Reading, node: &Node) -> Option<Pose> {
     match (child(node, "transformation"), child(node, "pose")) {
         (Some(matrix), Some(pose)) => {
             let second = matrix.offset.max(pose.offset);

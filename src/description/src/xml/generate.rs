@@ -7,8 +7,8 @@ use simpartner_wire::signal::{DeviceKind, MountedOn, Quantity};
 use super::{
     limits,
     schema::{
-        ASSEMBLIES, Attribute, Content, ELEMENTS, EXAMPLES, Element, Kind, Occurs, Presence, ROBOT, SEQUENCE, WORLD,
-        bound,
+        ASSEMBLIES, Attribute, Content, ELEMENTS, EXAMPLES, Element, GRASP, Kind, Occurs, Presence, ROBOT, SEQUENCE,
+        WORLD, bound,
     },
 };
 
@@ -25,6 +25,11 @@ pub fn robot_dtd() -> String {
 /// `robots/sequence.dtd`
 pub fn sequence_dtd() -> String {
     dtd(SEQUENCE)
+}
+
+/// `worlds/grasps/grasp.dtd`
+pub fn grasp_dtd() -> String {
+    dtd(GRASP)
 }
 
 /// The elements that a file with this root may hold, in the table's order. A robot's file may be one of assemblies.
@@ -89,12 +94,13 @@ fn dtd_presence(attribute: &Attribute) -> String {
 }
 
 /// The parts of the reference page and the roots of their files.
-const PARTS: [(&str, &str); 3] = [("World files", WORLD), ("Robot files", ROBOT), ("Sequence files", SEQUENCE)];
+const PARTS: [(&str, &str); 4] =
+    [("World files", WORLD), ("Robot files", ROBOT), ("Sequence files", SEQUENCE), ("Grasp files", GRASP)];
 
 /// `robots/REFERENCE.md`: every element with its content, attributes, units, defaults and an example.
 pub fn reference() -> String {
     let mut text = String::from(
-        "# World, robot and sequence files\n\n\
+        "# World, robot, sequence and grasp files\n\n\
          `simpartner schema reference` prints this page from the format's table. All values are in SI units and radians, but for\n\
          geographic latitude and longitude, which are in degrees;\n\
          the world frame is right-handed with y up. Elements may stand in any order. A file that holds nothing but\n\

@@ -1,4 +1,4 @@
-//! World, robot and sequence files: XML text to the resolved, checked [`model`](simpartner_model).
+//! World, robot, sequence and grasp files: XML text to the resolved, checked [`model`](simpartner_model).
 //!
 //! One table says what the format is; the reader's checks, the DTDs for editors and the reference page come from it. All
 //! problems of a file are reported at once, each with its place, and nothing is half loaded. The module knows nothing of physics
@@ -14,6 +14,7 @@ mod export;
 mod files;
 mod frame;
 mod generate;
+mod grasp;
 mod heightfield;
 mod import;
 mod joint;
@@ -34,7 +35,7 @@ mod world;
 
 use std::path::Path;
 
-use simpartner_model::{Mechanism, Pose};
+use simpartner_model::{Grasp, Mechanism, Pose};
 use simpartner_wire::signal::Port;
 
 pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
@@ -42,7 +43,8 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use export::{ExportFormat, Exported, export};
 pub(crate) use files::read_bytes;
 pub use files::read_file;
-pub use generate::{reference, robot_dtd, sequence_dtd, world_dtd};
+pub use generate::{grasp_dtd, reference, robot_dtd, sequence_dtd, world_dtd};
+pub use grasp::write as write_grasp;
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
 pub use reading::shorten;
 pub(crate) use reading::{child, read_numbers};
@@ -56,7 +58,7 @@ use import::Format;
 use limits::{MAX_FILE, Session};
 use reading::{Placeholders, Reading};
 use robot::{Draft, Placement, Taken};
-use schema::{ASSEMBLIES, Element, ROBOT, SEQUENCE, WORLD};
+use schema::{ASSEMBLIES, Element, GRASP, ROBOT, SEQUENCE, WORLD};
 use tree::Attribute;
 pub(crate) use tree::{Node, parse as parse_tree};
 
@@ -71,6 +73,8 @@ pub enum Document {
     Assemblies(Vec<String>),
     /// A sequence of commands.
     Sequence(Sequence),
+    /// A grasp.
+    Grasp(Box<Grasp>),
 }
 
 /// Reads a world file and all files it names. Where there is no such file, the built-in one of this name is read; robots that
@@ -93,6 +97,17 @@ pub fn read_sequence(path: &Path) -> Result<Sequence, Diagnostics> {
     match read_as(path, Expected::Sequence)? {
         Document::Sequence(sequence) => Ok(sequence),
         _ => unreachable!("a sequence was asked for"),
+    }
+}
+
+/// Reads a grasp file.
+///
+/// # Errors
+/// All problems of the file.
+pub fn read_grasp(path: &Path) -> Result<Grasp, Diagnostics> {
+    match read_as(path, Expected::Grasp)? {
+        Document::Grasp(grasp) => Ok(*grasp),
+        _ => unreachable!("a grasp was asked for"),
     }
 }
 
@@ -123,7 +138,9 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
     };
     match read_root(&own.path, own.text(), Files::Kept(sources), Expected::WorldOrRobot)? {
         Document::World(world) | Document::Robot(world) => Ok(world),
-        Document::Sequence(_) | Document::Assemblies(_) => unreachable!("a world or a robot was asked for"),
+        Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) => {
+            unreachable!("a world or a robot was asked for")
+        }
     }
 }
 
@@ -134,16 +151,18 @@ enum Expected {
     World,
     WorldOrRobot,
     Sequence,
+    Grasp,
 }
 
 impl Expected {
     /// The roots that will do.
     fn roots(self) -> &'static [&'static str] {
         match self {
-            Self::Anything => &[WORLD, ROBOT, ASSEMBLIES, SEQUENCE],
+            Self::Anything => &[WORLD, ROBOT, ASSEMBLIES, SEQUENCE, GRASP],
             Self::World => &[WORLD],
             Self::WorldOrRobot => &[WORLD, ROBOT],
             Self::Sequence => &[SEQUENCE],
+            Self::Grasp => &[GRASP],
         }
     }
 
@@ -173,6 +192,7 @@ fn read_root(path: &str, text: &str, files: Files<'_>, expected: Expected) -> Re
         ROBOT => robot::read(&reading, &root).map(|draft| Document::Robot(place_alone(&reading, &root, &draft))),
         ASSEMBLIES => Some(Document::Assemblies(assembly::names(&reading, &root))),
         SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
+        GRASP => grasp::read(&reading, &root).map(|grasp| Document::Grasp(Box::new(grasp))),
         _ => Some(Document::World(world::read(&reading, &root))),
     };
     let problems = session.problems.take();

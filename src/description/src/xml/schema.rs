@@ -4,6 +4,7 @@
 mod assemblies;
 mod devices;
 mod examples;
+mod grasps;
 mod grounds;
 mod joints;
 mod rocks;
@@ -18,7 +19,7 @@ use simpartner_model::Color;
 use super::limits::{MAX_NAME, MAX_VALUE};
 
 pub(super) use examples::EXAMPLES;
-pub(super) use table::{ASSEMBLIES, ELEMENTS, FARTHEST, ROBOT, SEQUENCE, WORLD};
+pub(super) use table::{ASSEMBLIES, ELEMENTS, FARTHEST, GRASP, ROBOT, SEQUENCE, WORLD};
 
 /// An element of the format.
 #[derive(Debug)]

@@ -141,4 +141,17 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
          <command><port>0</port><commandString>2.5</commandString></command>   <!-- then 2.5 s -->",
     ),
     ("repeat", "<repeat count=\"3\">\n  <command><port>0</port><commandString>1</commandString></command>\n</repeat>"),
+    (
+        "grasp",
+        "<grasp name=\"pinch\">\n  <object name=\"Cube\"><mass>1</mass><box x=\"0.1\" y=\"0.1\" z=\"0.1\"/></object>\n  \
+         <contact name=\"Thumb\" type=\"soft\" friction=\"0.5\" radius=\"0.01\"><pose x=\"-0.05\"/><normal x=\"1\"/></contact>\n  \
+         <contact name=\"Index\" type=\"soft\" friction=\"0.5\" radius=\"0.01\"><pose x=\"0.05\"/><normal x=\"-1\"/></contact>\n</grasp>",
+    ),
+    ("load", "<load x=\"2\" torqueZ=\"0.1\"/>                  <!-- a pull sideways, and a twist -->"),
+    (
+        "contact",
+        "<contact name=\"Thumb\" type=\"frictional\" friction=\"0.5\" maxForce=\"20\"><pose x=\"-0.05\"/><normal x=\"1\"/></contact>",
+    ),
+    ("normal", "<normal x=\"-1\"/>                              <!-- the finger pushes against x -->"),
+    ("patch", "<patch xx=\"-5\" yy=\"-5\" range=\"0.02\"/>         <!-- a bulge of 0.1 m radius -->"),
 ];

@@ -7,7 +7,7 @@ use super::{
     Element, Kind,
     Kind::{Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
 };
-use super::{assemblies, devices, grounds, joints, rocks, soil};
+use super::{assemblies, devices, grasps, grounds, joints, rocks, soil};
 
 /// Root of a world file.
 pub(in crate::xml) const WORLD: &str = "world";
@@ -17,6 +17,8 @@ pub(in crate::xml) const ROBOT: &str = "robot";
 pub(in crate::xml) const ASSEMBLIES: &str = "assemblies";
 /// Root of a sequence file.
 pub(in crate::xml) const SEQUENCE: &str = "sequence";
+/// Root of a grasp file.
+pub(in crate::xml) const GRASP: &str = "grasp";
 
 const BOOLEAN: Kind = Word(&["true", "false"]);
 pub(super) const LENGTH: Kind = Positive(1e6);
@@ -482,4 +484,9 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
         &[required("count", Whole(1, 1_000_000), "", "how often")],
         Children(&[any("command"), any("repeat")]),
     ),
+    grasps::GRASP,
+    grasps::LOAD,
+    grasps::CONTACT,
+    grasps::NORMAL,
+    grasps::PATCH,
 ];
