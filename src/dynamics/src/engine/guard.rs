@@ -169,7 +169,7 @@ impl Guards {
     }
 
     fn rejects_linkage(&self, island: &Island, trees: &[Tree], h: f64) -> bool {
-        if has_objects_only(island, trees) {
+        if has_objects_only(island, trees) && !island.in_soil() {
             return false;
         }
         let own = || island.trees().iter().map(|&tree| &trees[tree]);

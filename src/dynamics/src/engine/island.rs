@@ -320,7 +320,7 @@ impl Island {
     }
 
     /// What it may gain in a substep of `h` seconds, where something touches or closes a loop, by the error of the scheme and by rounding,
-    /// J; single bodies gain nothing where their contacts are solved. Where nothing touches, the part of the kinetic energy may be the cube of 1.5 times the angle that a joint
+    /// J; single bodies gain nothing where their contacts are solved and they are in no soil. Where nothing touches, the part of the kinetic energy may be the cube of 1.5 times the angle that a joint
     /// turns by, of thrice the angle in a loop: so much the energy of a smooth motion swings to and fro, and halving the steps in which it
     /// swings up alone would let it drift. Without loops and motors it swings by far less ([`super::gauss`]).
     pub(super) fn allowed_gain<'a>(
@@ -329,7 +329,8 @@ impl Island {
         [touches, closes]: [bool; 2],
         h: f64,
     ) -> f64 {
-        if self.outcome.converged && trees.clone().all(|tree| tree.topology.links.len() == 1) {
+        let single = trees.clone().all(|tree| tree.topology.links.len() == 1);
+        if self.outcome.converged && single && !self.in_soil() {
             return f64::INFINITY;
         }
         let kinetic: f64 = trees.clone().map(|tree| tree.work.kinetic).sum();
@@ -342,6 +343,11 @@ impl Island {
             turn => GAIN.max((1.5 * turn).powi(3)),
         };
         part * kinetic + ROUNDING * whole
+    }
+
+    /// Whether anything of it is in soil, which may ask for smaller steps of single bodies as well.
+    pub(super) fn in_soil(&self) -> bool {
+        self.constraints.has_soil()
     }
 
     /// Slows all down until the energy is what it was before and what came in. Where there is more of it in heights and springs alone,

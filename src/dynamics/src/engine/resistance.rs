@@ -24,6 +24,8 @@ pub(super) struct Response {
     pub(super) wrench: Six,
     /// How much less of it there is for each unit of velocity: below the diagonal and on it; no direction is pushed along.
     pub(super) matrix: [Six; 6],
+    /// A unit of velocity makes no larger difference than this anywhere.
+    pub(super) stiffest: f64,
 }
 
 impl Response {

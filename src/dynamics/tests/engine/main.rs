@@ -31,6 +31,7 @@ mod rover;
 mod scene;
 mod shapes;
 mod sharing;
+mod six_wheels;
 mod soil;
 mod state;
 mod terrain;

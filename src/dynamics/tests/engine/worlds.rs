@@ -36,7 +36,7 @@ impl Chance {
         self.share() < probability
     }
 
-    fn below(&mut self, count: usize) -> usize {
+    pub fn below(&mut self, count: usize) -> usize {
         (self.share() * count as f64) as usize
     }
 

@@ -202,6 +202,13 @@ impl Geom {
         }
     }
 
+    /// Whether the box around the shape, which has its axes, reaches below the plane n x = `distance`.
+    pub(super) fn reaches_below(&self, (normal, distance): (DVec3, f64), centre: DVec3, tree: &Tree) -> bool {
+        let axes = tree.work.links[self.side.link].matrix * DMat3::from_quat(self.turn);
+        let along = axes.transpose() * normal;
+        normal.dot(centre + axes * self.middle) - along.abs().dot(self.half) < distance
+    }
+
     /// What rolls at all, with its radius.
     fn rolling_radius(&self) -> Option<f64> {
         match self.outline {

@@ -74,7 +74,8 @@ impl Collider {
         let plane = if near { ground.plane_below(placement.centre, AROUND * geom.size()) } else { None };
         let shape = Moving { geom, centre: placement.centre, tree: &trees[geom.side.tree] };
         let placed = shape.placed();
-        let touch = plane.and_then(|plane| self.soil.lay(print, (placed.centre, placed.rotation), plane));
+        let deep = plane.filter(|&plane| geom.reaches_below(plane, placement.centre, shape.tree));
+        let touch = deep.and_then(|plane| self.soil.lay(print, (placed.centre, placed.rotation), plane));
         let Some(touch) = touch else { return self.soil.lift(print) };
         let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
         let sizes = Sizes { size: geom.size(), motion: 0.0 };

@@ -18,7 +18,7 @@ use crate::engine::{
 
 /// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it: over a step that is
 /// an error of second order already.
-const NEAR: f64 = 1e-3;
+const NEAR: f64 = 1e-4;
 
 /// A contact with soil in this substep. Six numbers are about its patch's point.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ struct SoilContact {
     guess: Six,
     after: Six,
     wrench: Six,
+    /// The force of normal stress.
+    pressed: DVec3,
 }
 
 impl SoilContact {
@@ -59,7 +61,7 @@ impl Constraints {
         }
         for contact in &mut soil.contacts {
             let patch = parts.prints.patch(contact.print);
-            contact.response = patch.respond(&contact.before, &contact.guess, scheme.h);
+            (contact.response, contact.pressed) = patch.respond(&contact.before, &contact.guess, scheme.h);
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
             let columns = &soil.columns[contact.columns..][..contact.chain.len()];
             if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
@@ -84,12 +86,16 @@ impl Constraints {
                 .twist_along(contact.chain.clone(), columns, |dof| v[dof] + work.dv_free[dof] + work.dv_impulse[dof]);
             let change = std::array::from_fn(|k| contact.after[k] - contact.guess[k]);
             contact.wrench = contact.response.wrench_at(&change);
+            // Nearly all steps end as near to the guess as this.
+            if 2.0 * contact.response.stiffest * length(&change) <= NEAR * length(&contact.wrench) {
+                continue;
+            }
             let patch = parts.prints.patch(contact.print);
             let (found, pressed) = patch.wrench(&contact.before, &contact.after, scheme.h);
             if !stands {
                 *search = Search::default();
             }
-            search.pressed = pressed;
+            contact.pressed = pressed;
             let (mut off, mut whole) = (0.0, 0.0);
             for (found, assumed) in found.into_iter().zip(contact.wrench) {
                 off += (found - assumed) * (found - assumed);
@@ -110,23 +116,30 @@ impl Constraints {
         }
     }
 
-    /// Adds the work of soil to what came into the trees, J: it takes, and what it gives back it took before.
+    /// Whether anything is in soil.
+    pub(in crate::engine) fn has_soil(&self) -> bool {
+        !self.soil.contacts.is_empty()
+    }
+
+    /// Adds the work of soil to what came into the trees, J: it takes, and gives back no more than soil of this force holds. What is more comes
+    /// from nowhere.
     pub(super) fn count_work_of_soil(&self, parts: &mut Parts, h: f64) {
         for soil in &self.soil.contacts {
             let work: f64 = (0..6).map(|k| 0.5 * h * (soil.before[k] + soil.after[k]) * soil.wrench[k]).sum();
+            let most = parts.prints.patch(soil.print).held_energy(soil.pressed);
             if let Some(tree) = parts.tree_mut(parts.contacts[soil.contact].b) {
-                tree.work.substep_work += work;
+                tree.work.substep_work += work.min(most);
             }
         }
     }
 
     /// Gives contacts their impulses, and lets the soil go on.
     pub(super) fn write_back_soil(&self, contacts: &mut [Contact], prints: &mut Footprints, scheme: &Scheme) {
-        for (soil, search) in self.soil.contacts.iter().zip(&self.soil.searches) {
+        for soil in &self.soil.contacts {
             let (force, moment) = soil.force(prints.patch(soil.print).size);
             let contact = &mut contacts[soil.contact];
             (contact.impulse, contact.spin_impulse) = (force * scheme.h, moment * scheme.h);
-            prints.advance(soil.print, [&soil.before, &soil.after], [force, moment, search.pressed], scheme.h);
+            prints.advance(soil.print, [&soil.before, &soil.after], [force, moment, soil.pressed], scheme.h);
         }
     }
 }
@@ -135,8 +148,6 @@ impl Constraints {
 /// little. Pressed soil lets go within a hair, and Newton's method alone jumps from one side of that to the other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Search {
-    /// The force of normal stress at what was found.
-    pressed: DVec3,
     /// Guesses at which the shape rises more slowly than it will, and faster.
     slower: Option<Six>,
     faster: Option<Six>,
@@ -158,6 +169,10 @@ impl Search {
             _ => found,
         }
     }
+}
+
+fn length(six: &Six) -> f64 {
+    six.iter().map(|entry| entry * entry).sum::<f64>().sqrt()
 }
 
 /// The contacts of an island with soil.
@@ -184,7 +199,7 @@ impl SoilContacts {
             let before = tree.twist_along(chain.clone(), &columns[start..], |dof| v[dof]);
             let guess = tree.twist_along(chain.clone(), &columns[start..], |dof| v[dof] + last[dof]);
             let response = Response::default();
-            let [after, wrench] = [guess, [0.0; 6]];
+            let (after, wrench, pressed) = (guess, [0.0; 6], DVec3::ZERO);
             contacts.push(SoilContact {
                 contact: index,
                 print,
@@ -195,6 +210,7 @@ impl SoilContacts {
                 guess,
                 after,
                 wrench,
+                pressed,
             });
         }
         searches.clear();

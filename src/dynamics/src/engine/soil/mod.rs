@@ -131,13 +131,13 @@ impl Footprints {
     pub(super) fn advance(&mut self, print: usize, [before, after]: [&Six; 2], forces: [DVec3; 3], h: f64) {
         let Footprint { ground, patch, wheel, plate, rolls, .. } = &mut self.prints[print];
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
-        let (mean, ruts) = (patch.twist(&mean), &mut self.ruts[*ground]);
+        let (mean, end, ruts) = (patch.twist(&mean), patch.twist(after), &mut self.ruts[*ground]);
         match wheel.as_mut().filter(|_| *rolls) {
             Some(wheel) => {
                 wheel.advance(patch, &mean, h, ruts);
                 wheel.read(patch, &mean, forces);
             }
-            None => plate.advance(patch, &mean, h, ruts),
+            None => plate.advance(patch, [&mean, &end], h, ruts),
         }
     }
 

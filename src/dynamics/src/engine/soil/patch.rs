@@ -15,6 +15,8 @@ use crate::{
 /// Soil that holds still damps slides slower than this, m/s, in proportion, and faster ones with no more than that: below a thousandth
 /// of its strength.
 const CREEP: f64 = 1e-4;
+/// The vertical part of a face, at least: a wheel that is in the soil with more than its radius has faces that look upwards.
+const LEAST_SHARE: f64 = 0.1;
 /// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
 const NEAR: f64 = 0.02;
 
@@ -25,8 +27,8 @@ pub(super) struct Element {
     pub(super) point: DVec3,
     /// Where the pressure pushes the shape.
     pub(super) normal: DVec3,
-    /// The normal of the face that the soil is let up along when the shape moves, where that is not up: of a rim, the normal of the place
-    /// that has the same stress in front of the peak.
+    /// The normal of the face that soil is let up along when the shape moves: of a rim that of the place that has the same stress in front of
+    /// the peak.
     pub(super) face: DVec3,
     /// Two unit vectors across, along which it is sheared.
     pub(super) tangents: [DVec3; 2],
@@ -92,6 +94,8 @@ pub(in crate::engine) struct Patch {
     pub(super) pressure: Pressure,
     pub(super) elements: Vec<Elements>,
     count: usize,
+    /// The sum of the areas, m², each times the square of its row of pressing.
+    spread: f64,
     /// The point that its wrench is about, world frame; and a length of the size of the patch, m.
     pub(in crate::engine) point: DVec3,
     pub(in crate::engine) size: f64,
@@ -122,6 +126,7 @@ impl Patch {
             pressure: Pressure { modulus: 0.0, exponent: 1.0, elastic: soil.elastic_stiffness },
             elements: Vec::new(),
             count: 0,
+            spread: 0.0,
             point: DVec3::ZERO,
             size: 1.0,
             up: DVec3::Y,
@@ -176,7 +181,13 @@ impl Patch {
         let (up, reach) = (Vectors::splat(self.up), DVec4::splat(self.grousers));
         let (about, per) = (Vectors::splat(self.point), DVec4::splat(1.0 / self.size));
         let axle = self.axle.map(|[axle, centre]| (axle, Vectors::splat(axle), Vectors::splat(centre)));
+        let (mut depth, mut plastic, mut spread) = (DVec4::ZERO, DVec4::ZERO, DVec4::ZERO);
         for four in &mut self.elements {
+            // A wheel has the same depths on both sides of its peak.
+            if four.depth != depth {
+                depth = four.depth;
+                plastic = power(depth, self.pressure.exponent) * self.pressure.modulus;
+            }
             let lever = four.point - about;
             // The row of how fast a point moves along a direction, but for what turning about the axle does.
             let row = |direction: Vectors, point: Vectors| {
@@ -185,14 +196,17 @@ impl Patch {
                 (moment - axles.times((point - centre).cross(direction).along(axle))).times(per)
             };
             four.derived = Derived {
-                plastic: power(four.depth, self.pressure.exponent) * self.pressure.modulus,
-                share: four.face.along(self.up),
+                plastic,
+                share: four.face.along(self.up).max(DVec4::splat(LEAST_SHARE)),
                 lever,
                 arm: lever - four.normal.times(reach),
                 sinks: row(up, four.point),
                 presses: row(four.face, four.point),
             };
+            let presses = four.derived.presses;
+            spread += (presses.dot(presses) + 1.0) * four.area / four.derived.share;
         }
+        self.spread = spread.element_sum();
         Some(deepest.max_element())
     }
 
@@ -202,13 +216,20 @@ impl Patch {
         Spatial::new(DVec3::new(wx, wy, wz) / self.size, DVec3::new(vx, vy, vz))
     }
 
-    /// The wrench on a shape that has one twist at the start of a substep and another at its end.
-    pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64) -> Response {
+    /// The wrench on a shape that has one twist at the start of a substep and another at its end; beside it, the force of normal stress
+    /// in it.
+    pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64) -> (Response, DVec3) {
         let sums = self.sum_up::<true>(before, after, h);
-        Response { wrench: sums.wrench(self.size), matrix: sums.matrix }
+        let (wrench, matrix) = (sums.wrench(self.size), sums.matrix);
+        // All of it pressed as what holds, and sheared from rest.
+        let Soil { damping, cohesion, shear_modulus, .. } = self.soil;
+        let (press, slides) = (0.5 * h * self.pressure.elastic + damping, 0.5 * h / shear_modulus);
+        let shear = press * self.friction + damping + cohesion * slides;
+        let stiffest = self.spread * (press + shear + sums.pressed.length() / (self.size * self.size) * slides);
+        (Response { wrench, matrix, stiffest }, sums.pressed)
     }
 
-    /// The same without how it changes; beside it, the force of normal stress in it.
+    /// The same without how it changes.
     pub(in crate::engine) fn wrench(&self, before: &Six, after: &Six, h: f64) -> (Six, DVec3) {
         let sums = self.sum_up::<false>(before, after, h);
         (sums.wrench(self.size), sums.pressed)
@@ -245,13 +266,9 @@ impl Patch {
     /// end, where that is stable at any timestep.
     #[inline(always)]
     fn press(&self, four: &Elements, mean: &Spatial, change: &Spatial, h: f64) -> Stress {
-        let size = self.size;
-        let sinks = |twist: &Spatial| {
-            (four.face.along(twist.linear) + four.derived.presses.along(twist.angular * size)) / -four.derived.share
-        };
-        let rises = four.derived.sinks.along(change.angular * size) + self.up.dot(change.linear);
+        let rises = four.derived.sinks.along(change.angular * self.size) + self.up.dot(change.linear);
         let middle = four.depth - rises * (0.5 * h);
-        let (more, now) = (sinks(change), sinks(mean));
+        let (more, now) = (self.presses(four, change), self.presses(four, mean));
         let rate = now + more;
         let end = four.depth + (more + rate) * (0.5 * h);
         let (yields, slope) = self.at(four, middle);
@@ -262,6 +279,21 @@ impl Patch {
         let holds = held.cmplt(yields);
         let stress = select(holds, held, yields).max(DVec4::ZERO);
         Stress { stress, presses: stress.cmpgt(DVec4::ZERO), slope: select(holds, DVec4::ZERO, slope), holds }
+    }
+
+    /// What soil gives back at most that presses with this force of normal stress, J: of pressure what its stiffness holds, of shear its strength
+    /// over the length in which that turns.
+    pub(in crate::engine) fn held_energy(&self, pressed: DVec3) -> f64 {
+        let (area, force) = (self.size * self.size, pressed.length());
+        let strength = self.soil.cohesion * area + self.friction * force;
+        0.5 * force * force / (self.pressure.elastic * area) + strength * self.soil.shear_modulus
+    }
+
+    /// How fast elements press on their faces, as depths, m/s.
+    #[inline(always)]
+    pub(super) fn presses(&self, four: &Elements, twist: &Spatial) -> DVec4 {
+        let turns = four.derived.presses.along(twist.angular * self.size);
+        (four.face.along(twist.linear) + turns) / -four.derived.share
     }
 
     /// The pressure at depths below the surface that was there at first, and how it grows with depth ([`Pressure::at`]).

@@ -34,8 +34,13 @@ struct Piece {
 /// What a piece remembers of the soil it is in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct PieceState {
-    /// The deepest it was here, and how deep others had left the surface; m.
-    deepest: f64,
+    /// Whether it was in it in the last substep.
+    inside: bool,
+    /// How far it has drawn back, along its face's normal, from the soil that it pressed, and how much of that it takes back until the middle
+    /// of the next substep; as what a face that looks down would have risen, m.
+    back: f64,
+    ahead: f64,
+    /// How deep others had left the surface, m.
     left: f64,
     mobilised: [f64; 2],
 }
@@ -88,19 +93,21 @@ impl Plate {
             let depth = distance - normal.dot(point);
             let outward = rotation * piece.normal;
             let carries = depth > 0.0 && outward.dot(normal) < -WALL;
-            if carries && state.deepest == 0.0 {
+            if carries && !state.inside {
                 state.left = ruts.left(ruts::place(axes, point));
             }
             if carries && depth > state.left {
                 self.inside.push((index, depth));
+                state.inside = true;
+                let back = state.back - state.ahead;
                 patch.push(&Element {
                     point,
                     normal: -outward,
-                    face: normal,
+                    face: -outward,
                     tangents: piece.tangents.map(|tangent| rotation * tangent),
                     area: piece.area,
                     depth,
-                    deepest: state.deepest,
+                    deepest: if back > 0.0 { depth + back } else { 0.0 },
                     left: state.left,
                     mobilised: state.mobilised,
                     side: 0.0,
@@ -133,16 +140,18 @@ impl Plate {
         self.width = width.max(piece);
     }
 
-    /// Goes on to the end of a substep in which it had this mean twist about the patch's point.
-    pub(super) fn advance(&mut self, patch: &Patch, mean: &Spatial, h: f64, ruts: &mut Ruts) {
+    /// Goes on to the end of a substep in which it had this mean twist about the patch's point, and this one at its end.
+    pub(super) fn advance(&mut self, patch: &Patch, [mean, end]: [&Spatial; 2], h: f64, ruts: &mut Ruts) {
         let axes = ruts::axes(patch.up);
         for (four, inside) in self.inside.chunks(LANES).enumerate() {
             let mobilised = patch.mobilised(four, mean, h);
+            let [pressed, ahead] = [mean, end].map(|twist| patch.presses(&patch.elements[four], twist));
             for (lane, &(index, depth)) in inside.iter().enumerate() {
                 let state = &mut self.states[index];
                 state.mobilised = mobilised.map(|part| part[lane]);
-                state.deepest = state.deepest.max(depth);
-                let left = patch.pressure.left_by(state.deepest, state.left);
+                state.back = (state.back - h * pressed[lane]).max(0.0);
+                state.ahead = 0.5 * h * ahead[lane];
+                let left = patch.pressure.left_by(depth, state.left);
                 ruts.press(ruts::place(axes, patch.elements[four].point.get(lane)), left);
             }
         }

@@ -19,13 +19,14 @@ pub(super) struct Ruts {
 
 /// The tile of a place, and the cell in it; none beyond what a cell's number holds.
 fn cell([u, v]: [f64; 2]) -> Option<([i32; 2], usize)> {
-    let number = |x: f64| (x / CELL).floor();
-    let (u, v) = (number(u), number(v));
+    let (u, v) = (u * (1.0 / CELL), v * (1.0 / CELL));
     if !(u.abs() < f64::from(i32::MAX) && v.abs() < f64::from(i32::MAX)) {
         return None;
     }
+    // The largest whole number that is not above it.
+    let number = |x: f64| x as i32 - i32::from(f64::from(x as i32) > x);
     let side = TILE as i32;
-    let (u, v) = (u as i32, v as i32);
+    let (u, v) = (number(u), number(v));
     let place = v.rem_euclid(side) * side + u.rem_euclid(side);
     Some(([u.div_euclid(side), v.div_euclid(side)], place as usize))
 }

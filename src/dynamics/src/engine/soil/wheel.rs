@@ -8,7 +8,7 @@ use bevy_math::{BVec4, DQuat, DVec3, DVec4};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    lanes::{LANES, Vectors, select, sin_cos, sqrt},
+    lanes::{LANES, Vectors, power, select, sin_cos, sqrt},
     patch::{Elements, Patch, mobilise_four},
     ruts::{self, CELL, Ruts},
 };
@@ -171,7 +171,7 @@ impl Wheel {
         let (ahead, astern) = (sin_cos(same * arc.sign), sin_cos(behind * arc.sign));
         let below = (ahead[1] - (1.0 - arc.sinkage / self.radius).max(-1.0)) * self.radius;
         let face = Vectors::default() - outward(ahead);
-        let deepest = std::array::from_fn(|lane| self.deepest(strip, ahead[0][lane]));
+        let deepest = self.deepest(strip, ahead[0]);
         let aside = (below * aside[1] + aside[0]) * below;
         for (angle, [sine, cosine], span) in
             [(behind, astern, arc.peak - arc.exit), (same, ahead, arc.entry - arc.peak)]
@@ -190,7 +190,7 @@ impl Wheel {
                 tangents: [tangent, Vectors::splat(self.axle)],
                 area: span * (self.radius * self.half),
                 depth: below + left,
-                deepest: DVec4::from_array(deepest),
+                deepest,
                 left: DVec4::splat(left),
                 mobilised,
                 side: aside * cosine.abs() * span,
@@ -203,9 +203,8 @@ impl Wheel {
     fn mobilised(&self, strip: usize, arc: &Arc, angle: f64) -> [f64; 2] {
         let rim = |node: usize| self.state.rims[strip].each_ref().map(|rim| rim[node / LANES][node % LANES]);
         let place = (angle - self.turned) / STEP;
-        let below = place.floor();
-        let node = |k: f64| (k as i64).rem_euclid(NODES as i64) as usize;
-        let ([one, other], part) = ([node(below), node(below + 1.0)], place - below);
+        let below = floor(place);
+        let ([one, other], part) = ([node(below, NODES), node(below + 1.0, NODES)], place - below);
         let angles = [angle - part * STEP, angle + (1.0 - part) * STEP];
         let entry = arc.comes_in_at();
         match angles.map(|angle| arc.touches(angle)) {
@@ -241,54 +240,58 @@ impl Wheel {
         for strip in 0..STRIPS {
             self.shear_rim(patch, strip, mean, h);
             self.press_way(strip);
+        }
+        // What is left below the lowest points: the pressure is gone there.
+        let deepest = |strip| self.deepest(strip, DVec4::ZERO).x;
+        let deepest = DVec4::new(deepest(0), deepest(1), 1.0, 1.0);
+        let plastic = power(deepest.max(DVec4::splat(f64::MIN_POSITIVE)), patch.pressure.exponent);
+        for strip in 0..STRIPS {
             if let Some(Strip { left, .. }) = self.strips[strip] {
-                let left = patch.pressure.left_by(self.deepest(strip, 0.0), left);
-                self.leave_rut(patch, strip, left, travelled, ruts);
+                let pressed = plastic[strip] * patch.pressure.modulus / patch.pressure.elastic;
+                self.leave_rut(patch, strip, (deepest[strip] - pressed).max(left), travelled, ruts);
             }
         }
     }
 
     /// How deep the soil was pressed so many radii ahead of the axle, m. Between nodes it is as round as the rim: straight lines between
     /// them would be off by more than pressed soil gives way.
-    fn deepest(&self, strip: usize, ahead: f64) -> f64 {
-        let place = self.state.way + ahead * NODES_A_RADIUS;
-        let below = place.floor();
-        // How deep the rim would be at its bottom if it were as deep as the node there.
-        let sinkage = |k: f64| {
-            let node = (k as i64).rem_euclid(WAY as i64) as usize;
-            let depth = self.state.deepest[strip][node / LANES][node % LANES];
-            (depth > 0.0).then(|| depth + self.rise(ahead + (k - place) / NODES_A_RADIUS))
+    fn deepest(&self, strip: usize, ahead: DVec4) -> DVec4 {
+        let place = ahead * NODES_A_RADIUS + self.state.way;
+        let below = DVec4::from_array(place.to_array().map(floor));
+        let depth = |number: f64| {
+            let node = node(number, WAY);
+            self.state.deepest[strip][node / LANES][node % LANES]
         };
-        match (sinkage(below), sinkage(below + 1.0)) {
-            (Some(one), Some(other)) => one + (other - one) * (place - below) - self.rise(ahead),
-            _ => 0.0,
-        }
+        let [one, other] = [below, below + 1.0].map(|node| DVec4::from_array(node.to_array().map(depth)));
+        // How deep the rim would be at its bottom if it were as deep as the nodes there.
+        let part = place - below;
+        let [low, high] = [-part, DVec4::ONE - part].map(|way| self.rise(ahead + way * (1.0 / NODES_A_RADIUS)));
+        let (low, high) = (one + low, other + high);
+        let deepest = low + (high - low) * part - self.rise(ahead);
+        let pressed = one.cmpgt(DVec4::ZERO) & other.cmpgt(DVec4::ZERO);
+        select(pressed, deepest, DVec4::ZERO)
     }
 
     /// How much higher the rim is so many radii ahead of its bottom, m.
-    fn rise(&self, ahead: f64) -> f64 {
-        self.radius * (1.0 - (1.0 - ahead * ahead).max(0.0).sqrt())
+    fn rise(&self, ahead: DVec4) -> DVec4 {
+        rise(ahead) * self.radius
     }
 
     /// Presses the nodes of the way that are below the wheel, and forgets the others.
     fn press_way(&mut self, strip: usize) {
-        let under = self.strips[strip];
+        let (under, radius) = (self.strips[strip], self.radius);
         let nodes = &mut self.state.deepest[strip];
         let Some(Strip { arc, sinkage, left }) = under else { return nodes.fill([0.0; LANES]) };
         // As far ahead as behind.
         let reach = libm::sin(arc.entry().min(std::f64::consts::FRAC_PI_2)) * NODES_A_RADIUS;
         let (first, last) = ((self.state.way - reach).ceil(), (self.state.way + reach).floor());
-        each_group(first, last, WAY / LANES, |group, numbers, inside| {
-            if !inside.any() {
-                nodes[group] = [0.0; LANES];
-                return;
-            }
+        let others = visit_groups([first, last], WAY / LANES, |group, numbers, inside| {
             let ahead = (numbers - self.state.way) * (1.0 / NODES_A_RADIUS);
-            let rise = (DVec4::ONE - sqrt((DVec4::ONE - ahead * ahead).max(DVec4::ZERO))) * self.radius;
-            let depth = (DVec4::splat(sinkage) - rise).max(DVec4::splat(left));
+            let depth = (DVec4::splat(sinkage) - rise(ahead) * radius).max(DVec4::splat(left));
             let deepest = DVec4::from_array(nodes[group]).max(depth);
             nodes[group] = select(inside, deepest, DVec4::ZERO).to_array();
         });
+        others.into_iter().for_each(|others| nodes[others].fill([0.0; LANES]));
     }
 
     /// Shears the soil at each node in it.
@@ -308,10 +311,7 @@ impl Wheel {
         // The nodes from the one end to the other, and all the rest.
         let first = ((low - self.turned) / STEP).ceil();
         let last = ((high - self.turned) / STEP).floor().min(first + (NODES - LANES) as f64);
-        each_group(first, last, GROUPS, |group, _, inside| {
-            if !inside.any() {
-                return rim.iter_mut().for_each(|part| part[group] = [0.0; LANES]);
-            }
+        let others = visit_groups([first, last], GROUPS, |group, _, inside| {
             let [cosine, sine] = self.circle[group];
             let slide = [cosine * along[0] + sine * along[1] + turns, cosine * across[0] + sine * across[1] + aside];
             let speed = sqrt(slide[0] * slide[0] + slide[1] * slide[1]);
@@ -319,6 +319,9 @@ impl Wheel {
             let parts = mobilise_four(parts, slide, speed, time).map(|part| select(inside, part, DVec4::ZERO));
             (rim[0][group], rim[1][group]) = (parts[0].to_array(), parts[1].to_array());
         });
+        for others in others {
+            rim.iter_mut().for_each(|part| part[others.clone()].fill([0.0; LANES]));
+        }
     }
 
     /// Presses the cells below the strip, along the way of the step.
@@ -379,22 +382,49 @@ impl WheelState {
     }
 }
 
-/// Visits all groups of nodes in a ring, with the numbers of their nodes and which of these are from the first to the last.
-fn each_group(first: f64, last: f64, groups: usize, mut visit: impl FnMut(usize, DVec4, BVec4)) {
-    let begin = (first / LANES as f64).floor();
-    let place = (begin as i64).rem_euclid(groups as i64) as usize;
-    let range = [first, last].map(DVec4::splat);
-    for k in 0..groups {
+/// Visits the groups of nodes in a ring that have any from the first to the last, with the numbers of their nodes and which of these are in
+/// between; the other groups are the one or two ranges that are returned.
+fn visit_groups(
+    [first, last]: [f64; 2],
+    groups: usize,
+    mut visit: impl FnMut(usize, DVec4, BVec4),
+) -> [std::ops::Range<usize>; 2] {
+    let begin = floor(first / LANES as f64);
+    let count = (floor(last / LANES as f64) - begin + 1.0).clamp(0.0, groups as f64) as usize;
+    let (place, range) = (node(begin, groups), [first, last].map(DVec4::splat));
+    let around = |k: usize| if k < groups { k } else { k - groups };
+    for k in 0..count {
         let numbers = DVec4::new(0.0, 1.0, 2.0, 3.0) + (begin + k as f64) * LANES as f64;
-        let group = if place + k < groups { place + k } else { place + k - groups };
-        visit(group, numbers, numbers.cmpge(range[0]) & numbers.cmple(range[1]));
+        visit(around(place + k), numbers, numbers.cmpge(range[0]) & numbers.cmple(range[1]));
     }
+    let end = place + count;
+    if end <= groups { [0..place, end..groups] } else { [end - groups..place, 0..0] }
+}
+
+/// How much higher a circle of radius 1 is so far from its bottom.
+fn rise(ahead: DVec4) -> DVec4 {
+    DVec4::ONE - sqrt((DVec4::ONE - ahead * ahead).max(DVec4::ZERO))
 }
 
 /// Cosines and sines of the angles of four nodes.
 fn circle(group: usize) -> [DVec4; 2] {
     let angles: [f64; LANES] = std::array::from_fn(|lane| (group * LANES + lane) as f64 * STEP);
     [angles.map(libm::cos), angles.map(libm::sin)].map(DVec4::from_array)
+}
+
+/// The largest whole number that is not above another, of less than 2^63.
+fn floor(x: f64) -> f64 {
+    let whole = x as i64 as f64;
+    if whole > x { whole - 1.0 } else { whole }
+}
+
+/// The place of a node in a ring: it is less than once around below the first or beyond the last, as a rule.
+fn node(number: f64, count: usize) -> usize {
+    let (number, count) = (number as i64, count as i64);
+    let once = if number < 0 { number + count } else { number - count };
+    let place = if (0..count).contains(&number) { number } else { once };
+    let place = if (0..count).contains(&place) { place } else { place.rem_euclid(count) };
+    place as usize
 }
 
 fn fade(part: [f64; 2], share: f64) -> [f64; 2] {
