@@ -12,7 +12,7 @@ use simpartner_description::{
     Sequence, Timeline, Warning, World,
     xml::{self, Diagnostic, Diagnostics, Document},
 };
-use simpartner_model::{Body, Graph, Ground, Joint, RobotId, StepIndex, Timestep};
+use simpartner_model::{Body, Graph, Ground, Joint, RobotId, StepIndex, Timestep, Soil};
 use simpartner_terminal::output::{Rounded, line, print, tell};
 use simpartner_wire::signal::DeviceInfo;
 
@@ -228,10 +228,26 @@ fn write_ground(ground: &Ground, out: &mut String) -> std::fmt::Result {
     }
 }
 
+/// What a ground is made of: a soil that ships, or what a world's own soil is.
+fn write_soil(soil: &Soil, out: &mut String) -> std::fmt::Result {
+    if let Some(named) = Soil::NAMED.iter().find(|named| named.soil == *soil) {
+        return writeln!(out, "    of {}: {}", named.name, named.description);
+    }
+    let (cohesion, angle) = (Rounded(soil.cohesion), Rounded(soil.friction_angle.to_degrees()));
+    let (exponent, shear) = (Rounded(soil.exponent), Rounded(1e3 * soil.shear_modulus));
+    writeln!(
+        out,
+        "    of a soil of its own: exponent {exponent}, cohesion {cohesion} Pa, angle of friction {angle} degrees, shear modulus {shear} mm"
+    )
+}
+
 fn write_world(path: &Path, kind: &str, world: &World, out: &mut String) -> std::fmt::Result {
     writeln!(out, "{}: {kind} {}", path.display(), world.name)?;
     for ground in &world.mechanism.grounds {
         write_ground(ground, out)?;
+        if let Some(soil) = &ground.material().soil {
+            write_soil(soil, out)?;
+        }
     }
     for group in groups(world) {
         let mass: f64 = group.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum();

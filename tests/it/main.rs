@@ -36,6 +36,7 @@ mod run;
 mod scene;
 mod server;
 mod sim;
+mod soil;
 mod terrain;
 mod tidy;
 mod tutorial;

@@ -148,7 +148,7 @@ pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
     if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
 }
 
-/// A wheel in soil, as it was in the middle of the last step, and what the soil did to it. Forwards is where it rolls.
+/// A wheel in soil, and what the soil did to it: means over the last step. Forwards is where it rolls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SoilReading {
     /// How deep it is below the surface that was there at first, m.
@@ -167,4 +167,19 @@ pub struct SoilReading {
     pub resistance: f64,
     /// Against its turning, about the axle, N m.
     pub torque: f64,
+}
+
+impl SoilReading {
+    /// This and a share of another one.
+    pub(crate) fn with(mut self, other: &Self, share: f64) -> Self {
+        self.sinkage += share * other.sinkage;
+        self.slip += share * other.slip;
+        self.slip_angle += share * other.slip_angle;
+        self.normal_force += share * other.normal_force;
+        self.drawbar_pull += share * other.drawbar_pull;
+        self.lateral_force += share * other.lateral_force;
+        self.resistance += share * other.resistance;
+        self.torque += share * other.torque;
+        self
+    }
 }

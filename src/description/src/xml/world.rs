@@ -89,7 +89,7 @@ fn read_grounds(reading: &Reading, root: &Node, sources: &mut Vec<SourceFile>) -
             reading.problem_with_help(node.offset, message, "give the terrains larger cells by cell");
             break;
         }
-        if let Some(ground) = ground.as_mut().filter(|_| node.name != "ground") {
+        if let Some(ground) = ground.as_mut() {
             ground.material_mut().soil = soils.of(reading, node);
         }
         grounds.extend(ground);

@@ -273,6 +273,7 @@ impl Engine for Dynamics {
     fn step(&mut self) {
         self.begin_loads();
         self.for_each_tree(Tree::begin_step);
+        self.collider.soil.begin_step();
         self.guards.begin_step(&self.trees, &self.collider.contacts, self.model.timestep, self.model.substeps);
         for _ in 0..self.model.substeps {
             self.advance(Part::whole(self.model.timestep / self.model.substeps as f64));

@@ -75,6 +75,6 @@ pub(super) const GROUND: Element = element(
     "ground",
     "A ground of triangles: the surface of a mesh, which need not be closed. It has two sides and no inside: it holds what comes from \
      either side.",
-    with_material!["1",],
+    with_material!["1", soil::OF_GROUND,],
     Children(&[maybe("triangleMesh")]),
 );

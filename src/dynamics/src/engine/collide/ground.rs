@@ -100,15 +100,23 @@ impl Ground {
         }
     }
 
-    /// The plane that it is below a point, from the heights so far around; `None` for triangles, and where it has none.
+    /// The plane that it is below a point, from the heights so far around; `None` where it has none.
     pub(super) fn plane_below(&self, point: DVec3, reach: f64) -> Option<(DVec3, f64)> {
         let (shape, pose) = match &self.form {
             Form::Plane(plane) => return Some((plane.normal, plane.distance)),
             Form::Surface { shape, pose } => (shape, pose),
         };
-        let field = shape.as_heightfield()?;
         let local = pose.rotation.inverse() * (point - pose.translation);
-        let at = |x: f64, z: f64| height(field, local.x + x, local.z + z);
+        let field = shape.as_heightfield();
+        let at = |x: f64, z: f64| match field {
+            Some(field) => height(field, local.x + x, local.z + z),
+            // The first triangle below a height that a shape's middle does not sink to; they are where the world is.
+            None => {
+                let origin = DVec3::new(point.x + x, point.y + 2.0 * reach, point.z + z);
+                let down = Ray { origin, direction: DVec3::NEG_Y, range: 8.0 * reach, ignore: None };
+                self.cast_ray(&down).map(|distance| origin.y - distance)
+            }
+        };
         let middle = at(0.0, 0.0)?;
         // Where the terrain ends it goes on level.
         let slope = |ahead: Option<f64>, behind: Option<f64>| match (ahead, behind) {

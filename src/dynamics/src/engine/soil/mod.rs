@@ -38,9 +38,10 @@ struct Footprint {
     /// Of a cylinder.
     wheel: Option<Wheel>,
     plate: Plate,
-    /// True if it rolls in this substep; and if it is in the soil.
+    /// True if it rolls in this substep; if it is in the soil; and if nothing was read yet in this step.
     rolls: bool,
     inside: bool,
+    unread: bool,
 }
 
 /// Everything that presses on soil.
@@ -82,13 +83,13 @@ impl Footprints {
         let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
         let patch = Patch::new(soil, GROUSERS * geom.material.grousers);
         let plate = Plate::new(&geom.shape, geom.size());
-        self.prints.push(Footprint { ground, patch, wheel, plate, rolls: false, inside: false });
+        self.prints.push(Footprint { ground, patch, wheel, plate, rolls: false, inside: false, unread: true });
         self.prints.len() - 1
     }
 
     /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep; `None` if nothing is.
     pub(super) fn lay(&mut self, print: usize, place: (DVec3, DQuat), plane: (DVec3, f64)) -> Option<Touch> {
-        let Footprint { ground, patch, wheel, plate, rolls, inside } = &mut self.prints[print];
+        let Footprint { ground, patch, wheel, plate, rolls, inside, .. } = &mut self.prints[print];
         let ruts = &self.ruts[*ground];
         patch.clear(plane.0);
         let before = std::mem::replace(rolls, wheel.is_some() && Wheel::rolls(place.1, plane.0));
@@ -109,11 +110,19 @@ impl Footprints {
 
     /// A shape that is out of the soil forgets it.
     pub(super) fn lift(&mut self, print: usize) {
-        let Footprint { wheel, plate, inside, .. } = &mut self.prints[print];
+        let Footprint { wheel, plate, inside, unread, .. } = &mut self.prints[print];
         if std::mem::take(inside) {
             wheel.iter_mut().for_each(Wheel::forget);
+            if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {
+                wheel.state.reading = None;
+            }
             plate.forget();
         }
+    }
+
+    /// Begins a step: what is read of it is a mean over all of it.
+    pub(super) fn begin_step(&mut self) {
+        self.prints.iter_mut().for_each(|print| print.unread = true);
     }
 
     /// What soil does to a shape that rolls in it.
@@ -126,16 +135,16 @@ impl Footprints {
         &self.prints[print].patch
     }
 
-    /// A substep counts in which a shape had one twist at its start and another at its end, and force and moment on it about its patch's
+    /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end, and force and moment on it about its patch's
     /// point, and the force of normal stress alone, were these.
-    pub(super) fn advance(&mut self, print: usize, [before, after]: [&Six; 2], forces: [DVec3; 3], h: f64) {
-        let Footprint { ground, patch, wheel, plate, rolls, .. } = &mut self.prints[print];
+    pub(super) fn advance(&mut self, print: usize, [before, after]: [&Six; 2], forces: [DVec3; 3], [h, share]: [f64; 2]) {
+        let Footprint { ground, patch, wheel, plate, rolls, unread, .. } = &mut self.prints[print];
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let (mean, end, ruts) = (patch.twist(&mean), patch.twist(after), &mut self.ruts[*ground]);
         match wheel.as_mut().filter(|_| *rolls) {
             Some(wheel) => {
                 wheel.advance(patch, &mean, h, ruts);
-                wheel.read(patch, &mean, forces);
+                wheel.read(patch, &mean, forces, share, std::mem::take(unread));
             }
             None => plate.advance(patch, [&mean, &end], h, ruts),
         }

@@ -51,7 +51,7 @@ pub(super) struct WheelState {
     /// The mobilised part of the strength at each node of each strip, along the rim and across.
     rims: [[Vec<[f64; LANES]>; 2]; STRIPS],
     /// What the last substep did to it; `None` where it touches nothing.
-    reading: Option<SoilReading>,
+    pub(super) reading: Option<SoilReading>,
 }
 
 /// A strip of it in this substep.
@@ -340,15 +340,24 @@ impl Wheel {
         }
     }
 
-    /// Takes down what soil did to it in a substep: force and moment about the patch's point, and the force of normal stress alone.
-    pub(super) fn read(&mut self, patch: &Patch, mean: &Spatial, [force, moment, pressed]: [DVec3; 3]) {
+    /// Takes down what soil did to it in a substep, which is a share of its step: force and moment about the patch's point, and the force of
+    /// normal stress alone.
+    pub(super) fn read(
+        &mut self,
+        patch: &Patch,
+        mean: &Spatial,
+        [force, moment, pressed]: [DVec3; 3],
+        share: f64,
+        first: bool,
+    ) {
         let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
         let (forward, velocity) = (self.forward * heading, mean.at(self.centre - patch.point));
         let along = velocity.dot(forward).abs().max(STANDS);
         let about_axle = moment + (patch.point - self.centre).cross(force);
         let sinkage = self.strips.iter().flatten().map(|strip| strip.sinkage).sum::<f64>();
         let inside = self.strips.iter().flatten().count();
-        self.state.reading = (inside > 0).then(|| SoilReading {
+        let before = self.state.reading.filter(|_| !first);
+        let now = (inside > 0).then(|| SoilReading {
             sinkage: sinkage / inside as f64,
             slip: self.state.slip,
             slip_angle: libm::atan2(velocity.dot(self.axle), along),
@@ -358,6 +367,10 @@ impl Wheel {
             resistance: -pressed.dot(forward),
             torque: -heading * about_axle.dot(self.axle),
         });
+        self.state.reading = match (before, now) {
+            (None, None) => None,
+            (before, now) => Some(before.unwrap_or_default().with(&now.unwrap_or_default(), share)),
+        };
     }
 
     /// What soil did to it.
@@ -368,7 +381,7 @@ impl Wheel {
     /// Knows nothing of any soil any more.
     pub(super) fn forget(&mut self) {
         let state = &mut self.state;
-        (state.travel, state.slip, state.way, state.reading) = (0.0, 0.0, 0.0, None);
+        (state.travel, state.slip, state.way) = (0.0, 0.0, 0.0);
         state.deepest.iter_mut().for_each(|way| way.fill([0.0; LANES]));
         state.rims.iter_mut().flatten().for_each(|rim| rim.fill([0.0; LANES]));
     }

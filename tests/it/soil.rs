@@ -1,0 +1,90 @@
+//! Wheels on soil against an independent implementation: `soil/scm.py`, which knows nothing of this project.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use simpartner_dynamics::soil::{Pressure, SteadyWheel};
+use simpartner_model::Soil;
+
+use super::needs::{Need, met};
+
+const GRAVITY: f64 = 9.81;
+const RADIUS: f64 = 0.09;
+const WIDTH: f64 = 0.11;
+/// What each wheel carries, N.
+const LOAD: f64 = 64.68;
+const SOILS: [&str; 6] = ["drySand", "sandyLoam", "clay", "lunar", "lunarSimulant", "regolithSimulant"];
+const SLIPS: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
+
+/// Sinkage, m, and pull, N, of the script for each soil and slip. `None` where it cannot be run.
+fn scm(slides: &str, stiffer: f64) -> Option<Vec<[f64; 2]>> {
+    let numpy = Command::new("python3").args(["-c", "import numpy"]).output();
+    let numpy = numpy.map_err(|error| error.to_string()).and_then(|output| {
+        if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+    });
+    met(Need::Python, numpy)?;
+    let mut script = Command::new("python3");
+    script.args(["-B", "tests/it/soil/scm.py"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut running = script.spawn().unwrap();
+    let mut lines = String::new();
+    for name in SOILS {
+        let soil = Soil::named(name).unwrap();
+        let modulus = Pressure::new(&soil, WIDTH, 0.0, GRAVITY).modulus;
+        let Soil { exponent, cohesion, friction_angle, shear_modulus, .. } = soil;
+        let elastic = stiffer * soil.elastic_stiffness;
+        for slip in SLIPS {
+            let law = format!("{exponent} {modulus} {cohesion} {friction_angle} {shear_modulus} {elastic}");
+            lines.push_str(&format!("{name} {slides} {law} {slip}\n"));
+        }
+    }
+    running.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let figures = text.lines().map(|line| {
+        let numbers: Vec<f64> = line.split(' ').skip(2).map(|number| number.parse().unwrap()).collect();
+        [numbers[0], numbers[1]]
+    });
+    Some(figures.collect())
+}
+
+/// Sinkage, m, and pull, N, of the closed form, with the largest stress at a part of the entry angle.
+fn closed(name: &str, slip: f64, peak: [f64; 2]) -> [f64; 2] {
+    let soil = Soil { peak, ..Soil::named(name).unwrap() };
+    let wheel =
+        SteadyWheel { radius: RADIUS, width: WIDTH, shear_radius: RADIUS, slip, slip_angle: 0.0, gravity: GRAVITY };
+    let (sinkage, forces) = wheel.under_load(&soil, LOAD).unwrap();
+    [sinkage, forces.drawbar_pull]
+}
+
+fn cases() -> impl Iterator<Item = (&'static str, f64)> {
+    SOILS.into_iter().flat_map(|name| SLIPS.map(|slip| (name, slip)))
+}
+
+/// With the same assumptions: the largest stress below the axle, soil that does not rise again behind it, and the slide of the rim.
+#[test]
+fn a_wheel_sinks_and_pulls_as_an_independent_program_has_it() {
+    let Some(found) = scm("rim", 1e3) else { return };
+    for ((name, slip), [sinkage, pull]) in cases().zip(found) {
+        let [depth, force] = closed(name, slip, [0.0; 2]);
+        println!("{name} {slip}: {:.3} mm, closed {:.3}; {pull:.3} N, closed {force:.3}", 1e3 * sinkage, 1e3 * depth);
+        assert!((sinkage / depth - 1.0).abs() < 0.1, "{name} {slip}: {sinkage}, not {depth}");
+        assert!((pull - force).abs() < 0.1 * LOAD, "{name} {slip}: {pull}, not {force}");
+    }
+}
+
+/// SCM as published is another model, by three assumptions: stress is largest below the axle and not at Wong and Reece's peak in front of it,
+/// so the wheel sinks in less; soil rises behind it and carries there; and shear grows with the slide that a place of the ground
+/// has seen, which is 1 / (1 - s) times that of the rim, so it pulls more, and more so the more it slips.
+#[test]
+fn the_soil_contact_model_sinks_less_and_pulls_more_than_wong_and_reece() {
+    let Some(found) = scm("node", 1.0) else { return };
+    for ((name, slip), [sinkage, pull]) in cases().zip(found) {
+        let [depth, force] = closed(name, slip, Soil::PEAK);
+        println!("{name} {slip}: {:.3} mm, Wong {:.3}; {pull:.3} N, Wong {force:.3}", 1e3 * sinkage, 1e3 * depth);
+        assert!((0.6..0.8).contains(&(sinkage / depth)), "{name} {slip}: {sinkage}, {depth}");
+        assert!(pull > force, "{name} {slip}: {pull}, {force}");
+    }
+}
