@@ -31,6 +31,7 @@ mod rapier;
 mod realtime;
 mod recorder;
 mod replay;
+mod rover;
 mod run;
 #[allow(dead_code, reason = "the engine's tests and the bench beside other engines use the rest of it")]
 mod scene;

@@ -34,6 +34,8 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "robots/instruments.xml"
     "robots/pole.xml"
     "robots/rolking.xml"
+    "robots/rover.xml"
+    "robots/rover_drive.xml"
     "robots/scanner.xml"
     "robots/skidding.xml"
     "robots/stop.xml"
@@ -51,6 +53,8 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "worlds/flat.xml"
     "worlds/heightfield.csv"
     "worlds/heightfield.xml"
+    "worlds/jacksboro.asc"
+    "worlds/jacksboro.xml"
     "worlds/maze.xml"
     "worlds/navigation.xml"
     "worlds/pole.xml"
@@ -120,7 +124,7 @@ mod tests {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
                 // DTDs, pages and pictures are made from these.
-                if name.ends_with(".xml") || name.ends_with(".csv") {
+                if [".xml", ".csv", ".asc"].iter().any(|ending| name.ends_with(ending)) {
                     found.push(format!("{folder}/{name}"));
                 }
             }
