@@ -50,6 +50,32 @@ fn flat_terrain_is_a_plane() {
     }
 }
 
+/// A slope that is smooth, a ramp askew to the cells, presses on a robot that drives up it with m g cos(slope) in every step: what the
+/// triangles add is noise, less than a hundredth.
+#[test]
+fn a_smooth_slope_presses_evenly_on_cylinder_wheels() {
+    let (along, across) = (0.12, 0.05);
+    let mut world = scene::terrain(|x, z| along * x + across * z);
+    let at = DVec3::new(-15.0, -15.0 * along + 0.1 * across + 0.05, 0.1);
+    let rover = rover::add(&mut world, at, Wheel::Cylinder);
+    let mut engine = build(&world, 0.001);
+    let normal = DVec3::new(-along, 1.0, -across).normalize();
+    let expected = rover::MASS * G * normal.y;
+    let (mut squares, mut worst, mut count) = (0.0, 0.0f64, 0.0);
+    for step in 0..12_000 {
+        rover.drive(&mut *engine, (1e-3 * f64::from(step)).min(2.0));
+        engine.step();
+        if step > 6000 {
+            let force: DVec3 = rover.bodies().map(|id| engine.body(id).force).sum();
+            let off = force.dot(normal) / expected - 1.0;
+            (squares, worst, count) = (squares + off * off, worst.max(off.abs()), count + 1.0);
+        }
+    }
+    println!("{:.1e} in the mean, {worst:.1e} at most, from {}", f64::sqrt(squares / count), position(&*engine, 0));
+    assert!(position(&*engine, 0).x > -14.0, "it drives");
+    assert!(worst < 0.01, "{worst}");
+}
+
 /// Every shape slides over flat terrain and a flat mesh as over a plane.
 #[test]
 fn nothing_trips_over_inner_edges() {
