@@ -72,6 +72,15 @@ fn a_seed_has_its_rocks_and_what_is_clear_only_leaves_some_out() {
 }
 
 #[test]
+fn a_field_without_rocks_is_told() {
+    for rocks in [r#"x="100""#, r#"smallest="0.99""#] {
+        let world = world(rocks, "");
+        assert_eq!((rocks, world.warnings.len(), world.mechanism.bodies.len()), (rocks, 1, 1));
+    }
+    assert!(world("", "").warnings.is_empty());
+}
+
+#[test]
 fn loose_rocks_lie_on_the_terrain_and_apart() {
     let world = world(r#"looseBelow="0.3" density="1000" heightRatio="0.4""#, "");
     let Ground::Heightfield(field) = &world.mechanism.grounds[0] else { panic!() };

@@ -16,7 +16,12 @@ const LIFT: f64 = 0.01;
 pub(super) fn scatter(reading: &Reading, root: &Node, mechanism: &mut Mechanism) {
     let mut names: HashSet<String> = mechanism.bodies.iter().map(|body| body.name.clone()).collect();
     for node in root.children.iter().filter(|child| child.name == "rocks") {
-        for rock in read(reading, node, &mechanism.grounds).unwrap_or_default() {
+        let Some(rocks) = read(reading, node, &mechanism.grounds) else { continue };
+        if rocks.is_empty() {
+            let help = "look at its place, and give it more cover or smaller rocks";
+            reading.warn(node.offset, "this field has no rocks on any ground".into(), help.into());
+        }
+        for rock in rocks {
             if mechanism.bodies.len() == MAX_BODIES {
                 let help = "make the field smaller, or the smallest rock larger";
                 reading.problem_with_help(
