@@ -383,7 +383,7 @@ impl Study {
                 continue;
             };
             let rocks = trial::rocks_ahead(vehicle, &field, &touch);
-            let simulated_m = Trial::new(vehicle, &site, 0.0, rocks)?.touches(touch.way);
+            let simulated_m = Trial::among(vehicle, &site, rocks)?.touches(touch.way);
             drives.push(RockDrive { cover, seed, front_m: touch.way, simulated_m });
         }
         Ok(drives)
