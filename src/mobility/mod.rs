@@ -231,35 +231,22 @@ impl Study {
     /// When the vehicle cannot be on this ground, or the engine refuses it.
     pub fn run(&self, vehicle: &Vehicle, told: &mut dyn FnMut(&str, f64)) -> Result<Report, MobilityError> {
         self.check(vehicle)?;
-        let form = ClosedForm::new(vehicle, &self.site);
         told("stability", 0.0);
         let stability = self.stability(vehicle)?;
-        let mut pulls = Vec::new();
-        for (index, &slip) in self.slips.iter().enumerate() {
-            told("drawbar pull", 0.1 + 0.3 * index as f64 / self.slips.len() as f64);
-            let closed = |law| self.has(law).then(|| form.at(law, slip, 0.0)).flatten();
-            let simulated = self.drive(vehicle, 0.0, Some(slip), 1.0)?;
-            pulls.push(Row { asked: slip, summed: closed(Law::Summed), stress: closed(Law::Stress), simulated });
-        }
-        let mut slopes = Vec::new();
-        for (index, &slope) in self.slopes.iter().enumerate() {
-            told("slopes", 0.4 + 0.2 * index as f64 / self.slopes.len() as f64);
-            let climbs = |law| form.climbing(law, slope).filter(|steady| form.motors_suffice(steady));
-            let closed = |law| self.has(law).then(|| climbs(law)).flatten();
-            let simulated = self.drive(vehicle, slope, None, closed::MOST_SLIP)?;
-            slopes.push(Row { asked: slope, summed: closed(Law::Summed), stress: closed(Law::Stress), simulated });
-        }
-        told("largest slope", 0.6);
-        let steepest = |law| self.has(law).then(|| form.largest_slope(law, self.most_slip)).flatten();
-        let (summed, stress) = (steepest(Law::Summed), steepest(Law::Stress));
-        let simulated = self.largest_slope(vehicle, stress.or(summed).map_or(0.0, |(slope, _)| slope))?;
-        told("largest step", 0.75);
+        told("drawbar pull", 0.1);
+        let pulls = self.pulls(vehicle)?;
+        told("slopes", 0.3);
+        let slopes = self.climbs(vehicle)?;
+        told("largest slope", 0.5);
+        let (largest_slope_rad, slope_limit) = self.gradeability(vehicle)?;
+        told("largest step", 0.7);
         let step = self.largest_step(vehicle)?;
         told("rocks", 0.9);
         let width_m = vehicle.outline(vehicle.right).1;
         let highest = step.simulated.or(step.closed).unwrap_or(0.0);
         let rock_diameter_m = self.rock_diameter.unwrap_or(highest / ROCK_HEIGHT);
         let path = |&cover: &f64| FreePath::new(cover, rock_diameter_m, width_m, self.rock_fields);
+        let free_paths = if rock_diameter_m > 0.0 { self.rock_covers.iter().map(path).collect() } else { Vec::new() };
         let rock_drives = self.rock_drives(vehicle, rock_diameter_m)?;
         Ok(Report {
             robot: vehicle.name.clone(),
@@ -275,14 +262,53 @@ impl Study {
             stability,
             pulls,
             slopes,
-            largest_slope_rad: [summed.map(|own| own.0), stress.map(|own| own.0), simulated],
-            slope_limit: stress.or(summed).map(|own| own.1),
+            largest_slope_rad,
+            slope_limit,
             most_slip: self.most_slip,
             largest_step_m: step,
             rock_diameter_m,
-            free_paths: if rock_diameter_m > 0.0 { self.rock_covers.iter().map(path).collect() } else { Vec::new() },
+            free_paths,
             rock_drives,
         })
+    }
+
+    /// What the vehicle pulls on level ground, a row for each slip.
+    ///
+    /// # Errors
+    /// When the engine refuses it.
+    pub fn pulls(&self, vehicle: &Vehicle) -> Result<Vec<Row>, MobilityError> {
+        let form = ClosedForm::new(vehicle, &self.site);
+        let row = |&slip: &f64| {
+            let closed = |law| self.has(law).then(|| form.at(law, slip, 0.0)).flatten();
+            let simulated = self.drive(vehicle, 0.0, Some(slip), 1.0)?;
+            Ok(Row { asked: slip, summed: closed(Law::Summed), stress: closed(Law::Stress), simulated })
+        };
+        self.slips.iter().map(row).collect()
+    }
+
+    /// How the vehicle drives up slopes, a row for each.
+    ///
+    /// # Errors
+    /// When the engine refuses it.
+    pub fn climbs(&self, vehicle: &Vehicle) -> Result<Vec<Row>, MobilityError> {
+        let form = ClosedForm::new(vehicle, &self.site);
+        let row = |&slope: &f64| {
+            let climbs = |law| form.climbing(law, slope).filter(|steady| form.motors_suffice(steady));
+            let closed = |law| self.has(law).then(|| climbs(law)).flatten();
+            let simulated = self.drive(vehicle, slope, None, closed::MOST_SLIP)?;
+            Ok(Row { asked: slope, summed: closed(Law::Summed), stress: closed(Law::Stress), simulated })
+        };
+        self.slopes.iter().map(row).collect()
+    }
+
+    /// The largest slope, rad, by each law and in the engine, and what keeps it from more in closed form.
+    fn gradeability(&self, vehicle: &Vehicle) -> Result<([Option<f64>; 3], Option<SlopeLimit>), MobilityError> {
+        let form = ClosedForm::new(vehicle, &self.site);
+        let steepest = |law| self.has(law).then(|| form.largest_slope(law, self.most_slip)).flatten();
+        let (summed, stress) = (steepest(Law::Summed), steepest(Law::Stress));
+        let simulated = self.largest_slope(vehicle, stress.or(summed).map_or(0.0, |(slope, _)| slope))?;
+        let slopes = [summed.map(|own| own.0), stress.map(|own| own.0), simulated];
+        Ok((slopes, stress.or(summed).map(|own| own.1)))
     }
 
     /// Whether a law is one of this ground: firm ground has Coulomb's alone.
@@ -309,7 +335,11 @@ impl Study {
         Ok(())
     }
 
-    fn stability(&self, vehicle: &Vehicle) -> Result<Vec<Tipping>, MobilityError> {
+    /// Static stability over each edge of the polygon that the vehicle stands on.
+    ///
+    /// # Errors
+    /// When the engine refuses it.
+    pub fn stability(&self, vehicle: &Vehicle) -> Result<Vec<Tipping>, MobilityError> {
         let tip = |edge: Edge| {
             let simulated_rad = if self.simulate { Trial::tips(vehicle, &self.site, &edge)? } else { None };
             Ok(Tipping { edge, simulated_rad })
@@ -346,7 +376,10 @@ impl Study {
     }
 
     /// The largest step that it climbs from firm ground, so slowly that the way it comes with lifts it by nothing to speak of.
-    fn largest_step(&self, vehicle: &Vehicle) -> Result<Pair, MobilityError> {
+    ///
+    /// # Errors
+    /// When the engine refuses it.
+    pub fn largest_step(&self, vehicle: &Vehicle) -> Result<Pair, MobilityError> {
         let radius = vehicle.radius();
         let creep = (2.0 * MOMENTUM * radius * self.site.gravity).sqrt();
         let site = Site { ground: Ground::Firm { friction: self.site.friction() }, ..self.site.clone() };
@@ -366,7 +399,10 @@ impl Study {
     }
 
     /// The robot among the rocks that are densest: there it soon meets one.
-    fn rock_drives(&self, vehicle: &Vehicle, diameter: f64) -> Result<Vec<RockDrive>, MobilityError> {
+    ///
+    /// # Errors
+    /// When the engine refuses it.
+    pub fn rock_drives(&self, vehicle: &Vehicle, diameter: f64) -> Result<Vec<RockDrive>, MobilityError> {
         let mut drives = Vec::new();
         let densest = self.rock_covers.iter().copied().reduce(f64::max);
         let (Some(cover), true) = (densest, self.simulate && diameter > 0.0 && self.rock_fields > 0) else {
@@ -389,7 +425,8 @@ impl Study {
         Ok(drives)
     }
 
-    fn wheel_figures(&self, vehicle: &Vehicle) -> Vec<WheelFigures> {
+    /// What the wheels are, and what they carry on level ground.
+    pub fn wheel_figures(&self, vehicle: &Vehicle) -> Vec<WheelFigures> {
         let loads = ClosedForm::new(vehicle, &self.site).standing();
         let strength = |wheel: &Wheel, load: f64| match &self.site.ground {
             Ground::Soil { soil, .. } => {

@@ -63,7 +63,7 @@ fn write_stability(report: &Report, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "{:<44} {:>9.3} {:>11.2} {:>13}",
-            format!("{} ({:.0} deg from ahead)", names.join(", "), tipping.edge.heading_rad.to_degrees()),
+            format!("{} ({:.0} deg from ahead)", names.join(", "), tipping.edge.heading_rad.to_degrees().round() + 0.0),
             tipping.edge.distance_m,
             tipping.edge.margin_rad.to_degrees(),
             figure(tipping.simulated_rad.map(f64::to_degrees), 2)

@@ -20,6 +20,7 @@ mod import;
 mod limits;
 mod lockstep;
 mod locomotion;
+mod mobility;
 mod needs;
 mod output;
 mod physics;
