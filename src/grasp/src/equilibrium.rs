@@ -151,7 +151,8 @@ impl Forces {
     }
 }
 
-/// A grasp in units of its load and length, its unknowns in one row: of each contact the normal force, the tangents, the torsion.
+/// A grasp in units of its load and length, its unknowns in one row: of each contact the normal force, then tangents and torsion in parts of
+/// what a unit of normal force lets them be. In these units every cone is upright, and the nearest forces are near within the cones, too.
 pub(crate) struct Scaled<'a> {
     statics: &'a Statics,
     /// One unit of force, N.
@@ -170,8 +171,9 @@ impl<'a> Scaled<'a> {
             .iter()
             .flat_map(|contact| {
                 let mut columns = contact.columns();
-                // A unit of torsion is a unit of force times the length.
-                columns[3] *= length;
+                columns[1] *= contact.friction;
+                columns[2] *= contact.friction;
+                columns[3] *= contact.torsion;
                 columns.into_iter().take(contact.dimension())
             })
             .collect();
@@ -218,21 +220,19 @@ impl<'a> Scaled<'a> {
             let [lowest, highest] = contact.limits.map(|limit| limit / self.force);
             limits.push((with(vec![(at, -1.0)]), -lowest));
             limits.push((with(vec![(at, 1.0)]), highest));
-            let torsion = contact.torsion / self.statics.length;
             let dimension = contact.dimension();
             match contact.section {
                 _ if dimension == 1 => {}
                 Section::Disc => {
-                    let across = [1, 2].map(|k| (vec![(at + k, -1.0 / contact.friction)], 0.0));
-                    let about = (dimension == 4).then(|| (vec![(at + 3, -1.0 / torsion)], 0.0));
                     let first = (with(vec![(at, -1.0)]), 0.0);
-                    cones.push([first].into_iter().chain(across).chain(about).collect());
+                    let others = (1..dimension).map(|k| (vec![(at + k, -1.0)], 0.0));
+                    cones.push([first].into_iter().chain(others).collect());
                 }
                 Section::Polygon(edges) => {
-                    let inner = contact.friction * libm::cos(std::f64::consts::PI / edges as f64);
+                    let inner = libm::cos(std::f64::consts::PI / edges as f64);
                     for side in contact.sides(edges) {
                         let across = vec![(at, -1.0), (at + 1, side[0] / inner), (at + 2, side[1] / inner)];
-                        let about: &[f64] = if dimension == 4 { &[1.0 / torsion, -1.0 / torsion] } else { &[] };
+                        let about: &[f64] = if dimension == 4 { &[1.0, -1.0] } else { &[] };
                         limits.extend(
                             about
                                 .iter()
@@ -285,11 +285,24 @@ impl<'a> Scaled<'a> {
         Some(Forces::new(self.statics, self.forces(&x))).filter(|forces| forces.residual <= TOLERANCE * self.force)
     }
 
+    /// A program whose forces are within limits and cones, and cost nothing yet.
+    pub(crate) fn within_cones(&self) -> Program {
+        let mut program = Program::new(self.map.ncols());
+        self.cones(&mut program, None);
+        program
+    }
+
+    /// The wrench of one unit of each unknown, N and N m.
+    pub(crate) fn wrenches(&self) -> DMatrix<f64> {
+        let scale = |row: usize| if row < 3 { self.force } else { self.force * self.statics.length };
+        DMatrix::from_fn(6, self.map.ncols(), |row, column| self.map[(row, column)] * scale(row))
+    }
+
     /// Forces of another load, moved to the nearest that balance this one.
     pub(crate) fn rebalanced(&self, forces: &[ContactForce]) -> Option<Forces> {
         let each = self.statics.contacts.iter().zip(forces).flat_map(|(contact, force)| {
-            let torsion = force.torsion / self.statics.length;
-            let values = [force.normal, force.tangent[0], force.tangent[1], torsion];
+            let [first, second] = force.tangent.map(|along| along / contact.friction);
+            let values = [force.normal, first, second, force.torsion / contact.torsion];
             values.into_iter().take(contact.dimension()).map(|value| value / self.force)
         });
         self.balanced(&each.collect::<Vec<_>>())
@@ -303,8 +316,8 @@ impl<'a> Scaled<'a> {
             let value = |k: usize| if k < dimension { x[at + k] * self.force } else { 0.0 };
             let force = ContactForce {
                 normal: value(0),
-                tangent: [value(1), value(2)],
-                torsion: value(3) * self.statics.length,
+                tangent: [1, 2].map(|k| value(k) * contact.friction),
+                torsion: value(3) * contact.torsion,
             };
             at += dimension;
             force

@@ -1,7 +1,7 @@
 //! The grasp laboratory: is a grasp in equilibrium, how stable is it, how good is it?
 //!
 //! A [`Grasp`](simpartner_model::Grasp) is data of the model. [`Statics`] makes its grasp map: which wrenches its contacts can exert.
-//! From there [`check`] finds forces or proves that there are none, [`chart`](mod@chart) tilts gravity, and
+//! From there [`check`] finds forces or proves that there are none, [`chart`](mod@chart) tilts gravity, [`slip`](mod@slip) lets go, and
 //! [`quality`](mod@quality) measures the grasp wrench space. [`harker`] is the program of 1994 as it was, with its files.
 //!
 //! Wrenches are taken about the centre of mass, in the object's frame, force first, N and N m. A twist, dual to them, has the velocity of the
@@ -15,6 +15,7 @@ mod conic;
 mod equilibrium;
 pub mod harker;
 pub mod quality;
+pub mod slip;
 mod statics;
 
 pub use conic::{Program, Solution};

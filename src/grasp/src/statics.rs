@@ -153,7 +153,7 @@ impl Statics {
 }
 
 impl ContactMap {
-    fn new(contact: &Contact, centre_of_mass: DVec3, section: Section) -> Self {
+    pub(crate) fn new(contact: &Contact, centre_of_mass: DVec3, section: Section) -> Self {
         // A coefficient of zero is a contact without friction.
         let friction = contact.kind.friction();
         let torsion = if matches!(contact.kind, ContactKind::Soft { .. }) { contact.kind.torsion() } else { 0.0 };

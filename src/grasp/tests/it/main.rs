@@ -6,4 +6,5 @@ mod chart;
 mod equilibrium;
 mod harker;
 mod quality;
+mod slip;
 mod support;

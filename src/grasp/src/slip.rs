@@ -1,0 +1,234 @@
+//! Slip: the fingers held still, the object let go. It moves until it rests, or drops out of a finger's reach (Harker 1994, chapter 5, which
+//! never ran).
+//!
+//! A finger moves along its first line of force only, so its contact is where that line meets the patch, which the object carries along.
+//! Contact forces of a step are those that leave the object with the least kinetic energy (Gauss's principle, as Moreau steps it): sliding
+//! takes energy at once, and nothing bounces. Friction is associated, that is, sliding at speed u also lifts the surfaces apart at mu u,
+//! which a finger follows on its line.
+
+use bevy_math::{DMat3, DQuat, DVec2, DVec3};
+use nalgebra::Matrix6;
+use simpartner_dynamics::mass_properties;
+use simpartner_model::{Contact, Grasp, Patch, Pose};
+
+use crate::{
+    GraspError, Section, Verdict,
+    equilibrium::Scaled,
+    statics::{ContactMap, Statics, Vector6, halves, wrench},
+    verdict,
+};
+
+/// How a slip is computed.
+#[derive(Debug, Clone, Copy)]
+pub struct SlipOptions {
+    /// The timestep, s.
+    pub timestep: f64,
+    /// Simulated time after which there is no verdict, s.
+    pub duration: f64,
+}
+
+impl Default for SlipOptions {
+    fn default() -> Self {
+        Self { timestep: 1e-3, duration: 5.0 }
+    }
+}
+
+/// Slower than this, in lengths of the grasp a second and in radians a second, counts as at rest.
+const RESTING: f64 = 1e-5;
+/// For so many steps, before equilibrium is asked for.
+const RESTING_STEPS: usize = 5;
+
+/// What becomes of the object.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Outcome {
+    /// It never moved.
+    Holds,
+    /// It moved and came to rest.
+    Rests,
+    /// The line of this contact's finger does not meet its patch any more.
+    Misses(usize),
+    /// This contact's finger is beyond its patch.
+    OutOfRange(usize),
+    /// It still moves.
+    TimeOut,
+}
+
+/// A slip.
+#[derive(Debug, Clone)]
+pub struct Slip {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// When, s.
+    pub time: f64,
+    /// Pose of the object, `world_from_object`.
+    pub pose: Pose,
+    /// How far its centre of mass has gone, m.
+    pub path: f64,
+    /// Time, and place of the centre of mass, world frame, of each step.
+    pub trace: Vec<(f64, DVec3)>,
+}
+
+struct Motion<'a> {
+    grasp: &'a Grasp,
+    pose: Pose,
+    centre: DVec3,
+    mass: f64,
+    tensor: DMat3,
+    velocity: Vector6,
+    lines: Vec<[DVec3; 2]>,
+}
+
+/// Lets the object go.
+///
+/// # Errors
+/// Where the object has no mass properties or no inertia.
+pub fn slip(grasp: &Grasp, options: &SlipOptions) -> Result<Slip, GraspError> {
+    let statics = Statics::new(grasp, Section::Disc)?;
+    let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
+    if mass.tensor.determinant() <= 0.0 {
+        return Err(GraspError::Object("it has no inertia to turn by: give it a shape or an <inertia>".into()));
+    }
+    let pose = grasp.object.pose;
+    let start = pose.point(mass.centre_of_mass);
+    let line = |contact: &Contact| [pose.point(contact.position()), pose.direction(contact.normal())];
+    let mut motion = Motion {
+        grasp,
+        pose,
+        centre: mass.centre_of_mass,
+        mass: mass.mass,
+        tensor: mass.tensor,
+        velocity: Vector6::zeros(),
+        lines: grasp.contacts.iter().map(line).collect(),
+    };
+    let ended = |outcome, time, motion: &Motion, path, trace| Slip { outcome, time, pose: motion.pose, path, trace };
+    if let Verdict::Holds(_) = verdict(&Statics { contacts: unforced(&statics.contacts), ..statics.clone() }) {
+        return Ok(ended(Outcome::Holds, 0.0, &motion, 0.0, vec![(0.0, start)]));
+    }
+    let (mut path, mut trace, mut resting) = (0.0, vec![(0.0, start)], 0);
+    let steps = (options.duration / options.timestep).ceil() as usize;
+    for step in 1..=steps {
+        let contacts = match motion.contacts() {
+            Ok(contacts) => contacts,
+            Err(outcome) => return Ok(ended(outcome, (step - 1) as f64 * options.timestep, &motion, path, trace)),
+        };
+        motion.advance(&contacts, options.timestep, statics.length);
+        let time = step as f64 * options.timestep;
+        let place = motion.pose.point(motion.centre);
+        path += trace.last().map_or(0.0, |(_, before)| before.distance(place));
+        trace.push((time, place));
+        let [linear, angular] = halves(&motion.velocity);
+        let slow = linear.length() < RESTING * statics.length && angular.length() < RESTING;
+        resting = if slow { resting + 1 } else { 0 };
+        if resting >= RESTING_STEPS && motion.holds() {
+            return Ok(ended(Outcome::Rests, time, &motion, path, trace));
+        }
+    }
+    Ok(ended(Outcome::TimeOut, options.duration, &motion, path, trace))
+}
+
+/// Contacts without a least force: a finger that is let go need not push.
+fn unforced(contacts: &[ContactMap]) -> Vec<ContactMap> {
+    contacts.iter().map(|contact| ContactMap { limits: [0.0, contact.limits[1]], ..contact.clone() }).collect()
+}
+
+impl Motion<'_> {
+    /// Where the fingers touch now, in the world's frame, levers from the centre of mass.
+    fn contacts(&self) -> Result<Vec<ContactMap>, Outcome> {
+        let centre = self.pose.point(self.centre);
+        let each = self.grasp.contacts.iter().zip(&self.lines).enumerate().map(|(index, (contact, line))| {
+            let frame = self.pose.then(&contact.frame);
+            let inverse = frame.inverse();
+            let [point, along] = [inverse.point(line[0]), inverse.direction(line[1])];
+            let way = meet(&contact.patch, point, along).ok_or(Outcome::Misses(index))?;
+            let there = point + along * way;
+            if DVec2::new(there.x, there.y).abs().max_element() > contact.patch.range {
+                return Err(Outcome::OutOfRange(index));
+            }
+            let now = Contact { frame, point: DVec2::new(there.x, there.y), ..contact.clone() };
+            let map = ContactMap::new(&now, centre, Section::Disc);
+            Ok(ContactMap { limits: [0.0, map.limits[1]], ..map })
+        });
+        each.collect()
+    }
+
+    /// Gravity and load, world frame, and what turning does to the inertia.
+    fn load(&self) -> Vector6 {
+        let turn = DMat3::from_quat(self.pose.rotation);
+        let tensor = turn * self.tensor * turn.transpose();
+        let [_, angular] = halves(&self.velocity);
+        wrench(self.grasp.gravity * self.mass + self.grasp.force, self.grasp.torque - angular.cross(tensor * angular))
+    }
+
+    fn statics(&self, contacts: &[ContactMap], length: f64) -> Statics {
+        Statics { contacts: contacts.to_vec(), load: self.load(), weight: self.grasp.gravity * self.mass, length }
+    }
+
+    fn holds(&self) -> bool {
+        let Ok(contacts) = self.contacts() else { return false };
+        let length = contacts.iter().map(|contact| contact.lever.length()).fold(f64::MIN_POSITIVE, f64::max);
+        matches!(verdict(&self.statics(&contacts, length)), Verdict::Holds(_))
+    }
+
+    fn inverse_mass(&self) -> Matrix6<f64> {
+        let turn = DMat3::from_quat(self.pose.rotation);
+        let inverse = turn * self.tensor.inverse() * turn.transpose();
+        let mut all = Matrix6::identity() / self.mass;
+        all.fixed_view_mut::<3, 3>(3, 3).copy_from_slice(&inverse.to_cols_array());
+        all
+    }
+
+    /// A step: the forces of Gauss's principle, the velocity that they leave, and the mean velocity's way.
+    fn advance(&mut self, contacts: &[ContactMap], dt: f64, length: f64) {
+        let (load, inverse) = (self.load(), self.inverse_mass());
+        let free = self.velocity + inverse * load * dt;
+        let statics = self.statics(contacts, length);
+        let scaled = Scaled::new(&statics);
+        let columns = scaled.wrenches();
+        let mut program = scaled.within_cones();
+        // The kinetic energy that is left, over dt, less what forces cannot change: x.(W' M^-1 W dt) x / 2 + (W' v).x
+        let weight = columns.transpose() * inverse * &columns * dt;
+        let slope = columns.transpose() * free;
+        let unit = weight.diagonal().max().max(f64::MIN_POSITIVE);
+        let (weight, slope) = (weight / unit, slope / unit);
+        program.objective.copy_from_slice(slope.as_slice());
+        let size = weight.ncols();
+        program.quadratic =
+            (0..size).flat_map(|j| (0..=j).map(move |i| (i, j))).map(|(i, j)| (i, j, weight[(i, j)])).collect();
+        let forces = program.solve().filter(|solution| solution.x.iter().all(|value| value.is_finite()));
+        let exerted: Vector6 = forces.map_or_else(Vector6::zeros, |solution| {
+            let total = &columns * nalgebra::DVector::from_vec(solution.x);
+            Vector6::from_column_slice(total.as_slice())
+        });
+        let after = self.velocity + inverse * (exerted + load) * dt;
+        let [linear, angular] = halves(&((self.velocity + after) / 2.0));
+        let centre = self.pose.point(self.centre) + linear * dt;
+        let (sine, cosine) = libm::sincos(angular.length() * dt / 2.0);
+        let axis = angular.normalize_or_zero() * sine;
+        let rotation = (DQuat::from_xyzw(axis.x, axis.y, axis.z, cosine) * self.pose.rotation).normalize();
+        self.pose = Pose { translation: centre - rotation * self.centre, rotation };
+        self.velocity = after;
+    }
+}
+
+/// Where a line p + s d meets a patch: the s of least size.
+fn meet(patch: &Patch, p: DVec3, d: DVec3) -> Option<f64> {
+    let (at, along) = (DVec2::new(p.x, p.y), DVec2::new(d.x, d.y));
+    let square = patch.xx * d.x * d.x + patch.yy * d.y * d.y + patch.xy * d.x * d.y;
+    let linear = patch.slope(at).dot(along) - d.z;
+    let constant = patch.height(at) - p.z;
+    // A line along the surface, or a patch as flat as rounding leaves it.
+    if square.abs() < 1e-14 {
+        return (linear != 0.0).then(|| -constant / linear);
+    }
+    let root = linear * linear - 4.0 * square * constant;
+    if root < 0.0 {
+        return None;
+    }
+    // Without cancellation: the larger root by size from one formula, the smaller from the product.
+    let large = -0.5 * (linear + root.sqrt().copysign(linear));
+    if large == 0.0 {
+        return Some(0.0);
+    }
+    let (far, near) = (large / square, constant / large);
+    Some(if near.abs() <= far.abs() { near } else { far })
+}

@@ -1,0 +1,86 @@
+//! Slips: a fall against friction in closed form, and curved bottoms on three fingers.
+
+use bevy_math::{DMat3, DVec2, DVec3};
+use simpartner_grasp::slip::{Outcome, Slip, SlipOptions, slip};
+use simpartner_model::{Contact, ContactKind, Grasp, Patch, Pose};
+
+use crate::support::{contact_along, grasp};
+
+const G: f64 = 9.81;
+
+/// Two fingers of friction 0.5 that push with at most so many newtons, on patches that reach 20 mm.
+fn pinch(most: f64) -> Grasp {
+    let kind = ContactKind::Frictional { friction: 0.5 };
+    let at = |side: f64| {
+        let contact = contact_along(kind, DVec3::X * side * 0.05, DVec3::NEG_X * side, DVec3::Y, [0.0, most]);
+        Contact { patch: Patch { range: 0.02, ..Patch::PLANE }, ..contact }
+    };
+    grasp(DVec3::NEG_Z * G, vec![at(-1.0), at(1.0)])
+}
+
+/// Friction carries 2 mu F = 2.37 N of 9.81 N: the cube falls by (9.81 - 2.37) m/s², 20 mm in 0.0733 s.
+#[test]
+fn a_pinch_that_is_too_weak_drops_in_the_time_of_its_closed_form() {
+    for timestep in [1e-3, 2e-4] {
+        let found = slip(&pinch(2.37), &SlipOptions { timestep, ..SlipOptions::default() }).unwrap();
+        let exact = (2.0f64 * 0.02 / (G - 2.37)).sqrt();
+        assert!(matches!(found.outcome, Outcome::OutOfRange(_)), "{:?}", found.outcome);
+        // It is noticed at the end of the step.
+        assert!((0.0..=timestep + 1e-9).contains(&(found.time - exact)), "{} {exact}", found.time);
+        let fallen = found.trace.last().unwrap().1.z;
+        assert!((fallen + 0.5 * (G - 2.37) * found.time * found.time).abs() < 1e-6, "{fallen}");
+    }
+}
+
+#[test]
+fn a_pinch_that_is_strong_enough_holds() {
+    let found = slip(&pinch(20.0), &SlipOptions::default()).unwrap();
+    assert_eq!((found.outcome, found.time, found.path), (Outcome::Holds, 0.0, 0.0));
+}
+
+/// A body whose bottom is z = -0.03 - a (x² + y²), on three fingers around its middle; its centre of mass is 4 mm beside that.
+fn on_three(curvature: f64, friction: f64) -> Grasp {
+    let frame = Pose::from_matrix(DMat3::from_cols(DVec3::X, DVec3::NEG_Y, DVec3::NEG_Z), DVec3::NEG_Z * 0.03);
+    let patch = Patch { xx: curvature, yy: curvature, range: 0.05, ..Patch::PLANE };
+    let kind = if friction > 0.0 { ContactKind::Frictional { friction } } else { ContactKind::Frictionless };
+    let at = |k: u32| {
+        let (sine, cosine) = (f64::from(k) * std::f64::consts::TAU / 3.0).sin_cos();
+        Contact {
+            name: format!("finger{k}"),
+            kind,
+            frame,
+            patch,
+            point: DVec2::new(0.03 * cosine, 0.03 * sine),
+            limits: [0.0, 100.0],
+            source: String::new(),
+        }
+    };
+    let mut made = grasp(DVec3::NEG_Z * G, (0..3).map(at).collect());
+    let inertia = made.object.inertia.as_mut().unwrap();
+    inertia.centre_of_mass = DVec3::X * 0.004;
+    made
+}
+
+fn let_go(curvature: f64, friction: f64) -> Slip {
+    slip(&on_three(curvature, friction), &SlipOptions { duration: 20.0, ..SlipOptions::default() }).unwrap()
+}
+
+/// The fingers let a round bottom turn about its centre of curvature alone. Above the centre of mass that is a pendulum, which comes to rest in the
+/// middle; below it, a pendulum upside down, which falls out. Friction of 0.3 holds both at once.
+#[test]
+fn the_sign_of_a_curvature_decides_whether_an_object_returns() {
+    let falls = let_go(5.0, 0.0);
+    assert!(
+        matches!(falls.outcome, Outcome::OutOfRange(_) | Outcome::Misses(_)),
+        "{:?} at {}",
+        falls.outcome,
+        falls.time
+    );
+    let rests = let_go(-5.0, 0.005);
+    assert_eq!(rests.outcome, Outcome::Rests, "{} {}", rests.time, rests.pose.translation);
+    // Friction stops it near the middle.
+    assert!(rests.path > 1e-4, "{}", rests.path);
+    for curvature in [5.0, -5.0] {
+        assert_eq!(let_go(curvature, 0.3).outcome, Outcome::Holds);
+    }
+}
