@@ -12,6 +12,7 @@ mod draw;
 mod exit;
 mod export;
 mod fork;
+mod grasp;
 mod import;
 mod init;
 mod logged;
@@ -85,6 +86,9 @@ enum Verb {
     Terrain(terrain::TerrainArguments),
     /// Say what a robot on wheels can do on a soil: drawbar pull, slopes, steps, stability, mean free path among rocks
     Mobility(mobility::MobilityArguments),
+    /// Ask whether a grasp holds, how stable and how good it is.
+    #[command(subcommand)]
+    Grasp(grasp::GraspVerb),
     /// Draw worlds as SVG pictures, as they are before the first step.
     Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
@@ -109,6 +113,8 @@ enum Schema {
     Robot,
     /// robots/sequence.dtd
     Sequence,
+    /// worlds/grasps/grasp.dtd
+    Grasp,
     /// robots/REFERENCE.md
     Reference,
     /// properties.toml
@@ -180,6 +186,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Convert(arguments)) => convert::convert(&arguments),
         Some(Verb::Terrain(arguments)) => terrain::terrain(&arguments),
         Some(Verb::Mobility(arguments)) => mobility::mobility(&arguments),
+        Some(Verb::Grasp(verb)) => grasp::grasp(&verb),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments),
@@ -192,6 +199,7 @@ fn schema(what: Schema) -> Result<ExitStatus, CliError> {
         Schema::World => simpartner_description::xml::world_dtd(),
         Schema::Robot => simpartner_description::xml::robot_dtd(),
         Schema::Sequence => simpartner_description::xml::sequence_dtd(),
+        Schema::Grasp => simpartner_description::xml::grasp_dtd(),
         Schema::Reference => simpartner_description::xml::reference(),
         Schema::Properties => config::default_properties(),
         Schema::Log => crate::recorder::inquiry::dictionary(),

@@ -1,15 +1,17 @@
 //! Line plots as SVG: a single one that takes its colours from the page around it, so that it is legible in light and dark, and
-//! several in a file of their own, which can also be a bitmap.
+//! several in a file of their own, which can also be a bitmap. Polar charts ([`Polar`]) are files of their own.
 
 mod document;
 #[cfg(feature = "png")]
 mod picture;
+mod polar;
 
 use std::fmt::Write;
 
 pub use document::{Document, LINES};
 #[cfg(feature = "png")]
 pub use picture::PictureError;
+pub use polar::{Mark, Polar};
 
 /// Size of a plot with a legend of one line, in units of the drawing: two plots side by side fit a page of 1200.
 const WIDTH: f64 = 560.0;

@@ -16,6 +16,7 @@ mod draw;
 mod examples;
 mod filters;
 mod first_hour;
+mod grasp;
 mod import;
 mod limits;
 mod lockstep;

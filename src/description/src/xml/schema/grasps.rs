@@ -14,7 +14,7 @@ use super::{
 
 pub(super) const GRASP: Element = element(
     super::GRASP,
-    "A grasp: an object, and the contacts of fingers with it. `simpartner grasp check|chart|quality FILE`.",
+    "A grasp: an object, and the contacts of fingers with it. `simpartner grasp check|chart|quality|slip FILE`.",
     &[
         default("name", Name, "", "grasp", "its name"),
         default("minForce", NotNegative, "N", "0", "smallest normal force of a contact"),

@@ -1,0 +1,141 @@
+//! `simpartner grasp quality`: how good a grasp is.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use simpartner_grasp::quality::{self, Bounds, Norm, Options, Quality, Scaling};
+use simpartner_model::Grasp;
+use simpartner_terminal::output::{Rounded, line};
+
+use super::{
+    super::exit::{CliError, ExitStatus},
+    Friction, Input, in_world, json_of, shown, statics,
+};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct QualityArguments {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    friction: Friction,
+    /// What is bounded: the sum of the normal forces, or each of them
+    #[arg(long, value_enum, default_value = "l1")]
+    norm: NormWord,
+    /// By what: 1 N, or each contact's largest force
+    #[arg(long, value_enum, default_value = "unit")]
+    scaling: ScalingWord,
+    /// Factor on torques, 1/m; without it 1 / the largest distance of a contact from the centre of mass
+    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    torque_scale: Option<f64>,
+    /// How near lower and upper bounds are to come, in parts of the upper one
+    #[arg(long, value_name = "PART", default_value_t = Options::default().tolerance, value_parser = positive)]
+    tolerance: f64,
+    /// The same of the volume
+    #[arg(long, value_name = "PART", default_value_t = Options::default().volume_tolerance, value_parser = positive)]
+    volume_tolerance: f64,
+    /// Facets at which the search ends, whatever the gap
+    #[arg(long, value_name = "COUNT", default_value_t = Options::default().facets, value_parser = facets)]
+    facets: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum NormWord {
+    L1,
+    Linf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ScalingWord {
+    Unit,
+    Limits,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|value| *value > 0.0 && *value <= 1e9)
+        .ok_or("expected a number above 0 and at most 1e9".into())
+}
+
+fn facets(text: &str) -> Result<usize, String> {
+    // A facet has 200 bytes.
+    text.parse().ok().filter(|count| (7..=1_000_000).contains(count)).ok_or("expected 7 to 1000000".into())
+}
+
+pub(super) fn quality(arguments: &QualityArguments) -> Result<ExitStatus, CliError> {
+    let grasp = arguments.input.grasp()?;
+    let statics = statics(&grasp, &arguments.friction)?;
+    let found = quality::quality(&statics, &arguments.options());
+    if arguments.json {
+        line(format_args!("{:#}", json_of_quality(arguments, &grasp, &found)));
+        return Ok(ExitStatus::Success);
+    }
+    let (file, scale) = (arguments.input.shown(), Rounded(found.torque_scale));
+    line(format_args!("{file}: quality of {} contacts, torques times {scale} 1/m", grasp.contacts.len()));
+    for (_, name, bounds) in measures(&found) {
+        let (lower, upper) = (Rounded(bounds.lower), Rounded(bounds.upper));
+        line(format_args!("  {name:<36} {lower} to {upper}{}", gap(&bounds)));
+    }
+    if let Some(average) = found.average_facet_distance {
+        line(format_args!("  {:<36} {}", "average facet distance", Rounded(average)));
+    }
+    line(format_args!("  {:<36} {}", "centre of contacts", Rounded(found.centroid)));
+    match &found.reason {
+        Some(reason) => line(format_args!("  epsilon is 0: {reason}")),
+        None => {
+            let [force, torque] = in_world(&grasp, &-found.weakest);
+            line(format_args!("  breaks first by force {} with scaled torque {}", shown(force), shown(torque)));
+        }
+    }
+    Ok(ExitStatus::Success)
+}
+
+impl QualityArguments {
+    fn options(&self) -> Options {
+        let norm = match self.norm {
+            NormWord::L1 => Norm::L1,
+            NormWord::Linf => Norm::LInfinity,
+        };
+        let scaling = match self.scaling {
+            ScalingWord::Unit => Scaling::Unit,
+            ScalingWord::Limits => Scaling::Limits,
+        };
+        let Self { torque_scale, tolerance, volume_tolerance, facets, .. } = *self;
+        Options { norm, scaling, torque_scale, tolerance, volume_tolerance, facets }
+    }
+}
+
+fn json_of_quality(arguments: &QualityArguments, grasp: &Grasp, found: &Quality) -> Value {
+    let bounds = measures(found)
+        .map(|(key, _, bounds)| (key.to_owned(), json!({ "lower": bounds.lower, "upper": bounds.upper })));
+    let [force, torque] = in_world(grasp, &-found.weakest);
+    json!({
+        "file": arguments.input.shown(),
+        "name": grasp.name,
+        "measures": bounds.into_iter().collect::<serde_json::Map<_, _>>(),
+        "breaks_first_by": { "force": json_of(force), "scaled_torque": json_of(torque) },
+        "average_facet_distance": found.average_facet_distance,
+        "centroid": found.centroid,
+        "torque_scale_per_m": found.torque_scale,
+        "tolerance": arguments.tolerance,
+        "facets": found.facets,
+        "reason": found.reason,
+    })
+}
+
+fn gap(bounds: &Bounds) -> String {
+    if bounds.upper > 0.0 { format!("  (gap {:.2} %)", 100.0 * bounds.gap()) } else { String::new() }
+}
+
+/// Key, name and bounds of each measure.
+fn measures(found: &Quality) -> [(&'static str, &'static str, Bounds); 5] {
+    [
+        ("epsilon", "epsilon", found.epsilon),
+        ("force", "force in every direction", found.force),
+        ("force_under_worst_torque", "the same under the worst torque", found.force_under_torque),
+        ("torque", "torque about every axis", found.torque),
+        ("volume", "volume", found.volume),
+    ]
+}

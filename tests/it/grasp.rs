@@ -1,0 +1,171 @@
+//! `simpartner grasp`: what a user sees of the laboratory. What it computes is tested in its package.
+
+use std::fs;
+
+use serde_json::Value;
+use simpartner_description::xml::{read_grasp, write_grasp};
+use simpartner_grasp::harker::Harker;
+
+use crate::cli::{Scratch, output, text};
+
+fn shipped(name: &str) -> String {
+    format!("{}/worlds/grasps/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let ran = output(&[&["grasp"], arguments].concat());
+    assert!(ran.status.success(), "{arguments:?}: {}", text(&ran.stderr));
+    text(&ran.stdout)
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&printed(&[arguments, &["--json"]].concat())).unwrap()
+}
+
+/// The published chart of case 1, from the files of 1994 and from ours, and what is right.
+#[test]
+fn case_1_is_charted_as_in_1994_and_as_it_is() {
+    let [object, contacts, ours] = ["1994/mod.txt", "1994/cod.txt", "harker1.xml"].map(shipped);
+    for files in [vec![object.as_str(), &contacts], vec![ours.as_str()]] {
+        let chart = printed(&[&["chart", "--as-1994"], &files[..]].concat());
+        assert!(
+            chart.ends_with("Grasp was in equilibrium for 478 out of 820 perturbations of G, (=58.29 percent)\n"),
+            "{chart}"
+        );
+        let forces = printed(&[&["check", "--as-1994"], &files[..]].concat());
+        assert!(forces.contains("force (x,y,z) = (-0.009492, 0.000662, 0.002483)"), "{forces}");
+        let corrected = printed(&[&["chart", "--as-1994", "--corrected"], &files[..]].concat());
+        assert!(corrected.contains("Grasp was in equilibrium for 840 out of 840 "), "{corrected}");
+        let exact = json(&[&["chart"], &files[..]].concat());
+        assert_eq!((&exact["holds"], &exact["directions"]), (&1.into(), &840.into()));
+    }
+}
+
+/// The singular matrices of cases 4 to 6 are refused by name, unless they are asked for as they were.
+#[test]
+fn singular_matrices_are_refused_unless_as_1994() {
+    let [object, contacts] = ["1994/mod.txt", "1994/zod2.txt"].map(shipped);
+    for verb in ["check", "chart", "quality", "import"] {
+        let ran = output(&["grasp", verb, &object, &contacts]);
+        let told = text(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(3), "{verb}: {told}");
+        assert!(told.contains("zod2.txt: contact 2: its matrix [0 0 0; 0 1 1; 1 0 0] is singular"), "{told}");
+    }
+    assert!(printed(&["check", "--as-1994", &object, &contacts]).contains("not noticed in 1994: contact 1"));
+    assert!(printed(&["chart", "--as-1994", &object, &contacts]).contains(" 802 out of 820 "));
+}
+
+/// What is imported is what ships, and reads as the numbers of 1994.
+#[test]
+fn the_cases_that_ship_are_what_import_writes() {
+    let scratch = Scratch::new();
+    for (name, object, contacts) in [
+        ("harker1", "mod", "cod"),
+        ("harker2", "mod", "fod"),
+        ("harker3", "mod", "zod"),
+        ("harker4", "mod", "zod2_corrected"),
+        ("harker5", "m2n", "zod2_corrected"),
+        ("harker6", "m2p", "zod2_corrected"),
+        ("harker7", "m2n", "bod"),
+        ("harker8", "mod", "bod"),
+    ] {
+        let [object, contacts] = [object, contacts].map(|file| shipped(&format!("1994/{file}.txt")));
+        let path = scratch.path(&format!("{name}.xml"));
+        printed(&["import", &object, &contacts, "--output", path.to_str().unwrap()]);
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            fs::read_to_string(shipped(&format!("{name}.xml"))).unwrap(),
+            "{name}"
+        );
+        let read = read_grasp(&path).unwrap();
+        let again = Harker::of(&read).unwrap();
+        let (mut case, limits) = Harker::read_object(&fs::read_to_string(&object).unwrap()).unwrap();
+        case.contacts = Harker::read_contacts(&fs::read_to_string(&contacts).unwrap(), limits).unwrap();
+        for (ours, theirs) in again.contacts.iter().zip(&case.contacts) {
+            assert_eq!((ours.kind, ours.patch, ours.limits), (theirs.kind, theirs.patch, theirs.limits));
+            // Sines and cosines of right angles.
+            assert!((ours.matrix - theirs.matrix).to_cols_array().iter().all(|entry| entry.abs() < 1e-15), "{name}");
+        }
+        assert_eq!((again.gravity, again.centre), (case.gravity, case.centre));
+        assert_eq!(write_grasp(&read, "c").lines().count(), fs::read_to_string(&path).unwrap().lines().count());
+    }
+}
+
+/// A verdict is not an error; the certificate of case 7 is a motion along which its load does more than its contacts take.
+#[test]
+fn an_impossible_grasp_is_told_with_its_proof() {
+    let found = json(&["check", &shipped("harker7.xml")]);
+    let proof = &found["certificate"];
+    assert_eq!(found["verdict"], "impossible");
+    let [load, contacts] = ["load_W", "contacts_at_most_W"].map(|key| proof[key].as_f64().unwrap());
+    assert!(load > contacts, "{proof}");
+    assert!(
+        printed(&["check", &shipped("harker7.xml")])
+            .contains("no equilibrium, and this motion of the object proves it")
+    );
+}
+
+/// Closed forms through the whole program: 9.81 / mu, and half the torsion of two soft fingers.
+#[test]
+fn the_pinch_has_its_closed_forms() {
+    let found = json(&["check", &shipped("pinch.xml")]);
+    let squeeze = found["least"]["squeeze_N"].as_f64().unwrap();
+    assert!((squeeze - 9.81 / 0.5).abs() < 1e-6, "{squeeze}");
+    let found = json(&["quality", &shipped("pinch.xml")]);
+    let epsilon = &found["measures"]["epsilon"];
+    let [lower, upper] = ["lower", "upper"].map(|key| epsilon[key].as_f64().unwrap());
+    assert!(0.0 < lower && lower <= upper && upper - lower <= 1e-3 * upper, "{epsilon}");
+}
+
+#[test]
+fn a_chart_is_drawn_and_disturbances_are_listed() {
+    let scratch = Scratch::new();
+    let picture = scratch.path("chart.svg");
+    let told = printed(&[
+        "chart",
+        &shipped("pinch.xml"),
+        "--svg",
+        picture.to_str().unwrap(),
+        "--force",
+        "100",
+        "--torque",
+        "1",
+    ]);
+    assert!(
+        told.contains("a force beside the load, searched up to 100 N") && told.contains("a torque beside the load"),
+        "{told}"
+    );
+    let svg = fs::read_to_string(picture).unwrap();
+    assert_eq!(svg.matches("class=\"cell").count(), 840);
+}
+
+#[test]
+fn calls_that_make_no_sense_are_refused() {
+    let pinch = shipped("pinch.xml");
+    for (arguments, code, said) in [
+        (vec!["check", &pinch, "--edges", "2"], 3, "a friction pyramid has 3 to 360 edges, not 2"),
+        (vec!["check", &pinch, "--edges", "8", "--as-1994"], 2, "cannot be used with"),
+        (vec!["chart", &pinch, "--tilt", "200"], 2, "expected degrees above 0 and at most 180"),
+        (vec!["quality", &pinch, "--torque-scale", "0"], 2, "expected a number above 0"),
+        (vec!["check", "nowhere.xml"], 3, "nowhere.xml"),
+        (vec!["check", &pinch, &pinch], 3, "line 1: the tolerance: expected a number"),
+    ] {
+        let ran = output(&[&["grasp"], &arguments[..]].concat());
+        let told = text(&ran.stderr);
+        assert!(ran.status.code() == Some(code) && told.contains(said), "{arguments:?}: {told}");
+    }
+}
+
+/// Without gravity's share that friction carries, 9.81 m/s² - 2.37 N / 1 kg, the cube falls out of its patches of 20 mm in 0.0733 s.
+#[test]
+fn a_weak_pinch_slips_out_in_the_time_of_its_closed_form() {
+    let scratch = Scratch::new();
+    let strong = fs::read_to_string(shipped("pinch.xml")).unwrap();
+    let patch = "<patch range=\"0.02\"/></contact>";
+    let weak = strong.replace("maxForce=\"40\"", "maxForce=\"2.37\"").replace("</contact>", patch);
+    let found = json(&["slip", &scratch.write("weak.xml", &weak)]);
+    let time = found["time_s"].as_f64().unwrap();
+    assert_eq!(found["verdict"], "fails");
+    assert!((time - 0.0733).abs() < 1e-3, "{time}");
+    assert!(printed(&["slip", &shipped("pinch.xml")]).contains("it holds, and never moves"));
+}
