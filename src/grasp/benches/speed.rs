@@ -9,7 +9,7 @@ use std::{hint::black_box, time::Instant};
 
 use simpartner_grasp::{Section, Statics, chart::chart, check, programs};
 
-#[path = "../tests/it/support.rs"]
+#[path = "../tests/laboratory/support.rs"]
 #[allow(dead_code, reason = "the tests use the rest of it")]
 mod support;
 

@@ -10,7 +10,7 @@ use nalgebra::{DMatrix, DVector, Dyn, SVD};
 use crate::{
     Section,
     conic::{Program, Row},
-    statics::{ContactForce, Statics, Vector6},
+    statics::{ContactForce, ContactMap, Statics, Vector6},
 };
 
 /// How far, in parts of the load, forces may be from balance or from their cones: what rounding in the solver leaves.
@@ -28,7 +28,7 @@ pub struct Equilibrium {
 /// Whether a grasp holds.
 #[derive(Debug, Clone)]
 pub enum Verdict {
-    /// With these forces, which have the largest margin.
+    /// With these forces, which have the largest margin among those of at most 10,000 loads.
     Holds(Forces),
     /// No forces hold it, and this proves it.
     Impossible(Certificate),
@@ -88,6 +88,35 @@ pub fn check(statics: &Statics) -> Equilibrium {
 
 /// Whether a grasp holds.
 pub fn verdict(statics: &Statics) -> Verdict {
+    if let Some(moderate) = moderate(statics) {
+        match decide(&moderate) {
+            Verdict::Holds(forces) => return Verdict::Holds(Forces::new(statics, forces.contacts)),
+            Verdict::Impossible(certificate) if certificate.proves(statics) => return Verdict::Impossible(certificate),
+            _ => {}
+        }
+    }
+    decide(statics)
+}
+
+/// Forces of so many loads are looked for first: of larger ones rounding leaves more than the tolerance of their balance.
+const MODERATE: f64 = 1e4;
+
+/// The same grasp with moderate forces; `None` where they are that already.
+fn moderate(statics: &Statics) -> Option<Statics> {
+    let most = MODERATE * statics.scale();
+    let contacts: Vec<_> = statics
+        .contacts
+        .iter()
+        .map(|contact| {
+            let [lowest, highest] = contact.limits;
+            ContactMap { limits: [lowest, highest.min(most.max(2.0 * lowest))], ..contact.clone() }
+        })
+        .collect();
+    let changed = contacts.iter().zip(&statics.contacts).any(|(ours, theirs)| ours.limits != theirs.limits);
+    changed.then(|| Statics { contacts, ..statics.clone() })
+}
+
+fn decide(statics: &Statics) -> Verdict {
     let scaled = Scaled::new(statics);
     // A load that no forces at all can balance, whatever their size, needs no program.
     if let Some(certificate) = certificate(statics, scaled.missing().as_slice()) {
@@ -107,7 +136,8 @@ pub fn verdict(statics: &Statics) -> Verdict {
 
 /// The two programs of a check, for who wants to time their solution alone.
 pub fn programs(statics: &Statics) -> [Program; 2] {
-    let scaled = Scaled::new(statics);
+    let moderate = moderate(statics);
+    let scaled = Scaled::new(moderate.as_ref().unwrap_or(statics));
     [scaled.largest_margin(), scaled.least_squeeze()]
 }
 
@@ -126,9 +156,18 @@ fn certificate(statics: &Statics, multipliers: &[f64]) -> Option<Certificate> {
 
 /// The forces with the smallest sum of normal forces, moved towards those of the largest margin as far as takes them into the cones.
 fn least(statics: &Statics, held: &Forces) -> Forces {
-    let scaled = Scaled::new(statics);
-    let solution = scaled.least_squeeze().solve().and_then(|solution| scaled.balanced(&solution.x));
-    let Some(least) = solution else { return held.clone() };
+    let solve = |statics: &Statics| {
+        let scaled = Scaled::new(statics);
+        scaled.least_squeeze().solve().and_then(|solution| scaled.balanced(&solution.x))
+    };
+    // Where moderate limits do not bind, they change nothing.
+    let free = |statics: &Statics, forces: &Forces| {
+        let mut pairs = statics.contacts.iter().zip(&forces.contacts);
+        pairs.all(|(contact, force)| force.normal < 0.5 * contact.limits[1] || contact.limits[0] > 0.0)
+    };
+    let first = moderate(statics).and_then(|moderate| solve(&moderate).filter(|forces| free(&moderate, forces)));
+    let Some(least) = first.or_else(|| solve(statics)) else { return held.clone() };
+    let least = Forces::new(statics, least.contacts);
     if least.margin >= 0.0 || held.margin <= least.margin {
         return least;
     }

@@ -193,3 +193,24 @@ fn a_load_outside_of_the_range_of_the_grasp_map_is_proved_impossible() {
     let angular = certificate.twist.dot(&about_x) * statics.length;
     assert!(angular.abs() > 0.5, "{}", certificate.twist);
 }
+
+/// A feather and an anvil: limits of 1000 N may be far from the load on either side.
+#[test]
+fn the_size_of_the_load_does_not_matter_beside_the_limits() {
+    for exponent in -9..=9 {
+        let mass = 10f64.powi(exponent);
+        let mut made = pinch(DVec3::NEG_Z * G, 0.32, 1000.0);
+        made.object.mass = mass;
+        let found = check(&Statics::new(&made, Section::Disc).unwrap());
+        let needed = mass * G / 0.32;
+        match found.verdict {
+            Verdict::Holds(_) => {
+                assert!(needed <= 2000.0, "{mass} kg");
+                let squeeze = found.least.unwrap().squeeze();
+                assert!((squeeze / needed - 1.0).abs() < 1e-7, "{mass} kg: {squeeze}");
+            }
+            Verdict::Impossible(_) => assert!(needed > 2000.0, "{mass} kg"),
+            Verdict::Undecided => panic!("{mass} kg"),
+        }
+    }
+}
