@@ -292,7 +292,8 @@ impl Island {
         }
         self.set_gain(parts);
         let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
-        let allowed = scheme.share * self.allowed_gain(trees(parts), ties, scheme.h) + negligible_energy(trees(parts));
+        let unseen = if self.outcome.converged { negligible_energy(trees(parts)) } else { 0.0 };
+        let allowed = scheme.share * self.allowed_gain(trees(parts), ties, scheme.h) + unseen;
         if last && self.gain > allowed {
             self.take_out_gain(parts, scheme);
         }
@@ -337,6 +338,7 @@ impl Island {
         let whole: f64 = trees.clone().map(|tree| tree.work.energy.abs()).sum();
         let fastest = trees.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
         let part = match fastest * h {
+            _ if !self.outcome.converged => 0.0,
             turn if turn > FAST_TURN => 0.0,
             _ if touches => GAIN,
             turn if closes => GAIN.max((3.0 * turn).powi(3)),
