@@ -31,6 +31,8 @@ const MULTIPLICATIONS_A_BLOCK: usize = 100;
 /// Steps that one sweep each solves keep the loads that were shared before until those sweeps have changed velocities by this in all,
 /// m/s: at 1 ms that is 1e-7 of a weight.
 const UNSHARED: f64 = TOLERANCE;
+/// What changes a velocity by more than this in a sweep, m/s, leaves its rounding in w, a hundredth of the tolerance: w is summed up anew.
+const ROUNDED: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
 /// How often a problem is solved again at most because friction moved with the loads. Each time leaves a tenth of it or less.
 /// Where it moves by more than this part of what it did before, sharing and sliding do not come to terms.
 const SHARINGS: usize = 3;
@@ -188,6 +190,9 @@ impl Problem {
         loop {
             *work -= cost;
             residual = self.sweep();
+            if residual > ROUNDED {
+                self.sum_up();
+            }
             residuals.rotate_left(1);
             residuals[SWEEPS - 1] = residual;
             if !self.is_finite() {
@@ -213,6 +218,9 @@ impl Problem {
             } else {
                 solver.saved.restore(self);
             }
+        }
+        if (TOLERANCE..ACCEPTED).contains(&residual) {
+            residual = residual.max(self.lack());
         }
         if residual >= ACCEPTED {
             residual = residual.min(solver.homotopy.solve(self, work, ACCEPTED));
