@@ -6,7 +6,7 @@
 
 mod dense;
 
-use dense::{LEAST_PIVOT, factorise, solve_factorised, substitute, subtract_product};
+use dense::{LEAST_PIVOT, factorise, solve_factorised, substitute, subtract_product, subtract_times};
 pub(super) use dense::{LOOSE, dot};
 
 /// What eliminating a group leaves of its equations, as dense blocks one after the other: its own square, its rows over each of the
@@ -188,10 +188,7 @@ impl Elimination {
             let (front, first) = (self.fronts[group as usize], self.starts[group as usize]);
             for &(other, at) in &self.neighbours[group as usize] {
                 let (from, size) = (self.starts[other as usize], self.fronts[other as usize].size);
-                let rows = self.entries[front.rows(at)..].chunks_exact(size);
-                for (k, row) in rows.take(front.size).enumerate() {
-                    right[first + k] -= dot(row, &right[from..]);
-                }
+                subtract_times(right, first, &self.entries[front.rows(at)..], from, [front.size, size]);
             }
         }
         right.iter().all(|x| x.is_finite())
@@ -234,10 +231,7 @@ impl Elimination {
                 put(target.rows(to), at, other, [size, width]);
                 put(target.columns(to), other, at, [width, size]);
             }
-            for r in 0..size {
-                let row = &own[front.columns(at) + r * n..][..n];
-                right[first + r] -= dot(row, &right[self.starts[group]..]);
-            }
+            subtract_times(right, first, &own[front.columns(at)..], self.starts[group], [size, n]);
         }
     }
 }

@@ -39,26 +39,35 @@ pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -
 }
 
 fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
-    for c in 0..LOOSE {
-        let mut pivot = c;
-        for r in c + 1..LOOSE {
-            if matrix[r][c].abs() > matrix[pivot][c].abs() {
-                pivot = r;
-            }
+    eliminate_column::<0>(matrix, pivots)
+        && eliminate_column::<1>(matrix, pivots)
+        && eliminate_column::<2>(matrix, pivots)
+        && eliminate_column::<3>(matrix, pivots)
+        && eliminate_column::<4>(matrix, pivots)
+        && eliminate_column::<5>(matrix, pivots)
+}
+
+/// One column, whose number the compiler knows: what it writes alone and what it reads in pairs then are not the same entries.
+#[inline(always)]
+fn eliminate_column<const C: usize>(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
+    let mut pivot = C;
+    for r in C + 1..LOOSE {
+        if matrix[r][C].abs() > matrix[pivot][C].abs() {
+            pivot = r;
         }
-        if !(matrix[pivot][c].abs() > LEAST_PIVOT) {
-            return false;
-        }
-        pivots.push(pivot);
-        matrix.swap(c, pivot);
-        let mut row = matrix[c];
-        row[c] = 1.0 / row[c];
-        matrix[c] = row;
-        for other in &mut matrix[c + 1..] {
-            let factor = other[c] * row[c];
-            other[c] = factor;
-            (c + 1..LOOSE).for_each(|k| other[k] -= factor * row[k]);
-        }
+    }
+    if !(matrix[pivot][C].abs() > LEAST_PIVOT) {
+        return false;
+    }
+    pivots.push(pivot);
+    matrix.swap(C, pivot);
+    let row = matrix[C];
+    let reciprocal = 1.0 / row[C];
+    matrix[C][C] = reciprocal;
+    for other in &mut matrix[C + 1..] {
+        let factor = other[C] * reciprocal;
+        other[C] = factor;
+        (C + 1..LOOSE).for_each(|k| other[k] -= factor * row[k]);
     }
     true
 }
@@ -67,11 +76,36 @@ fn factorise_loose(matrix: &mut Loose, pivots: &mut Vec<usize>) -> bool {
 pub(super) fn solve_factorised(factors: &[f64], pivots: &[usize], x: &mut [f64]) {
     let n = pivots.len();
     pivots.iter().enumerate().for_each(|(row, &pivot)| x.swap(row, pivot));
+    if let (Some(factors), Some(x)) = (loose(factors, n), x.first_chunk_mut::<LOOSE>()) {
+        return solve_loose(factors, x);
+    }
     for (r, row) in factors.chunks_exact(n).enumerate() {
         x[r] -= dot(&row[..r], x);
     }
     for (r, row) in factors.chunks_exact(n).enumerate().rev() {
         x[r] = (x[r] - dot(&row[r + 1..], &x[r + 1..])) * row[r];
+    }
+}
+
+fn solve_loose(factors: &Loose, x: &mut [f64; LOOSE]) {
+    for r in 1..LOOSE {
+        x[r] -= dot(&factors[r][..r], &x[..]);
+    }
+    for r in (0..LOOSE).rev() {
+        x[r] = (x[r] - dot(&factors[r][r + 1..], &x[r + 1..])) * factors[r][r];
+    }
+}
+
+/// Subtracts the product of a block of so many rows and columns and the column that stands at `from` from what stands at `to`.
+pub(super) fn subtract_times(x: &mut [f64], to: usize, block: &[f64], from: usize, [rows, columns]: [usize; 2]) {
+    if rows == LOOSE
+        && let (Some(block), Some(&by)) = (loose(block, columns), x[from..].first_chunk::<LOOSE>())
+        && let Some(target) = x[to..].first_chunk_mut::<LOOSE>()
+    {
+        return (0..LOOSE).for_each(|r| target[r] -= dot(&block[r], &by));
+    }
+    for (r, row) in block.chunks_exact(columns).take(rows).enumerate() {
+        x[to + r] -= dot(row, &x[from..]);
     }
 }
 
