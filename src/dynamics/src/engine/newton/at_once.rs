@@ -197,3 +197,32 @@ impl Point {
         (missed, [radius.slope * d[0], radius.slope * d[1]])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of 1 kg that two rows hold which contradict each other by 6e-9 m/s: less than what counts as motion, so that is rest, and the
+    /// load stays shared about as it was. By 6e-7 m/s they do not come to rest, and one pulls against the other.
+    #[test]
+    fn what_contradicts_itself_by_less_than_motion_is_left_at_rest() {
+        for (apart, rests) in [(6e-9, true), (6e-7, false)] {
+            let mut problem = Problem::default();
+            problem.clear([1].into_iter());
+            for (place, bias) in [-1.0, apart - 1.0].into_iter().enumerate() {
+                problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+                problem.index.push(0);
+                let law = Law::Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+                let block = problem.block(law, place, [0.0; 3], [bias, 0.0, 0.0], [0.0; 3]);
+                problem.blocks.push(Block { impulse: [0.4, 0.0, 0.0], ..block });
+            }
+            problem.sum_up();
+            let (mut newton, mut work) = (Newton::default(), 1e9);
+            newton.solve(&mut problem, 1e-11, &mut work);
+            let [one, other] = [0, 1].map(|place| problem.blocks[place].impulse[0]);
+            println!("{apart}: {one} {other} after {} iterations", (1e9 - work) / newton.cost);
+            assert!((one + other - 1.0).abs() < 2.0 * apart, "{one} and {other} do not hold 1 N s");
+            assert_eq!((one - other).abs() < 0.1, rests, "{one} {other}");
+        }
+    }
+}
