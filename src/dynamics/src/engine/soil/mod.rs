@@ -3,8 +3,8 @@
 //! A shape on soil has one contact with it, whose wrench is the sum of the stresses over the surface between them ([`patch`]):
 //! Wong and Reece's under the rim of a cylinder that rolls ([`wheel`]), the plate law under everything else ([`plate`]). The
 //! stresses follow from how deep the surface is and how far it has slid, both taken in the middle of the substep, which depends on the
-//! velocity at its end: the wrench is linear in that, six rows with compliance ([`super::constraint`]), and made again where the soil turns out
-//! to be pressed where it was let up. What the shape and the soil remember moves on when a substep counts.
+//! velocity at its end: the wrench is linear in that, a part of the mass matrix ([`super::resistance`]), and made again where the soil turns out
+//! to be pressed where it was let up ([`super::constraint`]). What the shape and the soil remember moves on when a substep counts.
 
 mod lanes;
 mod patch;
