@@ -12,7 +12,7 @@ use simpartner_description::{
     Sequence, Timeline, Warning, World,
     xml::{self, Diagnostic, Diagnostics, Document},
 };
-use simpartner_model::{Body, Graph, Ground, Joint, RobotId, StepIndex, Timestep, Soil};
+use simpartner_model::{Body, Graph, Ground, Joint, RobotId, Soil, StepIndex, Timestep};
 use simpartner_terminal::output::{Rounded, line, print, tell};
 use simpartner_wire::signal::DeviceInfo;
 

@@ -13,7 +13,9 @@ use simpartner_dynamics::{
     Engine, Motor,
     soil::{Pressure, SteadyWheel, shear_strength},
 };
-use simpartner_model::{Axis, Body, BodyId, FreeAxis, JointId, JointKind, Material, Placed, Plane, Pose, Shape, Soil};
+use simpartner_model::{
+    Axis, Body, BodyId, FreeAxis, GroundMesh, JointId, JointKind, Material, Placed, Plane, Pose, Shape, Soil,
+};
 
 use super::{G, build, run, steps};
 use crate::{
@@ -203,6 +205,28 @@ fn a_foot_sinks_by_the_plate_law() {
         println!("{name}: {:.3} mm, closed {:.3}", 1e3 * depth, 1e3 * closed);
         assert!((depth / closed - 1.0).abs() < 0.01, "{name}: {depth} m, not {closed}");
     }
+}
+
+/// Triangles that lie flat are soil as a plane is, wherever their edges are.
+#[test]
+fn flat_triangles_are_soil_as_a_plane_is() {
+    let h = 0.001;
+    let rolls = |world: &World| {
+        let mut engine = build(world, h);
+        roll(&mut *engine, 0.1, 0.3);
+        run(&mut *engine, h, 3.0);
+        engine.soil(BodyId::new(1)).unwrap()
+    };
+    let mut world = rig(soil("lunar"));
+    let plane = rolls(&world);
+    let material = *world.mechanism.grounds[0].material();
+    let corner = |x: f64, z: f64| DVec3::new(x, 0.0, z);
+    let vertices = vec![corner(-3.0, -2.0), corner(2.0, -3.0), corner(3.0, 2.0), corner(-2.0, 3.0), corner(0.03, 0.01)];
+    let triangles = vec![[0, 4, 1], [1, 4, 2], [2, 4, 3], [3, 4, 0]];
+    world.mechanism.grounds = vec![GroundMesh { vertices, triangles, material }.into()];
+    let mesh = rolls(&world);
+    println!("{plane:?}\n{mesh:?}");
+    assert!((mesh.sinkage - plane.sinkage).abs() < 1e-6 && (mesh.drawbar_pull - plane.drawbar_pull).abs() < 1e-3);
 }
 
 /// Whatever a foot is led through in a closed way, soil takes more than it gives.

@@ -139,7 +139,12 @@ impl Constraints {
             let (force, moment) = soil.force(prints.patch(soil.print).size);
             let contact = &mut contacts[soil.contact];
             (contact.impulse, contact.spin_impulse) = (force * scheme.h, moment * scheme.h);
-            prints.advance(soil.print, [&soil.before, &soil.after], [force, moment, soil.pressed], [scheme.h, scheme.share]);
+            prints.advance(
+                soil.print,
+                [&soil.before, &soil.after],
+                [force, moment, soil.pressed],
+                [scheme.h, scheme.share],
+            );
         }
     }
 }

@@ -137,7 +137,13 @@ impl Footprints {
 
     /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end, and force and moment on it about its patch's
     /// point, and the force of normal stress alone, were these.
-    pub(super) fn advance(&mut self, print: usize, [before, after]: [&Six; 2], forces: [DVec3; 3], [h, share]: [f64; 2]) {
+    pub(super) fn advance(
+        &mut self,
+        print: usize,
+        [before, after]: [&Six; 2],
+        forces: [DVec3; 3],
+        [h, share]: [f64; 2],
+    ) {
         let Footprint { ground, patch, wheel, plate, rolls, unread, .. } = &mut self.prints[print];
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let (mean, end, ruts) = (patch.twist(&mean), patch.twist(after), &mut self.ruts[*ground]);
