@@ -43,7 +43,7 @@ pub(super) struct Connection {
     connection: MySqlConnection,
     inserts: Inserts,
     /// Row by row, where rows are large.
-    single_inserts: Inserts,
+    single_inserts: Box<Inserts>,
     /// The most bytes that the server takes in a statement, and gives in a row.
     max_packet: u64,
 }
@@ -65,7 +65,7 @@ impl Connection {
         sqlx::raw_sql(AssertSqlSafe(format!("{locks}; {transactions}"))).execute(&mut connection).await?;
         let max_packet: i64 =
             sqlx::query_scalar("SELECT CAST(@@max_allowed_packet AS SIGNED)").fetch_one(&mut connection).await?;
-        let (inserts, single_inserts) = (Inserts::new(&ROWS_PER_INSERT), Inserts::new(&[1]));
+        let (inserts, single_inserts) = (Inserts::new(&ROWS_PER_INSERT), Box::new(Inserts::new(&[1])));
         Ok(Self { connection, inserts, single_inserts, max_packet: max_packet.unsigned_abs() })
     }
 
@@ -98,7 +98,7 @@ impl Connection {
             return Err(sqlx::Error::InvalidArgument(what));
         }
         let together = largest.saturating_mul(ROWS_PER_INSERT[0] as u64) <= most;
-        let inserts = if together { &mut self.inserts } else { &mut self.single_inserts };
+        let inserts = if together { &mut self.inserts } else { &mut *self.single_inserts };
         inserts.insert::<MySql>(&mut self.connection, table, cells, ids).await
     }
 
