@@ -57,6 +57,9 @@ pub(super) struct MobilityArguments {
     /// Random fields of rocks to drive through for each mean free path
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     rock_fields: u32,
+    /// Seed of the first of these fields; the others have those that follow
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
     /// Only closed forms
     #[arg(long)]
     closed_form: bool,
@@ -118,7 +121,7 @@ pub(super) fn mobility(arguments: &MobilityArguments) -> Result<ExitStatus, CliE
         most_slip: arguments.most_slip,
         rock_covers: arguments.rocks.clone(),
         rock_diameter: arguments.rock_diameter,
-        rock_fields: arguments.rock_fields,
+        rock_fields: arguments.seed..arguments.seed.saturating_add(u64::from(arguments.rock_fields)),
         simulate: !arguments.closed_form,
     };
     let mut bar = Bar::new();

@@ -14,6 +14,8 @@ pub mod table;
 mod trial;
 mod vehicle;
 
+use std::ops::Range;
+
 use serde::Serialize;
 use simpartner_dynamics::{BuildError, soil::Traction};
 use simpartner_model::{RockField, RockSizes, Soil};
@@ -36,7 +38,7 @@ const MOMENTUM: f64 = 1e-4;
 const ROCK_HEIGHT: f64 = 0.5;
 
 /// How many fields of rocks the robot itself drives through, and how far at most, in its widths.
-const ROCK_DRIVES: u64 = 5;
+const ROCK_DRIVES: usize = 5;
 const ROCK_DRIVE_LENGTHS: f64 = 10.0;
 
 /// Why there are no figures.
@@ -110,8 +112,8 @@ pub struct Study {
     pub rock_covers: Vec<f64>,
     /// The diameter from which a rock stops it, m; without one that of rocks as high as its largest step.
     pub rock_diameter: Option<f64>,
-    /// Fields of rocks that are made for each mean free path.
-    pub rock_fields: u32,
+    /// Seeds of the fields of rocks that are made for each mean free path.
+    pub rock_fields: Range<u64>,
     /// Whether the robot is also driven in the engine.
     pub simulate: bool,
 }
@@ -245,7 +247,7 @@ impl Study {
         let width_m = vehicle.outline(vehicle.right).1;
         let highest = step.simulated.or(step.closed).unwrap_or(0.0);
         let rock_diameter_m = self.rock_diameter.unwrap_or(highest / ROCK_HEIGHT);
-        let path = |&cover: &f64| FreePath::new(cover, rock_diameter_m, width_m, self.rock_fields);
+        let path = |&cover: &f64| FreePath::new(cover, rock_diameter_m, width_m, self.rock_fields.clone());
         let free_paths = if rock_diameter_m > 0.0 { self.rock_covers.iter().map(path).collect() } else { Vec::new() };
         let rock_drives = self.rock_drives(vehicle, rock_diameter_m)?;
         Ok(Report {
@@ -405,13 +407,13 @@ impl Study {
     pub fn rock_drives(&self, vehicle: &Vehicle, diameter: f64) -> Result<Vec<RockDrive>, MobilityError> {
         let mut drives = Vec::new();
         let densest = self.rock_covers.iter().copied().reduce(f64::max);
-        let (Some(cover), true) = (densest, self.simulate && diameter > 0.0 && self.rock_fields > 0) else {
+        let (Some(cover), true) = (densest, self.simulate && diameter > 0.0) else {
             return Ok(drives);
         };
         let (sizes, width) = (RockSizes { cover }, vehicle.outline(vehicle.right).1);
         let field = rocks::field(sizes, diameter, width, rocks::mean_free_path(sizes, diameter, width));
         let site = Site { ground: Ground::Firm { friction: self.site.friction() }, ..self.site.clone() };
-        for seed in 0..ROCK_DRIVES.min(u64::from(self.rock_fields)) {
+        for seed in self.rock_fields.clone().take(ROCK_DRIVES) {
             let field = RockField { seed, ..field };
             // A rock far away is known from the formula: driving there takes as many steps.
             let Some(touch) = rocks::first_touch(&field, width).filter(|touch| touch.way < ROCK_DRIVE_LENGTHS * width)

@@ -5,6 +5,8 @@
 //! D0 is exponential, with the mean 1 / ∫ n(D)(w + D) dD from D0 on. With n(D) = a exp(-q D)/D², a = 4 k q/pi, that integral is
 //! a (w (exp(-q D0)/D0 - q E1(q D0)) + E1(q D0)).
 
+use std::ops::Range;
+
 use serde::Serialize;
 use simpartner_model::{RockField, RockSizes};
 
@@ -28,22 +30,23 @@ pub struct FreePath {
     /// The standard deviation of that, m.
     pub sigma_m: Option<f64>,
     /// How many fields there were.
-    pub fields: u32,
+    pub fields: u64,
 }
 
 impl FreePath {
-    /// Among rocks that cover this part of the ground, of which those of at least a diameter, m, stop a vehicle of a width, m; from so many
-    /// fields, whose seeds are 0 and what follows.
-    pub fn new(cover: f64, diameter: f64, width: f64, fields: u32) -> Self {
+    /// Among rocks that cover this part of the ground, of which those of at least a diameter, m, stop a vehicle of a width, m; from the fields of
+    /// these seeds.
+    pub fn new(cover: f64, diameter: f64, width: f64, seeds: Range<u64>) -> Self {
         let formula_m = mean_free_path(RockSizes { cover }, diameter, width);
-        let mut path = Self { cover, formula_m, fields_m: None, sigma_m: None, fields };
+        let mut path =
+            Self { cover, formula_m, fields_m: None, sigma_m: None, fields: seeds.end.saturating_sub(seeds.start) };
         let field = field(RockSizes { cover }, diameter, width, formula_m);
-        if field.tries() * f64::from(fields) > MOST_TRIES {
+        if field.tries() * path.fields as f64 > MOST_TRIES {
             path.fields = 0;
             return path;
         }
         let (mut driven, mut stopped) = (0.0, 0.0);
-        for seed in 0..u64::from(fields) {
+        for seed in seeds {
             let met = first_touch(&RockField { seed, ..field }, width);
             driven += met.map_or(length(&field), |met| met.way);
             stopped += if met.is_some() { 1.0 } else { 0.0 };
