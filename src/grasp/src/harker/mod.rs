@@ -1,5 +1,5 @@
 //! The program of 1994 as it was (D. Harker, *Assessing equilibrium, stability and slip of object grasps*, Edinburgh 1994): its two text
-//! formats ([`read`](mod@read)), its linear program ([`lp`]) and its chart, faults included. The published counts come out only with these:
+//! formats (`read`), its linear program (`lp`) and its chart, faults included. The published counts come out only with these:
 //!
 //! - the friction angle is the coefficient itself, in radians, in place of its arc tangent;
 //! - a soft finger resists turning in one sense only, by a torque of at most the largest force;
