@@ -159,7 +159,7 @@ impl<'a> ClosedForm<'a> {
     }
 
     fn tread(&self, law: Law, wheel: &Wheel, load: f64, slip: f64, left: f64) -> Option<Tread> {
-        if !(load > 0.0) {
+        if load.is_nan() || load <= 0.0 {
             return Some(Tread::default());
         }
         match &self.site.ground {
@@ -245,7 +245,7 @@ impl<'a> ClosedForm<'a> {
         let full = self.at(Law::Summed, 0.0, slope)?;
         let needed = full.compaction_n + full.grade_n;
         let share = needed / full.thrust_n;
-        if !(share <= 1.0) {
+        if share.is_nan() || share > 1.0 {
             return None;
         }
         Some(Steady {

@@ -37,8 +37,11 @@ pub fn files(report: &Report) -> Vec<(&'static str, String)> {
     files
 }
 
+/// One of the three ways to a figure.
+type Column = fn(&Row) -> &Option<Steady>;
+
 fn plot(rows: &[Row], title: &str, x: &str, y: &str, scale: f64, of: fn(&Steady) -> f64) -> Plot {
-    let points = |steady: fn(&Row) -> &Option<Steady>, at_slip: bool| {
+    let points = |steady: Column, at_slip: bool| {
         let each = rows.iter().filter_map(|row| {
             let own = steady(row).as_ref()?;
             // The simulation's slip is what it came to be.
@@ -47,7 +50,7 @@ fn plot(rows: &[Row], title: &str, x: &str, y: &str, scale: f64, of: fn(&Steady)
         each.collect::<Vec<_>>()
     };
     let mut plot = Plot::new(title, x, y);
-    let lines: [(_, _, fn(&Row) -> &Option<Steady>); 3] = [
+    let lines: [(_, _, Column); 3] = [
         ("simulated", Line::Marked(0), |row| &row.simulated),
         ("integral of stresses", Line::Reference, |row| &row.stress),
         ("thrust less resistances", Line::Thesis, |row| &row.summed),
