@@ -226,7 +226,9 @@ fn flat_triangles_are_soil_as_a_plane_is() {
     world.mechanism.grounds = vec![GroundMesh { vertices, triangles, material }.into()];
     let mesh = rolls(&world);
     println!("{plane:?}\n{mesh:?}");
-    assert!((mesh.sinkage - plane.sinkage).abs() < 1e-6 && (mesh.drawbar_pull - plane.drawbar_pull).abs() < 1e-3);
+    // The wheel swings, and each step is solved to 1e-4 of the load.
+    let (depth, pull) = (mesh.sinkage / plane.sinkage - 1.0, mesh.drawbar_pull - plane.drawbar_pull);
+    assert!(depth.abs() < 1e-3 && pull.abs() < 1e-3 * MASS * G, "{depth} of the sinkage, {pull} N");
 }
 
 /// Whatever a foot is led through in a closed way, soil takes more than it gives.
