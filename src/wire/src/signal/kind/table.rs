@@ -230,7 +230,7 @@ device_kinds! {
             "A body that rolls on soil as a cylinder: its sinkage below the surface that was there at first; slip ratio, 1 - v/(r omega) \
              where it drives and r omega/v - 1 where it brakes, a mean over the length of its contact; slip angle, positive towards \
              its axle; the force of the soil along the ground's normal, forwards (where it rolls) and along its axle; what normal \
-             stress takes of the force forwards; and the torque against its turning. In the middle of the last step. 0 where it \
+             stress takes of the force forwards; and the torque against its turning. Means over the last step. 0 where it \
              touches no soil, and on the rapier engine's firm ground.",
             &[
                 from_zero("sinkage", &["sinkage"], "m", WORLD),
