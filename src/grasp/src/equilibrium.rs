@@ -134,6 +134,25 @@ fn decide(statics: &Statics) -> Verdict {
     }
 }
 
+/// A twist against which no contact can push, which proves that a grasp is not force closure: forces within all cones that balance each other
+/// do not exist then. `None` where they do, or where rounding leaves it open. Limits on forces do not matter.
+pub(crate) fn opening(statics: &Statics) -> Option<Vector6> {
+    let free = |contact: &ContactMap| ContactMap { limits: [0.0, 1.0], ..contact.clone() };
+    let contacts = statics.contacts.iter().map(free).collect();
+    let unloaded = Statics { contacts, load: Vector6::zeros(), ..statics.clone() };
+    let scaled = Scaled::new(&unloaded);
+    let solution = scaled.largest_margin().solve()?;
+    if scaled.balanced(&solution.x).is_some_and(|forces| forces.margin > TOLERANCE) {
+        return None;
+    }
+    let mut twist = Vector6::from_column_slice(&solution.z[..6]);
+    twist.fixed_rows_mut::<3>(3).scale_mut(1.0 / statics.length);
+    let size = statics.length_of(&twist);
+    let candidates = [twist / size, twist / -size];
+    let pushes = |twist: &Vector6| unloaded.contacts.iter().any(|contact| contact.unit_support(twist) > TOLERANCE);
+    candidates.into_iter().find(|twist| size > 0.0 && !pushes(twist))
+}
+
 /// The two programs of a check, for who wants to time their solution alone.
 pub fn programs(statics: &Statics) -> [Program; 2] {
     let moderate = moderate(statics);
@@ -145,8 +164,7 @@ pub fn programs(statics: &Statics) -> [Program; 2] {
 fn certificate(statics: &Statics, multipliers: &[f64]) -> Option<Certificate> {
     let mut twist = Vector6::from_column_slice(multipliers);
     twist.fixed_rows_mut::<3>(3).scale_mut(1.0 / statics.length);
-    let [linear, angular] = crate::statics::halves(&twist);
-    let size = libm::hypot(linear.length(), angular.length() * statics.length);
+    let size = statics.length_of(&twist);
     if size == 0.0 {
         return None;
     }

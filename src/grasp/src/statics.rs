@@ -134,6 +134,12 @@ impl Statics {
         libm::hypot(force.length(), torque.length() / self.length)
     }
 
+    /// The size of a twist as a velocity, angular velocities times [`Statics::length`].
+    pub(crate) fn length_of(&self, twist: &Vector6) -> f64 {
+        let [linear, angular] = halves(twist);
+        libm::hypot(linear.length(), angular.length() * self.length)
+    }
+
     /// What forces at the contacts add up to.
     pub fn total(&self, forces: &[ContactForce]) -> Vector6 {
         self.contacts.iter().zip(forces).map(|(contact, force)| contact.wrench(force)).sum()

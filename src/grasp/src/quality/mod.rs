@@ -14,7 +14,10 @@ use bevy_math::DVec3;
 
 pub use space::{Norm, Scaling};
 
-use crate::statics::{Section, Statics, Vector6, halves, wrench};
+use crate::{
+    equilibrium::opening,
+    statics::{Section, Statics, Vector6, halves, wrench},
+};
 use hull::{Facet, Flat, Hull};
 use space::Space;
 
@@ -113,8 +116,12 @@ impl Part {
             Self::Force(under) => (offset - torque.dot(under), force.length()),
             Self::Torque => (offset, torque.length()),
         };
-        // A hyperplane along the part is nowhere near, or leaves nothing of it.
-        if room <= 0.0 { 0.0 } else { room / across }
+        // A hyperplane along the part, but for rounding, is nowhere near, or leaves nothing of it.
+        match across < 1e-9 {
+            true if room > -1e-9 => f64::INFINITY,
+            _ if room <= 0.0 => 0.0,
+            _ => room / across,
+        }
     }
 }
 
@@ -143,14 +150,20 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
             return quality;
         }
     };
+    // What the space does not hold at all is known at once; the bounds would come to it slowly.
+    let open = opening(statics).map(|twist| {
+        let [force, torque] = halves(&twist);
+        wrench(force, torque / torque_scale).normalize()
+    });
+    let refine = |hull: &mut Hull, part| refine(hull, &space, part, options, open.as_ref());
     // Each measure grows a polytope of its own, where it is narrow.
     let mut hull = simplex.clone();
-    let (epsilon, weakest) = refine(&mut hull, &space, Part::Whole, options);
+    let (epsilon, weakest) = refine(&mut hull, Part::Whole);
     quality.facets = hull.len();
     (quality.epsilon, quality.weakest) = (epsilon, weakest);
     // At its certified size, so that the polytope holds it.
     let worst = halves(&(weakest * epsilon.lower))[1];
-    let measure = |part| refine(&mut simplex.clone(), &space, part, options).0;
+    let measure = |part| refine(&mut simplex.clone(), part).0;
     quality.force = measure(Part::Force(DVec3::ZERO));
     quality.force_under_torque = measure(Part::Force(worst));
     quality.torque = measure(Part::Torque);
@@ -189,9 +202,11 @@ fn missing(normal: &Vector6) -> String {
     }
 }
 
-/// Grows the polytope where a part of it is narrowest until the bounds meet. Returns them, and the direction of the upper one.
-fn refine(hull: &mut Hull, space: &Space, part: Part, options: &Options) -> (Bounds, Vector6) {
-    let (mut upper, mut direction) = (f64::INFINITY, Vector6::zeros());
+/// Grows the polytope where a part of it is narrowest until the bounds meet. Returns them, and the direction of the upper one. Along `open` the
+/// space does not reach beyond the origin.
+fn refine(hull: &mut Hull, space: &Space, part: Part, options: &Options, open: Option<&Vector6>) -> (Bounds, Vector6) {
+    let (mut upper, mut direction) =
+        open.map_or((f64::INFINITY, Vector6::zeros()), |open| (part.distance(open, 0.0), *open));
     loop {
         let distance = |facet: &Facet| part.distance(&facet.normal, facet.offset);
         let nearest = hull.facets().map(|(number, facet)| (distance(facet), number, facet.normal));
@@ -206,7 +221,7 @@ fn refine(hull: &mut Hull, space: &Space, part: Part, options: &Options) -> (Bou
             (upper, direction) = (here, normal);
         }
         let lower = lower.min(upper);
-        let met = upper - lower <= options.tolerance * upper;
+        let met = upper.is_finite() && upper - lower <= options.tolerance * upper;
         if met || hull.len() > options.facets || !hull.add_beyond(point, number) {
             return (Bounds { lower, upper }, direction);
         }

@@ -115,7 +115,8 @@ fn bounds_of_random_grasps_are_in_order_and_meet() {
         let options = Options { tolerance: 1e-2, volume_tolerance: 1.0, ..Options::default() };
         let found = measured(&made, Section::Disc, &options);
         for bounds in [found.epsilon, found.force, found.force_under_torque, found.torque, found.volume] {
-            assert!(0.0 <= bounds.lower && bounds.lower <= bounds.upper, "{number}: {bounds:?}");
+            let finite = bounds.upper.is_finite();
+            assert!(finite && 0.0 <= bounds.lower && bounds.lower <= bounds.upper, "{number}: {bounds:?}");
         }
         assert_eq!(found.epsilon.upper == 0.0, found.reason.is_some(), "{number}");
         // No part of the space is smaller than what it holds of the ball.
@@ -138,4 +139,27 @@ fn norms_and_scalings_are_in_proportion() {
     let scaled = measured(&stronger, Section::Disc, &Options { scaling: Scaling::Limits, ..base });
     assert!((scaled.epsilon.upper / l1.epsilon.upper - 2.0).abs() < 4e-3);
     assert!((scaled.volume.lower / l1.volume.lower / 64.0 - 1.0).abs() < 0.2);
+}
+
+/// Three frictionless walls in each sense of the axes: all forces are resisted, no torque is, since every normal passes the centre of mass.
+#[test]
+fn a_grasp_that_is_open_to_torques_alone_resists_forces() {
+    let mut made = cube(0.5);
+    made.contacts.iter_mut().for_each(|contact| contact.kind = ContactKind::Frictionless);
+    let found = measured(&made, Section::Disc, &Options::default());
+    assert_eq!(found.epsilon.upper, 0.0);
+    assert!(found.reason.unwrap().contains("no contact can exert a torque about"));
+    // Six more, beside the middles of their faces, push about the axes, in one sense each: torques have one side open, forces none.
+    let aside = |contact: &Contact| {
+        let mut moved = contact.clone();
+        let normal = contact.normal();
+        let [x, y, z] = normal.to_array();
+        moved.frame.translation += DVec3::new(z, x, y) * 0.02;
+        moved
+    };
+    let more: Vec<Contact> = made.contacts.iter().map(aside).collect();
+    made.contacts.extend(more);
+    let found = measured(&made, Section::Disc, &Options::default());
+    assert_eq!((found.epsilon.upper, found.torque.upper), (0.0, 0.0), "{found:?}");
+    assert!(found.force.lower > 0.0 && found.reason.is_some(), "{found:?}");
 }
