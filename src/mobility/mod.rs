@@ -164,7 +164,8 @@ pub struct WheelFigures {
 pub struct Tipping {
     /// The edge, with its margin in closed form.
     pub edge: Edge,
-    /// The tilt at which the engine's vehicle stands on that edge alone, rad.
+    /// The tilt at which the engine's vehicle stands on the wheels of that edge alone, rad: where these are wide cylinders, a few degrees before it tips
+    /// over a slanting edge, since they hold it up by their inner rims as well.
     pub simulated_rad: Option<f64>,
 }
 
