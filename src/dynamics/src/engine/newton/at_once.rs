@@ -220,7 +220,6 @@ mod tests {
             let (mut newton, mut work) = (Newton::default(), 1e9);
             newton.solve(&mut problem, 1e-11, &mut work);
             let [one, other] = [0, 1].map(|place| problem.blocks[place].impulse[0]);
-            println!("{apart}: {one} {other} after {} iterations", (1e9 - work) / newton.cost);
             assert!((one + other - 1.0).abs() < 2.0 * apart, "{one} and {other} do not hold 1 N s");
             assert_eq!((one - other).abs() < 0.1, rests, "{one} {other}");
         }
