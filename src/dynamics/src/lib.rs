@@ -52,7 +52,7 @@ pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use shape::{convex_parts, hull_surface};
-pub use state::{BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, SoilReading, Wrench};
+pub use state::{BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, RUT_CELL, Rut, SoilReading, Wrench};
 
 use std::fmt;
 
@@ -135,6 +135,12 @@ pub trait Engine: Send {
     /// What soil does to a body that rolls on it as a cylinder; `None` for one that does not.
     fn soil(&self, _body: BodyId) -> Option<SoilReading> {
         None
+    }
+
+    /// Where a ground of the world, by its number in the mechanism, is soil that was pressed; empty on firm ground, and from an engine that has
+    /// no soil.
+    fn ruts(&self, _ground: usize) -> Vec<Rut> {
+        Vec::new()
     }
 
     /// Where energy is, and what came in with the last step; `None` from an engine that keeps no account of it.

@@ -148,6 +148,18 @@ pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
     if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
 }
 
+/// Side of the cells of soil whose depths are kept, m: a tenth of a rover's wheel.
+pub const RUT_CELL: f64 = 0.01;
+
+/// A cell of soil that was pressed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rut {
+    /// x and z of its middle in the world, m. On ground steeper than 60 degrees, along two axes of the ground instead.
+    pub place: [f64; 2],
+    /// How deep it was left below the surface that was there at first, along the ground's normal, m; above 0.
+    pub depth: f64,
+}
+
 /// A wheel in soil, and what the soil did to it: means over the last step. Forwards is where it rolls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SoilReading {

@@ -119,7 +119,7 @@ use self::{
     tree::Tree,
 };
 use super::{
-    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Notice, Ray, Settings,
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Notice, Ray, Rut, Settings,
     Snapshot, SnapshotError, SoilReading, Wrench,
 };
 use crate::motor::Gains;
@@ -315,6 +315,10 @@ impl Engine for Dynamics {
 
     fn soil(&self, body: BodyId) -> Option<SoilReading> {
         self.collider.soil_under(body)
+    }
+
+    fn ruts(&self, ground: usize) -> Vec<Rut> {
+        self.collider.ruts(ground)
     }
 
     fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {

@@ -8,7 +8,7 @@ use super::{
     geom::{Geom, Moving, Outline},
 };
 use crate::{
-    SoilReading,
+    Rut, SoilReading,
     engine::{soil::Footprints, tree::Tree},
 };
 
@@ -56,6 +56,15 @@ impl Collider {
     pub(in crate::engine) fn soil_under(&self, body: BodyId) -> Option<SoilReading> {
         let own = self.model.geoms.iter().zip(&self.prints).filter(|(geom, _)| geom.body == body);
         own.flat_map(|(_, prints)| prints).flatten().find_map(|&print| self.soil.reading(print))
+    }
+
+    /// How a ground of the world was left.
+    pub(in crate::engine) fn ruts(&self, ground: usize) -> Vec<Rut> {
+        let is_soil = |ground: &&Ground| ground.material.soil.is_some();
+        match self.model.grounds.get(ground).filter(is_soil) {
+            Some(_) => self.soil.ruts(self.model.grounds[..ground].iter().filter(is_soil).count()),
+            None => Vec::new(),
+        }
     }
 
     /// A tree is somewhere else: it is in no soil that it remembers.

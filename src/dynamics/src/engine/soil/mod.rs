@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::Soil;
 
 use super::collide::Geom;
-use crate::{SoilReading, engine::resistance::Six};
+use crate::{Rut, SoilReading, engine::resistance::Six};
 
 pub(super) use self::patch::Patch;
 use self::{
@@ -91,7 +91,7 @@ impl Footprints {
     pub(super) fn lay(&mut self, print: usize, place: (DVec3, DQuat), plane: (DVec3, f64)) -> Option<Touch> {
         let Footprint { ground, patch, wheel, plate, rolls, inside, .. } = &mut self.prints[print];
         let ruts = &self.ruts[*ground];
-        patch.clear(plane.0);
+        patch.clear(plane);
         let before = std::mem::replace(rolls, wheel.is_some() && Wheel::rolls(place.1, plane.0));
         // The one law begins anew where the other held before.
         match wheel.as_mut().filter(|_| *rolls != before) {
@@ -154,6 +154,11 @@ impl Footprints {
             }
             None => plate.advance(patch, [&mean, &end], h, ruts),
         }
+    }
+
+    /// How a ground of soil was left.
+    pub(super) fn ruts(&self, ground: usize) -> Vec<Rut> {
+        self.ruts[ground].cells().collect()
     }
 
     pub(super) fn save(&self) -> SavedSoil {

@@ -101,6 +101,8 @@ pub(in crate::engine) struct Patch {
     pub(in crate::engine) size: f64,
     /// Normal of the ground.
     pub(in crate::engine) up: DVec3,
+    /// How far along it the plane of the surface is from the origin, m.
+    distance: f64,
     /// Unit vector along the axle of what rolls, and a point of it: turning about that, it sinks no deeper.
     pub(super) axle: Option<[DVec3; 2]>,
     /// How far grousers reach beyond the surface, m: soil is sheared there.
@@ -130,15 +132,21 @@ impl Patch {
             point: DVec3::ZERO,
             size: 1.0,
             up: DVec3::Y,
+            distance: 0.0,
             axle: None,
             grousers,
         }
     }
 
     /// Begins anew on a ground with this normal.
-    pub(super) fn clear(&mut self, up: DVec3) {
+    pub(super) fn clear(&mut self, (up, distance): (DVec3, f64)) {
         self.elements.clear();
-        (self.count, self.up) = (0, up);
+        (self.count, self.up, self.distance) = (0, up, distance);
+    }
+
+    /// The plane of the surface: its normal and distance.
+    pub(super) fn surface(&self) -> (DVec3, f64) {
+        (self.up, self.distance)
     }
 
     pub(super) fn push(&mut self, element: &Element) {

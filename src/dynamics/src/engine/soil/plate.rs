@@ -85,7 +85,6 @@ impl Plate {
         ruts: &Ruts,
         gravity: f64,
     ) {
-        let axes = ruts::axes(normal);
         patch.axle = None;
         self.inside.clear();
         for (index, (piece, state)) in self.pieces.iter().zip(&mut self.states).enumerate() {
@@ -94,7 +93,7 @@ impl Plate {
             let outward = rotation * piece.normal;
             let carries = depth > 0.0 && outward.dot(normal) < -WALL;
             if carries && !state.inside {
-                state.left = ruts.left(ruts::place(axes, point));
+                state.left = ruts.left(ruts::place((normal, distance), point));
             }
             if carries && depth > state.left {
                 self.inside.push((index, depth));
@@ -116,7 +115,7 @@ impl Plate {
                 *state = PieceState::default();
             }
         }
-        self.measure(rotation, axes);
+        self.measure(rotation, ruts::axes(normal));
         patch.pressure = Pressure::new(&patch.soil, self.width, 0.0, gravity);
     }
 
@@ -127,7 +126,7 @@ impl Plate {
         if !(area > 0.0) {
             return;
         }
-        let places = || inside().map(|piece| (ruts::place(axes, rotation * piece.point), piece.area));
+        let places = || inside().map(|piece| (axes.map(|axis| axis.dot(rotation * piece.point)), piece.area));
         let middle = places().fold([0.0; 2], |[u, v], ([x, y], a)| [u + x * a / area, v + y * a / area]);
         let [uu, uv, vv] = places().fold([0.0; 3], |[uu, uv, vv], ([x, y], a)| {
             let (x, y, a) = (x - middle[0], y - middle[1], a / area);
@@ -142,7 +141,7 @@ impl Plate {
 
     /// Goes on to the end of a substep in which it had this mean twist about the patch's point, and this one at its end.
     pub(super) fn advance(&mut self, patch: &Patch, [mean, end]: [&Spatial; 2], h: f64, ruts: &mut Ruts) {
-        let axes = ruts::axes(patch.up);
+        let surface = patch.surface();
         for (four, inside) in self.inside.chunks(LANES).enumerate() {
             let mobilised = patch.mobilised(four, mean, h);
             let [pressed, ahead] = [mean, end].map(|twist| patch.presses(&patch.elements[four], twist));
@@ -152,7 +151,7 @@ impl Plate {
                 state.back = (state.back - h * pressed[lane]).max(0.0);
                 state.ahead = 0.5 * h * ahead[lane];
                 let left = patch.pressure.left_by(depth, state.left);
-                ruts.press(ruts::place(axes, patch.elements[four].point.get(lane)), left);
+                ruts.press(ruts::place(surface, patch.elements[four].point.get(lane)), left);
             }
         }
     }

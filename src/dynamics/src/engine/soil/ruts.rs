@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 
-/// Side of a cell, m: a tenth of a rover's wheel.
-pub(super) const CELL: f64 = 0.01;
+use crate::{RUT_CELL as CELL, Rut};
+
 /// Cells along the side of a tile.
 const TILE: usize = 32;
 
@@ -56,6 +56,17 @@ impl Ruts {
         }
     }
 
+    /// The cells that were pressed, by tiles and row by row in each.
+    pub(super) fn cells(&self) -> impl Iterator<Item = Rut> {
+        self.tiles.iter().flat_map(|(&tile, depths)| {
+            let pressed = depths.iter().enumerate().filter(|(_, depth)| **depth > 0.0);
+            pressed.map(move |(cell, &depth)| {
+                let middle = |tile: i32, cell: usize| (f64::from(tile) * TILE as f64 + cell as f64 + 0.5) * CELL;
+                Rut { place: [middle(tile[0], cell % TILE), middle(tile[1], cell / TILE)], depth }
+            })
+        })
+    }
+
     /// False for tiles of another size.
     pub(super) fn fits(&self) -> bool {
         self.tiles.values().all(|depths| depths.len() == TILE * TILE)
@@ -69,9 +80,15 @@ pub(super) fn axes(normal: DVec3) -> [DVec3; 2] {
     [first, first.cross(normal)]
 }
 
-/// Where a point is along them.
-pub(super) fn place([first, second]: [DVec3; 2], point: DVec3) -> [f64; 2] {
-    [first.dot(point), second.dot(point)]
+/// Where a point is on the plane n x = `distance`: x and z in the world of where its normal goes through the surface, so that a place of terrain is
+/// in one cell whichever normal a shape finds below it. A plane steeper than 60 degrees has axes along it, since its cells would be
+/// drawn out to more than twice their length.
+pub(super) fn place((normal, distance): (DVec3, f64), point: DVec3) -> [f64; 2] {
+    if normal.y > 0.5 {
+        let at = point + normal * (distance - normal.dot(point));
+        return [at.x, at.z];
+    }
+    axes(normal).map(|axis| axis.dot(point))
 }
 
 #[cfg(test)]
@@ -93,7 +110,26 @@ mod tests {
     }
 
     #[test]
-    fn the_axes_of_level_ground_are_those_of_the_world() {
+    fn a_place_is_that_of_the_surface_but_on_steep_ground() {
         assert_eq!(axes(DVec3::Y), [DVec3::X, DVec3::Z]);
+        assert_eq!(place((DVec3::Y, 1.0), DVec3::new(3.0, 0.5, 4.0)), [3.0, 4.0]);
+        let (normal, surface) = (DVec3::new(0.6, 0.8, 0.0), DVec3::new(2.0, -1.0, 5.0));
+        let [x, z] = place((normal, normal.dot(surface)), surface - 0.3 * normal);
+        assert!((x - 2.0).abs() < 1e-12 && z == 5.0, "{x} {z}");
+        assert_eq!(place((DVec3::X, 0.0), surface), [1.0, 5.0]);
+    }
+
+    #[test]
+    fn a_cell_is_told_by_its_middle() {
+        let mut ruts = Ruts::default();
+        for k in -70..70 {
+            let middle = |k: i32| (f64::from(k) + 0.5) * CELL;
+            let (place, depth) = ([middle(k), middle(-3 * k)], 0.1 + 1e-3 * f64::from(k));
+            ruts.press([place[0] + 0.004, place[1] - 0.004], depth);
+            let told = ruts.cells().find(|rut| (rut.depth - depth).abs() < 1e-12).unwrap();
+            assert!((0..2).all(|axis| (told.place[axis] - place[axis]).abs() < 1e-12), "{told:?} {place:?}");
+            assert_eq!(ruts.left(told.place), depth);
+        }
+        assert_eq!(ruts.cells().count(), 140);
     }
 }

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     lanes::{LANES, Vectors, power, select, sin_cos, sqrt},
     patch::{Elements, Patch, mobilise_four},
-    ruts::{self, CELL, Ruts},
+    ruts::{self, Ruts},
 };
 use crate::{
-    SoilReading,
+    RUT_CELL as CELL, SoilReading,
     engine::spatial::Spatial,
     soil::{Arc, Pressure, bulldozing_terms},
 };
@@ -136,7 +136,6 @@ impl Wheel {
         let soil = patch.soil;
         patch.pressure = Pressure::new(&soil, 2.0 * self.half, self.state.slip, gravity);
         let peak = soil.peak[0] + soil.peak[1] * self.state.slip.abs();
-        let axes = ruts::axes(normal);
         let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
         self.strips = std::array::from_fn(|strip| {
             let base = centre + self.axle * self.offset(strip);
@@ -147,7 +146,7 @@ impl Wheel {
             }
             let entry = Arc::new(self.radius, sinkage, 1.0, 0.0).entry();
             let ahead = heading * (self.radius * libm::sin(entry) + AHEAD);
-            let left = ruts.left(ruts::place(axes, base + self.forward * ahead));
+            let left = ruts.left(ruts::place((normal, distance), base + self.forward * ahead));
             let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
             (sinkage > left).then_some(Strip { arc, sinkage, left })
         });
@@ -326,7 +325,7 @@ impl Wheel {
 
     /// Presses the cells below the strip, along the way of the step.
     fn leave_rut(&self, patch: &Patch, strip: usize, left: f64, travelled: f64, ruts: &mut Ruts) {
-        let axes = ruts::axes(patch.up);
+        let surface = patch.surface();
         let bottom = self.centre + self.axle * self.offset(strip) + self.down * self.radius;
         let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
         let (across, along) = (count(self.half), count(travelled.abs()));
@@ -334,7 +333,7 @@ impl Wheel {
             let ahead = travelled * ((j as f64 + 0.5) / along - 0.5);
             let places = (0..across as usize).map(|i| {
                 let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
-                ruts::place(axes, bottom + self.axle * aside + self.forward * ahead)
+                ruts::place(surface, bottom + self.axle * aside + self.forward * ahead)
             });
             ruts.press_all(places, left);
         }
