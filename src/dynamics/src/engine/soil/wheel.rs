@@ -323,10 +323,11 @@ impl Wheel {
         }
     }
 
-    /// Presses the cells below the strip, along the way of the step.
+    /// Presses the cells below the strip's half of the wheel, along the way of the step.
     fn leave_rut(&self, patch: &Patch, strip: usize, left: f64, travelled: f64, ruts: &mut Ruts) {
         let surface = patch.surface();
-        let bottom = self.centre + self.axle * self.offset(strip) + self.down * self.radius;
+        let middle = self.offset(strip).signum() * 0.5 * self.half;
+        let bottom = self.centre + self.axle * middle + self.down * self.radius;
         let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
         let (across, along) = (count(self.half), count(travelled.abs()));
         for j in 0..along as usize {
