@@ -1,15 +1,21 @@
 //! `simpartner replay`: repeats a logged run and compares every step with its log.
 
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
 use clap::Args;
+use simpartner_dynamics::RUT_CELL;
 use simpartner_model::StepIndex;
 
-use simpartner_terminal::output::{note, print};
+use simpartner_terminal::output::{line, note, print};
 
 use super::{
     exit::{CliError, ExitStatus},
     logged::{Bar, LogArguments, RunName},
 };
-use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport};
+use crate::replay::{Mismatch, Replay, ReplayError, ReplayReport, RutRelief};
 
 #[derive(Debug, Args)]
 pub(super) struct ReplayArguments {
@@ -18,14 +24,29 @@ pub(super) struct ReplayArguments {
     /// Up to this step [default: the last]
     #[arg(long, value_name = "STEP")]
     until: Option<u64>,
+    /// Write the heights of the ground with the ruts that are in it after the last step made: .asc, .csv, .tif, .png (16 bits), or
+    /// their surface as .obj or .stl
+    #[arg(long, value_name = "FILE")]
+    ruts: Option<PathBuf>,
+    /// Distance of two samples of the ruts; a sample is the deepest of its cell
+    #[arg(long, value_name = "METRES", default_value_t = RUT_CELL, value_parser = cell, requires = "ruts")]
+    cell: f64,
     #[command(flatten)]
     log: LogArguments,
+}
+
+fn cell(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
+    match number >= RUT_CELL && number.is_finite() {
+        true => Ok(number),
+        false => Err(format!("expected at least {RUT_CELL}, the cells in which the engine keeps ruts")),
+    }
 }
 
 /// Repeats the run and prints how it compares.
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError> {
     let (inquiry, run) = arguments.log.open(&arguments.run)?;
-    let replay = Replay::open(inquiry, run)?;
+    let mut replay = Replay::open(inquiry, run)?;
     for change in replay.environment_changes() {
         note(format_args!("warning: {change}; the same bits are not to be expected"));
     }
@@ -34,7 +55,33 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CliError
         other => other.into(),
     })?;
     print(text(&report));
+    if let Some(path) = arguments.ruts.as_deref().filter(|_| report.mismatch.is_none()) {
+        write_ruts(&replay, path, arguments.cell)?;
+    }
     Ok(if report.mismatch.is_none() { ExitStatus::Success } else { ExitStatus::Differ })
+}
+
+fn write_ruts(replay: &Replay, path: &Path, cell: f64) -> Result<(), CliError> {
+    let refuse = |what: String| CliError::Input(format!("'{}': {what}", path.display()));
+    let relief = replay.ruts(cell).map_err(|what| refuse(format!("{what} (--cell)")))?;
+    let Some(RutRelief { dem, middle: [x, z], pressed, deepest, left_out }) = relief else {
+        return Err(refuse("no soil of this run was pressed that has heights, so there are no ruts to write".into()));
+    };
+    let bytes = dem.write(&path.to_string_lossy()).map_err(refuse)?;
+    fs::write(path, bytes).map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
+    if left_out > 0 {
+        note(format_args!(
+            "warning: the ruts of {left_out} grounds are left out, which are of triangles or steeper than 60 degrees"
+        ));
+    }
+    line(format_args!(
+        "ruts              {}: {} x {} samples every {cell} m about x = {x:.3}, z = {z:.3}; {pressed} cells pressed, {:.1} mm at most",
+        path.display(),
+        dem.points_x,
+        dem.points_z,
+        1e3 * deepest
+    ));
+    Ok(())
 }
 
 fn text(report: &ReplayReport) -> String {

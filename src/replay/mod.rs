@@ -8,7 +8,9 @@ mod error;
 mod fork;
 mod log;
 mod repeat;
+mod ruts;
 
 pub use error::ReplayError;
 pub use fork::{ForkCommands, ForkOptions, fork};
 pub use repeat::{Mismatch, Replay, ReplayReport};
+pub use ruts::RutRelief;

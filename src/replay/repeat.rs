@@ -114,7 +114,7 @@ impl Replay {
     ///
     /// # Errors
     /// When the run has no such step, the log cannot be read, or it has no hash of any of these steps.
-    pub fn run(mut self, until: Option<StepIndex>, progress: &mut dyn Progress) -> Result<ReplayReport, ReplayError> {
+    pub fn run(&mut self, until: Option<StepIndex>, progress: &mut dyn Progress) -> Result<ReplayReport, ReplayError> {
         let first = self.simulation.step_index();
         let until = until.unwrap_or(self.provenance.last);
         self.check_has(until)?;
@@ -125,7 +125,7 @@ impl Replay {
         }
         Ok(ReplayReport {
             run: self.run.simulation_id,
-            world: self.run.world,
+            world: self.run.world.clone(),
             engine: self.simulation.engine_identity().to_string(),
             steps,
             compared: self.compared,

@@ -11,7 +11,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, Timeline, World};
-use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Guard, Settings};
+use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Guard, Rut, Settings};
 use simpartner_model::{BodyId, DeviceId, JointId, Pose, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
@@ -164,6 +164,11 @@ impl Simulation {
     /// The length of a step.
     pub fn timestep(&self) -> Timestep {
         self.timestep
+    }
+
+    /// Where a ground of the world, by its number, is soil that was pressed.
+    pub fn ruts(&self, ground: usize) -> Vec<Rut> {
+        self.engine.ruts(ground)
     }
 
     /// The number of the last step made.

@@ -35,6 +35,7 @@ mod recorder;
 mod replay;
 mod rover;
 mod run;
+mod ruts;
 #[allow(dead_code, reason = "the engine's tests and the bench beside other engines use the rest of it")]
 mod scene;
 mod server;

@@ -71,7 +71,7 @@ fn a_replay_reports_the_hashes_of_its_run_and_a_fork_with_nothing_changed_ends_i
     let log = log.unwrap().unwrap();
     assert_eq!((log.simulations[0].simulation_id, log.simulations[0].steps_logged), (1, 500));
 
-    let replay = open(&scratch, 1);
+    let mut replay = open(&scratch, 1);
     assert_eq!(replay.environment_changes(), Vec::<String>::new());
     let report = replay.run(None, &mut ()).unwrap();
     assert!(report.mismatch.is_none(), "{:?}", report.mismatch);

@@ -1,0 +1,116 @@
+//! The ground of a repeated run with the ruts in it, as an elevation model.
+
+use std::collections::BTreeMap;
+
+use simpartner_description::dem::{Dem, MAX_SAMPLES};
+use simpartner_dynamics::Rut;
+use simpartner_model::{Ground, Mechanism};
+
+use super::Replay;
+
+/// Cells of untouched ground around all ruts, so that their edges are seen.
+const MARGIN: i64 = 2;
+
+/// The surface of the ground over the rectangle that something has pressed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RutRelief {
+    /// Its heights in the world, m; NaN where there is no ground.
+    pub dem: Dem,
+    /// x and z of the middle of the rectangle, m.
+    pub middle: [f64; 2],
+    /// How many cells were pressed.
+    pub pressed: usize,
+    /// The largest depth below the surface that was there at first, along its normal, m.
+    pub deepest: f64,
+    /// How many grounds have ruts that are left out: they are of triangles, or steeper than 60 degrees.
+    pub left_out: usize,
+}
+
+/// The deepest rut of each cell, by its numbers along x and z.
+type Depths = BTreeMap<[i64; 2], f64>;
+
+impl Replay {
+    /// The ground with its ruts as the steps made so far have left it, a sample each `cell` m; [`simpartner_dynamics::RUT_CELL`] is what the engine
+    /// keeps. `None` where nothing was pressed.
+    ///
+    /// # Errors
+    /// A sentence: there would be too many samples.
+    pub fn ruts(&self, cell: f64) -> Result<Option<RutRelief>, String> {
+        let mechanism = &self.simulation.world().mechanism;
+        relief(mechanism, |ground| self.simulation.ruts(ground), cell)
+    }
+}
+
+fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) -> Result<Option<RutRelief>, String> {
+    let (mut surfaces, mut left_out) = (Vec::new(), 0);
+    for (number, ground) in mechanism.grounds.iter().enumerate() {
+        let ruts = ruts(number);
+        match has_heights(ground) {
+            true => surfaces.push((ground, depths(&ruts, cell))),
+            false => left_out += usize::from(!ruts.is_empty()),
+        }
+    }
+    let pressed = || surfaces.iter().flat_map(|(_, depths)| depths);
+    let Some((&start, _)) = pressed().next() else { return Ok(None) };
+    let fold = |[low, high]: [[i64; 2]; 2], (at, _): (&[i64; 2], &f64)| {
+        [[low[0].min(at[0]), low[1].min(at[1])], [high[0].max(at[0]), high[1].max(at[1])]]
+    };
+    let [low, high] = pressed().fold([start; 2], fold);
+    let low = low.map(|number| number - MARGIN);
+    let points = [0, 1].map(|axis| (high[axis] + MARGIN - low[axis] + 1) as usize);
+    if points[0].saturating_mul(points[1]) > MAX_SAMPLES {
+        return Err(format!(
+            "the ruts reach over {} x {} cells of {cell} m, and at most {MAX_SAMPLES} are written; take larger cells",
+            points[0], points[1]
+        ));
+    }
+    let place = |number: i64| (number as f64 + 0.5) * cell;
+    let height = |at: [i64; 2]| {
+        let lowered = |(ground, depths): &(&Ground, Depths)| {
+            lowered(ground, at.map(place), depths.get(&at).copied().unwrap_or(0.0), cell)
+        };
+        // The highest ground is the one that is seen; the maximum of a number and NaN is the number.
+        surfaces.iter().filter_map(lowered).fold(f64::NAN, f64::max)
+    };
+    let cells = (0..points[0]).flat_map(|i| (0..points[1]).map(move |j| [low[0] + i as i64, low[1] + j as i64]));
+    let heights = cells.map(height).collect();
+    Ok(Some(RutRelief {
+        dem: Dem { points_x: points[0], points_z: points[1], spacing: Some([cell; 2]), heights },
+        middle: [0, 1].map(|axis| place(low[axis]) + 0.5 * cell * (points[axis] - 1) as f64),
+        pressed: pressed().count(),
+        deepest: pressed().map(|(_, depth)| *depth).fold(0.0, f64::max),
+        left_out,
+    }))
+}
+
+/// Whether each x and z has one height of it, and its ruts are by x and z.
+fn has_heights(ground: &Ground) -> bool {
+    match ground {
+        Ground::Plane(plane) => plane.normal.y > 0.5,
+        Ground::Heightfield(_) => true,
+        Ground::Mesh(_) => false,
+    }
+}
+
+fn depths(ruts: &[Rut], cell: f64) -> Depths {
+    let mut depths = Depths::new();
+    for rut in ruts {
+        let deepest: &mut f64 = depths.entry(rut.place.map(|along| (along / cell).floor() as i64)).or_default();
+        *deepest = deepest.max(rut.depth);
+    }
+    depths
+}
+
+/// The height of a ground in the middle of a cell, where it was pressed so deep along its normal.
+fn lowered(ground: &Ground, [x, z]: [f64; 2], depth: f64, cell: f64) -> Option<f64> {
+    let height = |x: f64, z: f64| match ground {
+        Ground::Plane(plane) => plane.height_at(x, z),
+        Ground::Heightfield(field) => field.height_at(x, z),
+        Ground::Mesh(_) => None,
+    };
+    let middle = height(x, z)?;
+    // At an edge, where there is ground on one side only, it is taken as level.
+    let rise = |ahead: Option<f64>, behind: Option<f64>| ahead.zip(behind).map_or(0.0, |(a, b)| (a - b) / (2.0 * cell));
+    let slope = [rise(height(x + cell, z), height(x - cell, z)), rise(height(x, z + cell), height(x, z - cell))];
+    Some(middle - depth * (1.0 + slope[0] * slope[0] + slope[1] * slope[1]).sqrt())
+}
