@@ -443,11 +443,12 @@ fn in_rut(soil: &Soil, slip: f64, depth: f64, left: f64) -> [f64; 2] {
     [load, resistance]
 }
 
-/// Whatever wheel, foot or rock, light or heavy, on whatever soil and slope, at any timestep: nothing runs away, and nothing has much more
-/// energy than it came with. (Shapes that tumble through deep soil in steps of 5 and 10 ms are given up to a third of it.)
+/// Whatever wheel, foot or rock, light or heavy, on whatever soil and slope, at any timestep: nothing runs away, and nothing has more
+/// energy than it came with. What it is given in a step is what it has put into the soil before.
 #[test]
 fn whatever_falls_on_soil_comes_to_rest_there() {
-    for seed in 0..48 {
+    // The last three were once given up to 3.8 times all of it.
+    for seed in (0..48).chain([98, 167, 288]) {
         let mut chance = Chance(seed);
         let h = [0.001, 0.002, 0.005, 0.01][chance.below(4)];
         let named = Soil::NAMED[chance.below(Soil::NAMED.len())];
@@ -482,7 +483,7 @@ fn whatever_falls_on_soil_comes_to_rest_there() {
             engine.step();
             let now = energy(&*engine);
             assert!(now.is_finite(), "seed {seed}, {}", named.name);
-            assert!(now <= first + whole, "seed {seed}, {}, {h}: {now} J, {first} at first", named.name);
+            assert!(now <= first + 1e-6 * whole, "seed {seed}, {}, {h}: {now} J, {first} at first", named.name);
             most = most.max((now - last) / whole);
             last = now;
         }

@@ -44,6 +44,11 @@ impl SoilContact {
         let [x, y, z, u, v, w] = self.wrench;
         (DVec3::new(x, y, z), DVec3::new(u, v, w) * size)
     }
+
+    /// The work of the soil on the shape, J.
+    fn work(&self, h: f64) -> f64 {
+        (0..6).map(|k| 0.5 * h * (self.before[k] + self.after[k]) * self.wrench[k]).sum()
+    }
 }
 
 impl Constraints {
@@ -121,14 +126,16 @@ impl Constraints {
         !self.soil.contacts.is_empty()
     }
 
-    /// Adds the work of soil to what came into the trees, J: it takes, and gives back no more than soil of this force holds. What is more comes
-    /// from nowhere.
+    /// Adds the work of soil to what came into the trees, J: it takes, and gives back no more than it held when the substep began. What is
+    /// more comes from nowhere.
     pub(super) fn count_work_of_soil(&self, parts: &mut Parts, h: f64) {
         for soil in &self.soil.contacts {
-            let work: f64 = (0..6).map(|k| 0.5 * h * (soil.before[k] + soil.after[k]) * soil.wrench[k]).sum();
-            let most = parts.prints.patch(soil.print).held_energy(soil.pressed);
+            let mut work = soil.work(h);
+            if work > 0.0 {
+                work = work.min(parts.prints.patch(soil.print).most_given(&soil.before, soil.pressed, h));
+            }
             if let Some(tree) = parts.tree_mut(parts.contacts[soil.contact].b) {
-                tree.work.substep_work += work.min(most);
+                tree.work.substep_work += work;
             }
         }
     }
@@ -143,6 +150,7 @@ impl Constraints {
                 soil.print,
                 [&soil.before, &soil.after],
                 [force, moment, soil.pressed],
+                soil.work(scheme.h),
                 [scheme.h, scheme.share],
             );
         }

@@ -56,7 +56,7 @@ pub(super) struct Footprints {
 /// What of it a snapshot holds.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct SavedSoil {
-    prints: Vec<(Option<WheelState>, Vec<PieceState>)>,
+    prints: Vec<(Option<WheelState>, Vec<PieceState>, f64)>,
     ruts: Vec<Ruts>,
 }
 
@@ -110,12 +110,13 @@ impl Footprints {
 
     /// A shape that is out of the soil forgets it.
     pub(super) fn lift(&mut self, print: usize) {
-        let Footprint { wheel, plate, inside, unread, .. } = &mut self.prints[print];
+        let Footprint { patch, wheel, plate, inside, unread, .. } = &mut self.prints[print];
         if std::mem::take(inside) {
             wheel.iter_mut().for_each(Wheel::forget);
             if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {
                 wheel.state.reading = None;
             }
+            patch.held = 0.0;
             plate.forget();
         }
     }
@@ -135,16 +136,18 @@ impl Footprints {
         &self.prints[print].patch
     }
 
-    /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end, and force and moment on it about its patch's
-    /// point, and the force of normal stress alone, were these.
+    /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end.
+    /// Force and moment on it about its patch's point, and the force of normal stress alone, were these, and the work that they did on it this, J.
     pub(super) fn advance(
         &mut self,
         print: usize,
         [before, after]: [&Six; 2],
         forces: [DVec3; 3],
+        work: f64,
         [h, share]: [f64; 2],
     ) {
         let Footprint { ground, patch, wheel, plate, rolls, unread, .. } = &mut self.prints[print];
+        patch.put_in(before, work, h);
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let (mean, end, ruts) = (patch.twist(&mean), patch.twist(after), &mut self.ruts[*ground]);
         match wheel.as_mut().filter(|_| *rolls) {
@@ -162,17 +165,19 @@ impl Footprints {
     }
 
     pub(super) fn save(&self) -> SavedSoil {
-        let state =
-            |print: &Footprint| (print.wheel.as_ref().map(|wheel| wheel.state.clone()), print.plate.states.clone());
+        let state = |print: &Footprint| {
+            (print.wheel.as_ref().map(|wheel| wheel.state.clone()), print.plate.states.clone(), print.patch.held)
+        };
         SavedSoil { prints: self.prints.iter().map(state).collect(), ruts: self.ruts.clone() }
     }
 
     /// Whether it was saved from the same shapes and grounds.
     pub(super) fn fits(&self, saved: &SavedSoil) -> bool {
-        let fits = |(print, (wheel, states)): (&Footprint, &(Option<WheelState>, Vec<PieceState>))| {
+        let fits = |(print, (wheel, states, held)): (&Footprint, &(Option<WheelState>, Vec<PieceState>, f64))| {
             print.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)
                 && print.plate.states.len() == states.len()
+                && *held >= 0.0
         };
         saved.prints.len() == self.prints.len()
             && saved.ruts.len() == self.ruts.len()
@@ -181,11 +186,12 @@ impl Footprints {
     }
 
     pub(super) fn restore(&mut self, saved: SavedSoil) {
-        for (print, (wheel, states)) in self.prints.iter_mut().zip(saved.prints) {
+        for (print, (wheel, states, held)) in self.prints.iter_mut().zip(saved.prints) {
             if let (Some(wheel), Some(state)) = (&mut print.wheel, wheel) {
                 wheel.state = state;
             }
             print.plate.states = states;
+            print.patch.held = held;
             print.inside = true;
         }
         self.ruts = saved.ruts;

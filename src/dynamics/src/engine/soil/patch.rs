@@ -107,6 +107,8 @@ pub(in crate::engine) struct Patch {
     pub(super) axle: Option<[DVec3; 2]>,
     /// How far grousers reach beyond the surface, m: soil is sheared there.
     pub(super) grousers: f64,
+    /// What the shape has put into the soil and may have back, J; where it does not roll, no more than the stresses hold.
+    pub(super) held: f64,
 }
 
 /// The sums over all elements.
@@ -135,6 +137,7 @@ impl Patch {
             distance: 0.0,
             axle: None,
             grousers,
+            held: 0.0,
         }
     }
 
@@ -289,12 +292,53 @@ impl Patch {
         Stress { stress, presses: stress.cmpgt(DVec4::ZERO), slope: select(holds, DVec4::ZERO, slope), holds }
     }
 
-    /// What soil gives back at most that presses with this force of normal stress, J: of pressure what its stiffness holds, of shear its strength
-    /// over the length in which that turns.
-    pub(in crate::engine) fn held_energy(&self, pressed: DVec3) -> f64 {
+    /// What soil gives at most in a substep in which the shape has this twist at first and presses with this force of normal stress, J: what
+    /// was put in, as far as the stresses hold it. Under what rolls these are not followed so closely: it is given no more than what a stiffness
+    /// stores of that force, and the strength over the length in which shear turns.
+    pub(in crate::engine) fn most_given(&self, before: &Six, pressed: DVec3, h: f64) -> f64 {
+        let held = self.held_before(before, h);
+        if self.axle.is_none() {
+            return held;
+        }
         let (area, force) = (self.size * self.size, pressed.length());
         let strength = self.soil.cohesion * area + self.friction * force;
-        0.5 * force * force / (self.pressure.elastic * area) + strength * self.soil.shear_modulus
+        held.min(0.5 * force * force / (self.pressure.elastic * area) + strength * self.soil.shear_modulus)
+    }
+
+    /// Takes down the work of soil on the shape in such a substep, J.
+    pub(super) fn put_in(&mut self, before: &Six, work: f64, h: f64) {
+        self.held = (self.held_before(before, h) - work).max(0.0);
+    }
+
+    /// What of the energy that was put in is there when such a substep begins, J.
+    fn held_before(&self, before: &Six, h: f64) -> f64 {
+        if self.axle.is_some() { self.held } else { self.held.min(self.stored(before, h)) }
+    }
+
+    /// The energy in the stresses at the start of a substep in which the shape has this twist at first, J: of pressure what its stiffness
+    /// stores; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what Janosi and Hanamoto's law gives back
+    /// at most, whatever way the shape slides on.
+    fn stored(&self, before: &Six, h: f64) -> f64 {
+        let before = self.twist(before);
+        let mut stored = DVec4::ZERO;
+        for four in &self.elements {
+            let stress = self.stress_before(four, &before, h);
+            let [first, second] = four.mobilised.map(|part| part * part);
+            let strength = (stress * self.friction + self.soil.cohesion) * four.area;
+            let sheared = (strength * (first + second) + four.side * second) * self.soil.shear_modulus;
+            let pressed = four.area * four.derived.share * stress * stress / self.pressure.elastic;
+            stored += select(stress.cmpgt(DVec4::ZERO), pressed + sheared, DVec4::ZERO) * 0.5;
+        }
+        stored.element_sum()
+    }
+
+    /// The pressure on elements where a substep begins, without what damps.
+    fn stress_before(&self, four: &Elements, before: &Spatial, h: f64) -> DVec4 {
+        let rises = four.derived.sinks.along(before.angular * self.size) + self.up.dot(before.linear);
+        let yields = self.at(four, four.depth + rises * (0.5 * h)).0;
+        let depth = four.depth - self.presses(four, before) * (0.5 * h);
+        let held = self.at(four, four.deepest).0 - (four.deepest - depth) * self.pressure.elastic;
+        select(four.deepest.cmpgt(depth), held.min(yields), yields).max(DVec4::ZERO)
     }
 
     /// How fast elements press on their faces, as depths, m/s.
