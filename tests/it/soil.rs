@@ -1,14 +1,19 @@
-//! Wheels on soil against an independent implementation: `soil/scm.py`, which knows nothing of this project.
+//! Wheels on soil: against an independent implementation, `soil/scm.py`, which knows nothing of this project; and what their sensor's port says.
 
 use std::{
     io::Write,
     process::{Command, Stdio},
 };
 
+use simpartner::realtime::{ClockSettings, Mode};
+use simpartner_description::xml::{Document, read_text};
 use simpartner_dynamics::soil::{Pressure, SteadyWheel};
-use simpartner_model::Soil;
+use simpartner_model::{DeviceId, Soil};
 
-use super::needs::{Need, met};
+use super::{
+    needs::{Need, met},
+    server::{Client, Rig, settings},
+};
 
 const GRAVITY: f64 = 9.81;
 const RADIUS: f64 = 0.09;
@@ -87,4 +92,31 @@ fn the_soil_contact_model_sinks_less_and_pulls_more_than_wong_and_reece() {
         assert!((0.6..0.8).contains(&(sinkage / depth)), "{name} {slip}: {sinkage}, {depth}");
         assert!(pull > force, "{name} {slip}: {pull}, {force}");
     }
+}
+
+/// The port of a SoilSensor says what the log gets, in the same step: a wheel that stands has its weight, and nothing moves.
+#[test]
+fn the_port_of_a_soil_sensor_reads_what_is_logged() {
+    let text = "<world name='sand'><surface soil='drySand'/><gravity y='-9.81'/><robot name='R'>\
+                <body name='Wheel'><mass>6.6</mass><pose y='0.1'/><cylinder radius='0.09' length='0.11' axis='z'/></body>\
+                <sensor type='SoilSensor' name='Soil' body='Wheel' port='0'/></robot></world>";
+    let Document::World(world) = read_text("sand.xml", text).unwrap_or_else(|problems| panic!("{problems}")) else {
+        unreachable!("the text is a world")
+    };
+    let rig = Rig::with(
+        world,
+        settings(),
+        ClockSettings { mode: Mode::Fast, start_paused: true, ..ClockSettings::default() },
+    );
+    let place = rig.layout().device(DeviceId::new(0));
+    assert!(Client::connect(rig.control).ask("STEP 1500").starts_with("OK state=PAUSED step=1500 "));
+    let told = Client::connect(rig.devices[0]).ask("<read>");
+    let numbers = told.trim_matches(['<', '>']);
+    let (_, records) = rig.end();
+    let logged = &records.iter().find(|record| record.step.0 == 1500).unwrap().values[place];
+    let numbers: Vec<f64> = numbers.split(',').map(|number| number.parse().unwrap()).collect();
+    assert_eq!(numbers, logged);
+    let [sinkage, slip, _, normal, pull, lateral, _, torque] = numbers[..] else { panic!("{told}") };
+    assert!((normal / (6.6 * 9.81) - 1.0).abs() < 1e-3 && sinkage > 0.005 && sinkage < 0.03, "{told}");
+    assert!([slip, pull, lateral, torque].iter().all(|number| number.abs() < 1e-3), "{told}");
 }
