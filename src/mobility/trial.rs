@@ -61,26 +61,34 @@ impl<'a> Trial<'a> {
         obstacles: Vec<Body>,
     ) -> Result<Self, MobilityError> {
         let mut material = Material { friction: site.friction(), ..Material::default() };
-        let mut mechanism = match &site.ground {
+        let mechanism = match &site.ground {
             Ground::Soil { soil, .. } => {
                 material.soil = Some(*soil);
                 on_cylinders(vehicle)
             }
             Ground::Firm { .. } => vehicle.mechanism.clone(),
         };
-        mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: vehicle.ground, material }.into()];
-        mechanism.gravity = site.down(vehicle, slope);
-        mechanism.bodies.extend(obstacles);
-        Self::build(vehicle, site, &mechanism)
+        Self::on(vehicle, site, mechanism, material, slope, obstacles)
     }
 
     /// Among posts on firm ground, its wheels as wide as they are.
     pub(super) fn among(vehicle: &'a Vehicle, site: &'a Site, posts: Vec<Body>) -> Result<Self, MobilityError> {
-        let mut mechanism = on_cylinders(vehicle);
         let material = Material { friction: site.friction(), ..Material::default() };
+        Self::on(vehicle, site, on_cylinders(vehicle), material, 0.0, posts)
+    }
+
+    /// On a plane of a material, among other bodies.
+    fn on(
+        vehicle: &'a Vehicle,
+        site: &'a Site,
+        mut mechanism: Mechanism,
+        material: Material,
+        slope: f64,
+        others: Vec<Body>,
+    ) -> Result<Self, MobilityError> {
         mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: vehicle.ground, material }.into()];
-        mechanism.gravity = site.down(vehicle, 0.0);
-        mechanism.bodies.extend(posts);
+        mechanism.gravity = site.down(vehicle, slope);
+        mechanism.bodies.extend(others);
         Self::build(vehicle, site, &mechanism)
     }
 

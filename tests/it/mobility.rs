@@ -37,8 +37,8 @@ fn soil(name: &str) -> Ground {
 const FIRM: Ground = Ground::Firm { friction: 0.8 };
 
 /// Four soils and three slopes. The engine presses with the same stresses as the integral; it differs by what steps of 2 ms leave, by how the
-/// wheels ahead press the sides of a rut (sinkage), and by the mean of two strips in place of one wheel: 2 % of torque, 3 % of energy and sinkage, and 0.02
-/// of slip, which on clay at 9 degrees is what 0.25 % of the thrust take. The law that sums up thrust and resistances leaves ruts and sinkage by slip out: within a half of the torque.
+/// wheels ahead press the sides of a rut (sinkage), and by the mean of two strips in place of one wheel: 2 % of torque, 3 % of energy and sinkage, and 0.01
+/// of slip; 0.02 on clay, whose thrust grows so little with slip at 9 degrees that 0.25 % of it are as much. The law that sums up thrust and resistances leaves ruts and sinkage by slip out: within a half of the torque.
 #[test]
 fn on_four_soils_and_three_slopes_closed_form_and_simulation_agree() {
     let robot = vehicle(WORKPARTNER);
@@ -49,7 +49,8 @@ fn on_four_soils_and_three_slopes_closed_form_and_simulation_agree() {
             let near = |of: fn(&Steady) -> f64, part: f64| {
                 assert!((of(&found) / of(&closed) - 1.0).abs() < part, "{place}");
             };
-            assert!((found.slip - closed.slip).abs() < 0.02, "{place}");
+            let slip_off = if name == "clay" { 0.02 } else { 0.01 };
+            assert!((found.slip - closed.slip).abs() < slip_off, "{place}");
             near(|steady| steady.torque_nm, 0.02);
             near(|steady| steady.energy_j_per_m, 0.03);
             near(|steady| steady.sinkage_m, 0.03);

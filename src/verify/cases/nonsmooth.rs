@@ -3,7 +3,7 @@
 
 use bevy_math::DVec3;
 use simpartner_dynamics::EngineKind;
-use simpartner_model::{Ground, GroundMesh, Material};
+use simpartner_model::{Ground, GroundMesh, Material, random::Stream};
 
 use super::{Bench, Case, Findings, G, LAYER, Row, Trouble};
 use crate::{
@@ -372,18 +372,10 @@ fn wheel_step(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble> {
 
 // ---- a point and a triangle
 
-/// Numbers in -1 to 1, the same in every run: Knuth's linear congruential generator (MMIX), of which the upper bits count.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn point(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
+/// A point in the cube of 2 m about the origin.
+fn point(stream: &mut Stream) -> DVec3 {
+    let mut number = || 2.0 * stream.uniform() - 1.0;
+    DVec3::new(number(), number(), number())
 }
 
 /// The point of a triangle that is nearest to a point, by search, and how many of its corners it is not between.
@@ -419,11 +411,11 @@ fn point_triangle(bench: &Bench, findings: &mut Findings) -> Result<(), Trouble>
         Row::new("regions of a triangle that were met", "1", 7.0, 0.0).note("its face, three edges, three corners"),
     ];
     findings.measure(rows, |_| {
-        let (mut numbers, mut regions) = (Numbers(18), std::collections::BTreeSet::new());
+        let (mut stream, mut regions) = (Stream::from_number(18), std::collections::BTreeSet::new());
         let (mut distance_off, mut normal_off) = (0.0f64, 0.0f64);
         for _ in 0..COUNT {
-            let corners = [numbers.point(), numbers.point(), numbers.point()];
-            let centre = numbers.point() * 2.0;
+            let corners = [(); 3].map(|()| point(&mut stream));
+            let centre = point(&mut stream) * 2.0;
             let (nearest, region) = nearest(corners, centre);
             let gap = (centre - nearest).length();
             // A ball that reaches just into the triangle.
