@@ -24,7 +24,7 @@ fn seconds(times: usize, mut call: impl FnMut()) -> f64 {
 }
 
 fn main() {
-    let mut random = support::Random(840);
+    let mut random = support::Random::new(840);
     println!("| contacts | check | clarabel alone | ratio | chart | 840 checks | ratio | programs of the chart |");
     println!("|---|---|---|---|---|---|---|---|");
     for contacts in [3, 5, 8, 12] {

@@ -58,7 +58,7 @@ fn the_charts_of_1994_with_exact_cones() {
 /// Every cell says what a check of its direction says, and most come without a cone program.
 #[test]
 fn cells_are_what_checks_of_their_directions_say() {
-    let mut random = Random(39);
+    let mut random = Random::new(39);
     let (mut solved, mut edge) = (0, 0);
     let grasps = 12;
     for _ in 0..grasps {

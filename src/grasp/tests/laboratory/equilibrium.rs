@@ -124,7 +124,7 @@ fn holds(statics: &Statics, forces: &Forces) -> bool {
 /// Every verdict on random grasps stands up to a check that knows nothing of the solver.
 #[test]
 fn every_verdict_on_random_grasps_comes_with_its_proof() {
-    let mut random = Random(1994);
+    let mut random = Random::new(1994);
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 10_000 } else { 1_000 };
     let (mut held, mut impossible) = (0, 0);
     for number in 0..count {
@@ -152,7 +152,7 @@ fn every_verdict_on_random_grasps_comes_with_its_proof() {
 /// Grasps scaled in length, force and mass keep their verdicts; the margin scales with the force.
 #[test]
 fn verdicts_do_not_depend_on_units() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for number in 0..100 {
         let contacts = 2 + random.below(5);
         let made = random.grasp(contacts);

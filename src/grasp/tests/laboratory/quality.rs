@@ -106,7 +106,7 @@ fn a_grasp_without_force_closure_has_no_quality() {
 
 #[test]
 fn bounds_of_random_grasps_are_in_order_and_meet() {
-    let mut random = Random(2026);
+    let mut random = Random::new(2026);
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 200 } else { 60 };
     let (mut met, mut closed) = (0, 0);
     for number in 0..count {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bevy_math::{DMat3, DVec2, DVec3};
 use simpartner_grasp::harker::Harker;
-use simpartner_model::{Body, Contact, ContactKind, Grasp, Inertia, Patch, Pose};
+use simpartner_model::{Body, Contact, ContactKind, Grasp, Inertia, Patch, Pose, random::Stream};
 
 /// A case of the thesis: object and contact file.
 pub(crate) fn case(object: &str, contacts: &str) -> Harker {
@@ -51,26 +51,22 @@ pub(crate) fn grasp(gravity: DVec3, contacts: Vec<Contact>) -> Grasp {
     }
 }
 
-/// Steele, Lea and Flood's splitmix64: reproducible numbers without a crate.
-pub(crate) struct Random(pub(crate) u64);
+/// Grasps at random, the same for the same seed.
+pub(crate) struct Random(Stream);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Stream::from_number(seed))
     }
 
     /// Evenly between two numbers.
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        low + (high - low) * self.0.uniform()
     }
 
     /// A whole number below this.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
+        self.0.number() % bound
     }
 
     /// A direction, evenly on the sphere.
