@@ -473,3 +473,20 @@ fn meshes_are_taken_apart_where_they_collide_and_whole_where_they_are_seen() {
         assert_eq!(found, parts_at, "{}", imported.text);
     }
 }
+
+/// Bullet's stops of a ball joint. Its example begins outside of what its two first numbers would be as limits.
+#[test]
+fn spherical_joints_have_cones_for_stops() {
+    let text = |limit: &str| {
+        format!(
+            "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>
+             <link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>
+             <joint name='neck' type='spherical'><parent link='a'/><child link='b'/>{limit}</joint></robot>"
+        )
+    };
+    let neck = |limit: &str| read(&text(limit)).mechanism.joints[0].clone();
+    let joint = neck("<limit effort='1000' lower='0.2' upper='.8' twist='.3'/>");
+    let axis = joint.axes[2].free().unwrap();
+    assert_eq!((joint.swing, axis.lower, axis.upper), (0.8, -0.3, 0.3));
+    assert_eq!(neck("<limit effort='10' lower='0' upper='0'/>").swing, f64::INFINITY);
+}

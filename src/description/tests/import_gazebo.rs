@@ -94,7 +94,7 @@ fn surfaces_and_flags_of_links_are_taken_over() {
     let world = cart(
         "<gazebo reference=\"base\"><mu1>0.3</mu1><mu2>0.9</mu2><fdir1>0 1 0</fdir1><kp>20000</kp><kd>40</kd>
            <material>Gazebo/Red</material><selfCollide>true</selfCollide></gazebo>
-         <gazebo reference=\"arm\"><mu1>0.5</mu1><mu2>0.2</mu2><kp>1e9</kp><kd>1</kd><gravity>false</gravity><selfCollide>true</selfCollide></gazebo>
+         <gazebo reference=\"arm\"><mu1 value=\"0.5\"/><mu2>0.2</mu2><kp value=\"1e9\"/><kd>1</kd><gravity>false</gravity><selfCollide>true</selfCollide></gazebo>
          <gazebo reference=\"shoulder\"><springStiffness>4</springStiffness><springReference>0.2</springReference><stopErp>0.1</stopErp></gazebo>
          <gazebo reference=\"neck\"><preserveFixedJoint>true</preserveFixedJoint></gazebo>",
     );

@@ -180,7 +180,10 @@ pub(super) struct Joint {
     /// Unit vector in the child's frame, and a point there that it goes through.
     pub(super) axis: DVec3,
     pub(super) anchor: DVec3,
+    /// Of a ball joint those of its twist.
     pub(super) limits: Option<[f64; 2]>,
+    /// Of a ball joint: how far it may lean, the half angle of a cone.
+    pub(super) swing: Option<f64>,
     /// Where it begins, as far as its stops allow.
     pub(super) initial: f64,
     /// What drives it exerts so much at most, and no more where it is that fast.
@@ -209,6 +212,7 @@ impl Joint {
             axis: DVec3::Z,
             anchor: DVec3::ZERO,
             limits: None,
+            swing: None,
             initial: 0.0,
             max_effort: None,
             max_rate: None,

@@ -391,14 +391,13 @@ fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> 
 fn free_attributes(joint: &Joint) -> Vec<(&'static str, String)> {
     let mut free = Vec::new();
     let mut start = joint.initial;
-    if let Some([_, swing]) = joint.limits.filter(|_| joint.motion == Motion::Ball) {
-        free.push(("swing", swing.to_string()));
-    }
+    free.extend(joint.swing.map(|swing| ("swing", swing.to_string())));
     if let Some([lower, upper]) = joint.limits {
         free.extend([("lower", lower.to_string()), ("upper", upper.to_string())]);
         start = start.clamp(lower, upper);
     }
-    free.extend((start != 0.0).then(|| ("initialPosition", start.to_string())));
+    let has_start = start != 0.0 && joint.motion != Motion::Ball;
+    free.extend(has_start.then(|| ("initialPosition", start.to_string())));
     let losses = [
         ("damping", joint.damping),
         ("friction", joint.friction),

@@ -132,7 +132,7 @@ impl Mjcf<'_, '_> {
         let meaning =
             "its swing and its twist have it as their bound each; both at once turn farther than MuJoCo's whole angle";
         self.notes.add(node.offset, "'range' of a ball joint becomes stops of its swing and of its twist", meaning);
-        joint.limits = Some([-most, most]);
+        (joint.limits, joint.swing) = (Some([-most, most]), Some(most));
     }
 }
 

@@ -63,7 +63,8 @@ pub(super) fn read_all(
     model: &mut Model,
 ) {
     let mut collides = vec![None; model.links.len()];
-    for node in root.children.iter().filter(|node| node.name == "gazebo") {
+    for node in root.children.iter().filter(|node| node.name == "gazebo").map(with_values_as_text) {
+        let node = &node;
         let reference = attribute(node, "reference").map(str::trim).filter(|reference| !reference.is_empty());
         let Some(reference) = reference else {
             read_robot((reading, notes), node, links, model);
@@ -81,6 +82,17 @@ pub(super) fn read_all(
         }
     }
     set_self_collision(model, &collides);
+}
+
+/// Of `<mu1 value="1"/>` and `<mu1>1</mu1>` Gazebo takes either: here the second.
+fn with_values_as_text(node: &Node) -> Node {
+    let mut node = node.clone();
+    for part in &mut node.children {
+        if let Some(value) = part.attributes.iter().find(|given| given.name == "value") {
+            (part.text, part.has_text, part.text_offset) = (value.value.clone(), true, value.offset);
+        }
+    }
+    node
 }
 
 fn tell_lost(

@@ -1,6 +1,6 @@
 //! `<joint>`, and `<mimic>` in it.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, f64::consts::PI};
 
 use bevy_math::DVec3;
 
@@ -103,8 +103,15 @@ fn read_joint(reading: &Reading, node: &Node, name: String, motion: Motion, ends
         |what: &str| child(node, "limit").and_then(|limit| number(reading, limit, what)).filter(|bound| *bound > 0.0);
     let is_continuous = attribute(node, "type") == Some("continuous");
     let kind = if is_continuous { DriveKind::Velocity } else { DriveKind::Position };
+    let limit = child(node, "limit").filter(|_| !is_continuous);
+    let (limits, swing) = if motion == Motion::Ball {
+        limit.and_then(|limit| read_cone(reading, limit, &name)).unzip()
+    } else {
+        (limit.and_then(|limit| read_limits(reading, limit, &name)), None)
+    };
     Some(Joint {
-        limits: child(node, "limit").filter(|_| !is_continuous).and_then(|limit| read_limits(reading, limit, &name)),
+        limits,
+        swing,
         max_effort: bound("effort"),
         max_rate: bound("velocity"),
         damping: loss("damping"),
@@ -129,6 +136,24 @@ fn read_limits(reading: &Reading, node: &Node, name: &str) -> Option<[f64; 2]> {
         return None;
     }
     Some(bounds)
+}
+
+/// Twist and swing of a ball joint as Bullet has them: half the ranges about x and y in the places of a lower and an upper limit, and of the
+/// twist, which all have to be there.
+fn read_cone(reading: &Reading, node: &Node, name: &str) -> Option<([f64; 2], f64)> {
+    let bounds = ["lower", "upper", "twist"]
+        .map(|bound| attribute(node, bound).and_then(|_| number(reading, node, bound)).filter(|bound| *bound > 0.0));
+    let [Some(about_x), Some(about_y), Some(twist)] = bounds else { return None };
+    let (swing, twist) = (about_x.max(about_y).min(PI), twist.min(PI));
+    if about_x != about_y {
+        let what = format!("joint '{name}' leans by {about_x} rad about x and {about_y} rad about y");
+        reading.warn(
+            node.offset,
+            what,
+            format!("it leans by {swing} rad in every direction: its stops are a round cone"),
+        );
+    }
+    Some(([-twist, twist], swing))
 }
 
 fn read_mimic(reading: &Reading, node: &Node, follower: usize, names: &HashMap<String, usize>, model: &mut Model) {
