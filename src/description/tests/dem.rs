@@ -9,7 +9,7 @@ use simpartner_description::{
     mesh::Mesh,
     xml,
 };
-use simpartner_model::{Ground, Heightfield};
+use simpartner_model::{Ground, Heightfield, random::Stream};
 
 const COLUMNS: usize = 7;
 const ROWS: usize = 5;
@@ -415,11 +415,8 @@ fn broken_surfaces_are_told() {
 /// Files damaged anywhere are read or refused; nothing panics, and nothing takes more memory than a file may.
 #[test]
 fn damaged_files_are_read_or_refused() {
-    let mut state = 1u64;
-    let mut random = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
+    let mut stream = Stream::from_number(1);
+    let mut random = |count| stream.below(count);
     for entry in fs::read_dir(file("")).unwrap().flatten() {
         let (name, bytes) = (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap());
         for _ in 0..300 {

@@ -43,6 +43,20 @@ impl Stream {
         (self.number() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// Uniform from `low` to below `high`.
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
+    /// One of 0 to `count` - 1, each as likely as the others but for 1 in 2^64 / `count`.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is 0.
+    pub fn below(&mut self, count: usize) -> usize {
+        (self.number() % count as u64) as usize
+    }
+
     /// True with this probability.
     pub fn happens(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.uniform() < probability

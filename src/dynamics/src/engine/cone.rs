@@ -184,22 +184,16 @@ impl Cone {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use simpartner_model::random::Stream;
 
-    /// A small generator of repeatable numbers in -1..1.
-    fn numbers(seed: u64) -> impl FnMut() -> f64 {
-        let mut state = seed;
-        move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        }
-    }
+    use super::*;
 
     /// The law itself, on random positive definite A and random b: no penetration, no pull, inside the cone, sliding friction
     /// against the slip, and nothing but one of the three cases.
     #[test]
     fn every_solution_obeys_coulombs_law() {
-        let mut next = numbers(7);
+        let mut stream = Stream::from_number(7);
+        let mut next = || stream.between(-1.0, 1.0);
         let mut seen = [0; 3];
         for _ in 0..20_000 {
             let rows: [[f64; 4]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
@@ -231,7 +225,8 @@ mod tests {
     /// Where a body can move along one line only, A has rank 1 but for rounding. What holds it holds it there.
     #[test]
     fn a_matrix_of_rank_one_is_held_where_it_can_be() {
-        let mut next = numbers(11);
+        let mut stream = Stream::from_number(11);
+        let mut next = || stream.between(-1.0, 1.0);
         for _ in 0..10_000 {
             let row = [1.0 + next().abs(), next(), next()];
             let mut along = |i: usize, j: usize| row[i] * row[j] * (1.0 + 1e-15 * next());

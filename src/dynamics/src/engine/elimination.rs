@@ -306,17 +306,16 @@ fn to_u32(number: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use simpartner_model::random::Stream;
+
     use super::*;
 
     /// Systems of up to twelve groups of up to seven unknowns, coupled at random and not symmetric: the solution fulfils every
     /// equation. A chain costs as many times more as it is longer.
     #[test]
     fn solutions_fulfil_all_equations() {
-        let mut state = 3u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut stream = Stream::from_number(3);
+        let mut next = || stream.uniform();
         let mut elimination = Elimination::default();
         for round in 0..300 {
             let count = 1 + (next() * 12.0) as usize;

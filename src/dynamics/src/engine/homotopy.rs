@@ -186,21 +186,14 @@ impl Homotopy {
 
 #[cfg(test)]
 mod tests {
+    use simpartner_model::random::Stream;
+
     use super::*;
     use crate::engine::problem::Law;
 
     const UNKNOWNS: usize = 7;
     /// More than any of these takes.
     const WORK: f64 = 1e9;
-
-    /// A small generator of repeatable numbers in -1..1.
-    fn numbers(seed: u64) -> impl FnMut() -> f64 {
-        let mut state = seed;
-        move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        }
-    }
 
     /// Adds a block of random rows, its tangents as rough as `rough`.
     fn add(problem: &mut Problem, next: &mut impl FnMut() -> f64, law: Law, rows: usize, rough: f64) {
@@ -255,7 +248,8 @@ mod tests {
     /// bound a motion on one side or both are fewer than the unknowns, so one exists in each.
     #[test]
     fn the_curve_ends_at_a_solution_of_every_law() {
-        let mut next = numbers(3);
+        let mut stream = Stream::from_number(3);
+        let mut next = || stream.between(-1.0, 1.0);
         let (mut most, mut modes) = (0.0f64, [0; 3]);
         for round in 0..400 {
             let mut problem = Problem::default();

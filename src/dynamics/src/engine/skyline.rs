@@ -114,17 +114,16 @@ impl Skyline {
 
 #[cfg(test)]
 mod tests {
+    use simpartner_model::random::Stream;
+
     use super::*;
     use crate::engine::problem::Law;
 
     /// Sums of blocks over random unknowns, in any order: the solution fulfils every equation.
     #[test]
     fn solutions_fulfil_all_equations() {
-        let mut state = 9u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut stream = Stream::from_number(9);
+        let mut next = || stream.uniform();
         let mut skyline = Skyline::default();
         for round in 0..200 {
             let count = 1 + (next() * 30.0) as usize;

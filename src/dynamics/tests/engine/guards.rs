@@ -6,7 +6,7 @@ use std::f64::consts::FRAC_PI_2;
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Notice};
-use simpartner_model::{Body, BodyId, Joint, JointId, JointKind, Material, Shape};
+use simpartner_model::{Body, BodyId, Joint, JointId, JointKind, Material, Shape, random::Stream};
 
 use super::{build, build_with, on_plane, position, steps, unconverged};
 use crate::{
@@ -175,15 +175,6 @@ fn a_state_that_is_not_finite_is_never_read() {
     }
 }
 
-/// Numbers at random from -1 to 1, the same in every run.
-fn numbers(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
-
 /// Ten minutes at random over the hills, shoved at random by a hammer of 3 kg that a crane swings at it: no guard but the
 /// division of steps speaks. A common run makes a quarter of a minute; `SIMPARTNER_LONG_TESTS=1` all ten, four times.
 #[test]
@@ -196,7 +187,8 @@ fn random_driving_on_rough_ground_rouses_no_guard() {
 }
 
 fn drive_at_random(seed: u64, minutes: f64) {
-    let mut random = numbers(seed);
+    let mut stream = Stream::from_number(seed);
+    let mut random = || stream.between(-1.0, 1.0);
     let (world, crane, rover) = playground();
     let mut engine = build(&world, 0.001);
     rover.drive(&mut *engine, 0.0);

@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Integrator, Motor, Servo, mass_properties};
-use simpartner_model::{Axis, Body, BodyId, FreeAxis, Joint, JointId, JointKind, Shape};
+use simpartner_model::{Axis, Body, BodyId, FreeAxis, Joint, JointId, JointKind, Shape, random::Stream};
 
 use super::{build, build_with, energy, run, steps};
 use crate::scene::{self, body, joint};
@@ -239,15 +239,6 @@ fn a_loop_joint_counts_its_turns() {
     assert_eq!(read(&*other, IN_LOOP), read(&*engine, IN_LOOP));
 }
 
-/// Repeatable numbers in -1..1.
-fn numbers(seed: u64) -> impl FnMut() -> f64 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
-
 /// A ring of links that flies and turns: link k hangs on link k + 1 by joint k. Springs that are not at rest, dampers and rotors
 /// set it moving.
 struct Ring {
@@ -257,7 +248,8 @@ struct Ring {
 
 impl Ring {
     fn new(kinds: &[JointKind], planar: bool, seed: u64) -> Self {
-        let (mut next, count) = (numbers(seed), kinds.len());
+        let (mut stream, count) = (Stream::from_number(seed), kinds.len());
+        let mut next = || stream.between(-1.0, 1.0);
         let corners: Vec<DVec3> = (0..count)
             .map(|k| {
                 let angle = TAU * (k as f64 + 0.25 * next()) / count as f64;

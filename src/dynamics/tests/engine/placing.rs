@@ -7,7 +7,7 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{Engine, EngineKind, Settings};
-use simpartner_model::{BodyId, JointId, JointKind, Pose, Timestep};
+use simpartner_model::{BodyId, JointId, JointKind, Pose, Timestep, random::Stream};
 
 use super::{build, energy, on_plane, position, steps, velocity};
 use crate::{
@@ -19,13 +19,12 @@ const H: f64 = 0.001;
 /// Rounding of a pose some metres from the origin, and of a twist of some units.
 const ROUNDING: f64 = 1e-14;
 
-/// Numbers in -1 to 1 that repeat.
-struct Numbers(u64);
+/// Vectors and poses at random.
+struct Numbers(Stream);
 
 impl Numbers {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        self.0.between(-1.0, 1.0)
     }
 
     fn vector(&mut self, size: f64) -> DVec3 {
@@ -120,7 +119,7 @@ fn put_where_it_is_nothing_moves() {
 #[test]
 fn all_that_is_tied_to_it_comes_along_and_joints_stay_as_they_are() {
     let world = linkage();
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers(Stream::from_number(7));
     for round in 0..200 {
         let mut engine = build(&world, H);
         (0..20).for_each(|_| engine.step());
@@ -159,7 +158,7 @@ fn all_that_is_tied_to_it_comes_along_and_joints_stay_as_they_are() {
 
 #[test]
 fn a_lone_body_goes_on_as_if_it_had_begun_there() {
-    let mut numbers = Numbers(11);
+    let mut numbers = Numbers(Stream::from_number(11));
     for round in 0..30 {
         let mut world = on_plane(scene::world());
         let mut thing = body("thing", 2.0, cube(0.4), DVec3::Y * 2.0);

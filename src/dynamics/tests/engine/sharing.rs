@@ -8,27 +8,13 @@
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{Engine, Motor};
-use simpartner_model::{BodyId, JointId, JointKind, Material, Shape};
+use simpartner_model::{BodyId, JointId, JointKind, Material, Shape, random::Stream};
 
 use super::{G, build, on_plane, position, run, steps, velocity};
 use crate::{
     rover::{self, Wheel},
     scene::{self, ball, body, cube, joint},
 };
-
-/// Numbers in 0..1 that are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.next()
-    }
-}
 
 const FOOT: f64 = 0.02;
 const TOP: f64 = 0.5;
@@ -85,9 +71,9 @@ fn least_squares(feet: &[DVec3], weight: f64, at: DVec3) -> Vec<f64> {
 
 /// Feet at random in a square of 2 m, and a place within the quarter in the middle that is safely inside of three of
 /// them.
-fn random_feet(numbers: &mut Numbers) -> (Vec<DVec3>, DVec3) {
+fn random_feet(numbers: &mut Stream) -> (Vec<DVec3>, DVec3) {
     loop {
-        let count = 4 + (numbers.next() * 9.0) as usize;
+        let count = 4 + numbers.below(9);
         let mut place = |size: f64| DVec3::new(numbers.between(-size, size), 0.0, numbers.between(-size, size));
         let (feet, top): (Vec<DVec3>, DVec3) = ((0..count).map(|_| place(1.0)).collect(), place(0.4));
         let is_apart = (0..count).all(|i| (0..i).all(|k| feet[i].distance(feet[k]) > 5.0 * FOOT));
@@ -110,7 +96,7 @@ fn weight(feet: &[DVec3], top: DVec3) -> (f64, DVec3) {
 /// are those of least squares.
 #[test]
 fn feet_share_by_least_squares() {
-    let mut numbers = Numbers(5);
+    let mut numbers = Stream::from_number(5);
     let mut worst = [0.0f64; 2];
     let mut without = 0;
     for round in 0..60 {
@@ -149,7 +135,7 @@ fn feet_share_by_least_squares() {
 /// gravity meets the plane.
 #[test]
 fn feet_on_a_slope_share_friction_too() {
-    let mut numbers = Numbers(11);
+    let mut numbers = Stream::from_number(11);
     let (mut compared, slant) = (0, 0.1f64);
     for round in 0..60 {
         let (feet, top) = random_feet(&mut numbers);
@@ -183,7 +169,7 @@ fn feet_on_a_slope_share_friction_too() {
 /// Feet with slip beside rigid ones carry as much as these: slip is a law of what is along the surface.
 #[test]
 fn slip_empties_no_foot() {
-    let mut numbers = Numbers(17);
+    let mut numbers = Stream::from_number(17);
     let mut worst = 0.0f64;
     for round in 0..20 {
         let (feet, top) = random_feet(&mut numbers);

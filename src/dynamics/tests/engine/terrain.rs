@@ -11,7 +11,7 @@ use std::{
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::Ray;
-use simpartner_model::{BodyId, Ground, GroundMesh, Heightfield, Material, Placed, Pose, Shape};
+use simpartner_model::{BodyId, Ground, GroundMesh, Heightfield, Material, Placed, Pose, Shape, random::Stream};
 
 use super::{build, position, velocity};
 use crate::scene::{self, body};
@@ -36,7 +36,7 @@ fn field(points: usize, pose: Pose, height: impl Fn(f64, f64) -> f64) -> Heightf
 /// triangle facing down or up.
 fn flat_mesh(height: f64, other_diagonal: bool, moved: f64, down: bool) -> GroundMesh {
     let cells = 30u32;
-    let mut random = Random(7);
+    let mut random = Random(Stream::from_number(7));
     let mut vertices = Vec::new();
     for (i, j) in (0..=cells).flat_map(|i| (0..=cells).map(move |j| (i, j))) {
         let along = |k: u32| 24.0 * (f64::from(k) / f64::from(cells) - 0.5);
@@ -58,14 +58,12 @@ fn turned(heading: f64) -> Pose {
     Pose { translation: DVec3::new(0.31, 0.0, -0.17), rotation: DQuat::from_rotation_y(heading) }
 }
 
-/// Numbers from -1 to 1.
-struct Random(u64);
+/// Vectors and rotations at random.
+struct Random(Stream);
 
 impl Random {
     fn within(&mut self) -> f64 {
-        // Knuth's multiplier.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        self.0.between(-1.0, 1.0)
     }
 
     fn vector(&mut self) -> DVec3 {
@@ -175,7 +173,7 @@ fn several_grounds_hold_what_stands_on_each() {
 /// What says how high terrain is, and the triangles that hold and stop rays, are one surface; where there is none, both have none.
 #[test]
 fn the_height_of_terrain_is_where_rays_meet_it() {
-    let mut random = Random(11);
+    let mut random = Random(Stream::from_number(11));
     let pose = Pose { translation: DVec3::new(3.0, -2.0, 5.0), rotation: DQuat::from_rotation_y(0.7) };
     let mut terrain = field(13, pose, |_, _| 0.0);
     let mut heights = [(); 13 * 13].map(|()| random.within());
@@ -261,7 +259,7 @@ fn holes_hold_nothing() {
 /// Whatever comes, from whichever side of a surface of triangles or from above terrain, however fast and turned, ends on the side it came from.
 #[test]
 fn nothing_comes_through_triangles() {
-    let mut random = Random(3);
+    let mut random = Random(Stream::from_number(3));
     let bumps = |vertex: &mut DVec3| vertex.y = 0.2 * (1.3 * vertex.x).sin() * (0.9 * vertex.z).cos();
     let mut mesh = flat_mesh(0.0, false, 0.2, false);
     mesh.vertices.iter_mut().for_each(bumps);
