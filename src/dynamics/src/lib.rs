@@ -51,7 +51,7 @@ pub use engine::{Equations, Probe};
 pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
-pub use shape::{convex_parts, hull_surface};
+pub use shape::{RayTarget, convex_parts, hull_surface};
 pub use state::{BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, RUT_CELL, Rut, SoilReading, Wrench};
 
 use std::fmt;

@@ -5,6 +5,7 @@ use simpartner_model::{GroundMesh, Heightfield, Placed, Pose, Shape};
 
 use super::parry::{
     math::Pose as ParryPose,
+    query::Ray,
     shape::{HeightField, HeightFieldCellStatus, HeightFieldFlags, SharedShape, TriMeshFlags},
     transformation::{
         try_convex_hull,
@@ -15,6 +16,31 @@ use super::parry::{
 
 /// Part of the volume that a convex part has at least: a cell of the grid is 4e-6 of a cube.
 const LEAST_PART: f64 = 1e-6;
+
+/// A shape that rays are cast at, apart from any world.
+pub struct RayTarget {
+    shape: SharedShape,
+    pose: ParryPose,
+}
+
+impl RayTarget {
+    /// A shape in a frame.
+    ///
+    /// # Errors
+    /// A sentence that says why no ray can be cast at it.
+    pub fn new(placed: &Placed) -> Result<Self, String> {
+        let (shape, pose) = collider_shape(placed)?;
+        Ok(Self { shape, pose })
+    }
+
+    /// Where a ray from `origin` along a unit vector meets the surface first, within or from without: the distance, m, and the surface's unit
+    /// normal there, on the side that the ray goes to. `None` beyond `range`.
+    pub fn meet(&self, origin: DVec3, direction: DVec3, range: f64) -> Option<(f64, DVec3)> {
+        let hit = self.shape.cast_ray_and_get_normal(&self.pose, &Ray::new(origin, direction), range, false)?;
+        let normal = if hit.normal.dot(direction) < 0.0 { -hit.normal } else { hit.normal };
+        Some((hit.time_of_impact, normal))
+    }
+}
 
 /// A rigid transform in parry's type.
 pub(super) fn pose(pose: &Pose) -> ParryPose {

@@ -2,7 +2,8 @@
 //!
 //! A [`Grasp`](simpartner_model::Grasp) is data of the model. [`Statics`] makes its grasp map: which wrenches its contacts can exert.
 //! From there [`check`] finds forces or proves that there are none, [`chart`](mod@chart) tilts gravity, [`slip`](mod@slip) lets go, and
-//! [`quality`](mod@quality) measures the grasp wrench space. [`harker`] is the program of 1994 as it was, with its files.
+//! [`quality`](mod@quality) measures the grasp wrench space. [`sample`] draws poses of a gripper on an object, and [`task`] lets it grasp and
+//! lift in the engine. [`harker`] is the program of 1994 as it was, with its files.
 //!
 //! Wrenches are taken about the centre of mass, in the object's frame, force first, N and N m. A twist, dual to them, has the velocity of the
 //! centre of mass first. Every verdict is checked here, without the solver that found it, before anyone sees it: forces by adding
@@ -15,8 +16,10 @@ mod conic;
 mod equilibrium;
 pub mod harker;
 pub mod quality;
+pub mod sample;
 pub mod slip;
 mod statics;
+pub mod task;
 
 pub use conic::{Program, Solution};
 pub use equilibrium::{Certificate, Equilibrium, Forces, Verdict, check, programs, verdict};

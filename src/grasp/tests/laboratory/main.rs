@@ -6,5 +6,7 @@ mod chart;
 mod equilibrium;
 mod harker;
 mod quality;
+mod sample;
 mod slip;
 mod support;
+mod task;

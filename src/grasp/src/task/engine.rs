@@ -1,0 +1,111 @@
+//! An engine in which a task happens, for programs that know engines and nothing of tasks.
+
+use std::sync::Arc;
+
+use bevy_math::DVec3;
+use simpartner_dynamics::{
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Motor, Notice, Ray, Rut,
+    Snapshot, SnapshotError, SoilReading, Wrench,
+};
+use simpartner_model::{BodyId, JointId, Pose};
+
+use super::{Machine, Scene};
+
+/// An engine whose gripper makes a task: [`Engine::step`] drives the gripper first, whatever else has. Its steps are those of
+/// [`Scene::run`], bit for bit. When the task has ended, motors stay as they are.
+pub struct TaskEngine {
+    scene: Arc<Scene>,
+    machine: Machine,
+    engine: Box<dyn Engine>,
+}
+
+impl TaskEngine {
+    /// A task at its start.
+    ///
+    /// # Errors
+    /// When the engine cannot represent the scene.
+    pub fn new(scene: Arc<Scene>, target: &Pose) -> Result<Self, BuildError> {
+        let engine = scene.build(&scene.mechanism_at(target))?;
+        Ok(Self { machine: Machine::new(&scene, target), scene, engine })
+    }
+}
+
+impl Engine for TaskEngine {
+    fn identity(&self) -> EngineIdentity {
+        self.engine.identity()
+    }
+
+    fn step(&mut self) {
+        if self.machine.has_ended() {
+            return self.engine.step();
+        }
+        self.machine.before_step(&self.scene, &mut *self.engine);
+        self.engine.step();
+        self.machine.after_step(&self.scene, &*self.engine);
+    }
+
+    fn body(&self, body: BodyId) -> BodyState {
+        self.engine.body(body)
+    }
+
+    fn joint(&self, joint: JointId) -> JointState {
+        self.engine.joint(joint)
+    }
+
+    fn drive(&mut self, joint: JointId, axis: usize, motor: Motor) {
+        self.engine.drive(joint, axis, motor);
+    }
+
+    fn can_drive(&self, joint: JointId, axis: usize) -> bool {
+        self.engine.can_drive(joint, axis)
+    }
+
+    fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {
+        self.engine.set_surface_velocity(body, velocity)
+    }
+
+    fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
+        self.engine.push(body, point, wrench);
+    }
+
+    fn obstacle_to_placing(&self, body: BodyId) -> Option<&'static str> {
+        self.engine.obstacle_to_placing(body)
+    }
+
+    fn place(&mut self, body: BodyId, pose: &Pose, linear_velocity: DVec3, angular_velocity: DVec3) {
+        self.engine.place(body, pose, linear_velocity, angular_velocity);
+    }
+
+    fn cast_ray(&self, ray: &Ray) -> Option<f64> {
+        self.engine.cast_ray(ray)
+    }
+
+    fn contacts(&self) -> &[ContactPoint] {
+        self.engine.contacts()
+    }
+
+    fn soil(&self, body: BodyId) -> Option<SoilReading> {
+        self.engine.soil(body)
+    }
+
+    fn ruts(&self, ground: usize) -> Vec<Rut> {
+        self.engine.ruts(ground)
+    }
+
+    fn energy(&self) -> Option<EnergyBalance> {
+        self.engine.energy()
+    }
+
+    fn notices(&self) -> &[Notice] {
+        self.engine.notices()
+    }
+
+    /// The engine's alone: how far the task is follows from its steps.
+    fn snapshot(&self) -> Snapshot {
+        self.engine.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        self.engine.restore(snapshot)
+    }
+}

@@ -1,0 +1,248 @@
+//! A mechanism prepared for grasp tasks.
+
+use bevy_math::{DMat3, DVec3};
+use simpartner_dynamics::{BuildError, MassProperties, Probe, Settings, mass_properties};
+use simpartner_model::{
+    Axis, Body, BodyId, Graph, GraspTask, Joint, JointAxis, JointId, Mechanism, Pose, take_initial_positions,
+};
+
+use super::{Status, TaskError};
+
+/// Bodies that are deeper in each other than this collide at the start, m: rounding of poses is far below, any finger far above.
+const OVERLAP: f64 = 1e-6;
+/// Directions of slides whose volume is below this do not span space.
+const SPANS: f64 = 1e-3;
+
+/// A mechanism prepared for grasp tasks. The gripper is open.
+pub struct Scene {
+    mechanism: Mechanism,
+    task: GraspTask,
+    settings: Settings,
+    object: MassProperties,
+    slides: [Slide; 3],
+    /// The slides' directions as columns, in the tool's frame: a displacement of the tool of one metre of each.
+    directions: DMat3,
+}
+
+/// A joint that carries the hand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slide {
+    pub(super) axis: JointAxis,
+    /// All that it moves, kg.
+    pub(super) mass: f64,
+}
+
+impl Scene {
+    /// Prepares tasks.
+    ///
+    /// # Errors
+    /// When the tool does not hang on three slides that span space, or the object has no mass.
+    pub fn new(mut mechanism: Mechanism, task: GraspTask) -> Result<Self, TaskError> {
+        let object = mechanism.body(task.object);
+        if object.fixed {
+            return Err(TaskError::Object("nothing moves it, so no gripper can lift it: leave <static> out".into()));
+        }
+        let properties = mass_properties(object).map_err(TaskError::Object)?;
+        open(&mut mechanism, &task)?;
+        let (slides, directions) = slides(&mechanism, &task)?;
+        let into_tool = world_from_tcp(&mechanism, &task).rotation.inverse();
+        let directions = directions.map(|direction| into_tool * direction);
+        let directions = DMat3::from_cols(directions[0], directions[1], directions[2]);
+        if directions.determinant().abs() < SPANS {
+            return Err(TaskError::Gripper(
+                "the three slides that carry the tool lie in a plane: turn one of them out of it".into(),
+            ));
+        }
+        let settings = Settings::default();
+        let scene = Self { mechanism, task, settings, object: properties, slides, directions };
+        // What cannot be built is told here, and not by the first task.
+        scene.build(&scene.mechanism)?;
+        Ok(scene)
+    }
+
+    /// The task.
+    pub fn task(&self) -> &GraspTask {
+        &self.task
+    }
+
+    /// How the engine works.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is grasped.
+    pub fn object(&self) -> &Body {
+        self.mechanism.body(self.task.object)
+    }
+
+    /// Its mass.
+    pub(super) fn object_mass(&self) -> &MassProperties {
+        &self.object
+    }
+
+    pub(super) fn slides(&self) -> &[Slide; 3] {
+        &self.slides
+    }
+
+    pub(super) fn gravity(&self) -> DVec3 {
+        self.mechanism.gravity
+    }
+
+    /// Whether a body is of the gripper.
+    pub(super) fn is_gripper(&self, body: BodyId) -> bool {
+        self.mechanism.body(body).robot == Some(self.task.gripper)
+    }
+
+    /// The coefficient of friction between a body and the object.
+    pub(super) fn friction(&self, body: BodyId) -> f64 {
+        self.mechanism.body(body).material.friction.min(self.object().material.friction)
+    }
+
+    /// Whether a joint's axis is a way in metres.
+    pub(super) fn is_linear(&self, axis: JointAxis) -> bool {
+        self.mechanism.joint(axis.joint).kind.is_linear(axis.axis)
+    }
+
+    /// Where the tool is when a task begins, `world_from_tcp`.
+    pub fn start(&self, target: &Pose) -> Pose {
+        let goal = self.object().pose.then(target);
+        Pose { translation: goal.translation - goal.rotation * self.task.approach, ..goal }
+    }
+
+    /// Takes a displacement of the tool, world frame, to coordinates of the slides, while the gripper is turned as a target wants it.
+    pub(super) fn slides_from_world(&self, target: &Pose) -> DMat3 {
+        let rotation = DMat3::from_quat(self.start(target).rotation);
+        (rotation * self.directions).inverse()
+    }
+
+    /// The mechanism with the gripper where a task begins.
+    pub fn mechanism_at(&self, target: &Pose) -> Mechanism {
+        let mut mechanism = self.mechanism.clone();
+        let moved = self.motion(target);
+        let gripper = Some(self.task.gripper);
+        for body in mechanism.bodies.iter_mut().filter(|body| body.robot == gripper) {
+            body.pose = moved.then(&body.pose);
+        }
+        for joint in mechanism.joints.iter_mut().filter(|joint| joint.robot == gripper) {
+            joint.anchor = moved.point(joint.anchor);
+            joint.frame = (moved.rotation * joint.frame).normalize();
+        }
+        mechanism
+    }
+
+    /// How the gripper is moved, as one rigid piece, from where the mechanism has it to where a task begins.
+    pub fn motion(&self, target: &Pose) -> Pose {
+        self.start(target).then(&world_from_tcp(&self.mechanism, &self.task).inverse())
+    }
+
+    /// Whether the gripper is in something at the start. A mesh has a surface and no inside: what is wholly within one touches nothing.
+    pub(super) fn collision(&self, mechanism: &Mechanism) -> Result<Option<Status>, BuildError> {
+        let mut found = None;
+        for contact in Probe::new(mechanism)?.contacts().iter().filter(|contact| contact.gap < -OVERLAP) {
+            let is_gripper = contact.bodies.map(|body| body.is_some_and(|body| self.is_gripper(body)));
+            let other = match is_gripper {
+                [true, false] => contact.bodies[1],
+                [false, true] => contact.bodies[0],
+                _ => continue,
+            };
+            if other == Some(self.task.object) {
+                return Ok(Some(Status::CollisionObjectInitially));
+            }
+            found = Some(Status::CollisionEnvironmentInitially);
+        }
+        Ok(found)
+    }
+}
+
+pub(super) fn world_from_tcp(mechanism: &Mechanism, task: &GraspTask) -> Pose {
+    mechanism.body(task.tool).pose.then(&task.tcp)
+}
+
+/// Brings the fingers, and what follows them, to where they are open.
+fn open(mechanism: &mut Mechanism, task: &GraspTask) -> Result<(), TaskError> {
+    let mut wanted: Vec<(JointAxis, f64)> = task.fingers.iter().map(|finger| (finger.axis, finger.open)).collect();
+    // Followers may lead others; as many rounds as there are couplings reach all of them.
+    for _ in 0..mechanism.couplings.len() {
+        for coupling in &mechanism.couplings {
+            let known = |axis: JointAxis| wanted.iter().find(|(other, _)| *other == axis).map(|(_, at)| *at);
+            let (leader, follower) = (known(coupling.leader), known(coupling.follower));
+            match (leader, follower) {
+                (Some(at), None) => wanted.push((coupling.follower, coupling.ratio * at + coupling.offset)),
+                (None, Some(at)) => wanted.push((coupling.leader, (at - coupling.offset) / coupling.ratio)),
+                _ => {}
+            }
+        }
+    }
+    // The mechanism stands where it begins already: what is left is the way from there.
+    let before: Vec<[Axis; 3]> = mechanism.joints.iter().map(|joint| joint.axes).collect();
+    let begin = |joint: &mut Joint, axis: usize, at: f64| {
+        if let Axis::Free(free) = &mut joint.axes[axis] {
+            free.initial_position = at;
+        }
+    };
+    for joint in &mut mechanism.joints {
+        (0..3).for_each(|axis| begin(joint, axis, 0.0));
+    }
+    for (JointAxis { joint, axis }, at) in &wanted {
+        let Axis::Free(free) = before[joint.index()][*axis] else { continue };
+        if !(free.lower..=free.upper).contains(at) {
+            let name = &mechanism.joint(*joint).name;
+            return Err(TaskError::Gripper(format!(
+                "joint '{name}' cannot be open at {at}: its stops are {} and {}",
+                free.lower, free.upper
+            )));
+        }
+        begin(&mut mechanism.joints[joint.index()], *axis, at - free.initial_position);
+    }
+    take_initial_positions(&mut mechanism.bodies, &mut mechanism.joints)
+        .map_err(|_| TaskError::Gripper("its loops do not close where the fingers are open".into()))?;
+    for (joint, axes) in mechanism.joints.iter_mut().zip(before) {
+        joint.axes = axes;
+    }
+    for (JointAxis { joint, axis }, at) in wanted {
+        begin(&mut mechanism.joints[joint.index()], axis, at);
+    }
+    Ok(())
+}
+
+/// The slides between the world and the tool, and how the tool moves along each in the world.
+fn slides(mechanism: &Mechanism, task: &GraspTask) -> Result<([Slide; 3], [DVec3; 3]), TaskError> {
+    let forest = Graph::new(&mechanism.bodies, &mechanism.joints).spanning_forest();
+    let mut inner: Vec<Option<(JointId, BodyId)>> = vec![None; mechanism.bodies.len()];
+    for edge in forest.trees.iter().flat_map(|tree| &tree.edges) {
+        inner[edge.outer.index()] = Some((edge.joint, edge.inner));
+    }
+    let way = |from: BodyId| std::iter::successors(inner[from.index()], |(_, body)| inner[body.index()]);
+    let root = way(task.tool).last().map_or(task.tool, |(_, body)| body);
+    let refuse = |what: String| {
+        TaskError::Gripper(format!(
+            "{what}; the body of <tool> hangs on a fixed body by three sliders, and by nothing else that moves, as in \
+             robots/parallel_gripper.xml"
+        ))
+    };
+    if !mechanism.body(root).fixed {
+        return Err(refuse(format!(
+            "the body '{}', which the gripper hangs on, is not fixed",
+            mechanism.body(root).name
+        )));
+    }
+    let mut found = Vec::new();
+    for (id, body) in way(task.tool) {
+        let joint = mechanism.joint(id);
+        for (axis, coordinate) in joint.free_coordinates() {
+            if !coordinate.linear || !joint.kind.has_axes() {
+                return Err(refuse(format!("joint '{}' turns", joint.name)));
+            }
+            let sign = if joint.parent == body { 1.0 } else { -1.0 };
+            // What hangs on the outer end of this joint.
+            let moves = |&body: &usize| way(BodyId::new(body)).any(|(other, _)| other == id);
+            let mass = (0..mechanism.bodies.len()).filter(moves).map(|body| mechanism.bodies[body].mass).sum();
+            let slide = Slide { axis: JointAxis { joint: id, axis }, mass };
+            found.push((slide, joint.initial_directions()[axis] * sign));
+        }
+    }
+    let count = found.len();
+    let all: Result<[(Slide, DVec3); 3], _> = found.try_into();
+    let all = all.map_err(|_| refuse(format!("{count} axes slide between the world and the tool")))?;
+    Ok((all.map(|(slide, _)| slide), all.map(|(_, direction)| direction)))
+}

@@ -1,0 +1,183 @@
+//! A grasp task: a gripper approaches an object, closes, and lifts.
+
+use bevy_math::DVec3;
+
+use crate::{BodyId, JointAxis, Pose, RobotId, Timestep};
+
+/// What a gripper is to do with an object, again and again at other poses. Bodies and joints are those of a mechanism that goes with it.
+#[derive(Debug, Clone)]
+pub struct GraspTask {
+    /// Its name.
+    pub name: String,
+    /// What is grasped.
+    pub object: BodyId,
+    /// The robot that grasps it.
+    pub gripper: RobotId,
+    /// The body of the gripper that carries the tool frame.
+    pub tool: BodyId,
+    /// The tool frame, `tool_from_tcp`: z points the way the gripper approaches, x is the line along which two jaws close.
+    pub tcp: Pose,
+    /// What closes.
+    pub fingers: Vec<Finger>,
+    /// A suction cup, if the gripper is one.
+    pub suction: Option<Suction>,
+    /// The way from where a task begins to its target, tool frame, m.
+    pub approach: DVec3,
+    /// The way from there that lifts, world frame, m.
+    pub retract: DVec3,
+    /// What pulls at the object while it is lifted beside gravity: a force of mass times this through its centre of mass, world frame, m/s².
+    pub acceleration: DVec3,
+    /// How the hand is moved.
+    pub drive: Drive,
+    /// When a state ends.
+    pub conditions: Conditions,
+    /// How targets are drawn where there are none.
+    pub sampling: Sampling,
+    /// Targets, `object_from_tcp`, in the order of the file.
+    pub targets: Vec<Pose>,
+    /// Timestep of the physics.
+    pub timestep: Timestep,
+}
+
+/// A joint of the gripper that a motor closes. Others may follow it by couplings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Finger {
+    /// Which.
+    pub axis: JointAxis,
+    /// Its coordinate when open, rad or m.
+    pub open: f64,
+    /// The coordinate that it is sent to.
+    pub closed: f64,
+    /// The largest effort, N m or N.
+    pub max_effort: f64,
+}
+
+/// A surrogate for a suction cup: while it is sealed, it and the object pull at each other along the tool's z axis with a constant force. What
+/// lies across is left to friction of their contact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Suction {
+    /// The body that is the cup.
+    pub cup: BodyId,
+    /// The force, N: the cup's area times the vacuum.
+    pub force: f64,
+    /// It is sealed while it touches the object in so many points.
+    pub points: usize,
+}
+
+/// How the three slides that carry the hand are moved along a straight line, at a speed that rises and falls evenly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drive {
+    /// By which law.
+    pub kind: DriveKind,
+    /// The largest speed, m/s.
+    pub speed: f64,
+    /// The acceleration, m/s².
+    pub acceleration: f64,
+}
+
+/// The law of a drive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DriveKind {
+    /// The hand is where it is wanted at the end of each step, whatever that takes.
+    Kinematic,
+    /// A spring and a damper for each slide, damped critically for the mass that the slide carries.
+    Dynamic {
+        /// Undamped natural frequency of the slide on its spring, Hz.
+        bandwidth: f64,
+    },
+}
+
+/// When a state of a task ends. The defaults are those of RobWorkSim's GraspTaskSimulator.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Conditions {
+    /// How often conditions are looked at, s.
+    pub period: f64,
+    /// The hand has arrived when it is so near to its target, m.
+    pub arrival: f64,
+    /// From the end of the approach, time in which nothing counts as rest, s.
+    pub settling: f64,
+    /// A finger rests below this rate, m/s.
+    pub rest_speed: f64,
+    /// A finger that turns rests below this rate, rad/s.
+    pub rest_spin: f64,
+    /// The fingers rest when they were found at rest more often than this without a break.
+    pub rest_count: u32,
+    /// They must have been at rest for so long, counted from when they were found so for the third time, s.
+    pub rest_time: f64,
+    /// The time of a task at which the hand lifts, at rest or not, s.
+    pub grasp_limit: f64,
+    /// The lift has ended when the hand is so near to its end, m,
+    pub lift_arrival: f64,
+    /// and was found so more often than this.
+    pub lift_count: u32,
+    /// An object that slips farther than this counts as slipped, m.
+    pub slip: f64,
+    /// The time after which a task ends, s.
+    pub time_limit: f64,
+    /// The steps after which it ends.
+    pub step_limit: u64,
+    /// An object that is farther than this from where it began has been lost by the simulation, m.
+    pub farthest: f64,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self {
+            period: 0.005,
+            arrival: 0.002,
+            settling: 0.5,
+            rest_speed: 0.001,
+            rest_spin: 0.3,
+            rest_count: 5,
+            rest_time: 1.5,
+            grasp_limit: 8.0,
+            lift_arrival: 0.001,
+            lift_count: 5,
+            slip: 0.01,
+            time_limit: 10.0,
+            step_limit: 1_000_000,
+            farthest: 50.0,
+        }
+    }
+}
+
+/// How poses of the tool are drawn on the surface of an object.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// Which poses.
+    pub mode: SamplingMode,
+    /// The tool's origin is so far before the surface along its z axis, drawn evenly from the first to the second, m.
+    pub distance: [f64; 2],
+    /// True for the fault of RobWork's sampler: the rotation is drawn again after the retraction, so that the tool points anywhere.
+    pub rotation_fault: bool,
+    /// The tool's z axis is within this angle of the normal into the surface, rad. It filters what `Surface` draws.
+    pub tilt: f64,
+    /// The tool's z axis is within the angle, rad, of a direction in the object's frame.
+    pub approach: Option<(DVec3, f64)>,
+    /// Of antipodal poses: the coefficient of friction whose cone holds the line between the two points, at both.
+    pub friction: f64,
+    /// Of antipodal poses: the largest distance of the two points, m.
+    pub opening: f64,
+}
+
+/// Which poses are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SamplingMode {
+    /// Any rotation at any point of the surface.
+    Surface,
+    /// The tool's z axis along the normal into the surface, turned about it by any angle.
+    Normal,
+    /// The tool between two points of the surface that face each other along its x axis, turned about that by any angle.
+    Antipodal,
+}
+
+impl SamplingMode {
+    /// The words of a file, in the order of the variants.
+    pub const WORDS: [&str; 3] = ["surface", "normal", "antipodal"];
+
+    /// The mode of this word.
+    pub fn named(word: &str) -> Option<Self> {
+        let all = [Self::Surface, Self::Normal, Self::Antipodal];
+        Self::WORDS.iter().position(|known| *known == word).map(|index| all[index])
+    }
+}
