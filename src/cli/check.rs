@@ -12,6 +12,7 @@ use simpartner_description::{
     Sequence, Timeline, Warning, World,
     xml::{self, Diagnostic, Diagnostics, Document},
 };
+use simpartner_grasp::task::Scene;
 use simpartner_model::{Body, Graph, Ground, Joint, RobotId, Soil, StepIndex, Timestep};
 use simpartner_terminal::output::{Rounded, line, print, tell};
 use simpartner_wire::signal::DeviceInfo;
@@ -116,6 +117,13 @@ fn examine(path: &Path, world: Option<&Arc<World>>, config: &Config) -> Result<(
             }
             Vec::new()
         }
+        Document::GraspTask(file) => {
+            let scene = Scene::new(file.world.mechanism.clone(), file.task.clone());
+            scene.map_err(|error| {
+                Diagnostics::from(Diagnostic::at(&path.to_string_lossy(), "", 0, error.to_string()))
+            })?;
+            Vec::new()
+        }
         Document::Assemblies(_) | Document::Grasp(_) => Vec::new(),
     };
     Ok((document, warnings))
@@ -124,6 +132,7 @@ fn examine(path: &Path, world: Option<&Arc<World>>, config: &Config) -> Result<(
 fn text_of_warnings(document: &Document, warnings: &[Warning]) -> String {
     let sources = match document {
         Document::World(world) | Document::Robot(world) => &world.sources[..],
+        Document::GraspTask(file) => &file.world.sources[..],
         Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) => &[],
     };
     let lines = warnings.iter().map(|Warning { place, what, help }| {
@@ -184,6 +193,17 @@ fn text(path: &Path, document: &Document) -> String {
             grasp.name,
             grasp.object.name,
             grasp.contacts.len()
+        ),
+        Document::GraspTask(file) => writeln!(
+            out,
+            "{}: grasp tasks {} of '{}', {}",
+            path.display(),
+            file.task.name,
+            file.world.mechanism.body(file.task.object).name,
+            match file.task.targets.len() {
+                0 => "targets drawn on its surface".to_owned(),
+                count => format!("{count} targets"),
+            }
         ),
         Document::World(world) => write_world(path, "world", world, &mut out),
         Document::Robot(world) => write_world(path, "robot", world, &mut out),
@@ -298,6 +318,10 @@ fn json_of(path: &Path, document: &Document) -> Value {
         Document::Grasp(grasp) => {
             return json!({ "file": path, "ok": true, "kind": "grasp", "name": grasp.name, "contacts": grasp.contacts.len() });
         }
+        Document::GraspTask(file) => {
+            let task = &file.task;
+            return json!({ "file": path, "ok": true, "kind": "graspTask", "name": task.name, "targets": task.targets.len() });
+        }
         Document::World(world) | Document::Robot(world) => world,
     };
     let groups = groups(world).into_iter().map(|group| {
@@ -333,6 +357,7 @@ fn dot(path: &Path, document: &Document) -> String {
     let world = match document {
         Document::World(world) | Document::Robot(world) => world,
         Document::Sequence(_) => return format!("// {}: a sequence has no graph\n", path.display()),
+        Document::GraspTask(file) => &file.world,
         Document::Grasp(_) => return format!("// {}: a grasp has no graph\n", path.display()),
         Document::Assemblies(_) => {
             return format!("// {}: assemblies have a graph once a robot places them\n", path.display());

@@ -38,7 +38,7 @@ pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitStatus, CliErr
     };
     let mut world = match xml::read_any(&arguments.file)? {
         Document::World(world) | Document::Robot(world) => world,
-        Document::Assemblies(_) | Document::Sequence(_) | Document::Grasp(_) => {
+        Document::Assemblies(_) | Document::Sequence(_) | Document::Grasp(_) | Document::GraspTask(_) => {
             return Err(CliError::Input(format!("'{}' holds neither a robot nor a world", arguments.file.display())));
         }
     };

@@ -115,6 +115,9 @@ enum Schema {
     Sequence,
     /// worlds/grasps/grasp.dtd
     Grasp,
+    /// worlds/grasps/tasks/graspTask.dtd
+    #[value(name = "graspTask")]
+    GraspTask,
     /// robots/REFERENCE.md
     Reference,
     /// properties.toml
@@ -200,6 +203,7 @@ fn schema(what: Schema) -> Result<ExitStatus, CliError> {
         Schema::Robot => simpartner_description::xml::robot_dtd(),
         Schema::Sequence => simpartner_description::xml::sequence_dtd(),
         Schema::Grasp => simpartner_description::xml::grasp_dtd(),
+        Schema::GraspTask => simpartner_description::xml::grasp_task_dtd(),
         Schema::Reference => simpartner_description::xml::reference(),
         Schema::Properties => config::default_properties(),
         Schema::Log => crate::recorder::inquiry::dictionary(),

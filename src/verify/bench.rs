@@ -40,7 +40,7 @@ impl Bench {
         let path = self.worlds.join("verify.xml");
         match xml::read_text(&path.to_string_lossy(), text)? {
             Document::World(world) | Document::Robot(world) => Ok(world),
-            Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) => {
+            Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) | Document::GraspTask(_) => {
                 unreachable!("a case writes the text of a world")
             }
         }

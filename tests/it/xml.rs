@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use simpartner_description::{
     DeviceSpec, Mount, Sequence, SequenceItem, World,
     xml::{
-        Diagnostics, Document, grasp_dtd, read_any, read_text, read_world, reference, robot_dtd, sequence_dtd,
-        world_dtd,
+        Diagnostics, Document, grasp_dtd, grasp_task_dtd, read_any, read_text, read_world, reference, robot_dtd,
+        sequence_dtd, world_dtd,
     },
 };
 use simpartner_model::{Axis, FreeAxis, JointKind, Shape};
@@ -85,6 +85,7 @@ fn the_generated_files_are_the_schema_table() {
     assert_current(&root().join("robots/robot.dtd"), &robot_dtd());
     assert_current(&root().join("robots/sequence.dtd"), &sequence_dtd());
     assert_current(&root().join("worlds/grasps/grasp.dtd"), &grasp_dtd());
+    assert_current(&root().join("worlds/grasps/tasks/graspTask.dtd"), &grasp_task_dtd());
     assert_current(&root().join("robots/REFERENCE.md"), &reference());
 }
 
@@ -287,7 +288,7 @@ fn every_bad_file_is_refused_in_the_words_beside_it() {
 #[test]
 fn every_shipped_file_loads_and_fits_its_dtd() {
     let mut seen = 0;
-    for folder in ["worlds", "robots", "worlds/grasps"] {
+    for folder in ["worlds", "robots", "worlds/grasps", "worlds/grasps/tasks"] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "xml") {
@@ -296,6 +297,7 @@ fn every_shipped_file_loads_and_fits_its_dtd() {
                     Document::Robot(_) | Document::Assemblies(_) => robot_dtd(),
                     Document::Sequence(_) => sequence_dtd(),
                     Document::Grasp(_) => grasp_dtd(),
+                    Document::GraspTask(_) => grasp_task_dtd(),
                 };
                 assert!(dtd_accepts(&dtd, &fs::read_to_string(&path).unwrap()), "{}", path.display());
                 seen += 1;

@@ -7,6 +7,7 @@
 pub mod dem;
 mod device;
 pub mod mesh;
+pub mod rwtask;
 mod sequence;
 mod vrml;
 pub mod xml;
@@ -20,7 +21,7 @@ pub use sequence::{Sequence, SequenceItem, Timeline, TimelineCommand};
 use std::{fmt, sync::Arc};
 
 use serde::Serialize;
-use simpartner_model::{DeviceId, Mechanism, Robot};
+use simpartner_model::{DeviceId, GraspTask, Mechanism, Robot};
 use simpartner_wire::signal::Port;
 
 /// The whole world, ready to be simulated.
@@ -40,6 +41,17 @@ pub struct World {
     pub sources: Vec<SourceFile>,
     /// What is right by its form but hardly meant.
     pub warnings: Vec<Warning>,
+}
+
+/// Grasp tasks, and the world that they are for.
+#[derive(Debug, Clone)]
+pub struct GraspTaskFile {
+    /// The world, with the gripper and the object.
+    pub world: World,
+    /// The tasks.
+    pub task: GraspTask,
+    /// The files that they were read from beside those of the world, their own first.
+    pub sources: Vec<SourceFile>,
 }
 
 impl World {

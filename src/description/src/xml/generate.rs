@@ -7,8 +7,8 @@ use simpartner_wire::signal::{DeviceKind, MountedOn, Quantity};
 use super::{
     limits,
     schema::{
-        ASSEMBLIES, Attribute, Content, ELEMENTS, EXAMPLES, Element, GRASP, Kind, Occurs, Presence, ROBOT, SEQUENCE,
-        WORLD, bound,
+        ASSEMBLIES, Attribute, Content, ELEMENTS, EXAMPLES, Element, GRASP, GRASP_TASK, Kind, Occurs, Presence, ROBOT,
+        SEQUENCE, WORLD, bound,
     },
 };
 
@@ -30,6 +30,11 @@ pub fn sequence_dtd() -> String {
 /// `worlds/grasps/grasp.dtd`
 pub fn grasp_dtd() -> String {
     dtd(GRASP)
+}
+
+/// `worlds/grasps/tasks/graspTask.dtd`
+pub fn grasp_task_dtd() -> String {
+    dtd(GRASP_TASK)
 }
 
 /// The elements that a file with this root may hold, in the table's order. A robot's file may be one of assemblies.
@@ -94,8 +99,13 @@ fn dtd_presence(attribute: &Attribute) -> String {
 }
 
 /// The parts of the reference page and the roots of their files.
-const PARTS: [(&str, &str); 4] =
-    [("World files", WORLD), ("Robot files", ROBOT), ("Sequence files", SEQUENCE), ("Grasp files", GRASP)];
+const PARTS: [(&str, &str); 5] = [
+    ("World files", WORLD),
+    ("Robot files", ROBOT),
+    ("Sequence files", SEQUENCE),
+    ("Grasp files", GRASP),
+    ("Grasp task files", GRASP_TASK),
+];
 
 /// `robots/REFERENCE.md`: every element with its content, attributes, units, defaults and an example.
 pub fn reference() -> String {

@@ -15,10 +15,12 @@ mod files;
 mod frame;
 mod generate;
 mod grasp;
+mod grasp_task;
 mod heightfield;
 mod import;
 mod joint;
 mod limits;
+mod move_robot;
 mod origin;
 mod parts;
 mod points;
@@ -43,22 +45,23 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use export::{ExportFormat, Exported, export};
 pub(crate) use files::read_bytes;
 pub use files::read_file;
-pub use generate::{grasp_dtd, reference, robot_dtd, sequence_dtd, world_dtd};
+pub use generate::{grasp_dtd, grasp_task_dtd, reference, robot_dtd, sequence_dtd, world_dtd};
 pub use grasp::write as write_grasp;
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
+pub use move_robot::move_robot;
 pub use reading::shorten;
 pub(crate) use reading::{child, read_numbers};
 pub use schema::describe_name;
 pub use soil::read_soils;
 pub use stand::read_world_or_robot;
 
-use crate::{Sequence, SourceFile, World};
+use crate::{GraspTaskFile, Sequence, SourceFile, World};
 use files::Files;
 use import::Format;
 use limits::{MAX_FILE, Session};
 use reading::{Placeholders, Reading};
 use robot::{Draft, Placement, Taken};
-use schema::{ASSEMBLIES, Element, GRASP, ROBOT, SEQUENCE, WORLD};
+use schema::{ASSEMBLIES, Element, GRASP, GRASP_TASK, ROBOT, SEQUENCE, WORLD};
 use tree::Attribute;
 pub(crate) use tree::{Node, parse as parse_tree};
 
@@ -75,6 +78,8 @@ pub enum Document {
     Sequence(Sequence),
     /// A grasp.
     Grasp(Box<Grasp>),
+    /// Grasp tasks, with their world.
+    GraspTask(Box<GraspTaskFile>),
 }
 
 /// Reads a world file and all files it names. Where there is no such file, the built-in one of this name is read; robots that
@@ -111,6 +116,17 @@ pub fn read_grasp(path: &Path) -> Result<Grasp, Diagnostics> {
     }
 }
 
+/// Reads a file of grasp tasks, with its world.
+///
+/// # Errors
+/// All problems of the file, and of those that it names.
+pub fn read_grasp_task(path: &Path) -> Result<GraspTaskFile, Diagnostics> {
+    match read_as(path, Expected::GraspTask)? {
+        Document::GraspTask(task) => Ok(*task),
+        _ => unreachable!("grasp tasks were asked for"),
+    }
+}
+
 /// Reads a file of any kind.
 ///
 /// # Errors
@@ -138,7 +154,7 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
     };
     match read_root(&own.path, own.text(), Files::Kept(sources), Expected::WorldOrRobot)? {
         Document::World(world) | Document::Robot(world) => Ok(world),
-        Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) => {
+        Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) | Document::GraspTask(_) => {
             unreachable!("a world or a robot was asked for")
         }
     }
@@ -152,17 +168,19 @@ enum Expected {
     WorldOrRobot,
     Sequence,
     Grasp,
+    GraspTask,
 }
 
 impl Expected {
     /// The roots that will do.
     fn roots(self) -> &'static [&'static str] {
         match self {
-            Self::Anything => &[WORLD, ROBOT, ASSEMBLIES, SEQUENCE, GRASP],
+            Self::Anything => &[WORLD, ROBOT, ASSEMBLIES, SEQUENCE, GRASP, GRASP_TASK],
             Self::World => &[WORLD],
             Self::WorldOrRobot => &[WORLD, ROBOT],
             Self::Sequence => &[SEQUENCE],
             Self::Grasp => &[GRASP],
+            Self::GraspTask => &[GRASP_TASK],
         }
     }
 
@@ -193,13 +211,16 @@ fn read_root(path: &str, text: &str, files: Files<'_>, expected: Expected) -> Re
         ASSEMBLIES => Some(Document::Assemblies(assembly::names(&reading, &root))),
         SEQUENCE => Some(Document::Sequence(sequence::read(&reading, &root))),
         GRASP => grasp::read(&reading, &root).map(|grasp| Document::Grasp(Box::new(grasp))),
+        GRASP_TASK => grasp_task::read(&reading, &root).map(|task| Document::GraspTask(Box::new(task))),
         _ => Some(Document::World(world::read(&reading, &root))),
     };
     let problems = session.problems.take();
     match document {
         Some(mut document) if problems.is_empty() => {
-            if let Document::World(world) | Document::Robot(world) = &mut document {
-                session.close(world);
+            match &mut document {
+                Document::World(world) | Document::Robot(world) => session.close(world),
+                Document::GraspTask(task) => session.close(&mut task.world),
+                _ => {}
             }
             Ok(document)
         }

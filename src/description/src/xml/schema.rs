@@ -4,10 +4,12 @@
 mod assemblies;
 mod devices;
 mod examples;
+mod grasp_tasks;
 mod grasps;
 mod grounds;
 mod joints;
 mod rocks;
+mod sequences;
 mod soil;
 mod table;
 mod words;
@@ -19,7 +21,7 @@ use simpartner_model::Color;
 use super::limits::{MAX_NAME, MAX_VALUE};
 
 pub(super) use examples::EXAMPLES;
-pub(super) use table::{ASSEMBLIES, ELEMENTS, FARTHEST, GRASP, ROBOT, SEQUENCE, WORLD};
+pub(super) use table::{ASSEMBLIES, ELEMENTS, FARTHEST, GRASP, GRASP_TASK, ROBOT, SEQUENCE, WORLD};
 
 /// An element of the format.
 #[derive(Debug)]

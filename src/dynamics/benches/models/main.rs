@@ -133,7 +133,9 @@ fn load(format: &str, path: &Path, fixed_base: bool) -> Result<(World, Option<St
     let near: PathBuf = path.with_file_name(format!("imported-{format}.xml"));
     match xml::read_text(&near.to_string_lossy(), &imported.text).map_err(|problems| problems.to_string())? {
         Document::World(world) | Document::Robot(world) => Ok((world, changed)),
-        Document::Assemblies(_) | Document::Sequence(_) | Document::Grasp(_) => Err("no world and no robot".into()),
+        Document::Assemblies(_) | Document::Sequence(_) | Document::Grasp(_) | Document::GraspTask(_) => {
+            Err("no world and no robot".into())
+        }
     }
 }
 

@@ -154,4 +154,25 @@ pub(in crate::xml) const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("normal", "<normal x=\"-1\"/>                              <!-- the finger pushes against x -->"),
     ("patch", "<patch xx=\"-5\" yy=\"-5\" range=\"0.02\"/>         <!-- a bulge of 0.1 m radius -->"),
+    (
+        "graspTask",
+        "<graspTask name=\"box\" world=\"box_world.xml\" object=\"Box\">\n  <tool body=\"Palm\"><pose z=\"0.12\"/></tool>\n  \
+         <finger joint=\"Left\" closed=\"0.05\"/>\n  <sampling mode=\"antipodal\"/>\n</graspTask>",
+    ),
+    ("tool", "<tool body=\"Palm\"><pose z=\"0.12\"/></tool>            <!-- between the tips of the fingers -->"),
+    ("finger", "<finger joint=\"Left\" closed=\"0.05\" maxEffort=\"20\"/>   <!-- at most 20 N -->"),
+    ("suction", "<suction body=\"Cup\" force=\"25\"/>                  <!-- 20 mm wide, 80 kPa -->"),
+    ("approach", "<approach z=\"0.05\"/>                             <!-- 5 cm straight on -->"),
+    ("retract", "<retract y=\"0.1\"/>                               <!-- 10 cm up -->"),
+    ("acceleration", "<acceleration y=\"-9.81\"/>                        <!-- as much as its weight on earth -->"),
+    ("drive", "<drive type=\"dynamic\" bandwidth=\"10\"/>"),
+    ("conditions", "<conditions restTime=\"0.2\" timeLimit=\"5\"/>"),
+    (
+        "sampling",
+        "<sampling mode=\"antipodal\" friction=\"0.5\" opening=\"0.09\" minDistance=\"0\" maxDistance=\"0\"/>",
+    ),
+    (
+        "target",
+        "<target><pose y=\"0.02\" pitch=\"1.5708\"/></target>   <!-- the tool 2 cm above the object's origin, z along x -->",
+    ),
 ];

@@ -7,7 +7,7 @@ use super::{
     Element, Kind,
     Kind::{Color, Fraction, Name, NotNegative, Positive, Real, Text, Whole, Within, Word},
 };
-use super::{assemblies, devices, grasps, grounds, joints, rocks, soil};
+use super::{assemblies, devices, grasp_tasks, grasps, grounds, joints, rocks, sequences, soil};
 
 /// Root of a world file.
 pub(in crate::xml) const WORLD: &str = "world";
@@ -19,6 +19,8 @@ pub(in crate::xml) const ASSEMBLIES: &str = "assemblies";
 pub(in crate::xml) const SEQUENCE: &str = "sequence";
 /// Root of a grasp file.
 pub(in crate::xml) const GRASP: &str = "grasp";
+/// Root of a file of grasp tasks.
+pub(in crate::xml) const GRASP_TASK: &str = "graspTask";
 
 const BOOLEAN: Kind = Word(&["true", "false"]);
 pub(super) const LENGTH: Kind = Positive(1e6);
@@ -464,29 +466,25 @@ pub(in crate::xml) const ELEMENTS: &[Element] = &[
     element("force", "The force of a ForceActuator until its first command, N.", VECTOR, Empty),
     element("torque", "Its torque, N m.", VECTOR, Empty),
     devices::MOTOR,
-    element(
-        SEQUENCE,
-        "Commands and pauses, one after the other.",
-        &[required("version", Text, "", "version of the sequence language: 1")],
-        Children(&[any("command"), any("repeat")]),
-    ),
-    element(
-        "command",
-        "A command for the device on a port; port 0 lets so many seconds of simulated time pass instead.",
-        &[],
-        Children(&[once("commandString"), once("port")]),
-    ),
-    value("commandString", Text, "", "The command's numbers, or the length of the pause in seconds."),
-    value("port", PORT, "", "The device's port in the model, or 0 for a pause."),
-    element(
-        "repeat",
-        "The same several times.",
-        &[required("count", Whole(1, 1_000_000), "", "how often")],
-        Children(&[any("command"), any("repeat")]),
-    ),
+    sequences::SEQUENCE,
+    sequences::COMMAND,
+    sequences::COMMAND_STRING,
+    sequences::PORT,
+    sequences::REPEAT,
     grasps::GRASP,
     grasps::LOAD,
     grasps::CONTACT,
     grasps::NORMAL,
     grasps::PATCH,
+    grasp_tasks::GRASP_TASK,
+    grasp_tasks::TOOL,
+    grasp_tasks::FINGER,
+    grasp_tasks::SUCTION,
+    grasp_tasks::APPROACH,
+    grasp_tasks::RETRACT,
+    grasp_tasks::ACCELERATION,
+    grasp_tasks::DRIVE,
+    grasp_tasks::CONDITIONS,
+    grasp_tasks::SAMPLING,
+    grasp_tasks::TARGET,
 ];
