@@ -44,6 +44,7 @@ pub mod cli;
 pub mod config;
 pub mod device;
 pub mod draw;
+pub mod grasp_batch;
 pub mod mobility;
 pub mod plot;
 pub mod realtime;

@@ -8,7 +8,8 @@ use simpartner_wire::ports_file::PortsFileError;
 use thiserror::Error;
 
 use crate::{
-    analysis::AnalysisError, config::ConfigError, recorder::RecorderError, replay::ReplayError, run::RunError,
+    analysis::AnalysisError, config::ConfigError, grasp_batch::BatchError, recorder::RecorderError,
+    replay::ReplayError, run::RunError,
 };
 
 /// The exit codes, for `--help` and the README.
@@ -79,6 +80,9 @@ pub enum CliError {
     /// Looking into a log.
     #[error("{0}")]
     Analysis(#[from] AnalysisError),
+    /// A batch of grasps.
+    #[error("{0}")]
+    Batch(#[from] BatchError),
     /// The file of ports.
     #[error("{0}")]
     PortsFile(#[from] PortsFileError),
@@ -100,9 +104,12 @@ impl CliError {
     /// The exit code.
     pub fn status(&self) -> ExitStatus {
         match self {
-            Self::Files(_) | Self::Config(_) | Self::World(_) | Self::PortsFile(_) | Self::Input(_) => {
-                ExitStatus::Input
-            }
+            Self::Files(_)
+            | Self::Config(_)
+            | Self::World(_)
+            | Self::Batch(_)
+            | Self::PortsFile(_)
+            | Self::Input(_) => ExitStatus::Input,
             Self::Run(error) => status_of_run(error),
             Self::Replay(error) => status_of_replay(error),
             Self::Log(error) | Self::Analysis(AnalysisError::Log(error)) => status_of_log(error),

@@ -17,6 +17,7 @@ mod examples;
 mod filters;
 mod first_hour;
 mod grasp;
+mod grasp_task;
 mod import;
 mod limits;
 mod lockstep;

@@ -9,6 +9,7 @@ use std::{
 const LAYERS: &[(&str, u8)] = &[
     ("plot", 1),
     ("draw", 2),
+    ("grasp_batch", 3),
     ("device", 4),
     ("sim", 5),
     ("realtime", 6),

@@ -2,8 +2,11 @@
 
 mod chart;
 mod check;
+mod correlate;
 mod import;
+mod log;
 mod quality;
+mod run;
 mod slip;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +33,10 @@ pub(super) enum GraspVerb {
     Quality(quality::QualityArguments),
     /// Let the object go, the fingers held still, and tell what becomes of it.
     Slip(slip::SlipArguments),
+    /// Let a gripper grasp and lift an object in the engine, again and again at other poses.
+    Run(run::RunArguments),
+    /// Tell which measure of quality says whether the lifts of a batch succeed.
+    Correlate(correlate::CorrelateArguments),
     /// Turn an object and a contact file of 1994 (Harker) into a grasp file.
     Import(import::ImportArguments),
 }
@@ -62,6 +69,8 @@ pub(super) fn grasp(verb: &GraspVerb) -> Result<ExitStatus, CliError> {
         GraspVerb::Chart(arguments) => chart::chart(arguments),
         GraspVerb::Quality(arguments) => quality::quality(arguments),
         GraspVerb::Slip(arguments) => slip::slip_of(arguments),
+        GraspVerb::Run(arguments) => run::run(arguments),
+        GraspVerb::Correlate(arguments) => correlate::correlate(arguments),
         GraspVerb::Import(arguments) => import::import(arguments),
     }
 }

@@ -1,0 +1,76 @@
+//! `simpartner grasp run FILE --task K --log`: a task as a run with a log.
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::Args;
+use simpartner_description::{GraspTaskFile, SourceFile, xml};
+use simpartner_grasp::task::TaskEngine;
+use simpartner_model::StepIndex;
+use simpartner_terminal::output::note;
+
+use super::super::{
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
+    run::carry_out,
+};
+use crate::{config::Override, grasp_batch::Tasks, run::Job, sim::Simulation};
+
+#[derive(Debug, Default, Args)]
+pub(super) struct LogArguments {
+    /// With --task: make it as a run, with every step in the log, for the viewer and all verbs that look into logs
+    #[arg(long, requires = "task", conflicts_with = "json")]
+    pub(super) log: bool,
+    /// With --log: the database [default: that of the settings]
+    #[arg(long, value_name = "URL", requires = "log")]
+    database: Option<String>,
+    /// With --log: properties file [default: properties.toml, if it is there]
+    #[arg(long, value_name = "FILE", requires = "log")]
+    properties: Option<PathBuf>,
+}
+
+/// Makes a task as a fast run, and prints the run's summary.
+pub(super) fn log(
+    arguments: &LogArguments,
+    file: &GraspTaskFile,
+    tasks: &Tasks,
+    number: u64,
+) -> Result<ExitStatus, CliError> {
+    let outcome = tasks.run(number)?.outcome;
+    if outcome.times.steps == 0 {
+        return Err(CliError::Input(format!(
+            "task {number} ends before its first step, by {}; there is nothing to log",
+            outcome.status.name()
+        )));
+    }
+    let (scene, target) = (tasks.scene(), tasks.target(number)?);
+    let timestep = scene.task().timestep;
+    let seconds = timestep.seconds().to_string();
+    let flags = [
+        ("--database", "log.database", arguments.database.as_deref()),
+        ("--log", "log.enabled", Some("true")),
+        ("--log", "simulation.mode", Some("fast")),
+        ("--log", "simulation.timestep_s", Some(&seconds)),
+    ];
+    let flags = flags.into_iter().filter_map(|(name, key, text)| text.map(|text| Override { name, key, text }));
+    let configuration = ConfigurationArguments { properties: arguments.properties.clone(), ..Default::default() };
+    let config = configuration.config(&flags.collect::<Vec<_>>())?;
+    if config.physics != *scene.settings() {
+        let what =
+            "the settings have another physics than grasp tasks are made with: give --properties a file without it";
+        return Err(CliError::Input(what.into()));
+    }
+    // The log gets a world whose text has the gripper where the task begins, so that whoever reads it sees what was simulated.
+    let sources = &file.world.sources;
+    let moved = sources.first().and_then(|world| {
+        let mechanism = scene.mechanism_at(&target);
+        xml::move_robot(world, &mechanism, file.task.gripper, &scene.motion(&target))
+    });
+    let moved = moved.ok_or_else(|| CliError::Input("the world's text has no <robot> that could be moved".into()))?;
+    let kept: Vec<SourceFile> = [moved].into_iter().chain(sources[1..].iter().cloned()).collect();
+    let world = Arc::new(xml::read_kept(&kept)?);
+    let engine = Box::new(TaskEngine::new(Arc::clone(scene), &target)?);
+    let seed = config.simulation.seed;
+    let simulation = Simulation::with_engine(world, timestep, scene.settings().clone(), seed, engine)?;
+    note(format_args!("task      {number}: {}", outcome.status.name()));
+    carry_out(Job { simulation, config, end: Some(StepIndex(outcome.times.steps)), origin: None })
+}

@@ -1,0 +1,129 @@
+//! `simpartner grasp run`: grasp tasks in the engine.
+
+use std::{fs, io::IsTerminal, path::PathBuf};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+use simpartner_description::xml;
+use simpartner_grasp::task::Status;
+use simpartner_terminal::output::line;
+
+use super::{
+    super::exit::{CliError, ExitStatus},
+    log,
+};
+use crate::grasp_batch::{self, Counts, Tasks};
+
+/// The largest file of targets, bytes, as for our own files.
+const MAX_TARGETS: usize = 16 << 20;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RunArguments {
+    /// A file of grasp tasks
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// How many tasks [default: the targets of the file; one where they are drawn]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    tasks: Option<u64>,
+    /// Seed of the targets that are drawn
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
+    /// Threads [default: as many as there are cores]; the results are the same for any number
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// The file of rows, one for each task. A batch goes on where the file ends [default: NAME.grasps.jsonl]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the rows as a table, too
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the rows as a file of RobWork, too: .rwtask.xml
+    #[arg(long, value_name = "FILE")]
+    rwtask: Option<PathBuf>,
+    /// Take targets, approach, retraction and the gripper's coordinates from a file of RobWork (.rwtask.xml)
+    #[arg(long, value_name = "FILE")]
+    targets: Option<PathBuf>,
+    /// Make this one task, counted from 0, and print its row
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["tasks", "jobs", "output", "csv", "rwtask"])]
+    task: Option<u64>,
+    #[command(flatten)]
+    log: log::LogArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
+    let mut file = xml::read_grasp_task(&arguments.file)?;
+    if let Some(path) = &arguments.targets {
+        let path = path.to_string_lossy();
+        let text = xml::read_file(&path, MAX_TARGETS).map_err(|problem| CliError::Files(problem.into()))?;
+        grasp_batch::rwtask::take(&mut file, &path, &text).map_err(CliError::Input)?;
+    }
+    let tasks = Tasks::new(&file, arguments.seed, arguments.tasks)?;
+    if let Some(number) = arguments.task {
+        if arguments.log.log {
+            return log::log(&arguments.log, &file, &tasks, number);
+        }
+        let row = tasks.run(number)?;
+        let text = serde_json::to_string_pretty(&row).map_err(|error| CliError::Input(error.to_string()))?;
+        line(format_args!("{text}"));
+        return Ok(ExitStatus::Success);
+    }
+    let output = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.grasps.jsonl", file.task.name)));
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = arguments.jobs.map_or_else(cores, usize::from);
+    let bar = bar(tasks.count());
+    let counts = grasp_batch::run(&tasks, jobs, &output, &mut |counts| {
+        bar.set_position(counts.total());
+        bar.set_message(shown(counts));
+    })?;
+    bar.finish_and_clear();
+    if arguments.csv.is_some() || arguments.rwtask.is_some() {
+        let rows = grasp_batch::read(&output)?;
+        let csv = arguments.csv.iter().map(|path| (path, grasp_batch::csv(&rows)));
+        let rwtask = || simpartner_description::rwtask::write(&grasp_batch::rwtask::of_rows(&file, &rows));
+        for (path, text) in csv.chain(arguments.rwtask.iter().map(|path| (path, rwtask()))) {
+            fs::write(path, text)
+                .map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
+        }
+    }
+    if arguments.json {
+        let statuses = counts.0.iter().map(|(status, count)| (status.name().to_owned(), json!(count)));
+        let report = json!({
+            "file": arguments.file,
+            "rows": output,
+            "seed": arguments.seed,
+            "tasks": counts.total(),
+            "statuses": statuses.collect::<serde_json::Map<_, _>>(),
+        });
+        line(format_args!("{report:#}"));
+        return Ok(ExitStatus::Success);
+    }
+    line(format_args!("{}: {} tasks, rows in {}", arguments.file.display(), counts.total(), output.display()));
+    for status in Status::ALL {
+        let Some(count) = counts.0.get(&status) else { continue };
+        let percent = 100.0 * *count as f64 / counts.total() as f64;
+        line(format_args!("  {:<30} {count:>8}  {percent:>6.2} %", status.name()));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The counts in a line.
+fn shown(counts: &Counts) -> String {
+    let each = counts.0.iter().map(|(status, count)| format!("{} {count}", status.name()));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn bar(count: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} (left {eta})  {msg}");
+    let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

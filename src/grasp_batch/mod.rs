@@ -1,0 +1,219 @@
+//! Batches of grasp tasks: many targets, on several threads, a row of a file for each.
+//!
+//! A row depends on nothing but the files and the task's number, and when all are there the file is sorted: so its bytes are the same for any number of
+//! threads, and after any number of kills. Rows are JSON, one a line, behind a line that says of what batch they are ([`rows`]). [`correlation`]
+//! asks them which measure of quality tells whether a lift succeeds. The module knows no clock. Start at [`run`].
+
+mod correlation;
+mod csv;
+mod rows;
+pub mod rwtask;
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
+    },
+};
+
+use serde::{Deserialize, Serialize};
+use simpartner_description::GraspTaskFile;
+use simpartner_dynamics::BuildError;
+use simpartner_grasp::{
+    sample::{SampleError, Sampler},
+    task::{Outcome, Scene, Status, TaskError},
+};
+use simpartner_model::Pose;
+use thiserror::Error;
+
+pub use correlation::{Correlation, MeasureCorrelation, correlate};
+pub use csv::csv;
+pub use rows::{Row, read};
+
+/// Why there is no batch.
+#[derive(Debug, Error)]
+pub enum BatchError {
+    /// The gripper or the object.
+    #[error("{0}")]
+    Task(#[from] TaskError),
+    /// The sampler.
+    #[error("{0}")]
+    Sample(#[from] SampleError),
+    /// The engine.
+    #[error("{0}")]
+    Build(#[from] BuildError),
+    /// A file that cannot be read or written.
+    #[error("{}: {error}", .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A file that holds something else.
+    #[error("{}:{line}: {what}", .path.display())]
+    Rows {
+        /// Which.
+        path: PathBuf,
+        /// Its line.
+        line: usize,
+        /// What is wrong with it, and what to do.
+        what: String,
+    },
+    /// There are fewer targets.
+    #[error("there are {count} targets, and no task {number}: they are counted from 0")]
+    NoTask {
+        /// How many.
+        count: u64,
+        /// Which was asked for.
+        number: u64,
+    },
+}
+
+/// Grasp tasks of a file, as a batch makes them.
+pub struct Tasks {
+    scene: Arc<Scene>,
+    sampler: Option<Sampler>,
+    targets: Vec<Pose>,
+    seed: u64,
+    count: u64,
+    /// What the rows depend on.
+    header: rows::Header,
+}
+
+impl Tasks {
+    /// Prepares the tasks of a file, so many of them; without a number all targets of the file, or one that is drawn.
+    ///
+    /// # Errors
+    /// When the gripper cannot be moved as asked, or the object has no surface to draw targets from.
+    pub fn new(file: &GraspTaskFile, seed: u64, count: Option<u64>) -> Result<Self, BatchError> {
+        let scene = Arc::new(Scene::new(file.world.mechanism.clone(), file.task.clone())?);
+        let targets = file.task.targets.clone();
+        let sampler = match targets.is_empty() {
+            true => Some(Sampler::new(scene.object(), &file.task.sampling)?),
+            false => None,
+        };
+        let given = targets.len() as u64;
+        let count = match targets.is_empty() {
+            true => count.unwrap_or(1),
+            false => count.unwrap_or(given).min(given),
+        };
+        let header = rows::Header::of(file, seed);
+        Ok(Self { scene, sampler, targets, seed, count, header })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// What they are tried in.
+    pub fn scene(&self) -> &Arc<Scene> {
+        &self.scene
+    }
+
+    /// The target of a task.
+    ///
+    /// # Errors
+    /// Where there is no such task, or no pose passes the filters.
+    pub fn target(&self, number: u64) -> Result<Pose, BatchError> {
+        match &self.sampler {
+            Some(sampler) => Ok(sampler.pose(self.seed, number)?),
+            None => {
+                let target = usize::try_from(number).ok().and_then(|index| self.targets.get(index));
+                target.copied().ok_or(BatchError::NoTask { count: self.targets.len() as u64, number })
+            }
+        }
+    }
+
+    /// Makes one task. What goes wrong in it is a status.
+    ///
+    /// # Errors
+    /// Where there is no such task.
+    pub fn run(&self, number: u64) -> Result<Row, BatchError> {
+        let target = match self.target(number) {
+            Err(BatchError::Sample(error)) => {
+                let outcome =
+                    Outcome { cause: Some(error.to_string()), ..Outcome::of(Status::Filtered, &Pose::IDENTITY) };
+                return Ok(Row { task: number, outcome });
+            }
+            target => target?,
+        };
+        // A fault of the engine in one task is no reason to lose the others.
+        let made = catch_unwind(AssertUnwindSafe(|| self.scene.run(&target)));
+        let failed = |cause: String| Outcome { cause: Some(cause), ..Outcome::of(Status::SimulationFailure, &target) };
+        let outcome = match made {
+            Ok(outcome) => outcome?,
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+                failed(format!("the engine gave up: {}", text.unwrap_or("without a message")))
+            }
+        };
+        Ok(Row { task: number, outcome })
+    }
+}
+
+/// How many tasks ended in which way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts(pub BTreeMap<Status, u64>);
+
+impl Counts {
+    /// With one more.
+    pub fn add(&mut self, status: Status) {
+        *self.0.entry(status).or_default() += 1;
+    }
+
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+}
+
+/// Makes all tasks that are not in the file yet, on so many threads, and sorts the file when all are there. `progress` is called with the counts
+/// at first and after each task.
+///
+/// # Errors
+/// When the file is of another batch, or cannot be read or written. The rows that it has stay.
+pub fn run(tasks: &Tasks, jobs: usize, output: &Path, progress: &mut dyn FnMut(&Counts)) -> Result<Counts, BatchError> {
+    let mut file = rows::File::open(output, &tasks.header)?;
+    let mut counts = Counts::default();
+    file.statuses(tasks.count).for_each(|status| counts.add(status));
+    progress(&counts);
+    let missing: Vec<u64> = (0..tasks.count).filter(|task| !file.has(*task)).collect();
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    let made = std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, missing.len().max(1)) {
+            let (sender, next, stop, missing) = (sender.clone(), &next, &stop, &missing);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let Some(task) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+                    // The receiver is gone only where writing has failed.
+                    if sender.send(tasks.run(*task)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut write = || {
+            for row in &receiver {
+                let row = row?;
+                file.append(&row)?;
+                counts.add(row.outcome.status);
+                progress(&counts);
+            }
+            Ok(())
+        };
+        let made: Result<(), BatchError> = write();
+        stop.store(true, Ordering::Relaxed);
+        made
+    });
+    made?;
+    file.finish()?;
+    Ok(counts)
+}

@@ -1,0 +1,180 @@
+//! The file of a batch: a line that says of what batch it is, and a row for each task.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use simpartner_description::GraspTaskFile;
+use simpartner_grasp::task::{Outcome, Status};
+
+use super::BatchError;
+
+/// What the first line says the file is.
+const FORMAT: &str = "simpartner grasp rows";
+/// Grows when rows mean something else.
+const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    format: String,
+    version: u32,
+    /// Name of the tasks.
+    name: String,
+    seed: u64,
+    /// A hash of all files that the tasks were read from.
+    files: String,
+    /// The program that made the rows: another one may compute other numbers.
+    program: String,
+}
+
+/// A task and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its number in the batch, from 0.
+    pub task: u64,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What of a row has to be known to go on.
+#[derive(Deserialize)]
+struct Known {
+    task: u64,
+    status: Status,
+}
+
+impl Header {
+    pub(super) fn of(file: &GraspTaskFile, seed: u64) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for source in file.sources.iter().chain(&file.world.sources) {
+            // Lengths keep what ends one file apart from what begins the next.
+            hasher.update(&(source.bytes().len() as u64).to_le_bytes());
+            hasher.update(source.bytes());
+        }
+        Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            name: file.task.name.clone(),
+            seed,
+            files: hasher.finalize().to_hex()[..16].to_owned(),
+            program: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    /// What of this header is not as in another one.
+    fn difference(&self, other: &Self) -> Option<String> {
+        let Self { format, version, name, seed, files, program } = self;
+        let pairs = [
+            ("format", format.clone(), other.format.clone()),
+            ("version", version.to_string(), other.version.to_string()),
+            ("name", name.clone(), other.name.clone()),
+            ("seed", seed.to_string(), other.seed.to_string()),
+            ("contents of its files", files.clone(), other.files.clone()),
+            ("program", program.clone(), other.program.clone()),
+        ];
+        let (what, theirs, ours) = pairs.into_iter().find(|(_, theirs, ours)| theirs != ours)?;
+        Some(format!("{what} {theirs}, not {ours}"))
+    }
+}
+
+/// A file of rows that grows.
+pub(super) struct File {
+    path: PathBuf,
+    file: fs::File,
+    header: String,
+    /// The lines as they are in the file.
+    lines: BTreeMap<u64, (Status, String)>,
+}
+
+impl File {
+    /// Opens a file to go on with it, or begins it. A last line that a kill has cut off is taken away.
+    pub(super) fn open(path: &Path, header: &Header) -> Result<Self, BatchError> {
+        let failed = |error| BatchError::File { path: path.to_owned(), error };
+        let options = || fs::File::options().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = options().map_err(failed)?;
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let refuse = |line: usize, what: String| BatchError::Rows { path: path.to_owned(), line, what };
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut lines = text[..whole].lines().enumerate();
+        let own = serde_json::to_string(header).map_err(|error| failed(error.into()))? + "\n";
+        let mut known = BTreeMap::new();
+        match lines.next() {
+            None if !text.is_empty() && !own.starts_with(&text) => {
+                return Err(refuse(1, "this is no file of grasp rows; give another --output".into()));
+            }
+            // A file that is new, or that a kill has cut off in its first line.
+            None => {
+                file.set_len(0).map_err(failed)?;
+                file.write_all(own.as_bytes()).map_err(failed)?;
+            }
+            Some((_, first)) => {
+                let found: Header = serde_json::from_str(first)
+                    .map_err(|_| refuse(1, "this is no file of grasp rows; give another --output".into()))?;
+                if let Some(difference) = found.difference(header) {
+                    let what = format!("its rows are of another batch: {difference}; give another --output");
+                    return Err(refuse(1, what));
+                }
+                for (index, line) in lines {
+                    let row: Known = serde_json::from_str(line)
+                        .map_err(|error| refuse(index + 1, format!("this is no row: {error}; take the line out")))?;
+                    known.insert(row.task, (row.status, line.to_owned()));
+                }
+                file.set_len(whole as u64).map_err(failed)?;
+                file.seek(SeekFrom::End(0)).map_err(failed)?;
+            }
+        }
+        Ok(Self { path: path.to_owned(), file, header: own, lines: known })
+    }
+
+    pub(super) fn has(&self, task: u64) -> bool {
+        self.lines.contains_key(&task)
+    }
+
+    /// The statuses of those of the first so many tasks that are there.
+    pub(super) fn statuses(&self, count: u64) -> impl Iterator<Item = Status> {
+        self.lines.range(..count).map(|(_, (status, _))| *status)
+    }
+
+    /// Adds a row at the end, with one write.
+    pub(super) fn append(&mut self, row: &Row) -> Result<(), BatchError> {
+        let failed = |error| BatchError::File { path: self.path.clone(), error };
+        let line = serde_json::to_string(row).map_err(|error| failed(error.into()))?;
+        self.file.write_all(format!("{line}\n").as_bytes()).map_err(failed)?;
+        self.lines.insert(row.task, (row.outcome.status, line));
+        Ok(())
+    }
+
+    /// Sorts the rows: into another file, which then takes the place of this one.
+    pub(super) fn finish(self) -> Result<(), BatchError> {
+        let failed = |error| BatchError::File { path: self.path.clone(), error };
+        let sorted = self.lines.values().fold(self.header.clone(), |text, (_, line)| text + line + "\n");
+        let beside = PathBuf::from(format!("{}.sorted", self.path.display()));
+        fs::write(&beside, sorted).map_err(failed)?;
+        fs::rename(&beside, &self.path).map_err(failed)
+    }
+}
+
+/// Reads all rows of a file.
+///
+/// # Errors
+/// When it cannot be read, or holds anything but rows. A last line that a kill has cut off counts as none.
+pub fn read(path: &Path) -> Result<Vec<Row>, BatchError> {
+    let text = fs::read_to_string(path).map_err(|error| BatchError::File { path: path.to_owned(), error })?;
+    let refuse = |line: usize, what: String| BatchError::Rows { path: path.to_owned(), line, what };
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let mut lines = text[..whole].lines().enumerate();
+    let header = lines.next().and_then(|(_, first)| serde_json::from_str::<Header>(first).ok());
+    if header.is_none_or(|header| (header.format.as_str(), header.version) != (FORMAT, VERSION)) {
+        return Err(refuse(1, "this is no file that `grasp run` of this version has written".into()));
+    }
+    let row = |(index, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| refuse(index + 1, format!("this is no row: {error}")))
+    };
+    lines.map(row).collect()
+}
