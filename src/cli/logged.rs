@@ -64,12 +64,31 @@ impl LogArguments {
 
     /// Opens the database of a run, and finds the run.
     pub(super) fn open(&self, name: &RunName) -> Result<(Inquiry, RecordedRun), CliError> {
+        let mut inquiry = self.inquiry(name)?;
+        let runs = inquiry.runs()?;
+        Self::find(name, inquiry, &runs)
+    }
+
+    /// Opens the database of a run, and gives its number. The last run of a database without any is 0, of which no table has rows: such a
+    /// database may have grasps.
+    pub(super) fn open_to_ask(&self, name: &RunName) -> Result<(Inquiry, i64), CliError> {
+        let mut inquiry = self.inquiry(name)?;
+        let runs = inquiry.runs()?;
+        if runs.is_empty() && name.number.is_none() {
+            return Ok((inquiry, 0));
+        }
+        Self::find(name, inquiry, &runs).map(|(inquiry, run)| (inquiry, run.simulation_id))
+    }
+
+    fn inquiry(&self, name: &RunName) -> Result<Inquiry, CliError> {
         let database = match &name.database {
             Some(url) => Database::parse(url)?,
             None => self.database()?,
         };
-        let mut inquiry = Inquiry::open(&database)?;
-        let runs = inquiry.runs()?;
+        Ok(Inquiry::open(&database)?)
+    }
+
+    fn find(name: &RunName, inquiry: Inquiry, runs: &[RecordedRun]) -> Result<(Inquiry, RecordedRun), CliError> {
         let wanted = |run: &&RecordedRun| name.number.is_none_or(|number| run.simulation_id == number);
         match runs.iter().find(wanted) {
             Some(run) => Ok((inquiry, run.clone())),
@@ -79,6 +98,7 @@ impl LogArguments {
                     Some(last) => format!("its last one is {}; `simpartner runs` lists all", last.simulation_id),
                     None => "it holds none".into(),
                 };
+                let database = inquiry.database();
                 Err(CliError::Input(format!("{database} has not {wanted}: {has}")))
             }
         }

@@ -22,7 +22,7 @@ const AFTER: &str = "\
 In the SQL, `:run` stands for the run's number, and every table and view of the log shows that run's rows alone; a name that
 is qualified (main.pose in SQLite), or --all-runs, shows those of all runs. A query printed for another run, such as those of the
 thesis's appendix 5, runs as it is printed with `--as NUMBER`: wherever that number stands, the run's is meant. The connection
-is read-only and sees one state of the database.";
+is read-only and sees one state of the database. Grasps belong to no run: the table `grasp` shows all of them.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
@@ -53,7 +53,7 @@ enum AnswerFormat {
 
 /// Asks and prints.
 pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> {
-    let (mut inquiry, run) = arguments.log.open(&arguments.run)?;
+    let (mut inquiry, run) = arguments.log.open_to_ask(&arguments.run)?;
     let mut sql = arguments.sql.clone();
     if sql == "-" {
         sql.clear();
@@ -65,11 +65,11 @@ pub(super) fn query(arguments: &QueryArguments) -> Result<ExitStatus, CliError> 
         AnswerFormat::Csv => Form::Csv,
         AnswerFormat::Json => Form::Json,
     };
-    let scope = Scope { run: run.simulation_id, alias: arguments.alias, all_runs: arguments.all_runs };
+    let scope = Scope { run, alias: arguments.alias, all_runs: arguments.all_runs };
     match answer(&mut inquiry, &sql, scope, form, &mut BufWriter::new(Stdout)) {
         Ok(rows) => {
             if form == Form::Table && std::io::stderr().is_terminal() {
-                note(format_args!("{rows} rows of run {}", run.simulation_id));
+                note(format_args!("{rows} rows of run {run}"));
             }
             Ok(ExitStatus::Success)
         }

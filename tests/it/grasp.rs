@@ -169,3 +169,121 @@ fn a_weak_pinch_slips_out_in_the_time_of_its_closed_form() {
     assert!((time - 0.0733).abs() < 1e-3, "{time}");
     assert!(printed(&["slip", &shipped("pinch.xml")]).contains("it holds, and never moves"));
 }
+
+/// A weak pinch falls in the same time in the engine, and the world that is written falls as the engine's does.
+#[test]
+fn a_slip_in_the_engine_agrees_and_its_world_runs() {
+    let scratch = Scratch::new();
+    let weak = fs::read_to_string(shipped("pinch.xml"))
+        .unwrap()
+        .replace("maxForce=\"40\"", "maxForce=\"2.37\"")
+        .replace("type=\"soft\"", "type=\"frictional\"")
+        .replace(" radius=\"0.01\"", "")
+        .replace("</contact>", "<patch xx=\"-0.5\" range=\"0.02\"/></contact>");
+    let (weak, world) = (scratch.write("weak.xml", &weak), scratch.path("world.xml"));
+    let found = json(&["slip", &weak, "--engine", "--world", world.to_str().unwrap()]);
+    let engine = &found["engine"];
+    assert_eq!((&found["verdict"], &engine["verdict"], &engine["agrees"]), (&"fails".into(), &"fails".into(), &true.into()));
+    assert!(engine["soft_fingers_inner_bound"].is_null());
+    assert!((found["time_s"].as_f64().unwrap() - engine["time_s"].as_f64().unwrap()).abs() < 2e-3, "{found}");
+    let told = printed(&["slip", &weak, "--engine", "--coulomb"]);
+    assert!(told.contains("in the engine: it fails: 'Thumb' is beyond its patch") && told.ends_with("  both ways agree\n"), "{told}");
+    // The file that was written, in the engine, step by step beside what the verb says of the centre of mass.
+    let read = simpartner_description::xml::read_world(&world).unwrap();
+    let timestep = simpartner_model::Timestep::MILLISECOND;
+    let settings = simpartner_dynamics::Settings::default();
+    let mut again = simpartner_dynamics::build(&read.mechanism, timestep, &settings).unwrap();
+    let cube = read.mechanism.body_named(None, "Cube").unwrap();
+    for place in engine["centre_of_mass"].as_array().unwrap().iter().skip(1) {
+        again.step();
+        let there = again.body(cube).pose.translation;
+        for (axis, value) in there.to_array().into_iter().enumerate() {
+            let expected = place[axis + 1].as_f64().unwrap();
+            // Angles in the file, quaternions in the verb.
+            assert!((value - expected).abs() < 1e-9, "{place} {there}");
+        }
+    }
+    assert!(output(&["check", world.to_str().unwrap()]).status.success());
+}
+
+/// Of soft fingers the engine knows friction and torsion each by itself: both bounds are told.
+#[test]
+fn soft_fingers_are_bounded_from_both_sides_in_the_engine() {
+    let found = json(&["slip", &shipped("pinch.xml"), "--engine"]);
+    let engine = &found["engine"];
+    assert_eq!((&engine["verdict"], &engine["soft_fingers_inner_bound"]["verdict"]), (&"holds".into(), &"holds".into()));
+    let scratch = Scratch::new();
+    // 2 mu F between 9.81 N and 9.81 N times the root of 2: by one bound it holds, by the other it drops.
+    let between = fs::read_to_string(shipped("pinch.xml")).unwrap().replace("maxForce=\"40\"", "maxForce=\"11\"");
+    let between = between.replace("</contact>", "<patch range=\"0.02\"/></contact>");
+    let told = printed(&["slip", &scratch.write("between.xml", &between), "--engine"]);
+    assert!(told.contains("the engine leaves it open"), "{told}");
+}
+
+#[test]
+fn what_the_engine_cannot_represent_is_refused_by_name() {
+    let scratch = Scratch::new();
+    let pinch = fs::read_to_string(shipped("pinch.xml")).unwrap();
+    let bent = pinch.replace("</contact>", "<patch xx=\"2\"/></contact>");
+    let bulging = pinch.replace("</contact>", "<patch xx=\"1e6\" range=\"0.1\"/></contact>");
+    let contact = |k: usize| format!("<contact name=\"F{k}\" type=\"frictionless\"><pose x=\"-0.05\"/><normal x=\"1\"/></contact>");
+    let many = pinch.replace("</grasp>", &(0..15).map(contact).chain(["</grasp>".to_owned()]).collect::<String>());
+    let loaded = pinch.replace("  <contact name=\"Thumb\"", "  <load x=\"1\"/>\n  <contact name=\"Thumb\"");
+    for (grasp, flag, said) in [
+        (&bent, "--engine", "in the engine: the curved patch of 'Thumb' has no end, and the engine needs one: give its <patch> a range"),
+        (&bulging, "--engine", "in the engine: the patch of 'Thumb' is too curved for 160 x 160 cells of triangles"),
+        (&many, "--engine", "in the engine: the engine's collision filters tell 16 fingers apart, not 17"),
+        (&loaded, "--world=x.xml", "a world has no <load>"),
+    ] {
+        let ran = output(&["grasp", "slip", &scratch.write("grasp.xml", grasp), flag]);
+        let told = text(&ran.stderr);
+        assert!(ran.status.code() == Some(3) && told.contains(said), "{flag}: {told}");
+    }
+}
+
+/// Answers of all verbs become rows of one table, which `query` reads although there is no run.
+#[test]
+fn answers_are_kept_in_a_database_where_one_is_named() {
+    let scratch = Scratch::new();
+    let url = format!("sqlite:{}", scratch.path("log.db").display());
+    let (pinch, object, contacts) = (shipped("pinch.xml"), shipped("1994/mod.txt"), shipped("1994/fod.txt"));
+    let checked = json(&["check", &pinch, "--database", &url]);
+    printed(&["chart", &pinch, "--database", &url]);
+    printed(&["quality", &pinch, "--database", &url]);
+    printed(&["slip", &pinch, "--database", &url]);
+    printed(&["check", &object, &contacts, "--as-1994", "--database", &url]);
+    let ask = |sql: &str| {
+        let ran = output(&["query", "last", sql, "--database", &url, "--format", "json"]);
+        assert!(ran.status.success(), "{}", text(&ran.stderr));
+        serde_json::from_slice::<Value>(&ran.stdout).unwrap()
+    };
+    let rows = ask("SELECT * FROM grasp ORDER BY graspID");
+    let column = |name: &str| rows.as_array().unwrap().iter().map(|row| row[name].clone()).collect::<Vec<_>>();
+    assert_eq!(column("verb"), ["check", "chart", "quality", "slip", "check"]);
+    assert_eq!(column("verdict"), ["holds", "", "", "holds", "holds"]);
+    assert_eq!(column("name"), ["pinch", "pinch", "pinch", "pinch", ""]);
+    assert_eq!(rows[0]["margin"], checked["margin_N"]);
+    let answer: Value = serde_json::from_str(rows[0]["answer"].as_str().unwrap()).unwrap();
+    assert_eq!(answer, checked);
+    assert_eq!(rows[0]["blake3"], blake3::hash(&fs::read(&pinch).unwrap()).to_hex().as_str());
+    let both = [fs::read(&object).unwrap(), fs::read(&contacts).unwrap()].concat();
+    assert_eq!(rows[4]["blake3"], blake3::hash(&both).to_hex().as_str());
+    let epsilon = ["epsilon_lower", "epsilon_upper"].map(|name| rows[2][name].as_f64().unwrap());
+    assert!(0.0 < epsilon[0] && epsilon[0] <= epsilon[1] && rows[0]["epsilon_lower"].is_null());
+    let all = [&rows[1]["solid_angle"], &rows[1]["safe_tilt"], &rows[3]["slip_time"], &rows[3]["slip_path"]];
+    assert!(all.iter().all(|figure| figure.is_number()), "{all:?}");
+    let nowhere = output(&["grasp", "check", &pinch, "--database", "nonsense"]);
+    assert!(text(&nowhere.stderr).contains("expected a database address"), "{}", text(&nowhere.stderr));
+}
+
+/// The program has the grasps of the repository in it, as it has worlds and robots.
+#[test]
+fn shipped_grasps_are_built_in() {
+    let scratch = Scratch::new();
+    let ran = std::process::Command::new(env!("CARGO_BIN_EXE_simpartner"))
+        .args(["grasp", "check", "worlds/grasps/pinch.xml"])
+        .current_dir(scratch.path("."))
+        .output()
+        .unwrap();
+    assert!(ran.status.success() && text(&ran.stdout).contains("in equilibrium"), "{}", text(&ran.stderr));
+}

@@ -6,7 +6,7 @@
     print(found["verdict"], found["least"]["squeeze_N"])
 
 `worlds/grasps/README.md` of the repository defines what the answers hold; their keys carry units. A grasp is a grasp file, or an
-object file and a contact file of 1994.
+object file and a contact file of 1994. With `database`, a row of the log's table `grasp` keeps the answer.
 """
 
 from __future__ import annotations
@@ -31,9 +31,15 @@ class GraspError(SimPartnerError):
         self.code = code
 
 
-def check(*files: _Path, edges: int | None = None, as_1994: bool = False, binary: _Path | None = None) -> dict[str, Any]:
+def check(
+    *files: _Path,
+    edges: int | None = None,
+    as_1994: bool = False,
+    database: str | None = None,
+    binary: _Path | None = None,
+) -> dict[str, Any]:
     """Whether a grasp is in equilibrium, with forces or a certificate. With `edges`, friction cones are pyramids."""
-    return _ask("check", files, {"edges": edges, "as-1994": as_1994}, binary)
+    return _ask("check", files, {"edges": edges, "as-1994": as_1994, "database": database}, binary)
 
 
 def chart(
@@ -44,10 +50,12 @@ def chart(
     svg: _Path | None = None,
     edges: int | None = None,
     as_1994: bool = False,
+    database: str | None = None,
     binary: _Path | None = None,
 ) -> dict[str, Any]:
     """How far gravity may be tilted, by up to `tilt` degrees, and how large a force (N) or torque (N m) may come beside it."""
     options = {"tilt": tilt, "force": force, "torque": torque, "svg": svg, "edges": edges, "as-1994": as_1994}
+    options["database"] = database
     return _ask("chart", files, options, binary)
 
 
@@ -58,18 +66,28 @@ def quality(
     torque_scale: float | None = None,
     tolerance: float | None = None,
     edges: int | None = None,
+    database: str | None = None,
     binary: _Path | None = None,
 ) -> dict[str, Any]:
     """Epsilon and other measures of the grasp wrench space, each between a lower and an upper bound."""
     options = {"norm": norm, "scaling": scaling, "torque-scale": torque_scale, "tolerance": tolerance, "edges": edges}
+    options["database"] = database
     return _ask("quality", files, options, binary)
 
 
 def slip(
-    *files: _Path, timestep: float | None = None, duration: float | None = None, binary: _Path | None = None
+    *files: _Path,
+    timestep: float | None = None,
+    duration: float | None = None,
+    coulomb: bool = False,
+    engine: bool = False,
+    world: _Path | None = None,
+    database: str | None = None,
+    binary: _Path | None = None,
 ) -> dict[str, Any]:
-    """What becomes of the object once it is let go."""
-    return _ask("slip", files, {"timestep": timestep, "duration": duration}, binary)
+    """What becomes of the object once it is let go; with `engine`, in the engine as well, whose world `world` is written to."""
+    options = {"timestep": timestep, "duration": duration, "coulomb": coulomb, "engine": engine, "world": world}
+    return _ask("slip", files, options | {"database": database}, binary)
 
 
 def _ask(verb: str, files: tuple[_Path, ...], options: dict[str, Any], binary: _Path | None) -> dict[str, Any]:

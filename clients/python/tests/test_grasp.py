@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import tempfile
 import unittest
 from pathlib import Path
@@ -39,6 +41,15 @@ class Laboratory(unittest.TestCase):
 
     def test_what_holds_does_not_slip(self) -> None:
         self.assertEqual(grasp.slip(PINCH, binary=BINARY)["verdict"], "holds")
+
+    def test_the_engine_agrees_and_the_answer_is_kept(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            world, log = Path(folder) / "world.xml", Path(folder) / "log.db"
+            found = grasp.slip(PINCH, engine=True, world=world, database=f"sqlite:{log}", binary=BINARY)
+            self.assertIs(found["engine"]["agrees"], True)
+            self.assertIn("<world", world.read_text())
+            with contextlib.closing(sqlite3.connect(log)) as kept:
+                self.assertEqual(kept.execute("SELECT verb, verdict FROM grasp").fetchall(), [("slip", "holds")])
 
     def test_a_refusal_says_why(self) -> None:
         with self.assertRaisesRegex(grasp.GraspError, "3 to 360 edges") as refused:

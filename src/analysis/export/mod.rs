@@ -84,7 +84,9 @@ fn tables<W: TableWriter>(
     let mut counts = Vec::new();
     // The views of the thesis have all that body_state has; the views with names have everything once more. Checksums are of use
     // only in a database.
-    let is_wanted = |table: &&Table| !matches!(table.name, "body_state" | "batch") && !table.is_named_view();
+    let is_wanted = |table: &&Table| {
+        !matches!(table.name, "body_state" | "batch") && !table.is_named_view() && !table.is_of_no_run()
+    };
     let all = || TABLES.iter().filter(is_wanted).collect();
     let wanted: Vec<&'static Table> = if order.tables.is_empty() { all() } else { order.tables.clone() };
     for table in wanted {

@@ -14,9 +14,14 @@ use simpartner_terminal::output::{Rounded, line};
 
 use super::{
     super::exit::{CliError, ExitStatus},
-    Friction, Input, json_of, program_of_1994, refuse, shown, statics,
+    Friction, Input, json_of,
+    keep::{Answer, Keep, keep},
+    program_of_1994, refuse, shown, statics,
 };
-use crate::plot::{Mark, Polar};
+use crate::{
+    plot::{Mark, Polar},
+    recorder::Database,
+};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ChartArguments {
@@ -45,6 +50,8 @@ pub(in crate::cli) struct ChartArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    keep: Keep,
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -62,8 +69,9 @@ fn degrees(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn chart(arguments: &ChartArguments) -> Result<ExitStatus, CliError> {
+    let database = arguments.keep.database()?;
     if arguments.as_1994 {
-        return chart_as_1994(arguments);
+        return chart_as_1994(arguments, database.as_ref());
     }
     let grasp = arguments.input.grasp()?;
     let statics = statics(&grasp, &arguments.friction)?;
@@ -79,8 +87,12 @@ pub(super) fn chart(arguments: &ChartArguments) -> Result<ExitStatus, CliError> 
         fs::write(path, picture)
             .map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
     }
+    let figures = [("solid_angle", found.solid_angle()), ("safe_tilt", found.safe_tilt())];
+    let answer = Answer { verb: "chart", name: &grasp.name, verdict: "", figures: &figures };
+    let report = || json_of_chart(arguments, &grasp, &statics, &found, &disturbances);
+    keep(database.as_ref(), &arguments.input, &answer, report)?;
     if arguments.json {
-        line(format_args!("{:#}", json_of_chart(arguments, &grasp, &statics, &found, &disturbances)));
+        line(format_args!("{:#}", report()));
         return Ok(ExitStatus::Success);
     }
     line(format_args!("{}: gravity tilted by up to {} degrees", arguments.input.shown(), Rounded(tilt.to_degrees())));
@@ -201,18 +213,20 @@ fn json_of_chart(
     })
 }
 
-fn chart_as_1994(arguments: &ChartArguments) -> Result<ExitStatus, CliError> {
+fn chart_as_1994(arguments: &ChartArguments, database: Option<&Database>) -> Result<ExitStatus, CliError> {
     let case = arguments.input.harker()?;
     let rows = harker::chart(&case, program_of_1994(arguments.corrected)).map_err(refuse)?;
     let (standing, directions) = (rows.iter().flatten().filter(|stands| **stands).count(), 21 * rows[0].len());
     // The counter of 1994 began at 1, and its total was 820 whatever the columns.
     let (count, total) = if arguments.corrected { (standing, directions) } else { (standing + 1, 820) };
     let percent = 100.0 * count as f64 / total as f64;
+    let report = json!({
+        "file": arguments.input.shown(), "model": "1994", "rows": rows, "printed_count": count, "printed_total": total,
+        "printed_percent": percent, "directions": directions,
+    });
+    let answer = Answer { verb: "chart", name: "", verdict: "", figures: &[] };
+    keep(database, &arguments.input, &answer, || report.clone())?;
     if arguments.json {
-        let report = json!({
-            "file": arguments.input.shown(), "model": "1994", "rows": rows, "printed_count": count, "printed_total": total,
-            "printed_percent": percent, "directions": directions,
-        });
         line(format_args!("{report:#}"));
         return Ok(ExitStatus::Success);
     }

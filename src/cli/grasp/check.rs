@@ -9,8 +9,11 @@ use simpartner_terminal::output::{Rounded, line};
 
 use super::{
     super::exit::{CliError, ExitStatus},
-    Friction, Input, in_world, json_of, program_of_1994, refuse, shown, statics,
+    Friction, Input, in_world, json_of,
+    keep::{Answer, Keep, keep},
+    program_of_1994, refuse, shown, statics,
 };
+use crate::recorder::Database;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CheckArguments {
@@ -27,15 +30,30 @@ pub(in crate::cli) struct CheckArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    keep: Keep,
 }
 
 pub(super) fn check(arguments: &CheckArguments) -> Result<ExitStatus, CliError> {
+    let database = arguments.keep.database()?;
     if arguments.as_1994 {
-        return check_as_1994(arguments);
+        return check_as_1994(arguments, database.as_ref());
     }
     let grasp = arguments.input.grasp()?;
     let statics = statics(&grasp, &arguments.friction)?;
     let found = simpartner_grasp::check(&statics);
+    let verdict = match found.verdict {
+        Verdict::Holds(_) => "holds",
+        Verdict::Impossible(_) => "impossible",
+        Verdict::Undecided => "undecided",
+    };
+    let mut figures = Vec::new();
+    if let Verdict::Holds(forces) = &found.verdict {
+        let least = found.least.as_ref().unwrap_or(forces);
+        figures.extend([("margin", forces.margin), ("squeeze", least.squeeze())]);
+    }
+    let answer = Answer { verb: "check", name: &grasp.name, verdict, figures: &figures };
+    keep(database.as_ref(), &arguments.input, &answer, || json_of_check(&arguments.input, &grasp, &statics, &found))?;
     if arguments.json {
         line(format_args!("{:#}", json_of_check(&arguments.input, &grasp, &statics, &found)));
         return Ok(ExitStatus::Success);
@@ -142,25 +160,28 @@ fn json_of_forces(grasp: &Grasp, statics: &Statics, forces: &Forces) -> Value {
     json!({ "squeeze_N": forces.squeeze(), "margin_N": forces.margin, "residual_N": forces.residual, "contacts": each.collect::<Vec<_>>() })
 }
 
-fn check_as_1994(arguments: &CheckArguments) -> Result<ExitStatus, CliError> {
+fn check_as_1994(arguments: &CheckArguments, database: Option<&Database>) -> Result<ExitStatus, CliError> {
     let case = arguments.input.harker()?;
     let answer = harker::solve(&case, case.gravity, program_of_1994(arguments.corrected)).map_err(refuse)?;
     let flaws: Vec<String> = case.flaws().iter().map(ToString::to_string).collect();
+    let contacts = answer.as_ref().map(|answer| {
+        let each = answer.contacts.iter().map(|contact| {
+            json!({ "force": json_of(contact.force), "torque": json_of(contact.torque), "normal_torque": json_of(contact.normal_torque) })
+        });
+        each.collect::<Vec<_>>()
+    });
+    let verdict = if answer.is_some() { "holds" } else { "impossible" };
+    let report = json!({
+        "file": arguments.input.shown(),
+        "model": "1994",
+        "verdict": verdict,
+        "objective": answer.as_ref().map(|answer| answer.objective),
+        "contacts": contacts,
+        "flaws": flaws,
+    });
+    let kept = Answer { verb: "check", name: "", verdict, figures: &[] };
+    keep(database, &arguments.input, &kept, || report.clone())?;
     if arguments.json {
-        let contacts = answer.as_ref().map(|answer| {
-            let each = answer.contacts.iter().map(|contact| {
-                json!({ "force": json_of(contact.force), "torque": json_of(contact.torque), "normal_torque": json_of(contact.normal_torque) })
-            });
-            each.collect::<Vec<_>>()
-        });
-        let report = json!({
-            "file": arguments.input.shown(),
-            "model": "1994",
-            "verdict": if answer.is_some() { "holds" } else { "impossible" },
-            "objective": answer.as_ref().map(|answer| answer.objective),
-            "contacts": contacts,
-            "flaws": flaws,
-        });
         line(format_args!("{report:#}"));
         return Ok(ExitStatus::Success);
     }

@@ -5,6 +5,7 @@ mod check;
 mod correlate;
 mod import;
 mod log;
+mod keep;
 mod quality;
 mod run;
 mod slip;

@@ -2,13 +2,15 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use simpartner_grasp::quality::{self, Bounds, Norm, Options, Quality, Scaling};
+use simpartner_grasp::quality::{self, Bounds, Ended, Norm, Options, Quality, Scaling};
 use simpartner_model::Grasp;
 use simpartner_terminal::output::{Rounded, line};
 
 use super::{
     super::exit::{CliError, ExitStatus},
-    Friction, Input, in_world, json_of, shown, statics,
+    Friction, Input, in_world, json_of,
+    keep::{Answer, Keep, keep},
+    shown, statics,
 };
 
 #[derive(Debug, Args)]
@@ -38,6 +40,8 @@ pub(in crate::cli) struct QualityArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    keep: Keep,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -65,18 +69,33 @@ fn facets(text: &str) -> Result<usize, String> {
 }
 
 pub(super) fn quality(arguments: &QualityArguments) -> Result<ExitStatus, CliError> {
+    let database = arguments.keep.database()?;
     let grasp = arguments.input.grasp()?;
     let statics = statics(&grasp, &arguments.friction)?;
     let found = quality::quality(&statics, &arguments.options());
+    let (epsilon, volume) = (found.epsilon, found.volume);
+    let figures = [
+        ("epsilon_lower", epsilon.lower),
+        ("epsilon_upper", epsilon.upper),
+        ("volume_lower", volume.lower),
+        ("volume_upper", volume.upper),
+    ];
+    let answer = Answer { verb: "quality", name: &grasp.name, verdict: "", figures: &figures };
+    keep(database.as_ref(), &arguments.input, &answer, || json_of_quality(arguments, &grasp, &found))?;
     if arguments.json {
         line(format_args!("{:#}", json_of_quality(arguments, &grasp, &found)));
         return Ok(ExitStatus::Success);
     }
     let (file, scale) = (arguments.input.shown(), Rounded(found.torque_scale));
     line(format_args!("{file}: quality of {} contacts, torques times {scale} 1/m", grasp.contacts.len()));
-    for (_, name, bounds) in measures(&found) {
+    for (_, name, bounds, ended) in measures(&found) {
         let (lower, upper) = (Rounded(bounds.lower), Rounded(bounds.upper));
-        line(format_args!("  {name:<36} {lower} to {upper}{}", gap(&bounds)));
+        let open = match ended {
+            Ended::Met => String::new(),
+            Ended::Facets => format!(", not closed with {} facets, the most that --facets allows", arguments.facets),
+            Ended::Rounding => ", as near as rounding lets bounds come".to_owned(),
+        };
+        line(format_args!("  {name:<36} {lower} to {upper}{}{open}", gap(&bounds)));
     }
     if let Some(average) = found.average_facet_distance {
         line(format_args!("  {:<36} {}", "average facet distance", Rounded(average)));
@@ -109,7 +128,14 @@ impl QualityArguments {
 
 fn json_of_quality(arguments: &QualityArguments, grasp: &Grasp, found: &Quality) -> Value {
     let bounds = measures(found)
-        .map(|(key, _, bounds)| (key.to_owned(), json!({ "lower": bounds.lower, "upper": bounds.upper })));
+        .map(|(key, _, bounds, ended)| {
+            let ended = match ended {
+                Ended::Met => "met",
+                Ended::Facets => "facets",
+                Ended::Rounding => "rounding",
+            };
+            (key.to_owned(), json!({ "lower": bounds.lower, "upper": bounds.upper, "gap": bounds.gap(), "ended": ended }))
+        });
     let [force, torque] = in_world(grasp, &-found.weakest);
     json!({
         "file": arguments.input.shown(),
@@ -129,13 +155,14 @@ fn gap(bounds: &Bounds) -> String {
     if bounds.upper > 0.0 { format!("  (gap {:.2} %)", 100.0 * bounds.gap()) } else { String::new() }
 }
 
-/// Key, name and bounds of each measure.
-fn measures(found: &Quality) -> [(&'static str, &'static str, Bounds); 5] {
+/// Key, name and bounds of each measure, and why they are no nearer.
+fn measures(found: &Quality) -> [(&'static str, &'static str, Bounds, Ended); 5] {
+    let [epsilon, force, under_torque, torque, volume] = found.ended;
     [
-        ("epsilon", "epsilon", found.epsilon),
-        ("force", "force in every direction", found.force),
-        ("force_under_worst_torque", "the same under the worst torque", found.force_under_torque),
-        ("torque", "torque about every axis", found.torque),
-        ("volume", "volume", found.volume),
+        ("epsilon", "epsilon", found.epsilon, epsilon),
+        ("force", "force in every direction", found.force, force),
+        ("force_under_worst_torque", "the same under the worst torque", found.force_under_torque, under_torque),
+        ("torque", "torque about every axis", found.torque, torque),
+        ("volume", "volume", found.volume, volume),
     ]
 }

@@ -1,13 +1,19 @@
 //! `simpartner grasp slip`: what becomes of the object once it is let go.
 
+use std::{fs, path::PathBuf};
+
 use clap::Args;
-use serde_json::json;
-use simpartner_grasp::slip::{Outcome, SlipOptions, slip};
+use serde_json::{Value, json};
+use simpartner_description::{World, xml};
+use simpartner_grasp::slip::{EngineSlip, Outcome, Sliding, Slip, SlipOptions, Softness, slip, slip_in_engine, world};
+use simpartner_model::Grasp;
 use simpartner_terminal::output::{Rounded, line};
 
 use super::{
     super::exit::{CliError, ExitStatus},
-    Input, refuse, shown,
+    Input,
+    keep::{Answer, Keep, keep},
+    refuse, shown,
 };
 
 #[derive(Debug, Args)]
@@ -20,9 +26,20 @@ pub(in crate::cli) struct SlipArguments {
     /// Simulated time after which there is no verdict, up to 1000 s
     #[arg(long, value_name = "SECONDS", default_value_t = SlipOptions::default().duration, value_parser = duration)]
     duration: f64,
+    /// Slide along the surface, as Coulomb's law has it; without it, sliding also lifts surfaces apart
+    #[arg(long)]
+    coulomb: bool,
+    /// Let go of it in the engine as well, with the fingers as balls on rails, and tell whether both ways agree
+    #[arg(long)]
+    engine: bool,
+    /// Write the world that the engine runs, for `simpartner run`
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
     /// Print JSON, with the way of the centre of mass
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    keep: Keep,
 }
 
 fn timestep(text: &str) -> Result<f64, String> {
@@ -37,38 +54,110 @@ fn duration(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn slip_of(arguments: &SlipArguments) -> Result<ExitStatus, CliError> {
+    let database = arguments.keep.database()?;
     let grasp = arguments.input.grasp()?;
-    let options = SlipOptions { timestep: arguments.timestep, duration: arguments.duration };
+    let sliding = if arguments.coulomb { Sliding::Coulomb } else { Sliding::Associated };
+    let options = SlipOptions { timestep: arguments.timestep, duration: arguments.duration, sliding };
     let found = slip(&grasp, &options).map_err(refuse)?;
-    let name = |contact: usize| &grasp.contacts[contact].name;
-    let (word, sentence) = match found.outcome {
-        Outcome::Holds => ("holds", "it holds, and never moves".to_owned()),
-        Outcome::Rests => ("rests", "it slips, and comes to rest".to_owned()),
-        Outcome::Misses(contact) => {
-            ("fails", format!("it fails: the line of force of '{}' misses the object", name(contact)))
-        }
-        Outcome::OutOfRange(contact) => ("fails", format!("it fails: '{}' is beyond its patch", name(contact))),
-        Outcome::TimeOut => ("undecided", "it still moves".to_owned()),
-    };
+    let in_engine =
+        if arguments.engine { Some(slip_in_engine(&grasp, &options).map_err(refuse)?) } else { None };
+    if let Some(path) = &arguments.world {
+        write_world(&grasp, &options, path)?;
+    }
+    let figures = [("slip_time", found.time), ("slip_path", found.path)];
+    let answer = Answer { verb: "slip", name: &grasp.name, verdict: found.outcome.word(), figures: &figures };
+    let report = || json_of_both(arguments, &grasp, &found, in_engine.as_ref());
+    keep(database.as_ref(), &arguments.input, &answer, report)?;
     if arguments.json {
-        let way = found.trace.iter().map(|(time, place)| json!([time, place.x, place.y, place.z]));
-        let report = json!({
-            "file": arguments.input.shown(),
-            "name": grasp.name,
-            "verdict": word,
-            "reason": sentence,
-            "time_s": found.time,
-            "path_m": found.path,
-            "pose": found.pose.to_array(),
-            "centre_of_mass": way.collect::<Vec<_>>(),
-        });
-        line(format_args!("{report:#}"));
+        line(format_args!("{:#}", report()));
         return Ok(ExitStatus::Success);
     }
-    line(format_args!("{}: {sentence}", arguments.input.shown()));
+    line(format_args!("{}: {}", arguments.input.shown(), sentence(&grasp, found.outcome)));
+    print_slip(&found);
+    if let Some(in_engine) = &in_engine {
+        print_engine(&grasp, &found, in_engine);
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn sentence(grasp: &Grasp, outcome: Outcome) -> String {
+    let name = |contact: usize| &grasp.contacts[contact].name;
+    match outcome {
+        Outcome::Holds => "it holds, and never moves".to_owned(),
+        Outcome::Rests => "it slips, and comes to rest".to_owned(),
+        Outcome::Misses(contact) => format!("it fails: the line of force of '{}' misses the object", name(contact)),
+        Outcome::OutOfRange(contact) => format!("it fails: '{}' is beyond its patch", name(contact)),
+        Outcome::TimeOut => "it still moves".to_owned(),
+    }
+}
+
+fn print_slip(found: &Slip) {
     let (time, path) = (Rounded(found.time), Rounded(found.path));
     line(format_args!("  after {time} s, its centre of mass has gone {path} m"));
     let rpy = shown(found.pose.roll_pitch_yaw());
     line(format_args!("  the object is at {} m, roll, pitch, yaw {rpy} rad", shown(found.pose.translation)));
-    Ok(ExitStatus::Success)
+}
+
+fn print_engine(grasp: &Grasp, found: &Slip, in_engine: &EngineSlip) {
+    let outer = &in_engine.slip;
+    line(format_args!("in the engine: {}", sentence(grasp, outer.outcome)));
+    print_slip(outer);
+    if let Some(inner) = &in_engine.inner {
+        let told = sentence(grasp, inner.outcome);
+        line(format_args!("  with the inner bound of soft fingers' friction and torsion: {told}, after {} s", Rounded(inner.time)));
+    }
+    line(format_args!("  {}", agreement(found, in_engine)));
+}
+
+/// What the two ways come to together.
+fn agreement(found: &Slip, in_engine: &EngineSlip) -> &'static str {
+    match in_engine.outcome() {
+        None => "the engine leaves it open: it bounds a soft finger's friction and torsion each by itself, and the bounds disagree",
+        Some(outcome) if outcome.same_kind(found.outcome) => "both ways agree",
+        Some(_) => {
+            "the ways disagree: in the engine sliding does not lift surfaces apart, and a finger does not follow what moves away from it"
+        }
+    }
+}
+
+fn json_of_slip(grasp: &Grasp, found: &Slip) -> Value {
+    let way = found.trace.iter().map(|(time, place)| json!([time, place.x, place.y, place.z]));
+    json!({
+        "verdict": found.outcome.word(),
+        "reason": sentence(grasp, found.outcome),
+        "time_s": found.time,
+        "path_m": found.path,
+        "pose": found.pose.to_array(),
+        "centre_of_mass": way.collect::<Vec<_>>(),
+    })
+}
+
+fn json_of_both(arguments: &SlipArguments, grasp: &Grasp, found: &Slip, in_engine: Option<&EngineSlip>) -> Value {
+    let mut report = json_of_slip(grasp, found);
+    report["file"] = json!(arguments.input.shown());
+    report["name"] = json!(grasp.name);
+    if let Some(in_engine) = in_engine {
+        let mut engine = json_of_slip(grasp, &in_engine.slip);
+        engine["soft_fingers_inner_bound"] = json!(in_engine.inner.as_ref().map(|inner| json_of_slip(grasp, inner)));
+        engine["agreement"] = json!(agreement(found, in_engine));
+        engine["agrees"] = json!(in_engine.outcome().map(|outcome| outcome.same_kind(found.outcome)));
+        report["engine"] = engine;
+    }
+    report
+}
+
+fn write_world(grasp: &Grasp, options: &SlipOptions, path: &PathBuf) -> Result<(), CliError> {
+    if grasp.force.length() + grasp.torque.length() > 0.0 {
+        return Err(CliError::Input(
+            "a world has no <load>: leave it out of the grasp, or run it here with --engine alone".into(),
+        ));
+    }
+    let built = world(grasp, options, Softness::Outer).map_err(refuse)?;
+    let comment = format!(
+        "{}, let go, as `simpartner grasp slip --world` writes it: fingers are balls on rails that push with their first forces and rub.",
+        grasp.name
+    );
+    let world = World { name: grasp.name.clone(), mechanism: built.mechanism, ..World::default() };
+    let text = xml::write_objects(&world, &comment).map_err(CliError::Input)?;
+    fs::write(path, text).map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))
 }

@@ -1,13 +1,27 @@
 //! How long the laboratory takes, as ratios within one run: `cargo bench -p simpartner-grasp`.
 //!
 //! - a check beside clarabel alone on the same matrices, both of its programs;
-//! - a chart of 840 directions beside 840 checks.
+//! - a chart of 840 directions beside 840 checks;
+//! - epsilon of pyramids beside qhull's hull of the same points, by scipy, where Python has it;
+//! - a slip in the engine beside the quasi-exact one, both ways of sliding.
 
 #![allow(clippy::unwrap_used, reason = "a bench stops where it cannot go on")]
 
-use std::{hint::black_box, time::Instant};
+use std::{
+    fmt::Write as _,
+    hint::black_box,
+    io::Write as _,
+    process::{Command, Stdio},
+    time::Instant,
+};
 
-use simpartner_grasp::{Section, Statics, chart::chart, check, programs};
+use simpartner_grasp::{
+    Section, Statics,
+    chart::chart,
+    check, programs,
+    quality::{Options, quality},
+    slip::{Sliding, SlipOptions, slip, slip_in_engine},
+};
 
 #[path = "../tests/laboratory/support.rs"]
 #[allow(dead_code, reason = "the tests use the rest of it")]
@@ -21,6 +35,127 @@ fn seconds(times: usize, mut call: impl FnMut()) -> f64 {
         begin.elapsed().as_secs_f64() / times as f64
     });
     series.fold(f64::INFINITY, f64::min)
+}
+
+/// Builds hulls of point sets, five times each, and prints seconds of the fastest and the least offset of its facets.
+const QHULL: &str = "
+import json, sys, time
+import numpy
+from scipy.spatial import ConvexHull
+for line in sys.stdin:
+    points = numpy.array(json.loads(line))
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        hull = ConvexHull(points)
+        epsilon = (-hull.equations[:, 6]).min()
+        times.append(time.perf_counter() - begin)
+    print(min(times), epsilon, len(hull.equations), flush=True)
+";
+
+/// The wrenches of all edges of a grasp, and the origin, as a line of JSON: what qhull is given.
+fn corners(statics: &Statics, edges: usize) -> String {
+    let mut text = String::from("[[0,0,0,0,0,0]");
+    for contact in &statics.contacts {
+        let [normal, first, second, _] = contact.columns();
+        for k in 0..edges {
+            let (sine, cosine) = libm::sincos(std::f64::consts::TAU * k as f64 / edges as f64);
+            let wrench = normal + (first * cosine + second * sine) * contact.friction;
+            let scaled = |axis: usize| if axis < 3 { wrench[axis] } else { wrench[axis] / statics.length };
+            let numbers: Vec<String> = (0..6).map(|axis| format!("{:e}", scaled(axis))).collect();
+            let _ = write!(text, ",[{}]", numbers.join(","));
+        }
+    }
+    text + "]\n"
+}
+
+/// What Python prints for these lines; `None` without scipy.
+fn by_qhull(lines: &str) -> Option<String> {
+    let mut python =
+        Command::new("python3").args(["-c", QHULL]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+    let written = python.stdin.take()?.write_all(lines.as_bytes());
+    let output = python.wait_with_output().ok()?;
+    written.ok().filter(|()| output.status.success()).map(|()| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Grasps of frictional contacts that are force closure, so that qhull's hull and ours have the same epsilon.
+fn closed(random: &mut support::Random, contacts: u64) -> simpartner_model::Grasp {
+    loop {
+        let mut grasp = random.grasp(contacts);
+        for contact in &mut grasp.contacts {
+            contact.kind = simpartner_model::ContactKind::Frictional { friction: random.between(0.2, 0.8) };
+        }
+        let statics = Statics::new(&grasp, Section::Polygon(8)).unwrap();
+        let options = Options { tolerance: 1e-6, volume_tolerance: 1.0, ..Options::default() };
+        if quality(&statics, &options).epsilon.lower > 1e-3 {
+            return grasp;
+        }
+    }
+}
+
+fn beside_qhull(random: &mut support::Random) {
+    println!(
+        "\n| contacts | edges | all measures, tolerance 1e-6 | qhull's hull | ratio | epsilon of both | facets of both |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for contacts in [4, 6, 8] {
+        let grasp = closed(random, contacts);
+        for edges in [4, 8, 16] {
+            let statics = Statics::new(&grasp, Section::Polygon(edges)).unwrap();
+            let options = Options { tolerance: 1e-6, volume_tolerance: 1.0, ..Options::default() };
+            let found = quality(&statics, &options);
+            let own = seconds(3, || drop(black_box(quality(&statics, &options))));
+            let Some(told) = by_qhull(&corners(&statics, edges)) else {
+                println!("without scipy: python3 -m pip install scipy");
+                return;
+            };
+            let figures: Vec<f64> = told.split_whitespace().map(|word| word.parse().unwrap()).collect();
+            let [time, epsilon, facets] = figures[..] else { panic!("{told}") };
+            println!(
+                "| {contacts} | {edges} | {:.1} ms | {:.1} ms | {:.2} | {:.6} {epsilon:.6} | {} {facets} |",
+                own * 1e3,
+                time * 1e3,
+                own / time,
+                found.epsilon.lower,
+                found.facets
+            );
+        }
+    }
+}
+
+fn slips() {
+    use simpartner_model::{Contact, ContactKind, Patch};
+    let mut random = support::Random::new(19);
+    println!(
+        "\n| slip, a random grasp of 4 contacts | simulated | quasi-exact | with Coulomb's sliding | in the engine | engine to quasi-exact |"
+    );
+    println!("|---|---|---|---|---|---|");
+    let mut shown = 0;
+    while shown < 3 {
+        let mut grasp = random.grasp(4);
+        for contact in &mut grasp.contacts {
+            let kind = ContactKind::Frictional { friction: contact.kind.friction().max(0.1) };
+            *contact = Contact { kind, patch: Patch { range: 0.02, ..Patch::PLANE }, ..contact.clone() };
+        }
+        let options = SlipOptions::default();
+        let found = slip(&grasp, &options).unwrap();
+        if found.outcome.word() != "fails" {
+            continue;
+        }
+        let coulomb = SlipOptions { sliding: Sliding::Coulomb, ..options };
+        let times = [
+            seconds(1, || drop(black_box(slip(&grasp, &options)))),
+            seconds(1, || drop(black_box(slip(&grasp, &coulomb)))),
+            seconds(1, || drop(black_box(slip_in_engine(&grasp, &options)))),
+        ];
+        let [quasi, coulomb, engine] = times.map(|time| time * 1e3);
+        shown += 1;
+        println!(
+            "| {shown} | {:.3} s | {quasi:.1} ms | {coulomb:.1} ms | {engine:.1} ms | {:.2} |",
+            found.time,
+            engine / quasi
+        );
+    }
 }
 
 fn main() {
@@ -50,4 +185,6 @@ fn main() {
             charted / (840.0 * own)
         );
     }
+    beside_qhull(&mut random);
+    slips();
 }

@@ -366,7 +366,7 @@ impl<'a> Scaled<'a> {
     }
 
     /// Unknowns as forces, N and N m.
-    fn forces(&self, x: &DVector<f64>) -> Vec<ContactForce> {
+    pub(crate) fn forces(&self, x: &DVector<f64>) -> Vec<ContactForce> {
         let mut at = 0;
         let each = self.statics.contacts.iter().map(|contact| {
             let dimension = contact.dimension();

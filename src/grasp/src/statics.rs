@@ -24,6 +24,9 @@ pub enum GraspError {
     /// The solver of linear programs gave up.
     #[error("the linear program: {0}")]
     LinearProgram(String),
+    /// An engine has nothing for it.
+    #[error("in the engine: {0}")]
+    Unrepresentable(String),
     /// Gravity has no direction to tilt.
     #[error("without gravity there is no direction to tilt")]
     NoGravity,

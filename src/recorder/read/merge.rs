@@ -71,7 +71,7 @@ impl Merge {
     /// When the database cannot be read.
     pub fn rows(&mut self, run: i64) -> Result<u64, RecorderError> {
         let mut rows = 0;
-        for table in TABLES.iter().filter(|table| !table.is_view()) {
+        for table in TABLES.iter().filter(|table| table.holds_runs()) {
             if !self.from.columns(table)?.is_empty() {
                 rows += self.from.count(&Selection::all(table, run))?;
             }

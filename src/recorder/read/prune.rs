@@ -62,7 +62,7 @@ impl Prune {
         self.runtime.block_on(self.connection.begin())?;
         let chunks = self.chunks(run)?;
         let of = |table: &Table| if table.has_steps() { chunks.len() } else { 1 };
-        let tables = || TABLES.iter().rev().filter(|table| !table.is_view());
+        let tables = || TABLES.iter().rev().filter(|table| table.holds_runs());
         let all = tables().map(of).sum::<usize>() as u64;
         let (mut rows, mut done) = (0, 0);
         // Rows that refer to others are deleted before these.

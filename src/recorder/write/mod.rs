@@ -15,6 +15,7 @@ mod description;
 mod disk_space;
 mod expected_growth;
 mod file_identity;
+mod grasp;
 mod import;
 mod interval;
 pub(super) mod logged_components;
@@ -32,6 +33,7 @@ mod writer;
 
 pub use description::{LogSummary, Origin, RunDescription, RunOutcome, SimulationSummary};
 pub use expected_growth::ExpectedGrowth;
+pub use grasp::{GraspFinding, keep_grasp};
 pub use import::{Damage, Imported, Missing, import};
 pub use patterns::Patterns;
 pub use recorder::Recorder;

@@ -8,6 +8,7 @@ mod changes;
 mod file;
 #[cfg(target_os = "linux")]
 mod full;
+mod grasp;
 mod killed;
 mod migrations;
 mod outage;

@@ -1,4 +1,4 @@
-//! The worlds and robots that are built into the program, so that it runs alone in any folder.
+//! The worlds, robots and grasps that are built into the program, so that it runs alone in any folder.
 //!
 //! Their paths begin with the folder [`FOLDER`], which need not be anywhere. A file of the same path in the file system comes
 //! first, so a user who writes one is never overruled.
@@ -54,6 +54,15 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "worlds/circle_gamepad.xml"
     "worlds/falling.xml"
     "worlds/flat.xml"
+    "worlds/grasps/harker1.xml"
+    "worlds/grasps/harker2.xml"
+    "worlds/grasps/harker3.xml"
+    "worlds/grasps/harker4.xml"
+    "worlds/grasps/harker5.xml"
+    "worlds/grasps/harker6.xml"
+    "worlds/grasps/harker7.xml"
+    "worlds/grasps/harker8.xml"
+    "worlds/grasps/pinch.xml"
     "worlds/heightfield.csv"
     "worlds/heightfield.xml"
     "worlds/jacksboro.asc"
@@ -123,7 +132,7 @@ mod tests {
     fn the_list_is_what_the_folders_hold() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut found = Vec::new();
-        for folder in ["robots", "worlds"] {
+        for folder in ["robots", "worlds", "worlds/grasps"] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
                 // DTDs, pages and pictures are made from these.

@@ -21,6 +21,7 @@ mod import;
 mod joint;
 mod limits;
 mod move_robot;
+mod objects;
 mod origin;
 mod parts;
 mod points;
@@ -47,6 +48,7 @@ pub(crate) use files::read_bytes;
 pub use files::read_file;
 pub use generate::{grasp_dtd, grasp_task_dtd, reference, robot_dtd, sequence_dtd, world_dtd};
 pub use grasp::write as write_grasp;
+pub use objects::write as write_objects;
 pub use import::{ImportOptions, Imported, MeshFile, Wanted, import};
 pub use move_robot::move_robot;
 pub use reading::shorten;
@@ -194,12 +196,19 @@ impl Expected {
     }
 }
 
-fn read_as(path: &Path, expected: Expected) -> Result<Document, Diagnostics> {
+/// The text of a file of ours as the other functions read it, built-in ones included.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn read_own_text(path: &Path) -> Result<String, Diagnostics> {
     let path = locate(path);
-    let path = path.to_string_lossy();
-    let text = Files::Disk.read(&path, MAX_FILE);
-    let text = text.map_err(|problem| Diagnostics::from(built_in::with_help(problem)))?;
-    read_root(&path, &text, Files::Disk, expected)
+    let text = Files::Disk.read(&path.to_string_lossy(), MAX_FILE);
+    text.map_err(|problem| Diagnostics::from(built_in::with_help(problem)))
+}
+
+fn read_as(path: &Path, expected: Expected) -> Result<Document, Diagnostics> {
+    let text = read_own_text(path)?;
+    read_root(&locate(path).to_string_lossy(), &text, Files::Disk, expected)
 }
 
 fn read_root(path: &str, text: &str, files: Files<'_>, expected: Expected) -> Result<Document, Diagnostics> {

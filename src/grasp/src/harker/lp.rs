@@ -66,26 +66,78 @@ impl Program {
 /// What microlp may leave of a constraint: a hundredth of the tolerance of the files.
 const FEASIBILITY: f64 = 1e-8;
 
+/// By how much, in parts of it, another solution may cost more than the best and still count as one as good.
+const AS_GOOD: f64 = 1e-9;
+
 /// Solves the linear program under a gravity: `None` where it has no solution.
 ///
 /// # Errors
 /// Where the solver gives up.
 pub fn solve(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<Answer>, GraspError> {
     let columns = columns(case, program);
+    let Some((values, objective)) = minimise(case, gravity, &columns, |_| 1.0, None)? else { return Ok(None) };
+    let nothing = ContactAnswer { force: DVec3::ZERO, torque: DVec3::ZERO, normal_torque: DVec3::ZERO };
+    let mut contacts = vec![nothing; case.contacts.len()];
+    for (value, column) in values.iter().zip(&columns) {
+        let contact = &mut contacts[column.contact];
+        contact.force += column.force * *value;
+        *(if column.is_force { &mut contact.torque } else { &mut contact.normal_torque }) += column.torque * *value;
+    }
+    Ok(Some(Answer { contacts, objective }))
+}
+
+/// The least and the largest value of each component of each contact's force among all solutions that cost as little as the best: where they
+/// differ, the forces are not unique. `None` where there is no solution.
+///
+/// # Errors
+/// Where the solver gives up.
+pub fn spread(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<Vec<[DVec3; 2]>>, GraspError> {
+    let columns = columns(case, program);
+    let Some((_, best)) = minimise(case, gravity, &columns, |_| 1.0, None)? else { return Ok(None) };
+    let most = best * (1.0 + AS_GOOD);
+    let extreme = |contact: usize, axis: usize, sign: f64| {
+        let cost = |column: &Column| if column.contact == contact { sign * column.force[axis] } else { 0.0 };
+        let found = minimise(case, gravity, &columns, cost, Some(most))?;
+        found.map(|(_, value)| sign * value).ok_or_else(|| GraspError::LinearProgram("lost its own solution".into()))
+    };
+    let mut all = vec![[DVec3::ZERO; 2]; case.contacts.len()];
+    for (contact, ends) in all.iter_mut().enumerate() {
+        for axis in 0..3 {
+            ends[0][axis] = extreme(contact, axis, 1.0)?;
+            ends[1][axis] = extreme(contact, axis, -1.0)?;
+        }
+    }
+    Ok(Some(all))
+}
+
+/// The unknowns that balance within the tolerance and cost least, and their cost; where `most` is given, among those whose sum is at most
+/// that.
+fn minimise(
+    case: &Harker,
+    gravity: DVec3,
+    columns: &[Column],
+    cost: impl Fn(&Column) -> f64,
+    most: Option<f64>,
+) -> Result<Option<(Vec<f64>, f64)>, GraspError> {
     let mut problem = Problem::new(OptimizationDirection::Minimize);
     let limits = |column: &Column| case.contacts[column.contact].limits;
-    let unknowns: Vec<_> = columns.iter().map(|column| problem.add_var(1.0, (0.0, limits(column)[1]))).collect();
+    let unknowns: Vec<_> =
+        columns.iter().map(|column| problem.add_var(cost(column), (0.0, limits(column)[1]))).collect();
     for axis in 0..6 {
         let of = |column: &Column| if axis < 3 { column.force[axis] } else { column.torque[axis - 3] };
-        let row: Vec<_> = unknowns.iter().zip(&columns).map(|(&unknown, column)| (unknown, of(column))).collect();
+        let row: Vec<_> = unknowns.iter().zip(columns).map(|(&unknown, column)| (unknown, of(column))).collect();
         let load = if axis < 3 { gravity[axis] } else { 0.0 };
         problem.add_constraint(row.as_slice(), ComparisonOp::Le, case.tolerance - load);
         problem.add_constraint(row.as_slice(), ComparisonOp::Ge, -case.tolerance - load);
     }
     for (index, finger) in case.contacts.iter().enumerate() {
-        let own = unknowns.iter().zip(&columns).filter(|(_, column)| column.contact == index && column.is_force);
+        let own = unknowns.iter().zip(columns).filter(|(_, column)| column.contact == index && column.is_force);
         let row: Vec<_> = own.map(|(&unknown, _)| (unknown, 1.0)).collect();
         problem.add_constraint(row.as_slice(), ComparisonOp::Ge, finger.limits[0]);
+    }
+    if let Some(most) = most {
+        let row: Vec<_> = unknowns.iter().map(|&unknown| (unknown, 1.0)).collect();
+        problem.add_constraint(row.as_slice(), ComparisonOp::Le, most);
     }
     let mut options = SolveOptions::default();
     options.tolerances.feasibility = FEASIBILITY;
@@ -97,14 +149,7 @@ pub fn solve(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<A
     let Ok(solution) = solution else {
         return Err(GraspError::LinearProgram("interrupted".into()));
     };
-    let nothing = ContactAnswer { force: DVec3::ZERO, torque: DVec3::ZERO, normal_torque: DVec3::ZERO };
-    let mut contacts = vec![nothing; case.contacts.len()];
-    for (&unknown, column) in unknowns.iter().zip(&columns) {
-        let (value, contact) = (solution.var_value(unknown), &mut contacts[column.contact]);
-        contact.force += column.force * value;
-        *(if column.is_force { &mut contact.torque } else { &mut contact.normal_torque }) += column.torque * value;
-    }
-    Ok(Some(Answer { contacts, objective: solution.objective() }))
+    Ok(Some((unknowns.iter().map(|&unknown| solution.var_value(unknown)).collect(), solution.objective())))
 }
 
 /// Whether there is equilibrium under each of the 21 x 39 (corrected, 40) directions of gravity, row by row.

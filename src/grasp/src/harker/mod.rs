@@ -11,7 +11,7 @@
 mod lp;
 mod read;
 
-pub use lp::{Answer, ContactAnswer, Program, chart, solve};
+pub use lp::{Answer, ContactAnswer, Program, chart, solve, spread};
 pub use read::{FileError, Flaw};
 
 use bevy_math::{DMat3, DVec2, DVec3};

@@ -60,6 +60,17 @@ pub struct Bounds {
     pub upper: f64,
 }
 
+/// Why the search for a measure ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Its bounds have met.
+    Met,
+    /// Its polytope has as many facets as it may.
+    Facets,
+    /// Rounding leaves no farther point to add.
+    Rounding,
+}
+
 impl Bounds {
     const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
 
@@ -95,6 +106,8 @@ pub struct Quality {
     pub facets: usize,
     /// Why epsilon is zero, where it is.
     pub reason: Option<String>,
+    /// Why the searches ended: of epsilon, force, force under the worst torque, torque and volume.
+    pub ended: [Ended; 5],
 }
 
 /// Which part of the wrench space is measured.
@@ -142,6 +155,7 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
         torque_scale,
         facets: 0,
         reason: None,
+        ended: [Ended::Met; 5],
     };
     let simplex = match Hull::simplex(&space.corners()) {
         Ok(hull) => hull,
@@ -158,16 +172,20 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
     let refine = |hull: &mut Hull, part| refine(hull, &space, part, options, open.as_ref());
     // Each measure grows a polytope of its own, where it is narrow.
     let mut hull = simplex.clone();
-    let (epsilon, weakest) = refine(&mut hull, Part::Whole);
+    let (epsilon, weakest, ended) = refine(&mut hull, Part::Whole);
     quality.facets = hull.len();
     (quality.epsilon, quality.weakest) = (epsilon, weakest);
     // At its certified size, so that the polytope holds it.
     let worst = halves(&(weakest * epsilon.lower))[1];
-    let measure = |part| refine(&mut simplex.clone(), part).0;
-    quality.force = measure(Part::Force(DVec3::ZERO));
-    quality.force_under_torque = measure(Part::Force(worst));
-    quality.torque = measure(Part::Torque);
-    quality.volume = volume(&mut simplex.clone(), &space, options);
+    let measure = |part| {
+        let (bounds, _, ended) = refine(&mut simplex.clone(), part);
+        (bounds, ended)
+    };
+    quality.ended[0] = ended;
+    (quality.force, quality.ended[1]) = measure(Part::Force(DVec3::ZERO));
+    (quality.force_under_torque, quality.ended[2]) = measure(Part::Force(worst));
+    (quality.torque, quality.ended[3]) = measure(Part::Torque);
+    (quality.volume, quality.ended[4]) = volume(&mut simplex.clone(), &space, options);
     quality.average_facet_distance = average_facet_distance(&space);
     if epsilon.upper == 0.0 {
         let [force, torque] = halves(&-weakest);
@@ -204,14 +222,20 @@ fn missing(normal: &Vector6) -> String {
 
 /// Grows the polytope where a part of it is narrowest until the bounds meet. Returns them, and the direction of the upper one. Along `open` the
 /// space does not reach beyond the origin.
-fn refine(hull: &mut Hull, space: &Space, part: Part, options: &Options, open: Option<&Vector6>) -> (Bounds, Vector6) {
+fn refine(
+    hull: &mut Hull,
+    space: &Space,
+    part: Part,
+    options: &Options,
+    open: Option<&Vector6>,
+) -> (Bounds, Vector6, Ended) {
     let (mut upper, mut direction) =
         open.map_or((f64::INFINITY, Vector6::zeros()), |open| (part.distance(open, 0.0), *open));
     loop {
         let distance = |facet: &Facet| part.distance(&facet.normal, facet.offset);
         let nearest = hull.facets().map(|(number, facet)| (distance(facet), number, facet.normal));
         let Some((lower, number, normal)) = nearest.min_by(|a, b| a.0.total_cmp(&b.0)) else {
-            return (Bounds { lower: 0.0, upper }, direction);
+            return (Bounds { lower: 0.0, upper }, direction, Ended::Rounding);
         };
         let (point, reach) = space.support(&normal);
         // Rounding leaves something of a reach of zero.
@@ -222,15 +246,28 @@ fn refine(hull: &mut Hull, space: &Space, part: Part, options: &Options, open: O
         }
         let lower = lower.min(upper);
         let met = upper.is_finite() && upper - lower <= options.tolerance * upper;
-        if met || hull.len() > options.facets || !hull.add_beyond(point, number) {
-            return (Bounds { lower, upper }, direction);
+        if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(point, number)) {
+            return (Bounds { lower, upper }, direction, ended);
         }
+    }
+}
+
+/// Why a search ends; `None` where it goes on with one point more.
+fn ended(met: bool, hull: &mut Hull, options: &Options, add: impl FnOnce(&mut Hull) -> bool) -> Option<Ended> {
+    if met {
+        Some(Ended::Met)
+    } else if hull.len() > options.facets {
+        Some(Ended::Facets)
+    } else if add(hull) {
+        None
+    } else {
+        Some(Ended::Rounding)
     }
 }
 
 /// Grows the polytope where it lacks most of the volume until the bounds meet. Between a facet and the centre the space is within the
 /// simplex scaled by the ratio of the offsets of support and facet.
-fn volume(hull: &mut Hull, space: &Space, options: &Options) -> Bounds {
+fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) {
     let open = |hull: &Hull, facet: &Facet| {
         let middle = facet.normal.dot(&hull.centre);
         let (inner, outer) = (facet.offset - middle, space.support(&facet.normal).1 - middle);
@@ -250,10 +287,10 @@ fn volume(hull: &mut Hull, space: &Space, options: &Options) -> Bounds {
                 widest = Some((at_most - within, number, facet.normal));
             }
         }
-        let Some((_, number, normal)) = widest else { return bounds };
+        let Some((_, number, normal)) = widest else { return (bounds, Ended::Rounding) };
         let met = bounds.gap() <= options.volume_tolerance;
-        if met || hull.len() > options.facets || !hull.add_beyond(space.support(&normal).0, number) {
-            return bounds;
+        if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(space.support(&normal).0, number)) {
+            return (bounds, ended);
         }
     }
 }

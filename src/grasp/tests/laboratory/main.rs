@@ -10,3 +10,4 @@ mod sample;
 mod slip;
 mod support;
 mod task;
+mod ways;

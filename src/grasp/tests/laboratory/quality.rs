@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 use simpartner_grasp::{
     Section, Statics,
-    quality::{Norm, Options, Quality, Scaling, quality},
+    quality::{Ended, Norm, Options, Quality, Scaling, quality},
 };
 use simpartner_model::{Contact, ContactKind, Grasp};
 
@@ -48,21 +48,51 @@ fn epsilon_of_the_cube_is_its_closed_form() {
     }
 }
 
-/// The figures of ten edges, by qhull: .232800 for the whole, .904534 for forces, .227413 under the worst torque, .232800 for torques;
-/// with four edges .166667. The polytope of N edges is what it is, so both bounds meet there.
+/// The same contacts, the first tangent of each as near to x as there is one, to y where the normal is along x: what the figures of qhull
+/// were computed with. The polytope of N edges depends on where the first of them points.
+fn from_x(mut grasp: Grasp) -> Grasp {
+    for contact in &mut grasp.contacts {
+        let (at, normal) = (contact.position(), contact.normal());
+        let along = if normal.x.abs() < 0.9 { DVec3::X } else { DVec3::Y };
+        let tangent = (along - normal * normal.dot(along)).normalize();
+        *contact = contact_along(contact.kind, at, normal, tangent, contact.limits);
+    }
+    grasp
+}
+
+/// Figures of qhull, among them those of ten edges: .232800 for the whole, .904534 for forces, .232800 for torques; with four edges .166667.
+/// The polytope of N edges is what it is, so both bounds meet there. Which of the cube's diagonals is the worst torque is a matter of
+/// rounding, so what is left of forces under it is not compared here, but on the disc.
 #[test]
 fn pyramids_of_the_cube_have_the_figures_of_qhull() {
     let scale = Some(1.0 / (HALF * 3f64.sqrt()));
     let options = Options { torque_scale: scale, tolerance: 1e-6, facets: 60_000, ..Options::default() };
     let options = Options { volume_tolerance: 1.0, ..options };
-    for (edges, exact) in [(4, 0.166667), (8, 0.235702)] {
-        let found = measured(&cube(0.5), Section::Polygon(edges), &options);
+    for (edges, exact) in [(4, 0.166667), (8, 0.235702), (10, 0.232800)] {
+        let found = measured(&from_x(cube(0.5)), Section::Polygon(edges), &options);
         assert!(
             (found.epsilon.lower - exact).abs() < 1e-6 && found.epsilon.gap() < 1e-5,
             "{edges}: {:?}",
             found.epsilon
         );
         assert!(found.average_facet_distance.unwrap() > exact, "{found:?}");
+        if edges == 10 {
+            for (bounds, exact) in [(found.force, 0.904534), (found.torque, 0.232800)] {
+                assert!((bounds.lower - exact).abs() < 1e-6 && bounds.gap() < 1e-5, "{bounds:?} {exact}");
+            }
+        }
+    }
+}
+
+/// The three contacts on a disc by ten edges, by qhull: .277110, .455664 for forces, .120490 under the worst torque.
+#[test]
+fn pyramids_of_the_disc_have_the_figures_of_qhull() {
+    let options = Options { torque_scale: Some(20.0), tolerance: 1e-6, facets: 60_000, ..Options::default() };
+    let options = Options { volume_tolerance: 1.0, ..options };
+    let found = measured(&from_x(disc(0.5)), Section::Polygon(10), &options);
+    let figures = [(found.epsilon, 0.277110), (found.force, 0.455664), (found.force_under_torque, 0.120490)];
+    for (bounds, exact) in figures {
+        assert!((bounds.lower - exact).abs() < 1e-6 && bounds.gap() < 1e-5, "{bounds:?} {exact}");
     }
 }
 
@@ -92,6 +122,9 @@ fn a_pinch_of_two_points_has_no_quality_and_says_why() {
     let found = measured(&grasp(DVec3::NEG_Y, vec![soft(at(-1.0)), soft(at(1.0))]), Section::Disc, &Options::default());
     let torsion = 2.0 / 3.0 * 0.5 * 0.01 / HALF;
     assert!(found.epsilon.lower > 0.0 && found.epsilon.upper <= torsion + 1e-12, "{:?} {torsion}", found.epsilon);
+    // The volume's bounds meet slowly; the answer says that they have not.
+    assert_eq!((found.ended[0], found.ended[4]), (Ended::Met, Ended::Facets), "{found:?}");
+    assert!(found.epsilon.gap() <= 1e-3 && found.volume.gap() > 0.1, "{found:?}");
 }
 
 /// Contacts on one side of the object: nothing pushes back.

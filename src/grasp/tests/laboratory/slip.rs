@@ -1,7 +1,7 @@
 //! Slips: a fall against friction in closed form, and curved bottoms on three fingers.
 
 use bevy_math::{DMat3, DVec2, DVec3};
-use simpartner_grasp::slip::{Outcome, Slip, SlipOptions, slip};
+use simpartner_grasp::slip::{Outcome, Slip, SlipOptions, slip, slip_in_engine};
 use simpartner_model::{Contact, ContactKind, Grasp, Patch, Pose};
 
 use crate::support::{contact_along, grasp};
@@ -32,10 +32,24 @@ fn a_pinch_that_is_too_weak_drops_in_the_time_of_its_closed_form() {
     }
 }
 
+/// The same in the engine. Balls on rails take some 1e-5 of the weight along.
+#[test]
+fn the_engine_drops_the_weak_pinch_in_the_same_time() {
+    for timestep in [1e-3, 2e-4] {
+        let found = slip_in_engine(&pinch(2.37), &SlipOptions { timestep, ..SlipOptions::default() }).unwrap();
+        let (exact, slip) = ((2.0f64 * 0.02 / (G - 2.37)).sqrt(), found.slip);
+        assert!(matches!(slip.outcome, Outcome::OutOfRange(_)), "{:?}", slip.outcome);
+        assert!((0.0..=timestep + 1e-6).contains(&(slip.time - exact)), "{} {exact}", slip.time);
+        assert!(found.inner.is_none());
+    }
+}
+
 #[test]
 fn a_pinch_that_is_strong_enough_holds() {
     let found = slip(&pinch(20.0), &SlipOptions::default()).unwrap();
     assert_eq!((found.outcome, found.time, found.path), (Outcome::Holds, 0.0, 0.0));
+    let found = slip_in_engine(&pinch(20.0), &SlipOptions::default()).unwrap().slip;
+    assert!(found.outcome == Outcome::Holds && found.path < 1e-5, "{:?} {}", found.outcome, found.path);
 }
 
 /// A body whose bottom is z = -0.03 - a (x² + y²), on three fingers around its middle; its centre of mass is 4 mm beside that.
@@ -80,7 +94,13 @@ fn the_sign_of_a_curvature_decides_whether_an_object_returns() {
     assert_eq!(rests.outcome, Outcome::Rests, "{} {}", rests.time, rests.pose.translation);
     // Friction stops it near the middle.
     assert!(rests.path > 1e-4, "{}", rests.path);
+    let options = SlipOptions { duration: 20.0, ..SlipOptions::default() };
+    let in_engine = |curvature, friction| slip_in_engine(&on_three(curvature, friction), &options).unwrap().slip;
+    let (falls, rests) = (in_engine(5.0, 0.0), in_engine(-5.0, 0.005));
+    assert_eq!(falls.outcome.word(), "fails", "{:?} at {}", falls.outcome, falls.time);
+    assert_eq!(rests.outcome, Outcome::Rests, "{} {}", rests.time, rests.pose.translation);
     for curvature in [5.0, -5.0] {
         assert_eq!(let_go(curvature, 0.3).outcome, Outcome::Holds);
+        assert_eq!(in_engine(curvature, 0.3).outcome, Outcome::Holds);
     }
 }

@@ -61,6 +61,8 @@ pub struct Table {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TableKind {
     Stored(TableId),
+    /// Rows that belong to no run.
+    OfNoRun,
     /// A part of a table under the name that it has in the thesis.
     ThesisView,
     /// A view with the names of things in it.
@@ -82,19 +84,31 @@ enum Key {
     Joint,
     /// `componentID`, through the components of the run's robots.
     Component,
+    /// None: they belong to no run.
+    None,
 }
 
-/// Every table and view of a log: first the tables in the order of `TableId`, then the views.
-pub static TABLES: [Table; tables::STORED.len() + views::VIEWS.len()] = {
-    let mut all = [tables::STORED[0]; tables::STORED.len() + views::VIEWS.len()];
+const COUNT: usize = tables::STORED.len() + views::VIEWS.len() + 1;
+
+/// Every table and view of a log: first the tables in the order of `TableId`, then the views, then the table whose rows belong to no run.
+pub static TABLES: [Table; COUNT] = {
+    let mut all = [tables::GRASP; COUNT];
     let mut index = 0;
-    while index < all.len() {
+    while index < COUNT - 1 {
         let stored = tables::STORED.len();
         all[index] = if index < stored { tables::STORED[index] } else { views::VIEWS[index - stored] };
         index += 1;
     }
     all
 };
+
+/// The statement that inserts a row of [`tables::GRASP`], and its columns in the order of the values.
+pub(in crate::recorder) fn insert_grasp() -> (String, Vec<&'static str>) {
+    let columns = tables::GRASP.columns().filter(|(_, columns)| columns.written == Written::WithRow);
+    let names: Vec<&str> = columns.map(|(name, _)| name).collect();
+    let values = vec!["?"; names.len()].join(",");
+    (format!("INSERT INTO {} ({}) VALUES ({values})", tables::GRASP.name, names.join(", ")), names)
+}
 
 impl Table {
     /// The table of a name, in whatever case.
@@ -107,8 +121,14 @@ impl Table {
         matches!(self.kind, TableKind::NamedView | TableKind::SensorView)
     }
 
-    pub(in crate::recorder) fn is_view(&self) -> bool {
-        self.id().is_none()
+    /// True of what rows of runs are written into; views show them, and grasps belong to no run.
+    pub(in crate::recorder) fn holds_runs(&self) -> bool {
+        self.id().is_some()
+    }
+
+    /// True if its rows belong to no run: each run sees all of them.
+    pub fn is_of_no_run(&self) -> bool {
+        self.kind == TableKind::OfNoRun
     }
 
     fn id(&self) -> Option<TableId> {
@@ -147,6 +167,7 @@ impl Table {
             Key::Component => {
                 format!("componentID IN (SELECT componentID FROM {schema}robotComponent WHERE {of_robots})")
             }
+            Key::None => "1 = 1".to_owned(),
         }
     }
 }
@@ -306,7 +327,8 @@ mod tests {
         for (index, id) in TableId::ALL.into_iter().enumerate() {
             assert_eq!((id as usize, id.table().id()), (index, Some(id)));
         }
-        assert!(TABLES[TableId::COUNT..].iter().all(Table::is_view));
+        assert!(!TABLES[TableId::COUNT..].iter().any(Table::holds_runs));
+        assert_eq!(TABLES.iter().filter(|table| table.is_of_no_run()).count(), 1);
     }
 
     #[test]

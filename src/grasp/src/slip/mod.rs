@@ -5,16 +5,25 @@
 //! Contact forces of a step are those that leave the object with the least kinetic energy (Gauss's principle, as Moreau steps it): sliding
 //! takes energy at once, and nothing bounces. Friction is associated, that is, sliding at speed u also lifts the surfaces apart at mu u,
 //! which a finger follows on its line.
+//!
+//! [`world`](world()) makes the same grasp a mechanism, and [`slip_in_engine`] lets go of it in the engine of this workspace, whose friction is not associated.
+
+mod engine;
+mod world;
 
 use bevy_math::{DMat3, DQuat, DVec2, DVec3};
 use nalgebra::Matrix6;
 use simpartner_dynamics::mass_properties;
 use simpartner_model::{Contact, Grasp, Patch, Pose};
 
+pub use self::{
+    engine::{EngineSlip, slip_in_engine},
+    world::{Softness, World, world},
+};
 use crate::{
     GraspError, Section, Verdict,
     equilibrium::Scaled,
-    statics::{ContactMap, Statics, Vector6, halves, wrench},
+    statics::{ContactForce, ContactMap, Statics, Vector6, halves, wrench},
     verdict,
 };
 
@@ -25,11 +34,23 @@ pub struct SlipOptions {
     pub timestep: f64,
     /// Simulated time after which there is no verdict, s.
     pub duration: f64,
+    /// Which law of sliding.
+    pub sliding: Sliding,
+}
+
+/// Which way a contact that slides moves off its normal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sliding {
+    /// Sliding at speed u lifts surfaces apart at mu u: one convex program a step.
+    Associated,
+    /// Coulomb's: sliding is along the surface. The programs of De Saxcé and Feng (1998), each with the sliding of the one before, until
+    /// they agree.
+    Coulomb,
 }
 
 impl Default for SlipOptions {
     fn default() -> Self {
-        Self { timestep: 1e-3, duration: 5.0 }
+        Self { timestep: 1e-3, duration: 5.0, sliding: Sliding::Associated }
     }
 }
 
@@ -37,6 +58,9 @@ impl Default for SlipOptions {
 const RESTING: f64 = 1e-5;
 /// For so many steps, before equilibrium is asked for.
 const RESTING_STEPS: usize = 5;
+/// Programs of a step at most, and by what part of their size forces of one program and the next may differ.
+const PROGRAMS: usize = 50;
+const SAME_FORCES: f64 = 1e-6;
 
 /// What becomes of the object.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,6 +75,23 @@ pub enum Outcome {
     OutOfRange(usize),
     /// It still moves.
     TimeOut,
+}
+
+impl Outcome {
+    /// Its word: holds, rests, fails, or undecided where time ran out.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Rests => "rests",
+            Self::Misses(_) | Self::OutOfRange(_) => "fails",
+            Self::TimeOut => "undecided",
+        }
+    }
+
+    /// Whether both have the same word.
+    pub fn same_kind(self, other: Self) -> bool {
+        self.word() == other.word()
+    }
 }
 
 /// A slip.
@@ -68,6 +109,35 @@ pub struct Slip {
     pub trace: Vec<(f64, DVec3)>,
 }
 
+/// Where the fingers act: a point and the direction into the object of each, world frame.
+struct Lines<'a> {
+    grasp: &'a Grasp,
+    each: Vec<[DVec3; 2]>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(grasp: &'a Grasp) -> Self {
+        let pose = &grasp.object.pose;
+        let line = |contact: &Contact| [pose.point(contact.position()), pose.direction(contact.normal())];
+        Self { grasp, each: grasp.contacts.iter().map(line).collect() }
+    }
+
+    /// Where the fingers touch an object that is there: in the frames of their patches, and how far along their lines; or what has become of
+    /// it.
+    fn touch(&self, pose: &Pose) -> Result<Vec<(DVec2, f64)>, Outcome> {
+        let each = self.grasp.contacts.iter().zip(&self.each).enumerate().map(|(index, (contact, line))| {
+            let inverse = pose.then(&contact.frame).inverse();
+            let [point, along] = [inverse.point(line[0]), inverse.direction(line[1])];
+            let way = meet(&contact.patch, point, along).ok_or(Outcome::Misses(index))?;
+            let there = (point + along * way).truncate();
+            // Not a number is beyond as well.
+            let within = there.abs().max_element() <= contact.patch.range;
+            if within { Ok((there, way)) } else { Err(Outcome::OutOfRange(index)) }
+        });
+        each.collect()
+    }
+}
+
 struct Motion<'a> {
     grasp: &'a Grasp,
     pose: Pose,
@@ -75,7 +145,8 @@ struct Motion<'a> {
     mass: f64,
     tensor: DMat3,
     velocity: Vector6,
-    lines: Vec<[DVec3; 2]>,
+    lines: Lines<'a>,
+    sliding: Sliding,
 }
 
 /// Lets the object go.
@@ -84,22 +155,8 @@ struct Motion<'a> {
 /// Where the object has no mass properties or no inertia.
 pub fn slip(grasp: &Grasp, options: &SlipOptions) -> Result<Slip, GraspError> {
     let statics = Statics::new(grasp, Section::Disc)?;
-    let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
-    if mass.tensor.determinant() <= 0.0 {
-        return Err(GraspError::Object("it has no inertia to turn by: give it a shape or an <inertia>".into()));
-    }
-    let pose = grasp.object.pose;
-    let start = pose.point(mass.centre_of_mass);
-    let line = |contact: &Contact| [pose.point(contact.position()), pose.direction(contact.normal())];
-    let mut motion = Motion {
-        grasp,
-        pose,
-        centre: mass.centre_of_mass,
-        mass: mass.mass,
-        tensor: mass.tensor,
-        velocity: Vector6::zeros(),
-        lines: grasp.contacts.iter().map(line).collect(),
-    };
+    let mut motion = Motion { sliding: options.sliding, ..Motion::new(grasp)? };
+    let start = motion.pose.point(motion.centre);
     let ended = |outcome, time, motion: &Motion, path, trace| Slip { outcome, time, pose: motion.pose, path, trace };
     if let Verdict::Holds(_) = verdict(&Statics { contacts: unforced(&statics.contacts), ..statics.clone() }) {
         return Ok(ended(Outcome::Holds, 0.0, &motion, 0.0, vec![(0.0, start)]));
@@ -131,24 +188,33 @@ fn unforced(contacts: &[ContactMap]) -> Vec<ContactMap> {
     contacts.iter().map(|contact| ContactMap { limits: [0.0, contact.limits[1]], ..contact.clone() }).collect()
 }
 
-impl Motion<'_> {
+impl<'a> Motion<'a> {
+    fn new(grasp: &'a Grasp) -> Result<Self, GraspError> {
+        let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
+        if mass.tensor.determinant() <= 0.0 {
+            return Err(GraspError::Object("it has no inertia to turn by: give it a shape or an <inertia>".into()));
+        }
+        Ok(Self {
+            grasp,
+            pose: grasp.object.pose,
+            centre: mass.centre_of_mass,
+            mass: mass.mass,
+            tensor: mass.tensor,
+            velocity: Vector6::zeros(),
+            lines: Lines::new(grasp),
+            sliding: Sliding::Associated,
+        })
+    }
+
     /// Where the fingers touch now, in the world's frame, levers from the centre of mass.
     fn contacts(&self) -> Result<Vec<ContactMap>, Outcome> {
         let centre = self.pose.point(self.centre);
-        let each = self.grasp.contacts.iter().zip(&self.lines).enumerate().map(|(index, (contact, line))| {
-            let frame = self.pose.then(&contact.frame);
-            let inverse = frame.inverse();
-            let [point, along] = [inverse.point(line[0]), inverse.direction(line[1])];
-            let way = meet(&contact.patch, point, along).ok_or(Outcome::Misses(index))?;
-            let there = point + along * way;
-            if DVec2::new(there.x, there.y).abs().max_element() > contact.patch.range {
-                return Err(Outcome::OutOfRange(index));
-            }
-            let now = Contact { frame, point: DVec2::new(there.x, there.y), ..contact.clone() };
+        let each = self.grasp.contacts.iter().zip(self.lines.touch(&self.pose)?).map(|(contact, (point, _))| {
+            let now = Contact { frame: self.pose.then(&contact.frame), point, ..contact.clone() };
             let map = ContactMap::new(&now, centre, Section::Disc);
-            Ok(ContactMap { limits: [0.0, map.limits[1]], ..map })
+            ContactMap { limits: [0.0, map.limits[1]], ..map }
         });
-        each.collect()
+        Ok(each.collect())
     }
 
     /// Gravity and load, world frame, and what turning does to the inertia.
@@ -177,8 +243,8 @@ impl Motion<'_> {
         all
     }
 
-    /// A step: the forces of Gauss's principle, the velocity that they leave, and the mean velocity's way.
-    fn advance(&mut self, contacts: &[ContactMap], dt: f64, length: f64) {
+    /// The forces of Gauss's principle: those that leave the least kinetic energy after a step. `None` where the solver finds none.
+    fn forces(&self, contacts: &[ContactMap], dt: f64, length: f64) -> Option<Vec<ContactForce>> {
         let (load, inverse) = (self.load(), self.inverse_mass());
         let free = self.velocity + inverse * load * dt;
         let statics = self.statics(contacts, length);
@@ -194,10 +260,46 @@ impl Motion<'_> {
         let size = weight.ncols();
         program.quadratic =
             (0..size).flat_map(|j| (0..=j).map(move |i| (i, j))).map(|(i, j)| (i, j, weight[(i, j)])).collect();
-        let forces = program.solve().filter(|solution| solution.x.iter().all(|value| value.is_finite()));
-        let exerted: Vector6 = forces.map_or_else(Vector6::zeros, |solution| {
-            let total = &columns * nalgebra::DVector::from_vec(solution.x);
-            Vector6::from_column_slice(total.as_slice())
+        let mut solve = |lifts: &[f64]| {
+            let mut at = 0;
+            for (contact, lift) in contacts.iter().zip(lifts) {
+                program.objective[at] = slope[at] + lift * scaled.force / unit;
+                at += contact.dimension();
+            }
+            let solution = program.solve().filter(|solution| solution.x.iter().all(|value| value.is_finite()))?;
+            Some(scaled.forces(&nalgebra::DVector::from_vec(solution.x)))
+        };
+        let mut forces = solve(&vec![0.0; contacts.len()])?;
+        if self.sliding == Sliding::Associated {
+            return Some(forces);
+        }
+        for _ in 1..PROGRAMS {
+            let exerted: Vector6 = contacts.iter().zip(&forces).map(|(contact, force)| contact.wrench(force)).sum();
+            let after = free + inverse * exerted * dt;
+            // Its own lift is taken off what the program sees of a contact that slides.
+            let lift = |contact: &ContactMap| {
+                let [_, first, second, spin] = contact.powers(&after);
+                libm::hypot(contact.friction * libm::hypot(first, second), contact.torsion * spin)
+            };
+            let next = solve(&contacts.iter().map(lift).collect::<Vec<_>>())?;
+            let change = |(a, b): (&ContactForce, &ContactForce)| {
+                (a.normal - b.normal).abs() + (0..2).map(|k| (a.tangent[k] - b.tangent[k]).abs()).sum::<f64>()
+            };
+            let most = forces.iter().zip(&next).map(change).fold(0.0, f64::max);
+            let size = next.iter().map(|force| force.normal).fold(scaled.force, f64::max);
+            forces = next;
+            if most <= SAME_FORCES * size {
+                break;
+            }
+        }
+        Some(forces)
+    }
+
+    /// A step: the forces of Gauss's principle, the velocity that they leave, and the mean velocity's way.
+    fn advance(&mut self, contacts: &[ContactMap], dt: f64, length: f64) {
+        let (load, inverse) = (self.load(), self.inverse_mass());
+        let exerted: Vector6 = self.forces(contacts, dt, length).map_or_else(Vector6::zeros, |forces| {
+            contacts.iter().zip(&forces).map(|(contact, force)| contact.wrench(force)).sum()
         });
         let after = self.velocity + inverse * (exerted + load) * dt;
         let [linear, angular] = halves(&((self.velocity + after) / 2.0));
@@ -208,6 +310,24 @@ impl Motion<'_> {
         self.pose = Pose { translation: centre - rotation * self.centre, rotation };
         self.velocity = after;
     }
+}
+
+/// The normal forces, N, that the fingers push with when the object is let go: those with the largest margin where some hold it, else those
+/// of the first step.
+fn squeeze(grasp: &Grasp, timestep: f64) -> Result<Vec<f64>, GraspError> {
+    let statics = Statics::new(grasp, Section::Disc)?;
+    let unforced = Statics { contacts: unforced(&statics.contacts), ..statics };
+    let forces = match verdict(&unforced) {
+        Verdict::Holds(forces) => Some(forces.contacts),
+        _ => {
+            let motion = Motion::new(grasp)?;
+            motion.contacts().ok().and_then(|contacts| motion.forces(&contacts, timestep, unforced.length))
+        }
+    };
+    let most = |(index, contact): (usize, &ContactMap)| {
+        forces.as_ref().map_or(0.0, |forces| forces[index].normal.clamp(0.0, contact.limits[1]))
+    };
+    Ok(unforced.contacts.iter().enumerate().map(most).collect())
 }
 
 /// Where a line p + s d meets a patch: the s of least size.

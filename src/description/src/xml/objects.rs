@@ -1,0 +1,156 @@
+//! A world of objects and their joints as a file of ours: what a program has built, for people to look at and to run.
+
+use bevy_math::DVec3;
+use simpartner_model::{Body, CollisionFilter, Joint, JointKind, Material, Mechanism, Placed, Shape};
+
+use super::{
+    import::{
+        element::{node, pose_element, value},
+        text,
+    },
+    tree::Node,
+};
+use crate::World;
+
+/// Where an element stands that comes from no file.
+const NOWHERE: usize = 0;
+
+/// The file of a world whose bodies are objects: with their shapes, inertias, friction and filters, and joints that are fixed or slide. All
+/// numbers have their full digits; angles of poses are exact but for rounding.
+///
+/// # Errors
+/// A sentence that names what such a file would lack.
+pub fn write(world: &World, comment: &str) -> Result<String, String> {
+    let mechanism = &world.mechanism;
+    let lacks = [
+        (!mechanism.robots.is_empty(), "robots"),
+        (!mechanism.grounds.is_empty(), "grounds"),
+        (!mechanism.couplings.is_empty(), "couplings"),
+        (!mechanism.apart.is_empty(), "pairs that never collide"),
+    ];
+    if let Some((_, what)) = lacks.iter().find(|(is_there, _)| *is_there) {
+        return Err(format!("a file of objects cannot be written of a world with {what}"));
+    }
+    let mut root = node("world", NOWHERE, &[("name", world.name.clone())]);
+    root.children.push(node("gravity", NOWHERE, &exact(mechanism.gravity)));
+    for body in &mechanism.bodies {
+        root.children.push(object(body)?);
+    }
+    for joint in &mechanism.joints {
+        root.children.push(joint_element(mechanism, joint)?);
+    }
+    Ok(text::write(&root, comment))
+}
+
+/// The attributes x, y and z with all digits.
+fn exact(vector: DVec3) -> Vec<(&'static str, String)> {
+    ["x", "y", "z"].into_iter().zip(vector.to_array()).map(|(name, value)| (name, value.to_string())).collect()
+}
+
+fn object(body: &Body) -> Result<Node, String> {
+    let mut object = node("object", NOWHERE, &[("name", body.name.clone())]);
+    let children = &mut object.children;
+    children.push(value("mass", NOWHERE, body.mass));
+    children.extend(pose_element(&body.pose, NOWHERE));
+    if let Some(shape) = &body.shape {
+        children.push(shape_element(shape));
+    }
+    if body.collision.is_some() || body.filter != CollisionFilter::default() {
+        let CollisionFilter { category, collides_with } = body.filter;
+        let mut collision = node(
+            "collision",
+            NOWHERE,
+            &[("category", category.to_string()), ("collidesWith", collides_with.to_string())],
+        );
+        collision.children.extend(body.collision.as_ref().map(shape_element));
+        children.push(collision);
+    }
+    for visual in &body.visuals {
+        let color: Vec<_> = visual.color.iter().map(|color| ("color", color.to_string())).collect();
+        let mut seen = node("visual", NOWHERE, &color);
+        seen.children.push(shape_element(&visual.placed));
+        children.push(seen);
+    }
+    children.push(material(body)?);
+    if let Some(inertia) = &body.inertia {
+        let (x, y, z) = (inertia.tensor.x_axis, inertia.tensor.y_axis, inertia.tensor.z_axis);
+        let tensor = [("ixx", x.x), ("iyy", y.y), ("izz", z.z), ("ixy", x.y), ("ixz", x.z), ("iyz", y.z)];
+        let mut attributes = exact(inertia.centre_of_mass);
+        attributes.extend(tensor.map(|(name, value)| (name, value.to_string())));
+        children.push(node("inertia", NOWHERE, &attributes));
+    }
+    if body.fixed {
+        children.push(value("static", NOWHERE, true));
+    }
+    Ok(object)
+}
+
+/// Friction and torsional friction; the rest has to be that of any material.
+fn material(body: &Body) -> Result<Node, String> {
+    let Material { friction, torsional_friction, .. } = body.material;
+    if body.material != (Material { friction, torsional_friction, ..Material::default() }) {
+        return Err(format!("a file of objects has friction and torsional friction alone, and '{}' more", body.name));
+    }
+    let attributes = [("friction", friction.to_string()), ("torsionalFriction", torsional_friction.to_string())];
+    Ok(node("material", NOWHERE, &attributes))
+}
+
+fn shape_element(placed: &Placed) -> Node {
+    let round = |name, radius: &f64, length: &f64| {
+        node(name, NOWHERE, &[("radius", radius.to_string()), ("length", length.to_string())])
+    };
+    let points = |points: &[DVec3]| {
+        points.iter().map(|point| format!("{} {} {}", point.x, point.y, point.z)).collect::<Vec<_>>().join(", ")
+    };
+    let name = placed.shape.name();
+    let mut element = match &placed.shape {
+        Shape::Box { size } => node(name, NOWHERE, &exact(*size)),
+        Shape::Sphere { radius } => node(name, NOWHERE, &[("radius", radius.to_string())]),
+        Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } | Shape::Cone { radius, length } => {
+            round(name, radius, length)
+        }
+        Shape::ConvexHull { points: corners } => {
+            let mut hull = node(name, NOWHERE, &[]);
+            hull.children.push(value("vertices", NOWHERE, points(corners)));
+            hull
+        }
+        Shape::TriangleMesh { vertices, triangles } => {
+            let mut mesh = node(name, NOWHERE, &[]);
+            let corners = triangles.iter().map(|[a, b, c]| format!("{a} {b} {c}"));
+            mesh.children.push(value("vertices", NOWHERE, points(vertices)));
+            mesh.children.push(value("triangles", NOWHERE, corners.collect::<Vec<_>>().join(", ")));
+            mesh
+        }
+        Shape::Compound { parts } => {
+            let mut compound = node(name, NOWHERE, &[]);
+            compound.children.extend(parts.iter().map(shape_element));
+            compound
+        }
+    };
+    element.children.extend(pose_element(&placed.pose, NOWHERE));
+    element
+}
+
+fn joint_element(mechanism: &Mechanism, joint: &Joint) -> Result<Node, String> {
+    let attributes = [("type", joint.kind.name().to_owned()), ("name", joint.name.clone())];
+    let mut element = node("joint", NOWHERE, &attributes);
+    element.children.push(value("parent", NOWHERE, &mechanism.body(joint.parent).name));
+    element.children.push(value("child", NOWHERE, &mechanism.body(joint.child).name));
+    element.children.push(node("anchor", NOWHERE, &exact(joint.anchor)));
+    match joint.kind {
+        JointKind::Fixed => {}
+        JointKind::Slider => {
+            element.children.push(node("axis", NOWHERE, &exact(joint.frame * DVec3::Z)));
+            if let Some(free) = joint.axes[2].free() {
+                let values = [
+                    ("stiffness", free.stiffness),
+                    ("springPosition", free.spring_position),
+                    ("friction", free.friction),
+                ];
+                element.children.push(node("free", NOWHERE, &values.map(|(name, value)| (name, value.to_string()))));
+            }
+        }
+        other => return Err(format!("a file of objects has no joints of the kind {}", other.name())),
+    }
+    Ok(element)
+}
