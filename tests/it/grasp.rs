@@ -183,11 +183,17 @@ fn a_slip_in_the_engine_agrees_and_its_world_runs() {
     let (weak, world) = (scratch.write("weak.xml", &weak), scratch.path("world.xml"));
     let found = json(&["slip", &weak, "--engine", "--world", world.to_str().unwrap()]);
     let engine = &found["engine"];
-    assert_eq!((&found["verdict"], &engine["verdict"], &engine["agrees"]), (&"fails".into(), &"fails".into(), &true.into()));
+    assert_eq!(
+        (&found["verdict"], &engine["verdict"], &engine["agrees"]),
+        (&"fails".into(), &"fails".into(), &true.into())
+    );
     assert!(engine["soft_fingers_inner_bound"].is_null());
     assert!((found["time_s"].as_f64().unwrap() - engine["time_s"].as_f64().unwrap()).abs() < 2e-3, "{found}");
     let told = printed(&["slip", &weak, "--engine", "--coulomb"]);
-    assert!(told.contains("in the engine: it fails: 'Thumb' is beyond its patch") && told.ends_with("  both ways agree\n"), "{told}");
+    assert!(
+        told.contains("in the engine: it fails: 'Thumb' is beyond its patch") && told.ends_with("  both ways agree\n"),
+        "{told}"
+    );
     // The file that was written, in the engine, step by step beside what the verb says of the centre of mass.
     let read = simpartner_description::xml::read_world(&world).unwrap();
     let timestep = simpartner_model::Timestep::MILLISECOND;
@@ -211,7 +217,10 @@ fn a_slip_in_the_engine_agrees_and_its_world_runs() {
 fn soft_fingers_are_bounded_from_both_sides_in_the_engine() {
     let found = json(&["slip", &shipped("pinch.xml"), "--engine"]);
     let engine = &found["engine"];
-    assert_eq!((&engine["verdict"], &engine["soft_fingers_inner_bound"]["verdict"]), (&"holds".into(), &"holds".into()));
+    assert_eq!(
+        (&engine["verdict"], &engine["soft_fingers_inner_bound"]["verdict"]),
+        (&"holds".into(), &"holds".into())
+    );
     let scratch = Scratch::new();
     // 2 mu F between 9.81 N and 9.81 N times the root of 2: by one bound it holds, by the other it drops.
     let between = fs::read_to_string(shipped("pinch.xml")).unwrap().replace("maxForce=\"40\"", "maxForce=\"11\"");
@@ -226,11 +235,17 @@ fn what_the_engine_cannot_represent_is_refused_by_name() {
     let pinch = fs::read_to_string(shipped("pinch.xml")).unwrap();
     let bent = pinch.replace("</contact>", "<patch xx=\"2\"/></contact>");
     let bulging = pinch.replace("</contact>", "<patch xx=\"1e6\" range=\"0.1\"/></contact>");
-    let contact = |k: usize| format!("<contact name=\"F{k}\" type=\"frictionless\"><pose x=\"-0.05\"/><normal x=\"1\"/></contact>");
+    let contact = |k: usize| {
+        format!("<contact name=\"F{k}\" type=\"frictionless\"><pose x=\"-0.05\"/><normal x=\"1\"/></contact>")
+    };
     let many = pinch.replace("</grasp>", &(0..15).map(contact).chain(["</grasp>".to_owned()]).collect::<String>());
     let loaded = pinch.replace("  <contact name=\"Thumb\"", "  <load x=\"1\"/>\n  <contact name=\"Thumb\"");
     for (grasp, flag, said) in [
-        (&bent, "--engine", "in the engine: the curved patch of 'Thumb' has no end, and the engine needs one: give its <patch> a range"),
+        (
+            &bent,
+            "--engine",
+            "in the engine: the curved patch of 'Thumb' has no end, and the engine needs one: give its <patch> a range",
+        ),
         (&bulging, "--engine", "in the engine: the patch of 'Thumb' is too curved for 160 x 160 cells of triangles"),
         (&many, "--engine", "in the engine: the engine's collision filters tell 16 fingers apart, not 17"),
         (&loaded, "--world=x.xml", "a world has no <load>"),

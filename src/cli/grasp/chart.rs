@@ -87,8 +87,8 @@ pub(super) fn chart(arguments: &ChartArguments) -> Result<ExitStatus, CliError> 
         fs::write(path, picture)
             .map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
     }
-    let figures = [("solid_angle", found.solid_angle()), ("safe_tilt", found.safe_tilt())];
-    let answer = Answer { verb: "chart", name: &grasp.name, verdict: "", figures: &figures };
+    let kept = [("solid_angle", found.solid_angle()), ("safe_tilt", found.safe_tilt())];
+    let answer = Answer { verb: "chart", name: &grasp.name, verdict: "", figures: &kept };
     let report = || json_of_chart(arguments, &grasp, &statics, &found, &disturbances);
     keep(database.as_ref(), &arguments.input, &answer, report)?;
     if arguments.json {

@@ -37,14 +37,11 @@ pub(super) fn keep(
     report: impl FnOnce() -> Value,
 ) -> Result<(), CliError> {
     let Some(database) = database else { return Ok(()) };
-    let mut hasher = blake3::Hasher::new();
-    for file in &input.files {
-        hasher.update(xml::read_own_text(file)?.as_bytes());
-    }
+    let texts: Result<Vec<String>, _> = input.files.iter().map(|file| xml::read_own_text(file)).collect();
     let finding = GraspFinding {
         verb: answer.verb,
         file: &input.shown(),
-        blake3: hasher.finalize().to_hex().as_str(),
+        texts: &texts?,
         name: answer.name,
         verdict: answer.verdict,
         figures: answer.figures,

@@ -127,15 +127,14 @@ impl QualityArguments {
 }
 
 fn json_of_quality(arguments: &QualityArguments, grasp: &Grasp, found: &Quality) -> Value {
-    let bounds = measures(found)
-        .map(|(key, _, bounds, ended)| {
-            let ended = match ended {
-                Ended::Met => "met",
-                Ended::Facets => "facets",
-                Ended::Rounding => "rounding",
-            };
-            (key.to_owned(), json!({ "lower": bounds.lower, "upper": bounds.upper, "gap": bounds.gap(), "ended": ended }))
-        });
+    let bounds = measures(found).map(|(key, _, bounds, ended)| {
+        let ended = match ended {
+            Ended::Met => "met",
+            Ended::Facets => "facets",
+            Ended::Rounding => "rounding",
+        };
+        (key.to_owned(), json!({ "lower": bounds.lower, "upper": bounds.upper, "gap": bounds.gap(), "ended": ended }))
+    });
     let [force, torque] = in_world(grasp, &-found.weakest);
     json!({
         "file": arguments.input.shown(),

@@ -59,8 +59,7 @@ pub(super) fn slip_of(arguments: &SlipArguments) -> Result<ExitStatus, CliError>
     let sliding = if arguments.coulomb { Sliding::Coulomb } else { Sliding::Associated };
     let options = SlipOptions { timestep: arguments.timestep, duration: arguments.duration, sliding };
     let found = slip(&grasp, &options).map_err(refuse)?;
-    let in_engine =
-        if arguments.engine { Some(slip_in_engine(&grasp, &options).map_err(refuse)?) } else { None };
+    let in_engine = if arguments.engine { Some(slip_in_engine(&grasp, &options).map_err(refuse)?) } else { None };
     if let Some(path) = &arguments.world {
         write_world(&grasp, &options, path)?;
     }
@@ -104,7 +103,10 @@ fn print_engine(grasp: &Grasp, found: &Slip, in_engine: &EngineSlip) {
     print_slip(outer);
     if let Some(inner) = &in_engine.inner {
         let told = sentence(grasp, inner.outcome);
-        line(format_args!("  with the inner bound of soft fingers' friction and torsion: {told}, after {} s", Rounded(inner.time)));
+        line(format_args!(
+            "  with the inner bound of soft fingers' friction and torsion: {told}, after {} s",
+            Rounded(inner.time)
+        ));
     }
     line(format_args!("  {}", agreement(found, in_engine)));
 }
@@ -112,7 +114,9 @@ fn print_engine(grasp: &Grasp, found: &Slip, in_engine: &EngineSlip) {
 /// What the two ways come to together.
 fn agreement(found: &Slip, in_engine: &EngineSlip) -> &'static str {
     match in_engine.outcome() {
-        None => "the engine leaves it open: it bounds a soft finger's friction and torsion each by itself, and the bounds disagree",
+        None => {
+            "the engine leaves it open: it bounds a soft finger's friction and torsion each by itself, and the bounds disagree"
+        }
         Some(outcome) if outcome.same_kind(found.outcome) => "both ways agree",
         Some(_) => {
             "the ways disagree: in the engine sliding does not lift surfaces apart, and a finger does not follow what moves away from it"

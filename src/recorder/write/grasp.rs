@@ -14,8 +14,8 @@ pub struct GraspFinding<'a> {
     pub verb: &'a str,
     /// The file as it was opened.
     pub file: &'a str,
-    /// The BLAKE3 hash of its text, in hexadecimal.
-    pub blake3: &'a str,
+    /// Its text, or those of the two files of a grasp of 1994.
+    pub texts: &'a [String],
     /// Name of the grasp.
     pub name: &'a str,
     /// The verdict; empty where the verb has none.
@@ -33,11 +33,16 @@ pub struct GraspFinding<'a> {
 pub fn keep_grasp(database: &Database, finding: &GraspFinding) -> Result<(), RecorderError> {
     let (statement, columns) = schema::insert_grasp();
     let asked = timestamp::now();
+    let mut hasher = blake3::Hasher::new();
+    for text in finding.texts {
+        hasher.update(text.as_bytes());
+    }
+    let hash = hasher.finalize().to_hex();
     let value = |column: &&'static str| match *column {
         "asked" => Parameter::Text(&asked),
         "verb" => Parameter::Text(finding.verb),
         "file" => Parameter::Text(finding.file),
-        "blake3" => Parameter::Text(finding.blake3),
+        "blake3" => Parameter::Text(hash.as_str()),
         "name" => Parameter::Text(finding.name),
         "verdict" => Parameter::Text(finding.verdict),
         "answer" => Parameter::Text(finding.answer),

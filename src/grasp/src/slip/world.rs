@@ -15,7 +15,7 @@
 use std::f64::consts::FRAC_1_SQRT_2;
 
 use bevy_math::{DMat3, DQuat, DVec2, DVec3};
-use simpartner_dynamics::mass_properties;
+use simpartner_dynamics::{MassProperties, mass_properties};
 use simpartner_model::{
     Axis, Body, BodyId, CollisionFilter, Color, Contact, ContactKind, FreeAxis, Grasp, Inertia, Joint, JointId,
     JointKind, Material, Mechanism, Patch, Placed, Pose, Shape, Visual,
@@ -79,66 +79,97 @@ pub fn world(grasp: &Grasp, options: &SlipOptions, softness: Softness) -> Result
     }
     let length = Statics::new(grasp, Section::Disc)?.length;
     let squeeze = squeeze(grasp, options.timestep)?;
-    let (mut names, mut rails) = (Names(Vec::new()), Vec::new());
-    let mut mechanism = Mechanism { gravity: grasp.gravity, ..Mechanism::default() };
     let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
-    let share = LIGHT * grasp.contacts.len() as f64;
-    let inertia = |part: f64| Some(Inertia { centre_of_mass: mass.centre_of_mass, tensor: mass.tensor * part });
-    mechanism.bodies.push(Body {
+    let mut names = Names(Vec::new());
+    let object = part(&mass, 1.0 - LIGHT * grasp.contacts.len() as f64);
+    let object = Body {
         name: names.free(&grasp.object.name),
-        mass: mass.mass * (1.0 - share),
-        inertia: inertia(1.0 - share),
         // Its patches collide, and the object is only seen.
         filter: CollisionFilter { category: 0, collides_with: 0 },
         collision: None,
+        mass: object.mass,
+        inertia: object.inertia,
         ..grasp.object.clone()
-    });
-    let object = BodyId::new(0);
-    mechanism.bodies.push(Body { name: names.free("Hand"), fixed: true, ..Body::default() });
-    let hand = BodyId::new(1);
+    };
+    let hand = Body { name: names.free("Hand"), fixed: true, ..Body::default() };
+    let bodies = vec![object, hand];
+    let mut world = World {
+        mechanism: Mechanism { gravity: grasp.gravity, bodies, ..Mechanism::default() },
+        object: OBJECT,
+        rails: Vec::new(),
+        finger_radius: FINGER * length,
+        squeeze,
+    };
     for (index, contact) in grasp.contacts.iter().enumerate() {
-        let bit = 1 << index;
-        let filter = CollisionFilter { category: bit, collides_with: bit };
+        let filter = CollisionFilter { category: 1 << index, collides_with: 1 << index };
+        let common = Body { filter, material: material(&contact.kind, softness), ..part(&mass, LIGHT) };
+        world.add_patch(grasp, contact, &common, &mut names, length)?;
+        world.add_finger(grasp, contact, common, &mut names, length);
+    }
+    Ok(world)
+}
+
+/// The places of the first two bodies.
+const OBJECT: BodyId = BodyId::new(0);
+const HAND: BodyId = BodyId::new(1);
+
+/// A body that has a part of the object's mass, spread as that is.
+fn part(mass: &MassProperties, part: f64) -> Body {
+    let inertia = Inertia { centre_of_mass: mass.centre_of_mass, tensor: mass.tensor * part };
+    Body { mass: mass.mass * part, inertia: Some(inertia), ..Body::default() }
+}
+
+impl World {
+    /// Welds the patch of a contact to the object.
+    fn add_patch(
+        &mut self,
+        grasp: &Grasp,
+        contact: &Contact,
+        common: &Body,
+        names: &mut Names,
+        length: f64,
+    ) -> Result<(), GraspError> {
         let [surface, seen] = surface(contact, length)?;
-        let patch = BodyId::new(mechanism.bodies.len());
-        mechanism.bodies.push(Body {
+        let patch = BodyId::new(self.mechanism.bodies.len());
+        self.mechanism.bodies.push(Body {
             name: names.free(&format!("{}.patch", contact.name)),
             pose: grasp.object.pose,
-            mass: mass.mass * LIGHT,
-            inertia: inertia(LIGHT),
             visuals: vec![Visual { placed: seen, color: Some(PATCH) }],
             collision: Some(surface),
-            filter,
-            material: material(&contact.kind, softness),
-            ..Body::default()
+            ..common.clone()
         });
         let name = names.free(&format!("{}.weld", contact.name));
         let anchor = grasp.object.pose.translation;
-        mechanism.joints.push(Joint { name, ..Joint::new(JointKind::Fixed, object, patch, anchor) });
-        let finger = BodyId::new(mechanism.bodies.len());
+        self.mechanism.joints.push(Joint { name, ..Joint::new(JointKind::Fixed, OBJECT, patch, anchor) });
+        Ok(())
+    }
+
+    /// Puts the finger of a contact on its rail.
+    fn add_finger(&mut self, grasp: &Grasp, contact: &Contact, common: Body, names: &mut Names, length: f64) {
+        let finger = BodyId::new(self.mechanism.bodies.len());
         let normal = grasp.object.pose.direction(contact.normal());
-        let centre = grasp.object.pose.point(contact.position()) - normal * FINGER * length;
-        mechanism.bodies.push(Body {
+        let centre = grasp.object.pose.point(contact.position()) - normal * self.finger_radius;
+        let squeeze = self.squeeze[self.rails.len()];
+        // Its own weight along the rail is taken off.
+        let push = squeeze - common.mass * grasp.gravity.dot(normal);
+        let rubs = (contact.limits[1] - squeeze).max(0.0);
+        let ball = Shape::Sphere { radius: self.finger_radius };
+        self.mechanism.bodies.push(Body {
             name: names.free(&format!("{}.finger", contact.name)),
             pose: Pose { translation: centre, ..Pose::default() },
-            mass: mass.mass * LIGHT,
-            shape: Some(Placed { pose: Pose::default(), shape: Shape::Sphere { radius: FINGER * length } }),
-            filter,
-            material: material(&contact.kind, softness),
-            ..Body::default()
+            // That of its ball.
+            inertia: None,
+            shape: Some(Placed { pose: Pose::default(), shape: ball }),
+            ..common
         });
-        // Its own weight along the rail is taken off.
-        rails.push(JointId::new(mechanism.joints.len()));
-        let push = squeeze[index] - mass.mass * LIGHT * grasp.gravity.dot(normal);
-        let rubs = (contact.limits[1] - squeeze[index]).max(0.0);
-        mechanism.joints.push(Joint {
+        self.rails.push(JointId::new(self.mechanism.joints.len()));
+        self.mechanism.joints.push(Joint {
             name: names.free(&format!("{}.rail", contact.name)),
             frame: frame_along(normal),
             axes: [Axis::Locked, Axis::Locked, Axis::Free(rail(push, rubs, length))],
-            ..Joint::new(JointKind::Slider, hand, finger, centre)
+            ..Joint::new(JointKind::Slider, HAND, finger, centre)
         });
     }
-    Ok(World { mechanism, object, rails, finger_radius: FINGER * length, squeeze })
 }
 
 /// What a patch looks like.

@@ -96,3 +96,37 @@ fn the_engine_slides_as_coulomb_has_it() {
     }
     assert!(near[1] > near[0] && 2 * near[1] > all, "{near:?} of {all}");
 }
+
+/// Whatever a file may say: any kinds of contacts, on planes without end, loads, least forces, inertias of any shape, no gravity. Both ways
+/// answer with numbers, and the engine bounds soft fingers from both sides.
+#[test]
+fn both_ways_answer_whatever_the_grasp() {
+    let mut stream = Random::new(5);
+    for number in 0..40 {
+        let count = 1 + stream.below(12);
+        let mut grasp = stream.grasp(count);
+        if number % 8 == 0 {
+            grasp.gravity = bevy_math::DVec3::ZERO;
+        }
+        let inertia = grasp.object.inertia.as_mut().unwrap();
+        let moments = bevy_math::DVec3::new(1.0, stream.between(0.1, 1.0), stream.between(0.9, 1.0));
+        inertia.tensor = bevy_math::DMat3::from_diagonal(moments * libm::pow(10.0, stream.between(-5.0, -1.0)));
+        inertia.centre_of_mass = stream.direction() * stream.between(0.0, 0.02);
+        grasp.object.mass = libm::pow(10.0, stream.between(-2.0, 1.0));
+        let options = SlipOptions { duration: 0.2, timestep: [1e-3, 5e-4, 4e-3][number % 3], ..SlipOptions::default() };
+        let engine = slip_in_engine(&grasp, &options).unwrap_or_else(|error| panic!("{number}: {error}"));
+        let is_soft = |contact: &Contact| matches!(contact.kind, ContactKind::Soft { .. });
+        assert_eq!(engine.inner.is_some(), grasp.contacts.iter().any(is_soft), "{number}");
+        let quasi = [Sliding::Associated, Sliding::Coulomb]
+            .map(|sliding| slip(&grasp, &SlipOptions { sliding, ..options }).unwrap());
+        for slip in [&engine.slip].into_iter().chain(&engine.inner).chain(&quasi) {
+            let finite =
+                slip.time.is_finite() && slip.path.is_finite() && slip.pose.to_array().iter().all(|x| x.is_finite());
+            assert!(finite && slip.time <= options.duration + 1e-12, "{number}: {}", shown(slip));
+        }
+        // Forces that hold are found before either moves, so both hold.
+        if quasi[0].outcome == Outcome::Holds && !grasp.contacts.iter().any(is_soft) {
+            assert_eq!(engine.slip.outcome, Outcome::Holds, "{number}: {}", shown(&engine.slip));
+        }
+    }
+}

@@ -340,7 +340,11 @@ pub(super) const GRASP: Table = Table {
         text("blake3", "the BLAKE3 hash of its text, in hexadecimal; of both texts one after the other"),
         text("name", "of the grasp"),
         text("verdict", "of check: holds, impossible, undecided; of slip: holds, rests, fails, undecided; else empty"),
-        real("margin, squeeze", "N", "of check: normal force that each contact can have to spare, least sum of normal forces"),
+        real(
+            "margin, squeeze",
+            "N",
+            "of check: normal force that each contact can have to spare, least sum of normal forces",
+        ),
         real("solid_angle", "1", "of chart: part of the cone of directions that holds"),
         real("safe_tilt", "rad", "of chart: largest tilt that holds whatever its direction"),
         real("epsilon_lower, epsilon_upper", "1", "of quality: bounds of epsilon; newtons with --scaling limits"),

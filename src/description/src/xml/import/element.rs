@@ -29,7 +29,7 @@ pub(super) fn coordinates(vector: DVec3) -> Vec<(&'static str, String)> {
 }
 
 /// A `<pose>`, unless it is the identity.
-pub(super) fn pose_element(pose: &Pose, offset: usize) -> Option<Node> {
+pub(in crate::xml) fn pose_element(pose: &Pose, offset: usize) -> Option<Node> {
     let angles = ["roll", "pitch", "yaw"].into_iter().zip(pose.roll_pitch_yaw().to_array());
     let mut attributes = coordinates(pose.translation);
     attributes.extend(angles.filter(|(_, value)| value.abs() > NOTHING).map(|(name, value)| (name, digits(value))));
