@@ -40,6 +40,7 @@
 //! ```
 
 pub mod analysis;
+pub mod benchmark;
 pub mod cli;
 pub mod config;
 pub mod device;

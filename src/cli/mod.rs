@@ -4,6 +4,7 @@
 //! program may want: that is in the modules below. Start at [`main`], then `run`.
 
 mod arguments;
+mod benchmark;
 mod check;
 mod convert;
 mod db;
@@ -89,6 +90,9 @@ enum Verb {
     /// Ask whether a grasp holds, how stable and how good it is.
     #[command(subcommand)]
     Grasp(grasp::GraspVerb),
+    /// Run a published benchmark, also in other engines that are installed.
+    #[command(subcommand)]
+    Benchmark(benchmark::BenchmarkVerb),
     /// Draw worlds as SVG pictures, as they are before the first step.
     Draw(draw::DrawArguments),
     /// Make a project folder with the worlds, robots and settings that are built into this program.
@@ -190,6 +194,7 @@ fn dispatch(arguments: Arguments) -> Result<ExitStatus, CliError> {
         Some(Verb::Terrain(arguments)) => terrain::terrain(&arguments),
         Some(Verb::Mobility(arguments)) => mobility::mobility(&arguments),
         Some(Verb::Grasp(verb)) => grasp::grasp(&verb),
+        Some(Verb::Benchmark(verb)) => benchmark::benchmark(&verb),
         Some(Verb::Draw(arguments)) => draw::draw(&arguments),
         Some(Verb::Schema { what }) => schema(what),
         Some(Verb::Man(arguments)) => manual::man(&arguments),

@@ -71,7 +71,7 @@ fn root() -> PathBuf {
 }
 
 /// Holds a generated file to its text; UPDATE_GENERATED=1 writes it.
-fn assert_current(path: &Path, text: &str) {
+pub fn assert_current(path: &Path, text: &str) {
     if std::env::var_os("UPDATE_GENERATED").is_some() {
         fs::write(path, text).unwrap();
     }
@@ -288,7 +288,7 @@ fn every_bad_file_is_refused_in_the_words_beside_it() {
 #[test]
 fn every_shipped_file_loads_and_fits_its_dtd() {
     let mut seen = 0;
-    for folder in ["worlds", "robots", "worlds/grasps", "worlds/grasps/tasks"] {
+    for folder in ["worlds", "worlds/benchmark", "robots", "worlds/grasps", "worlds/grasps/tasks"] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "xml") {

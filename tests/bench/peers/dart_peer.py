@@ -36,7 +36,7 @@ class Engine:
     def __init__(self, scene, timestep, solver=None):
         if scene.field:
             sys.exit("this peer has no heightfield")
-        self.scene, self.children, self.nodes, self.motors = scene, scene.children(), {}, []
+        self.scene, self.children, self.nodes, self.motors, self.pushed = scene, scene.children(), {}, [], []
         self.world = dart.simulation.World()
         self.world.setGravity(scene.gravity)
         self.world.setTimeStep(timestep)
@@ -90,7 +90,8 @@ class Engine:
             joint.setVelocities(numpy.concatenate([rotate(back, body.spin), rotate(back, body.velocity)]))
         else:
             parent = [] if hinge.parent is None else [self.nodes[hinge.parent]]
-            joint, node = skeleton.createRevoluteJointAndBodyNodePair(*parent)
+            create = skeleton.createPrismaticJointAndBodyNodePair if hinge.slides else skeleton.createRevoluteJointAndBodyNodePair
+            joint, node = create(*parent)
 
             def frame(of):
                 if of is None:
@@ -107,6 +108,8 @@ class Engine:
                 joint.setVelocity(0, body.spin @ hinge.axis)
             if hinge.motor:
                 self.motors.append((joint, *hinge.motor))
+            if hinge.slides:
+                self.pushed.append((joint, hinge.force))
         node.setName(str(index))
         node.setInertia(dart.dynamics.Inertia(body.mass, numpy.zeros(3), numpy.diag(body.moments)))
         self.add_shapes(node, body.geoms, body.friction, body.restitution)
@@ -120,6 +123,8 @@ class Engine:
             for joint, position, rate, stiffness, damping, limit in self.motors:
                 effort = stiffness * (position - joint.getPosition(0)) + damping * (rate - joint.getVelocity(0))
                 joint.setForce(0, max(-limit, min(limit, effort)))
+            for joint, force in self.pushed:
+                joint.setForce(0, force)
             self.world.step()
 
     def body(self, index):

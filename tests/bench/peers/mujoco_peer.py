@@ -74,7 +74,7 @@ class Engine:
             back = conjugate(body.turn)
             anchor, axis = rotate(back, hinge.anchor - body.at), rotate(back, hinge.axis)
             self.text.append(
-                f'<joint name="j{index}" type="hinge" pos={numbers(anchor)} axis={numbers(axis)}'
+                f'<joint name="j{index}" type="{"slide" if hinge.slides else "hinge"}" pos={numbers(anchor)} axis={numbers(axis)}'
                 f' stiffness="{hinge.stiffness}" damping="{hinge.damping}"/>'
             )
         mask = 'contype="0" conaffinity="1"' if body.is_part else 'contype="1" conaffinity="1"'
@@ -90,6 +90,9 @@ class Engine:
 
     def add_motors(self):
         for hinge in self.scene.hinges:
+            if hinge.slides:
+                self.text.append(f'<motor joint="j{hinge.child}"/>')
+                self.actuators.append(hinge.force)
             if hinge.motor is None:
                 continue
             position, rate, stiffness, damping, limit = hinge.motor

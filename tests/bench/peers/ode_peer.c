@@ -1,5 +1,6 @@
 /* The scene of a text file in ODE: builds it, warms up, and measures a round for every line read. ODE has no implicit
-   position motor; a joint that holds is driven at a speed against its angle. */
+   position motor; a joint that holds is driven at a speed against its angle. With three numbers behind the file (timestep, steps, steps
+   between samples) it is a peer of the grasp benchmark instead, and says how all bodies move. */
 #include <ode/ode.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,9 @@ static int robots[MOST];
 static Motor motors[MOST];
 static double friction[MOST];
 static int body_count, motor_count;
+static dJointID sliders[MOST];
+static double pushes[MOST], timestep = 0.001;
+static int slider_count;
 
 static double mu_of(dGeomID geom) {
     dBodyID body = dGeomGetBody(geom);
@@ -50,11 +54,12 @@ static void step(void) {
         /* ODE counts a hinge from its second body. */
         dJointSetHingeParam(motors[i].joint, dParamVel, speed);
     }
+    for (int i = 0; i < slider_count; i++) dJointAddSliderForce(sliders[i], pushes[i]);
     dSpaceCollide(space, NULL, near_callback);
     if (body_count <= 30) {
-        dWorldStep(world, 0.001);
+        dWorldStep(world, timestep);
     } else {
-        dWorldQuickStep(world, 0.001);
+        dWorldQuickStep(world, timestep);
     }
     dJointGroupEmpty(group);
 }
@@ -97,6 +102,14 @@ static void read_hinge(const double *v) {
     motors[motor_count++] = (Motor){joint, holds, holds ? v[8] : v[9]};
 }
 
+static void read_slider(const double *v) {
+    dJointID joint = dJointCreateSlider(world, 0);
+    dJointAttach(joint, bodies[(int)v[1]], v[0] < 0 ? 0 : bodies[(int)v[0]]);
+    dJointSetSliderAxis(joint, v[5], v[6], v[7]);
+    sliders[slider_count] = joint;
+    pushes[slider_count++] = v[8];
+}
+
 static void read_scene(const char *path) {
     FILE *file = fopen(path, "r");
     if (!file) exit(1);
@@ -126,9 +139,41 @@ static void read_scene(const char *path) {
             dCreateHeightfield(space, data, 1);
         } else if (!strcmp(line, "body")) read_body(v);
         else if (!strcmp(line, "hinge")) read_hinge(v);
+        else if (!strcmp(line, "slider")) read_slider(v);
         else read_geom(line, v);
     }
     fclose(file);
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+static void tell(void) {
+    for (int i = 0; i < body_count; i++) {
+        const dReal *at = dBodyGetPosition(bodies[i]), *turn = dBodyGetQuaternion(bodies[i]);
+        const dReal *velocity = dBodyGetLinearVel(bodies[i]), *spin = dBodyGetAngularVel(bodies[i]);
+        printf("%.17g %.17g %.17g %.17g %.17g %.17g %.17g ", at[0], at[1], at[2], turn[0], turn[1], turn[2], turn[3]);
+        printf("%.17g %.17g %.17g %.17g %.17g %.17g ", velocity[0], velocity[1], velocity[2], spin[0], spin[1], spin[2]);
+    }
+    puts("");
+}
+
+static int hold(const char *path, int steps, int every) {
+    puts("engine ODE, dWorldStep");
+    read_scene(path);
+    tell();
+    double wall = 0;
+    for (int done = 0; done < steps; done += every) {
+        double start = seconds();
+        for (int i = 0; i < every; i++) step();
+        wall += seconds() - start;
+        tell();
+    }
+    printf("wall %f\n", wall);
+    return 0;
 }
 
 int main(int count, char **arguments) {
@@ -138,17 +183,19 @@ int main(int count, char **arguments) {
     world = dWorldCreate();
     space = dHashSpaceCreate(0);
     group = dJointGroupCreate(0);
+    if (count == 5) {
+        timestep = atof(arguments[2]);
+        return hold(arguments[1], atoi(arguments[3]), atoi(arguments[4]));
+    }
     read_scene(arguments[1]);
     for (int i = 0; i < warm_up; i++) step();
     puts("ready");
     fflush(stdout);
     char line[64];
     while (fgets(line, sizeof line, stdin)) {
-        struct timespec start, end;
-        clock_gettime(CLOCK_MONOTONIC, &start);
+        double start = seconds();
         for (int i = 0; i < steps; i++) step();
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        printf("%f\n", ((end.tv_sec - start.tv_sec) * 1e6 + (end.tv_nsec - start.tv_nsec) * 1e-3) / steps);
+        printf("%f\n", (seconds() - start) * 1e6 / steps);
         fflush(stdout);
     }
     return 0;

@@ -22,7 +22,7 @@ class Engine:
     def __init__(self, scene, timestep, iterations=(10, 1)):
         if scene.field or scene.pins:
             sys.exit("SAPIEN has no heightfield and no pin")
-        self.scene, self.children, self.parts = scene, scene.children(), {}
+        self.scene, self.children, self.parts, self.pushed = scene, scene.children(), {}, []
         physx.set_scene_config(
             gravity=scene.gravity.astype(numpy.float32), bounce_threshold=1e-4, enable_pcm=True, enable_tgs=True,
             enable_friction_every_iteration=True, cpu_workers=0,
@@ -99,7 +99,8 @@ class Engine:
             link.set_joint_name(str(hinge.child))
             limits = [[-numpy.inf, numpy.inf]]
             frames = frame(hinge.parent, hinge), frame(hinge.child, hinge)
-            link.set_joint_properties("revolute_unwrapped", limits, *frames, 0.0, 0.0)
+            kind = "prismatic" if hinge.slides else "revolute_unwrapped"
+            link.set_joint_properties(kind, limits, *frames, 0.0, 0.0)
             # A spring and damper is a motor without a bound.
             passive = (0.0, 0.0, hinge.stiffness, hinge.damping, 1e9) if hinge.stiffness or hinge.damping else None
             motors[str(hinge.child)] = hinge.motor or passive
@@ -114,6 +115,10 @@ class Engine:
             grow(hinge)
         built = builder.build(fix_root_link=root is None)
         built.set_sleep_threshold(0.0)
+        forces = {str(hinge.child): hinge.force for hinge in self.scene.hinges if hinge.slides}
+        forces = numpy.array([forces.get(joint.name, 0.0) for joint in built.get_active_joints()])
+        if forces.any():
+            self.pushed.append((built, forces))
         for joint in built.get_active_joints():
             if motors[joint.name]:
                 position, rate, stiffness, damping, limit = motors[joint.name]
@@ -130,6 +135,8 @@ class Engine:
 
     def advance(self, count):
         for _ in range(count):
+            for built, forces in self.pushed:
+                built.set_qf(forces)
             self.world.step()
 
     def body(self, index):

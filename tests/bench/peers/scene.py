@@ -60,6 +60,9 @@ class Hinge:
     damping: float = 0.0
     # Position, rate, stiffness, damping, largest effort.
     motor: tuple | None = None
+    # Whether it slides along its axis instead, and the force that pushes it then.
+    slides: bool = False
+    force: float = 0.0
 
 
 @dataclasses.dataclass
@@ -104,6 +107,10 @@ def read(path):
             elif word == "hinge":
                 anchor, axis = numpy.array(values[2:5]), numpy.array(values[5:8])
                 scene.hinges.append(Hinge(int(values[0]), int(values[1]), anchor, axis, motor=tuple(values[8:13])))
+            elif word == "slider":
+                parent = int(values[0]) if values[0] >= 0 else None
+                anchor, axis = numpy.array(values[2:5]), numpy.array(values[5:8])
+                scene.hinges.append(Hinge(parent, int(values[1]), anchor, axis, slides=True, force=values[8]))
             elif word == "gravity":
                 scene.gravity = numpy.array(values)
             elif word == "plane":

@@ -44,6 +44,7 @@ pub const BUILT_IN: &[BuiltIn] = files! {
     "robots/suction_gripper.xml"
     "robots/terrain.xml"
     "robots/three_finger_hand.xml"
+    "robots/ur10.xml"
     "robots/workpartner1.xml"
     "robots/workpartner1_navigation.xml"
     "robots/workpartner2.xml"

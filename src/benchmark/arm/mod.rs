@@ -1,0 +1,315 @@
+//! An arm that swings a block in its hand for 100 s, by the controller of the benchmark.
+//!
+//! The targets of the six joints are q = A sin(k t) and, for the rates, A cos(k t): the authors' code leaves out the factor k, so that the two
+//! contradict each other but for the first joint, and so it is here. The torques are Kp (target - q) + Kv (target' - q') without compensation of
+//! gravity, bounded by what the joint can exert. Each finger is pressed on with 100 N.
+//!
+//! As published ([`Control::Explicit`]) the torque of a step is that of the state at its start. At 1 ms that is unstable for the wrist of the real arm: Kv h is 6e-3,
+//! 4.5 times the inertia behind the last joint, and beyond 2 such a loop swings up until the torque's bound stops it. With [`Control::Implicit`] the law holds at the
+//! end of the step, as a controller on a faster clock would have it.
+
+mod model;
+mod study;
+
+use std::path::Path;
+
+use serde::Serialize;
+use simpartner_description::World;
+use simpartner_dynamics::{Engine, Motor, Servo, Settings};
+use simpartner_model::{JointId, Mechanism};
+
+pub use study::ArmStudy;
+
+use super::{BenchmarkError, Clock, Controller, Grip, JointError, Outcome};
+
+/// With how much a finger is pressed on, N.
+pub const FINGER_FORCE: f64 = 100.0;
+
+/// How one joint is swung.
+pub(super) struct Swing {
+    /// A, rad; also the largest target of the rate, rad/s.
+    pub(super) rate: f64,
+    /// k, rad/s.
+    pub(super) frequency: f64,
+    /// Kp, N m/rad.
+    pub(super) stiffness: f64,
+    /// Kv, N m s/rad.
+    pub(super) damping: f64,
+}
+
+const fn swing(rate: f64, frequency: f64, stiffness: f64, damping: f64) -> Swing {
+    Swing { rate, frequency, stiffness, damping }
+}
+
+/// From the base to the hand: A = 2.5 k, but for the first two, which are 2.5 and 0.25 k.
+pub(super) const SWINGS: [Swing; 6] = [
+    swing(2.5, 1.0, 300.0, 120.0),
+    swing(0.5, 2.0, 300.0, 120.0),
+    swing(2.5 * 2.0 / 3.0, 2.0 / 3.0, 60.0, 24.0),
+    swing(2.5 / 7.0, 1.0 / 7.0, 15.0, 6.0),
+    swing(2.5 * 2.0 / 11.0, 2.0 / 11.0, 15.0, 6.0),
+    swing(2.5 * 3.0 / 13.0, 3.0 / 13.0, 15.0, 6.0),
+];
+
+impl Swing {
+    fn target(&self, time: f64) -> (f64, f64) {
+        let phase = self.frequency * time;
+        (self.rate * libm::sin(phase), self.rate * libm::cos(phase))
+    }
+}
+
+/// Which masses the links have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Inertias {
+    /// Those of the benchmark's arm.
+    Published,
+    /// Mass in kg and all moments in kg m² of the i-th link from the base on are the i-th power of one over this number.
+    Powers(u32),
+}
+
+/// When the torque of a step is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Control {
+    /// At its end.
+    Implicit,
+    /// At its start, as published.
+    Explicit,
+}
+
+/// How it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Start {
+    /// The fingers touch the block, and the block moves with the hand: a grasp that has been made.
+    Held,
+    /// As published: the fingers are 0.5 mm away on each side, and the block is at rest while the hand starts at 3 m/s.
+    Published,
+}
+
+/// A case.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Arm {
+    /// Whether hand and pads are meshes of triangles in place of boxes.
+    pub polygonal_hand: bool,
+    /// Whether the block is one.
+    pub polygonal_block: bool,
+    /// The masses.
+    pub inertias: Inertias,
+    /// Coulomb's coefficient of pads and block.
+    pub friction: f64,
+    /// When torques are taken.
+    pub control: Control,
+    /// How it begins.
+    pub start: Start,
+}
+
+/// The names of the variants, as the published results have them.
+pub const VARIANTS: [&str; 9] = [
+    "primitiveall",
+    "polygonalblock",
+    "polygonalhand",
+    "polygonalall",
+    "inertialmod_1x",
+    "inertialmod_2x",
+    "inertialmod_3x",
+    "inertialmod_4x",
+    "inertialmod_10x",
+];
+
+impl Arm {
+    /// The variant of a name, if there is one.
+    pub fn variant(name: &str, friction: f64, control: Control, start: Start) -> Option<Self> {
+        if !VARIANTS.contains(&name) {
+            return None;
+        }
+        let power = name.strip_prefix("inertialmod_").and_then(|rest| rest.strip_suffix('x')?.parse().ok());
+        Some(Self {
+            polygonal_hand: matches!(name, "polygonalhand" | "polygonalall"),
+            polygonal_block: matches!(name, "polygonalblock" | "polygonalall"),
+            inertias: power.map_or(Inertias::Published, Inertias::Powers),
+            friction,
+            control,
+            start,
+        })
+    }
+
+    /// The name of its variant.
+    pub fn name(&self) -> String {
+        match (self.inertias, self.polygonal_hand, self.polygonal_block) {
+            (Inertias::Powers(base), ..) => format!("inertialmod_{base}x"),
+            (_, false, false) => "primitiveall".into(),
+            (_, false, true) => "polygonalblock".into(),
+            (_, true, false) => "polygonalhand".into(),
+            (_, true, true) => "polygonalall".into(),
+        }
+    }
+
+    /// Its world as a file.
+    pub fn text(&self) -> String {
+        model::text(self)
+    }
+
+    /// What drives it, for other engines: a line for each joint with the amplitude, frequency, gains and bound of its controller and its first rate,
+    /// and one for each finger with its force.
+    pub(super) fn plan(&self) -> String {
+        let joint = |(hinge, swing): (&model::Hinge, &Swing)| {
+            let Swing { rate, frequency, stiffness, damping } = swing;
+            format!("swing {} {rate} {frequency} {stiffness} {damping} {} {rate}\n", hinge.name, hinge.max_effort)
+        };
+        let swings: String = model::HINGES.iter().zip(&SWINGS).map(joint).collect();
+        let fingers = model::SLIDERS.map(|(name, _, closes)| format!("push {name} {}\n", closes * FINGER_FORCE));
+        let carried = if self.start == Start::Held { "carried Block FingerLeft\n" } else { "" };
+        let explicit = if self.control == Control::Explicit { "explicit\n" } else { "" };
+        let watched = WATCHED.map(|name| format!("watch {name}\n")).concat();
+        swings + &fingers.concat() + carried + explicit + &watched
+    }
+
+    /// The world.
+    ///
+    /// # Errors
+    /// When the reader refuses it, such as for a coefficient below zero.
+    pub fn world(&self) -> Result<World, BenchmarkError> {
+        Ok(super::world(Path::new("worlds"), &self.text())?)
+    }
+
+    /// Lets so many seconds pass in our engine. The angles of the joints come with it, at each of [`SAMPLE`].
+    ///
+    /// # Errors
+    /// When the engine refuses the world or the timestep.
+    pub fn run(
+        &self,
+        timestep_s: f64,
+        seconds: f64,
+        settings: &Settings,
+        clock: Clock,
+    ) -> Result<(Outcome, Angles), BenchmarkError> {
+        let world = self.world()?;
+        let mut grip = Grip::new(&world, timestep_s, settings, is_finger, is_block)?;
+        // The hand moves, so how high the block is says nothing.
+        grip.gravity = None;
+        let mut driver = Driver::new(&world.mechanism, self.control, timestep_s);
+        let outcome = grip.run(seconds, clock, &mut driver);
+        Ok((Outcome { joints: driver.angles.errors(None), ..outcome }, driver.angles))
+    }
+}
+
+pub(super) fn is_finger(name: &str) -> bool {
+    name.starts_with("Finger")
+}
+
+/// The bodies that a peer tells of.
+pub(super) const WATCHED: [&str; 3] = ["FingerLeft", "FingerRight", "Block"];
+/// How many joints are swung.
+pub(super) const JOINTS: usize = SWINGS.len();
+
+fn is_block(name: &str) -> bool {
+    name == "Block"
+}
+
+/// How often angles are taken, s.
+pub const SAMPLE: f64 = 0.01;
+
+/// Angles of the joints over time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Angles(Vec<(f64, [f64; JOINTS])>);
+
+impl Angles {
+    pub(super) fn take(&mut self, time: f64, angles: [f64; JOINTS]) {
+        self.0.push((time, angles));
+    }
+
+    /// How far they are from the controller's targets, and from others of the same times.
+    pub(super) fn errors(&self, ours: Option<&Self>) -> Vec<JointError> {
+        let each = model::HINGES.iter().zip(&SWINGS).enumerate().map(|(index, (hinge, swing))| {
+            let errors = self.0.iter().map(|(time, angles)| swing.target(*time).0 - angles[index]);
+            let squares = errors.clone().map(|error| error * error).sum::<f64>();
+            let apart = |others: &Self| {
+                let pairs = self.0.iter().zip(&others.0);
+                pairs.map(|((_, a), (_, b))| (a[index] - b[index]).abs()).fold(0.0, f64::max)
+            };
+            JointError {
+                joint: hinge.name.into(),
+                largest_rad: errors.map(f64::abs).fold(0.0, f64::max),
+                rms_rad: (squares / self.0.len().max(1) as f64).sqrt(),
+                apart_rad: ours.map(apart),
+            }
+        });
+        each.collect()
+    }
+}
+
+/// The benchmark's controller.
+struct Driver {
+    control: Control,
+    timestep: f64,
+    joints: Vec<JointId>,
+    fingers: Vec<(JointId, f64)>,
+    angles: Angles,
+}
+
+impl Driver {
+    fn new(mechanism: &Mechanism, control: Control, timestep: f64) -> Self {
+        let named = |name: &str| {
+            let found = mechanism.joints().find(|(_, joint)| joint.name == name);
+            found.map(|(id, _)| id).expect("the benchmark's own world has the joints of its arm")
+        };
+        Self {
+            control,
+            timestep,
+            joints: model::HINGES.iter().map(|hinge| named(hinge.name)).collect(),
+            fingers: model::SLIDERS.iter().map(|(name, _, closes)| (named(name), closes * FINGER_FORCE)).collect(),
+            angles: Angles::default(),
+        }
+    }
+}
+
+impl Controller for Driver {
+    fn drive(&mut self, engine: &mut dyn Engine, time: f64) {
+        for ((joint, swing), hinge) in self.joints.iter().zip(&SWINGS).zip(&model::HINGES) {
+            let motor = match self.control {
+                Control::Implicit => {
+                    let (position, rate) = swing.target(time + self.timestep);
+                    let Swing { stiffness, damping, .. } = *swing;
+                    Motor::Servo(Servo { position, rate, stiffness, damping, max_effort: hinge.max_effort })
+                }
+                Control::Explicit => {
+                    let (position, rate) = swing.target(time);
+                    let state = engine.joint(*joint);
+                    let effort =
+                        swing.stiffness * (position - state.position[2]) + swing.damping * (rate - state.rate[2]);
+                    Motor::Effort(effort.clamp(-hinge.max_effort, hinge.max_effort))
+                }
+            };
+            engine.drive(*joint, 2, motor);
+        }
+        for (joint, force) in &self.fingers {
+            engine.drive(*joint, 2, Motor::Effort(*force));
+        }
+    }
+
+    fn look(&mut self, engine: &dyn Engine, time: f64) {
+        let samples = self.angles.0.len() as f64;
+        if time + 1e-9 >= (samples + 1.0) * SAMPLE {
+            let mut angles = [0.0; JOINTS];
+            for (angle, joint) in angles.iter_mut().zip(&self.joints) {
+                *angle = engine.joint(*joint).position[2];
+            }
+            self.angles.take(time, angles);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variant_has_a_world_and_its_name_back() {
+        for name in VARIANTS {
+            let arm = Arm::variant(name, 1.0, Control::Implicit, Start::Held).expect("a known name");
+            assert_eq!(arm.name(), name);
+            let world = arm.world().unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(world.mechanism.joints.len(), 9, "{name}");
+        }
+        assert_eq!(Arm::variant("inertialmod_5x", 1.0, Control::Implicit, Start::Held), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! `simpartner benchmark`: published benchmarks, run by our engine and by others that are installed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use clap::{Args, Subcommand};
+use simpartner_terminal::output::{line, print};
+
+use super::{
+    arguments::ConfigurationArguments,
+    exit::{CliError, ExitStatus},
+    logged::Bar,
+};
+use crate::{
+    analysis::Progress,
+    benchmark::{
+        BenchmarkError, PUBLISHED_SECONDS,
+        arm::{Arm, ArmStudy, Control, Start, VARIANTS},
+        blocks::Blocks,
+        peers::Peers,
+        plots,
+        report::{BlocksStudy, Report},
+        table,
+    },
+};
+
+/// How the progress bar counts.
+const PERMILLE: u64 = 1000;
+/// Where the peers' scripts are in the repository.
+const SCRIPTS: &str = "tests/bench/peers";
+/// With more blocks the row's own weight bends it open.
+const MOST_BLOCKS: i64 = 81;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum BenchmarkVerb {
+    /// How long objects stay in a grasp, by Taylor and Drumwright's benchmark.
+    #[command(subcommand)]
+    Grasp(GraspBenchmark),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum GraspBenchmark {
+    /// Rows of blocks between two jaws.
+    Blocks(BlocksArguments),
+    /// A UR10 that swings a block in its hand.
+    Arm(ArmArguments),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BlocksArguments {
+    /// How many blocks; may be given several times [default: 1 to 11]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_BLOCKS))]
+    blocks: Vec<u32>,
+    /// Coulomb's coefficient of blocks and jaws; may be given several times. 0.049 is the least that can hold them
+    #[arg(long = "friction", value_name = "MU", default_values_t = [0.5, 1.0, 100.0], value_parser = friction)]
+    frictions: Vec<f64>,
+    /// Length of a step, ms; may be given several times
+    #[arg(long = "timestep", value_name = "MS", default_values_t = [1.0], value_parser = timestep)]
+    timesteps: Vec<f64>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ArmArguments {
+    /// Which arm, hand and block; may be given several times. The hand, the block or both are polygonal; an inertialmod_Kx has links whose masses and moments are powers of 1/K
+    #[arg(long = "variant", value_name = "NAME", default_values_t = ["primitiveall".to_owned()], value_parser = VARIANTS)]
+    variants: Vec<String>,
+    /// Coulomb's coefficient of pads and block; may be given several times
+    #[arg(long = "friction", value_name = "MU", default_values_t = [1.0, 100.0], value_parser = friction)]
+    frictions: Vec<f64>,
+    /// Length of a step, ms; may be given several times
+    #[arg(long = "timestep", value_name = "MS", default_values_t = [1.0], value_parser = timestep)]
+    timesteps: Vec<f64>,
+    /// Take the torques of a step at its start, as published, where at 1 ms the wrist swings up; without it at its end
+    #[arg(long)]
+    explicit: bool,
+    /// Start as published: the fingers 0.5 mm from the block, and the block at rest while the arm starts at 3 m/s; without it in the grasp
+    #[arg(long)]
+    published_start: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// How long to hold on, s
+    #[arg(long, value_name = "S", default_value_t = PUBLISHED_SECONDS, value_parser = seconds)]
+    seconds: f64,
+    /// Have other engines run the same, those that are installed, by the scripts in this folder
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = SCRIPTS)]
+    peers: Option<PathBuf>,
+    /// Print JSON: metres, radians, seconds, joules
+    #[arg(long)]
+    json: bool,
+    /// File for plots of the ways over time, as SVG
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the worlds into this folder in place of running them; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    worlds: Option<PathBuf>,
+}
+
+/// A number that is in a range whose bounds are its own, or not.
+fn within(text: &str, [low, high]: [f64; 2], what: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("expected {what}"))?;
+    if low <= number && number <= high { Ok(number) } else { Err(format!("expected {what}")) }
+}
+
+fn friction(text: &str) -> Result<f64, String> {
+    within(text, [0.0, 1e9], "a number from 0 to 1e9")
+}
+
+fn timestep(text: &str) -> Result<f64, String> {
+    within(text, [0.01, 100.0], "milliseconds from 0.01 to 100")
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    within(text, [0.01, 1e5], "seconds from 0.01 to 1e5")
+}
+
+pub(super) fn benchmark(verb: &BenchmarkVerb) -> Result<ExitStatus, CliError> {
+    match verb {
+        BenchmarkVerb::Grasp(GraspBenchmark::Blocks(arguments)) => blocks(arguments),
+        BenchmarkVerb::Grasp(GraspBenchmark::Arm(arguments)) => arm(arguments),
+    }
+}
+
+fn blocks(arguments: &BlocksArguments) -> Result<ExitStatus, CliError> {
+    let blocks = if arguments.blocks.is_empty() { (1..=11).collect() } else { arguments.blocks.clone() };
+    if let Some(folder) = &arguments.common.worlds {
+        let several = arguments.frictions.len() > 1;
+        let worlds = blocks.iter().flat_map(|&blocks| {
+            arguments.frictions.iter().map(move |&friction| {
+                let case = Blocks { blocks, friction };
+                (file_name(&case.name(), friction, several), case.text())
+            })
+        });
+        return write_worlds(folder, worlds);
+    }
+    let study = BlocksStudy {
+        blocks,
+        frictions: arguments.frictions.clone(),
+        timesteps_s: arguments.timesteps.iter().map(|milliseconds| milliseconds / 1e3).collect(),
+        seconds: arguments.common.seconds,
+        settings: ConfigurationArguments::default().config(&[])?.physics,
+        peers: None,
+    };
+    run(&arguments.common, |peers, told| BlocksStudy { peers, ..study }.run(&seconds_since(), told))
+}
+
+fn arm(arguments: &ArmArguments) -> Result<ExitStatus, CliError> {
+    let control = if arguments.explicit { Control::Explicit } else { Control::Implicit };
+    let start = if arguments.published_start { Start::Published } else { Start::Held };
+    let several = arguments.frictions.len() > 1;
+    let of = |variant: &String| {
+        let frictions = arguments.frictions.iter();
+        frictions.filter_map(|&friction| Arm::variant(variant, friction, control, start)).collect::<Vec<_>>()
+    };
+    let cases: Vec<Arm> = arguments.variants.iter().flat_map(of).collect();
+    if let Some(folder) = &arguments.common.worlds {
+        let worlds =
+            cases.iter().map(|case| (file_name(&format!("arm_{}", case.name()), case.friction, several), case.text()));
+        return write_worlds(folder, worlds);
+    }
+    let study = ArmStudy {
+        cases,
+        timesteps_s: arguments.timesteps.iter().map(|milliseconds| milliseconds / 1e3).collect(),
+        seconds: arguments.common.seconds,
+        settings: ConfigurationArguments::default().config(&[])?.physics,
+        peers: None,
+    };
+    run(&arguments.common, |peers, told| ArmStudy { peers, ..study }.run(&seconds_since(), told))
+}
+
+/// The name of a world's file; with the coefficient where there are several.
+fn file_name(name: &str, friction: f64, several: bool) -> String {
+    if several { format!("{name}_mu{friction}.xml") } else { format!("{name}.xml") }
+}
+
+/// A clock that began now.
+fn seconds_since() -> impl Fn() -> f64 {
+    let begin = Instant::now();
+    move || begin.elapsed().as_secs_f64()
+}
+
+fn write_worlds(folder: &Path, worlds: impl Iterator<Item = (String, String)>) -> Result<ExitStatus, CliError> {
+    let cannot = |path: &Path, error| CliError::Usage(format!("--worlds: cannot write '{}': {error}", path.display()));
+    fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    for (name, text) in worlds {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|error| cannot(&path, error))?;
+        line(path.display());
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Runs a study with or without peers, and prints and writes what was asked for.
+fn run(
+    common: &Common,
+    study: impl FnOnce(Option<Peers>, &mut dyn FnMut(&str, f64)) -> Result<Report, BenchmarkError>,
+) -> Result<ExitStatus, CliError> {
+    let scratch = std::env::temp_dir().join(format!("simpartner-benchmark-{}", std::process::id()));
+    let peers = match &common.peers {
+        Some(scripts) if !scripts.join("grasp_peer.py").is_file() => {
+            return Err(CliError::Usage(format!(
+                "--peers: '{}' has no grasp_peer.py; it is in {SCRIPTS} of the repository",
+                scripts.display()
+            )));
+        }
+        Some(scripts) => {
+            fs::create_dir_all(&scratch)?;
+            Some(Peers { scripts: scripts.clone(), scratch: scratch.clone() })
+        }
+        None => None,
+    };
+    let mut bar = Bar::new();
+    let report = study(peers, &mut |what, share| {
+        bar.begin(what, PERMILLE);
+        bar.reach((share * PERMILLE as f64) as u64);
+    });
+    drop(bar);
+    if common.peers.is_some() {
+        // What is left of it is the system's to clear.
+        let _ = fs::remove_dir_all(&scratch);
+    }
+    let report = report.map_err(|error| match error {
+        BenchmarkError::World(problems) => CliError::Files(problems),
+        BenchmarkError::Engine(error) => error.into(),
+        BenchmarkError::Timestep(_) => CliError::Usage(format!("--timestep: {error}")),
+        BenchmarkError::Peer(what) => CliError::Usage(format!("--peers: {what}")),
+    })?;
+    if let Some(file) = &common.output {
+        fs::write(file, plots::document(&report).svg())
+            .map_err(|error| CliError::Usage(format!("--output: cannot write '{}': {error}", file.display())))?;
+    }
+    if common.json {
+        line(serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?);
+    } else {
+        print(table::table(&report));
+    }
+    Ok(ExitStatus::Success)
+}

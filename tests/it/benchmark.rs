@@ -1,0 +1,172 @@
+//! The benchmark of grasps: rows of blocks, and the arm that swings one, in short runs; the worlds that ship; the verb.
+
+use std::path::Path;
+
+use serde_json::Value;
+use simpartner::benchmark::{
+    Outcome,
+    arm::{Arm, Control, Start, VARIANTS},
+    blocks::Blocks,
+};
+use simpartner_description::xml;
+use simpartner_dynamics::{EngineKind, Motor, Settings};
+use simpartner_model::Timestep;
+
+use crate::{
+    cli::{Scratch, output, text},
+    xml::assert_current,
+};
+
+/// The engine that the benchmark is about, whatever the rest of the suite runs on.
+fn settings() -> Settings {
+    Settings { engine: EngineKind::Dynamics, ..Settings::default() }
+}
+
+fn hold(blocks: u32, friction: f64, timestep_s: f64, seconds: f64) -> Outcome {
+    Blocks { blocks, friction }.run(timestep_s, seconds, &settings(), &|| 0.0).unwrap()
+}
+
+/// Friction from ten to two thousand times what is needed: nothing moves, at any timestep. The bounds: 3 um of drop at 1 ms, and no slip above 1 um
+/// at the longer ones.
+#[test]
+fn blocks_stay_where_they_were_taken() {
+    for blocks in [1, 2, 5, 11] {
+        for friction in [0.5, 1.0, 100.0] {
+            for timestep_s in [0.001, 0.002, 0.005, 0.01] {
+                let figures = hold(blocks, friction, timestep_s, 0.4).figures;
+                let place = format!("{blocks} blocks, friction {friction}, {timestep_s} s: {figures:?}");
+                let most = if timestep_s == 0.001 { 3e-6 } else { 1e-6 };
+                assert!(figures.drop_m.unwrap() < most && figures.way_m < most, "{place}");
+                assert!(figures.creep_m_per_s.unwrap() < 1e-9, "{place}");
+                assert_eq!((figures.reached_1_mm_s, figures.legacy_end_s), (None, None), "{place}");
+            }
+        }
+    }
+}
+
+/// At the least coefficient that can hold them, 0.04905, the row stays above it and falls below it.
+#[test]
+fn a_row_falls_below_the_least_coefficient_and_not_above() {
+    for blocks in [1, 4] {
+        assert!(hold(blocks, 0.0495, 0.001, 0.3).figures.drop_m.unwrap() < 1e-6);
+        // It falls with g (1 - 0.04/0.04905).
+        let figures = hold(blocks, 0.04, 0.001, 0.3).figures;
+        let fall = 0.5 * 9.81 * (1.0 - 0.04 / 0.04905) * 0.3 * 0.3;
+        assert!((figures.drop_m.unwrap() / fall - 1.0).abs() < 0.01, "{figures:?} {fall}");
+        assert!(figures.reached_1_cm_s.is_some() && figures.reached_5_deg_s.is_none(), "{figures:?}");
+    }
+}
+
+fn arm(variant: &str, friction: f64, control: Control, start: Start) -> Arm {
+    Arm::variant(variant, friction, control, start).unwrap()
+}
+
+/// The bounds: within 1 mm and 1 degree at all times.
+#[test]
+fn the_arm_keeps_its_block_in_the_hand() {
+    for friction in [1.0, 100.0] {
+        let arm = arm("primitiveall", friction, Control::Implicit, Start::Held);
+        let (outcome, _) = arm.run(0.001, 1.0, &settings(), &|| 0.0).unwrap();
+        let figures = &outcome.figures;
+        assert!(figures.way_m < 1e-3 && figures.angle_rad < 1f64.to_radians(), "{friction}: {outcome:?}");
+        assert_eq!((figures.drop_m, figures.reached_1_mm_s), (None, None));
+        // The shoulder sags under the arm's weight, 135 N m of 300 N m/rad, and nothing goes astray.
+        assert_eq!(outcome.joints.len(), 6);
+        assert!(outcome.joints.iter().all(|joint| joint.largest_rad < 1.0), "{outcome:?}");
+        assert!(outcome.joints[1].largest_rad > 0.05, "{outcome:?}");
+    }
+}
+
+#[test]
+fn every_variant_of_the_arm_runs_and_says_what_came_of_it() {
+    for variant in VARIANTS {
+        for (control, start) in [(Control::Implicit, Start::Held), (Control::Explicit, Start::Published)] {
+            let (outcome, _) = arm(variant, 1.0, control, start).run(0.001, 0.02, &settings(), &|| 0.0).unwrap();
+            let figures = outcome.figures;
+            assert!(figures.seconds > 0.0 && figures.way_m > 0.0, "{variant} {control:?}: {figures:?}");
+        }
+    }
+}
+
+#[test]
+fn the_worlds_that_ship_are_what_the_verb_writes() {
+    let folder = Path::new("worlds/benchmark");
+    for blocks in 1..=11 {
+        let case = Blocks { blocks, friction: 1.0 };
+        assert_current(&folder.join(format!("{}.xml", case.name())), &case.text());
+    }
+    let arm = arm("primitiveall", 1.0, Control::Implicit, Start::Held);
+    assert_current(&folder.join("arm_primitiveall.xml"), &arm.text());
+    let scratch = Scratch::new();
+    let made = scratch.path("worlds");
+    let target = made.to_str().unwrap();
+    let call = ["benchmark", "grasp", "blocks", "--blocks", "3", "--friction", "1", "--worlds", target];
+    assert_eq!(text(&output(&call).stdout).trim(), made.join("blocks03.xml").to_string_lossy());
+    let written = std::fs::read_to_string(made.join("blocks03.xml")).unwrap();
+    assert_eq!(written, Blocks { blocks: 3, friction: 1.0 }.text());
+}
+
+/// The maker's masses, 28.4 kg without the base, and 1.2 kg of hand and fingers.
+#[test]
+fn the_ur10_weighs_what_it_should_and_closes_both_fingers_alike() {
+    let world = xml::read_world_or_robot(Path::new("robots/ur10.xml"), false).unwrap();
+    let mass: f64 = world.mechanism.bodies.iter().filter(|body| !body.fixed).map(|body| body.mass).sum();
+    assert!((mass - 28.435 - 1.2).abs() < 1e-9, "{mass}");
+    let mut engine = simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings()).unwrap();
+    let named = |name: &str| world.mechanism.joints().find(|(_, joint)| joint.name == name).unwrap().0;
+    for joint in ["ShoulderPan", "ShoulderLift", "Elbow", "Wrist1Joint", "Wrist2Joint", "Wrist3Joint"] {
+        engine.drive(named(joint), 2, Motor::Velocity { target: 0.0, max_effort: 1e9 });
+    }
+    let [left, right] = ["FingerLeftSlide", "FingerRightSlide"].map(named);
+    engine.drive(left, 2, Motor::Effort(10.0));
+    (0..100).for_each(|_| engine.step());
+    let way = engine.joint(left).position[2];
+    assert!((way - 0.014).abs() < 1e-6 && (engine.joint(right).position[2] + way).abs() < 1e-9, "{way}");
+    // Its motors carry the arm: 12.7 and more kilograms, the farthest 1.2 m away.
+    assert!(engine.joint(named("ShoulderLift")).position[2].abs() < 1e-6);
+}
+
+fn benchmark(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let made = output(&[&["benchmark", "grasp"], arguments].concat());
+    (made.status.code(), text(&made.stdout), text(&made.stderr))
+}
+
+#[test]
+fn the_verb_prints_a_table_json_and_plots() {
+    let scratch = Scratch::new();
+    let plots = scratch.path("ways.svg");
+    let few = ["--blocks", "2", "--friction", "1", "--timestep", "5", "--seconds", "0.1"];
+    let file = ["--output", plots.to_str().unwrap()];
+    let (code, table, errors) = benchmark(&[&["blocks"], &few[..], &file[..]].concat());
+    assert_eq!(code, Some(0), "{errors}");
+    for words in ["2 blocks, friction 1, 5 ms, 0.1 s", "SimPartner", "Published", "blocks 2", "100+ / 100+"] {
+        assert!(table.contains(words), "{words}:\n{table}");
+    }
+    let svg = std::fs::read_to_string(plots).unwrap();
+    assert!(svg.starts_with("<svg") && !svg.contains("NaN"));
+    let (_, json, _) = benchmark(&[&["blocks", "--json"], &few[..]].concat());
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let outcome = &report["rows"][0]["outcomes"][0];
+    assert_eq!((outcome["engine"].as_str(), outcome["legacy_end_s"].is_null()), (Some("SimPartner"), true), "{json}");
+    assert!(outcome["way_m"].as_f64().unwrap() < 1e-6 && outcome["wall_s"].as_f64().unwrap() > 0.0, "{json}");
+    let (code, table, errors) = benchmark(&["arm", "--friction", "1", "--seconds", "0.05"]);
+    assert_eq!(code, Some(0), "{errors}");
+    for words in ["arm primitiveall", "ShoulderPan", "rms error", "33.35 / 43.67"] {
+        assert!(table.contains(words), "{words}:\n{table}");
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_told() {
+    for (arguments, words) in [
+        (&["blocks", "--blocks", "0"][..], "1..=81"),
+        (&["blocks", "--friction", "-1"], "a number from 0 to 1e9"),
+        (&["blocks", "--timestep", "1000"], "milliseconds from 0.01 to 100"),
+        (&["blocks", "--seconds", "inf"], "seconds from 0.01 to 1e5"),
+        (&["blocks", "--peers", "worlds", "--seconds", "0.1"], "'worlds' has no grasp_peer.py"),
+        (&["arm", "--variant", "joinedblock"], "primitiveall"),
+    ] {
+        let (code, _, errors) = benchmark(arguments);
+        assert!(code == Some(2) && errors.contains(words), "{arguments:?}: {code:?} {errors}");
+    }
+}
