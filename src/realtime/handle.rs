@@ -2,6 +2,7 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
+use simpartner_dynamics::RutTile;
 use simpartner_model::{StepIndex, Timestep};
 use simpartner_wire::signal::{Acknowledgement, ClientId, Command, Event, Layout, StepRecord};
 use tokio::{
@@ -15,7 +16,7 @@ use super::{
     lockstep::{MemberSlot, MembershipTable},
     os,
     quota::{Full, QUEUE, Quota},
-    request::{Answer, Request},
+    request::{Answer, ChangedRuts, Request},
     request_queue::{RequestReceiver, RequestSender, SendError, request_queue},
     shared::Shared,
 };
@@ -233,6 +234,17 @@ impl Handle {
     /// When the queue is full or the run is over.
     pub fn note(&self, event: Event) -> Result<(), ControlError> {
         self.send(Request::Note(event))
+    }
+
+    /// Asks for the ruts that have changed since anybody asked before, as many tiles as `room` has a place for, and waits for the answer. They
+    /// are told once, so one asker keeps them for all readers.
+    ///
+    /// # Errors
+    /// When the queue is full or the run is over.
+    pub async fn changed_ruts(&self, room: Vec<RutTile>) -> Result<ChangedRuts, ControlError> {
+        let (sender, answer) = oneshot::channel();
+        self.send(Request::Ruts(room, sender))?;
+        answer.await.map_err(|_| ControlError::Over)
     }
 
     /// The latest record, and a way to wait for the next. A slow reader finds the newest one, never a queue of old ones.

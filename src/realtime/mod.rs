@@ -35,7 +35,7 @@ pub use pace::{Lateness, Pace};
 pub use priority::DeadlineNiceness;
 pub use quota::{COMMAND_MEMORY, COMMANDS_OF_A_STEP, Full, QUEUE};
 pub use report::{ClockReport, Outcome, Percentiles, QueueUse};
-pub use request::{Answer, Request};
+pub use request::{Answer, ChangedRuts, Request};
 pub use request_queue::RequestReceiver;
 pub use settings::{ClockSettings, Mode, OnOverrun};
 pub use thread::{Outputs, PhysicsThread, ThreadError};

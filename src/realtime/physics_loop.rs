@@ -21,7 +21,7 @@ use super::{
     priority::{Niceness, Priority},
     publisher::RecordSender,
     report::{ClockReport, Figures, Outcome},
-    request::Request,
+    request::{ChangedRuts, Request},
     request_queue::RequestReceiver,
     settings::{ClockSettings, Mode, OnOverrun},
     shared::Shared,
@@ -318,6 +318,11 @@ impl PhysicsLoop {
                 self.simulation.note(Event { step: self.simulation.step_index(), ..event });
             }
             Request::Control(control, answer) => self.control(control, answer),
+            Request::Ruts(mut tiles, answer) => {
+                let changes = self.simulation.take_changed_ruts(&mut tiles);
+                // The server may have closed meanwhile.
+                let _ = answer.send(ChangedRuts { tiles, changes });
+            }
         }
     }
 

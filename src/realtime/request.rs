@@ -1,5 +1,6 @@
 //! What travels to the physics thread, through one queue that keeps its order.
 
+use simpartner_dynamics::{RutChanges, RutTile};
 use simpartner_model::StepIndex;
 use simpartner_wire::signal::{ClientId, Command, Event, Reservation};
 use tokio::sync::oneshot;
@@ -27,6 +28,17 @@ pub enum Request {
     Control(Control, oneshot::Sender<Result<Status, ControlError>>),
     /// An event for the log.
     Note(Event),
+    /// Asks for the ruts that have changed. The list has the room for them, so that the physics thread takes no memory.
+    Ruts(Vec<RutTile>, oneshot::Sender<ChangedRuts>),
+}
+
+/// Ruts that have changed since they were asked for before.
+#[derive(Debug)]
+pub struct ChangedRuts {
+    /// Their tiles, in the list that came with the question.
+    pub tiles: Vec<RutTile>,
+    /// Whether they are the first, and whether more are left.
+    pub changes: RutChanges,
 }
 
 /// A text of so many bytes takes as long to copy as a command without text.
@@ -39,6 +51,8 @@ impl Request {
             Self::Command(command, _) => cost_of(command),
             Self::Commands(commands, _) => commands.iter().map(cost_of).sum(),
             Self::Answer(answer) => 1 + answer.commands.iter().map(cost_of).sum::<usize>(),
+            // A tile takes as long to copy as a short command or less.
+            Self::Ruts(room, _) => 1 + room.capacity(),
             Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Note(_) => 1,
         }
     }

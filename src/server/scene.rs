@@ -3,7 +3,7 @@
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde_json::{Value, json};
 use simpartner_description::{DeviceSpec, Frame, Mount, World};
-use simpartner_dynamics::{MassProperties, hull_surface, mass_properties};
+use simpartner_dynamics::{MassProperties, RUT_CELL, RUT_TILE, hull_surface, mass_properties, rut_axes};
 use simpartner_model::{
     Body, Color, Ground, Heightfield, Joint, JointId, Placed, Pose, RobotId, Shape, Timestep, Visual,
 };
@@ -89,6 +89,13 @@ fn json_of_ground(ground: &Ground) -> Value {
         }
     };
     json["friction"] = json!(ground.material().friction);
+    json["ruts"] = json!(ground.material().soil.map(|_| {
+        let normal = match ground {
+            Ground::Plane(plane) => plane.normal,
+            Ground::Heightfield(_) | Ground::Mesh(_) => DVec3::Y,
+        };
+        json!({ "cell": RUT_CELL, "tile": RUT_TILE, "axes": rut_axes(normal).map(vector) })
+    }));
     json
 }
 

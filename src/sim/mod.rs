@@ -11,7 +11,9 @@ use std::{collections::HashMap, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, Timeline, World};
-use simpartner_dynamics::{BuildError, ContactPoint, Engine, EngineIdentity, Guard, Rut, Settings};
+use simpartner_dynamics::{
+    BuildError, ContactPoint, Engine, EngineIdentity, Guard, Rut, RutChanges, RutTile, Settings,
+};
 use simpartner_model::{BodyId, DeviceId, JointId, Pose, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
@@ -169,6 +171,12 @@ impl Simulation {
     /// Where a ground of the world, by its number, is soil that was pressed.
     pub fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.engine.ruts(ground)
+    }
+
+    /// Adds the tiles of ruts that have changed since they were last taken, as many as there is room for. The steps that follow are the same
+    /// whether or not anybody takes them.
+    pub fn take_changed_ruts(&mut self, into: &mut Vec<RutTile>) -> RutChanges {
+        self.engine.take_changed_ruts(into)
     }
 
     /// The number of the last step made.

@@ -4,6 +4,7 @@ mod bounds;
 mod client;
 mod live;
 mod runs;
+mod ruts;
 
 use std::{net::SocketAddr, sync::Arc, thread::JoinHandle};
 

@@ -2,6 +2,7 @@
 
 import { Frame } from "./frame";
 import { PROTOCOL, type Command, type CommandCount, type Event, type Run, type Scene } from "./protocol";
+import { RutMessage } from "./ruts";
 
 export type LinkState = "connecting" | "live" | "lost" | "token";
 
@@ -9,6 +10,7 @@ export type LinkState = "connecting" | "live" | "lost" | "token";
 export interface Listener {
   scene(scene: Scene): void;
   frame(frame: Frame): void;
+  ruts(message: RutMessage): void;
   event(event: Event): void;
   commands(commands: CommandCount[]): void;
   state(state: LinkState, text: string): void;
@@ -81,6 +83,11 @@ export class Link {
     this.send({ watch: { hz } });
   }
 
+  /** How many messages of ruts a second the server may send. */
+  watchRuts(hz: number): void {
+    this.send({ ruts: { hz } });
+  }
+
   /** What the server shall do when this connection ends. */
   onClose(commands: Command[]): void {
     this.send({ on_close: commands });
@@ -108,9 +115,10 @@ export class Link {
   }
 
   private took(data: ArrayBuffer): void {
-    const frame = new Frame(data);
-    this.listener.frame(frame);
-    this.send({ seen: frame.sequence });
+    const taken = RutMessage.is(data) ? new RutMessage(data) : new Frame(data);
+    if (taken instanceof RutMessage) this.listener.ruts(taken);
+    else this.listener.frame(taken);
+    this.send({ seen: taken.sequence });
   }
 
   private heard(text: string): void {

@@ -9,6 +9,7 @@ import { Link, type LinkState } from "./link";
 import { Log } from "./log";
 import { Player } from "./player";
 import { deviceStarts, fullName, type Run, type Scene } from "./protocol";
+import { RutMap, type RutMessage } from "./ruts";
 import { CAMERA_MODES } from "./scene/cameras";
 import { Stage } from "./scene/stage";
 import { DARK, LIGHT } from "./scene/theme";
@@ -32,6 +33,9 @@ const TABLES_MS = 120;
 /** Milliseconds between two looks at keys and gamepad. */
 const STEER_MS = 20;
 const NOTICE_MS = 6000;
+/** Pictures a second, and messages of ruts. */
+const FRAMES_HZ = 60;
+const RUTS_HZ = 5;
 /** Longest simulated leap of a playing run between two pictures, wall seconds. */
 const LEAP = 0.25;
 
@@ -49,6 +53,7 @@ class Viewer implements Transport {
   private readonly timeline = new Timeline(() => this.backToLive());
   private readonly notice = make("div", { className: "notice", hidden: true });
   private readonly forceNote = make("div", { className: "force-note", id: "force-note" });
+  private readonly rutNote = make("div", { className: "rut-note", id: "rut-note" });
   private readonly token: TokenForm;
   private readonly devices: Rows;
   private readonly bodies: Rows;
@@ -61,6 +66,7 @@ class Viewer implements Transport {
   private frame: Frame | null = null;
   private liveLog = new Log();
   private liveFrame: Frame | null = null;
+  private liveRuts = new RutMap();
   private player: Player | null = null;
   /** Counts what is to be shown, so that a run that has taken long to open does not come over what was chosen since. */
   private choice = 0;
@@ -74,6 +80,7 @@ class Viewer implements Transport {
     this.link = new Link({
       scene: (scene) => this.tookScene(scene),
       frame: (frame) => this.tookFrame(frame),
+      ruts: (message) => this.tookRuts(message),
       event: (event) => this.liveLog.add(event),
       commands: (commands) => commands.forEach((command) => this.liveLog.addCommands(command)),
       state: (state, text) => this.setState(state, text),
@@ -98,7 +105,7 @@ class Viewer implements Transport {
       if (name === "Runs") void this.runs.refresh();
       this.events.update();
     };
-    this.view.append(this.toolbar.element, this.notice, this.forceNote);
+    this.view.append(this.toolbar.element, this.notice, this.forceNote, this.rutNote);
     const main = make("main", {}, this.view, this.plots.element, this.timeline.element);
     document.body.append(this.header.element, main, this.panel.element, this.token.element);
     this.stage.onPick = (body) => this.picked(body);
@@ -143,6 +150,7 @@ class Viewer implements Transport {
     if (same) return;
     this.liveHistory.set([]);
     this.liveFrame = null;
+    this.liveRuts = new RutMap();
     this.driver.mapping = null;
     if (!this.player) this.showScene(scene);
   }
@@ -159,11 +167,23 @@ class Viewer implements Transport {
     this.header.setRate(frame.rate);
   }
 
+  private tookRuts(message: RutMessage): void {
+    this.liveRuts.take(message);
+    if (!this.player) this.stage.takeRuts(message);
+  }
+
+  /** Tells the server how much this page wants to be sent: nothing that it does not show. */
+  private watch(): void {
+    const shows = !document.hidden && !this.player;
+    this.link.watch(shows ? FRAMES_HZ : 0);
+    if (this.liveScene && hasSoil(this.liveScene)) this.link.watchRuts(shows ? RUTS_HZ : 0);
+  }
+
   private setState(state: LinkState, text: string): void {
     this.state = state;
     if (state === "token") this.token.show(text);
     if (state === "lost") this.driver.lost();
-    if (state === "live") this.link.watch(document.hidden || this.player ? 0 : 60);
+    if (state === "live") this.watch();
     this.showBadge(text);
   }
 
@@ -179,7 +199,9 @@ class Viewer implements Transport {
     this.scene = scene;
     this.frame = null;
     this.header.setTitle(scene.name);
-    this.stage.setScene(scene);
+    this.stage.setScene(scene, this.player ? new RutMap() : this.liveRuts);
+    const run = this.player?.run.id;
+    write(this.rutNote, run !== undefined && hasSoil(scene) ? `The log has no ruts: simpartner replay ${run} --ruts FILE makes them again` : "");
     const sources = [deviceSources(scene), bodySources(scene), jointSources(scene)];
     this.devices.setSources(sources[0]);
     this.bodies.setSources(sources[1]);
@@ -207,7 +229,7 @@ class Viewer implements Transport {
       const player = await Player.open(this.link, run);
       if (choice !== this.choice) return;
       this.player = player;
-      this.link.watch(0);
+      this.watch();
       this.runHistory.set(player.overview);
       this.showScene(player.scene);
       this.events.setLog(player.log, player.scene, true);
@@ -237,7 +259,7 @@ class Viewer implements Transport {
       if (this.liveFrame) this.tookFrame(this.liveFrame);
     }
     this.showBadge();
-    this.link.watch(document.hidden ? 0 : 60);
+    this.watch();
   }
 
   /** Driving does not wait for pictures: a slow one must not delay a stop. */
@@ -331,7 +353,7 @@ class Viewer implements Transport {
     });
     giveKeysBack();
     window.addEventListener("blur", () => this.stage.cameras.releaseKeys());
-    document.addEventListener("visibilitychange", () => this.link.watch(document.hidden || this.player ? 0 : 60));
+    document.addEventListener("visibilitychange", () => this.watch());
   }
 
   private key(event: KeyboardEvent): boolean {
@@ -352,6 +374,8 @@ class Viewer implements Transport {
     return true;
   }
 }
+
+const hasSoil = (scene: Scene): boolean => scene.grounds.some(({ ruts }) => ruts);
 
 /** The body to follow at first: the heaviest of the first robot, or of all. */
 function firstBody(scene: Scene): number {

@@ -73,8 +73,18 @@ export interface Device {
   rays: Rays | null;
 }
 
+/** How the ruts of a ground are told; null for one that has none. */
+export interface RutCells {
+  /** Side of a cell, metres, and cells along the side of a tile. */
+  cell: number;
+  tile: number;
+  /** The axes along which cells are counted. */
+  axes: [Vector, Vector];
+}
+
 export interface Plane {
   kind: "plane";
+  ruts?: RutCells | null;
   normal: Vector;
   distance: number;
   friction: number;
@@ -82,6 +92,7 @@ export interface Plane {
 
 export interface Heightfield {
   kind: "heightfield";
+  ruts?: RutCells | null;
   points_x: number;
   points_z: number;
   width: number;
@@ -94,6 +105,7 @@ export interface Heightfield {
 
 export interface GroundMesh {
   kind: "mesh";
+  ruts?: RutCells | null;
   friction: number;
   vertices: Vector[];
   triangles: [number, number, number][];

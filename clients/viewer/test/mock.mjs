@@ -18,7 +18,7 @@ const EVENTS = 200;
 /** Starts a server; the answer has its address, what it was told, and a way to end it. */
 export async function start({ port = 0, world: name = "heightfield", token = "", runSeconds = 20 } = {}) {
   const clock = new Clock(name);
-  const run = record("flat", runSeconds);
+  const run = record(name === "sand" ? name : "flat", runSeconds);
   const commands = [];
   const pages = new Set();
   const allowed = (request) => token === "" || request.headers.authorization === `Bearer ${token}`;
@@ -50,7 +50,7 @@ export async function start({ port = 0, world: name = "heightfield", token = "",
     const wanted = `token.${Buffer.from(token).toString("base64url")}`;
     const home = `http://${request.headers.host}`;
     if (request.headers.origin !== home || (token !== "" && !offered.includes(wanted))) return socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
-    const page = { connection: accept(request, socket, "simpartner.1"), hz: 60, sent: 0, seen: 0, last: "", at: 0, onClose: [] };
+    const page = { connection: accept(request, socket, "simpartner.1"), hz: 60, sent: 0, seen: 0, last: "", at: 0, onClose: [], rutsHz: 0, rutsAt: 0, ruts: 0 };
     pages.add(page);
     for (const event of clock.events) page.connection.text({ event });
     page.connection.onText = (text) => hear(page, JSON.parse(text));
@@ -70,6 +70,7 @@ export async function start({ port = 0, world: name = "heightfield", token = "",
   function hear(page, message) {
     if (message.seen !== undefined) page.seen = message.seen;
     else if (message.watch) Object.assign(page, { hz: message.watch.hz, last: "" });
+    else if (message.ruts) page.rutsHz = message.ruts.hz;
     else if (message.on_close) page.onClose = message.on_close;
     else if (message.set) page.connection.text({ to: message.id, reply: set(message.set) });
     else if (message.control !== undefined) page.connection.text({ to: message.id, reply: clock.control(message.control) });
@@ -81,6 +82,12 @@ export async function start({ port = 0, world: name = "heightfield", token = "",
     clock.run();
     const now = performance.now();
     for (const page of pages) {
+      const rutsAreDue = page.rutsHz > 0 && clock.world.sandy && now - page.rutsAt >= 1000 / page.rutsHz && page.sent - page.seen < UNSEEN;
+      const news = rutsAreDue ? clock.world.ruts.message(page.sent + 1, page.ruts) : null;
+      if (news) {
+        Object.assign(page, { rutsAt: now, ruts: news.revision, sent: page.sent + 1 });
+        page.connection.binary(news.bytes);
+      }
       const what = `${clock.world.epoch} ${clock.world.step} ${clock.state} ${clock.rate}`;
       if (page.hz === 0 || now - page.at < 1000 / page.hz - 1 || page.sent - page.seen >= UNSEEN || what === page.last) continue;
       Object.assign(page, { at: now, last: what, sent: page.sent + 1 });

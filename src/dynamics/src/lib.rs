@@ -52,7 +52,10 @@ pub use mass::{MassProperties, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use shape::{RayTarget, convex_parts, hull_surface};
-pub use state::{BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, RUT_CELL, Rut, SoilReading, Wrench};
+pub use state::{
+    BodyState, ContactPoint, EnergyBalance, JointLoad, JointState, RUT_CELL, RUT_TILE, Rut, RutChanges, RutTile,
+    SoilReading, Wrench, rut_axes,
+};
 
 use std::fmt;
 
@@ -141,6 +144,12 @@ pub trait Engine: Send {
     /// no soil.
     fn ruts(&self, _ground: usize) -> Vec<Rut> {
         Vec::new()
+    }
+
+    /// Adds the tiles of ruts that have become deeper since they were last taken, on all grounds, as many as `into` has room for without
+    /// growing; the first time all there are. What is taken is no part of the state, and nothing is remembered for it before it is asked for.
+    fn take_changed_ruts(&mut self, _into: &mut Vec<RutTile>) -> RutChanges {
+        RutChanges::default()
     }
 
     /// Where energy is, and what came in with the last step; `None` from an engine that keeps no account of it.

@@ -160,6 +160,42 @@ pub struct Rut {
     pub depth: f64,
 }
 
+/// Cells along the side of a tile of ruts.
+pub const RUT_TILE: usize = 32;
+
+/// A square of cells of soil, some of which were pressed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RutTile {
+    /// The ground, by its number in the mechanism.
+    pub ground: usize,
+    /// Its number along each of the ground's [`rut_axes`]: it begins at so many times the side of a tile, [`RUT_TILE`] cells of [`RUT_CELL`].
+    pub tile: [i32; 2],
+    /// How deep each cell was left, m, as [`Rut::depth`]; 0 where nothing has been. Row by row: the first axis runs within a row.
+    pub depths: [f32; RUT_TILE * RUT_TILE],
+}
+
+/// What [`Engine::take_changed_ruts`](crate::Engine::take_changed_ruts) has given out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RutChanges {
+    /// True if these are the first: all tiles there are follow, and those of before mean nothing any more.
+    pub anew: bool,
+    /// True if there was no room for all of them.
+    pub more: bool,
+}
+
+/// The axes along which the cells of a ground with this normal are counted: x and z of the world, or, where it is steeper than 60 degrees, two axes
+/// in the ground.
+pub fn rut_axes(normal: DVec3) -> [DVec3; 2] {
+    if normal.y > 0.5 { [DVec3::X, DVec3::Z] } else { ground_axes(normal) }
+}
+
+/// The axes along a ground with this normal: x and z of the world where it is level.
+pub(crate) fn ground_axes(normal: DVec3) -> [DVec3; 2] {
+    let across = normal.cross(DVec3::Z);
+    let first = if across.length_squared() > 1e-6 { across.normalize() } else { DVec3::X };
+    [first, first.cross(normal)]
+}
+
 /// A wheel in soil, and what the soil did to it: means over the last step. Forwards is where it rolls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SoilReading {

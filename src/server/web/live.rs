@@ -22,6 +22,7 @@ use tokio::{
 use super::{
     LoggedCommands, LoggedEvent, Web,
     frame::{self, Head},
+    ruts::RutReader,
 };
 use crate::{
     realtime::{CommandCount, CommandReader, EpochEvent, EventReader, Mode, RunState, Status},
@@ -51,7 +52,7 @@ const PING: Duration = Duration::from_secs(5);
 const SILENCE: u32 = 3;
 
 /// What a page may send.
-const KNOWN: &str = "an object of id and set, of id and control, of seen, of watch or of on_close";
+const KNOWN: &str = "an object of id and set, of id and control, of seen, of watch, of ruts or of on_close";
 
 /// What a page sends. The keys of the object tell which message it is.
 #[derive(Debug, Deserialize)]
@@ -61,8 +62,8 @@ enum ClientMessage {
     Set { id: u64, set: Order },
     /// A line for the control port; the reply carries the id.
     Control { id: u64, control: String },
-    /// What the page has shown and what it wants from now on, at least one of the three.
-    View { seen: Option<u32>, watch: Option<Watch>, on_close: Option<Vec<Order>> },
+    /// What the page has shown and what it wants from now on, at least one of the four.
+    View { seen: Option<u32>, watch: Option<Watch>, ruts: Option<Watch>, on_close: Option<Vec<Order>> },
 }
 
 /// A command for a device, as text.
@@ -73,7 +74,7 @@ struct Order {
     text: String,
 }
 
-/// How a page wants to be sent frames.
+/// How often a page wants to be sent frames, or ruts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Watch {
@@ -88,13 +89,14 @@ struct Page {
     status: watch::Receiver<Option<Status>>,
     events: EventReader,
     commands: CommandReader,
+    ruts: RutReader,
     /// Ticks when commands may be sent.
     gathered: Interval,
     /// Ticks when the next frame may be made; `None` while none is wanted.
     pace: Option<Interval>,
     /// True from such a tick to the frame.
     due: bool,
-    /// The number of the last frame sent, and of the last that the page has taken up.
+    /// The number of the last frame or message of ruts sent, and of the last that the page has taken up.
     number: u32,
     seen: u32,
     on_close: Vec<Order>,
@@ -108,6 +110,7 @@ enum Wake {
     Frame,
     Events,
     Commands,
+    Ruts,
     Answer(u64, String),
     Ping,
 }
@@ -145,6 +148,7 @@ impl Page {
             status: web.status.clone(),
             events: web.shared.handle.events(LATE),
             commands: web.shared.handle.command_counts(),
+            ruts: RutReader::new(&web.ruts),
             gathered: grid(GATHER),
             pace: pace(HZ),
             web,
@@ -189,6 +193,11 @@ impl Page {
                         self.commands.take().into_iter().map(|commands| self.named(commands)).collect();
                     self.send_json(socket, json!({ "commands": commands })).await?;
                 }
+                Wake::Ruts => {
+                    self.number = self.number.wrapping_add(1);
+                    let message = self.ruts.message(self.number);
+                    self.send(socket, Message::Binary(message.into())).await?;
+                }
                 Wake::Answer(id, reply) => self.reply(socket, Some(id), &reply).await?,
                 Wake::Ping if silent == SILENCE => return Err(End::Rule("said nothing any more")),
                 Wake::Ping => {
@@ -201,7 +210,7 @@ impl Page {
 
     /// Waits for something to do. Cancelling it loses nothing.
     async fn wake(&mut self, socket: &mut WebSocket, pings: &mut Interval) -> Wake {
-        let Self { latest, status, events, commands, gathered, pace, due, number, seen, pending, .. } = self;
+        let Self { latest, status, events, commands, ruts, gathered, pace, due, number, seen, pending, .. } = self;
         let flows = number.wrapping_sub(*seen) < UNDER_WAY;
         tokio::select! {
             received = socket.recv() => Wake::Received(received),
@@ -210,6 +219,7 @@ impl Page {
             () = changed(status), if *due && flows => Wake::Frame,
             () = events.wait(), if flows => Wake::Events,
             () = async { gathered.tick().await; commands.wait().await }, if flows => Wake::Commands,
+            () = ruts.wait(), if flows => Wake::Ruts,
             Some(answer) = pending.join_next() => match answer {
                 Ok((id, reply)) => Wake::Answer(id, reply),
                 // Only a task that was ended or has panicked has no answer, and neither goes on.
@@ -236,9 +246,10 @@ impl Page {
                 Some(reply) => self.reply(socket, Some(id), &reply).await,
                 None => Ok(()),
             },
-            Some(ClientMessage::View { seen, watch, on_close })
-                if seen.is_some() || watch.is_some() || on_close.is_some() =>
+            Some(ClientMessage::View { seen, watch, ruts, on_close })
+                if seen.is_some() || watch.is_some() || ruts.is_some() || on_close.is_some() =>
             {
+                ruts.iter().for_each(|Watch { hz }| self.ruts.want(*hz));
                 self.view(seen, watch, on_close);
                 Ok(())
             }
@@ -402,13 +413,13 @@ fn pace(hz: f64) -> Option<Interval> {
 }
 
 /// Ticks at once and then so often; those that nobody waited for are left out.
-fn grid(period: Duration) -> Interval {
+pub(super) fn grid(period: Duration) -> Interval {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     ticks
 }
 
-async fn tick(pace: &mut Option<Interval>) {
+pub(super) async fn tick(pace: &mut Option<Interval>) {
     match pace {
         Some(pace) => drop(pace.tick().await),
         None => std::future::pending().await,
@@ -416,7 +427,7 @@ async fn tick(pace: &mut Option<Interval>) {
 }
 
 /// Waits for a new value. After the run's end none comes.
-async fn changed<T>(watched: &mut watch::Receiver<T>) {
+pub(super) async fn changed<T>(watched: &mut watch::Receiver<T>) {
     if watched.changed().await.is_err() {
         std::future::pending::<()>().await;
     }

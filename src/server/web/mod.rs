@@ -13,6 +13,7 @@ mod guard;
 mod live;
 mod permitted;
 mod runs;
+mod ruts;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -48,7 +49,7 @@ const LOOKUPS: usize = 2;
 /// The longest message a page may send, bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// What may wait for a page that does not read, bytes, besides a frame and an answer to `DEVICES`, and how long a line of that is.
+/// What may wait for a page that does not read, bytes, besides a frame, ruts and an answer to `DEVICES`, and how long a line of that is.
 const UNREAD: usize = 512 * 1024;
 const DEVICE_LINE: usize = 1024;
 
@@ -108,6 +109,7 @@ struct Web {
     status: watch::Receiver<Option<Status>>,
     /// Notified when somebody has changed the clock.
     asker: Arc<clock::Asker>,
+    ruts: Arc<ruts::Ruts>,
     /// How many pages are open.
     pages: watch::Sender<u32>,
     closed: watch::Receiver<bool>,
@@ -117,7 +119,7 @@ impl Web {
     /// How much may wait in memory for a page that does not read, bytes: pongs to its pings, and one of whatever else it is sent.
     fn unread_bytes(&self) -> usize {
         let layout = self.shared.handle.layout();
-        UNREAD + frame::longest(layout) + layout.devices().len() * DEVICE_LINE
+        UNREAD + frame::longest(layout) + ruts::LONGEST + layout.devices().len() * DEVICE_LINE
     }
 }
 
@@ -135,10 +137,14 @@ pub(super) async fn serve(page: PageListener, shared: Arc<Shared>, closed: watch
         guard: guard::Guard::new(&shared.settings),
         status,
         asker,
+        ruts: ruts::Ruts::new(),
         pages,
         closed: closed.clone(),
         shared,
     });
+    // Nothing but soil has ruts.
+    let has_soil = viewer.world.mechanism.grounds.iter().any(|ground| ground.material().soil.is_some());
+    let gathering = has_soil.then(|| tokio::spawn(ruts::gather(Arc::clone(&web.ruts), web.shared.handle.clone())));
     let mut closing = closed.clone();
     let stop = async move {
         // An error means that the server is gone altogether.
@@ -156,6 +162,7 @@ pub(super) async fn serve(page: PageListener, shared: Arc<Shared>, closed: watch
     })
     .await;
     asking.abort();
+    gathering.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 fn routes(web: Arc<Web>) -> Router {

@@ -161,10 +161,36 @@ impl Frame {
     }
 }
 
+/// A message of ruts, as PROTOCOL.md lays it out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ruts {
+    pub number: u32,
+    pub anew: bool,
+    /// Ground, tile and depths.
+    pub tiles: Vec<(u32, [i32; 2], Vec<f32>)>,
+}
+
+impl Ruts {
+    fn read(bytes: &[u8]) -> Self {
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let [length, number, anew, side, count] = [4, 8, 12, 16, 20].map(word);
+        let cells = (side * side) as usize;
+        assert_eq!((length as usize, side, anew < 2), (24 + count as usize * (16 + 4 * cells), 32, true));
+        assert_eq!(bytes.len(), length as usize);
+        let tile = |index: usize| {
+            let at = 24 + index * (16 + 4 * cells);
+            let depths = (0..cells).map(|cell| f32::from_bits(word(at + 16 + 4 * cell))).collect();
+            (word(at), [word(at + 4) as i32, word(at + 8) as i32], depths)
+        };
+        Self { number, anew: anew == 1, tiles: (0..count as usize).map(tile).collect() }
+    }
+}
+
 /// An open page.
 pub struct Page {
     pub socket: WebSocket<TcpStream>,
     frames: VecDeque<Frame>,
+    ruts: VecDeque<Ruts>,
     texts: VecDeque<Value>,
     asked: u32,
 }
@@ -192,7 +218,7 @@ impl Page {
             .unwrap();
         let (socket, response) = tungstenite::client(request, stream).unwrap();
         assert_eq!(response.headers()["sec-websocket-protocol"], "simpartner.1");
-        Self { socket, frames: VecDeque::new(), texts: VecDeque::new(), asked: 0 }
+        Self { socket, frames: VecDeque::new(), ruts: VecDeque::new(), texts: VecDeque::new(), asked: 0 }
     }
 
     /// The status a page is refused with.
@@ -271,8 +297,23 @@ impl Page {
         }
     }
 
+    /// The next message of ruts, taken up at once, as are the frames before it.
+    pub fn ruts(&mut self) -> Ruts {
+        loop {
+            while let Some(frame) = self.frames.pop_front() {
+                self.say(json!({ "seen": frame.number }));
+            }
+            if let Some(ruts) = self.ruts.pop_front() {
+                self.say(json!({ "seen": ruts.number }));
+                return ruts;
+            }
+            self.read();
+        }
+    }
+
     fn read(&mut self) {
         match self.socket.read().unwrap() {
+            Message::Binary(bytes) if bytes.starts_with(b"SPR1") => self.ruts.push_back(Ruts::read(&bytes)),
             Message::Binary(bytes) => {
                 let mut bytes = &bytes[..];
                 self.frames.push_back(Frame::take(&mut bytes));

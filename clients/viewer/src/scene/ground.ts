@@ -1,7 +1,8 @@
 // The grounds, with a grid drawn on them by their own coordinates: a line each metre, a stronger one every ten.
 
 import * as THREE from "three";
-import type { Ground as Description, GroundMesh, Heightfield, Plane } from "../protocol";
+import type { Ground as Description, GroundMesh, Heightfield, Plane, RutCells } from "../protocol";
+import { RutMask } from "./ruts";
 import type { Theme } from "./theme";
 
 /** Half the extent of the plane's mesh, metres. It moves along with what is looked at. */
@@ -14,7 +15,24 @@ interface GridUniforms {
   majorColour: { value: THREE.Color };
 }
 
+/** A ground that ruts can be pressed into, in the axes of its holder. */
+export interface Soil {
+  surface: THREE.Mesh;
+  material: THREE.Material;
+  mask: RutMask;
+  /** Side of a cell, metres, and cells along the side of a tile. */
+  cell: number;
+  tile: number;
+  /** Where the cells are counted from, and how far one goes for a metre along each of their axes; heights do not count. */
+  origin: THREE.Vector3;
+  directions: [THREE.Vector3, THREE.Vector3];
+  /** Puts a point onto the surface by its x and z, with its normal there; false where there is none. */
+  sample(point: THREE.Vector3, normal: THREE.Vector3): boolean;
+}
+
 export class Ground {
+  /** One for each ground; null for those that are not soil. */
+  readonly soils: (Soil | null)[] = [];
   readonly group = new THREE.Group();
   private readonly uniforms: GridUniforms = {
     minorColour: { value: new THREE.Color() },
@@ -31,6 +49,7 @@ export class Ground {
       if (ground.kind === "plane") this.addPlane(ground);
       else if (ground.kind === "heightfield") this.addTerrain(ground);
       else this.addTriangles(ground);
+      if (this.soils.length < this.materials.length) this.soils.push(null);
     }
   }
 
@@ -62,6 +81,7 @@ export class Ground {
   }
 
   dispose(): void {
+    for (const soil of this.soils) soil?.mask.dispose();
     this.group.traverse((part) => {
       if (!(part instanceof THREE.Mesh || part instanceof THREE.LineSegments)) return;
       part.geometry.dispose();
@@ -72,7 +92,8 @@ export class Ground {
   private addPlane(plane: Plane): void {
     const normal = new THREE.Vector3(...plane.normal);
     const flat = new THREE.PlaneGeometry(2 * REACH, 2 * REACH).rotateX(-Math.PI / 2);
-    const mesh = new THREE.Mesh(flat, this.material());
+    const mask = plane.ruts ? new RutMask() : null;
+    const mesh = new THREE.Mesh(flat, this.material(null, plane.ruts, mask));
     mesh.receiveShadow = true;
     const holder = new THREE.Group();
     holder.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), normal);
@@ -80,12 +101,23 @@ export class Ground {
     holder.add(mesh);
     this.group.add(holder);
     this.planes.push(mesh);
+    const sample = (point: THREE.Vector3, up: THREE.Vector3) => {
+      point.y = 0;
+      up.set(0, 1, 0);
+      return true;
+    };
+    if (plane.ruts && mask) this.soils.push(soil(mesh, plane.ruts, mask, holder, normal, plane.distance, sample));
   }
 
   private addTerrain(field: Heightfield): void {
-    const holder = this.addSurface(terrain(field), this.material(heightRange(field.heights)));
+    const surface = terrain(field);
+    const mask = field.ruts ? new RutMask() : null;
+    const holder = this.addSurface(surface, this.material(heightRange(field.heights), field.ruts, mask));
     holder.position.set(...field.pose.position);
     holder.quaternion.set(...field.pose.rotation);
+    if (!field.ruts || !mask) return;
+    const mesh = this.surfaces[this.surfaces.length - 1];
+    this.soils.push(soil(mesh, field.ruts, mask, holder, new THREE.Vector3(0, 1, 0), 0, sampleOf(field, surface)));
   }
 
   private addTriangles(mesh: GroundMesh): void {
@@ -115,22 +147,26 @@ export class Ground {
   }
 
   /** With `heights`, hollows are a little darker than hills, so that the ground can be read without a shadow. */
-  private material(heights: [number, number] | null = null): THREE.MeshStandardMaterial {
+  private material(heights: [number, number] | null = null, ruts: RutCells | null = null, mask: RutMask | null = null): THREE.MeshStandardMaterial {
     const material = new THREE.MeshStandardMaterial({ roughness: 0.95, metalness: 0 });
     const [low, high] = heights ?? [0, 1];
+    if (ruts) material.defines = { ...material.defines, RUTS: "" };
     material.onBeforeCompile = (shader) => {
       Object.assign(shader.uniforms, this.uniforms, {
         lowest: { value: low },
         shading: { value: heights && high > low ? 0.3 / (high - low) : 0 },
       });
+      if (ruts && mask) {
+        Object.assign(shader.uniforms, { rutMask: mask.texture, rutPlace: mask.place, rutAxes: { value: ruts.axes.map((axis) => new THREE.Vector3(...axis)) }, rutTile: { value: ruts.cell * ruts.tile } });
+      }
       shader.vertexShader = shader.vertexShader
-        .replace("#include <common>", "#include <common>\nvarying vec3 gridPoint;")
-        .replace("#include <begin_vertex>", `#include <begin_vertex>\n${heights ? WORLD_POINT : LOCAL_POINT}`);
+        .replace("#include <common>", `#include <common>\n${VERTEX}`)
+        .replace("#include <begin_vertex>", `#include <begin_vertex>\n${heights ? WORLD_POINT : LOCAL_POINT}\n${RUT_POINT}`);
       shader.fragmentShader = shader.fragmentShader
-        .replace("#include <common>", `#include <common>\n${GRID}`)
-        .replace("#include <color_fragment>", "#include <color_fragment>\ndiffuseColor.rgb = grid(diffuseColor.rgb);");
+        .replace("#include <common>", `#include <common>\n${GRID}${RUTS}`)
+        .replace("#include <color_fragment>", "#include <color_fragment>\ndiffuseColor.rgb = ruts(grid(diffuseColor.rgb));");
     };
-    material.customProgramCacheKey = () => (heights ? "terrain" : "plane");
+    material.customProgramCacheKey = () => `${heights ? "terrain" : "plane"} ${ruts ? "soil" : "firm"}`;
     this.materials.push(material);
     return material;
   }
@@ -139,6 +175,20 @@ export class Ground {
 const WORLD_POINT = "gridPoint = position;";
 /** The plane's mesh is moved in its holder by whole lines, so its own coordinates do for the grid. */
 const LOCAL_POINT = "gridPoint = vec3(position.x, 0.0, position.z);";
+
+const VERTEX = `
+varying vec3 gridPoint;
+#ifdef RUTS
+attribute float rutDepth;
+varying float rutLow;
+varying vec3 rutPoint;
+#endif`;
+/** The ground itself has no such attribute and reads 0; of ruts it is their depth and a metre. */
+const RUT_POINT = `
+#ifdef RUTS
+rutLow = rutDepth;
+rutPoint = (modelMatrix * vec4(position, 1.0)).xyz;
+#endif`;
 
 const GRID = `
 varying vec3 gridPoint;
@@ -159,6 +209,69 @@ vec3 grid(vec3 base) {
   return mix(base, majorColour, gridLine(10.0, 1.6));
 }
 `;
+
+/** The ground reaches less than half a cell into the tiles that are drawn as ruts, so that no sky is seen between them: its points are exact to a millimetre. */
+const RUTS = `
+#ifdef RUTS
+varying float rutLow;
+varying vec3 rutPoint;
+uniform sampler2D rutMask;
+uniform vec4 rutPlace;
+uniform vec3 rutAxes[2];
+uniform float rutTile;
+bool isRut(vec2 place) {
+  vec2 at = floor(place / rutTile) - rutPlace.xy;
+  if (any(lessThan(at, vec2(0.0))) || any(greaterThanEqual(at, rutPlace.zw))) return false;
+  return texelFetch(rutMask, ivec2(at), 0).r > 0.5;
+}
+vec3 ruts(vec3 base) {
+  if (rutLow > 0.5) return base * (1.0 - 0.55 * max(rutLow - 1.0, 0.0) / (max(rutLow - 1.0, 0.0) + 0.008));
+  vec2 place = vec2(dot(rutAxes[0], rutPoint), dot(rutAxes[1], rutPoint));
+  vec3 hair = vec3(-4e-3, 4e-3, 0.0);
+  if (isRut(place + hair.xz) && isRut(place + hair.yz) && isRut(place + hair.zx) && isRut(place + hair.zy)) discard;
+  return base;
+}
+#else
+vec3 ruts(vec3 base) { return base; }
+#endif
+`;
+
+/** The soil of a ground whose surface, drawn in a holder, is that plane or counted by x and z of the world. */
+function soil(surface: THREE.Mesh, ruts: RutCells, mask: RutMask, holder: THREE.Group, normal: THREE.Vector3, distance: number, sample: Soil["sample"]): Soil {
+  holder.updateMatrixWorld(true);
+  const [first, second] = ruts.axes.map((axis) => new THREE.Vector3(...axis));
+  // From along the two axes and the normal to the world.
+  const place = new THREE.Matrix3().set(first.x, first.y, first.z, second.x, second.y, second.z, normal.x, normal.y, normal.z).invert();
+  const at = (u: number, v: number) => holder.worldToLocal(new THREE.Vector3(u, v, distance).applyMatrix3(place));
+  const origin = at(0, 0);
+  const directions: [THREE.Vector3, THREE.Vector3] = [at(1, 0).sub(origin), at(0, 1).sub(origin)];
+  return { surface, material: surface.material as THREE.Material, mask, cell: ruts.cell, tile: ruts.tile, origin, directions, sample };
+}
+
+/** Puts points onto terrain as it is drawn. */
+function sampleOf(field: Heightfield, surface: THREE.BufferGeometry): Soil["sample"] {
+  const { points_x: along, points_z: across, heights } = field;
+  const normals = surface.getAttribute("normal") as THREE.BufferAttribute;
+  return (point, normal) => {
+    const [x, z] = [(point.x / field.width + 0.5) * (along - 1), (point.z / field.depth + 0.5) * (across - 1)];
+    const [i, j] = [Math.min(Math.max(0, Math.floor(x)), along - 2), Math.min(Math.max(0, Math.floor(z)), across - 2)];
+    const [u, v] = [x - i, z - j];
+    const corner = i * across + j;
+    const corners = [corner, corner + across, corner + 1, corner + across + 1];
+    if (u < -1e-6 || u > 1 + 1e-6 || v < -1e-6 || v > 1 + 1e-6 || corners.some((index) => heights[index] === null)) return false;
+    const shares = u + v <= 1 ? [1 - u - v, u, v, 0] : [0, 1 - v, 1 - u, u + v - 1];
+    point.y = 0;
+    normal.set(0, 0, 0);
+    corners.forEach((index, place) => {
+      point.y += shares[place] * heights[index]!;
+      normal.x += shares[place] * normals.getX(index);
+      normal.y += shares[place] * normals.getY(index);
+      normal.z += shares[place] * normals.getZ(index);
+    });
+    normal.normalize();
+    return true;
+  };
+}
 
 function heightRange(heights: (number | null)[]): [number, number] {
   let low = Infinity;

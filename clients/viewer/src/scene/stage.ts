@@ -3,11 +3,13 @@
 import * as THREE from "three";
 import type { Frame } from "../frame";
 import type { Scene } from "../protocol";
+import type { RutMap, RutMessage } from "../ruts";
 import { Bodies } from "./bodies";
 import { Cameras } from "./cameras";
 import { Ground } from "./ground";
 import { Overlays, type Overlay } from "./overlays";
 import { Quality } from "./quality";
+import { Ruts } from "./ruts";
 import { rollingRadius } from "./shapes";
 import { LIGHT, type Theme } from "./theme";
 
@@ -29,6 +31,7 @@ export class Stage {
   private readonly sun = new THREE.DirectionalLight(0xfff4e2);
   private bodies: Bodies | null = null;
   private ground: Ground | null = null;
+  private ruts: Ruts | null = null;
   private overlays: Overlays | null = null;
   private description: Scene | null = null;
   private theme: Theme = LIGHT;
@@ -62,8 +65,9 @@ export class Stage {
     requestAnimationFrame((now) => this.draw(now));
   }
 
-  /** Shows another scene. */
-  setScene(description: Scene): void {
+  /** Shows another scene, with the ruts that are known of it. */
+  setScene(description: Scene, ruts: RutMap): void {
+    this.ruts?.dispose();
     for (const part of [this.bodies, this.ground, this.overlays]) {
       if (part) this.scene.remove(part.group);
       part?.dispose();
@@ -71,6 +75,7 @@ export class Stage {
     this.description = description;
     this.bodies = new Bodies(description);
     this.ground = new Ground(description.grounds);
+    this.ruts = new Ruts(this.ground.soils, ruts);
     this.overlays = new Overlays(description);
     this.scene.add(this.ground.group, this.bodies.group, this.overlays.group);
     this.frame = null;
@@ -92,6 +97,12 @@ export class Stage {
     }
     const node = this.bodies.nodes[this.followed];
     if (node) this.cameras.track(node.position, this.rolls ? 0 : heading(node));
+    this.dirty = true;
+  }
+
+  /** Shows what a message has brought into the map of ruts. */
+  takeRuts(message: RutMessage): void {
+    this.ruts?.take(message);
     this.dirty = true;
   }
 
@@ -119,6 +130,7 @@ export class Stage {
     this.shown.wireframe = on;
     this.bodies?.setWireframe(on);
     this.ground?.setWireframe(on);
+    this.ruts?.setVisible(!on);
     this.dirty = true;
   }
 

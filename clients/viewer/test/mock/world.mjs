@@ -1,6 +1,7 @@
 // The mock's world: a robot that obeys its commands without any physics, on flat or rolling ground.
 
 import { add, cross, inverse, rotate, scale, times, turn } from "./math.mjs";
+import { CELLS, Ruts } from "./ruts.mjs";
 import { described, objects, offset, workPartner } from "./robot.mjs";
 
 export const TIMESTEP = 0.001;
@@ -25,9 +26,13 @@ export class World {
   epoch = 0;
   pose = { x: 0, z: 0, heading: 0 };
   wheelRates = [0, 0, 0, 0];
+  /** Where wheels have been, on sand, and how deep they press it. */
+  ruts = new Ruts();
+  sinkage = 0.02;
 
   constructor(name, id) {
     this.rolling = name === "heightfield";
+    this.sandy = name === "sand";
     const ground = this.rolling ? heightAt : () => 0;
     this.ground = ground;
     const robot = workPartner("WorkPartner");
@@ -60,7 +65,7 @@ export class World {
       name,
       timestep: TIMESTEP,
       gravity: [0, -9.81, 0],
-      grounds: [this.rolling ? terrain() : { kind: "plane", normal: UP, distance: 0, friction: 0.8 }],
+      grounds: [this.rolling ? terrain() : { kind: "plane", normal: UP, distance: 0, friction: 0.8, ruts: this.sandy ? CELLS : null }],
       bodies: this.bodies.map(described),
       joints: this.joints.map(described),
       devices: this.devices,
@@ -73,6 +78,7 @@ export class World {
     this.step = 0;
     this.epoch += 1;
     this.pose = { x: 0, z: 0, heading: 0 };
+    this.ruts.clear();
     this.wheelRates = [0, 0, 0, 0];
     this.positions.fill(0);
     this.rates.fill(0);
@@ -118,6 +124,8 @@ export class World {
       });
       this.roll();
       this.step += 1;
+      // A step is a few millimetres at most.
+      if (this.sandy && this.step % 2 === 0) this.press();
     }
   }
 
@@ -166,6 +174,17 @@ export class World {
       if (fixed || (robot !== null && !name.includes("Wheel"))) return [];
       const { position } = poses[body];
       return [{ body, point: [position[0], this.ground(position[0], position[2]), position[2]], force: this.wrench(body).slice(0, 3) }];
+    });
+  }
+
+  /** Presses the sand below the wheels. */
+  press() {
+    const poses = this.place();
+    const axle = rotate(turn(UP, this.pose.heading), [0, 0, 1]);
+    this.bodies.forEach(({ name }, body) => {
+      if (!name.includes("Wheel")) return;
+      const { position } = poses[body];
+      for (let aside = -0.08; aside <= 0.08; aside += 0.008) this.ruts.press(position[0] + axle[0] * aside, position[2] + axle[2] * aside, this.sinkage);
     });
   }
 

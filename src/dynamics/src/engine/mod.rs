@@ -119,8 +119,8 @@ use self::{
     tree::Tree,
 };
 use super::{
-    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Notice, Ray, Rut, Settings,
-    Snapshot, SnapshotError, SoilReading, Wrench,
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Notice, Ray, Rut,
+    RutChanges, RutTile, Settings, Snapshot, SnapshotError, SoilReading, Wrench,
 };
 use crate::motor::Gains;
 
@@ -319,6 +319,10 @@ impl Engine for Dynamics {
 
     fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.collider.ruts(ground)
+    }
+
+    fn take_changed_ruts(&mut self, into: &mut Vec<RutTile>) -> RutChanges {
+        self.collider.take_changed_ruts(into)
     }
 
     fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {

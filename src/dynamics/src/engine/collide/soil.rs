@@ -8,7 +8,7 @@ use super::{
     geom::{Geom, Moving, Outline},
 };
 use crate::{
-    Rut, SoilReading,
+    Rut, RutChanges, RutTile, SoilReading,
     engine::{soil::Footprints, tree::Tree},
 };
 
@@ -65,6 +65,13 @@ impl Collider {
             Some(_) => self.soil.ruts(self.model.grounds[..ground].iter().filter(is_soil).count()),
             None => Vec::new(),
         }
+    }
+
+    /// Adds the tiles of ruts that have changed since they were taken.
+    pub(in crate::engine) fn take_changed_ruts(&mut self, into: &mut Vec<RutTile>) -> RutChanges {
+        let grounds = self.model.grounds.iter().enumerate();
+        let soils = grounds.filter_map(|(number, ground)| ground.material.soil.map(|_| number));
+        self.soil.take_changed_ruts(soils, into)
     }
 
     /// A tree is somewhere else: it is in no soil that it remembers.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::Soil;
 
 use super::collide::Geom;
-use crate::{Rut, SoilReading, engine::resistance::Six};
+use crate::{Rut, RutChanges, RutTile, SoilReading, engine::resistance::Six};
 
 pub(super) use self::patch::Patch;
 use self::{
@@ -162,6 +162,24 @@ impl Footprints {
     /// How a ground of soil was left.
     pub(super) fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.ruts[ground].cells().collect()
+    }
+
+    /// Adds the tiles of ruts that have changed; the ground of number k is the world's `grounds[k]`.
+    pub(super) fn take_changed_ruts(
+        &mut self,
+        grounds: impl Iterator<Item = usize>,
+        into: &mut Vec<RutTile>,
+    ) -> RutChanges {
+        let anew = !self.ruts.iter().all(Ruts::is_followed);
+        if anew {
+            self.ruts.iter_mut().for_each(Ruts::follow);
+        }
+        let more = self
+            .ruts
+            .iter_mut()
+            .zip(grounds)
+            .fold(false, |more, (ruts, ground)| ruts.take_changed(ground, into) || more);
+        RutChanges { anew, more }
     }
 
     pub(super) fn save(&self) -> SavedSoil {

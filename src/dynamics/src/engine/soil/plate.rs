@@ -12,6 +12,7 @@ use crate::{
     engine::spatial::Spatial,
     parry::{math::Vector, shape::SharedShape},
     soil::Pressure,
+    state::ground_axes,
 };
 
 /// About so many pieces a shape has: a foot of a box has a sixth of them in the soil.
@@ -115,7 +116,7 @@ impl Plate {
                 *state = PieceState::default();
             }
         }
-        self.measure(rotation, ruts::axes(normal));
+        self.measure(rotation, ground_axes(normal));
         patch.pressure = Pressure::new(&patch.soil, self.width, 0.0, gravity);
     }
 

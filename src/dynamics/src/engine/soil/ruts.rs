@@ -1,20 +1,20 @@
 //! How deep the surface of soil was left where something has been: a sparse grid of tiles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 
-use crate::{RUT_CELL as CELL, Rut};
-
-/// Cells along the side of a tile.
-const TILE: usize = 32;
+use crate::{RUT_CELL as CELL, RUT_TILE as TILE, Rut, RutTile, state::ground_axes};
 
 /// The depths of one ground, in the axes along it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Ruts {
     /// Of each tile that was touched, row by row, m.
     tiles: BTreeMap<[i32; 2], Vec<f64>>,
+    /// Those that have become deeper since they were taken; `None` while nobody takes them. No part of the state.
+    #[serde(skip)]
+    changed: Option<BTreeSet<[i32; 2]>>,
 }
 
 /// The tile of a place, and the cell in it; none beyond what a cell's number holds.
@@ -50,10 +50,37 @@ impl Ruts {
         let mut cells = places.filter_map(cell).peekable();
         while let Some(&(tile, _)) = cells.peek() {
             let depths = self.tiles.entry(tile).or_insert_with(|| vec![0.0; TILE * TILE]);
+            let mut grows = false;
             while let Some((_, cell)) = cells.next_if(|&(other, _)| other == tile) {
+                grows |= depths[cell] < depth;
                 depths[cell] = depths[cell].max(depth);
             }
+            if let Some(changed) = self.changed.as_mut().filter(|_| grows) {
+                changed.insert(tile);
+            }
         }
+    }
+
+    /// Whether its changes are being taken.
+    pub(super) fn is_followed(&self) -> bool {
+        self.changed.is_some()
+    }
+
+    /// From now on its changes are taken; those so far are all tiles.
+    pub(super) fn follow(&mut self) {
+        self.changed = Some(self.tiles.keys().copied().collect());
+    }
+
+    /// Adds tiles that have changed, as many as there is room for. True if more are left.
+    pub(super) fn take_changed(&mut self, ground: usize, into: &mut Vec<RutTile>) -> bool {
+        let Some(changed) = &mut self.changed else { return false };
+        while into.len() < into.capacity() {
+            let Some(tile) = changed.pop_first() else { return false };
+            if let Some(depths) = self.tiles.get(&tile) {
+                into.push(RutTile { ground, tile, depths: std::array::from_fn(|cell| depths[cell] as f32) });
+            }
+        }
+        !changed.is_empty()
     }
 
     /// The cells that were pressed, by tiles and row by row in each.
@@ -73,13 +100,6 @@ impl Ruts {
     }
 }
 
-/// The axes along a ground with this normal: x and z of the world where it is level.
-pub(super) fn axes(normal: DVec3) -> [DVec3; 2] {
-    let across = normal.cross(DVec3::Z);
-    let first = if across.length_squared() > 1e-6 { across.normalize() } else { DVec3::X };
-    [first, first.cross(normal)]
-}
-
 /// Where a point is on the plane n x = `distance`: x and z in the world of where its normal goes through the surface, so that a place of terrain is
 /// in one cell whichever normal a shape finds below it. A plane steeper than 60 degrees has axes along it, since its cells would be
 /// drawn out to more than twice their length.
@@ -88,7 +108,7 @@ pub(super) fn place((normal, distance): (DVec3, f64), point: DVec3) -> [f64; 2] 
         let at = point + normal * (distance - normal.dot(point));
         return [at.x, at.z];
     }
-    axes(normal).map(|axis| axis.dot(point))
+    ground_axes(normal).map(|axis| axis.dot(point))
 }
 
 #[cfg(test)]
@@ -111,8 +131,15 @@ mod tests {
 
     #[test]
     fn a_place_is_that_of_the_surface_but_on_steep_ground() {
-        assert_eq!(axes(DVec3::Y), [DVec3::X, DVec3::Z]);
+        assert_eq!(ground_axes(DVec3::Y), [DVec3::X, DVec3::Z]);
         assert_eq!(place((DVec3::Y, 1.0), DVec3::new(3.0, 0.5, 4.0)), [3.0, 4.0]);
+        for normal in [DVec3::Y, DVec3::new(0.6, 0.8, 0.0), DVec3::new(0.8, 0.0, -0.6), DVec3::NEG_Z] {
+            let point = DVec3::new(3.0, 0.0, 4.0);
+            let surface = point - normal * normal.dot(point);
+            let told = crate::rut_axes(normal).map(|axis| axis.dot(surface));
+            let place = place((normal, 0.0), surface);
+            assert!((0..2).all(|axis| (told[axis] - place[axis]).abs() < 1e-12), "{normal} {told:?} {place:?}");
+        }
         let (normal, surface) = (DVec3::new(0.6, 0.8, 0.0), DVec3::new(2.0, -1.0, 5.0));
         let [x, z] = place((normal, normal.dot(surface)), surface - 0.3 * normal);
         assert!((x - 2.0).abs() < 1e-12 && z == 5.0, "{x} {z}");
@@ -131,5 +158,43 @@ mod tests {
             assert_eq!(ruts.left(told.place), depth);
         }
         assert_eq!(ruts.cells().count(), 140);
+    }
+
+    #[test]
+    fn what_has_changed_is_taken_once_and_never_lost() {
+        let (mut ruts, mut pages) = (Ruts::default(), BTreeMap::new());
+        let mut stream = simpartner_model::random::Stream::from_number(5);
+        let mut number = |most: f64| most * stream.uniform();
+        let mut pressed = |ruts: &mut Ruts| {
+            for _ in 0..50 {
+                ruts.press([number(4.0) - 2.0, number(4.0) - 2.0], number(0.05));
+            }
+        };
+        pressed(&mut ruts);
+        assert!(!ruts.is_followed() && !ruts.take_changed(0, &mut Vec::with_capacity(9)));
+        ruts.follow();
+        for round in 0..400 {
+            if round < 200 {
+                pressed(&mut ruts);
+            }
+            let mut taken = Vec::with_capacity(3);
+            let more = ruts.take_changed(7, &mut taken);
+            assert_eq!(more, taken.len() == 3 && !ruts.changed.as_ref().unwrap().is_empty());
+            pages.extend(taken.into_iter().map(|RutTile { ground, tile, depths }| ((ground, tile), depths)));
+        }
+        assert!(pages.len() > 100 && pages.len() == ruts.tiles.len(), "{}", pages.len());
+        for (tile, depths) in &ruts.tiles {
+            let told = pages[&(7, *tile)];
+            assert!(depths.iter().zip(told).all(|(depth, told)| *depth as f32 == told), "{tile:?}");
+        }
+        // What is pressed no deeper than it is has not changed.
+        let (tile, depths) = ruts.tiles.first_key_value().unwrap();
+        let deepest = depths.iter().position(|depth| *depth > 0.0).unwrap();
+        let middle = |tile: i32, cell: usize| (f64::from(tile) * TILE as f64 + cell as f64 + 0.5) * CELL;
+        let (place, depth) = ([middle(tile[0], deepest % TILE), middle(tile[1], deepest / TILE)], depths[deepest]);
+        ruts.press(place, depth);
+        assert_eq!(ruts.changed, Some(BTreeSet::new()));
+        ruts.press(place, depth + 1e-9);
+        assert_eq!(ruts.changed.as_ref().unwrap().len(), 1);
     }
 }
