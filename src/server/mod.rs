@@ -14,6 +14,7 @@ mod control;
 mod descriptors;
 mod device;
 mod error;
+mod grasp;
 mod holder;
 mod ports_file;
 mod scene;
@@ -42,8 +43,11 @@ use tokio::{
 
 pub use descriptors::raise_descriptor_limit;
 pub use error::ServerError;
+pub use grasp::grasp_scene;
 pub use settings::{Limits, PortChoice, Settings};
-pub use web::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Viewer};
+pub use web::{
+    Answer, Archive, ArchiveError, GraspServer, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Viewer, grasp_page,
+};
 
 use self::connections::Connections;
 use crate::realtime::Handle;

@@ -56,7 +56,7 @@ fn describe(world: &World, infos: &[DeviceInfo], ports: &[u16], timestep: Timest
     })
 }
 
-fn vector(vector: DVec3) -> [f64; 3] {
+pub(super) fn vector(vector: DVec3) -> [f64; 3] {
     vector.to_array()
 }
 
@@ -136,7 +136,7 @@ fn json_of_body(body: &Body, world: &World) -> Value {
     })
 }
 
-fn json_of_visual(visual: &Visual) -> Value {
+pub(super) fn json_of_visual(visual: &Visual) -> Value {
     let mut json = json_of_placed(&visual.placed);
     let opaque = visual.color.map(|color| Color { alpha: u8::MAX, ..color });
     json["color"] = json!(opaque.map(|color| color.to_string()));
@@ -144,11 +144,11 @@ fn json_of_visual(visual: &Visual) -> Value {
     json
 }
 
-fn json_of_pose(pose: &Pose) -> Value {
+pub(super) fn json_of_pose(pose: &Pose) -> Value {
     json!({ "position": vector(pose.translation), "rotation": quaternion(pose.rotation) })
 }
 
-fn json_of_placed(placed: &Placed) -> Value {
+pub(super) fn json_of_placed(placed: &Placed) -> Value {
     let mut json = match &placed.shape {
         Shape::Box { size } => json!({ "size": vector(*size) }),
         Shape::Sphere { radius } => json!({ "radius": radius }),

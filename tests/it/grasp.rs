@@ -148,6 +148,12 @@ fn calls_that_make_no_sense_are_refused() {
         (vec!["chart", &pinch, "--tilt", "200"], 2, "expected degrees above 0 and at most 180"),
         (vec!["quality", &pinch, "--torque-scale", "0"], 2, "expected a number above 0"),
         (vec!["check", "nowhere.xml"], 3, "nowhere.xml"),
+        (vec!["show", &pinch, "--tilt", "0"], 2, "expected degrees above 0 and at most 180"),
+        (vec!["show", &pinch, "--port", "65536"], 2, "65536"),
+        (vec!["show", &pinch, "--output", "x.html", "--port", "8080"], 2, "cannot be used with"),
+        (vec!["show", &pinch, "--output", "x.html", "--json"], 2, "cannot be used with"),
+        (vec!["show", &pinch, "--edges", "1", "--json"], 3, "a friction pyramid has 3 to 360 edges, not 1"),
+        (vec!["show", "nowhere.xml"], 3, "nowhere.xml"),
         (vec!["check", &pinch, &pinch], 3, "line 1: the tolerance: expected a number"),
     ] {
         let ran = output(&[&["grasp"], &arguments[..]].concat());
@@ -301,4 +307,97 @@ fn shipped_grasps_are_built_in() {
         .output()
         .unwrap();
     assert!(ran.status.success() && text(&ran.stdout).contains("in equilibrium"), "{}", text(&ran.stderr));
+}
+
+/// The numbers of a list in JSON.
+fn numbers(list: &Value) -> Vec<f64> {
+    list.as_array().unwrap_or_else(|| panic!("no list: {list}")).iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+fn dot(one: &Value, other: &Value) -> f64 {
+    numbers(one).iter().zip(numbers(other)).map(|(one, other)| one * other).sum()
+}
+
+fn close(one: f64, other: f64, what: &str) {
+    assert!((one - other).abs() <= 1e-9 * (1.0 + other.abs()), "{what}: {one} and {other}");
+}
+
+/// What the page draws is what the other verbs print, of every grasp that ships.
+#[test]
+fn the_scene_of_a_grasp_has_the_forces_of_check_and_the_cells_of_chart() {
+    for name in (1..=8).map(|case| format!("harker{case}.xml")).chain(["pinch.xml".into()]) {
+        let file = shipped(&name);
+        let [scene, checked, charted] = ["show", "check", "chart"].map(|verb| json(&[verb, &file]));
+        let grasp = read_grasp(file.as_ref()).unwrap();
+        let (state, contacts) = (&scene["check"], scene["contacts"].as_array().unwrap());
+        assert_eq!(state["verdict"], checked["verdict"], "{name}");
+        for (told, contact) in contacts.iter().zip(&grasp.contacts) {
+            let half_angle = told["half_angle"].as_f64().unwrap();
+            close(half_angle.tan(), contact.kind.friction(), &name);
+            assert_eq!(told["radius"].is_null(), contact.kind.word() != "soft", "{name}");
+            let position = grasp.object.pose.point(contact.position()).to_array();
+            assert_eq!(
+                (numbers(&told["position"]), told["kind"].as_str()),
+                (position.to_vec(), Some(contact.kind.word()))
+            );
+            for (one, other) in [(&told["normal"], &told["tangents"][0]), (&told["tangents"][0], &told["tangents"][1])]
+            {
+                assert!(dot(one, other).abs() < 1e-12 && (dot(one, one) - 1.0).abs() < 1e-12, "{name}: {told}");
+            }
+        }
+        if let Some(least) = checked["least"]["contacts"].as_array() {
+            for ((force, told), contact) in state["forces"].as_array().unwrap().iter().zip(least).zip(contacts) {
+                let force = numbers(force);
+                close(force[0], told["normal_N"].as_f64().unwrap(), &name);
+                assert_eq!(force[1..3], numbers(&told["tangent_N"]), "{name}");
+                for axis in 0..3 {
+                    let along = |vector: &Value| vector[axis].as_f64().unwrap();
+                    let total = force[0] * along(&contact["normal"])
+                        + force[1] * along(&contact["tangents"][0])
+                        + force[2] * along(&contact["tangents"][1]);
+                    close(total, along(&told["force_N"]), &name);
+                }
+            }
+            close(state["squeeze"].as_f64().unwrap(), checked["least"]["squeeze_N"].as_f64().unwrap(), &name);
+        } else {
+            // What breaks it does along the motion that proves it what the load does beyond the contacts.
+            let (excess, motion) = (&state["excess"], &state["motion"]);
+            let power =
+                dot(&excess["force"], &motion["velocity"]) + dot(&excess["torque"], &motion["angular_velocity"]);
+            close(power, checked["certificate"]["gap_W"].as_f64().unwrap(), &name);
+        }
+        // The chart moves forces from cell to cell, the scene checks each: cells on the edge may be open in one of them.
+        let rows = scene["chart"]["rows"].as_array().unwrap();
+        for (row, told) in rows.iter().zip(charted["rows"].as_array().unwrap()) {
+            for (state, verdict) in row.as_array().unwrap().iter().zip(told["cells"].as_array().unwrap()) {
+                let open = [&state["verdict"], verdict].iter().any(|verdict| **verdict == "undecided");
+                assert!(open || state["verdict"] == *verdict, "{name}: {state} {verdict}");
+            }
+        }
+        assert_eq!((rows.len(), rows[0].as_array().unwrap().len(), rows[20].as_array().unwrap().len()), (21, 1, 40));
+    }
+}
+
+#[test]
+fn a_grasp_without_gravity_is_shown_without_a_chart_and_its_page_is_one_file() {
+    let scratch = Scratch::new();
+    let text_of = fs::read_to_string(shipped("pinch.xml")).unwrap();
+    let floating =
+        text_of.replace("<object name=\"Cube\">", "<gravity x=\"0\" y=\"0\" z=\"0\"/><object name=\"Cube\">");
+    let floating = scratch.write("floating.xml", &floating);
+    let scene = json(&["show", &floating]);
+    assert!(scene["chart"].is_null() && scene["check"]["verdict"] == "holds", "{scene}");
+    let page = scratch.path("page.html");
+    let ran = output(&["grasp", "show", &floating, "-o", page.to_str().unwrap()]);
+    match ran.status.success() {
+        true => {
+            let html = fs::read_to_string(&page).unwrap();
+            assert!(html.contains("id=\"scene\"") && html.contains("<title>pinch - SimPartner</title>"));
+            // It asks nobody: no address stands in an element.
+            assert!(!html.contains("src=") || !html.contains("src=\"http"), "it loads something");
+        }
+        false => assert!(text(&ran.stderr).contains("built without its page"), "{}", text(&ran.stderr)),
+    }
+    let nowhere = output(&["grasp", "show", &floating, "-o", "/nowhere/page.html"]);
+    assert_eq!(nowhere.status.code(), Some(3));
 }

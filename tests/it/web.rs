@@ -2,6 +2,7 @@
 
 mod bounds;
 mod client;
+mod grasp;
 mod live;
 mod runs;
 mod ruts;

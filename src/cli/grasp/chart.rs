@@ -61,7 +61,7 @@ fn positive(text: &str) -> Result<f64, String> {
         .ok_or("expected a number above 0 and at most 1e9".into())
 }
 
-fn degrees(text: &str) -> Result<f64, String> {
+pub(super) fn degrees(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|value| *value > 0.0 && *value <= 180.0)

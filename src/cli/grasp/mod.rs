@@ -8,6 +8,7 @@ mod log;
 mod keep;
 mod quality;
 mod run;
+mod show;
 mod slip;
 
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ pub(super) enum GraspVerb {
     Run(run::RunArguments),
     /// Tell which measure of quality says whether the lifts of a batch succeed.
     Correlate(correlate::CorrelateArguments),
+    /// Show a grasp in the browser: contacts, friction cones, forces, and what breaks it, for each tilt of gravity.
+    Show(show::ShowArguments),
     /// Turn an object and a contact file of 1994 (Harker) into a grasp file.
     Import(import::ImportArguments),
 }
@@ -72,6 +75,7 @@ pub(super) fn grasp(verb: &GraspVerb) -> Result<ExitStatus, CliError> {
         GraspVerb::Slip(arguments) => slip::slip_of(arguments),
         GraspVerb::Run(arguments) => run::run(arguments),
         GraspVerb::Correlate(arguments) => correlate::correlate(arguments),
+        GraspVerb::Show(arguments) => show::show(arguments),
         GraspVerb::Import(arguments) => import::import(arguments),
     }
 }

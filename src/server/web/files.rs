@@ -18,6 +18,11 @@ fn find(path: &str) -> Option<&'static File> {
     FILES.iter().find(|file| file.path == path)
 }
 
+/// The text of a file of the page.
+pub(super) fn text(path: &str) -> Option<&'static str> {
+    find(path).and_then(|file| std::str::from_utf8(file.bytes).ok())
+}
+
 /// Whether anybody may have it. It holds nothing of the world.
 pub(super) fn is_public(path: &str) -> bool {
     find(path).is_some()

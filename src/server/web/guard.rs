@@ -23,7 +23,7 @@ use crate::server::Settings;
 pub(super) const SUBPROTOCOL: &str = "simpartner.1";
 
 /// What every answer carries.
-const HEADERS: [(HeaderName, &str); 5] = [
+pub(super) const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -57,7 +57,7 @@ impl Guard {
     }
 
     /// Why this request is not let in, if it is not.
-    fn refuse(&self, path: &str, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
+    pub(super) fn refuse(&self, path: &str, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
         let live = path == "/live";
         let Some(host) = single(headers, header::HOST).filter(|host| self.is_ours(host)) else {
             return Some((StatusCode::FORBIDDEN, "expected Host to be an address of this server"));

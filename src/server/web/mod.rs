@@ -9,6 +9,7 @@ mod archive;
 mod clock;
 mod files;
 mod frame;
+mod grasp;
 mod guard;
 mod live;
 mod permitted;
@@ -38,6 +39,8 @@ use tokio::{
 };
 
 pub use archive::{Answer, Archive, ArchiveError, LoggedCommands, LoggedEvent, LoggedRun, RunModel};
+
+pub use grasp::{GraspServer, grasp_page};
 
 use self::permitted::Permitted;
 use super::{Endpoint, ServerError, Shared, bind};
