@@ -78,11 +78,6 @@ impl Arc {
         if self.sign > 0.0 { [self.exit, self.entry] } else { [-self.entry, -self.exit] }
     }
 
-    /// Whether the wheel touches soil at this angle.
-    pub(crate) fn touches(&self, angle: f64) -> bool {
-        (self.exit..=self.entry).contains(&(self.sign * angle))
-    }
-
     /// The points of a quadrature over it: those behind the peak, and those in front.
     pub fn points(&self) -> [ArcPoint; 2 * GAUSS.len()] {
         let (behind, front) = (self.peak - self.exit, self.entry - self.peak);

@@ -29,6 +29,8 @@ struct SoilContact {
     chain: Range<usize>,
     columns: usize,
     response: Response,
+    /// Whether the guess is another one than that of the response.
+    is_new: bool,
     /// The twist at the start, as guessed for the end, and as found; and the wrench that this means.
     before: Six,
     guess: Six,
@@ -65,8 +67,10 @@ impl Constraints {
             parts.trees.iter_mut().for_each(|tree| tree.clear_resistance());
         }
         for contact in &mut soil.contacts {
-            let patch = parts.prints.patch(contact.print);
-            (contact.response, contact.pressed) = patch.respond(&contact.before, &contact.guess, scheme.h);
+            if std::mem::take(&mut contact.is_new) {
+                let patch = parts.prints.patch(contact.print);
+                (contact.response, contact.pressed) = patch.respond(&contact.before, &contact.guess, scheme.h);
+            }
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
             let columns = &soil.columns[contact.columns..][..contact.chain.len()];
             if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
@@ -106,8 +110,11 @@ impl Constraints {
                 off += (found - assumed) * (found - assumed);
                 whole += found * found + assumed * assumed;
             }
-            settles &= off <= NEAR * NEAR * whole;
-            contact.guess = search.next(patch.up, contact.guess, contact.after);
+            if !(off <= NEAR * NEAR * whole) {
+                settles = false;
+                contact.guess = search.next(patch.up, contact.guess, contact.after);
+                contact.is_new = true;
+            }
         }
         settles
     }
@@ -143,9 +150,11 @@ impl Constraints {
     /// Gives contacts their impulses, and lets the soil go on.
     pub(super) fn write_back_soil(&self, contacts: &mut [Contact], prints: &mut Footprints, scheme: &Scheme) {
         for soil in &self.soil.contacts {
-            let (force, moment) = soil.force(prints.patch(soil.print).size);
-            let contact = &mut contacts[soil.contact];
-            (contact.impulse, contact.spin_impulse) = (force * scheme.h, moment * scheme.h);
+            let (contact, patch) = (&mut contacts[soil.contact], prints.patch(soil.print));
+            let (force, moment) = soil.force(patch.size);
+            // A contact's moment is about its own point.
+            let spin = moment + (patch.point - contact.point).cross(force);
+            (contact.impulse, contact.spin_impulse) = (force * scheme.h, spin * scheme.h);
             prints.advance(
                 soil.print,
                 [&soil.before, &soil.after],
@@ -219,6 +228,7 @@ impl SoilContacts {
                 chain,
                 columns: start,
                 response,
+                is_new: true,
                 before,
                 guess,
                 after,

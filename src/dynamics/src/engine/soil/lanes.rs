@@ -3,7 +3,7 @@
 
 use std::ops::{Add, Sub};
 
-use bevy_math::{BVec4, DVec3, DVec4};
+use bevy_math::{DVec3, DVec4};
 
 pub(super) const LANES: usize = 4;
 
@@ -18,11 +18,6 @@ pub(super) struct Vectors {
 impl Vectors {
     pub(super) fn splat(v: DVec3) -> Self {
         Self { x: DVec4::splat(v.x), y: DVec4::splat(v.y), z: DVec4::splat(v.z) }
-    }
-
-    /// `a` times four numbers and `b` times four others.
-    pub(super) fn blend([a, b]: [DVec3; 2], [p, q]: [DVec4; 2]) -> Self {
-        Self { x: p * a.x + q * b.x, y: p * a.y + q * b.y, z: p * a.z + q * b.z }
     }
 
     pub(super) fn set(&mut self, lane: usize, v: DVec3) {
@@ -76,11 +71,29 @@ impl Sub for Vectors {
     }
 }
 
-/// Of each lane the one number or the other.
-pub(super) fn select(mask: BVec4, one: DVec4, other: DVec4) -> DVec4 {
-    DVec4::select(mask, one, other)
+/// Of each lane the one number where `a` is above `b`, otherwise the other.
+#[inline(always)]
+pub(super) fn select_above(a: DVec4, b: DVec4, one: DVec4, other: DVec4) -> DVec4 {
+    let lane = |k: usize| if a[k] > b[k] { one[k] } else { other[k] };
+    DVec4::new(lane(0), lane(1), lane(2), lane(3))
 }
 
+#[inline(always)]
+pub(super) fn at_least(x: DVec4, least: f64) -> DVec4 {
+    x.max(DVec4::splat(least))
+}
+
+/// The largest whole numbers that are not above others, of less than 2^63.
+#[inline(always)]
+pub(super) fn floor(x: DVec4) -> DVec4 {
+    let lane = |x: f64| {
+        let whole = x as i64 as f64;
+        if whole > x { whole - 1.0 } else { whole }
+    };
+    DVec4::new(lane(x.x), lane(x.y), lane(x.z), lane(x.w))
+}
+
+#[inline(always)]
 pub(super) fn sqrt(x: DVec4) -> DVec4 {
     DVec4::new(x.x.sqrt(), x.y.sqrt(), x.z.sqrt(), x.w.sqrt())
 }
@@ -103,6 +116,21 @@ pub(super) fn gone(x: DVec4) -> DVec4 {
 pub(super) fn power(x: DVec4, n: f64) -> DVec4 {
     exp(ln(x) * n)
 }
+
+/// 1/11 to 1.
+const INVERSES: [f64; 11] = [
+    1.0 / 11.0,
+    1.0 / 10.0,
+    1.0 / 9.0,
+    1.0 / 8.0,
+    1.0 / 7.0,
+    1.0 / 6.0,
+    1.0 / 5.0,
+    1.0 / 4.0,
+    1.0 / 3.0,
+    1.0 / 2.0,
+    1.0,
+];
 
 /// The bits of an exponent begin here in a number, and what an exponent of 0 is stored as.
 const EXPONENT: u32 = 52;
@@ -134,23 +162,41 @@ fn exp(x: DVec4) -> DVec4 {
     let whole = (x * std::f64::consts::LOG2_E + ROUND) - ROUND;
     let rest = x - whole * std::f64::consts::LN_2;
     // Taylor's series: the next term is below 1e-13.
-    let sum = (1..=11).rev().fold(DVec4::ONE, |sum, k| sum * rest * (1.0 / f64::from(k)) + 1.0);
+    let sum = INVERSES.into_iter().fold(DVec4::ONE, |sum, inverse| sum * rest * inverse + 1.0);
     let scale = |whole: f64| f64::from_bits(((whole as i64 + BIAS) << EXPONENT) as u64);
     sum * DVec4::new(scale(whole.x), scale(whole.y), scale(whole.z), scale(whole.w))
 }
+
+/// Factors of the series of a sine and a cosine, each times the square of the angle: -1/(2k (2k + 1)) and -1/((2k - 1) 2k), the last first.
+const SINE: [f64; 8] = factors(2);
+const COSINE: [f64; 8] = factors(1);
+
+const fn factors(first: usize) -> [f64; 8] {
+    let (mut factors, mut k) = ([0.0; 8], 0);
+    while k < 8 {
+        let number = 2 * (7 - k) + first;
+        factors[k] = -1.0 / (number * (number + 1)) as f64;
+        k += 1;
+    }
+    factors
+}
+
+/// Angles of less than this have two terms less in their series, rad: the next is below 1e-14.
+const SMALL_ANGLE: f64 = 1.2;
 
 /// Sine and cosine of angles from -pi to pi, to 1e-11.
 pub(super) fn sin_cos(x: DVec4) -> [DVec4; 2] {
     // Of half the angle, by their series.
     let half = x * 0.5;
     let square = half * half;
-    let series = |first: i32| {
-        let terms = (0..8).rev().map(|k| 2 * k + first);
-        terms.fold(DVec4::ZERO, |sum, k| (sum * square - 1.0) * (-1.0 / f64::from(k * (k + 1))))
-    };
+    let less = if x.abs().max_element() < SMALL_ANGLE { 2 } else { 0 };
     // sin h = h (1 - h²/6 (1 - h²/20 (...))), cos h = 1 - h²/2 (1 - h²/12 (...)).
-    let sine = half * (DVec4::ONE - square * series(2));
-    let cosine = DVec4::ONE - square * series(1);
+    let mut sums = [DVec4::ZERO; 2];
+    for (sine, cosine) in SINE[less..].iter().zip(&COSINE[less..]) {
+        sums[0] = (sums[0] + 1.0) * square * *sine;
+        sums[1] = (sums[1] + 1.0) * square * *cosine;
+    }
+    let [sine, cosine] = [half * (sums[0] + 1.0), sums[1] + 1.0];
     [sine * cosine * 2.0, DVec4::ONE - sine * sine * 2.0]
 }
 

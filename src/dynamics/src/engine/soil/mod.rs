@@ -7,8 +7,12 @@
 //! to be pressed where it was let up ([`super::constraint`]). What the shape and the soil remember moves on when a substep counts.
 
 mod lanes;
+mod law;
 mod patch;
+mod pieces;
 mod plate;
+mod rim;
+mod ring;
 mod ruts;
 mod wheel;
 
@@ -21,6 +25,7 @@ use crate::{Rut, RutChanges, RutTile, SoilReading, engine::resistance::Six};
 
 pub(super) use self::patch::Patch;
 use self::{
+    law::Law,
     plate::{PieceState, Plate},
     ruts::Ruts,
     wheel::{Wheel, WheelState},
@@ -81,7 +86,7 @@ impl Footprints {
     /// Adds a shape that may press on a ground; its number. `cylinder` is its radius and half its length.
     pub(super) fn add(&mut self, ground: usize, soil: Soil, geom: &Geom, cylinder: Option<[f64; 2]>) -> usize {
         let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
-        let patch = Patch::new(soil, GROUSERS * geom.material.grousers);
+        let patch = Patch::new(Law::new(soil, GROUSERS * geom.material.grousers, self.gravity));
         let plate = Plate::new(&geom.shape, geom.size());
         self.prints.push(Footprint { ground, patch, wheel, plate, rolls: false, inside: false, unread: true });
         self.prints.len() - 1
@@ -99,13 +104,13 @@ impl Footprints {
             Some(wheel) => wheel.forget(),
             None => {}
         }
-        match wheel.as_mut().filter(|_| *rolls) {
+        let deepest = match wheel.as_mut().filter(|_| *rolls) {
             Some(wheel) => wheel.lay(patch, place, plane, ruts, self.gravity),
             None => plate.lay(patch, place, plane, ruts, self.gravity),
-        }
-        let deepest = patch.close()?;
+        };
+        let deepest = deepest?;
         *inside = true;
-        Some(Touch { point: patch.point, normal: plane.0, gap: -deepest })
+        Some(Touch { point: patch.middle, normal: plane.0, gap: -deepest })
     }
 
     /// A shape that is out of the soil forgets it.

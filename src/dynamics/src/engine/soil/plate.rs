@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     lanes::LANES,
-    patch::{Element, Patch},
+    patch::Patch,
+    pieces::Piece as Laid,
     ruts::{self, Ruts},
 };
 use crate::{
@@ -77,7 +78,7 @@ impl Plate {
         Self { inside: Vec::with_capacity(pieces.len()), pieces, states, width: size }
     }
 
-    /// Lays the elements of what is in the soil below the plane n x = `distance`.
+    /// Lays the pieces of what is in the soil below the plane n x = `distance`; the depth of the deepest, m. `None` if nothing is.
     pub(super) fn lay(
         &mut self,
         patch: &mut Patch,
@@ -85,8 +86,7 @@ impl Plate {
         (normal, distance): (DVec3, f64),
         ruts: &Ruts,
         gravity: f64,
-    ) {
-        patch.axle = None;
+    ) -> Option<f64> {
         self.inside.clear();
         for (index, (piece, state)) in self.pieces.iter().zip(&mut self.states).enumerate() {
             let point = centre + rotation * piece.point;
@@ -100,24 +100,22 @@ impl Plate {
                 self.inside.push((index, depth));
                 state.inside = true;
                 let back = state.back - state.ahead;
-                patch.push(&Element {
+                let laid = Laid {
                     point,
                     normal: -outward,
-                    face: -outward,
                     tangents: piece.tangents.map(|tangent| rotation * tangent),
                     area: piece.area,
-                    depth,
-                    deepest: if back > 0.0 { depth + back } else { 0.0 },
-                    left: state.left,
+                    depths: [depth, if back > 0.0 { depth + back } else { 0.0 }, state.left],
                     mobilised: state.mobilised,
-                    side: 0.0,
-                });
+                };
+                patch.pieces.push(&laid, normal);
             } else {
                 *state = PieceState::default();
             }
         }
         self.measure(rotation, ground_axes(normal));
-        patch.pressure = Pressure::new(&patch.soil, self.width, 0.0, gravity);
+        patch.law.pressure = Pressure::new(&patch.law.soil, self.width, 0.0, gravity);
+        patch.close_pieces()
     }
 
     /// The smaller dimension of the place of what is inside: of a rectangle with the same second moments.
@@ -144,15 +142,14 @@ impl Plate {
     pub(super) fn advance(&mut self, patch: &Patch, [mean, end]: [&Spatial; 2], h: f64, ruts: &mut Ruts) {
         let surface = patch.surface();
         for (four, inside) in self.inside.chunks(LANES).enumerate() {
-            let mobilised = patch.mobilised(four, mean, h);
-            let [pressed, ahead] = [mean, end].map(|twist| patch.presses(&patch.elements[four], twist));
+            let (points, mobilised, [pressed, ahead]) = patch.pieces.go_on(&patch.law, four, [mean, end], h);
             for (lane, &(index, depth)) in inside.iter().enumerate() {
                 let state = &mut self.states[index];
                 state.mobilised = mobilised.map(|part| part[lane]);
                 state.back = (state.back - h * pressed[lane]).max(0.0);
                 state.ahead = 0.5 * h * ahead[lane];
-                let left = patch.pressure.left_by(depth, state.left);
-                ruts.press(ruts::place(surface, patch.elements[four].point.get(lane)), left);
+                let left = patch.law.pressure.left_by(depth, state.left);
+                ruts.press(ruts::place(surface, points.get(lane)), left);
             }
         }
     }

@@ -1,0 +1,305 @@
+//! The rim of a wheel in soil, and the sums over it.
+//!
+//! All is said in the wheel's frame: forwards f, down in its plane d, along its axle a, about its centre, with the radius as length. A place of a
+//! strip at the part p of the radius along the axle and at the angle t from down, whose cosine and sine are c and s, moves with
+//! v + w x (p a + c d + s f), so the rows of all its motions are linear in c, s and 1:
+//!
+//! ```text
+//! along the rim     ( c, -s, 0,  p s,  p c, -k)      k: radius at which soil is sheared over the radius
+//! across            ( 0,  0, 1,  k c, -k s,  0)
+//! presses           (-s, -c, 0,  p c, -p s,  0)      of its face, which is that in front of the peak; over the vertical part of this
+//! rises             ( 0, u', u", u" c - p u', -u" s, 0)     u', u": the ground's normal along d and a; turning about the axle sinks nothing
+//! ```
+//!
+//! so sums of forces and stiffnesses times 1, c, s and their products are all that there is to be summed up.
+
+use bevy_math::{DMat3, DVec3, DVec4};
+
+use super::{
+    law::{Depths, Law},
+    patch::Sums,
+};
+use crate::engine::resistance::Six;
+
+/// Strips along the width, at Gauss's points, so that a wheel that leans has the right moment.
+pub(super) const STRIPS: usize = 2;
+/// The vertical part of a face, at least: a wheel that is in the soil with more than its radius has faces that look upwards.
+const LEAST_SHARE: f64 = 0.1;
+
+/// Four places on one side of the peak.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Side {
+    pub(super) cosine: DVec4,
+    pub(super) sine: DVec4,
+    /// m².
+    pub(super) area: DVec4,
+    /// Shear stress along the rim and across, against the slide, as a part of the strength.
+    pub(super) mobilised: [DVec4; 2],
+    /// The largest force with which soil beside the wheel resists it, N.
+    pub(super) aside: DVec4,
+}
+
+/// A strip of a rim: places in front of the peak, and as many behind it that have the same stress.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Strip {
+    /// Where it is along the axle, in radii.
+    place: f64,
+    depths: Depths,
+    /// In front, and behind.
+    sides: [Side; 2],
+    /// One over the vertical part of the faces; the areas of both sides, m², and how much of that faces the ground.
+    per_share: DVec4,
+    area: DVec4,
+    facing: DVec4,
+}
+
+/// The strips of a wheel that are in soil.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rim {
+    strips: [Option<Strip>; STRIPS],
+    /// Its frame, as columns: forwards, down, along the axle; and the normal of the ground along the last two.
+    axes: DMat3,
+    up: [f64; 2],
+    radius: f64,
+}
+
+/// Velocities of a strip of the rim: along f, against d, where the wheel's plane cuts it.
+#[derive(Clone, Copy)]
+struct Rates {
+    ahead: f64,
+    sinks: f64,
+}
+
+impl Rates {
+    fn new(twist: &Six, place: f64) -> Self {
+        let [f, d, _, wf, wd, _] = *twist;
+        Self { ahead: f + place * wd, sinks: place * wf - d }
+    }
+}
+
+/// Sums of numbers of four places times 1, c, s, c², c s.
+#[derive(Clone, Copy, Default)]
+struct Products([DVec4; 5]);
+
+impl Products {
+    #[inline(always)]
+    fn add(&mut self, numbers: DVec4, [cosine, sine]: [DVec4; 2]) {
+        let (c, s) = (numbers * cosine, numbers * sine);
+        let terms = [numbers, c, s, c * cosine, c * sine];
+        self.0.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+    }
+
+    /// The sums times 1, c, s, c², c s, s².
+    fn sums(&self) -> [f64; 6] {
+        let [one, c, s, cc, cs] = self.0.map(|sum| sum.element_sum());
+        [one, c, s, cc, cs, one - cc]
+    }
+}
+
+impl Rim {
+    /// A wheel of this radius with such a frame on a ground with this normal; nothing of it is in the soil.
+    pub(super) fn new(radius: f64, axes: DMat3, normal: DVec3) -> Self {
+        Self { strips: [None; STRIPS], axes, up: [axes.y_axis.dot(normal), axes.z_axis.dot(normal)], radius }
+    }
+
+    /// Lays a strip so far along the axle, m, which is in the soil: so deep are the places in front of the peak, and those behind it which
+    /// have the same stress.
+    pub(super) fn lay(&mut self, strip: usize, offset: f64, depths: Depths, sides: [Side; 2]) {
+        let share = (sides[0].cosine * -self.up[0]).max(DVec4::splat(LEAST_SHARE));
+        let facing = sides.map(|side| (side.area * side.cosine * -self.up[0]).max(DVec4::ZERO));
+        self.strips[strip] = Some(Strip {
+            place: offset / self.radius,
+            depths,
+            sides,
+            per_share: DVec4::ONE / share,
+            area: sides[0].area + sides[1].area,
+            facing: facing[0] + facing[1],
+        });
+    }
+
+    fn strips(&self) -> impl Iterator<Item = &Strip> {
+        self.strips.iter().flatten()
+    }
+
+    /// The middle of what is in the soil, from the wheel's centre, and its area, m²; the depth of the deepest place, m; and the sum of all areas,
+    /// each times the square of its row of pressing. `None` if nothing is.
+    pub(super) fn close(&self) -> Option<(DVec3, [f64; 3])> {
+        let (mut area, mut point, mut deepest, mut spread) = (0.0, [0.0; 3], DVec4::ZERO, 0.0);
+        for strip in self.strips() {
+            let own = strip.area.element_sum();
+            let [first, second] = strip.sides.map(|side| [side.area.dot(side.sine), side.area.dot(side.cosine)]);
+            point = [point[0] + first[0] + second[0], point[1] + first[1] + second[1], point[2] + own * strip.place];
+            area += own;
+            deepest = deepest.max(strip.depths.depth);
+            spread += (strip.place * strip.place + 1.0) * strip.area.dot(strip.per_share);
+        }
+        if !(area > 0.0) {
+            return None;
+        }
+        let middle = self.axes * DVec3::from_array(point) * (self.radius / area);
+        Some((middle, [area, deepest.max_element(), spread]))
+    }
+
+    /// Six numbers in the wheel's frame, from the world's.
+    fn in_frame(&self, six: &Six) -> Six {
+        let [a, b, c, d, e, f] = *six;
+        let along = |v: DVec3| [self.axes.x_axis.dot(v), self.axes.y_axis.dot(v), self.axes.z_axis.dot(v)];
+        let ([a, b, c], [d, e, f]) = (along(DVec3::new(a, b, c)), along(DVec3::new(d, e, f)));
+        [a, b, c, d, e, f]
+    }
+
+    /// Force and moment, over the radius, in a substep with this mean twist that changes by twice this, about the wheel's centre; how they change
+    /// only if that is wanted.
+    pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
+        let (mean, change) = (self.in_frame(mean), self.in_frame(change));
+        let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
+        for strip in self.strips() {
+            self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, (&mut force, &mut pressed, &mut matrix));
+        }
+        let [a, b, c, d, e, f] = force;
+        let mut sums = Sums {
+            force: self.axes * DVec3::new(a, b, c),
+            moment: self.axes * DVec3::new(d, e, f),
+            pressed: self.axes * DVec3::new(pressed[0], pressed[1], 0.0),
+            ..Sums::default()
+        };
+        if MATRIX {
+            sums.matrix = self.in_world(&matrix);
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn add_strip<const MATRIX: bool>(
+        &self,
+        law: &Law,
+        strip: &Strip,
+        [mean, change]: [&Six; 2],
+        h: f64,
+        (force, pressed, matrix): (&mut Six, &mut [f64; 2], &mut [Six; 6]),
+    ) {
+        let (p, k) = (strip.place, (self.radius + law.grousers) / self.radius);
+        let (now, more) = (Rates::new(mean, p), Rates::new(change, p));
+        let depths = &strip.depths;
+        // Pressed as the face in front is.
+        let Side { cosine, sine, .. } = strip.sides[0];
+        let turns = (cosine * change[3] - sine * change[4] + change[2]) * self.up[1];
+        let rises = turns - self.up[0] * more.sinks;
+        let presses = |ahead: f64, sinks: f64| (sine * ahead - cosine * sinks) * strip.per_share;
+        let rate = presses(now.ahead + more.ahead, now.sinks + more.sinks);
+        let end = depths.depth + presses(now.ahead + 2.0 * more.ahead, now.sinks + 2.0 * more.sinks) * (0.5 * h);
+        let stress = law.press(depths, depths.depth - rises * (0.5 * h), end, rate);
+        let [mut own, mut both, mut other] = [Products::default(); 3];
+        // Forces of normal stress, along the rim and across, times s and c, and themselves.
+        let mut sums = [DVec4::ZERO; 8];
+        for side in &strip.sides {
+            let Side { cosine: c, sine: s, .. } = *side;
+            let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
+            let shear = law.shear(&stress, [side.area, side.aside], side.mobilised, slide, h);
+            let (normal, along, across) = (stress.stress * side.area, shear.along, shear.across);
+            let terms = [normal * s, normal * c, along * s, along * c, along, across * s, across * c, across];
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            if MATRIX {
+                let eases = law.eases(&shear, h);
+                own.add(eases[0], [c, s]);
+                both.add(eases[1], [c, s]);
+                other.add(eases[2], [c, s]);
+            }
+        }
+        let [ns, nc, ls, lc, l, ts, tc, t] = sums.map(|sum| sum.element_sum());
+        let wrench = [lc - ns, -ls - nc, t, p * (ls + nc) + k * tc, p * (lc - ns) - k * ts, -k * l];
+        force.iter_mut().zip(wrench).for_each(|(sum, part)| *sum += part);
+        (pressed[0], pressed[1]) = (pressed[0] - ns, pressed[1] - nc);
+        if MATRIX {
+            add_shear([own.sums(), both.sums(), other.sums()], [p, k], matrix);
+            let mut sinking = Products::default();
+            sinking.add(strip.facing * stress.slope * (0.25 * h), [cosine, sine]);
+            add_sinking(sinking.sums(), p, self.up, matrix);
+            if stress.holds != DVec4::ZERO {
+                let mut holding = Products::default();
+                holding.add(stress.holds * strip.area * strip.per_share * law.stiffness(h), [cosine, sine]);
+                add_holding(holding.sums(), p, matrix);
+            }
+        }
+    }
+
+    /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.
+    fn in_world(&self, matrix: &[Six; 6]) -> [Six; 6] {
+        let block = |row: usize, column: usize| {
+            // The upper half of a symmetric block is its lower one.
+            let entry = |i: usize, j: usize| matrix[(row + i).max(column + j)][(row + i).min(column + j)];
+            let of = |j: usize| DVec3::new(entry(0, j), entry(1, j), entry(2, j));
+            self.axes * DMat3::from_cols(of(0), of(1), of(2)) * self.axes.transpose()
+        };
+        let (first, moments, second) = (block(0, 0), block(3, 0), block(3, 3));
+        std::array::from_fn(|row| {
+            let of = |block: &DMat3, column: usize| block.col(column)[row % 3];
+            std::array::from_fn(|column| match (row < 3, column < 3) {
+                (true, true) => of(&first, column),
+                (false, true) => of(&moments, column),
+                (false, false) => of(&second, column - 3),
+                (true, false) => 0.0,
+            })
+        })
+    }
+}
+
+/// Adds what shear stress resists to a matrix: sums along the rim, of both directions, and across.
+fn add_shear([own, both, other]: [[f64; 6]; 3], [p, k]: [f64; 2], matrix: &mut [Six; 6]) {
+    let [o, oc, os, occ, ocs, oss] = own;
+    let [b, bc, bs, bcc, bcs, bss] = both;
+    let [t, tc, ts, tcc, tcs, tss] = other;
+    let [f, d, a, wf, wd, wa] = matrix;
+    f[0] += occ;
+    d[0] -= ocs;
+    d[1] += oss;
+    a[0] += bc;
+    a[1] -= bs;
+    a[2] += t;
+    wf[0] += p * ocs + k * bcc;
+    wf[1] -= p * oss + k * bcs;
+    wf[2] += p * bs + k * tc;
+    wf[3] += p * p * oss + 2.0 * p * k * bcs + k * k * tcc;
+    wd[0] += p * occ - k * bcs;
+    wd[1] += k * bss - p * ocs;
+    wd[2] += p * bc - k * ts;
+    wd[3] += p * p * ocs + p * k * (bcc - bss) - k * k * tcs;
+    wd[4] += p * p * occ - 2.0 * p * k * bcs + k * k * tss;
+    wa[0] -= k * oc;
+    wa[1] += k * os;
+    wa[2] -= k * b;
+    wa[3] -= k * (p * os + k * bc);
+    wa[4] += k * (k * bs - p * oc);
+    wa[5] += k * k * o;
+}
+
+/// Adds what soil resists that yields where it is pressed.
+fn add_sinking([g, gc, gs, gcc, gcs, gss]: [f64; 6], p: f64, [ud, ua]: [f64; 2], matrix: &mut [Six; 6]) {
+    let q = -p * ud;
+    let [_, d, a, wf, wd, _] = matrix;
+    d[1] += ud * ud * g;
+    a[1] += ua * ud * g;
+    a[2] += ua * ua * g;
+    wf[1] += ud * (q * g + ua * gc);
+    wf[2] += ua * (q * g + ua * gc);
+    wf[3] += q * q * g + 2.0 * q * ua * gc + ua * ua * gcc;
+    wd[1] -= ud * ua * gs;
+    wd[2] -= ua * ua * gs;
+    wd[3] -= ua * (q * gs + ua * gcs);
+    wd[4] += ua * ua * gss;
+}
+
+/// Adds what soil resists that holds.
+fn add_holding([_, _, _, cc, cs, ss]: [f64; 6], p: f64, matrix: &mut [Six; 6]) {
+    let [f, d, _, wf, wd, _] = matrix;
+    f[0] += ss;
+    d[0] += cs;
+    d[1] += cc;
+    wf[0] -= p * cs;
+    wf[1] -= p * cc;
+    wf[3] += p * p * cc;
+    wd[0] += p * ss;
+    wd[1] += p * cs;
+    wd[3] -= p * p * cs;
+    wd[4] += p * p * ss;
+}

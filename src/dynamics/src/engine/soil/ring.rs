@@ -1,0 +1,76 @@
+//! Nodes in a ring, four to a group, of which only those in one stretch are other than 0.
+
+use bevy_math::DVec4;
+use serde::{Deserialize, Serialize};
+
+use super::lanes::{LANES, select_above};
+
+/// The stretch of groups that may be other than 0: the first, and how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Live {
+    first: usize,
+    count: usize,
+}
+
+impl Live {
+    /// Visits the groups that have any node from the first to the last, with the group, what the rings have there, the numbers of its
+    /// nodes, and 1 for those of them that are in between, otherwise 0. All other nodes are 0 afterwards.
+    #[inline(always)]
+    pub(super) fn visit<const N: usize>(
+        &mut self,
+        [first, last]: [f64; 2],
+        rings: &mut [&mut [[f64; LANES]]; N],
+        mut visit: impl FnMut(usize, [&mut [f64; LANES]; N], DVec4, DVec4),
+    ) {
+        let groups = rings[0].len();
+        let [begin, end] = [first, last].map(|node| floor(node * (1.0 / LANES as f64)));
+        let count = (end - begin + 1.0).clamp(0.0, groups as f64) as usize;
+        let now = Self { first: node(begin, groups), count };
+        self.clear_but(&now, rings);
+        *self = now;
+        let (low, high) = (DVec4::splat(first - 0.5), DVec4::splat(last + 0.5));
+        let mut group = now.first;
+        for k in 0..count {
+            let numbers = DVec4::new(0.0, 1.0, 2.0, 3.0) + (begin + k as f64) * LANES as f64;
+            let below = select_above(high, numbers, DVec4::ONE, DVec4::ZERO);
+            let inside = select_above(numbers, low, below, DVec4::ZERO);
+            visit(group, rings.each_mut().map(|ring| &mut ring[group]), numbers, inside);
+            group = if group + 1 < groups { group + 1 } else { 0 };
+        }
+    }
+
+    /// All nodes are 0.
+    pub(super) fn clear<const N: usize>(&mut self, rings: &mut [&mut [[f64; LANES]]; N]) {
+        self.clear_but(&Self::default(), rings);
+        *self = Self::default();
+    }
+
+    fn clear_but<const N: usize>(&self, stays: &Self, rings: &mut [&mut [[f64; LANES]]; N]) {
+        let groups = rings[0].len();
+        for k in 0..self.count {
+            let group = (self.first + k) % groups;
+            if (group + groups - stays.first) % groups >= stays.count {
+                rings.iter_mut().for_each(|ring| ring[group] = [0.0; LANES]);
+            }
+        }
+    }
+
+    /// False for one of a ring with less groups.
+    pub(super) fn fits(&self, groups: usize) -> bool {
+        self.first < groups && self.count <= groups
+    }
+}
+
+/// The place of a node in a ring: it is less than once around below the first or beyond the last, as a rule.
+pub(super) fn node(number: f64, count: usize) -> usize {
+    let (number, count) = (number as i64, count as i64);
+    let once = if number < 0 { number + count } else { number - count };
+    let place = if (0..count).contains(&number) { number } else { once };
+    let place = if (0..count).contains(&place) { place } else { place.rem_euclid(count) };
+    place as usize
+}
+
+fn floor(x: f64) -> f64 {
+    let whole = x as i64 as f64;
+    if whole > x { whole - 1.0 } else { whole }
+}
