@@ -203,8 +203,6 @@ fn tell(engine: &dyn Engine, time: f64, events: &mut Vec<Event>) {
 fn world(folder: &Path, text: &str) -> Result<World, Diagnostics> {
     match xml::read_text(&folder.join("benchmark.xml").to_string_lossy(), text)? {
         Document::World(world) | Document::Robot(world) => Ok(world),
-        Document::Sequence(_) | Document::Assemblies(_) | Document::Grasp(_) => {
-            unreachable!("the benchmark writes worlds")
-        }
+        other => unreachable!("the benchmark writes worlds, not {other:?}"),
     }
 }
