@@ -46,6 +46,7 @@ test("forces are along the world's axes, and friction is used in parts of the co
   assert.ok(Math.abs(usedFriction(index, [10, 0, 0, 10 * index.torsion]) - 1) < 1e-12);
   assert.ok(Math.abs(usedFriction(index, [10, 3, 0, 8 * index.torsion]) - 1) < 1e-12);
   assert.equal(usedFriction({ ...index, friction: 0, torsion: 0 }, [10, 0, 0, 0]), 0);
+  assert.equal(usedFriction(index, [1e-15, 3e-15, 0, 0]), 0);
   assert.deepEqual([1e-12, -3.14159265, 1234567].map(shown), ["0", "-3.142", "1235000"]);
 });
 
@@ -134,6 +135,15 @@ test("pyramids have their edges, an object without a shape is lines, and without
   await pause(0.5);
   await browser.shot("12-grasp-pyramids");
   await browser.click('[title="Light or dark"]');
+});
+
+test("without a load nothing is drawn of forces that are rounding", { skip }, async () => {
+  const floating = pinch();
+  const nothing = [0, 0, 0];
+  floating.check = { ...floating.check, weight: nothing, forces: [[1e-14, 2e-15, 0, 0], [1e-14, 0, 0, 1e-16]] };
+  await open({ ...floating, load: { force: nothing, torque: nothing }, chart: null });
+  await browser.until("window.grasp !== undefined");
+  assert.equal(await browser.value("grasp.picture.marks.children.length"), 0);
 });
 
 test("a page without a grasp, or with one of another protocol, says so", { skip }, async () => {

@@ -9,6 +9,8 @@ import { Ruts } from "./mock/ruts.mjs";
 import { noBrowser as skip } from "./needs.mjs";
 
 const { RutMap, RutMessage, cornerDepths } = await load("ruts");
+const { Ground } = await load("scene/ground");
+const { Ruts: Drawn } = await load("scene/ruts");
 
 const pressed = (cells) => {
   const ruts = new Ruts();
@@ -55,8 +57,8 @@ test("a frame is no message of ruts", () => {
 /** A map of all tiles around the origin, with these depths. */
 function mapOf(cells) {
   const map = new RutMap();
-  const { bytes } = pressed(cells).message(1, 0);
-  map.take(new RutMessage(bytes));
+  const ruts = pressed(cells);
+  for (let news = ruts.message(1, 0); news; news = ruts.message(1, news.revision)) map.take(new RutMessage(news.bytes));
   return map;
 }
 const within = (map, tile, stride) => cornerDepths(map, map.at(0, ...tile), 32, stride);
@@ -79,6 +81,87 @@ test("corners of tiles that touch are the same from both sides, and at the old s
   // In the middle of it as deep as it is, at its side half as deep.
   const fine = within(map, [0, 0], 1);
   assert.deepEqual([fine[6 * 33 + 4], fine[3 * 33 + 4], fine[2 * 33 + 4]], [Math.fround(0.02), Math.fround(0.01), 0].map(Math.fround));
+});
+
+/** Random numbers that are the same in each run. */
+function stream(seed) {
+  let state = seed;
+  return (low, high) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return low + ((high - low) * state) / 2 ** 32;
+  };
+}
+const dot = (one, other) => one[0] * other[0] + one[1] * other[1] + one[2] * other[2];
+const unit = (vector) => vector.map((part) => part / Math.sqrt(dot(vector, vector)));
+const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+
+/** The corners of all tiles that are drawn, in the world: place, normal, depth. */
+function corners(ground, map) {
+  const drawn = new Drawn(ground.soils, map);
+  ground.group.updateMatrixWorld(true);
+  const found = drawn.parts.flatMap(({ mesh, count }) => {
+    const [position, normal, depth] = ["position", "normal", "rutDepth"].map((name) => mesh.geometry.getAttribute(name));
+    const point = ground.group.position.clone();
+    return Array.from({ length: count * 33 * 33 }, (_, index) => ({
+      place: point.fromBufferAttribute(position, index).applyMatrix4(mesh.matrixWorld).toArray(),
+      normal: point.fromBufferAttribute(normal, index).transformDirection(mesh.matrixWorld).toArray(),
+      depth: depth.getX(index) - 1,
+    }));
+  });
+  return { drawn, found };
+}
+
+test("ruts of planes of any slope lie below them by their depths, where their cells are", () => {
+  const random = stream(7);
+  for (let round = 0; round < 40; round += 1) {
+    const normal = unit([random(-1, 1), random(round % 4 === 0 ? -1 : 0.6, 2), random(-1, 1)]);
+    const first = normal[1] > 0.5 ? [1, 0, 0] : unit(cross(normal, [0, 0, 1]));
+    const axes = [first, normal[1] > 0.5 ? [0, 0, 1] : cross(first, normal)];
+    const distance = random(-20, 20);
+    const ground = new Ground([{ kind: "plane", normal, distance, friction: 1, ruts: { cell: 0.01, tile: 32, axes } }]);
+    const cells = Array.from({ length: 300 }, () => [random(-0.9, 0.9), random(-0.9, 0.9), random(0.001, 0.05)]);
+    const { found } = corners(ground, mapOf(cells));
+    assert.ok(found.length >= 33 * 33);
+    for (const { place, depth } of found) {
+      assert.ok(Math.abs(dot(normal, place) - distance + depth) < 1e-5 * (1 + Math.abs(distance)), `${normal} ${place} ${depth}`);
+      // Back on the plane, a corner is a whole number of cells from the origin along both axes.
+      const above = place.map((part, axis) => part + normal[axis] * depth);
+      for (const axis of axes) assert.ok(Math.abs(dot(axis, above) * 100 - Math.round(dot(axis, above) * 100)) < 5e-3, `${dot(axis, above)}`);
+    }
+  }
+});
+
+test("ruts of terrain that is turned and moved begin at its surface, and none is drawn over its edge or a hole", () => {
+  const random = stream(3);
+  for (let round = 0; round < 30; round += 1) {
+    const [along, across] = [4, 6];
+    const heights = Array.from({ length: along * across }, () => random(-0.3, 0.3));
+    const turn = random(-3, 3);
+    const position = [random(-9, 9), random(-9, 9), random(-9, 9)];
+    const field = { kind: "heightfield", points_x: along, points_z: across, width: 3, depth: 5, friction: 1, heights, ruts: { cell: 0.01, tile: 32, axes: [[1, 0, 0], [0, 0, 1]] }, pose: { position, rotation: [0, Math.sin(turn / 2), 0, Math.cos(turn / 2)] } };
+    const local = (x, z) => [Math.cos(turn) * (x - position[0]) - Math.sin(turn) * (z - position[2]), Math.sin(turn) * (x - position[0]) + Math.cos(turn) * (z - position[2])];
+    const height = (x, z) => {
+      const [lx, lz] = local(x, z);
+      const [a, b] = [(lx / 3 + 0.5) * (along - 1), (lz / 5 + 0.5) * (across - 1)];
+      const [i, j] = [Math.min(Math.floor(a), along - 2), Math.min(Math.floor(b), across - 2)];
+      const [u, v] = [a - i, b - j];
+      const at = (p, q) => heights[(i + p) * across + j + q];
+      return position[1] + (u + v <= 1 ? at(0, 0) + u * (at(1, 0) - at(0, 0)) + v * (at(0, 1) - at(0, 0)) : at(1, 1) + (1 - u) * (at(0, 1) - at(1, 1)) + (1 - v) * (at(1, 0) - at(1, 1)));
+    };
+    const cells = Array.from({ length: 40 }, () => [position[0] + random(-0.9, 0.9), position[2] + random(-0.9, 0.9), random(0.001, 0.05)]);
+    // One far outside.
+    cells.push([position[0] + 40, position[2], 0.02]);
+    const map = mapOf(cells);
+    const { drawn, found } = corners(new Ground([field]), map);
+    assert.equal(drawn.count, map.tiles.size - 1);
+    for (const { place: [x, y, z], normal, depth } of found) {
+      if (depth < 1e-6) assert.ok(Math.abs(y - height(x, z)) < 1e-4, `${x} ${z}: ${y} ${height(x, z)}`);
+      else assert.ok(y < height(x, z) + 0.02 && y > height(x, z) - 0.12);
+      assert.ok(normal[1] > 0 && Math.abs(dot(normal, normal) - 1) < 1e-5);
+    }
+    const holed = corners(new Ground([{ ...field, heights: heights.map((value, index) => (index === 8 ? null : value)) }]), map);
+    assert.ok(holed.drawn.count <= drawn.count);
+  }
 });
 
 test("wheels leave ruts in the page: lowered, dark, seen by late pages, gone with a reset, and not in the log", { skip }, async () => {

@@ -22,6 +22,8 @@ const SWEEP = 5;
 const LEAST_SWEEP = 0.5;
 /** Forces and torques below this part of the largest are not drawn. */
 const FAINT = 1e-6;
+/** Nothing is larger than rounding where the largest force is below this, newtons: there is no load. */
+const LEAST = 1e-6;
 const UP = new THREE.Vector3(0, 1, 0);
 
 /** What is drawn in which colour. */
@@ -101,7 +103,7 @@ export class Picture {
     const excess = state.verdict === "impossible" ? [vector(state.excess.force), vector(state.excess.torque)] : null;
     const sizes = [vector(state.weight), extra, ...forces, ...(excess ? [excess[0]] : [])].map((force) => force.length());
     const torques = [vector(load.torque), ...(excess ? [excess[1]] : [])].map((torque) => torque.length() / length);
-    const largest = Math.max(...sizes, ...torques) || 1;
+    const largest = Math.max(LEAST, ...sizes, ...torques);
     const metres = (LONGEST_ARROW * this.radius) / largest;
     const arrow = (from: THREE.Vector3, force: THREE.Vector3, colour: number) => {
       if (force.length() > FAINT * largest) this.arrow(from, force.clone().multiplyScalar(metres), colour);

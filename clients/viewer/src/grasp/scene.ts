@@ -74,7 +74,8 @@ export function forceOf({ normal, tangents: [first, second] }: Contact, [along, 
 /** The part of its friction that a contact uses: 1 on the cone. */
 export function usedFriction({ friction, torsion }: Contact, [normal, first, second, spin]: ContactForce): number {
   const part = (value: number, by: number) => (value === 0 ? 0 : value / by);
-  return part(Math.hypot(part(Math.hypot(first, second), friction), part(Math.abs(spin), torsion)), normal);
+  // What carries nothing but rounding uses nothing.
+  return normal < 1e-9 ? 0 : Math.hypot(part(Math.hypot(first, second), friction), part(Math.abs(spin), torsion)) / normal;
 }
 
 /** A number as people read it. */
