@@ -210,7 +210,8 @@ vec3 grid(vec3 base) {
 }
 `;
 
-/** The ground reaches less than half a cell into the tiles that are drawn as ruts, so that no sky is seen between them: its points are exact to a millimetre. */
+/** The ground reaches half a cell into the tiles that are drawn as ruts, so that no sky is seen between them. Its points are
+ * exact to some millimetres, since a plane is two large triangles; far from the origin to some centimetres. */
 const RUTS = `
 #ifdef RUTS
 varying float rutLow;
@@ -227,7 +228,8 @@ bool isRut(vec2 place) {
 vec3 ruts(vec3 base) {
   if (rutLow > 0.5) return base * (1.0 - 0.55 * max(rutLow - 1.0, 0.0) / (max(rutLow - 1.0, 0.0) + 0.008));
   vec2 place = vec2(dot(rutAxes[0], rutPoint), dot(rutAxes[1], rutPoint));
-  vec3 hair = vec3(-4e-3, 4e-3, 0.0);
+  float inside = 4e-3 + 2e-5 * length(place);
+  vec3 hair = vec3(-inside, inside, 0.0);
   if (isRut(place + hair.xz) && isRut(place + hair.yz) && isRut(place + hair.zx) && isRut(place + hair.zy)) discard;
   return base;
 }
