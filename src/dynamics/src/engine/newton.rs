@@ -20,6 +20,12 @@
 //!
 //! These steps are for problems on which the faster method of [`at_once`] fails: few of those with some dozens of contacts, most of those
 //! with hundreds.
+//!
+//! **What it costs.** Of the problems of six blocks or more that 100 boxes pose as they fall on a heap, a fourth is left to these steps,
+//! some 40 iterations each: three fourths of this method's multiplications. In those looked at the impulses drift against a velocity
+//! that stays, of 1e-8 to 1e-5 m/s, while r falls, until something slides. Measured on such problems without gain: impulses taken
+//! further than a step leads (1.3 to 1.9 times), [`at_once`] tried again after each step, and biases made such that a motion of the bodies
+//! can follow them.
 
 mod assembly;
 mod at_once;
