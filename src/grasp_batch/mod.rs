@@ -1,7 +1,7 @@
 //! Batches of grasp tasks: many targets, on several threads, a row of a file for each.
 //!
 //! A row depends on nothing but the files and the task's number, and when all are there the file is sorted: so its bytes are the same for any number of
-//! threads, and after any number of kills. Rows are JSON, one a line, behind a line that says of what batch they are ([`rows`]). [`correlation`]
+//! threads, and after any number of kills. Rows are JSON, one a line, behind a line that says of what batch they are. [`correlate`]
 //! asks them which measure of quality tells whether a lift succeeds. The module knows no clock. Start at [`run`].
 
 mod correlation;

@@ -28,7 +28,8 @@ pub(super) struct LogArguments {
     properties: Option<PathBuf>,
 }
 
-/// Makes a task as a fast run, and prints the run's summary.
+/// Makes a task as a fast run, and prints the run's summary. Nobody sends commands in it, the task drives the gripper; so a replay of the log is not
+/// the same.
 pub(super) fn log(
     arguments: &LogArguments,
     file: &GraspTaskFile,
@@ -45,10 +46,13 @@ pub(super) fn log(
     let (scene, target) = (tasks.scene(), tasks.target(number)?);
     let timestep = scene.task().timestep;
     let seconds = timestep.seconds().to_string();
+    let sources = &file.world.sources;
+    let world_file = sources.first().map(|source| source.path.as_str());
     let flags = [
         ("--database", "log.database", arguments.database.as_deref()),
         ("--log", "log.enabled", Some("true")),
         ("--log", "simulation.mode", Some("fast")),
+        ("--log", "simulation.world_file", world_file),
         ("--log", "simulation.timestep_s", Some(&seconds)),
     ];
     let flags = flags.into_iter().filter_map(|(name, key, text)| text.map(|text| Override { name, key, text }));
@@ -60,7 +64,6 @@ pub(super) fn log(
         return Err(CliError::Input(what.into()));
     }
     // The log gets a world whose text has the gripper where the task begins, so that whoever reads it sees what was simulated.
-    let sources = &file.world.sources;
     let moved = sources.first().and_then(|world| {
         let mechanism = scene.mechanism_at(&target);
         xml::move_robot(world, &mechanism, file.task.gripper, &scene.motion(&target))

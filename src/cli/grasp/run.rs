@@ -81,7 +81,9 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     })?;
     bar.finish_and_clear();
     if arguments.csv.is_some() || arguments.rwtask.is_some() {
-        let rows = grasp_batch::read(&output)?;
+        // A batch of before may have had more tasks.
+        let mut rows = grasp_batch::read(&output)?;
+        rows.retain(|row| row.task < tasks.count());
         let csv = arguments.csv.iter().map(|path| (path, grasp_batch::csv(&rows)));
         let rwtask = || simpartner_description::rwtask::write(&grasp_batch::rwtask::of_rows(&file, &rows));
         for (path, text) in csv.chain(arguments.rwtask.iter().map(|path| (path, rwtask()))) {

@@ -92,7 +92,13 @@ const SAMPLING: Sampling = Sampling {
 
 /// The world file that the tasks are for.
 fn read_world(reading: &Reading, root: &Node) -> Option<World> {
-    let path = reading.files.beside(reading.path, reading.text(root, "world")?, "worlds");
+    let given = reading.text(root, "world")?;
+    let path = reading.files.beside(reading.path, given, "worlds");
+    if !reading.files.has(&path) {
+        let help = format!("looked for {path}");
+        reading.problem_with_help(reading.place(root, "world"), format!("there is no world file '{given}'"), help);
+        return None;
+    }
     let refuse = |problem| reading.push(problem);
     let text = reading.read_file(&path).map_err(refuse).ok()?;
     let mut roots = reading.parse(&path, &text).map_err(refuse).ok()?;
