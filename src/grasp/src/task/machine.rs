@@ -12,6 +12,9 @@ use crate::{
 
 /// Contacts with a smaller normal force are open, N.
 const TOUCHES: f64 = 1e-6;
+/// Points nearer to each other than this, m, with normals that differ by less than that, are one: what rests moves less in a step.
+const SAME: f64 = 1e-6;
+const SAME_NORMAL: f64 = 1e-4;
 /// A cup's lip that is nearer than this to the object seals there, m: what a lip of rubber makes up for.
 const SEALS: f64 = 1e-4;
 /// The largest effort of a kinematic slide, N: more than anything resists.
@@ -52,6 +55,8 @@ pub struct Machine {
     object_home: DVec3,
     /// Where the tool is wanted now and in the end, as displacements from its start, and how fast it goes there, m/s.
     setpoint: DVec3,
+    /// The setpoint before this step.
+    before: DVec3,
     goal: DVec3,
     speed: f64,
     step: u64,
@@ -78,6 +83,7 @@ impl Machine {
             slides_from_world: scene.slides_from_world(target),
             object_home: scene.object().pose.translation,
             setpoint: DVec3::ZERO,
+            before: DVec3::ZERO,
             goal: DVec3::ZERO,
             speed: 0.0,
             step: 0,
@@ -132,27 +138,31 @@ impl Machine {
         self.suck(scene, engine);
     }
 
-    /// Moves the setpoint on by a step: faster, or so slow that it can still stop at the goal.
+    /// Moves the setpoint on by a step: faster, or so slow that it can still stop at the goal. The way is that of a speed that changes evenly in the
+    /// step, as the engine moves what is driven.
     fn advance(&mut self, scene: &Scene) {
         let (drive, dt) = (scene.task().drive, scene.task().timestep.seconds());
         let left = self.goal - self.setpoint;
-        let distance = left.length();
-        // At this speed a step and a stop behind it take just the way that is left.
+        let (distance, begin) = (left.length(), self.speed);
+        self.before = self.setpoint;
+        // At this speed a stop behind this step takes just the way that is left.
         let lag = drive.acceleration * dt / 2.0;
-        let stops = (lag * lag + 2.0 * drive.acceleration * distance).sqrt() - lag;
-        self.speed = (self.speed + drive.acceleration * dt).min(drive.speed).min(stops);
-        let way = self.speed * dt;
+        let square = lag * lag + 2.0 * drive.acceleration * (distance - begin * dt / 2.0);
+        let stops = (square.max(0.0).sqrt() - lag).max(0.0);
+        self.speed = (begin + drive.acceleration * dt).min(drive.speed).min(stops);
+        let way = (begin + self.speed) / 2.0 * dt;
         // What is left within a nanometre counts as none, for the stop would take forever.
-        self.setpoint = if distance - way < 1e-9 { self.goal } else { self.setpoint + left * (way / distance) };
-        if self.setpoint == self.goal {
-            self.speed = 0.0;
+        if distance - way < 1e-9 {
+            (self.setpoint, self.speed) = (self.goal, 0.0);
+        } else {
+            self.setpoint += left * (way / distance);
         }
     }
 
     /// Sets the motors of the slides.
     fn drive(&self, scene: &Scene, engine: &mut dyn Engine) {
         let dt = scene.task().timestep.seconds();
-        let wanted = self.slides_from_world * self.setpoint;
+        let [wanted, before] = [self.setpoint, self.before].map(|place| self.slides_from_world * place);
         let direction = (self.goal - self.setpoint).normalize_or_zero();
         let rates = self.slides_from_world * (direction * self.speed);
         // The generalised force of gravity along each slide, by the slide's own mass.
@@ -161,8 +171,9 @@ impl Machine {
             let (joint, axis) = (slide.axis.joint, slide.axis.axis);
             let motor = match scene.task().drive.kind {
                 DriveKind::Kinematic => {
-                    let is = engine.joint(joint).position[axis];
-                    Motor::Velocity { target: (wanted[number] - is) / dt, max_effort: UNBOUNDED }
+                    // The speed of the ramp at the end of the step, and what brings back what rounding has left.
+                    let off = before[number] - engine.joint(joint).position[axis];
+                    Motor::Velocity { target: rates[number] + off / dt, max_effort: UNBOUNDED }
                 }
                 DriveKind::Dynamic { bandwidth } => {
                     let frequency = std::f64::consts::TAU * bandwidth;
@@ -351,27 +362,36 @@ fn touching<'a>(scene: &'a Scene, engine: &'a dyn Engine) -> impl Iterator<Item 
     between(scene, engine).filter(|(contact, ..)| contact.wrench.force.dot(contact.normal) > TOUCHES)
 }
 
-/// The contacts of gripper and object in an order that depends on nothing but themselves.
+/// The contacts of gripper and object in an order that depends on nothing but themselves. A step that was divided tells each point once for each of its
+/// parts, with the part's share of the force; these are one contact.
 fn contacts(scene: &Scene, engine: &dyn Engine) -> Vec<TaskContact> {
     let into_object = engine.body(scene.task().object).pose.inverse();
-    let mut all: Vec<TaskContact> = touching(scene, engine)
-        .map(|(contact, finger, sign)| {
-            let normal = into_object.direction(contact.normal * sign);
-            let force = into_object.direction(contact.wrench.force * sign);
-            TaskContact {
-                position: into_object.point(contact.point).to_array(),
+    let mut all: Vec<TaskContact> = Vec::new();
+    for (contact, finger, sign) in touching(scene, engine) {
+        let (position, normal) = (into_object.point(contact.point), into_object.direction(contact.normal * sign));
+        let force = into_object.direction(contact.wrench.force * sign);
+        let same = |known: &&mut TaskContact| {
+            let apart = DVec3::from(known.position).distance(position);
+            apart < SAME && DVec3::from(known.normal).distance(normal) < SAME_NORMAL
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => known.force = (DVec3::from(known.force) + force).to_array(),
+            None => all.push(TaskContact {
+                position: position.to_array(),
                 normal: normal.to_array(),
                 force: force.to_array(),
-                normal_force: force.dot(normal),
+                normal_force: 0.0,
                 friction: scene.friction(finger),
-            }
-        })
-        .collect();
+            }),
+        }
+    }
+    for contact in &mut all {
+        contact.normal_force = DVec3::from(contact.force).dot(DVec3::from(contact.normal));
+    }
     all.sort_by(|a, b| {
         let by_place = a.position.iter().zip(&b.position).map(|(a, b)| a.total_cmp(b));
-        b.normal_force
-            .total_cmp(&a.normal_force)
-            .then_with(|| by_place.fold(std::cmp::Ordering::Equal, |all, next| all.then(next)))
+        let by_place = by_place.fold(std::cmp::Ordering::Equal, |all, next| all.then(next));
+        b.normal_force.total_cmp(&a.normal_force).then(by_place)
     });
     all
 }
