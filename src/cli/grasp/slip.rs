@@ -1,6 +1,9 @@
 //! `simpartner grasp slip`: what becomes of the object once it is let go.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -150,7 +153,7 @@ fn json_of_both(arguments: &SlipArguments, grasp: &Grasp, found: &Slip, in_engin
     report
 }
 
-fn write_world(grasp: &Grasp, options: &SlipOptions, path: &PathBuf) -> Result<(), CliError> {
+fn write_world(grasp: &Grasp, options: &SlipOptions, path: &Path) -> Result<(), CliError> {
     if grasp.force.length() + grasp.torque.length() > 0.0 {
         return Err(CliError::Input(
             "a world has no <load>: leave it out of the grasp, or run it here with --engine alone".into(),
@@ -158,7 +161,7 @@ fn write_world(grasp: &Grasp, options: &SlipOptions, path: &PathBuf) -> Result<(
     }
     let built = world(grasp, options, Softness::Outer).map_err(refuse)?;
     let comment = format!(
-        "{}, let go, as `simpartner grasp slip --world` writes it: fingers are balls on rails that push with their first forces and rub.",
+        "{}, let go, as `simpartner grasp slip` writes it: fingers are balls on rails that push with their first forces and rub.",
         grasp.name
     );
     let world = World { name: grasp.name.clone(), mechanism: built.mechanism, ..World::default() };

@@ -26,8 +26,10 @@ use crate::{GraspError, Section, Statics};
 
 /// Radius of a finger's ball in lengths of the grasp. What touches off the finger's line is off by this times the sine of the angle.
 const FINGER: f64 = 5e-3;
-/// Mass of a finger, and of a patch, in masses of the object: nothing to it, and far above rounding.
+/// Mass of a finger in masses of the object: nothing to it, and far above rounding.
 const LIGHT: f64 = 1e-5;
+/// Mass of a patch, which the object has the less.
+const PATCH_MASS: f64 = 1e-3;
 /// A finger's spring changes its force by this part for each length of the grasp that the finger goes.
 const SOFTNESS_OF_SPRING: f64 = 1e-9;
 /// How far a plane without end reaches, in lengths of the grasp: farther than anything falls in the seconds of a slip.
@@ -81,7 +83,7 @@ pub fn world(grasp: &Grasp, options: &SlipOptions, softness: Softness) -> Result
     let squeeze = squeeze(grasp, options.timestep)?;
     let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
     let mut names = Names(Vec::new());
-    let object = part(&mass, 1.0 - LIGHT * grasp.contacts.len() as f64);
+    let object = part(&mass, 1.0 - PATCH_MASS * grasp.contacts.len() as f64);
     let object = Body {
         name: names.free(&grasp.object.name),
         // Its patches collide, and the object is only seen.
@@ -102,7 +104,7 @@ pub fn world(grasp: &Grasp, options: &SlipOptions, softness: Softness) -> Result
     };
     for (index, contact) in grasp.contacts.iter().enumerate() {
         let filter = CollisionFilter { category: 1 << index, collides_with: 1 << index };
-        let common = Body { filter, material: material(&contact.kind, softness), ..part(&mass, LIGHT) };
+        let common = Body { filter, material: material(&contact.kind, softness), ..part(&mass, PATCH_MASS) };
         world.add_patch(grasp, contact, &common, &mut names, length)?;
         world.add_finger(grasp, contact, common, &mut names, length);
     }
@@ -151,14 +153,19 @@ impl World {
         let centre = grasp.object.pose.point(contact.position()) - normal * self.finger_radius;
         let squeeze = self.squeeze[self.rails.len()];
         // Its own weight along the rail is taken off.
-        let push = squeeze - common.mass * grasp.gravity.dot(normal);
+        let mass = common.mass * LIGHT / PATCH_MASS;
+        let push = squeeze - mass * grasp.gravity.dot(normal);
         let rubs = (contact.limits[1] - squeeze).max(0.0);
         let ball = Shape::Sphere { radius: self.finger_radius };
         self.mechanism.bodies.push(Body {
             name: names.free(&format!("{}.finger", contact.name)),
             pose: Pose { translation: centre, ..Pose::default() },
-            // That of its ball.
-            inertia: None,
+            mass,
+            // That of a ball, which it does not turn by. It is given since such balls are denser than any metal.
+            inertia: Some(Inertia {
+                centre_of_mass: DVec3::ZERO,
+                tensor: DMat3::from_diagonal(DVec3::splat(0.4 * mass * self.finger_radius * self.finger_radius)),
+            }),
             shape: Some(Placed { pose: Pose::default(), shape: ball }),
             ..common
         });
