@@ -33,6 +33,7 @@ fn files() -> Vec<(&'static str, String)> {
         ("robots/robot.dtd", xml::robot_dtd()),
         ("robots/sequence.dtd", xml::sequence_dtd()),
         ("worlds/my_world.xml", include_str!("init/my_world.xml").to_owned()),
+        ("worlds/grasps/grasp.dtd", xml::grasp_dtd()),
         ("worlds/world.dtd", xml::world_dtd()),
     ];
     built_in.chain(made).collect()

@@ -35,7 +35,7 @@ pub(in crate::cli) struct SlipArguments {
     /// Let go of it in the engine as well, with the fingers as balls on rails, and tell whether both ways agree
     #[arg(long)]
     engine: bool,
-    /// Write the world that the engine runs, for `simpartner run`
+    /// Write the world that the engine runs, for `simpartner run --world`
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
     /// Print JSON, with the way of the centre of mass
