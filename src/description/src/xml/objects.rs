@@ -146,6 +146,7 @@ fn joint_element(mechanism: &Mechanism, joint: &Joint) -> Result<Node, String> {
                     ("stiffness", free.stiffness),
                     ("springPosition", free.spring_position),
                     ("friction", free.friction),
+                    ("damping", free.damping),
                 ];
                 element.children.push(node("free", NOWHERE, &values.map(|(name, value)| (name, value.to_string()))));
             }
