@@ -100,14 +100,12 @@ pub fn spread(case: &Harker, gravity: DVec3, program: Program) -> Result<Option<
         let found = minimise(case, gravity, &columns, cost, Some(most))?;
         found.map(|(_, value)| sign * value).ok_or_else(|| GraspError::LinearProgram("lost its own solution".into()))
     };
-    let mut all = vec![[DVec3::ZERO; 2]; case.contacts.len()];
-    for (contact, ends) in all.iter_mut().enumerate() {
-        for axis in 0..3 {
-            ends[0][axis] = extreme(contact, axis, 1.0)?;
-            ends[1][axis] = extreme(contact, axis, -1.0)?;
-        }
-    }
-    Ok(Some(all))
+    let end = |contact: usize, sign: f64| -> Result<DVec3, GraspError> {
+        Ok(DVec3::new(extreme(contact, 0, sign)?, extreme(contact, 1, sign)?, extreme(contact, 2, sign)?))
+    };
+    let all: Result<Vec<_>, _> =
+        (0..case.contacts.len()).map(|contact| Ok([end(contact, 1.0)?, end(contact, -1.0)?])).collect();
+    all.map(Some)
 }
 
 /// The unknowns that balance within the tolerance and cost least, and their cost; where `most` is given, among those whose sum is at most
