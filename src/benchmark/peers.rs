@@ -198,7 +198,8 @@ impl Peers {
         scene: &str,
         question: &Question,
     ) -> Result<Option<(Outcome, Angles)>, BenchmarkError> {
-        let file = self.scratch.join("scene.txt");
+        // MuJoCo knows its models by the end of their names.
+        let file = self.scratch.join(if scene.starts_with('<') { "scene.xml" } else { "scene.txt" });
         let failed = |what: String| BenchmarkError::Peer(format!("{peer}: {what}"));
         std::fs::write(&file, scene).map_err(|error| failed(format!("{}: {error}", file.display())))?;
         let steps = (question.seconds / question.timestep_s).round();

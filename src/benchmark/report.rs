@@ -96,7 +96,7 @@ impl BlocksStudy {
                 told(peer);
                 match peers.blocks(peer, &world.mechanism, timestep_s, self.seconds) {
                     Ok(Some(outcome)) => outcomes.push(outcome),
-                    Ok(None) => missing.push((peer.to_owned(), "not installed".to_owned())),
+                    Ok(None) => missing.push((peer.to_owned(), "not installed, or it could not start".to_owned())),
                     Err(error) => missing.push((peer.to_owned(), error.to_string())),
                 }
             }

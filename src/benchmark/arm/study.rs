@@ -47,7 +47,7 @@ impl ArmStudy {
         if let Some(peers) = &self.peers {
             match peers.arm(arm, timestep_s, self.seconds) {
                 Ok(Some((outcome, own))) => outcomes.push(Outcome { joints: own.errors(Some(&angles)), ..outcome }),
-                Ok(None) => missing.push(("mujoco".to_owned(), "not installed".to_owned())),
+                Ok(None) => missing.push(("mujoco".to_owned(), "not installed, or it could not start".to_owned())),
                 Err(error) => missing.push(("mujoco".to_owned(), error.to_string())),
             }
         }
