@@ -164,8 +164,7 @@ pub struct WheelFigures {
 pub struct Tipping {
     /// The edge, with its margin in closed form.
     pub edge: Edge,
-    /// The tilt at which the engine's vehicle stands on the wheels of that edge alone, rad: where these are wide cylinders, a few degrees before it tips
-    /// over a slanting edge, since they hold it up by their inner rims as well.
+    /// The tilt at which the engine's vehicle, on balls in place of its wheels, stands on those of that edge alone, rad.
     pub simulated_rad: Option<f64>,
 }
 

@@ -287,14 +287,18 @@ impl<'a> Trial<'a> {
     }
 
     /// The angle, rad, at which ground that is tilted towards an edge of the support polygon carries the vehicle by the wheels of that edge alone.
+    /// Its wheels are balls here, which touch in the corners of that polygon: the outer rims of cylinders go on to hold what no other wheel does,
+    /// and lift the others some degrees before a slanting edge is what it tips over.
     pub(super) fn tips(vehicle: &'a Vehicle, site: &'a Site, edge: &Edge) -> Result<Option<f64>, MobilityError> {
         let mut mechanism = vehicle.mechanism.clone();
         let material = Material { friction: STICKS, ..Material::default() };
         mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: vehicle.ground, material }.into()];
         mechanism.gravity = site.down(vehicle, 0.0);
         for wheel in &vehicle.wheels {
-            let own = &mut mechanism.bodies[wheel.body.index()].material;
-            (own.friction, own.across) = (STICKS, None);
+            let body = &mut mechanism.bodies[wheel.body.index()];
+            let middle = Pose { translation: body.pose.inverse().point(wheel.centre), ..Pose::IDENTITY };
+            body.collision = Some(Placed { pose: middle, shape: Shape::Sphere { radius: wheel.radius } });
+            (body.material.friction, body.material.across) = (STICKS, None);
         }
         let mut trial = Self::build(vehicle, site, &mechanism)?;
         let aside = vehicle.forward * libm::cos(edge.heading_rad) + vehicle.right * libm::sin(edge.heading_rad);

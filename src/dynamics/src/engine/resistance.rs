@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use bevy_math::DVec3;
+use bevy_math::{DVec2, DVec3};
 
 use super::tree::Tree;
 
@@ -22,7 +22,7 @@ pub(super) type Six = [f64; 6];
 pub(super) struct Response {
     /// The wrench at the guess.
     pub(super) wrench: Six,
-    /// How much less of it there is for each unit of velocity: below the diagonal and on it; no direction is pushed along.
+    /// How much less of it there is for each unit of velocity: symmetric, and no direction is pushed along.
     pub(super) matrix: [Six; 6],
     /// A unit of velocity makes no larger difference than this anywhere.
     pub(super) stiffest: f64,
@@ -37,8 +37,13 @@ impl Response {
 
     /// The matrix times a velocity.
     fn resistance(&self, u: &Six) -> Six {
-        let entry = |row: usize, column: usize| self.matrix[row.max(column)][row.min(column)];
-        std::array::from_fn(|row| (0..6).map(|column| entry(row, column) * u[column]).sum())
+        let mut sums = [0.0; 6];
+        for (row, u) in self.matrix.iter().zip(u) {
+            for (sum, entry) in sums.iter_mut().zip(row) {
+                *sum += entry * u;
+            }
+        }
+        sums
     }
 }
 
@@ -93,12 +98,23 @@ impl Tree {
         let (topology, work) = (&self.topology, &mut self.work);
         work.resists = true;
         let wrench = response.wrench_at(change);
-        for (k, column) in columns.iter().enumerate() {
-            let dof = topology.chain[chain.start + k] as usize;
-            work.resistance_effort[dof] += dot(column, &wrench);
-            let resisted = response.resistance(column).map(|force| h * force);
-            for (i, other) in columns.iter().enumerate().skip(k) {
-                work.resistance[topology.rows[chain.start + i] as usize + k] += dot(other, &resisted);
+        // h K times the columns, two by two.
+        let pairs = &mut work.resisted;
+        pairs.clear();
+        for two in columns.chunks(2) {
+            let [one, other] =
+                [two.first(), two.get(1)].map(|column| column.map_or([0.0; 6], |c| response.resistance(c)));
+            pairs.push(std::array::from_fn(|k| DVec2::new(one[k], other[k]) * h));
+        }
+        let chain = chain.clone().zip(&topology.chain[chain]).zip(columns);
+        for (k, ((place, &dof), column)) in chain.enumerate() {
+            work.resistance_effort[dof as usize] += dot(column, &wrench);
+            let row = &mut work.resistance[topology.rows[place] as usize..][..k + 1];
+            for (entries, pair) in row.chunks_mut(2).zip(pairs.iter()) {
+                let sum = column.iter().zip(pair).fold(DVec2::ZERO, |sum, (entry, pair)| sum + *entry * *pair);
+                for (entry, sum) in entries.iter_mut().zip(sum.to_array()) {
+                    *entry += sum;
+                }
             }
         }
     }

@@ -11,14 +11,16 @@ use bevy_math::DVec3;
 use super::{Constraints, Contact, Parts};
 use crate::engine::{
     problem::Scheme,
-    resistance::{Response, Six},
-    soil::Footprints,
+    resistance::Six,
+    soil::{Answer, Footprints},
     spatial::Spatial,
 };
 
 /// A guess is good enough if the wrench at the velocity that was found is the one that was assumed to this part of it: over a step that is
 /// an error of second order already.
 const NEAR: f64 = 1e-4;
+/// How soil answers is found anew in the next step if the wrench was off by more than this part: half of what would have this step solved again.
+const KEPT: f64 = 0.5 * NEAR;
 
 /// A contact with soil in this substep. Six numbers are about its patch's point.
 #[derive(Debug, Clone)]
@@ -28,16 +30,15 @@ struct SoilContact {
     /// What moves its link, as a range of the tree's chains, and where the columns of that begin.
     chain: Range<usize>,
     columns: usize,
-    response: Response,
-    /// Whether the guess is another one than that of the response.
+    answer: Answer,
+    /// Whether the guess is another one than that of the answer; and whether this was as good as to be kept.
     is_new: bool,
+    is_good: bool,
     /// The twist at the start, as guessed for the end, and as found; and the wrench that this means.
     before: Six,
     guess: Six,
     after: Six,
     wrench: Six,
-    /// The force of normal stress.
-    pressed: DVec3,
 }
 
 impl SoilContact {
@@ -69,12 +70,12 @@ impl Constraints {
         for contact in &mut soil.contacts {
             if std::mem::take(&mut contact.is_new) {
                 let patch = parts.prints.patch(contact.print);
-                (contact.response, contact.pressed) = patch.respond(&contact.before, &contact.guess, scheme.h);
+                contact.answer = patch.respond(&contact.before, &contact.guess, scheme.h, again);
             }
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
             let columns = &soil.columns[contact.columns..][..contact.chain.len()];
             if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
-                tree.resist(contact.chain.clone(), columns, &contact.response, &change, scheme.h);
+                tree.resist(contact.chain.clone(), columns, &contact.answer.response, &change, scheme.h);
             }
         }
         if again {
@@ -94,9 +95,9 @@ impl Constraints {
             contact.after = tree
                 .twist_along(contact.chain.clone(), columns, |dof| v[dof] + work.dv_free[dof] + work.dv_impulse[dof]);
             let change = std::array::from_fn(|k| contact.after[k] - contact.guess[k]);
-            contact.wrench = contact.response.wrench_at(&change);
+            contact.wrench = contact.answer.response.wrench_at(&change);
             // Nearly all steps end as near to the guess as this.
-            if 2.0 * contact.response.stiffest * length(&change) <= NEAR * length(&contact.wrench) {
+            if 2.0 * contact.answer.response.stiffest * length(&change) <= NEAR * length(&contact.wrench) {
                 continue;
             }
             let patch = parts.prints.patch(contact.print);
@@ -104,12 +105,13 @@ impl Constraints {
             if !stands {
                 *search = Search::default();
             }
-            contact.pressed = pressed;
+            contact.answer.pressed = pressed;
             let (mut off, mut whole) = (0.0, 0.0);
             for (found, assumed) in found.into_iter().zip(contact.wrench) {
                 off += (found - assumed) * (found - assumed);
                 whole += found * found + assumed * assumed;
             }
+            contact.is_good = off <= KEPT * KEPT * whole;
             if !(off <= NEAR * NEAR * whole) {
                 settles = false;
                 contact.guess = search.next(patch.up, contact.guess, contact.after);
@@ -139,7 +141,7 @@ impl Constraints {
         for soil in &self.soil.contacts {
             let mut work = soil.work(h);
             if work > 0.0 {
-                work = work.min(parts.prints.patch(soil.print).most_given(&soil.before, soil.pressed, h));
+                work = work.min(parts.prints.patch(soil.print).most_given(&soil.before, soil.answer.pressed, h));
             }
             if let Some(tree) = parts.tree_mut(parts.contacts[soil.contact].b) {
                 tree.work.substep_work += work;
@@ -158,10 +160,11 @@ impl Constraints {
             prints.advance(
                 soil.print,
                 [&soil.before, &soil.after],
-                [force, moment, soil.pressed],
+                [force, moment, soil.answer.pressed],
                 soil.work(scheme.h),
                 [scheme.h, scheme.share],
             );
+            prints.keep(soil.print, soil.answer.kept.filter(|_| soil.is_good));
         }
     }
 }
@@ -220,20 +223,19 @@ impl SoilContacts {
             let (v, last) = (&tree.state.v, &tree.state.last_dv);
             let before = tree.twist_along(chain.clone(), &columns[start..], |dof| v[dof]);
             let guess = tree.twist_along(chain.clone(), &columns[start..], |dof| v[dof] + last[dof]);
-            let response = Response::default();
-            let (after, wrench, pressed) = (guess, [0.0; 6], DVec3::ZERO);
+            let (after, wrench, answer) = (guess, [0.0; 6], Answer::default());
             contacts.push(SoilContact {
                 contact: index,
                 print,
                 chain,
                 columns: start,
-                response,
+                answer,
                 is_new: true,
+                is_good: true,
                 before,
                 guess,
                 after,
                 wrench,
-                pressed,
             });
         }
         searches.clear();

@@ -1,23 +1,24 @@
-//! Four numbers at once: arithmetic without branches, which the compiler makes vector instructions of, and functions that are as good
+//! Two numbers at once, as many as a register of any 64-bit processor holds: arithmetic without branches, which the compiler makes vector instructions of, and functions that are as good
 //! as soil needs them. They are made of operations that are the same bits everywhere.
 
 use std::ops::{Add, Sub};
 
-use bevy_math::{DVec3, DVec4};
+use bevy_math::{DVec2, DVec3};
 
-pub(super) const LANES: usize = 4;
+pub(super) const LANES: usize = 2;
+pub(super) type Lanes = DVec2;
 
-/// Four vectors.
+/// Two vectors.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Vectors {
-    x: DVec4,
-    y: DVec4,
-    z: DVec4,
+    x: Lanes,
+    y: Lanes,
+    z: Lanes,
 }
 
 impl Vectors {
     pub(super) fn splat(v: DVec3) -> Self {
-        Self { x: DVec4::splat(v.x), y: DVec4::splat(v.y), z: DVec4::splat(v.z) }
+        Self { x: Lanes::splat(v.x), y: Lanes::splat(v.y), z: Lanes::splat(v.z) }
     }
 
     pub(super) fn set(&mut self, lane: usize, v: DVec3) {
@@ -28,11 +29,11 @@ impl Vectors {
         DVec3::new(self.x[lane], self.y[lane], self.z[lane])
     }
 
-    pub(super) fn along(self, v: DVec3) -> DVec4 {
+    pub(super) fn along(self, v: DVec3) -> Lanes {
         self.x * v.x + self.y * v.y + self.z * v.z
     }
 
-    pub(super) fn dot(self, other: Self) -> DVec4 {
+    pub(super) fn dot(self, other: Self) -> Lanes {
         self.x * other.x + self.y * other.y + self.z * other.z
     }
 
@@ -44,11 +45,11 @@ impl Vectors {
         }
     }
 
-    pub(super) fn times(self, factors: DVec4) -> Self {
+    pub(super) fn times(self, factors: Lanes) -> Self {
         Self { x: self.x * factors, y: self.y * factors, z: self.z * factors }
     }
 
-    pub(super) fn components(self) -> [DVec4; 3] {
+    pub(super) fn components(self) -> [Lanes; 3] {
         [self.x, self.y, self.z]
     }
 
@@ -73,47 +74,47 @@ impl Sub for Vectors {
 
 /// Of each lane the one number where `a` is above `b`, otherwise the other.
 #[inline(always)]
-pub(super) fn select_above(a: DVec4, b: DVec4, one: DVec4, other: DVec4) -> DVec4 {
+pub(super) fn select_above(a: Lanes, b: Lanes, one: Lanes, other: Lanes) -> Lanes {
     let lane = |k: usize| if a[k] > b[k] { one[k] } else { other[k] };
-    DVec4::new(lane(0), lane(1), lane(2), lane(3))
+    Lanes::new(lane(0), lane(1))
 }
 
 #[inline(always)]
-pub(super) fn at_least(x: DVec4, least: f64) -> DVec4 {
-    x.max(DVec4::splat(least))
+pub(super) fn at_least(x: Lanes, least: f64) -> Lanes {
+    x.max(Lanes::splat(least))
 }
 
 /// The largest whole numbers that are not above others, of less than 2^63.
 #[inline(always)]
-pub(super) fn floor(x: DVec4) -> DVec4 {
+pub(super) fn floor(x: Lanes) -> Lanes {
     let lane = |x: f64| {
         let whole = x as i64 as f64;
         if whole > x { whole - 1.0 } else { whole }
     };
-    DVec4::new(lane(x.x), lane(x.y), lane(x.z), lane(x.w))
+    Lanes::new(lane(x.x), lane(x.y))
 }
 
 #[inline(always)]
-pub(super) fn sqrt(x: DVec4) -> DVec4 {
-    DVec4::new(x.x.sqrt(), x.y.sqrt(), x.z.sqrt(), x.w.sqrt())
+pub(super) fn sqrt(x: Lanes) -> Lanes {
+    Lanes::new(x.x.sqrt(), x.y.sqrt())
 }
 
 /// Below this, [`gone`] is a series: the next term is 2e-9 of it.
 const SERIES: f64 = 0.5;
 
 /// (1 - exp(-x)) / x for x from 0 on.
-pub(super) fn gone(x: DVec4) -> DVec4 {
+pub(super) fn gone(x: Lanes) -> Lanes {
     if x.max_element() < SERIES {
         let square = x * x;
         let even = (square * (1.0 / 30240.0) - 1.0 / 720.0) * square + 1.0 / 12.0;
-        return DVec4::ONE / (even * square + x * 0.5 + 1.0);
+        return Lanes::ONE / (even * square + x * 0.5 + 1.0);
     }
     let exact = |x: f64| if x > 0.0 { -libm::expm1(-x) / x } else { 1.0 };
-    DVec4::new(exact(x.x), exact(x.y), exact(x.z), exact(x.w))
+    Lanes::new(exact(x.x), exact(x.y))
 }
 
 /// xⁿ for positive x, to 1e-12 of it where the logarithm of that is no larger than some tens.
-pub(super) fn power(x: DVec4, n: f64) -> DVec4 {
+pub(super) fn power(x: Lanes, n: f64) -> Lanes {
     exp(ln(x) * n)
 }
 
@@ -137,8 +138,8 @@ const EXPONENT: u32 = 52;
 const BIAS: i64 = 1023;
 
 /// Of positive normal numbers.
-fn ln(x: DVec4) -> DVec4 {
-    let (mut mantissa, mut exponent) = (DVec4::ZERO, DVec4::ZERO);
+fn ln(x: Lanes) -> Lanes {
+    let (mut mantissa, mut exponent) = (Lanes::ZERO, Lanes::ZERO);
     // A mantissa between √½ and √2: the bits of √½ are where it begins anew.
     let first = std::f64::consts::FRAC_1_SQRT_2.to_bits();
     for lane in 0..LANES {
@@ -151,20 +152,20 @@ fn ln(x: DVec4) -> DVec4 {
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let square = s * s;
     let series = [1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0];
-    let sum = series.into_iter().fold(DVec4::splat(1.0 / 15.0), |sum, term| sum * square + term);
+    let sum = series.into_iter().fold(Lanes::splat(1.0 / 15.0), |sum, term| sum * square + term);
     exponent * std::f64::consts::LN_2 + s * (sum * square + 1.0) * 2.0
 }
 
-fn exp(x: DVec4) -> DVec4 {
+fn exp(x: Lanes) -> Lanes {
     // Adding this rounds to a whole number.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    let x = x.clamp(DVec4::splat(-700.0), DVec4::splat(700.0));
+    let x = x.clamp(Lanes::splat(-700.0), Lanes::splat(700.0));
     let whole = (x * std::f64::consts::LOG2_E + ROUND) - ROUND;
     let rest = x - whole * std::f64::consts::LN_2;
     // Taylor's series: the next term is below 1e-13.
-    let sum = INVERSES.into_iter().fold(DVec4::ONE, |sum, inverse| sum * rest * inverse + 1.0);
+    let sum = INVERSES.into_iter().fold(Lanes::ONE, |sum, inverse| sum * rest * inverse + 1.0);
     let scale = |whole: f64| f64::from_bits(((whole as i64 + BIAS) << EXPONENT) as u64);
-    sum * DVec4::new(scale(whole.x), scale(whole.y), scale(whole.z), scale(whole.w))
+    sum * Lanes::new(scale(whole.x), scale(whole.y))
 }
 
 /// Factors of the series of a sine and a cosine, each times the square of the angle: -1/(2k (2k + 1)) and -1/((2k - 1) 2k), the last first.
@@ -185,19 +186,19 @@ const fn factors(first: usize) -> [f64; 8] {
 const SMALL_ANGLE: f64 = 1.2;
 
 /// Sine and cosine of angles from -pi to pi, to 1e-11.
-pub(super) fn sin_cos(x: DVec4) -> [DVec4; 2] {
+pub(super) fn sin_cos(x: Lanes) -> [Lanes; 2] {
     // Of half the angle, by their series.
     let half = x * 0.5;
     let square = half * half;
     let less = if x.abs().max_element() < SMALL_ANGLE { 2 } else { 0 };
     // sin h = h (1 - h²/6 (1 - h²/20 (...))), cos h = 1 - h²/2 (1 - h²/12 (...)).
-    let mut sums = [DVec4::ZERO; 2];
+    let mut sums = [Lanes::ZERO; 2];
     for (sine, cosine) in SINE[less..].iter().zip(&COSINE[less..]) {
         sums[0] = (sums[0] + 1.0) * square * *sine;
         sums[1] = (sums[1] + 1.0) * square * *cosine;
     }
     let [sine, cosine] = [half * (sums[0] + 1.0), sums[1] + 1.0];
-    [sine * cosine * 2.0, DVec4::ONE - sine * sine * 2.0]
+    [sine * cosine * 2.0, Lanes::ONE - sine * sine * 2.0]
 }
 
 #[cfg(test)]
@@ -208,21 +209,21 @@ mod tests {
     fn functions_are_those_of_libm() {
         for k in 0..4000 {
             let x = f64::from(k) / 4000.0;
-            let four = |f: fn(f64, f64) -> f64| DVec4::new(f(x, 0.0), f(x, 0.25), f(x, 0.5), f(x, 0.75));
-            let near = |what: &str, found: DVec4, expected: [f64; 4], within: f64| {
+            let both = |f: fn(f64, f64) -> f64| Lanes::new(f(x, 0.25), f(x, 0.75));
+            let near = |what: &str, found: Lanes, expected: [f64; LANES], within: f64| {
                 for (lane, expected) in expected.into_iter().enumerate() {
                     let off = (found[lane] - expected).abs();
                     assert!(off <= within * expected.abs().max(1e-3), "{what} {x}, lane {lane}: {off:e}");
                 }
             };
-            let slides = four(|x, k| 3.0 * x * k);
+            let slides = both(|x, k| 3.0 * x * k);
             let exact = slides.to_array().map(|x| if x > 0.0 { -libm::expm1(-x) / x } else { 1.0 });
             near("gone", gone(slides), exact, 1e-8);
-            let depths = four(|x, k| libm::exp(20.0 * (x + k) - 25.0));
+            let depths = both(|x, k| libm::exp(20.0 * (x + k) - 25.0));
             for n in [0.3, 0.5, 1.0, 1.1, 1.6, 3.0] {
                 near("power", power(depths, n), depths.to_array().map(|x| libm::pow(x, n)), 1e-11);
             }
-            let angles = four(|x, k| std::f64::consts::PI * (2.0 * x - 1.0) * (1.0 - k));
+            let angles = both(|x, k| std::f64::consts::PI * (2.0 * x - 1.0) * (1.0 - k));
             let [sine, cosine] = sin_cos(angles);
             near("sin", sine, angles.to_array().map(libm::sin), 1e-8);
             near("cos", cosine, angles.to_array().map(libm::cos), 1e-8);

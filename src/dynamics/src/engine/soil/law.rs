@@ -1,9 +1,8 @@
-//! What soil says of four places of a surface at once: the pressure at a depth, and the shear stress after a slide.
+//! What soil says of two places of a surface at once: the pressure at a depth, and the shear stress after a slide.
 
-use bevy_math::DVec4;
 use simpartner_model::Soil;
 
-use super::lanes::{at_least, gone, power, select_above, sqrt};
+use super::lanes::{Lanes, at_least, gone, power, select_above, sqrt};
 use crate::soil::{Pressure, bulldozing_terms};
 
 /// Soil that holds still damps slides slower than this, m/s, in proportion, and faster ones with no more than that: below a thousandth
@@ -25,41 +24,41 @@ pub(super) struct Law {
     pub(super) aside: [f64; 2],
 }
 
-/// How deep four places are.
+/// How deep two places are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Depths {
     /// The depth that counts for the pressure, below the surface that was there at first; how deep the shape was there before; how deep
     /// others left it; m.
-    pub(super) depth: DVec4,
-    pub(super) deepest: DVec4,
-    pub(super) left: DVec4,
+    pub(super) depth: Lanes,
+    pub(super) deepest: Lanes,
+    pub(super) left: Lanes,
     /// One over the depth, k zⁿ there, and the pressure at the deepest.
-    per_depth: DVec4,
-    plastic: DVec4,
-    most: DVec4,
+    per_depth: Lanes,
+    plastic: Lanes,
+    most: Lanes,
 }
 
-/// What presses on four places.
+/// What presses on two places.
 pub(super) struct Stress {
     /// Pa; 0 where nothing does.
-    pub(super) stress: DVec4,
+    pub(super) stress: Lanes,
     /// Where soil yields, how its pressure grows with depth, Pa/m; elsewhere 0.
-    pub(super) slope: DVec4,
+    pub(super) slope: Lanes,
     /// 1 where it presses, and where it does and was pressed as deep before; elsewhere 0.
-    pub(super) presses: DVec4,
-    pub(super) holds: DVec4,
+    pub(super) presses: Lanes,
+    pub(super) holds: Lanes,
 }
 
-/// What shears four places: forces along their two tangents, N.
+/// What shears two places: forces along their two tangents, N.
 pub(super) struct Shear {
-    pub(super) along: DVec4,
-    pub(super) across: DVec4,
-    strength: DVec4,
-    side: DVec4,
-    damping: DVec4,
-    parts: [DVec4; 2],
-    slide: [DVec4; 2],
-    speed: DVec4,
+    pub(super) along: Lanes,
+    pub(super) across: Lanes,
+    strength: Lanes,
+    side: Lanes,
+    damping: Lanes,
+    parts: [Lanes; 2],
+    slide: [Lanes; 2],
+    speed: Lanes,
 }
 
 impl Law {
@@ -74,51 +73,51 @@ impl Law {
         }
     }
 
-    /// Of four places, in this order: depths above 0, the deepest that they were pressed, and how they were left, m.
-    pub(super) fn depths(&self, [depth, deepest, left]: [DVec4; 3]) -> Depths {
+    /// Of two places, in this order: depths above 0, the deepest that they were pressed, and how they were left, m.
+    pub(super) fn depths(&self, [depth, deepest, left]: [Lanes; 3]) -> Depths {
         let plastic = power(depth, self.pressure.exponent) * self.pressure.modulus;
-        let depths = Depths { depth, deepest, left, per_depth: DVec4::ONE / depth, plastic, most: DVec4::ZERO };
-        let pressed = select_above(deepest, DVec4::ZERO, deepest, depth);
+        let depths = Depths { depth, deepest, left, per_depth: Lanes::ONE / depth, plastic, most: Lanes::ZERO };
+        let pressed = select_above(deepest, Lanes::ZERO, deepest, depth);
         let most = self.at(&depths, pressed).0;
-        Depths { most: select_above(deepest, DVec4::ZERO, most, DVec4::ZERO), ..depths }
+        Depths { most: select_above(deepest, Lanes::ZERO, most, Lanes::ZERO), ..depths }
     }
 
     /// The pressure at depths below the surface that was there at first, and how it grows with depth ([`Pressure::at`]).
     #[inline(always)]
-    fn at(&self, depths: &Depths, depth: DVec4) -> (DVec4, DVec4) {
+    fn at(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
         let Pressure { modulus, exponent: n, elastic } = self.pressure;
         let part = (depth - depths.depth) * depths.per_depth;
         let plastic = if part.abs().max_element() < NEAR {
             let series = (part * ((n - 2.0) / 3.0) + 1.0) * part * ((n - 1.0) / 2.0) + 1.0;
             depths.plastic * (series * part * n + 1.0)
         } else {
-            power(depth.max(DVec4::splat(f64::MIN_POSITIVE)), n) * modulus
+            power(depth.max(Lanes::splat(f64::MIN_POSITIVE)), n) * modulus
         };
         let above = depth - depths.left;
         let spring = above * elastic;
-        let slope = select_above(plastic, spring, DVec4::splat(elastic), plastic * n / depth);
-        (plastic.min(spring).max(DVec4::ZERO), select_above(above, DVec4::ZERO, slope, DVec4::ZERO))
+        let slope = select_above(plastic, spring, Lanes::splat(elastic), plastic * n / depth);
+        (plastic.min(spring).max(Lanes::ZERO), select_above(above, Lanes::ZERO, slope, Lanes::ZERO))
     }
 
     /// The pressure on places after a substep. Soil yields in its middle, where they are so deep; what was pressed is so stiff that it is
     /// taken at its end, where that is stable at any timestep; there they sink at a rate, m/s.
     #[inline(always)]
-    pub(super) fn press(&self, depths: &Depths, middle: DVec4, end: DVec4, rate: DVec4) -> Stress {
+    pub(super) fn press(&self, depths: &Depths, middle: Lanes, end: Lanes, rate: Lanes) -> Stress {
         let (yields, slope) = self.at(depths, middle);
         let most = select_above(depths.deepest, middle, depths.most, yields);
         let deepest = depths.deepest.max(middle);
         let held = most - (deepest - end) * self.pressure.elastic + rate * self.soil.damping;
-        let stress = held.min(yields).max(DVec4::ZERO);
-        let presses = select_above(stress, DVec4::ZERO, DVec4::ONE, DVec4::ZERO);
-        let holds = select_above(yields, held, presses, DVec4::ZERO);
+        let stress = held.min(yields).max(Lanes::ZERO);
+        let presses = select_above(stress, Lanes::ZERO, Lanes::ONE, Lanes::ZERO);
+        let holds = select_above(yields, held, presses, Lanes::ZERO);
         Stress { stress, slope: slope * (presses - holds), presses, holds }
     }
 
     /// The pressure on places where a substep begins, without what damps: soil yields at the one depth, and holds at the other.
-    pub(super) fn before(&self, depths: &Depths, yields: DVec4, holds: DVec4) -> DVec4 {
+    pub(super) fn before(&self, depths: &Depths, yields: Lanes, holds: Lanes) -> Lanes {
         let yields = self.at(depths, yields).0;
         let held = depths.most - (depths.deepest - holds) * self.pressure.elastic;
-        select_above(depths.deepest, holds, held.min(yields), yields).max(DVec4::ZERO)
+        select_above(depths.deepest, holds, held.min(yields), yields).max(Lanes::ZERO)
     }
 
     /// How much the pressure of soil that holds changes with how fast it is pressed, Pa s/m.
@@ -144,17 +143,17 @@ impl Law {
     pub(super) fn shear(
         &self,
         stress: &Stress,
-        [area, side]: [DVec4; 2],
-        mobilised: [DVec4; 2],
-        slide: [DVec4; 2],
+        [area, side]: [Lanes; 2],
+        mobilised: [Lanes; 2],
+        slide: [Lanes; 2],
         h: f64,
     ) -> Shear {
         let speed = sqrt(slide[0] * slide[0] + slide[1] * slide[1]);
-        let parts = mobilise_four(mobilised, slide, speed, 0.5 * h / self.soil.shear_modulus);
+        let parts = mobilise_both(mobilised, slide, speed, 0.5 * h / self.soil.shear_modulus);
         let [first, second] = parts;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
-        let free = (DVec4::ONE - sqrt(first * first + second * second)).max(DVec4::ZERO);
+        let free = (Lanes::ONE - sqrt(first * first + second * second)).max(Lanes::ZERO);
         let damping = area * free * self.soil.damping / (speed * (1.0 / CREEP) + 1.0);
         let along = -(strength * first + damping * slide[0]);
         let across = -((strength + side) * second + damping * slide[1]);
@@ -163,34 +162,34 @@ impl Law {
 
     /// How much less the forces of shear become with each unit of velocity along the first tangent, along both, and along the second.
     #[inline(always)]
-    pub(super) fn eases(&self, shear: &Shear, h: f64) -> [DVec4; 3] {
+    pub(super) fn eases(&self, shear: &Shear, h: f64) -> [Lanes; 3] {
         let rate = 0.25 * h / self.soil.shear_modulus;
-        let per = DVec4::ONE / at_least(shear.speed, f64::MIN_POSITIVE);
+        let per = Lanes::ONE / at_least(shear.speed, f64::MIN_POSITIVE);
         let ([x, y], [first, second]) = (shear.slide.map(|slide| slide * per), shear.parts);
         let (held, eased) = (shear.strength * rate, shear.damping * 0.5);
-        let own = held * (DVec4::ONE - first * x) + eased;
-        let other = held * (DVec4::ONE - second * y) + shear.side * rate + eased;
+        let own = held * (Lanes::ONE - first * x) + eased;
+        let other = held * (Lanes::ONE - second * y) + shear.side * rate + eased;
         [own, held * (first * y + second * x) * -0.5, other]
     }
 
     /// The energy in the stresses at places of these areas, m², J: of pressure what its stiffness stores, where `share` is the vertical part of
     /// their faces; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what Janosi and Hanamoto's law
     /// gives back at most, whatever way the shape slides on.
-    pub(super) fn stored(&self, stress: DVec4, [area, side, share]: [DVec4; 3], mobilised: [DVec4; 2]) -> f64 {
+    pub(super) fn stored(&self, stress: Lanes, [area, side, share]: [Lanes; 3], mobilised: [Lanes; 2]) -> f64 {
         let [first, second] = mobilised.map(|part| part * part);
         let strength = (stress * self.friction + self.soil.cohesion) * area;
         let sheared = (strength * (first + second) + side * second) * self.soil.shear_modulus;
         let pressed = area * share * stress * stress / self.pressure.elastic;
-        select_above(stress, DVec4::ZERO, pressed + sheared, DVec4::ZERO).element_sum() * 0.5
+        select_above(stress, Lanes::ZERO, pressed + sheared, Lanes::ZERO).element_sum() * 0.5
     }
 }
 
 /// The mobilised part of the shear strength after sliding on at a velocity, m/s, for a time over the shear modulus, s/m: along one
 /// direction it is Janosi and Hanamoto's law, 1 - exp(-j/K), and after a turn it goes on from where it is.
 #[inline(always)]
-pub(super) fn mobilise_four(part: [DVec4; 2], slide: [DVec4; 2], speed: DVec4, time: f64) -> [DVec4; 2] {
+pub(super) fn mobilise_both(part: [Lanes; 2], slide: [Lanes; 2], speed: Lanes, time: f64) -> [Lanes; 2] {
     let slid = speed * time;
     let gone = gone(slid);
-    let (stays, moves) = (DVec4::ONE - gone * slid, gone * time);
+    let (stays, moves) = (Lanes::ONE - gone * slid, gone * time);
     [0, 1].map(|k| part[k] * stays + slide[k] * moves)
 }

@@ -23,9 +23,10 @@ use simpartner_model::Soil;
 use super::collide::Geom;
 use crate::{Rut, RutChanges, RutTile, SoilReading, engine::resistance::Six};
 
-pub(super) use self::patch::Patch;
+pub(super) use self::patch::{Answer, Patch};
 use self::{
     law::Law,
+    patch::Kept,
     plate::{PieceState, Plate},
     ruts::Ruts,
     wheel::{Wheel, WheelState},
@@ -61,9 +62,12 @@ pub(super) struct Footprints {
 /// What of it a snapshot holds.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct SavedSoil {
-    prints: Vec<(Option<WheelState>, Vec<PieceState>, f64)>,
+    prints: Vec<SavedPrint>,
     ruts: Vec<Ruts>,
 }
+
+/// Of a shape: its wheel, the pieces of its surface, what energy it has put in, J, and how soil answered.
+type SavedPrint = (Option<WheelState>, Vec<PieceState>, f64, Option<Kept>);
 
 /// Where a shape touches soil, for its contact.
 pub(super) struct Touch {
@@ -121,7 +125,7 @@ impl Footprints {
             if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {
                 wheel.state.reading = None;
             }
-            patch.held = 0.0;
+            (patch.held, patch.kept) = (0.0, None);
             plate.forget();
         }
     }
@@ -164,6 +168,11 @@ impl Footprints {
         }
     }
 
+    /// Keeps how soil answered a shape for its next step.
+    pub(super) fn keep(&mut self, print: usize, kept: Option<Kept>) {
+        self.prints[print].patch.kept = kept;
+    }
+
     /// How a ground of soil was left.
     pub(super) fn ruts(&self, ground: usize) -> Vec<Rut> {
         self.ruts[ground].cells().collect()
@@ -189,14 +198,15 @@ impl Footprints {
 
     pub(super) fn save(&self) -> SavedSoil {
         let state = |print: &Footprint| {
-            (print.wheel.as_ref().map(|wheel| wheel.state.clone()), print.plate.states.clone(), print.patch.held)
+            let wheel = print.wheel.as_ref().map(|wheel| wheel.state.clone());
+            (wheel, print.plate.states.clone(), print.patch.held, print.patch.kept)
         };
         SavedSoil { prints: self.prints.iter().map(state).collect(), ruts: self.ruts.clone() }
     }
 
     /// Whether it was saved from the same shapes and grounds.
     pub(super) fn fits(&self, saved: &SavedSoil) -> bool {
-        let fits = |(print, (wheel, states, held)): (&Footprint, &(Option<WheelState>, Vec<PieceState>, f64))| {
+        let fits = |(print, (wheel, states, held, _)): (&Footprint, &SavedPrint)| {
             print.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)
                 && print.plate.states.len() == states.len()
@@ -209,12 +219,12 @@ impl Footprints {
     }
 
     pub(super) fn restore(&mut self, saved: SavedSoil) {
-        for (print, (wheel, states, held)) in self.prints.iter_mut().zip(saved.prints) {
+        for (print, (wheel, states, held, kept)) in self.prints.iter_mut().zip(saved.prints) {
             if let (Some(wheel), Some(state)) = (&mut print.wheel, wheel) {
                 wheel.state = state;
             }
             print.plate.states = states;
-            print.patch.held = held;
+            (print.patch.held, print.patch.kept) = (held, kept);
             print.inside = true;
         }
         self.ruts = saved.ruts;

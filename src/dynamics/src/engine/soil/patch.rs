@@ -1,6 +1,7 @@
 //! How soil presses back on the part of a shape that is in it, at the middle of a substep.
 
 use bevy_math::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::{law::Law, pieces::Pieces, rim::Rim};
 use crate::engine::{
@@ -30,6 +31,23 @@ pub(in crate::engine) struct Patch {
     spread: f64,
     /// What the shape has put into the soil and may have back, J; where it does not roll, no more than the stresses hold.
     pub(super) held: f64,
+    /// How it answered in a step before, if it rolls.
+    pub(super) kept: Option<Kept>,
+}
+
+/// How the wrench on a rim falls with its velocity, in the wheel's frame, in a substep of so many seconds: from step to step it is much the same.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(in crate::engine) struct Kept {
+    matrix: [Six; 6],
+    h: f64,
+}
+
+/// How soil presses back, beside it the force of normal stress alone, and what of it may be kept for the next step.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::engine) struct Answer {
+    pub(in crate::engine) response: Response,
+    pub(in crate::engine) pressed: DVec3,
+    pub(in crate::engine) kept: Option<Kept>,
 }
 
 /// The sums over all of a surface: force, moment over the size, and of the force that of normal stress.
@@ -56,6 +74,7 @@ impl Patch {
             area: 0.0,
             spread: 0.0,
             held: 0.0,
+            kept: None,
         }
     }
 
@@ -93,15 +112,28 @@ impl Patch {
         Spatial::new(DVec3::new(wx, wy, wz) / self.size, DVec3::new(vx, vy, vz))
     }
 
-    /// The wrench on a shape that has one twist at the start of a substep and another at its end; beside it, the force of normal stress
-    /// in it.
-    pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64) -> (Response, DVec3) {
-        let sums = self.sum_up::<true>(before, after, h);
+    /// The wrench on a shape that has one twist at the start of a substep and another at its end, and how it changes: as it did when that was
+    /// found last, unless it is to be found `anew`.
+    pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64, anew: bool) -> Answer {
+        let kept = self.kept.filter(|kept| !anew && kept.h == h);
+        let (sums, matrix, kept) = match (&self.rim, kept) {
+            (Some(rim), Some(kept)) => (self.sum_up::<false>(before, after, h), rim.in_world(&kept.matrix), Some(kept)),
+            (Some(rim), None) => {
+                let sums = self.sum_up::<true>(before, after, h);
+                let matrix = sums.matrix;
+                (sums, rim.in_world(&matrix), Some(Kept { matrix, h }))
+            }
+            (None, _) => {
+                let sums = self.sum_up::<true>(before, after, h);
+                let matrix = sums.matrix;
+                (sums, matrix, None)
+            }
+        };
         let [press, shear] = self.law.stiffest(sums.pressed.length() / self.area, h);
         // A rim is sheared as far from the middle as it reaches, by turning.
         let reach = if self.rim.is_some() { 1.0 + (1.0 + self.law.grousers / self.size).powi(2) } else { 1.0 };
         let stiffest = self.spread * (press + shear * reach);
-        (Response { wrench: sums.wrench(), matrix: sums.matrix, stiffest }, sums.pressed)
+        Answer { response: Response { wrench: sums.wrench(), matrix, stiffest }, pressed: sums.pressed, kept }
     }
 
     /// The same without how it changes.

@@ -141,8 +141,8 @@ impl Plate {
     /// Goes on to the end of a substep in which it had this mean twist about the patch's point, and this one at its end.
     pub(super) fn advance(&mut self, patch: &Patch, [mean, end]: [&Spatial; 2], h: f64, ruts: &mut Ruts) {
         let surface = patch.surface();
-        for (four, inside) in self.inside.chunks(LANES).enumerate() {
-            let (points, mobilised, [pressed, ahead]) = patch.pieces.go_on(&patch.law, four, [mean, end], h);
+        for (pair, inside) in self.inside.chunks(LANES).enumerate() {
+            let (points, mobilised, [pressed, ahead]) = patch.pieces.go_on(&patch.law, pair, [mean, end], h);
             for (lane, &(index, depth)) in inside.iter().enumerate() {
                 let state = &mut self.states[index];
                 state.mobilised = mobilised.map(|part| part[lane]);

@@ -13,9 +13,10 @@
 //!
 //! so sums of forces and stiffnesses times 1, c, s and their products are all that there is to be summed up.
 
-use bevy_math::{DMat3, DVec3, DVec4};
+use bevy_math::{DMat3, DVec3};
 
 use super::{
+    lanes::{Lanes, at_least},
     law::{Depths, Law},
     patch::Sums,
 };
@@ -26,31 +27,40 @@ pub(super) const STRIPS: usize = 2;
 /// The vertical part of a face, at least: a wheel that is in the soil with more than its radius has faces that look upwards.
 const LEAST_SHARE: f64 = 0.1;
 
-/// Four places on one side of the peak.
+/// Two places on one side of the peak.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Side {
-    pub(super) cosine: DVec4,
-    pub(super) sine: DVec4,
+    pub(super) cosine: Lanes,
+    pub(super) sine: Lanes,
     /// m².
-    pub(super) area: DVec4,
+    pub(super) area: Lanes,
     /// Shear stress along the rim and across, against the slide, as a part of the strength.
-    pub(super) mobilised: [DVec4; 2],
+    pub(super) mobilised: [Lanes; 2],
     /// The largest force with which soil beside the wheel resists it, N.
-    pub(super) aside: DVec4,
+    pub(super) aside: Lanes,
 }
 
-/// A strip of a rim: places in front of the peak, and as many behind it that have the same stress.
+/// Two places in front of the peak, and two behind it that have the same stress.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Strip {
-    /// Where it is along the axle, in radii.
-    place: f64,
+struct Half {
     depths: Depths,
     /// In front, and behind.
     sides: [Side; 2],
     /// One over the vertical part of the faces; the areas of both sides, m², and how much of that faces the ground.
-    per_share: DVec4,
-    area: DVec4,
-    facing: DVec4,
+    per_share: Lanes,
+    area: Lanes,
+    facing: Lanes,
+}
+
+/// How many times two places a strip has on each side of its peak.
+pub(super) const HALVES: usize = 2;
+
+/// A strip of a rim.
+#[derive(Debug, Clone, Copy, Default)]
+struct Strip {
+    /// Where it is along the axle, in radii.
+    place: f64,
+    halves: [Half; HALVES],
 }
 
 /// The strips of a wheel that are in soil.
@@ -77,16 +87,17 @@ impl Rates {
     }
 }
 
-/// Sums of numbers of four places times 1, c, s, c², c s.
+/// Sums of numbers of places times 1, c, s, c², c s.
 #[derive(Clone, Copy, Default)]
-struct Products([DVec4; 5]);
+struct Products([Lanes; 5]);
 
 impl Products {
     #[inline(always)]
-    fn add(&mut self, numbers: DVec4, [cosine, sine]: [DVec4; 2]) {
+    fn add(&mut self, numbers: Lanes, [cosine, sine]: [Lanes; 2]) {
         let (c, s) = (numbers * cosine, numbers * sine);
-        let terms = [numbers, c, s, c * cosine, c * sine];
-        self.0.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        for (sum, term) in self.0.iter_mut().zip([numbers, c, s, c * cosine, c * sine]) {
+            *sum += term;
+        }
     }
 
     /// The sums times 1, c, s, c², c s, s².
@@ -104,17 +115,19 @@ impl Rim {
 
     /// Lays a strip so far along the axle, m, which is in the soil: so deep are the places in front of the peak, and those behind it which
     /// have the same stress.
-    pub(super) fn lay(&mut self, strip: usize, offset: f64, depths: Depths, sides: [Side; 2]) {
-        let share = (sides[0].cosine * -self.up[0]).max(DVec4::splat(LEAST_SHARE));
-        let facing = sides.map(|side| (side.area * side.cosine * -self.up[0]).max(DVec4::ZERO));
-        self.strips[strip] = Some(Strip {
-            place: offset / self.radius,
-            depths,
-            sides,
-            per_share: DVec4::ONE / share,
-            area: sides[0].area + sides[1].area,
-            facing: facing[0] + facing[1],
+    pub(super) fn lay(&mut self, strip: usize, offset: f64, halves: [(Depths, [Side; 2]); HALVES]) {
+        let up = -self.up[0];
+        let halves = halves.map(|(depths, sides)| {
+            let facing = sides.map(|side| (side.area * side.cosine * up).max(Lanes::ZERO));
+            Half {
+                depths,
+                sides,
+                per_share: Lanes::ONE / at_least(sides[0].cosine * up, LEAST_SHARE),
+                area: sides[0].area + sides[1].area,
+                facing: facing[0] + facing[1],
+            }
         });
+        self.strips[strip] = Some(Strip { place: offset / self.radius, halves });
     }
 
     fn strips(&self) -> impl Iterator<Item = &Strip> {
@@ -124,14 +137,17 @@ impl Rim {
     /// The middle of what is in the soil, from the wheel's centre, and its area, m²; the depth of the deepest place, m; and the sum of all areas,
     /// each times the square of its row of pressing. `None` if nothing is.
     pub(super) fn close(&self) -> Option<(DVec3, [f64; 3])> {
-        let (mut area, mut point, mut deepest, mut spread) = (0.0, [0.0; 3], DVec4::ZERO, 0.0);
+        let (mut area, mut point, mut deepest, mut spread) = (0.0, [0.0; 3], Lanes::ZERO, 0.0);
         for strip in self.strips() {
-            let own = strip.area.element_sum();
-            let [first, second] = strip.sides.map(|side| [side.area.dot(side.sine), side.area.dot(side.cosine)]);
-            point = [point[0] + first[0] + second[0], point[1] + first[1] + second[1], point[2] + own * strip.place];
-            area += own;
-            deepest = deepest.max(strip.depths.depth);
-            spread += (strip.place * strip.place + 1.0) * strip.area.dot(strip.per_share);
+            for half in &strip.halves {
+                let own = half.area.element_sum();
+                for side in &half.sides {
+                    (point[0], point[1]) = (point[0] + side.area.dot(side.sine), point[1] + side.area.dot(side.cosine));
+                }
+                (point[2], area) = (point[2] + own * strip.place, area + own);
+                deepest = deepest.max(half.depths.depth);
+                spread += (strip.place * strip.place + 1.0) * half.area.dot(half.per_share);
+            }
         }
         if !(area > 0.0) {
             return None;
@@ -149,7 +165,7 @@ impl Rim {
     }
 
     /// Force and moment, over the radius, in a substep with this mean twist that changes by twice this, about the wheel's centre; how they change
-    /// only if that is wanted.
+    /// in the wheel's frame, only if that is wanted.
     pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
@@ -164,7 +180,7 @@ impl Rim {
             ..Sums::default()
         };
         if MATRIX {
-            sums.matrix = self.in_world(&matrix);
+            sums.matrix = matrix;
         }
         sums
     }
@@ -180,51 +196,56 @@ impl Rim {
     ) {
         let (p, k) = (strip.place, (self.radius + law.grousers) / self.radius);
         let (now, more) = (Rates::new(mean, p), Rates::new(change, p));
-        let depths = &strip.depths;
-        // Pressed as the face in front is.
-        let Side { cosine, sine, .. } = strip.sides[0];
-        let turns = (cosine * change[3] - sine * change[4] + change[2]) * self.up[1];
-        let rises = turns - self.up[0] * more.sinks;
-        let presses = |ahead: f64, sinks: f64| (sine * ahead - cosine * sinks) * strip.per_share;
-        let rate = presses(now.ahead + more.ahead, now.sinks + more.sinks);
-        let end = depths.depth + presses(now.ahead + 2.0 * more.ahead, now.sinks + 2.0 * more.sinks) * (0.5 * h);
-        let stress = law.press(depths, depths.depth - rises * (0.5 * h), end, rate);
-        let [mut own, mut both, mut other] = [Products::default(); 3];
+        let (ahead, sinks) = (now.ahead + more.ahead, now.sinks + more.sinks);
+        let [mut own, mut both, mut other, mut sinking, mut holding] = [Products::default(); 5];
         // Forces of normal stress, along the rim and across, times s and c, and themselves.
-        let mut sums = [DVec4::ZERO; 8];
-        for side in &strip.sides {
-            let Side { cosine: c, sine: s, .. } = *side;
-            let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
-            let shear = law.shear(&stress, [side.area, side.aside], side.mobilised, slide, h);
-            let (normal, along, across) = (stress.stress * side.area, shear.along, shear.across);
-            let terms = [normal * s, normal * c, along * s, along * c, along, across * s, across * c, across];
-            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        let mut sums = [Lanes::ZERO; 8];
+        for half in &strip.halves {
+            let depths = &half.depths;
+            // Pressed as the face in front is.
+            let Side { cosine, sine, .. } = half.sides[0];
+            let turns = (cosine * change[3] - sine * change[4] + change[2]) * self.up[1];
+            let rises = turns - self.up[0] * more.sinks;
+            let rate = (sine * ahead - cosine * sinks) * half.per_share;
+            let later = (sine * more.ahead - cosine * more.sinks) * half.per_share;
+            let end = depths.depth + (rate + later) * (0.5 * h);
+            let stress = law.press(depths, depths.depth - rises * (0.5 * h), end, rate);
+            for side in &half.sides {
+                let Side { cosine: c, sine: s, .. } = *side;
+                let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
+                let shear = law.shear(&stress, [side.area, side.aside], side.mobilised, slide, h);
+                let (normal, along, across) = (stress.stress * side.area, shear.along, shear.across);
+                let terms = [normal * s, normal * c, along * s, along * c, along, across * s, across * c, across];
+                for (sum, term) in sums.iter_mut().zip(terms) {
+                    *sum += term;
+                }
+                if MATRIX {
+                    let eases = law.eases(&shear, h);
+                    own.add(eases[0], [c, s]);
+                    both.add(eases[1], [c, s]);
+                    other.add(eases[2], [c, s]);
+                }
+            }
             if MATRIX {
-                let eases = law.eases(&shear, h);
-                own.add(eases[0], [c, s]);
-                both.add(eases[1], [c, s]);
-                other.add(eases[2], [c, s]);
+                sinking.add(half.facing * stress.slope * (0.25 * h), [cosine, sine]);
+                holding.add(stress.holds * half.area * half.per_share * law.stiffness(h), [cosine, sine]);
             }
         }
         let [ns, nc, ls, lc, l, ts, tc, t] = sums.map(|sum| sum.element_sum());
         let wrench = [lc - ns, -ls - nc, t, p * (ls + nc) + k * tc, p * (lc - ns) - k * ts, -k * l];
-        force.iter_mut().zip(wrench).for_each(|(sum, part)| *sum += part);
+        for (sum, part) in force.iter_mut().zip(wrench) {
+            *sum += part;
+        }
         (pressed[0], pressed[1]) = (pressed[0] - ns, pressed[1] - nc);
         if MATRIX {
             add_shear([own.sums(), both.sums(), other.sums()], [p, k], matrix);
-            let mut sinking = Products::default();
-            sinking.add(strip.facing * stress.slope * (0.25 * h), [cosine, sine]);
             add_sinking(sinking.sums(), p, self.up, matrix);
-            if stress.holds != DVec4::ZERO {
-                let mut holding = Products::default();
-                holding.add(stress.holds * strip.area * strip.per_share * law.stiffness(h), [cosine, sine]);
-                add_holding(holding.sums(), p, matrix);
-            }
+            add_holding(holding.sums(), p, matrix);
         }
     }
 
     /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.
-    fn in_world(&self, matrix: &[Six; 6]) -> [Six; 6] {
+    pub(super) fn in_world(&self, matrix: &[Six; 6]) -> [Six; 6] {
         let block = |row: usize, column: usize| {
             // The upper half of a symmetric block is its lower one.
             let entry = |i: usize, j: usize| matrix[(row + i).max(column + j)][(row + i).min(column + j)];
@@ -233,13 +254,10 @@ impl Rim {
         };
         let (first, moments, second) = (block(0, 0), block(3, 0), block(3, 3));
         std::array::from_fn(|row| {
-            let of = |block: &DMat3, column: usize| block.col(column)[row % 3];
-            std::array::from_fn(|column| match (row < 3, column < 3) {
-                (true, true) => of(&first, column),
-                (false, true) => of(&moments, column),
-                (false, false) => of(&second, column - 3),
-                (true, false) => 0.0,
-            })
+            // A symmetric matrix: rows are columns.
+            let blocks = if row < 3 { [first, moments.transpose()] } else { [moments, second] };
+            let [a, b] = blocks.map(|block| block.row(row % 3));
+            [a.x, a.y, a.z, b.x, b.y, b.z]
         })
     }
 }

@@ -1,9 +1,8 @@
-//! Nodes in a ring, four to a group, of which only those in one stretch are other than 0.
+//! Nodes in a ring, two to a group, of which only those in one stretch are other than 0.
 
-use bevy_math::DVec4;
 use serde::{Deserialize, Serialize};
 
-use super::lanes::{LANES, select_above};
+use super::lanes::{LANES, Lanes, select_above};
 
 /// The stretch of groups that may be other than 0: the first, and how many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -20,7 +19,7 @@ impl Live {
         &mut self,
         [first, last]: [f64; 2],
         rings: &mut [&mut [[f64; LANES]]; N],
-        mut visit: impl FnMut(usize, [&mut [f64; LANES]; N], DVec4, DVec4),
+        mut visit: impl FnMut(usize, [&mut [f64; LANES]; N], Lanes, Lanes),
     ) {
         let groups = rings[0].len();
         let [begin, end] = [first, last].map(|node| floor(node * (1.0 / LANES as f64)));
@@ -28,12 +27,12 @@ impl Live {
         let now = Self { first: node(begin, groups), count };
         self.clear_but(&now, rings);
         *self = now;
-        let (low, high) = (DVec4::splat(first - 0.5), DVec4::splat(last + 0.5));
+        let (low, high) = (Lanes::splat(first - 0.5), Lanes::splat(last + 0.5));
         let mut group = now.first;
         for k in 0..count {
-            let numbers = DVec4::new(0.0, 1.0, 2.0, 3.0) + (begin + k as f64) * LANES as f64;
-            let below = select_above(high, numbers, DVec4::ONE, DVec4::ZERO);
-            let inside = select_above(numbers, low, below, DVec4::ZERO);
+            let numbers = Lanes::new(0.0, 1.0) + (begin + k as f64) * LANES as f64;
+            let below = select_above(high, numbers, Lanes::ONE, Lanes::ZERO);
+            let inside = select_above(numbers, low, below, Lanes::ZERO);
             visit(group, rings.each_mut().map(|ring| &mut ring[group]), numbers, inside);
             group = if group + 1 < groups { group + 1 } else { 0 };
         }

@@ -4,14 +4,16 @@
 //! at an even slip that is Janosi and Hanamoto's law of the slide j, and at rest it holds the wheel where it stands. Along the way the soil
 //! has nodes that stay where they are, and keep how deep they were pressed.
 
-use bevy_math::{DMat3, DQuat, DVec3, DVec4};
+mod shear;
+
+use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use self::shear::{GROUPS, Slide, circle};
 use super::{
-    lanes::{LANES, at_least, floor, select_above, sin_cos, sqrt},
-    law::mobilise_four,
+    lanes::{LANES, Lanes, at_least, floor, select_above, sin_cos, sqrt},
     patch::Patch,
-    rim::{Rim, STRIPS, Side},
+    rim::{HALVES, Rim, STRIPS, Side},
     ring::{Live, node},
     ruts::{self, Ruts},
 };
@@ -21,18 +23,14 @@ use crate::{
     soil::{Arc, Pressure},
 };
 
-/// Nodes around the rim: between them shear stress is linear, which at a degree is right to 1e-3 of it on the stiffest soils.
-const NODES: usize = 360;
-const GROUPS: usize = NODES / LANES;
-const STEP: f64 = std::f64::consts::TAU / NODES as f64;
 /// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
 const NODES_A_RADIUS: f64 = 32.0;
 const WAY: usize = 128;
 /// Nodes and weights of Gauss and Legendre on [0, 1]: so many on each side of the peak. With the root of the distance to the end as variable,
 /// forces are off by up to 2e-5 of the load on all soils that ship, at any slip.
-const GAUSS: [[f64; LANES]; 2] = [
-    [0.069_431_844_202_973_71, 0.330_009_478_207_571_87, 0.669_990_521_792_428_1, 0.930_568_155_797_026_3],
-    [0.173_927_422_568_726_93, 0.326_072_577_431_273_07, 0.326_072_577_431_273_07, 0.173_927_422_568_726_93],
+const GAUSS: [[[f64; LANES]; 2]; HALVES] = [
+    [[0.069_431_844_202_973_71, 0.330_009_478_207_571_87], [0.173_927_422_568_726_93, 0.326_072_577_431_273_07]],
+    [[0.669_990_521_792_428_1, 0.930_568_155_797_026_3], [0.326_072_577_431_273_07, 0.173_927_422_568_726_93]],
 ];
 /// Below this, m/s, slip is no ratio of speeds: a wheel that stands slips by nothing.
 const STANDS: f64 = 1e-3;
@@ -54,7 +52,13 @@ pub(super) struct WheelState {
     deepest: [Vec<[f64; LANES]>; STRIPS],
     /// The mobilised part of the strength at each node of each strip, along the rim and across.
     rims: [[Vec<[f64; LANES]>; 2]; STRIPS],
-    /// Which of both may be other than 0.
+    /// How far its nodes have slid since then, by what angle the wheel has turned, and in half of the last substep, rad, and how long the
+    /// ways were, m, at most.
+    slides: [Slide; STRIPS],
+    turned: f64,
+    half_turn: f64,
+    slid: f64,
+    /// Which nodes of both may be other than 0.
     pressed: [Live; STRIPS],
     sheared: [Live; STRIPS],
     /// How far it has come since the rut was pressed, and how deep each strip was then, m.
@@ -88,7 +92,7 @@ pub(super) struct Wheel {
     turned: f64,
     spokes: [DVec3; 2],
     /// Cosines and sines of the nodes' angles from the first.
-    circle: Vec<[DVec4; 2]>,
+    circle: Vec<[Lanes; 2]>,
     strips: [Option<Strip>; STRIPS],
 }
 
@@ -103,6 +107,10 @@ impl Wheel {
                 way: 0.0,
                 deepest: std::array::from_fn(|_| vec![[0.0; LANES]; WAY / LANES]),
                 rims: std::array::from_fn(|_| std::array::from_fn(|_| vec![[0.0; LANES]; GROUPS])),
+                slides: [Slide::default(); STRIPS],
+                turned: 0.0,
+                half_turn: 0.0,
+                slid: 0.0,
                 pressed: [Live::default(); STRIPS],
                 sheared: [Live::default(); STRIPS],
                 unmarked: 0.0,
@@ -172,53 +180,31 @@ impl Wheel {
     /// Lays a strip.
     fn lay_strip(&self, patch: &Patch, rim: &mut Rim, strip: usize) {
         let Some(Strip { arc, left, .. }) = self.strips[strip] else { return };
-        let [roots, weights] = GAUSS.map(DVec4::from_array);
-        // The stress falls to nothing at both ends, as some power of the distance.
-        let (part, share) = (roots * roots, roots * weights * 2.0);
-        let front = DVec4::splat(arc.entry) - part * (arc.entry - arc.peak);
-        let behind = DVec4::splat(arc.exit) + part * (arc.peak - arc.exit);
-        let (ahead, astern) = (sin_cos(front * arc.sign), sin_cos(behind * arc.sign));
-        let below = (ahead[1] - (1.0 - arc.sinkage / self.radius).max(-1.0)) * self.radius;
-        let deepest = self.deepest(strip, ahead[0]);
         let [linear, square] = patch.law.aside.map(|term| 0.5 * term * self.radius);
-        let aside = (below * square + linear) * below;
-        let side = |angle: DVec4, [sine, cosine]: [DVec4; 2], span: f64| {
-            let (mobilised, span) = (self.mobilised(strip, &arc, angle * arc.sign), share * span);
-            Side { cosine, sine, area: span * (self.radius * self.half), mobilised, aside: aside * cosine.abs() * span }
-        };
-        let sides = [side(front, ahead, arc.entry - arc.peak), side(behind, astern, arc.peak - arc.exit)];
-        let depths = patch.law.depths([below + left, deepest, DVec4::splat(left)]);
-        rim.lay(strip, self.offset(strip), depths, sides);
-    }
-
-    /// The mobilised part of the strength at angles: between two nodes, or between one and where soil that is not sheared comes in.
-    fn mobilised(&self, strip: usize, arc: &Arc, angle: DVec4) -> [DVec4; 2] {
-        let place = (angle - self.turned) * (1.0 / STEP);
-        let below = floor(place);
-        let (part, entry) = (place - below, arc.comes_in_at());
-        let [least, most] = arc.ends();
-        // How much the node below and the one above count.
-        let mut shares = [DVec4::ONE - part, part];
-        let (low, high) = (angle - part * STEP, angle + shares[0] * STEP);
-        for lane in 0..LANES {
-            match [low[lane], high[lane]].map(|angle| (least..=most).contains(&angle)) {
-                [true, false] => {
-                    let faded = if entry > 0.0 { (entry - angle[lane]) / (entry - low[lane]) } else { 1.0 };
-                    (shares[0][lane], shares[1][lane]) = (faded.clamp(0.0, 1.0), 0.0);
+        let halves = GAUSS.map(|points| {
+            let [roots, weights] = points.map(Lanes::from_array);
+            // The stress falls to nothing at both ends, as some power of the distance.
+            let (part, share) = (roots * roots, roots * weights * 2.0);
+            let front = (Lanes::splat(arc.entry) - part * (arc.entry - arc.peak)) * arc.sign;
+            let behind = (Lanes::splat(arc.exit) + part * (arc.peak - arc.exit)) * arc.sign;
+            let (ahead, astern) = (sin_cos(front), sin_cos(behind));
+            let below = (ahead[1] - (1.0 - arc.sinkage / self.radius).max(-1.0)) * self.radius;
+            let aside = (below * square + linear) * below;
+            let side = |angle: Lanes, sine_cosine: [Lanes; 2], span: f64| {
+                let ([sine, cosine], span) = (sine_cosine, share * span);
+                let (area, aside) = (span * (self.radius * self.half), aside * cosine.abs() * span);
+                Side {
+                    cosine,
+                    sine,
+                    area,
+                    mobilised: self.mobilised(&patch.law, strip, &arc, angle, sine_cosine),
+                    aside,
                 }
-                [false, true] => {
-                    let faded = if entry < 0.0 { (angle[lane] - entry) / (high[lane] - entry) } else { 1.0 };
-                    (shares[0][lane], shares[1][lane]) = (0.0, faded.clamp(0.0, 1.0));
-                }
-                _ => {}
-            }
-        }
-        let nodes = below.to_array().map(|below| [node(below, NODES), node(below + 1.0, NODES)]);
-        self.state.rims[strip].each_ref().map(|rim| {
-            let rim = rim.as_flattened();
-            let [one, other] = [0, 1].map(|k| DVec4::from_array(nodes.map(|nodes| rim[nodes[k]])));
-            one * shares[0] + other * shares[1]
-        })
+            };
+            let sides = [side(front, ahead, arc.entry - arc.peak), side(behind, astern, arc.peak - arc.exit)];
+            (patch.law.depths([below + left, self.deepest(strip, ahead), Lanes::splat(left)]), sides)
+        });
+        rim.lay(strip, self.offset(strip), halves);
     }
 
     /// Goes on to the end of a substep in which it had this mean twist about `point`, and leaves its rut.
@@ -239,8 +225,11 @@ impl Wheel {
         let count = WAY as f64;
         let way = self.state.way + travelled / self.radius * NODES_A_RADIUS;
         self.state.way = way - (way / count).floor() * count;
+        self.slide(patch, mean, h);
         for strip in 0..STRIPS {
-            self.shear_rim(patch, strip, mean, h);
+            if self.strips[strip].is_none() {
+                self.shear_rim(&patch.law, strip);
+            }
             self.press_way(strip);
         }
         self.state.unmarked += travelled;
@@ -255,24 +244,24 @@ impl Wheel {
         }
     }
 
-    /// How deep the soil was pressed so many radii ahead of the axle, m. Between nodes it is as round as the rim: straight lines between
+    /// How deep the soil was pressed below angles with these sines and cosines, m. Between nodes it is as round as the rim: straight lines between
     /// them would be off by more than pressed soil gives way.
-    fn deepest(&self, strip: usize, ahead: DVec4) -> DVec4 {
+    fn deepest(&self, strip: usize, [ahead, cosine]: [Lanes; 2]) -> Lanes {
         let place = ahead * NODES_A_RADIUS + self.state.way;
         let below = floor(place);
         let nodes = below.to_array().map(|below| [node(below, WAY), node(below + 1.0, WAY)]);
         let depths = self.state.deepest[strip].as_flattened();
-        let [one, other] = [0, 1].map(|k| DVec4::from_array(nodes.map(|nodes| depths[nodes[k]])));
+        let [one, other] = [0, 1].map(|k| Lanes::from_array(nodes.map(|nodes| depths[nodes[k]])));
         // How deep the rim would be at its bottom if it were as deep as the nodes there.
         let part = place - below;
-        let [low, high] = [-part, DVec4::ONE - part].map(|way| self.rise(ahead + way * (1.0 / NODES_A_RADIUS)));
+        let [low, high] = [-part, Lanes::ONE - part].map(|way| self.rise(ahead + way * (1.0 / NODES_A_RADIUS)));
         let (low, high) = (one + low, other + high);
-        let deepest = low + (high - low) * part - self.rise(ahead);
-        select_above(one.min(other), DVec4::ZERO, deepest, DVec4::ZERO)
+        let deepest = low + (high - low) * part - (Lanes::ONE - cosine.abs()) * self.radius;
+        select_above(one.min(other), Lanes::ZERO, deepest, Lanes::ZERO)
     }
 
     /// How much higher the rim is so many radii ahead of its bottom, m.
-    fn rise(&self, ahead: DVec4) -> DVec4 {
+    fn rise(&self, ahead: Lanes) -> Lanes {
         rise(ahead) * self.radius
     }
 
@@ -286,36 +275,8 @@ impl Wheel {
         let (first, last) = ((way - reach).ceil(), (way + reach).floor());
         live.visit([first, last], &mut [nodes], |_, [nodes], numbers, inside| {
             let ahead = (numbers - way) * (1.0 / NODES_A_RADIUS);
-            let depth = at_least(DVec4::splat(sinkage) - rise(ahead) * radius, left);
-            *nodes = (DVec4::from_array(*nodes).max(depth) * inside).to_array();
-        });
-    }
-
-    /// Shears the soil at each node in it.
-    fn shear_rim(&mut self, patch: &Patch, strip: usize, mean: &Spatial, h: f64) {
-        let offset = self.axle * self.offset(strip);
-        let (rim, live) = (self.state.rims[strip].each_mut(), &mut self.state.sheared[strip]);
-        let mut rim = rim.map(Vec::as_mut_slice);
-        let Some(Strip { arc, .. }) = self.strips[strip] else { return live.clear(&mut rim) };
-        let base = self.centre + offset - patch.point;
-        let (velocity, reach) = (mean.at(base), self.radius + patch.law.grousers);
-        let time = h / patch.law.soil.shear_modulus;
-        // Along the rim and across, of nodes at the angles 0 and 90 degrees from the first, and of all.
-        let [x, z] = self.spokes;
-        let (turns, along) = (-reach * mean.angular.dot(self.axle), [velocity.dot(z), -velocity.dot(x)]);
-        let (aside, across) = (velocity.dot(self.axle), [mean.angular.dot(z) * reach, -mean.angular.dot(x) * reach]);
-        // The nodes from the one end to the other, and all the rest.
-        let [low, high] = arc.ends();
-        let first = ((low - self.turned) * (1.0 / STEP)).ceil();
-        let last = ((high - self.turned) * (1.0 / STEP)).floor().min(first + (NODES - LANES) as f64);
-        let circle = &self.circle;
-        live.visit([first, last], &mut rim, |group, parts, _, inside| {
-            let [cosine, sine] = circle[group];
-            let slide = [cosine * along[0] + sine * along[1] + turns, cosine * across[0] + sine * across[1] + aside];
-            let speed = sqrt(slide[0] * slide[0] + slide[1] * slide[1]);
-            let before = parts.each_ref().map(|part| DVec4::from_array(**part));
-            let after = mobilise_four(before, slide, speed, time);
-            parts.into_iter().zip(after).for_each(|(part, after)| *part = (after * inside).to_array());
+            let depth = at_least(Lanes::splat(sinkage) - rise(ahead) * radius, left);
+            *nodes = (Lanes::from_array(*nodes).max(depth) * inside).to_array();
         });
     }
 
@@ -324,7 +285,7 @@ impl Wheel {
         let (surface, way) = (patch.surface(), self.state.unmarked);
         let Some(Strip { left, .. }) = self.strips[strip] else { return };
         // Below the lowest point: the pressure is gone there.
-        let left = patch.law.pressure.left_by(self.deepest(strip, DVec4::ZERO).x, left);
+        let left = patch.law.pressure.left_by(self.deepest(strip, [Lanes::ZERO, Lanes::ONE]).x, left);
         let middle = self.offset(strip).signum() * 0.5 * self.half;
         let bottom = self.centre + self.axle * middle + self.down * self.radius;
         let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
@@ -382,7 +343,8 @@ impl Wheel {
     pub(super) fn forget(&mut self) {
         let state = &mut self.state;
         (state.travel, state.slip, state.way, state.unmarked) = (0.0, 0.0, 0.0, 0.0);
-        state.marked = [0.0; STRIPS];
+        (state.marked, state.slides) = ([0.0; STRIPS], [Slide::default(); STRIPS]);
+        (state.turned, state.half_turn, state.slid) = (0.0, 0.0, 0.0);
         for (live, way) in state.pressed.iter_mut().zip(&mut state.deepest) {
             live.clear(&mut [way]);
         }
@@ -408,12 +370,6 @@ fn reach(depth: f64) -> f64 {
 }
 
 /// How much higher a circle of radius 1 is so far from its bottom.
-fn rise(ahead: DVec4) -> DVec4 {
-    DVec4::ONE - sqrt((DVec4::ONE - ahead * ahead).max(DVec4::ZERO))
-}
-
-/// Cosines and sines of the angles of four nodes.
-fn circle(group: usize) -> [DVec4; 2] {
-    let angles: [f64; LANES] = std::array::from_fn(|lane| (group * LANES + lane) as f64 * STEP);
-    [angles.map(libm::cos), angles.map(libm::sin)].map(DVec4::from_array)
+fn rise(ahead: Lanes) -> Lanes {
+    Lanes::ONE - sqrt((Lanes::ONE - ahead * ahead).max(Lanes::ZERO))
 }

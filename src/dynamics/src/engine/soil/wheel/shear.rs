@@ -1,0 +1,193 @@
+//! How the rim of a wheel shears soil: what its nodes remember, and how far they have slid since.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{
+        lanes::{LANES, Lanes, floor, select_above, sqrt},
+        law::{Law, mobilise_both},
+        patch::Patch,
+        rim::STRIPS,
+        ring::node,
+    },
+    Strip, Wheel,
+};
+use crate::{engine::spatial::Spatial, soil::Arc};
+
+/// Nodes around the rim: between them shear stress is linear, which at a degree is right to 1e-3 of it on the stiffest soils.
+const NODES: usize = 360;
+pub(super) const GROUPS: usize = NODES / LANES;
+const STEP: f64 = std::f64::consts::TAU / NODES as f64;
+/// Nodes of the rim are sheared when the wheel has turned by this, rad, or the rim has slid by this part of the shear modulus: what a node has
+/// slid in between is the same law's, straight on.
+const TURNS: f64 = 0.5 * STEP;
+const SLIDES: f64 = 0.05;
+
+/// How far the nodes of a strip have slid since they were sheared, m: along the rim all of them by the same, and those at 0 and 90 degrees by
+/// more; and so across.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Slide {
+    turns: f64,
+    along: [f64; 2],
+    aside: f64,
+    across: [f64; 2],
+}
+
+impl Slide {
+    /// Of nodes at angles with these cosines and sines.
+    #[inline(always)]
+    fn at(&self, [cosine, sine]: [Lanes; 2]) -> [Lanes; 2] {
+        let Self { turns, along, aside, across } = *self;
+        [cosine * along[0] + sine * along[1] + turns, cosine * across[0] + sine * across[1] + aside]
+    }
+
+    fn add(&mut self, more: &Self) {
+        for k in 0..2 {
+            self.along[k] += more.along[k];
+            self.across[k] += more.across[k];
+        }
+        (self.turns, self.aside) = (self.turns + more.turns, self.aside + more.aside);
+    }
+}
+
+impl Wheel {
+    /// The mobilised part of the strength at angles: between two nodes, or between one and where soil that is not sheared comes in.
+    pub(super) fn mobilised(
+        &self,
+        law: &Law,
+        strip: usize,
+        arc: &Arc,
+        angle: Lanes,
+        [sine, cosine]: [Lanes; 2],
+    ) -> [Lanes; 2] {
+        let place = (angle - self.turned) * (1.0 / STEP);
+        let below = floor(place);
+        let (part, entry) = (place - below, arc.comes_in_at());
+        let [least, most] = arc.ends();
+        // How much the node below and the one above count.
+        let mut shares = [Lanes::ONE - part, part];
+        let (low, high) = (angle - part * STEP, angle + shares[0] * STEP);
+        for lane in 0..LANES {
+            match [low[lane], high[lane]].map(|angle| (least..=most).contains(&angle)) {
+                [true, false] => {
+                    let faded = if entry > 0.0 { (entry - angle[lane]) / (entry - low[lane]) } else { 1.0 };
+                    (shares[0][lane], shares[1][lane]) = (faded.clamp(0.0, 1.0), 0.0);
+                }
+                [false, true] => {
+                    let faded = if entry < 0.0 { (angle[lane] - entry) / (high[lane] - entry) } else { 1.0 };
+                    (shares[0][lane], shares[1][lane]) = (0.0, faded.clamp(0.0, 1.0));
+                }
+                _ => {}
+            }
+        }
+        let nodes = below.to_array().map(|below| [node(below, NODES), node(below + 1.0, NODES)]);
+        let before = self.state.rims[strip].each_ref().map(|rim| {
+            let rim = rim.as_flattened();
+            let [one, other] = [0, 1].map(|k| Lanes::from_array(nodes.map(|nodes| rim[nodes[k]])));
+            one * shares[0] + other * shares[1]
+        });
+        // From the first node, which is here.
+        let (c, s) = (self.spokes[0].dot(self.down), self.spokes[0].dot(self.forward));
+        let from_first = [cosine * c + sine * s, sine * c - cosine * s];
+        // In half a substep from where it was left.
+        let earlier = angle + self.state.half_turn;
+        self.slid_on(strip, arc, before, earlier, from_first, 1.0 / law.soil.shear_modulus)
+    }
+
+    /// What is mobilised at angles, with these cosines and sines from the first node, now that a strip has slid on. What has come in since then
+    /// has done so for a part of the way.
+    #[inline(always)]
+    fn slid_on(
+        &self,
+        strip: usize,
+        arc: &Arc,
+        before: [Lanes; 2],
+        angle: Lanes,
+        from_first: [Lanes; 2],
+        per_modulus: f64,
+    ) -> [Lanes; 2] {
+        let turned = (self.state.turned * arc.sign).max(f64::MIN_POSITIVE);
+        let part = (Lanes::splat(arc.entry) - angle * arc.sign).max(Lanes::ZERO);
+        let part = select_above(Lanes::splat(turned), part, part * (1.0 / turned), Lanes::ONE);
+        let slide = self.state.slides[strip].at(from_first).map(|slide| slide * part);
+        mobilise_both(before, slide, sqrt(slide[0] * slide[0] + slide[1] * slide[1]), per_modulus)
+    }
+
+    /// Takes down how the rim slides in a substep with this mean twist. Where that goes back on the way since its nodes were sheared, these are
+    /// sheared first: soil remembers a turn.
+    pub(super) fn slide(&mut self, patch: &Patch, mean: &Spatial, h: f64) {
+        let reach = self.radius + patch.law.grousers;
+        let turns = mean.angular.dot(self.axle);
+        let ([x, z], mut fastest, mut onwards) = (self.spokes, 0.0f64, 0.0);
+        let across = [mean.angular.dot(z) * reach, -mean.angular.dot(x) * reach];
+        let mut slides = [Slide::default(); STRIPS];
+        for (strip, own) in slides.iter_mut().enumerate() {
+            let Some(Strip { arc, .. }) = self.strips[strip] else { continue };
+            let velocity = mean.at(self.centre + self.axle * self.offset(strip) - patch.point);
+            let (ahead, down, aside) = (velocity.dot(self.forward), velocity.dot(self.down), velocity.dot(self.axle));
+            *own = Slide {
+                turns: -h * reach * turns,
+                along: [h * velocity.dot(z), -h * velocity.dot(x)],
+                aside: h * aside,
+                across: across.map(|speed| h * speed),
+            };
+            // At the lowest point, and how much more at the ends at most.
+            let aslant = (arc.sinkage / self.radius).min(2.0) * ahead.abs() + down.abs();
+            let sideways = aside.abs() + across[0].abs() + across[1].abs();
+            fastest = fastest.max((ahead - reach * turns).abs() + aslant + sideways);
+            let before = &self.state.slides[strip];
+            let way = z * before.along[0] - x * before.along[1];
+            let bottom = (ahead - reach * turns) * (way.dot(self.forward) + before.turns);
+            onwards += bottom + down * way.dot(self.down) + aside * before.aside;
+        }
+        if onwards < 0.0 {
+            self.shear_rims(&patch.law);
+        }
+        (self.state.turned, self.state.half_turn) = (self.state.turned + h * turns, 0.5 * h * turns);
+        self.state.slid += h * fastest;
+        self.state.slides.iter_mut().zip(&slides).for_each(|(sum, own)| sum.add(own));
+        if self.state.turned.abs() >= TURNS || self.state.slid >= SLIDES * patch.law.soil.shear_modulus {
+            self.shear_rims(&patch.law);
+        }
+    }
+
+    pub(super) fn shear_rims(&mut self, law: &Law) {
+        (0..STRIPS).for_each(|strip| self.shear_rim(law, strip));
+        (self.state.turned, self.state.slid) = (0.0, 0.0);
+    }
+
+    /// Shears the soil at each node in it as far as it has slid.
+    pub(super) fn shear_rim(&mut self, law: &Law, strip: usize) {
+        let mut rim = std::mem::take(&mut self.state.rims[strip]);
+        let mut live = self.state.sheared[strip];
+        {
+            let mut rim = rim.each_mut().map(Vec::as_mut_slice);
+            match self.strips[strip] {
+                None => live.clear(&mut rim),
+                Some(Strip { arc, .. }) => {
+                    // The nodes from the one end to the other.
+                    let [low, high] = arc.ends().map(|angle| (angle - self.turned) * (1.0 / STEP));
+                    let (first, per) = (low.ceil(), 1.0 / law.soil.shear_modulus);
+                    let last = high.floor().min(first + (NODES - LANES) as f64);
+                    live.visit([first, last], &mut rim, |group, parts, numbers, inside| {
+                        let before = parts.each_ref().map(|part| Lanes::from_array(**part));
+                        // It has come half a substep farther.
+                        let angle = numbers * STEP + (self.turned - self.state.half_turn);
+                        let after = self.slid_on(strip, &arc, before, angle, self.circle[group], per);
+                        for (part, after) in parts.into_iter().zip(after) {
+                            *part = (after * inside).to_array();
+                        }
+                    });
+                }
+            }
+        }
+        self.state.rims[strip] = rim;
+        (self.state.sheared[strip], self.state.slides[strip]) = (live, Slide::default());
+    }
+}
+
+/// Cosines and sines of the angles of two nodes.
+pub(super) fn circle(group: usize) -> [Lanes; 2] {
+    let angles: [f64; LANES] = std::array::from_fn(|lane| (group * LANES + lane) as f64 * STEP);
+    [angles.map(libm::cos), angles.map(libm::sin)].map(Lanes::from_array)
+}
