@@ -200,7 +200,8 @@ fn a_thousand_fields_have_the_mean_free_path_of_the_formula() {
     }
     let count = off.len() as f64;
     let (sum, squares) = (off.iter().sum::<f64>() / count.sqrt(), off.iter().map(|x| x * x).sum::<f64>());
-    let (beyond, most) = (off.iter().filter(|x| x.abs() > 2.0).count(), off.iter().fold(0.0f64, |most, x| most.max(x.abs())));
+    let (beyond, most) =
+        (off.iter().filter(|x| x.abs() > 2.0).count(), off.iter().fold(0.0f64, |most, x| most.max(x.abs())));
     println!("sum {sum:.2}, squares {squares:.1}, {beyond} beyond two, most {most:.2}");
     assert!(sum.abs() < 3.9, "{sum} {off:?}");
     assert!(squares > 20.0 && squares < 93.0, "{squares} {off:?}");

@@ -190,20 +190,25 @@ fn flat_triangles_are_soil_as_a_plane_is() {
         let mut engine = build(world, h);
         roll(&mut *engine, 0.1, 0.3);
         run(&mut *engine, h, 3.0);
-        engine.soil(BodyId::new(1)).unwrap()
+        (engine.soil(BodyId::new(1)).unwrap(), engine.ruts(0))
     };
     let mut world = rig(soil("lunar"));
-    let plane = rolls(&world);
+    let (plane, ruts) = rolls(&world);
     let material = *world.mechanism.grounds[0].material();
     let corner = |x: f64, z: f64| DVec3::new(x, 0.0, z);
     let vertices = vec![corner(-3.0, -2.0), corner(2.0, -3.0), corner(3.0, 2.0), corner(-2.0, 3.0), corner(0.03, 0.01)];
     let triangles = vec![[0, 4, 1], [1, 4, 2], [2, 4, 3], [3, 4, 0]];
     world.mechanism.grounds = vec![GroundMesh { vertices, triangles, material }.into()];
-    let mesh = rolls(&world);
+    let (mesh, ruts_of_mesh) = rolls(&world);
     println!("{plane:?}\n{mesh:?}");
     // The wheel swings, and each step is solved to 1e-4 of the load.
     let (depth, pull) = (mesh.sinkage / plane.sinkage - 1.0, mesh.drawbar_pull - plane.drawbar_pull);
     assert!(depth.abs() < 1e-3 && pull.abs() < 1e-3 * MASS * G, "{depth} of the sinkage, {pull} N");
+    // The ruts are in the same cells; where the wheel was let down and swung, as deep to a fiftieth.
+    assert!(ruts.len() > 200 && ruts.len() == ruts_of_mesh.len(), "{} {}", ruts.len(), ruts_of_mesh.len());
+    for (one, other) in ruts.iter().zip(&ruts_of_mesh) {
+        assert!(one.place == other.place && (other.depth / one.depth - 1.0).abs() < 0.02, "{one:?} {other:?}");
+    }
 }
 
 /// Whatever a foot is led through in a closed way, soil takes more than it gives.
