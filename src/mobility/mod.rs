@@ -164,7 +164,7 @@ pub struct WheelFigures {
 pub struct Tipping {
     /// The edge, with its margin in closed form.
     pub edge: Edge,
-    /// The tilt at which the engine's vehicle, on balls in place of its wheels, stands on those of that edge alone, rad.
+    /// The tilt at which the engine's vehicle stands on that edge alone, rad. What its suspension moves by in the meantime is in it.
     pub simulated_rad: Option<f64>,
 }
 

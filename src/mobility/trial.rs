@@ -1,7 +1,7 @@
 //! The vehicle in the engine: it pulls a brake cart, climbs slopes, tips over and climbs steps.
 
 use bevy_math::DVec3;
-use simpartner_dynamics::{BodyState, Engine, Guard, Motor, Settings, Wrench, build};
+use simpartner_dynamics::{BodyState, ContactPoint, Engine, Guard, Motor, Settings, Wrench, build};
 use simpartner_model::{Body, BodyId, Material, Mechanism, Placed, Plane, Pose, RockField, Shape, Timestep};
 
 use super::{Ground, MobilityError, Site, closed::Steady, rocks::Touch, stability::Edge, vehicle::Vehicle};
@@ -15,8 +15,10 @@ const SETTLE: f64 = 0.5;
 const SPEED_UP: f64 = 0.5;
 /// How fast the ground is tilted, rad/s: in the 2 ms of a step that is less than a hundredth of a degree.
 const TILT_RATE: f64 = 0.05;
-/// A wheel that carries less than this part of the weight has left the ground.
+/// Wheels that carry less than this part of the weight have left the ground.
 const LIFTED: f64 = 1e-3;
+/// Points of contact that are farther inside than the outermost one by this, m, are not on the edge that a vehicle tips over.
+const INSIDE: f64 = 0.01;
 /// Wheels that roll on by a radius while the vehicle goes on by less than this part of it are stuck.
 const STUCK: f64 = 0.02;
 /// The brake cart takes up what a vehicle pulls with within about 20 steps, and all of it within a few tenths of a second.
@@ -286,23 +288,19 @@ impl<'a> Trial<'a> {
         false
     }
 
-    /// The angle, rad, at which ground that is tilted towards an edge of the support polygon carries the vehicle by the wheels of that edge alone.
-    /// Its wheels are balls here, which touch in the corners of that polygon: the outer rims of cylinders go on to hold what no other wheel does,
-    /// and lift the others some degrees before a slanting edge is what it tips over.
+    /// The angle, rad, at which ground that is tilted towards an edge of the support polygon carries the vehicle by what touches it in that edge
+    /// alone: of wide wheels that is their outer rims.
     pub(super) fn tips(vehicle: &'a Vehicle, site: &'a Site, edge: &Edge) -> Result<Option<f64>, MobilityError> {
         let mut mechanism = vehicle.mechanism.clone();
         let material = Material { friction: STICKS, ..Material::default() };
         mechanism.grounds = vec![Plane { normal: DVec3::Y, distance: vehicle.ground, material }.into()];
         mechanism.gravity = site.down(vehicle, 0.0);
         for wheel in &vehicle.wheels {
-            let body = &mut mechanism.bodies[wheel.body.index()];
-            let middle = Pose { translation: body.pose.inverse().point(wheel.centre), ..Pose::IDENTITY };
-            body.collision = Some(Placed { pose: middle, shape: Shape::Sphere { radius: wheel.radius } });
-            (body.material.friction, body.material.across) = (STICKS, None);
+            let own = &mut mechanism.bodies[wheel.body.index()].material;
+            (own.friction, own.across) = (STICKS, None);
         }
         let mut trial = Self::build(vehicle, site, &mechanism)?;
         let aside = vehicle.forward * libm::cos(edge.heading_rad) + vehicle.right * libm::sin(edge.heading_rad);
-        let others: Vec<_> = (0..vehicle.wheels.len()).filter(|index| !edge.wheels.contains(index)).collect();
         for wheel in vehicle.wheels.iter().filter(|wheel| wheel.drive.is_none()) {
             let brake = Motor::Velocity { target: 0.0, max_effort: f64::MAX };
             trial.engine.drive(wheel.joint, wheel.coordinate, brake);
@@ -322,8 +320,11 @@ impl<'a> Trial<'a> {
                 trial.engine.push(id, own.centre_of_mass, wrench);
             }
             trial.step();
-            let carries = |index: &usize| trial.engine.body(vehicle.wheels[*index].body).force.y > least;
-            if trial.time > SETTLE && !others.iter().any(carries) {
+            let place = |contact: &ContactPoint| aside.dot(contact.point);
+            let touching = || trial.engine.contacts().iter().filter(|contact| contact.bodies[0].is_none());
+            let outermost = touching().map(place).fold(f64::NEG_INFINITY, f64::max);
+            let inside = touching().filter(|contact| place(contact) < outermost - INSIDE);
+            if trial.time > SETTLE && inside.map(|contact| contact.wrench.force.y).sum::<f64>() < least {
                 return Ok(Some(tilt));
             }
         }
