@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{GraspError, Section, Statics};
 
-/// It rests once it has been slow for so long, s: longer than what swings is slow where it turns.
+/// It rests once it has been slow for so long, s, or for half of a slip that is to take less: longer than what swings is slow where it turns.
 const AT_REST: f64 = 0.1;
 /// An object that rests after it has settled by less than this, in lengths of the grasp, has held: the engine lets surfaces that touch come
 /// nearer by a micrometre.
@@ -86,7 +86,7 @@ fn run(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<(Slip, Opt
         let since = *slow_since.get_or_insert(time - options.timestep);
         if !slow {
             slow_since = None;
-        } else if time - since >= AT_REST {
+        } else if time - since >= AT_REST.min(options.duration / 2.0) {
             let (outcome, time) =
                 if found.path < SETTLED * length { (Outcome::Holds, 0.0) } else { (Outcome::Rests, since) };
             return Ok((Slip { outcome, time, ..found }, left_behind));

@@ -114,7 +114,7 @@ fn both_ways_answer_whatever_the_grasp() {
         inertia.centre_of_mass = stream.direction() * stream.between(0.0, 0.02);
         grasp.object.mass = libm::pow(10.0, stream.between(-2.0, 1.0));
         let options =
-            SlipOptions { duration: 0.05, timestep: [1e-3, 5e-4, 4e-3][number % 3], ..SlipOptions::default() };
+            SlipOptions { duration: 0.06, timestep: [1e-3, 5e-4, 4e-3][number % 3], ..SlipOptions::default() };
         let engine = slip_in_engine(&grasp, &options).unwrap_or_else(|error| panic!("{number}: {error}"));
         let is_soft = |contact: &Contact| matches!(contact.kind, ContactKind::Soft { .. });
         assert_eq!(engine.inner.is_some(), grasp.contacts.iter().any(is_soft), "{number}");
