@@ -33,12 +33,13 @@ fn blocks_stay_where_they_were_taken() {
     for blocks in [1, 2, 5, 11] {
         for friction in [0.5, 1.0, 100.0] {
             for timestep_s in [0.001, 0.002, 0.005, 0.01] {
-                let figures = hold(blocks, friction, timestep_s, 0.4).figures;
+                let mut figures = hold(blocks, friction, timestep_s, 0.4).figures;
+                figures.curve.clear();
                 let place = format!("{blocks} blocks, friction {friction}, {timestep_s} s: {figures:?}");
                 let most = if timestep_s == 0.001 { 3e-6 } else { 1e-6 };
                 assert!(figures.drop_m.unwrap() < most && figures.way_m < most, "{place}");
-                // The solver leaves 1e-9 m/s.
-                assert!(figures.creep_m_per_s.unwrap() < 2e-9, "{place}");
+                // The solver leaves 1e-9 m/s in each contact, and so many are between a jaw and the block farthest away.
+                assert!(figures.creep_m_per_s.unwrap() < 1e-9 * f64::from(blocks), "{place}");
                 assert_eq!((figures.reached_1_mm_s, figures.legacy_end_s), (None, None), "{place}");
             }
         }
@@ -161,7 +162,7 @@ fn the_verb_prints_a_table_json_and_plots() {
 fn what_cannot_be_run_is_told() {
     for (arguments, words) in [
         (&["blocks", "--blocks", "0"][..], "1..=81"),
-        (&["blocks", "--friction", "-1"], "a number from 0 to 1e9"),
+        (&["blocks", "--friction=-1"], "a number from 0 to 1e9"),
         (&["blocks", "--timestep", "1000"], "milliseconds from 0.01 to 100"),
         (&["blocks", "--seconds", "inf"], "seconds from 0.01 to 1e5"),
         (&["blocks", "--peers", "worlds", "--seconds", "0.1"], "'worlds' has no grasp_peer.py"),
