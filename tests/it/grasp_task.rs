@@ -288,7 +288,7 @@ fn a_task_with_a_log_is_a_run_like_any_other() {
     assert!(found.status.success(), "{}", text(&found.stderr));
     let lines = text(&found.stdout);
     let last = |body: &str| -> Vec<String> {
-        let line = lines.lines().filter(|line| line.contains(body)).next_back().unwrap();
+        let line = lines.lines().rfind(|line| line.contains(body)).unwrap();
         line.split(',').map(str::to_owned).collect()
     };
     assert_eq!(last("Palm")[2], row["times"]["steps"].to_string(), "{lines}");
