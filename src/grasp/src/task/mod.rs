@@ -1,6 +1,6 @@
 //! Grasp tasks in the engine: a gripper begins before an object, approaches it, closes, and lifts.
 //!
-//! A [`Scene`] is a mechanism with a [`GraspTask`], prepared once. [`Scene::run`] makes one task of it: an engine of its own, four states
+//! A [`Scene`] is a mechanism with a [`GraspTask`](simpartner_model::GraspTask), prepared once. [`Scene::run`] makes one task of it: an engine of its own, four states
 //! ([`State`]), and an [`Outcome`] with one of the [`Status`]es. It depends on nothing but the scene and the target, so tasks may be run in any
 //! order and on any number of threads. After RobWorkSim's `GraspTaskSimulator`, whose conditions are the defaults.
 //!

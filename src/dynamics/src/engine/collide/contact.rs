@@ -52,7 +52,7 @@ pub(in crate::engine) struct Contact {
     pub(in crate::engine) spin_impulse: DVec3,
     /// Where the search for the slip speed starts.
     pub(in crate::engine) slip: f64,
-    /// The velocity of b past a at the end of the last substep that it pressed in, m/s, and the length of that, s; 0 if it did not.
+    /// The velocity of b past a at the end of the last substep, m/s, and the length of that, s; 0 if the surfaces parted in it.
     pub(in crate::engine) rate: DVec3,
     pub(in crate::engine) pressed_for: f64,
     /// By how much the solver changed velocities since the load was shared, m/s ([`super::super::sharing`]).

@@ -5,7 +5,7 @@
 //! -k g' - d u, taken at the end of the step, where the gap is g' = g + h u. Slip adds compliance to the tangents.
 //!
 //! Rows are those of the point of contact in the middle of the step, and laws speak of its velocity at the end. What tips or rolls
-//! has another point, or another place of it, there. As far as it shows from step to step ([`move_on`]), that is allowed for, so that
+//! has another point, or another place of it, there. As far as it shows from step to step ([`change_to_end`]), that is allowed for, so that
 //! contacts that last are of second order and neither take nor give energy.
 
 use bevy_math::DVec3;
@@ -57,9 +57,12 @@ impl Constraints {
         if is_compliant(surface) {
             press(&mut block, contact, scheme);
         } else {
+            // A link is on its arc in the middle of the step, a free body on the tangent: surfaces that go around together and touch at both ends
+            // of the step are an eighth of h^2 times their difference in acceleration apart there, or in each other.
+            block.gap -= 0.25 * scheme.h * contact.normal.dot(change_to_end(&block, contact, scheme));
             block.position = PositionRule::PushedOut;
             stop_or_bounce(&mut block, contact, scheme);
-            if !again && is_impact(&block, contact, scheme) {
+            if !again && is_impact(&block, scheme) {
                 for side in sides.into_iter().flatten() {
                     if let Some(tree) = parts.tree_mut(side) {
                         tree.work.impact = true;
@@ -119,34 +122,36 @@ fn rigidity(surface: &Surface, h: f64) -> f64 {
 }
 
 /// Whether the surfaces would cross before the middle of the next step if nothing stopped them.
-fn is_closing(block: &Block, contact: &Contact, scheme: &Scheme) -> bool {
-    room(contact) + scheme.to_next * block.free[0] < 0.0
+fn is_closing(block: &Block, scheme: &Scheme) -> bool {
+    room(block.gap) + scheme.to_next * block.free[0] < 0.0
 }
 
 /// How far the surfaces are from having arrived, m.
-fn room(contact: &Contact) -> f64 {
-    let beyond = contact.gap - SKIN;
+fn room(gap: f64) -> f64 {
+    let beyond = gap - SKIN;
     if beyond > HOVER { beyond } else { 0.0 }
 }
 
 /// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
-fn is_impact(block: &Block, contact: &Contact, scheme: &Scheme) -> bool {
+fn is_impact(block: &Block, scheme: &Scheme) -> bool {
     let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.length() * scheme.h;
-    is_closing(block, contact, scheme) && block.before[0] < -speed
+    is_closing(block, scheme) && block.before[0] < -speed
 }
 
-/// Adds what the velocity at the contact changes by from the middle of the step to its end because the contact itself moves on. Between
+/// What the velocity at the contact changes by from the middle of the step to its end because the contact itself moves on, m/s. Between
 /// the middle of the last step and that of this one it changed from `rate` to `before`, and it goes on like that. What changes
 /// by more than what bounces is another contact.
-fn move_on(block: &mut Block, contact: &Contact, scheme: &Scheme) {
+fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     if contact.pressed_for == 0.0 || scheme.instant {
-        return;
+        return DVec3::ZERO;
     }
     let share = scheme.h / (scheme.h + contact.pressed_for);
     let change = (contact.velocity_of(block.before) - contact.rate) * share;
-    if change.length() > BOUNCE_SPEED {
-        return;
-    }
+    if change.length() > BOUNCE_SPEED { DVec3::ZERO } else { change }
+}
+
+fn move_on(block: &mut Block, contact: &Contact, scheme: &Scheme) {
+    let change = change_to_end(block, contact, scheme);
     let [first, second] = contact.surface.friction;
     let rows = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
     for (bias, row) in block.bias.iter_mut().zip(rows) {
@@ -155,7 +160,7 @@ fn move_on(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 }
 
 fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
-    let room = room(contact);
+    let room = room(contact.gap);
     block.bias[0] += if contact.gap < 0.0 {
         contact.surface.stiffness * contact.gap / rigidity(&contact.surface, scheme.h)
     } else {
@@ -168,9 +173,9 @@ fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 /// bounces does not bounce.
 fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
-    let room = room(contact) / scheme.to_next;
+    let room = room(block.gap) / scheme.to_next;
     let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
-    if restitution > 0.0 && is_fast && is_closing(block, contact, scheme) {
+    if restitution > 0.0 && is_fast && is_closing(block, scheme) {
         block.bias[0] += restitution * approach;
         block.without_bounce = room - restitution * approach;
         return;

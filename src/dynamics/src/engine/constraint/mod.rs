@@ -24,7 +24,7 @@ mod soil;
 
 use bevy_math::DVec3;
 
-use self::{closure::ClosureRows, soil::SoilContacts};
+use self::{closure::ClosureRows, contact::SKIN, soil::SoilContacts};
 use super::{
     axis::AxisLaw,
     closure::{Closure, HELD_ROWS},
@@ -226,7 +226,9 @@ impl Constraints {
                     let u = self.problem.velocity(block);
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
                     contacts[index].rate = contacts[index].velocity_of(after);
-                    contacts[index].pressed_for = if l[0] > 0.0 && !scheme.instant { scheme.h } else { 0.0 };
+                    // All points of a face that stays, or those that bear nothing would ask for another motion than their neighbours.
+                    let stays = l[0] > 0.0 || u[0] * scheme.to_next < SKIN;
+                    contacts[index].pressed_for = if stays && !scheme.instant { scheme.h } else { 0.0 };
                 }
                 Source::Rolling(index) | Source::Torsion(index) => {
                     let contact = &mut contacts[index];
