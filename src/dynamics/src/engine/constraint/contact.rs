@@ -59,9 +59,10 @@ impl Constraints {
         } else {
             // A link is on its arc in the middle of the step, a free body on the tangent: surfaces that go around together and touch at both ends
             // of the step are an eighth of h^2 times their difference in acceleration apart there, or in each other.
-            block.gap -= 0.25 * scheme.h * contact.normal.dot(change_to_end(&block, contact, scheme));
+            let change = change_to_end(&block, contact, scheme);
+            block.gap -= 0.25 * scheme.h * contact.normal.dot(change);
             block.position = PositionRule::PushedOut;
-            stop_or_bounce(&mut block, contact, scheme);
+            stop_or_bounce(&mut block, contact, scheme, change);
             if !again && is_impact(&block, scheme) {
                 for side in sides.into_iter().flatten() {
                     if let Some(tree) = parts.tree_mut(side) {
@@ -150,8 +151,8 @@ fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     if change.length() > BOUNCE_SPEED { DVec3::ZERO } else { change }
 }
 
-fn move_on(block: &mut Block, contact: &Contact, scheme: &Scheme) {
-    let change = change_to_end(block, contact, scheme);
+/// Adds that change to what the laws ask of the velocity at the end.
+fn move_on(block: &mut Block, contact: &Contact, change: DVec3) {
     let [first, second] = contact.surface.friction;
     let rows = [contact.normal, contact.tangents[0] * first, contact.tangents[1] * second];
     for (bias, row) in block.bias.iter_mut().zip(rows) {
@@ -171,7 +172,7 @@ fn press(block: &mut Block, contact: &Contact, scheme: &Scheme) {
 /// Newton's law of impact on the velocity at the start of the step, which is the instant of the impact unless a step has too many
 /// of them; else the surface must not be crossed before the next midpoint. What forces slow down within the step to less than what
 /// bounces does not bounce.
-fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
+fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme, change: DVec3) {
     let (restitution, approach) = (contact.surface.restitution, block.before[0]);
     let room = room(block.gap) / scheme.to_next;
     let is_fast = approach.max(block.free[0]) < -BOUNCE_SPEED;
@@ -181,5 +182,5 @@ fn stop_or_bounce(block: &mut Block, contact: &Contact, scheme: &Scheme) {
         return;
     }
     block.bias[0] += room;
-    move_on(block, contact, scheme);
+    move_on(block, contact, change);
 }
