@@ -57,7 +57,7 @@ pub use state::{
     SoilReading, Wrench, rut_axes,
 };
 
-use std::fmt;
+use std::{any::Any, fmt};
 
 use bevy_math::DVec3;
 use parry3d_f64 as parry;
@@ -168,6 +168,26 @@ pub trait Engine: Send {
     /// # Errors
     /// When the bytes are not such a snapshot; the state is then unchanged.
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError>;
+
+    /// Goes on from the state of another world: whatever is in both goes on as it would have gone on there, and what is new begins as the model has
+    /// it. False, and nothing is done, if this engine cannot, or the other is not of its kind.
+    fn carry_over(&mut self, _from: &dyn Engine, _kept: &Kept) -> bool {
+        false
+    }
+
+    /// The engine as its own type, for an engine that can be [carried over](Engine::carry_over).
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+}
+
+/// What of a world was in the one before it: for each body and each joint which one it was there. Both worlds have them in the same order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// For each body.
+    pub bodies: Vec<Option<BodyId>>,
+    /// For each joint.
+    pub joints: Vec<Option<JointId>>,
 }
 
 /// Which engine it is.

@@ -46,6 +46,36 @@ pub(super) struct Watch {
     episodes: BTreeMap<(u8, usize), f64>,
 }
 
+impl Watch {
+    /// The same in a world where bodies, trees and closures have these numbers, or are gone.
+    pub(super) fn renumbered(
+        self,
+        bodies: &[Option<usize>],
+        trees: &[Option<usize>],
+        closures: &[Option<usize>],
+    ) -> Self {
+        let body = |number: usize| if number == usize::MAX { Some(number) } else { bodies[number] };
+        let raised = self.raised.into_iter().filter_map(|(guard, first, second)| {
+            Some(match guard {
+                0 => (guard, body(first)?, second),
+                1 => (guard, body(first)?, body(second)?),
+                _ => (guard, closures[first]?, second),
+            })
+        });
+        let mut raised: Vec<Alarm> = raised.collect();
+        raised.sort_unstable();
+        let episodes = self.episodes.into_iter().filter_map(|((guard, number), quiet)| {
+            let number = match guard {
+                1 => number,
+                5 => closures[number]?,
+                _ => trees[number]?,
+            };
+            Some(((guard, number), quiet))
+        });
+        Self { substeps: self.substeps, raised, episodes: episodes.collect() }
+    }
+}
+
 /// All guards.
 pub(super) struct Guards {
     names: Vec<String>,

@@ -120,6 +120,12 @@ impl Tree {
         self.work.links[link].velocity.at(point - self.work.origin)
     }
 
+    /// The motion of a link, with the velocity of that point of it.
+    pub(super) fn motion_at(&self, link: usize, point: DVec3) -> Spatial {
+        let angular = self.work.links[link].velocity.angular;
+        Spatial::new(angular, self.velocity_at(link, point))
+    }
+
     /// Looks where the links are at the middle of the next step of the same length: `work.ahead`. After the impulses.
     pub(super) fn look_ahead(&mut self, h: f64) {
         let mut ahead = std::mem::take(&mut self.work.ahead);

@@ -68,6 +68,7 @@ mod articulated;
 mod axis;
 mod ball;
 mod build;
+mod carry_over;
 mod closure;
 mod collide;
 mod cone;
@@ -101,6 +102,8 @@ mod spin;
 mod tree;
 mod visit;
 
+use std::any::Any;
+
 use bevy_math::DVec3;
 use rayon::prelude::*;
 use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
@@ -119,7 +122,7 @@ use self::{
     tree::Tree,
 };
 use super::{
-    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Notice, Ray, Rut,
+    BodyState, BuildError, ContactPoint, EnergyBalance, Engine, EngineIdentity, JointState, Kept, Notice, Ray, Rut,
     RutChanges, RutTile, Settings, Snapshot, SnapshotError, SoilReading, Wrench,
 };
 use crate::motor::Gains;
@@ -378,6 +381,16 @@ impl Engine for Dynamics {
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
         self.load(snapshot)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn carry_over(&mut self, from: &dyn Engine, kept: &Kept) -> bool {
+        let old = from.as_any().and_then(|engine| engine.downcast_ref::<Self>());
+        old.into_iter().for_each(|old| self.go_on_from(old, kept));
+        old.is_some()
     }
 }
 

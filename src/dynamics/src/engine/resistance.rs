@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
-use bevy_math::{DVec2, DVec3};
+use bevy_math::{DMat3, DVec3};
 
-use super::tree::Tree;
+use super::{spatial::Spatial, tree::Tree};
 
 /// A force and a moment over a length, or a velocity and an angular velocity times that length.
 pub(super) type Six = [f64; 6];
@@ -63,63 +63,110 @@ impl Tree {
         Some(row..row + self.topology.depth[leaf] + 1)
     }
 
-    /// Appends the columns of J over a chain, for the velocity at a point and the angular velocity times a length.
-    pub(super) fn add_twist_columns(&self, chain: Range<usize>, point: DVec3, size: f64, out: &mut Vec<Six>) {
-        let lever = point - self.work.origin;
-        let column = |linear: DVec3, angular: DVec3| {
-            let (v, w) = (linear + angular.cross(lever), angular * size);
-            [v.x, v.y, v.z, w.x, w.y, w.z]
-        };
-        let mut chain = &self.topology.chain[chain];
-        if self.is_free() {
-            // The free root's axes are unit vectors.
-            out.extend(DVec3::AXES.map(|axis| column(axis, DVec3::ZERO)));
-            out.extend(DVec3::AXES.map(|axis| column(DVec3::ZERO, axis)));
-            chain = &chain[6..];
+    /// The velocity at a point and the angular velocity times a length of the link at the end of a chain, where its degrees of freedom have
+    /// these velocities.
+    pub(super) fn twist_at(&self, chain: Range<usize>, (point, size): (DVec3, f64), v: impl Fn(usize) -> f64) -> Six {
+        let chain = &self.topology.chain[chain];
+        let (mut twist, free) = (Spatial::ZERO, self.free_axes());
+        if free > 0 {
+            let [vx, vy, vz, wx, wy, wz] = std::array::from_fn(|k| v(chain[k] as usize));
+            twist = Spatial::new(DVec3::new(wx, wy, wz), DVec3::new(vx, vy, vz));
         }
-        out.extend(chain.iter().map(|&dof| {
-            let axis = &self.work.axis[dof as usize];
-            column(axis.linear, axis.angular)
-        }));
+        for &dof in &chain[free..] {
+            twist += self.work.axis[dof as usize] * v(dof as usize);
+        }
+        let (v, w) = (twist.at(point - self.work.origin), twist.angular * size);
+        [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
-    /// J times velocities.
-    pub(super) fn twist_along(&self, chain: Range<usize>, columns: &[Six], v: impl Fn(usize) -> f64) -> Six {
-        let mut twist = [0.0; 6];
-        for (column, &dof) in columns.iter().zip(&self.topology.chain[chain]) {
-            let rate = v(dof as usize);
-            twist.iter_mut().zip(column).for_each(|(sum, entry)| *sum += entry * rate);
-        }
-        twist
+    /// The axes at the beginning of each chain that are unit vectors: those of a free root, along which it moves and about which it turns.
+    fn free_axes(&self) -> usize {
+        if self.is_free() { 6 } else { 0 }
     }
 
-    /// Adds what resists the link at the end of a chain, whose velocity at the start of the substep differs by `change` from the guess.
-    pub(super) fn resist(&mut self, chain: Range<usize>, columns: &[Six], response: &Response, change: &Six, h: f64) {
+    /// Adds what resists the link at the end of a chain, for velocities at a point and angular velocities times a length. At the start of the substep
+    /// they differ by `change` from the guess.
+    pub(super) fn resist(
+        &mut self,
+        chain: Range<usize>,
+        (point, size): (DVec3, f64),
+        response: &Response,
+        change: &Six,
+        h: f64,
+    ) {
+        let free = self.free_axes();
         let (topology, work) = (&self.topology, &mut self.work);
         work.resists = true;
-        let wrench = response.wrench_at(change);
-        // h K times the columns, two by two.
-        let pairs = &mut work.resisted;
-        pairs.clear();
-        for two in columns.chunks(2) {
-            let [one, other] =
-                [two.first(), two.get(1)].map(|column| column.map_or([0.0; 6], |c| response.resistance(c)));
-            pairs.push(std::array::from_fn(|k| DVec2::new(one[k], other[k]) * h));
+        let lever = point - work.origin;
+        let [x, y, z, u, v, w] = response.wrench_at(change);
+        let force = DVec3::new(x, y, z);
+        let wrench = Spatial::new(DVec3::new(u, v, w) * size + lever.cross(force), force);
+        let resistance = Resistance::new(response, lever, size, h);
+        let (rows, chain) = (&topology.rows[chain.clone()], &topology.chain[chain]);
+        for k in 0..free {
+            let (force, effort) = if k < 3 {
+                (resistance.along(k), wrench.linear[k])
+            } else {
+                (resistance.about(k - 3), wrench.angular[k - 3])
+            };
+            work.resistance_effort[chain[k] as usize] += effort;
+            add_root(&mut work.resistance[rows[k] as usize..][..=k], force);
         }
-        let chain = chain.clone().zip(&topology.chain[chain]).zip(columns);
-        for (k, ((place, &dof), column)) in chain.enumerate() {
-            work.resistance_effort[dof as usize] += dot(column, &wrench);
-            let row = &mut work.resistance[topology.rows[place] as usize..][..k + 1];
-            for (entries, pair) in row.chunks_mut(2).zip(pairs.iter()) {
-                let sum = column.iter().zip(pair).fold(DVec2::ZERO, |sum, (entry, pair)| sum + *entry * *pair);
-                for (entry, sum) in entries.iter_mut().zip(sum.to_array()) {
-                    *entry += sum;
-                }
+        for k in free..chain.len() {
+            let axis = work.axis[chain[k] as usize];
+            work.resistance_effort[chain[k] as usize] += axis.dot(wrench);
+            let force = resistance.times(axis);
+            let (root, joints) = work.resistance[rows[k] as usize..][..=k].split_at_mut(free);
+            add_root(root, force);
+            for (entry, &other) in joints.iter_mut().zip(&chain[free..]) {
+                *entry += work.axis[other as usize].dot(force);
             }
         }
     }
 }
 
-fn dot(a: &Six, b: &Six) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+/// Adds what a wrench does along the axes of a free root, or the first of them.
+#[inline(always)]
+fn add_root(row: &mut [f64], wrench: Spatial) {
+    let Spatial { linear, angular } = wrench;
+    let along = [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z];
+    row.iter_mut().zip(&along).for_each(|(entry, along)| *entry += along);
+}
+
+/// How much less force and moment about the origin of a tree there is for each unit of velocity there and of angular velocity, times h:
+/// force for velocity, force for angular velocity, moment for angular velocity.
+struct Resistance([DMat3; 3]);
+
+impl Resistance {
+    /// Of a response at a place from there, with a moment over a length.
+    fn new(response: &Response, lever: DVec3, size: f64, h: f64) -> Self {
+        let block = |row: usize, column: usize, factor: f64| {
+            let of = |j: usize| DVec3::from_array(std::array::from_fn(|i| response.matrix[column + j][row + i]));
+            DMat3::from_cols(of(0), of(1), of(2)) * (factor * h)
+        };
+        let (first, both, second) = (block(0, 0, 1.0), block(0, 3, size), block(3, 3, size * size));
+        // Turning about an axis through the origin moves the place along this.
+        let turns = DMat3::from_cols(DVec3::X.cross(lever), DVec3::Y.cross(lever), DVec3::Z.cross(lever));
+        let force = first * turns + both;
+        Self([first, force, turns.transpose() * force + both.transpose() * turns + second])
+    }
+
+    /// The wrench for a unit of velocity along an axis of the world, and for a unit of angular velocity about it.
+    fn along(&self, axis: usize) -> Spatial {
+        Spatial::new(self.0[1].row(axis), self.0[0].col(axis))
+    }
+
+    fn about(&self, axis: usize) -> Spatial {
+        Spatial::new(self.0[2].col(axis), self.0[1].col(axis))
+    }
+
+    fn times(&self, motion: Spatial) -> Spatial {
+        let [first, force, moment] = &self.0;
+        let turns = DVec3::new(
+            force.x_axis.dot(motion.linear),
+            force.y_axis.dot(motion.linear),
+            force.z_axis.dot(motion.linear),
+        );
+        Spatial::new(turns + *moment * motion.angular, *first * motion.linear + *force * motion.angular)
+    }
 }

@@ -220,11 +220,11 @@ impl Sharing {
 
     /// Begins at z = 0, as if no bound were met. Returns what an iteration costs, in multiplications.
     fn begin(&mut self, problem: &Problem) -> f64 {
-        self.matrix.begin(problem.w.len());
-        let (mut cost, mut stiffest) = (0.0, 0.0f64);
+        let blocks = self.supports.iter().map(|support| &problem.blocks[support.block]);
+        let mut cost = self.matrix.begin(problem, blocks);
+        let mut stiffest = 0.0f64;
         for support in &mut self.supports {
             let block = &problem.blocks[support.block];
-            self.matrix.couple(problem, block);
             let columns = block.length as f64;
             cost += columns * (1.5 * columns + 12.0);
             support.slope = [[0.0; 3]; 3];
@@ -234,7 +234,6 @@ impl Sharing {
             }
         }
         self.shift = SHIFT * stiffest;
-        cost += self.matrix.lay_out();
         self.z.clear();
         self.z.resize(problem.w.len(), 0.0);
         self.rest.clear();

@@ -1,8 +1,9 @@
 //! Symmetric positive definite equations over an island's unknowns, of which each row is kept from its first entry to
 //! the diagonal: a skyline (Jennings 1966). Cholesky's factor fills no more than that.
 //!
-//! Rows are the unknowns from the last to the first: a tree's leaves before its root, so that its branches stay apart,
-//! as in the factors of its mass matrix (`articulated`).
+//! Within a tree rows are the unknowns from the last to the first: leaves before the root, so that its branches stay apart,
+//! as in the factors of its mass matrix (`articulated`). Trees that touch stand near each other (Cuthill and McKee 1969): what touches only
+//! what is beside it, as in a heap, then has short rows, whatever the order of the bodies in the world.
 
 use super::{
     elimination::dot,
@@ -12,31 +13,94 @@ use super::{
 /// The matrix, then its factor, with the reciprocals of the diagonal.
 #[derive(Debug, Default)]
 pub(super) struct Skyline {
+    /// The row of each unknown.
+    rows: Vec<usize>,
     /// Of each row, its first column, and where column zero would be.
     first: Vec<usize>,
     zero: Vec<usize>,
     entries: Vec<f64>,
+    /// Pairs of trees that a block couples, sorted, and where those of each tree begin.
+    ties: Vec<(usize, usize)>,
+    starts: Vec<usize>,
+    /// The trees in the order of their rows.
+    order: Vec<usize>,
+    is_placed: Vec<bool>,
+    /// A right side, row by row.
+    right: Vec<f64>,
 }
 
 impl Skyline {
-    /// Begins anew with so many unknowns, none of which are coupled.
-    pub(super) fn begin(&mut self, unknowns: usize) {
+    /// Begins anew with the unknowns of a problem, coupled by some of its blocks, and finds where its entries are. Returns what a
+    /// factorisation costs, in multiplications.
+    pub(super) fn begin<'a>(&mut self, problem: &'a Problem, blocks: impl Iterator<Item = &'a Block> + Clone) -> f64 {
+        self.ties.clear();
+        for block in blocks.clone() {
+            let [(a, _), (b, _)] = problem.sides(block);
+            if a != b {
+                self.ties.extend([(a, b), (b, a)]);
+            }
+        }
+        self.order_trees(problem.starts.len() - 1);
+        self.rows.clear();
+        self.rows.resize(problem.w.len(), 0);
+        let mut row = 0;
+        for &tree in &self.order {
+            for unknown in (problem.starts[tree]..problem.starts[tree + 1]).rev() {
+                self.rows[unknown] = row;
+                row += 1;
+            }
+        }
         self.first.clear();
-        self.first.extend(0..unknowns);
+        self.first.extend(0..row);
+        for block in blocks {
+            let unknowns = &problem.index[block.start..block.start + block.length];
+            let lowest = unknowns.iter().map(|&unknown| self.row(unknown)).min().unwrap_or(0);
+            for &unknown in unknowns {
+                let row = self.row(unknown);
+                self.first[row] = lowest.min(self.first[row]);
+            }
+        }
+        self.lay_out()
     }
 
-    /// Couples the unknowns of a block.
-    pub(super) fn couple(&mut self, problem: &Problem, block: &Block) {
-        let unknowns = &problem.index[block.start..block.start + block.length];
-        let lowest = unknowns.iter().map(|&unknown| self.row(unknown)).min().unwrap_or(0);
-        for &unknown in unknowns {
-            let row = self.row(unknown);
-            self.first[row] = lowest.min(self.first[row]);
+    /// Finds the order of the trees: from one far from the middle of those that hang together outwards.
+    fn order_trees(&mut self, count: usize) {
+        self.ties.sort_unstable();
+        self.ties.dedup();
+        self.starts.clear();
+        self.starts.extend((0..=count).map(|tree| self.ties.partition_point(|&(own, _)| own < tree)));
+        self.order.clear();
+        self.is_placed.clear();
+        self.is_placed.resize(count, false);
+        for tree in 0..count {
+            if !self.is_placed[tree] {
+                let begin = self.order.len();
+                self.walk(tree);
+                let farthest = self.order[self.order.len() - 1];
+                self.order.drain(begin..).for_each(|tree| self.is_placed[tree] = false);
+                self.walk(farthest);
+            }
         }
     }
 
-    /// Finds where its entries are. Returns what a factorisation costs, in multiplications.
-    pub(super) fn lay_out(&mut self) -> f64 {
+    /// Places a tree and all that hang together with it: ring after ring, in each those with the fewest neighbours first.
+    fn walk(&mut self, tree: usize) {
+        let mut next = self.order.len();
+        self.order.push(tree);
+        self.is_placed[tree] = true;
+        while let Some(&tree) = self.order.get(next) {
+            let ring = self.order.len();
+            for &(_, other) in &self.ties[self.starts[tree]..self.starts[tree + 1]] {
+                if !std::mem::replace(&mut self.is_placed[other], true) {
+                    self.order.push(other);
+                }
+            }
+            self.order[ring..].sort_by_key(|&tree| self.starts[tree + 1] - self.starts[tree]);
+            next += 1;
+        }
+    }
+
+    fn lay_out(&mut self) -> f64 {
         let (mut count, mut cost) = (0, 0.0);
         self.zero.clear();
         for (row, &first) in self.first.iter().enumerate() {
@@ -88,8 +152,11 @@ impl Skyline {
     }
 
     /// Solves for a right side over the unknowns, which the solution replaces.
-    pub(super) fn solve(&self, right: &mut [f64]) {
-        right.reverse();
+    pub(super) fn solve(&mut self, unknowns: &mut [f64]) {
+        let mut right = std::mem::take(&mut self.right);
+        right.clear();
+        right.resize(unknowns.len(), 0.0);
+        self.rows.iter().zip(&*unknowns).for_each(|(&row, x)| right[row] = *x);
         for row in 0..right.len() {
             let (first, own) = (self.first[row], self.entries_of(row));
             right[row] = (right[row] - dot(&right[first..row], own)) * own[row - first];
@@ -100,7 +167,8 @@ impl Skyline {
             right[row] = x;
             right[first..row].iter_mut().zip(own).for_each(|(right, entry)| *right -= x * entry);
         }
-        right.reverse();
+        self.rows.iter().zip(unknowns).for_each(|(&row, x)| *x = right[row]);
+        self.right = right;
     }
 
     fn entries_of(&self, row: usize) -> &[f64] {
@@ -108,7 +176,7 @@ impl Skyline {
     }
 
     fn row(&self, unknown: u32) -> usize {
-        self.first.len() - 1 - unknown as usize
+        self.rows[unknown as usize]
     }
 }
 
@@ -130,7 +198,6 @@ mod tests {
             let mut problem = Problem::default();
             problem.clear(std::iter::once(count));
             let mut matrix: Vec<f64> = (0..count * count).map(|k| f64::from(k % (count + 1) == 0)).collect();
-            skyline.begin(count);
             for _ in 0..1 + (next() * 6.0) as usize {
                 let start = problem.columns.len();
                 for unknown in 0..u32::try_from(count).unwrap() {
@@ -141,10 +208,9 @@ mod tests {
                     problem.index.push(unknown);
                 }
                 let block = problem.block(Law::Cone, start, [0.0; 3], [0.0; 3], [0.0; 3]);
-                skyline.couple(&problem, &block);
                 problem.blocks.push(block);
             }
-            skyline.lay_out();
+            skyline.begin(&problem, problem.blocks.iter());
             skyline.clear();
             let slope = [[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.5]];
             for block in &problem.blocks {

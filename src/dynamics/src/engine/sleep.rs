@@ -1,7 +1,10 @@
 //! Sleep: objects that have come to rest together are left as they are until something touches them. Their contacts and
 //! forces stay what they were, so nothing that is read changes.
 
-use super::{Dynamics, tree::Tree};
+use super::{
+    Dynamics,
+    tree::{State, Tree},
+};
 
 /// At rest is what moves more slowly than this, m/s and rad/s (the defaults of ODE's autoDisableFlag), for so long, s.
 const REST_SPEED: f64 = 0.01;
@@ -14,11 +17,18 @@ pub(super) fn rest_speed(size: f64) -> f64 {
     REST_SPEED.min(REST_SHARE * size)
 }
 
+impl State {
+    /// Ends its sleep.
+    pub(super) fn wake(&mut self) {
+        self.asleep = false;
+        self.rest = 0.0;
+    }
+}
+
 impl Tree {
     /// Ends its sleep.
     pub(super) fn wake(&mut self) {
-        self.state.asleep = false;
-        self.state.rest = 0.0;
+        self.state.wake();
     }
 
     fn is_at_rest(&self, speed: f64) -> bool {

@@ -15,26 +15,26 @@ use super::{
 use crate::{ContactPoint, JointLoad, Servo, Snapshot, SnapshotError, Wrench};
 
 #[derive(Serialize, Deserialize)]
-struct Saved {
-    h: f64,
-    trees: Vec<State>,
-    contacts: Vec<Contact>,
+pub(super) struct Saved {
+    pub(super) h: f64,
+    pub(super) trees: Vec<State>,
+    pub(super) contacts: Vec<Contact>,
     /// The velocity of the surface of each shape.
-    surfaces: Vec<DVec3>,
-    soil: SavedSoil,
-    closures: Vec<SavedClosure>,
-    watch: Watch,
+    pub(super) surfaces: Vec<DVec3>,
+    pub(super) soil: SavedSoil,
+    pub(super) closures: Vec<SavedClosure>,
+    pub(super) watch: Watch,
     /// Contact force and torque of each body.
-    wrenches: Vec<[DVec3; 2]>,
-    loads: Vec<Load>,
-    points: Vec<SavedPoint>,
+    pub(super) wrenches: Vec<[DVec3; 2]>,
+    pub(super) loads: Vec<Load>,
+    pub(super) points: Vec<SavedPoint>,
 }
 
 /// The numbers of the bodies; point, normal, force and torque; gap.
-type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
+pub(super) type SavedPoint = ([Option<usize>; 2], [DVec3; 4], f64);
 
 #[derive(Serialize, Deserialize)]
-struct SavedClosure {
+pub(super) struct SavedClosure {
     motors: [Servo; 3],
     power_means: [f64; 3],
     coordinates: [f64; 3],
@@ -43,12 +43,17 @@ struct SavedClosure {
 
 impl Dynamics {
     pub(super) fn save(&self) -> Snapshot {
+        Snapshot(postcard::to_stdvec(&self.saved()).expect("plain numbers always serialise"))
+    }
+
+    /// The state.
+    pub(super) fn saved(&self) -> Saved {
         let loads = self.joints.iter().map(|joint| {
             let JointLoad { stop, passive, reaction } = joint.load.unwrap_or_default();
             Load { effort: joint.effort, stop, passive, force: reaction.force, torque: reaction.torque }
         });
         let closures = self.closures.iter();
-        let saved = Saved {
+        Saved {
             h: self.scheme.h,
             trees: self.trees.iter().map(|tree| tree.state.clone()).collect(),
             contacts: self.collider.contacts.clone(),
@@ -66,8 +71,7 @@ impl Dynamics {
             wrenches: self.bodies.iter().map(|body| [body.force, body.torque]).collect(),
             loads: loads.collect(),
             points: self.contacts.iter().map(save_point).collect(),
-        };
-        Snapshot(postcard::to_stdvec(&saved).expect("plain numbers always serialise"))
+        }
     }
 
     pub(super) fn load(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
@@ -83,6 +87,12 @@ impl Dynamics {
         if !fits {
             return Err(SnapshotError("it holds other bodies".into()));
         }
+        self.take_up(saved);
+        Ok(())
+    }
+
+    /// Goes on from a state of this world.
+    pub(super) fn take_up(&mut self, saved: Saved) {
         for (tree, state) in self.trees.iter_mut().zip(saved.trees) {
             tree.state = state;
             tree.update_kinematics(self.scheme.gravity);
@@ -108,7 +118,6 @@ impl Dynamics {
         }
         self.contacts.clear();
         self.contacts.extend(saved.points.into_iter().map(load_point));
-        Ok(())
     }
 }
 

@@ -18,9 +18,17 @@ const FOUND: f64 = 1e-15;
 const MOST_TURN: f64 = 0.5;
 const MOST_PARTS: f64 = 64.0;
 
+/// What turns by less than this, rad, has all that its step can tell in the first order: the second is the square of it, below rounding.
+const HARDLY: f64 = 1e-9;
+
 /// Orientation and angular velocity, world axes, after `h` seconds of what has these principal moments of inertia.
 pub(super) fn turn_freely(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
-    let parts = (velocity.length() * h / MOST_TURN).ceil().clamp(1.0, MOST_PARTS);
+    let turn = velocity.length() * h;
+    if turn < HARDLY {
+        let (w, turned) = (rotate(rotation.inverse(), velocity), rotation_by(velocity * h) * rotation);
+        return (turned.normalize(), velocity + rotate(rotation, (principal * w).cross(w) / principal) * h);
+    }
+    let parts = (turn / MOST_TURN).ceil().clamp(1.0, MOST_PARTS);
     let part = |(rotation, velocity), _| turn_once(principal, rotation, velocity, h / parts);
     (0..parts as usize).fold((rotation, velocity), part)
 }
@@ -80,4 +88,22 @@ fn rotation_vector(principal: DVec3, w: DVec3, h: f64) -> DVec3 {
     let w3 = (l2.cross(w) + l1.cross(w1) * 2.0 + l.cross(w2)) / principal;
     let third = w2 / 6.0 + w.cross(w1) / 12.0;
     ((((w3 + w.cross(w2)) * (h / 24.0) + third) * h + w1 * 0.5) * h + w) * h
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What hardly turns does as by the whole method, but for rounding.
+    #[test]
+    fn what_hardly_turns_turns_as_all_else() {
+        let (principal, rotation) =
+            (DVec3::new(1.0, 2.0, 4.0), DQuat::from_rotation_arc(DVec3::X, DVec3::ONE.normalize()));
+        let (h, velocity) = (1e-3, DVec3::new(3e-7, -5e-7, 4e-7));
+        let (one, other) = (turn_freely(principal, rotation, velocity, h), turn_once(principal, rotation, velocity, h));
+        let apart = (one.0 * other.0.inverse()).xyz().length();
+        assert!(velocity.length() * h < HARDLY && apart < 1e-15, "{apart}");
+        let (change, off) = ((one.1 - velocity).length(), (one.1 - other.1).length());
+        assert!(change > 1e-17 && off < 1e-3 * change + 1e-21, "{change} {off}");
+    }
 }

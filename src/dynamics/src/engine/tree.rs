@@ -10,7 +10,7 @@
 //! `chain[row[i]..]` lists the ancestors. Since a row is indexed by depth, and so is every ancestor's, the factorisation in
 //! `articulated` runs over contiguous memory without any index.
 
-use bevy_math::{DMat3, DQuat, DVec2, DVec3};
+use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis};
 
@@ -203,8 +203,6 @@ pub(super) struct Work {
     pub(super) resists: bool,
     pub(super) resistance: Vec<f64>,
     pub(super) resistance_effort: Vec<f64>,
-    /// Memory for it: what resists a velocity along each two columns.
-    pub(super) resisted: Vec<[DVec2; 6]>,
     pub(super) dv_impulse: Vec<f64>,
     pub(super) v_free: Vec<f64>,
     pub(super) effort: Vec<f64>,

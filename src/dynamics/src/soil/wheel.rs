@@ -68,11 +68,6 @@ impl Arc {
         self.entry
     }
 
-    /// The angle where soil comes in, rad.
-    pub(crate) fn comes_in_at(&self) -> f64 {
-        self.sign * self.entry
-    }
-
     /// The smallest and the largest angle at which it touches soil, rad.
     pub(crate) fn ends(&self) -> [f64; 2] {
         if self.sign > 0.0 { [self.exit, self.entry] } else { [-self.entry, -self.exit] }

@@ -238,6 +238,27 @@ fn cylinder_wheels_drive_straight() {
     }
 }
 
+/// A robot that starts with spinning wheels and then drives straight: axles that are parallel to 1e-8 rad do not make its wheels
+/// brake each other across the way.
+#[test]
+fn wheels_on_parallel_axles_do_not_brake_each_other() {
+    let h = 0.001;
+    let mut world = on_plane(scene::world());
+    let rover = rover::add(&mut world, DVec3::ZERO, Wheel::Cylinder);
+    let mut engine = build(&world, h);
+    rover.drive(&mut *engine, 4.0);
+    run(&mut *engine, h, 4.0);
+    let wheels = [0, 1, 2, 3].map(|wheel| world.mechanism.joint(rover.axle(wheel)).child);
+    let mut across = 0.0f64;
+    for _ in 0..steps(h, 1.0) {
+        engine.step();
+        across =
+            wheels.iter().map(|&wheel| engine.body(wheel).force).fold(across, |most, f| most.max((f.z / f.y).abs()));
+    }
+    println!("cylinder wheels that drive straight: {across:.1e} of their load across the way");
+    assert!(across < 0.01, "{across}");
+}
+
 /// A hinged wheel that a motor drives: the ground's friction on it is what the motor's torque asks for.
 #[test]
 fn friction_of_a_driven_wheel_is_torque_over_radius() {

@@ -36,6 +36,7 @@ mod soil;
 mod state;
 mod terrain;
 mod touching;
+mod whirl;
 mod worlds;
 
 use bevy_math::DVec3;

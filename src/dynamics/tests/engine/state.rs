@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 use simpartner_description::World;
-use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Motor, Settings};
+use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Kept, Motor, Settings};
 use simpartner_model::{BodyId, JointId, JointKind, Timestep};
 
 use super::{G, build, build_with, on_plane, position};
@@ -109,6 +109,67 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
 }
 
+/// The world with newcomers in front of all its bodies: a post, and a ball that falls far away.
+fn with_newcomers(world: &World) -> World {
+    let mut world = world.clone();
+    let mechanism = &mut world.mechanism;
+    let post = body("post", 1.0, cube(1.0), DVec3::new(60.0, 40.0, 60.0));
+    mechanism.bodies.splice(0..0, [post, body("newcomer", 3.0, ball(0.4), DVec3::new(60.0, 50.0, 60.0))]);
+    mechanism.bodies[0].fixed = true;
+    for joint in &mut mechanism.joints {
+        (joint.parent, joint.child) = (BodyId::new(joint.parent.index() + 2), BodyId::new(joint.child.index() + 2));
+    }
+    for pair in &mut mechanism.apart {
+        *pair = pair.map(|body| BodyId::new(body.index() + 2));
+    }
+    world
+}
+
+/// Bodies come and go far away: all others, their joints, motors, contacts and loops go on with the bits that they would have had.
+#[test]
+fn what_is_there_goes_on_when_others_come_and_go() {
+    let (world, rover) = busy();
+    let grown = with_newcomers(&world);
+    let joints: Vec<_> = (0..world.mechanism.joints.len()).map(|joint| Some(JointId::new(joint))).collect();
+    let count = world.mechanism.bodies.len();
+    let come = Kept {
+        bodies: [None; 2].into_iter().chain((0..count).map(|body| Some(BodyId::new(body)))).collect(),
+        joints: joints.clone(),
+    };
+    let go = Kept { bodies: (2..count + 2).map(|body| Some(BodyId::new(body))).collect(), joints };
+    for h in [0.001, 0.01] {
+        let (mut alone, mut other) = (build(&world, h), build(&world, h));
+        for engine in [&mut alone, &mut other] {
+            rover.drive(&mut **engine, 4.0);
+            engine.drive(JointId::new(rover::JOINTS), 2, Motor::Velocity { target: 20.0, max_effort: 300.0 });
+        }
+        for round in 0..8 {
+            let mut next = build(if round % 2 == 0 { &grown } else { &world }, h);
+            assert!(next.carry_over(&*other, if round % 2 == 0 { &come } else { &go }));
+            other = next;
+            let shift = if round % 2 == 0 { 2 } else { 0 };
+            let newcomer = |engine: &dyn Engine| engine.body(BodyId::new(1)).pose.translation.y;
+            assert!(shift == 0 || newcomer(&*other) == 50.0, "it begins where the model has it");
+            for step in 0..100 {
+                for body in 0..count {
+                    let (one, two) = (alone.body(BodyId::new(body)), other.body(BodyId::new(body + shift)));
+                    assert_eq!(one, two, "body {body} in step {step} of round {round}");
+                }
+                for joint in (0..world.mechanism.joints.len()).map(JointId::new) {
+                    assert_eq!(alone.joint(joint), other.joint(joint), "step {step} of round {round}");
+                }
+                alone.step();
+                other.step();
+            }
+            assert!(shift == 0 || newcomer(&*other) < 50.0, "and falls from there");
+            // What was carried over is a state as any other.
+            let mut restored = build(if shift > 0 { &grown } else { &world }, h);
+            restored.restore(&other.snapshot()).unwrap();
+            assert_eq!(restored.snapshot(), other.snapshot());
+        }
+    }
+}
+
 /// A tower falls asleep as it stands, is still carried, and wakes as a whole when a ball rolls against it.
 #[test]
 fn sleep_loses_nothing() {
@@ -138,6 +199,32 @@ fn sleep_loses_nothing() {
     other.restore(&snapshot).unwrap();
     (0..3500).for_each(|_| other.step());
     assert_equal(&world, &*engine, &*other, 4500);
+}
+
+/// The lowest box of a tower that is asleep goes: the others wake up and fall onto the ground, where they sleep again.
+#[test]
+fn what_is_asleep_on_something_that_goes_wakes_up() {
+    let mut world = on_plane(scene::world());
+    for index in 0..3 {
+        world.mechanism.bodies.push(body("box", 2.0, cube(0.5), DVec3::new(0.0, 0.25 + 0.5 * f64::from(index), 0.0)));
+    }
+    let settings = Settings { engine: EngineKind::Dynamics, auto_disable: true, ..Settings::default() };
+    let build = |world: &World| simpartner_dynamics::build(&world.mechanism, Timestep::MILLISECOND, &settings).unwrap();
+    let mut tower = build(&world);
+    (0..1000).for_each(|_| tower.step());
+    let asleep = tower.body(BodyId::new(2));
+    tower.step();
+    assert_eq!(tower.body(BodyId::new(2)), asleep, "it sleeps");
+    world.mechanism.bodies.remove(0);
+    let mut less = build(&world);
+    let kept = Kept { bodies: [1, 2].map(|body| Some(BodyId::new(body))).to_vec(), joints: Vec::new() };
+    assert!(less.carry_over(&*tower, &kept));
+    // Half a metre takes 0.32 s.
+    (0..2000).for_each(|_| less.step());
+    for (index, height) in [0.25, 0.75].into_iter().enumerate() {
+        let found = position(&*less, index).y;
+        assert!((found - height).abs() < 1e-3, "box {index} is at {found}");
+    }
 }
 
 /// A hanging parallelogram of objects comes to rest and sleeps: its joints, the one that closes the loop too, go on telling what

@@ -55,6 +55,9 @@ pub(in crate::engine) struct Contact {
     /// The velocity of b past a at the end of the last substep, m/s, and the length of that, s; 0 if the surfaces parted in it.
     pub(in crate::engine) rate: DVec3,
     pub(in crate::engine) pressed_for: f64,
+    /// How far the point has moved since the last substep, m.
+    #[serde(skip)]
+    pub(in crate::engine) moved: DVec3,
     /// By how much the solver changed velocities since the load was shared, m/s ([`super::super::sharing`]).
     pub(in crate::engine) unshared: f64,
     /// The size of the smaller of the two shapes, from its centre outwards, m.
@@ -226,6 +229,7 @@ impl Pair {
             slip: 0.0,
             rate: DVec3::ZERO,
             pressed_for: 0.0,
+            moved: DVec3::ZERO,
             unshared: f64::INFINITY,
             size: sizes.size,
             same_within: sizes.same_within(),

@@ -15,10 +15,11 @@ mod manifold;
 mod narrow;
 mod probe;
 mod rays;
+mod renumber;
 mod soil;
 mod triangles;
 
-use bevy_math::DVec3;
+use bevy_math::{DQuat, DVec3};
 use simpartner_model::BodyId;
 
 pub(super) use self::{
@@ -26,6 +27,7 @@ pub(super) use self::{
     convex::Hull,
     geom::{Geom, Outline},
     ground::Ground,
+    renumber::NewNumbers,
 };
 use self::{
     contact::{Half, Pair, Sizes},
@@ -202,7 +204,7 @@ impl Collider {
         let awake = |side: Side| trees[side.tree].is_awake();
         let asleep = self.old.iter().filter(|contact| !awake(contact.b) && !contact.a.is_some_and(awake));
         merge(&mut self.contacts, asleep, &mut self.merged);
-        self.take_up();
+        self.take_up(trees, h);
     }
 
     /// Moves the shapes of a tree to where its links are, and looks at what they have of the ground.
@@ -321,7 +323,7 @@ impl Collider {
 
     /// Each contact takes the impulse of the nearest old contact of the same pair, every old one at most once. Both lists
     /// stand in the order of their keys.
-    fn take_up(&mut self) {
+    fn take_up(&mut self, trees: &[Tree], h: f64) {
         let (mut start, mut old_start) = (0, 0);
         while start < self.contacts.len() {
             let key = self.contacts[start].key;
@@ -345,13 +347,28 @@ impl Collider {
                     contact.impulse = old.impulse;
                     contact.spin_impulse = old.spin_impulse;
                     (contact.slip, contact.unshared) = (old.slip, old.unshared);
-                    (contact.rate, contact.pressed_for) = (old.rate, old.pressed_for);
+                    contact.pressed_for = old.pressed_for;
+                    contact.rate = carried(old, contact, trees, h);
+                    contact.moved = contact.point - old.point;
                 }
             }
             old_start = old_end;
             start = end;
         }
     }
+}
+
+/// The velocity that an old contact ended with in the axes of the new one, which have turned with the normal, and about it with the slower of the two
+/// sides. Without that the points of a face that turns would remember velocities that no rigid motion has, and sticking friction would resist them.
+fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
+    if old.rate == DVec3::ZERO {
+        return DVec3::ZERO;
+    }
+    let spin = |side: Side| trees[side.tree].work.links[side.link].velocity.angular.dot(contact.normal);
+    let (one, other) = (contact.a.map_or(0.0, spin), spin(contact.b));
+    let slower = if one.abs() < other.abs() { one } else { other };
+    let turned = DQuat::from_rotation_arc(old.normal, contact.normal) * old.rate;
+    turned + contact.normal.cross(turned) * (slower * h)
 }
 
 /// Makes contacts of hits on side `b`; the other side is `a`, or the ground.

@@ -8,12 +8,15 @@
 //! has another point, or another place of it, there. As far as it shows from step to step ([`change_to_end`]), that is allowed for, so that
 //! contacts that last are of second order and neither take nor give energy.
 
+use std::ops::Range;
+
 use bevy_math::DVec3;
 
 use super::{Constraints, Parts, Source, rows::Directions};
 use crate::engine::{
-    collide::{Contact, Surface},
+    collide::{Contact, Side, Surface},
     problem::{Block, Law, PositionRule, Scheme},
+    spatial::Spatial,
 };
 
 /// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop
@@ -25,6 +28,16 @@ pub(in crate::engine) const SKIN: f64 = 1e-6;
 /// What comes to rest does so at the edge of that, as near to it as the solver leaves velocities, and by so much, metres, it may be
 /// beyond. Taken as it is, such a surface would hover and bear nothing.
 const HOVER: f64 = 1e-9;
+/// A contact rolls if its surfaces turn on each other and its point moves along both faster than this, m/s; what only settles shares its load
+/// to the end.
+const ROLLING_SPEED: f64 = 1e-3;
+/// How fast a surface that rolls creeps when it brakes as much as it can, in terms of how fast it rolls. Steel wheels on rails creep by
+/// some 1e-3 (Carter 1926). Without any, wheels whose axles are parallel but for what joints are exact to, 1e-8 rad, brake each
+/// other as much as they can.
+const ROLLING_CREEP: f64 = 1e-7;
+/// Contacts of two shapes are of one face where the cosine of the angle between their normals is above this: a box of 10 cm that lies on its face within [`SKIN`] is
+/// tilted by 1e-5 rad.
+const ONE_FACE: f64 = 1.0 - 1e-9;
 
 impl Constraints {
     /// Adds a contact, and its resistance to rolling and turning.
@@ -45,10 +58,14 @@ impl Constraints {
             let speed = surface.motion.dot(directions[c]);
             (free[c], before[c]) = (free[c] + speed, before[c] + speed);
         }
-        // A blow is over before anything creeps.
-        let creep = if scheme.instant { 0.0 } else { surface.slip / scheme.h };
         let normal = if is_compliant(surface) { 1.0 / (scheme.h * rigidity(surface, scheme.h)) } else { 0.0 };
-        let compliance = [normal, creep * first * first, creep * second * second];
+        // A blow is over before anything creeps.
+        let [slip, rolling] = match scheme.instant {
+            true => [0.0; 2],
+            false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
+        };
+        let creep = |friction: f64| friction * (friction * slip + rolling);
+        let compliance = [normal, creep(first), creep(second)];
         let mut block = self.problem.block(Law::Cone, start, compliance, free, before);
         block.gap = contact.gap;
         block.friction = first.max(second);
@@ -74,6 +91,55 @@ impl Constraints {
         let place = self.problem.blocks.len();
         self.push_block(Source::Contact(index), block);
         self.add_rolling(parts, index, place);
+    }
+
+    /// Has the points of a face arrive together. Two rigid faces that lie on each other have gaps that differ by rounding and by little
+    /// tilts; where that tells points that have arrived from others, the first to arrive would bear alone, and a face on one point turns about it.
+    pub(super) fn level_faces(&mut self, contacts: &[Contact], scheme: &Scheme) {
+        let mut first = 0;
+        while first < self.sources.len() {
+            let Source::Contact(index) = self.sources[first] else {
+                first += 1;
+                continue;
+            };
+            let key = contacts[index].key;
+            let same = |source: &Source| match *source {
+                Source::Contact(index) => contacts[index].key == key,
+                Source::Rolling(_) | Source::Torsion(_) => true,
+                _ => false,
+            };
+            let end = first + self.sources[first..].iter().take_while(|source| same(source)).count();
+            self.level_face(first..end, contacts, scheme);
+            first = end;
+        }
+    }
+
+    /// The same for the contacts of two shapes, which are these blocks.
+    fn level_face(&mut self, range: Range<usize>, contacts: &[Contact], scheme: &Scheme) {
+        for place in range.clone() {
+            let Some((contact, room)) = self.waiting(place, contacts) else { continue };
+            let gap = self.problem.blocks[place].gap;
+            let mut lead = gap;
+            for other in range.clone() {
+                let Source::Contact(index) = self.sources[other] else { continue };
+                let nearer = self.problem.blocks[other].gap;
+                if nearer < lead && contacts[index].normal.dot(contact.normal) > ONE_FACE {
+                    lead = nearer;
+                }
+            }
+            if gap - lead < SKIN {
+                self.problem.blocks[place].bias[0] -= (room - self::room(lead)) / scheme.to_next;
+            }
+        }
+    }
+
+    /// A contact that has not arrived and does not bounce, and how far it is from that.
+    fn waiting<'a>(&self, place: usize, contacts: &'a [Contact]) -> Option<(&'a Contact, f64)> {
+        let Source::Contact(index) = self.sources[place] else { return None };
+        let block = &self.problem.blocks[place];
+        let room = room(block.gap);
+        let waits = room > 0.0 && block.without_bounce == 0.0 && !is_compliant(&contacts[index].surface);
+        waits.then(|| (&contacts[index], room))
     }
 
     /// Adds what surfaces that yield gave back to what came into the trees, J; what they took is negative, and the part that their
@@ -137,6 +203,26 @@ fn room(gap: f64) -> f64 {
 fn is_impact(block: &Block, scheme: &Scheme) -> bool {
     let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.length() * scheme.h;
     is_closing(block, scheme) && block.before[0] < -speed
+}
+
+/// Creep of a contact that rolls for each newton second that brakes it, m/(s N s), times its coefficient of friction.
+fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
+    let load = contact.start()[0];
+    if contact.pressed_for == 0.0 || load == 0.0 {
+        return 0.0;
+    }
+    let motion = |side: Option<Side>| {
+        let of = |side: Side| Some(parts.tree(side)?.motion_at(side.link, contact.point));
+        side.and_then(of).unwrap_or(Spatial::ZERO)
+    };
+    let (a, b) = (motion(contact.a), motion(Some(contact.b)));
+    // What is carried along moves with both, and would seem to roll by as much as it moves on in half a step.
+    if contact.normal.cross(b.angular - a.angular).length() * contact.size < ROLLING_SPEED {
+        return 0.0;
+    }
+    let along = contact.moved / (0.5 * (scheme.h + contact.pressed_for));
+    let speed = (along - a.linear).length().min((along - b.linear).length());
+    if speed > ROLLING_SPEED { ROLLING_CREEP * speed / load } else { 0.0 }
 }
 
 /// What the velocity at the contact changes by from the middle of the step to its end because the contact itself moves on, m/s. Between

@@ -129,6 +129,7 @@ impl Constraints {
                 self.add_contact(parts, contact, scheme, again);
             }
         }
+        self.level_faces(parts.contacts, scheme);
         if !again {
             self.closing.clear();
             self.closing.resize(parts.own_closures.len(), [0.0; HELD_ROWS]);

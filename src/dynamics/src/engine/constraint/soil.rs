@@ -27,9 +27,8 @@ const KEPT: f64 = 0.5 * NEAR;
 struct SoilContact {
     contact: usize,
     print: usize,
-    /// What moves its link, as a range of the tree's chains, and where the columns of that begin.
+    /// What moves its link, as a range of the tree's chains.
     chain: Range<usize>,
-    columns: usize,
     answer: Answer,
     /// Whether the guess is another one than that of the answer; and whether this was as good as to be kept.
     is_new: bool,
@@ -68,14 +67,14 @@ impl Constraints {
             parts.trees.iter_mut().for_each(|tree| tree.clear_resistance());
         }
         for contact in &mut soil.contacts {
+            let patch = parts.prints.patch(contact.print);
+            let place = (patch.point, patch.size);
             if std::mem::take(&mut contact.is_new) {
-                let patch = parts.prints.patch(contact.print);
                 contact.answer = patch.respond(&contact.before, &contact.guess, scheme.h, again);
             }
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
-            let columns = &soil.columns[contact.columns..][..contact.chain.len()];
             if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
-                tree.resist(contact.chain.clone(), columns, &contact.answer.response, &change, scheme.h);
+                tree.resist(contact.chain.clone(), place, &contact.answer.response, &change, scheme.h);
             }
         }
         if again {
@@ -86,21 +85,20 @@ impl Constraints {
     /// Whether soil presses as was assumed; otherwise what was found is the next guess. Where something else does not `stand`, the search
     /// begins anew from there.
     pub(in crate::engine) fn soil_settles(&mut self, parts: &Parts, scheme: &Scheme, stands: bool) -> bool {
-        let SoilContacts { contacts, searches, columns } = &mut self.soil;
+        let SoilContacts { contacts, searches } = &mut self.soil;
         let mut settles = true;
         for (contact, search) in contacts.iter_mut().zip(searches) {
             let Some(tree) = parts.tree(parts.contacts[contact.contact].b) else { continue };
-            let columns = &columns[contact.columns..][..contact.chain.len()];
-            let (work, v) = (&tree.work, &tree.state.v);
-            contact.after = tree
-                .twist_along(contact.chain.clone(), columns, |dof| v[dof] + work.dv_free[dof] + work.dv_impulse[dof]);
+            let (patch, work, v) = (parts.prints.patch(contact.print), &tree.work, &tree.state.v);
+            contact.after = tree.twist_at(contact.chain.clone(), (patch.point, patch.size), |dof| {
+                v[dof] + work.dv_free[dof] + work.dv_impulse[dof]
+            });
             let change = std::array::from_fn(|k| contact.after[k] - contact.guess[k]);
             contact.wrench = contact.answer.response.wrench_at(&change);
             // Nearly all steps end as near to the guess as this.
             if 2.0 * contact.answer.response.stiffest * length(&change) <= NEAR * length(&contact.wrench) {
                 continue;
             }
-            let patch = parts.prints.patch(contact.print);
             let (found, pressed) = patch.wrench(&contact.before, &contact.after, scheme.h);
             if !stands {
                 *search = Search::default();
@@ -205,30 +203,26 @@ fn length(six: &Six) -> f64 {
 pub(super) struct SoilContacts {
     contacts: Vec<SoilContact>,
     searches: Vec<Search>,
-    columns: Vec<Six>,
 }
 
 impl SoilContacts {
     /// Finds them, and how they move: to the end of the substep as in the last one, for a first guess.
     fn find(&mut self, parts: &Parts) {
-        let Self { contacts, searches, columns } = self;
+        let Self { contacts, searches } = self;
         contacts.clear();
-        columns.clear();
         for &index in parts.own_contacts {
             let contact = &parts.contacts[index];
             let Some((print, tree)) = contact.print.zip(parts.tree(contact.b)) else { continue };
             let Some(chain) = tree.chain_of(contact.b.link) else { continue };
-            let (patch, start) = (parts.prints.patch(print), columns.len());
-            tree.add_twist_columns(chain.clone(), patch.point, patch.size, columns);
-            let (v, last) = (&tree.state.v, &tree.state.last_dv);
-            let before = tree.twist_along(chain.clone(), &columns[start..], |dof| v[dof]);
-            let guess = tree.twist_along(chain.clone(), &columns[start..], |dof| v[dof] + last[dof]);
+            let (patch, v, last) = (parts.prints.patch(print), &tree.state.v, &tree.state.last_dv);
+            let place = (patch.point, patch.size);
+            let before = tree.twist_at(chain.clone(), place, |dof| v[dof]);
+            let guess = tree.twist_at(chain.clone(), place, |dof| v[dof] + last[dof]);
             let (after, wrench, answer) = (guess, [0.0; 6], Answer::default());
             contacts.push(SoilContact {
                 contact: index,
                 print,
                 chain,
-                columns: start,
                 answer,
                 is_new: true,
                 is_good: true,

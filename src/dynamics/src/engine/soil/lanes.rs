@@ -1,12 +1,13 @@
-//! Two numbers at once, as many as a register of any 64-bit processor holds: arithmetic without branches, which the compiler makes vector instructions of, and functions that are as good
+//! Two numbers at once, as many as a register of any 64-bit processor holds: arithmetic without branches, and functions that are as good
 //! as soil needs them. They are made of operations that are the same bits everywhere.
 
 use std::ops::{Add, Sub};
 
-use bevy_math::{DVec2, DVec3};
+use bevy_math::DVec3;
+use wide::{f64x2, u64x2};
 
 pub(super) const LANES: usize = 2;
-pub(super) type Lanes = DVec2;
+pub(super) type Lanes = f64x2;
 
 /// Two vectors.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,11 +23,13 @@ impl Vectors {
     }
 
     pub(super) fn set(&mut self, lane: usize, v: DVec3) {
-        (self.x[lane], self.y[lane], self.z[lane]) = (v.x, v.y, v.z);
+        for (lanes, v) in [&mut self.x, &mut self.y, &mut self.z].into_iter().zip(v.to_array()) {
+            lanes.as_mut_array()[lane] = v;
+        }
     }
 
     pub(super) fn get(&self, lane: usize) -> DVec3 {
-        DVec3::new(self.x[lane], self.y[lane], self.z[lane])
+        DVec3::from_array([self.x, self.y, self.z].map(|lanes| lanes.as_array()[lane]))
     }
 
     pub(super) fn along(self, v: DVec3) -> Lanes {
@@ -54,7 +57,7 @@ impl Vectors {
     }
 
     pub(super) fn sum(self) -> DVec3 {
-        DVec3::new(self.x.element_sum(), self.y.element_sum(), self.z.element_sum())
+        DVec3::new(self.x.reduce_add(), self.y.reduce_add(), self.z.reduce_add())
     }
 }
 
@@ -72,31 +75,32 @@ impl Sub for Vectors {
     }
 }
 
+/// The largest of them.
+#[inline(always)]
+pub(super) fn largest(x: Lanes) -> f64 {
+    let [a, b] = x.to_array();
+    a.max(b)
+}
+
 /// Of each lane the one number where `a` is above `b`, otherwise the other.
 #[inline(always)]
 pub(super) fn select_above(a: Lanes, b: Lanes, one: Lanes, other: Lanes) -> Lanes {
-    let lane = |k: usize| if a[k] > b[k] { one[k] } else { other[k] };
-    Lanes::new(lane(0), lane(1))
+    a.simd_gt(b).bitselect(one, other)
 }
 
 #[inline(always)]
 pub(super) fn at_least(x: Lanes, least: f64) -> Lanes {
-    x.max(Lanes::splat(least))
+    x.fast_max(Lanes::splat(least))
 }
 
-/// The largest whole numbers that are not above others, of less than 2^63.
+/// Adding this to a number of less than 2^51 rounds it to a whole one, which then is the lowest bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// The largest whole numbers that are not above others, of less than 2^51.
 #[inline(always)]
 pub(super) fn floor(x: Lanes) -> Lanes {
-    let lane = |x: f64| {
-        let whole = x as i64 as f64;
-        if whole > x { whole - 1.0 } else { whole }
-    };
-    Lanes::new(lane(x.x), lane(x.y))
-}
-
-#[inline(always)]
-pub(super) fn sqrt(x: Lanes) -> Lanes {
-    Lanes::new(x.x.sqrt(), x.y.sqrt())
+    let nearest = (x + ROUND) - ROUND;
+    nearest - (nearest.simd_gt(x) & Lanes::ONE)
 }
 
 /// Below this, [`gone`] is a series: the next term is 2e-9 of it.
@@ -104,13 +108,13 @@ const SERIES: f64 = 0.5;
 
 /// (1 - exp(-x)) / x for x from 0 on.
 pub(super) fn gone(x: Lanes) -> Lanes {
-    if x.max_element() < SERIES {
+    if largest(x) < SERIES {
         let square = x * x;
         let even = (square * (1.0 / 30240.0) - 1.0 / 720.0) * square + 1.0 / 12.0;
         return Lanes::ONE / (even * square + x * 0.5 + 1.0);
     }
     let exact = |x: f64| if x > 0.0 { -libm::expm1(-x) / x } else { 1.0 };
-    Lanes::new(exact(x.x), exact(x.y))
+    Lanes::new(x.to_array().map(exact))
 }
 
 /// xⁿ for positive x, to 1e-12 of it where the logarithm of that is no larger than some tens.
@@ -118,36 +122,36 @@ pub(super) fn power(x: Lanes, n: f64) -> Lanes {
     exp(ln(x) * n)
 }
 
-/// 1/11 to 1.
+/// 1/11! to 1/1!.
 const INVERSES: [f64; 11] = [
-    1.0 / 11.0,
-    1.0 / 10.0,
-    1.0 / 9.0,
-    1.0 / 8.0,
-    1.0 / 7.0,
+    1.0 / 39_916_800.0,
+    1.0 / 3_628_800.0,
+    1.0 / 362_880.0,
+    1.0 / 40_320.0,
+    1.0 / 5040.0,
+    1.0 / 720.0,
+    1.0 / 120.0,
+    1.0 / 24.0,
     1.0 / 6.0,
-    1.0 / 5.0,
-    1.0 / 4.0,
-    1.0 / 3.0,
     1.0 / 2.0,
     1.0,
 ];
 
 /// The bits of an exponent begin here in a number, and what an exponent of 0 is stored as.
 const EXPONENT: u32 = 52;
-const BIAS: i64 = 1023;
+const BIAS: u64 = 1023;
 
 /// Of positive normal numbers.
+#[inline(always)]
 fn ln(x: Lanes) -> Lanes {
-    let (mut mantissa, mut exponent) = (Lanes::ZERO, Lanes::ZERO);
     // A mantissa between √½ and √2: the bits of √½ are where it begins anew.
-    let first = std::f64::consts::FRAC_1_SQRT_2.to_bits();
-    for lane in 0..LANES {
-        let bits = x[lane].to_bits();
-        let steps = (bits.wrapping_sub(first) as i64) >> EXPONENT;
-        mantissa[lane] = f64::from_bits(bits.wrapping_sub((steps << EXPONENT) as u64));
-        exponent[lane] = steps as f64;
-    }
+    let first = u64x2::splat(std::f64::consts::FRAC_1_SQRT_2.to_bits());
+    let (bits, one) = (x.to_bits(), u64x2::splat(1.0f64.to_bits()));
+    let steps = (bits - first + one) >> EXPONENT;
+    let mantissa = Lanes::from_bits(bits + one - (steps << EXPONENT));
+    // Below 2^52 a number is the lowest bits of its sum with that.
+    let whole = (1u64 << EXPONENT) as f64;
+    let exponent = Lanes::from_bits(steps | u64x2::splat(whole.to_bits())) - (whole + BIAS as f64);
     // The series of the inverse hyperbolic tangent; the next term is below 1e-13.
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let square = s * s;
@@ -156,49 +160,53 @@ fn ln(x: Lanes) -> Lanes {
     exponent * std::f64::consts::LN_2 + s * (sum * square + 1.0) * 2.0
 }
 
+#[inline(always)]
 fn exp(x: Lanes) -> Lanes {
-    // Adding this rounds to a whole number.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    let x = x.clamp(Lanes::splat(-700.0), Lanes::splat(700.0));
-    let whole = (x * std::f64::consts::LOG2_E + ROUND) - ROUND;
-    let rest = x - whole * std::f64::consts::LN_2;
+    let x = x.fast_max(Lanes::splat(-700.0)).fast_min(Lanes::splat(700.0));
+    let rounded = x * std::f64::consts::LOG2_E + ROUND;
+    let rest = x - (rounded - ROUND) * std::f64::consts::LN_2;
     // Taylor's series: the next term is below 1e-13.
-    let sum = INVERSES.into_iter().fold(Lanes::ONE, |sum, inverse| sum * rest * inverse + 1.0);
-    let scale = |whole: f64| f64::from_bits(((whole as i64 + BIAS) << EXPONENT) as u64);
-    sum * Lanes::new(scale(whole.x), scale(whole.y))
+    let (highest, lower) = (INVERSES[0], &INVERSES[1..]);
+    let sum = lower.iter().fold(Lanes::splat(highest), |sum, term| sum * rest + *term) * rest + 1.0;
+    sum * Lanes::from_bits((rounded.to_bits() + u64x2::splat(BIAS)) << EXPONENT)
 }
 
-/// Factors of the series of a sine and a cosine, each times the square of the angle: -1/(2k (2k + 1)) and -1/((2k - 1) 2k), the last first.
-const SINE: [f64; 8] = factors(2);
-const COSINE: [f64; 8] = factors(1);
+/// The series of a sine over the angle and of a cosine: terms of the square of the angle but the first, which is 1, the last first.
+const SINE: [f64; 8] = terms(2);
+const COSINE: [f64; 8] = terms(1);
 
-const fn factors(first: usize) -> [f64; 8] {
-    let (mut factors, mut k) = ([0.0; 8], 0);
+const fn terms(first: usize) -> [f64; 8] {
+    let (mut terms, mut term, mut k) = ([0.0; 8], 1.0, 0);
     while k < 8 {
-        let number = 2 * (7 - k) + first;
-        factors[k] = -1.0 / (number * (number + 1)) as f64;
+        let number = 2 * k + first;
+        term /= -((number * (number + 1)) as f64);
+        terms[7 - k] = term;
         k += 1;
     }
-    factors
+    terms
 }
 
-/// Angles of less than this have two terms less in their series, rad: the next is below 1e-14.
+/// Angles of less than this have three terms less in their series, rad: the next is below 1e-11.
 const SMALL_ANGLE: f64 = 1.2;
 
 /// Sine and cosine of angles from -pi to pi, to 1e-11.
+#[inline(always)]
 pub(super) fn sin_cos(x: Lanes) -> [Lanes; 2] {
     // Of half the angle, by their series.
     let half = x * 0.5;
-    let square = half * half;
-    let less = if x.abs().max_element() < SMALL_ANGLE { 2 } else { 0 };
-    // sin h = h (1 - h²/6 (1 - h²/20 (...))), cos h = 1 - h²/2 (1 - h²/12 (...)).
-    let mut sums = [Lanes::ZERO; 2];
-    for (sine, cosine) in SINE[less..].iter().zip(&COSINE[less..]) {
-        sums[0] = (sums[0] + 1.0) * square * *sine;
-        sums[1] = (sums[1] + 1.0) * square * *cosine;
-    }
-    let [sine, cosine] = [half * (sums[0] + 1.0), sums[1] + 1.0];
+    let [sine, cosine] = if largest(x.abs()) < SMALL_ANGLE { series::<3>(half) } else { series::<0>(half) };
     [sine * cosine * 2.0, Lanes::ONE - sine * sine * 2.0]
+}
+
+/// Sine and cosine by series with so many terms less.
+#[inline(always)]
+fn series<const LESS: usize>(x: Lanes) -> [Lanes; 2] {
+    let square = x * x;
+    let (mut sine, mut cosine) = (Lanes::splat(SINE[LESS]), Lanes::splat(COSINE[LESS]));
+    for k in LESS + 1..8 {
+        (sine, cosine) = (sine * square + SINE[k], cosine * square + COSINE[k]);
+    }
+    [x * (sine * square + 1.0), cosine * square + 1.0]
 }
 
 #[cfg(test)]
@@ -209,10 +217,10 @@ mod tests {
     fn functions_are_those_of_libm() {
         for k in 0..4000 {
             let x = f64::from(k) / 4000.0;
-            let both = |f: fn(f64, f64) -> f64| Lanes::new(f(x, 0.25), f(x, 0.75));
+            let both = |f: fn(f64, f64) -> f64| Lanes::new([f(x, 0.25), f(x, 0.75)]);
             let near = |what: &str, found: Lanes, expected: [f64; LANES], within: f64| {
                 for (lane, expected) in expected.into_iter().enumerate() {
-                    let off = (found[lane] - expected).abs();
+                    let off = (found.as_array()[lane] - expected).abs();
                     assert!(off <= within * expected.abs().max(1e-3), "{what} {x}, lane {lane}: {off:e}");
                 }
             };

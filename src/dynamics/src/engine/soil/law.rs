@@ -2,7 +2,7 @@
 
 use simpartner_model::Soil;
 
-use super::lanes::{Lanes, at_least, gone, power, select_above, sqrt};
+use super::lanes::{Lanes, at_least, gone, largest, power, select_above};
 use crate::soil::{Pressure, bulldozing_terms};
 
 /// Soil that holds still damps slides slower than this, m/s, in proportion, and faster ones with no more than that: below a thousandth
@@ -87,16 +87,16 @@ impl Law {
     fn at(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
         let Pressure { modulus, exponent: n, elastic } = self.pressure;
         let part = (depth - depths.depth) * depths.per_depth;
-        let plastic = if part.abs().max_element() < NEAR {
+        let plastic = if largest(part.abs()) < NEAR {
             let series = (part * ((n - 2.0) / 3.0) + 1.0) * part * ((n - 1.0) / 2.0) + 1.0;
             depths.plastic * (series * part * n + 1.0)
         } else {
-            power(depth.max(Lanes::splat(f64::MIN_POSITIVE)), n) * modulus
+            power(at_least(depth, f64::MIN_POSITIVE), n) * modulus
         };
         let above = depth - depths.left;
         let spring = above * elastic;
         let slope = select_above(plastic, spring, Lanes::splat(elastic), plastic * n / depth);
-        (plastic.min(spring).max(Lanes::ZERO), select_above(above, Lanes::ZERO, slope, Lanes::ZERO))
+        (plastic.fast_min(spring).fast_max(Lanes::ZERO), select_above(above, Lanes::ZERO, slope, Lanes::ZERO))
     }
 
     /// The pressure on places after a substep. Soil yields in its middle, where they are so deep; what was pressed is so stiff that it is
@@ -105,9 +105,9 @@ impl Law {
     pub(super) fn press(&self, depths: &Depths, middle: Lanes, end: Lanes, rate: Lanes) -> Stress {
         let (yields, slope) = self.at(depths, middle);
         let most = select_above(depths.deepest, middle, depths.most, yields);
-        let deepest = depths.deepest.max(middle);
+        let deepest = depths.deepest.fast_max(middle);
         let held = most - (deepest - end) * self.pressure.elastic + rate * self.soil.damping;
-        let stress = held.min(yields).max(Lanes::ZERO);
+        let stress = held.fast_min(yields).fast_max(Lanes::ZERO);
         let presses = select_above(stress, Lanes::ZERO, Lanes::ONE, Lanes::ZERO);
         let holds = select_above(yields, held, presses, Lanes::ZERO);
         Stress { stress, slope: slope * (presses - holds), presses, holds }
@@ -117,7 +117,7 @@ impl Law {
     pub(super) fn before(&self, depths: &Depths, yields: Lanes, holds: Lanes) -> Lanes {
         let yields = self.at(depths, yields).0;
         let held = depths.most - (depths.deepest - holds) * self.pressure.elastic;
-        select_above(depths.deepest, holds, held.min(yields), yields).max(Lanes::ZERO)
+        select_above(depths.deepest, holds, held.fast_min(yields), yields).fast_max(Lanes::ZERO)
     }
 
     /// How much the pressure of soil that holds changes with how fast it is pressed, Pa s/m.
@@ -148,12 +148,12 @@ impl Law {
         slide: [Lanes; 2],
         h: f64,
     ) -> Shear {
-        let speed = sqrt(slide[0] * slide[0] + slide[1] * slide[1]);
+        let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
         let parts = mobilise_both(mobilised, slide, speed, 0.5 * h / self.soil.shear_modulus);
         let [first, second] = parts;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
-        let free = (Lanes::ONE - sqrt(first * first + second * second)).max(Lanes::ZERO);
+        let free = (Lanes::ONE - (first * first + second * second).sqrt()).fast_max(Lanes::ZERO);
         let damping = area * free * self.soil.damping / (speed * (1.0 / CREEP) + 1.0);
         let along = -(strength * first + damping * slide[0]);
         let across = -((strength + side) * second + damping * slide[1]);
@@ -180,7 +180,7 @@ impl Law {
         let strength = (stress * self.friction + self.soil.cohesion) * area;
         let sheared = (strength * (first + second) + side * second) * self.soil.shear_modulus;
         let pressed = area * share * stress * stress / self.pressure.elastic;
-        select_above(stress, Lanes::ZERO, pressed + sheared, Lanes::ZERO).element_sum() * 0.5
+        select_above(stress, Lanes::ZERO, pressed + sheared, Lanes::ZERO).reduce_add() * 0.5
     }
 }
 

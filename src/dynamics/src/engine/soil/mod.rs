@@ -76,6 +76,18 @@ pub(super) struct Touch {
     pub(super) gap: f64,
 }
 
+impl SavedSoil {
+    /// Takes over what another world's shapes and soils remember. The numbers are those of its shapes' parts here; its soils are the same.
+    pub(super) fn carry_over(&mut self, old: Self, numbers: &[Option<usize>]) {
+        for (old, number) in old.prints.into_iter().zip(numbers) {
+            number.iter().for_each(|&number| self.prints[number] = old.clone());
+        }
+        if self.ruts.len() == old.ruts.len() {
+            self.ruts = old.ruts;
+        }
+    }
+}
+
 impl Footprints {
     pub(super) fn new(gravity: f64) -> Self {
         Self { prints: Vec::new(), ruts: Vec::new(), gravity }
@@ -194,6 +206,11 @@ impl Footprints {
             .zip(grounds)
             .fold(false, |more, (ruts, ground)| ruts.take_changed(ground, into) || more);
         RutChanges { anew, more }
+    }
+
+    /// How many shapes may press on a soil, counted for each soil.
+    pub(super) fn len(&self) -> usize {
+        self.prints.len()
     }
 
     pub(super) fn save(&self) -> SavedSoil {

@@ -15,7 +15,8 @@ pub(in crate::engine) struct Patch {
     pub(super) law: Law,
     /// Its surface: pieces, or where it rolls its rim.
     pub(super) pieces: Pieces,
-    pub(super) rim: Option<Rim>,
+    pub(super) rim: Rim,
+    rolls: bool,
     /// The point that its wrench is about, world frame, and the length that goes with it, m: the middle and the root of its area, or centre and
     /// radius of what rolls.
     pub(in crate::engine) point: DVec3,
@@ -65,7 +66,8 @@ impl Patch {
         Self {
             law,
             pieces: Pieces::default(),
-            rim: None,
+            rim: Rim::default(),
+            rolls: false,
             point: DVec3::ZERO,
             size: 1.0,
             middle: DVec3::ZERO,
@@ -81,7 +83,7 @@ impl Patch {
     /// Begins anew on a ground with this normal.
     pub(super) fn clear(&mut self, (up, distance): (DVec3, f64)) {
         self.pieces.clear();
-        self.rim = None;
+        self.rolls = false;
         (self.up, self.distance) = (up, distance);
     }
 
@@ -99,10 +101,10 @@ impl Patch {
     }
 
     /// The same of the rim of a wheel with this centre and radius.
-    pub(super) fn close_rim(&mut self, rim: Rim, centre: DVec3, radius: f64) -> Option<f64> {
-        let (middle, [area, deepest, spread]) = rim.close()?;
+    pub(super) fn close_rim(&mut self, centre: DVec3, radius: f64) -> Option<f64> {
+        let (middle, [area, deepest, spread]) = self.rim.close()?;
         (self.point, self.size, self.middle) = (centre, radius, centre + middle);
-        (self.area, self.spread, self.rim) = (area, spread, Some(rim));
+        (self.area, self.spread, self.rolls) = (area, spread, true);
         Some(deepest)
     }
 
@@ -116,22 +118,20 @@ impl Patch {
     /// found last, unless it is to be found `anew`.
     pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64, anew: bool) -> Answer {
         let kept = self.kept.filter(|kept| !anew && kept.h == h);
-        let (sums, matrix, kept) = match (&self.rim, kept) {
-            (Some(rim), Some(kept)) => (self.sum_up::<false>(before, after, h), rim.in_world(&kept.matrix), Some(kept)),
-            (Some(rim), None) => {
+        let (sums, matrix, kept) = match kept.filter(|_| self.rolls) {
+            Some(kept) => (self.sum_up::<false>(before, after, h), self.rim.in_world(&kept.matrix), Some(kept)),
+            None => {
                 let sums = self.sum_up::<true>(before, after, h);
-                let matrix = sums.matrix;
-                (sums, rim.in_world(&matrix), Some(Kept { matrix, h }))
-            }
-            (None, _) => {
-                let sums = self.sum_up::<true>(before, after, h);
-                let matrix = sums.matrix;
-                (sums, matrix, None)
+                let kept = Kept { matrix: sums.matrix, h };
+                match self.rolls {
+                    true => (sums, self.rim.in_world(&kept.matrix), Some(kept)),
+                    false => (sums, kept.matrix, None),
+                }
             }
         };
         let [press, shear] = self.law.stiffest(sums.pressed.length() / self.area, h);
         // A rim is sheared as far from the middle as it reaches, by turning.
-        let reach = if self.rim.is_some() { 1.0 + (1.0 + self.law.grousers / self.size).powi(2) } else { 1.0 };
+        let reach = if self.rolls { 1.0 + (1.0 + self.law.grousers / self.size).powi(2) } else { 1.0 };
         let stiffest = self.spread * (press + shear * reach);
         Answer { response: Response { wrench: sums.wrench(), matrix, stiffest }, pressed: sums.pressed, kept }
     }
@@ -146,9 +146,9 @@ impl Patch {
     fn sum_up<const MATRIX: bool>(&self, before: &Six, after: &Six, h: f64) -> Sums {
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let change: Six = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
-        match &self.rim {
-            Some(rim) => rim.sum_up::<MATRIX>(&self.law, [&mean, &change], h),
-            None => self.pieces.sum_up::<MATRIX>(&self.law, [&self.twist(&mean), &self.twist(&change)], h),
+        match self.rolls {
+            true => self.rim.sum_up::<MATRIX>(&self.law, [&mean, &change], h),
+            false => self.pieces.sum_up::<MATRIX>(&self.law, [&self.twist(&mean), &self.twist(&change)], h),
         }
     }
 
@@ -157,7 +157,7 @@ impl Patch {
     /// stores of that force, and the strength over the length in which shear turns.
     pub(in crate::engine) fn most_given(&self, before: &Six, pressed: DVec3, h: f64) -> f64 {
         let held = self.held_before(before, h);
-        if self.rim.is_none() {
+        if !self.rolls {
             return held;
         }
         let (area, force) = (self.area, pressed.length());
@@ -172,9 +172,9 @@ impl Patch {
 
     /// What of the energy that was put in is there when such a substep begins, J.
     fn held_before(&self, before: &Six, h: f64) -> f64 {
-        match self.rim {
-            Some(_) => self.held,
-            None => self.held.min(self.pieces.stored(&self.law, &self.twist(before), h)),
+        match self.rolls {
+            true => self.held,
+            false => self.held.min(self.pieces.stored(&self.law, &self.twist(before), h)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 
 use super::{
-    lanes::{LANES, Lanes, Vectors, select_above, sqrt},
+    lanes::{LANES, Lanes, Vectors, at_least, largest, select_above},
     law::{Depths, Law, Stress, mobilise_both},
     patch::Sums,
 };
@@ -79,13 +79,13 @@ impl Pieces {
         let Some(pair) = self.pairs.last_mut() else { return };
         pair.point.set(lane, piece.point);
         pair.normal.set(lane, piece.normal);
-        pair.area[lane] = piece.area;
+        pair.area.as_mut_array()[lane] = piece.area;
         for k in 0..3 {
-            pair.depths[k][lane] = piece.depths[k];
+            pair.depths[k].as_mut_array()[lane] = piece.depths[k];
         }
         for k in 0..2 {
             pair.tangents[k].set(lane, piece.tangents[k]);
-            pair.mobilised[k][lane] = piece.mobilised[k];
+            pair.mobilised[k].as_mut_array()[lane] = piece.mobilised[k];
         }
     }
 
@@ -96,9 +96,9 @@ impl Pieces {
         for pair in &self.pairs {
             area += pair.area;
             point = point + pair.point.times(pair.area);
-            deepest = deepest.max(select_above(pair.area, Lanes::ZERO, pair.depths[0], Lanes::ZERO));
+            deepest = deepest.fast_max(select_above(pair.area, Lanes::ZERO, pair.depths[0], Lanes::ZERO));
         }
-        let area = area.element_sum();
+        let area = area.reduce_add();
         if !(area > 0.0) {
             return None;
         }
@@ -109,13 +109,13 @@ impl Pieces {
         for pair in &mut self.pairs {
             let lever = pair.point - about;
             let row = |direction: Vectors| lever.cross(direction).times(per);
-            let share = pair.normal.along(up).max(Lanes::splat(LEAST_SHARE));
+            let share = at_least(pair.normal.along(up), LEAST_SHARE);
             let (sinks, presses) = (row(ups), row(pair.normal));
             let arm = lever - pair.normal.times(Lanes::splat(law.grousers));
             pair.derived = Derived { depths: law.depths(pair.depths), share, lever, arm, sinks, presses };
             spread += (presses.dot(presses) + 1.0) * pair.area / share;
         }
-        Some((middle, [area, deepest.max_element(), spread.element_sum()]))
+        Some((middle, [area, largest(deepest), spread.reduce_add()]))
     }
 
     /// Force and moment in such a substep, and the force of normal stress in it; how they change only if that is wanted.
@@ -137,8 +137,8 @@ impl Pieces {
         }
         sums.moment = moment / self.size;
         if MATRIX {
-            sums.matrix = matrix.map(|row| row.map(|entry| entry.element_sum()));
-            self.add_sinking(sinking.map(|entry| entry.element_sum()), &mut sums.matrix);
+            sums.matrix = matrix.map(|row| row.map(|entry| entry.reduce_add()));
+            self.add_sinking(sinking.map(|entry| entry.reduce_add()), &mut sums.matrix);
             for row in 0..6 {
                 for column in row + 1..6 {
                     sums.matrix[row][column] = sums.matrix[column][row];
@@ -196,7 +196,7 @@ impl Pieces {
         sinking: &mut [Lanes; 10],
         matrix: &mut [[Lanes; 6]; 6],
     ) {
-        let facing = (pair.area * pair.normal.along(self.up)).max(Lanes::ZERO);
+        let facing = (pair.area * pair.normal.along(self.up)).fast_max(Lanes::ZERO);
         let gain = facing * stress.slope * (0.25 * h);
         let [x, y, z] = pair.derived.sinks.components();
         let (u, v, w) = (gain * x, gain * y, gain * z);
@@ -264,7 +264,7 @@ impl Pieces {
     ) -> (Vectors, [Lanes; 2], [Lanes; 2]) {
         let pair = &self.pairs[pair];
         let slide = Self::slide(pair, mean);
-        let speed = sqrt(slide[0] * slide[0] + slide[1] * slide[1]);
+        let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
         let mobilised = mobilise_both(pair.mobilised, slide, speed, h / law.soil.shear_modulus);
         (pair.point, mobilised, [mean, end].map(|twist| self.presses(pair, twist)))
     }

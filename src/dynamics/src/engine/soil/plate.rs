@@ -145,9 +145,9 @@ impl Plate {
             let (points, mobilised, [pressed, ahead]) = patch.pieces.go_on(&patch.law, pair, [mean, end], h);
             for (lane, &(index, depth)) in inside.iter().enumerate() {
                 let state = &mut self.states[index];
-                state.mobilised = mobilised.map(|part| part[lane]);
-                state.back = (state.back - h * pressed[lane]).max(0.0);
-                state.ahead = 0.5 * h * ahead[lane];
+                state.mobilised = mobilised.map(|part| part.as_array()[lane]);
+                state.back = (state.back - h * pressed.as_array()[lane]).max(0.0);
+                state.ahead = 0.5 * h * ahead.as_array()[lane];
                 let left = patch.law.pressure.left_by(depth, state.left);
                 ruts.press(ruts::place(surface, points.get(lane)), left);
             }

@@ -16,7 +16,7 @@
 use bevy_math::{DMat3, DVec3};
 
 use super::{
-    lanes::{Lanes, at_least},
+    lanes::{Lanes, at_least, largest},
     law::{Depths, Law},
     patch::Sums,
 };
@@ -58,7 +58,8 @@ pub(super) const HALVES: usize = 2;
 /// A strip of a rim.
 #[derive(Debug, Clone, Copy, Default)]
 struct Strip {
-    /// Where it is along the axle, in radii.
+    /// Whether any of it is in the soil; where it is along the axle, in radii.
+    inside: bool,
     place: f64,
     halves: [Half; HALVES],
 }
@@ -66,7 +67,7 @@ struct Strip {
 /// The strips of a wheel that are in soil.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rim {
-    strips: [Option<Strip>; STRIPS],
+    strips: [Strip; STRIPS],
     /// Its frame, as columns: forwards, down, along the axle; and the normal of the ground along the last two.
     axes: DMat3,
     up: [f64; 2],
@@ -102,36 +103,38 @@ impl Products {
 
     /// The sums times 1, c, s, c², c s, s².
     fn sums(&self) -> [f64; 6] {
-        let [one, c, s, cc, cs] = self.0.map(|sum| sum.element_sum());
+        let [one, c, s, cc, cs] = self.0.map(Lanes::reduce_add);
         [one, c, s, cc, cs, one - cc]
     }
 }
 
 impl Rim {
-    /// A wheel of this radius with such a frame on a ground with this normal; nothing of it is in the soil.
-    pub(super) fn new(radius: f64, axes: DMat3, normal: DVec3) -> Self {
-        Self { strips: [None; STRIPS], axes, up: [axes.y_axis.dot(normal), axes.z_axis.dot(normal)], radius }
+    /// Begins anew with a wheel of this radius with such a frame on a ground with this normal; nothing of it is in the soil.
+    pub(super) fn clear(&mut self, radius: f64, axes: DMat3, normal: DVec3) {
+        self.strips.iter_mut().for_each(|strip| strip.inside = false);
+        (self.axes, self.radius) = (axes, radius);
+        self.up = [axes.y_axis.dot(normal), axes.z_axis.dot(normal)];
     }
 
-    /// Lays a strip so far along the axle, m, which is in the soil: so deep are the places in front of the peak, and those behind it which
-    /// have the same stress.
-    pub(super) fn lay(&mut self, strip: usize, offset: f64, halves: [(Depths, [Side; 2]); HALVES]) {
+    /// Lays a half of a strip so far along the axle, m, which is in the soil: so deep are the places in front of the peak, and those behind it
+    /// which have the same stress.
+    #[inline(always)]
+    pub(super) fn lay(&mut self, [strip, half]: [usize; 2], offset: f64, depths: Depths, sides: [Side; 2]) {
         let up = -self.up[0];
-        let halves = halves.map(|(depths, sides)| {
-            let facing = sides.map(|side| (side.area * side.cosine * up).max(Lanes::ZERO));
-            Half {
-                depths,
-                sides,
-                per_share: Lanes::ONE / at_least(sides[0].cosine * up, LEAST_SHARE),
-                area: sides[0].area + sides[1].area,
-                facing: facing[0] + facing[1],
-            }
-        });
-        self.strips[strip] = Some(Strip { place: offset / self.radius, halves });
+        let facing = |side: &Side| (side.area * side.cosine * up).fast_max(Lanes::ZERO);
+        let strip = &mut self.strips[strip];
+        (strip.inside, strip.place) = (true, offset / self.radius);
+        strip.halves[half] = Half {
+            depths,
+            per_share: Lanes::ONE / at_least(sides[0].cosine * up, LEAST_SHARE),
+            area: sides[0].area + sides[1].area,
+            facing: facing(&sides[0]) + facing(&sides[1]),
+            sides,
+        };
     }
 
     fn strips(&self) -> impl Iterator<Item = &Strip> {
-        self.strips.iter().flatten()
+        self.strips.iter().filter(|strip| strip.inside)
     }
 
     /// The middle of what is in the soil, from the wheel's centre, and its area, m²; the depth of the deepest place, m; and the sum of all areas,
@@ -140,20 +143,21 @@ impl Rim {
         let (mut area, mut point, mut deepest, mut spread) = (0.0, [0.0; 3], Lanes::ZERO, 0.0);
         for strip in self.strips() {
             for half in &strip.halves {
-                let own = half.area.element_sum();
+                let own = half.area.reduce_add();
                 for side in &half.sides {
-                    (point[0], point[1]) = (point[0] + side.area.dot(side.sine), point[1] + side.area.dot(side.cosine));
+                    point[0] += (side.area * side.sine).reduce_add();
+                    point[1] += (side.area * side.cosine).reduce_add();
                 }
                 (point[2], area) = (point[2] + own * strip.place, area + own);
-                deepest = deepest.max(half.depths.depth);
-                spread += (strip.place * strip.place + 1.0) * half.area.dot(half.per_share);
+                deepest = deepest.fast_max(half.depths.depth);
+                spread += (strip.place * strip.place + 1.0) * (half.area * half.per_share).reduce_add();
             }
         }
         if !(area > 0.0) {
             return None;
         }
         let middle = self.axes * DVec3::from_array(point) * (self.radius / area);
-        Some((middle, [area, deepest.max_element(), spread]))
+        Some((middle, [area, largest(deepest), spread]))
     }
 
     /// Six numbers in the wheel's frame, from the world's.
@@ -231,7 +235,7 @@ impl Rim {
                 holding.add(stress.holds * half.area * half.per_share * law.stiffness(h), [cosine, sine]);
             }
         }
-        let [ns, nc, ls, lc, l, ts, tc, t] = sums.map(|sum| sum.element_sum());
+        let [ns, nc, ls, lc, l, ts, tc, t] = sums.map(Lanes::reduce_add);
         let wrench = [lc - ns, -ls - nc, t, p * (ls + nc) + k * tc, p * (lc - ns) - k * ts, -k * l];
         for (sum, part) in force.iter_mut().zip(wrench) {
             *sum += part;

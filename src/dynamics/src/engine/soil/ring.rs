@@ -24,13 +24,13 @@ impl Live {
         let groups = rings[0].len();
         let [begin, end] = [first, last].map(|node| floor(node * (1.0 / LANES as f64)));
         let count = (end - begin + 1.0).clamp(0.0, groups as f64) as usize;
-        let now = Self { first: node(begin, groups), count };
+        let now = Self { first: (begin as i64).rem_euclid(groups as i64) as usize, count };
         self.clear_but(&now, rings);
         *self = now;
         let (low, high) = (Lanes::splat(first - 0.5), Lanes::splat(last + 0.5));
         let mut group = now.first;
         for k in 0..count {
-            let numbers = Lanes::new(0.0, 1.0) + (begin + k as f64) * LANES as f64;
+            let numbers = Lanes::new([0.0, 1.0]) + (begin + k as f64) * LANES as f64;
             let below = select_above(high, numbers, Lanes::ONE, Lanes::ZERO);
             let inside = select_above(numbers, low, below, Lanes::ZERO);
             visit(group, rings.each_mut().map(|ring| &mut ring[group]), numbers, inside);
@@ -60,13 +60,25 @@ impl Live {
     }
 }
 
-/// The place of a node in a ring: it is less than once around below the first or beyond the last, as a rule.
-pub(super) fn node(number: f64, count: usize) -> usize {
-    let (number, count) = (number as i64, count as i64);
-    let once = if number < 0 { number + count } else { number - count };
-    let place = if (0..count).contains(&number) { number } else { once };
-    let place = if (0..count).contains(&place) { place } else { place.rem_euclid(count) };
-    place as usize
+/// Of each lane the nodes of rings of so many that these whole numbers and the next ones stand for.
+#[derive(Clone, Copy)]
+pub(super) struct Between([[usize; 2]; LANES]);
+
+impl Between {
+    #[inline(always)]
+    pub(super) fn new<const COUNT: usize>(below: Lanes) -> Self {
+        Self(below.to_array().map(|below| {
+            let first = (below as i64).rem_euclid(COUNT as i64) as usize;
+            [first, if first + 1 < COUNT { first + 1 } else { 0 }]
+        }))
+    }
+
+    /// What a ring has there.
+    #[inline(always)]
+    pub(super) fn of(&self, ring: &[[f64; LANES]]) -> [Lanes; 2] {
+        let (nodes, [[a, b], [c, d]]) = (ring.as_flattened(), self.0);
+        [Lanes::new([nodes[a], nodes[c]]), Lanes::new([nodes[b], nodes[d]])]
+    }
 }
 
 fn floor(x: f64) -> f64 {

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use self::shear::{GROUPS, Slide, circle};
 use super::{
-    lanes::{LANES, Lanes, at_least, floor, select_above, sin_cos, sqrt},
+    lanes::{LANES, Lanes, at_least, floor, select_above, sin_cos},
     patch::Patch,
-    rim::{HALVES, Rim, STRIPS, Side},
-    ring::{Live, node},
+    rim::{HALVES, STRIPS, Side},
+    ring::{Between, Live},
     ruts::{self, Ruts},
 };
 use crate::{
@@ -28,9 +28,15 @@ const NODES_A_RADIUS: f64 = 32.0;
 const WAY: usize = 128;
 /// Nodes and weights of Gauss and Legendre on [0, 1]: so many on each side of the peak. With the root of the distance to the end as variable,
 /// forces are off by up to 2e-5 of the load on all soils that ship, at any slip.
-const GAUSS: [[[f64; LANES]; 2]; HALVES] = [
-    [[0.069_431_844_202_973_71, 0.330_009_478_207_571_87], [0.173_927_422_568_726_93, 0.326_072_577_431_273_07]],
-    [[0.669_990_521_792_428_1, 0.930_568_155_797_026_3], [0.326_072_577_431_273_07, 0.173_927_422_568_726_93]],
+const GAUSS: [[Lanes; 2]; HALVES] = [
+    [
+        Lanes::new([0.069_431_844_202_973_71, 0.330_009_478_207_571_87]),
+        Lanes::new([0.173_927_422_568_726_93, 0.326_072_577_431_273_07]),
+    ],
+    [
+        Lanes::new([0.669_990_521_792_428_1, 0.930_568_155_797_026_3]),
+        Lanes::new([0.326_072_577_431_273_07, 0.173_927_422_568_726_93]),
+    ],
 ];
 /// Below this, m/s, slip is no ratio of speeds: a wheel that stands slips by nothing.
 const STANDS: f64 = 1e-3;
@@ -39,6 +45,11 @@ const AHEAD: f64 = 2.0 * CELL;
 /// The rut is pressed anew when the wheel has come on by this, m, or has sunk in deeper by that.
 const MARKS: f64 = CELL / 16.0;
 const DEEPER: f64 = 1e-5;
+
+/// Going on by less than this in a substep, m, is none: what stands and trembles has the soil pressed in each substep.
+const ROLLS: f64 = 1e-6;
+/// All places of the quadrature in front of the peak are farther from it than this part of the angle to the entry.
+const NEAREST: f64 = 0.13;
 
 /// What a wheel remembers of the soil it is in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +61,9 @@ pub(super) struct WheelState {
     /// How far it has come along the way, in nodes, and the deepest that each strip pressed each node, m; 0 where it touches nothing.
     way: f64,
     deepest: [Vec<[f64; LANES]>; STRIPS],
+    /// How deep each strip was when the nodes were to be pressed last, m, and whether that is still to be done.
+    sunk: [f64; STRIPS],
+    unpressed: [bool; STRIPS],
     /// The mobilised part of the strength at each node of each strip, along the rim and across.
     rims: [[Vec<[f64; LANES]>; 2]; STRIPS],
     /// How far its nodes have slid since then, by what angle the wheel has turned, and in half of the last substep, rad, and how long the
@@ -91,6 +105,8 @@ pub(super) struct Wheel {
     /// The angle of its first node, and where that and the one a right angle ahead are: unit vectors.
     turned: f64,
     spokes: [DVec3; 2],
+    /// Cosine and sine of that angle.
+    first: [f64; 2],
     /// Cosines and sines of the nodes' angles from the first.
     circle: Vec<[Lanes; 2]>,
     strips: [Option<Strip>; STRIPS],
@@ -106,6 +122,8 @@ impl Wheel {
                 slip: 0.0,
                 way: 0.0,
                 deepest: std::array::from_fn(|_| vec![[0.0; LANES]; WAY / LANES]),
+                sunk: [0.0; STRIPS],
+                unpressed: [false; STRIPS],
                 rims: std::array::from_fn(|_| std::array::from_fn(|_| vec![[0.0; LANES]; GROUPS])),
                 slides: [Slide::default(); STRIPS],
                 turned: 0.0,
@@ -123,6 +141,7 @@ impl Wheel {
             down: DVec3::NEG_Y,
             turned: 0.0,
             spokes: [DVec3::X, DVec3::Z],
+            first: [1.0, 0.0],
             circle: (0..GROUPS).map(circle).collect(),
             strips: [None; STRIPS],
         }
@@ -153,7 +172,8 @@ impl Wheel {
         self.axle = rotation * DVec3::Y;
         self.forward = self.axle.cross(normal).normalize();
         self.down = self.axle.cross(self.forward);
-        self.turned = libm::atan2(self.spokes[0].dot(self.forward), self.spokes[0].dot(self.down));
+        self.first = [self.spokes[0].dot(self.down), self.spokes[0].dot(self.forward)];
+        self.turned = libm::atan2(self.first[1], self.first[0]);
         let soil = &patch.law.soil;
         patch.law.pressure = Pressure::new(soil, 2.0 * self.half, self.state.slip, gravity);
         let peak = soil.peak[0] + soil.peak[1] * self.state.slip.abs();
@@ -170,19 +190,19 @@ impl Wheel {
             let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
             (sinkage > left).then_some(Strip { arc, sinkage, left })
         });
-        let mut rim = Rim::new(self.radius, DMat3::from_cols(self.forward, self.down, self.axle), normal);
+        patch.rim.clear(self.radius, DMat3::from_cols(self.forward, self.down, self.axle), normal);
         for strip in 0..STRIPS {
-            self.lay_strip(patch, &mut rim, strip);
+            self.lay_strip(patch, strip);
         }
-        patch.close_rim(rim, centre, self.radius)
+        patch.close_rim(centre, self.radius)
     }
 
     /// Lays a strip.
-    fn lay_strip(&self, patch: &Patch, rim: &mut Rim, strip: usize) {
+    fn lay_strip(&self, patch: &mut Patch, strip: usize) {
         let Some(Strip { arc, left, .. }) = self.strips[strip] else { return };
         let [linear, square] = patch.law.aside.map(|term| 0.5 * term * self.radius);
-        let halves = GAUSS.map(|points| {
-            let [roots, weights] = points.map(Lanes::from_array);
+        let per_modulus = 1.0 / patch.law.soil.shear_modulus;
+        for (half, [roots, weights]) in GAUSS.into_iter().enumerate() {
             // The stress falls to nothing at both ends, as some power of the distance.
             let (part, share) = (roots * roots, roots * weights * 2.0);
             let front = (Lanes::splat(arc.entry) - part * (arc.entry - arc.peak)) * arc.sign;
@@ -197,14 +217,14 @@ impl Wheel {
                     cosine,
                     sine,
                     area,
-                    mobilised: self.mobilised(&patch.law, strip, &arc, angle, sine_cosine),
+                    mobilised: self.mobilised(per_modulus, strip, &arc, angle, sine_cosine),
                     aside,
                 }
             };
             let sides = [side(front, ahead, arc.entry - arc.peak), side(behind, astern, arc.peak - arc.exit)];
-            (patch.law.depths([below + left, self.deepest(strip, ahead), Lanes::splat(left)]), sides)
-        });
-        rim.lay(strip, self.offset(strip), halves);
+            let depths = patch.law.depths([below + left, self.deepest(strip, ahead), Lanes::splat(left)]);
+            patch.rim.lay([strip, half], self.offset(strip), depths, sides);
+        }
     }
 
     /// Goes on to the end of a substep in which it had this mean twist about `point`, and leaves its rut.
@@ -222,6 +242,7 @@ impl Wheel {
         let least = STANDS * h;
         let slip = (rolled.abs() - travelled.abs()) / rolled.abs().max(travelled.abs()).max(least);
         self.state.slip += (slip.clamp(-1.0, 1.0) - self.state.slip) * -libm::expm1(-way.abs() / length);
+        self.turn_up(travelled);
         let count = WAY as f64;
         let way = self.state.way + travelled / self.radius * NODES_A_RADIUS;
         self.state.way = way - (way / count).floor() * count;
@@ -229,35 +250,58 @@ impl Wheel {
         for strip in 0..STRIPS {
             if self.strips[strip].is_none() {
                 self.shear_rim(&patch.law, strip);
+                self.press_way(strip, 0.0);
             }
-            self.press_way(strip);
         }
         self.state.unmarked += travelled;
         let deeper =
             |(strip, marked): (&Option<Strip>, &f64)| strip.is_some_and(|strip| strip.sinkage > marked + DEEPER);
         if self.state.unmarked.abs() >= MARKS || self.strips.iter().zip(&self.state.marked).any(deeper) {
             for strip in 0..STRIPS {
-                self.state.marked[strip] = self.strips[strip].map_or(0.0, |strip| strip.sinkage);
+                let sinkage = self.strips[strip].map_or(0.0, |strip| strip.sinkage);
+                self.press_way(strip, sinkage);
+                (self.state.marked[strip], self.state.sunk[strip]) = (sinkage, sinkage);
                 self.leave_rut(patch, strip, travelled, ruts);
             }
             self.state.unmarked = 0.0;
         }
     }
 
+    /// Presses the nodes of the way where a strip was, before it leaves that place by so much: while it rolls on and all that is in front of its peak
+    /// goes deeper, soil yields, and need not know more than how deep it is.
+    fn turn_up(&mut self, travelled: f64) {
+        for strip in 0..STRIPS {
+            let Some(Strip { arc, sinkage, .. }) = self.strips[strip] else { continue };
+            let (sunk, slope) = (self.state.sunk[strip], arc.peak + NEAREST * (arc.entry - arc.peak));
+            let ahead = travelled * arc.sign;
+            let goes_deeper = ahead > ROLLS && sinkage + ahead * slope >= sunk;
+            if self.state.unpressed[strip] && !goes_deeper {
+                self.press_way(strip, sunk);
+            }
+            (self.state.sunk[strip], self.state.unpressed[strip]) = (sinkage, true);
+        }
+    }
+
     /// How deep the soil was pressed below angles with these sines and cosines, m. Between nodes it is as round as the rim: straight lines between
     /// them would be off by more than pressed soil gives way.
+    #[inline(always)]
     fn deepest(&self, strip: usize, [ahead, cosine]: [Lanes; 2]) -> Lanes {
         let place = ahead * NODES_A_RADIUS + self.state.way;
         let below = floor(place);
-        let nodes = below.to_array().map(|below| [node(below, WAY), node(below + 1.0, WAY)]);
-        let depths = self.state.deepest[strip].as_flattened();
-        let [one, other] = [0, 1].map(|k| Lanes::from_array(nodes.map(|nodes| depths[nodes[k]])));
+        let [one, other] = Between::new::<WAY>(below).of(&self.state.deepest[strip]);
         // How deep the rim would be at its bottom if it were as deep as the nodes there.
         let part = place - below;
         let [low, high] = [-part, Lanes::ONE - part].map(|way| self.rise(ahead + way * (1.0 / NODES_A_RADIUS)));
         let (low, high) = (one + low, other + high);
-        let deepest = low + (high - low) * part - (Lanes::ONE - cosine.abs()) * self.radius;
-        select_above(one.min(other), Lanes::ZERO, deepest, Lanes::ZERO)
+        let rise = (Lanes::ONE - cosine.abs()) * self.radius;
+        let deepest = low + (high - low) * part - rise;
+        let pressed = select_above(one.fast_min(other), Lanes::ZERO, deepest, Lanes::ZERO);
+        // As the wheel was at the end of the last substep.
+        if self.state.unpressed[strip] {
+            pressed.fast_max(Lanes::splat(self.state.sunk[strip]) - rise)
+        } else {
+            pressed
+        }
     }
 
     /// How much higher the rim is so many radii ahead of its bottom, m.
@@ -265,18 +309,19 @@ impl Wheel {
         rise(ahead) * self.radius
     }
 
-    /// Presses the nodes of the way that are below the wheel, and forgets the others.
-    fn press_way(&mut self, strip: usize) {
+    /// Presses the nodes of the way that are below a strip that is so deep, m, and forgets the others.
+    fn press_way(&mut self, strip: usize, sinkage: f64) {
+        self.state.unpressed[strip] = false;
         let (radius, way) = (self.radius, self.state.way);
         let (nodes, live) = (&mut self.state.deepest[strip], &mut self.state.pressed[strip]);
-        let Some(Strip { arc, sinkage, left }) = self.strips[strip] else { return live.clear(&mut [nodes]) };
+        let Some(Strip { arc, left, .. }) = self.strips[strip] else { return live.clear(&mut [nodes]) };
         // As far ahead as behind.
         let reach = reach((arc.sinkage / radius).min(1.0)) * NODES_A_RADIUS;
         let (first, last) = ((way - reach).ceil(), (way + reach).floor());
         live.visit([first, last], &mut [nodes], |_, [nodes], numbers, inside| {
             let ahead = (numbers - way) * (1.0 / NODES_A_RADIUS);
             let depth = at_least(Lanes::splat(sinkage) - rise(ahead) * radius, left);
-            *nodes = (Lanes::from_array(*nodes).max(depth) * inside).to_array();
+            *nodes = (Lanes::new(*nodes).fast_max(depth) * inside).to_array();
         });
     }
 
@@ -285,7 +330,7 @@ impl Wheel {
         let (surface, way) = (patch.surface(), self.state.unmarked);
         let Some(Strip { left, .. }) = self.strips[strip] else { return };
         // Below the lowest point: the pressure is gone there.
-        let left = patch.law.pressure.left_by(self.deepest(strip, [Lanes::ZERO, Lanes::ONE]).x, left);
+        let left = patch.law.pressure.left_by(self.deepest(strip, [Lanes::ZERO, Lanes::ONE]).as_array()[0], left);
         let middle = self.offset(strip).signum() * 0.5 * self.half;
         let bottom = self.centre + self.axle * middle + self.down * self.radius;
         let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
@@ -344,6 +389,7 @@ impl Wheel {
         let state = &mut self.state;
         (state.travel, state.slip, state.way, state.unmarked) = (0.0, 0.0, 0.0, 0.0);
         (state.marked, state.slides) = ([0.0; STRIPS], [Slide::default(); STRIPS]);
+        (state.sunk, state.unpressed) = ([0.0; STRIPS], [false; STRIPS]);
         (state.turned, state.half_turn, state.slid) = (0.0, 0.0, 0.0);
         for (live, way) in state.pressed.iter_mut().zip(&mut state.deepest) {
             live.clear(&mut [way]);
@@ -371,5 +417,5 @@ fn reach(depth: f64) -> f64 {
 
 /// How much higher a circle of radius 1 is so far from its bottom.
 fn rise(ahead: Lanes) -> Lanes {
-    Lanes::ONE - sqrt((Lanes::ONE - ahead * ahead).max(Lanes::ZERO))
+    Lanes::ONE - at_least(Lanes::ONE - ahead * ahead, 0.0).sqrt()
 }

@@ -39,6 +39,39 @@ fn a_drop_is_the_same_at_any_timestep() {
     }
 }
 
+/// A wheel that falls from a centimetre above: depth and force are the same at any timestep. The force is the
+/// largest mean over the longest step, since that of a step is its impulse over its length.
+#[test]
+fn a_fall_is_the_same_at_any_timestep() {
+    const LONGEST: f64 = 0.01;
+    let fall = |h: f64, speed: f64| {
+        let mut world = rig(soil("regolithSimulant"));
+        world.mechanism.bodies[1].pose.translation.y += 0.01;
+        world.mechanism.joints[0].anchor.y += 0.01;
+        let mut engine = build(&world, h);
+        roll(&mut *engine, speed, 0.2);
+        let (mut forces, mut depth) = (Vec::new(), 0.0f64);
+        for _ in 0..steps(h, 0.5) {
+            engine.step();
+            forces.push(engine.body(BodyId::new(1)).force.y);
+            depth = depth.max(-engine.joint(JointId::new(0)).position[1]);
+        }
+        let count = steps(h, LONGEST);
+        let means = forces.chunks(count).map(|forces| forces.iter().sum::<f64>() / count as f64);
+        [means.fold(0.0, f64::max), depth - 0.01]
+    };
+    for speed in [0.02, FAST] {
+        let reference = fall(0.001, speed);
+        for h in [1e-4, 0.005, LONGEST] {
+            let found = fall(h, speed);
+            println!("fall at {speed} m/s, {h}: {found:?}; 1 ms {reference:?}");
+            for (found, reference) in found.into_iter().zip(reference) {
+                assert!((found / reference - 1.0).abs() < 0.01, "{h}: {found}, not {reference}");
+            }
+        }
+    }
+}
+
 /// The damper of the reference's drop, N s/m, and how fast its wheel rolls here, m/s: so fast that it has rolled over its contact before it is deep.
 const DAMPER: f64 = 60.0;
 const FAST: f64 = 4.0;

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        lanes::{LANES, Lanes, floor, select_above, sqrt},
+        lanes::{LANES, Lanes, at_least, floor, select_above},
         law::{Law, mobilise_both},
         patch::Patch,
         rim::STRIPS,
-        ring::node,
+        ring::Between,
     },
     Strip, Wheel,
 };
@@ -52,9 +52,10 @@ impl Slide {
 
 impl Wheel {
     /// The mobilised part of the strength at angles: between two nodes, or between one and where soil that is not sheared comes in.
+    #[inline(always)]
     pub(super) fn mobilised(
         &self,
-        law: &Law,
+        per_modulus: f64,
         strip: usize,
         arc: &Arc,
         angle: Lanes,
@@ -62,36 +63,25 @@ impl Wheel {
     ) -> [Lanes; 2] {
         let place = (angle - self.turned) * (1.0 / STEP);
         let below = floor(place);
-        let (part, entry) = (place - below, arc.comes_in_at());
-        let [least, most] = arc.ends();
-        // How much the node below and the one above count.
-        let mut shares = [Lanes::ONE - part, part];
-        let (low, high) = (angle - part * STEP, angle + shares[0] * STEP);
-        for lane in 0..LANES {
-            match [low[lane], high[lane]].map(|angle| (least..=most).contains(&angle)) {
-                [true, false] => {
-                    let faded = if entry > 0.0 { (entry - angle[lane]) / (entry - low[lane]) } else { 1.0 };
-                    (shares[0][lane], shares[1][lane]) = (faded.clamp(0.0, 1.0), 0.0);
-                }
-                [false, true] => {
-                    let faded = if entry < 0.0 { (angle[lane] - entry) / (high[lane] - entry) } else { 1.0 };
-                    (shares[0][lane], shares[1][lane]) = (0.0, faded.clamp(0.0, 1.0));
-                }
-                _ => {}
-            }
-        }
-        let nodes = below.to_array().map(|below| [node(below, NODES), node(below + 1.0, NODES)]);
-        let before = self.state.rims[strip].each_ref().map(|rim| {
-            let rim = rim.as_flattened();
-            let [one, other] = [0, 1].map(|k| Lanes::from_array(nodes.map(|nodes| rim[nodes[k]])));
-            one * shares[0] + other * shares[1]
-        });
+        let part = place - below;
+        // How much the node nearer to the exit and the one nearer to the entry count.
+        let [near, far] = if arc.sign > 0.0 { [Lanes::ONE - part, part] } else { [part, Lanes::ONE - part] };
+        let ahead = angle * arc.sign;
+        let (low, high) = (ahead - far * STEP, ahead + near * STEP);
+        let (entry, exit) = (Lanes::splat(arc.entry), Lanes::splat(arc.exit));
+        let fades = (entry - ahead) / at_least(entry - low, f64::MIN_POSITIVE);
+        let first = select_above(exit, low, Lanes::ZERO, select_above(high, entry, fades, near));
+        let last = select_above(high, entry, Lanes::ZERO, select_above(exit, low, Lanes::ONE, far));
+        let shares = if arc.sign > 0.0 { [first, last] } else { [last, first] };
+        let (nodes, [along, across]) = (Between::new::<NODES>(below), &self.state.rims[strip]);
+        let (along, across) = (nodes.of(along), nodes.of(across));
+        let before = [along[0] * shares[0] + along[1] * shares[1], across[0] * shares[0] + across[1] * shares[1]];
         // From the first node, which is here.
-        let (c, s) = (self.spokes[0].dot(self.down), self.spokes[0].dot(self.forward));
+        let [c, s] = self.first;
         let from_first = [cosine * c + sine * s, sine * c - cosine * s];
         // In half a substep from where it was left.
         let earlier = angle + self.state.half_turn;
-        self.slid_on(strip, arc, before, earlier, from_first, 1.0 / law.soil.shear_modulus)
+        self.slid_on(strip, arc, before, earlier, from_first, per_modulus)
     }
 
     /// What is mobilised at angles, with these cosines and sines from the first node, now that a strip has slid on. What has come in since then
@@ -107,10 +97,10 @@ impl Wheel {
         per_modulus: f64,
     ) -> [Lanes; 2] {
         let turned = (self.state.turned * arc.sign).max(f64::MIN_POSITIVE);
-        let part = (Lanes::splat(arc.entry) - angle * arc.sign).max(Lanes::ZERO);
+        let part = (Lanes::splat(arc.entry) - angle * arc.sign).fast_max(Lanes::ZERO);
         let part = select_above(Lanes::splat(turned), part, part * (1.0 / turned), Lanes::ONE);
         let slide = self.state.slides[strip].at(from_first).map(|slide| slide * part);
-        mobilise_both(before, slide, sqrt(slide[0] * slide[0] + slide[1] * slide[1]), per_modulus)
+        mobilise_both(before, slide, (slide[0] * slide[0] + slide[1] * slide[1]).sqrt(), per_modulus)
     }
 
     /// Takes down how the rim slides in a substep with this mean twist. Where that goes back on the way since its nodes were sheared, these are
@@ -170,7 +160,7 @@ impl Wheel {
                     let (first, per) = (low.ceil(), 1.0 / law.soil.shear_modulus);
                     let last = high.floor().min(first + (NODES - LANES) as f64);
                     live.visit([first, last], &mut rim, |group, parts, numbers, inside| {
-                        let before = parts.each_ref().map(|part| Lanes::from_array(**part));
+                        let before = parts.each_ref().map(|part| Lanes::new(**part));
                         // It has come half a substep farther.
                         let angle = numbers * STEP + (self.turned - self.state.half_turn);
                         let after = self.slid_on(strip, &arc, before, angle, self.circle[group], per);
@@ -189,5 +179,5 @@ impl Wheel {
 /// Cosines and sines of the angles of two nodes.
 pub(super) fn circle(group: usize) -> [Lanes; 2] {
     let angles: [f64; LANES] = std::array::from_fn(|lane| (group * LANES + lane) as f64 * STEP);
-    [angles.map(libm::cos), angles.map(libm::sin)].map(Lanes::from_array)
+    [angles.map(libm::cos), angles.map(libm::sin)].map(Lanes::new)
 }
