@@ -10,6 +10,8 @@ import { PROTOCOL, shown, usedFriction, type GraspScene, type State } from "./sc
 
 const VERDICTS = { holds: "holds", impossible: "cannot hold", undecided: "on the edge" };
 const degrees = (angle: number): string => `${Math.round((angle * 1800) / Math.PI) / 10}°`;
+/** Stands where there is no number. */
+const NOTHING = "–";
 const list = (vector: number[]): string => `(${vector.map(shown).join(", ")})`;
 
 class GraspPage {
@@ -70,9 +72,10 @@ class GraspPage {
     const cells = (tag: "td" | "th", texts: string[]) => make("tr", {}, ...texts.map((textContent) => make(tag, { textContent })));
     const rows = scene.contacts.map((contact, index) => {
       const force = state.verdict === "holds" ? state.forces[index] : null;
-      const used = force && contact.friction > 0 ? `${shown(100 * usedFriction(contact, force))} %` : "";
-      const spin = force && contact.torsion > 0 ? shown(force[3]) : "";
-      return cells("td", [contact.name, contact.kind, force ? shown(force[0]) : "", force ? shown(Math.hypot(force[1], force[2])) : "", spin, used]);
+      const used = force && contact.friction > 0 ? `${shown(100 * usedFriction(contact, force))} %` : NOTHING;
+      const spin = force && contact.torsion > 0 ? shown(force[3]) : NOTHING;
+      const [normal, tangential] = force ? [shown(force[0]), shown(Math.hypot(force[1], force[2]))] : [NOTHING, NOTHING];
+      return cells("td", [contact.name, contact.kind, normal, tangential, spin, used]);
     });
     this.numbers.replaceChildren(cells("th", ["contact", "kind", "normal N", "tangential N", "torsion N m", "friction"]), ...rows);
   }
@@ -80,8 +83,10 @@ class GraspPage {
   private notes(): string {
     const { chart, edges, mass, object } = this.scene;
     const friction = edges === null ? "friction cones at their true angle" : `friction pyramids of ${edges} edges`;
-    const safe = chart ? ` ${chart.safe_tilt > 0 ? `Every tilt up to ${degrees(chart.safe_tilt)} holds` : "Not every small tilt holds"}; ${shown(100 * chart.solid_angle)} % of the directions do. Blue line: the tilt up to which an azimuth holds.` : "";
-    return `${object.name}, ${shown(mass)} kg; ${friction}.${safe} Lines of red, green and blue are the world's x, y and z.`;
+    const safe = chart ? ` ${chart.safe_tilt > 0 ? `Every tilt up to ${degrees(chart.safe_tilt)} holds` : "Not every small tilt holds"}; ${shown(100 * chart.solid_angle)} % of the directions do.` : "";
+    const line = chart?.safe.some((tilt) => tilt > 0) ? " Blue line: the tilt up to which an azimuth holds." : "";
+    const shape = object.shape || object.visuals.length > 0 ? "" : " Without a shape in the file, grey lines join the centre of mass with the contacts.";
+    return `${object.name}, ${shown(mass)} kg; ${friction}.${safe}${line}${shape} Lines of red, green and blue are the world's x, y and z.`;
   }
 
   private setTheme(name: string): void {

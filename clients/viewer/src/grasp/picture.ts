@@ -68,8 +68,7 @@ export class Picture {
     this.group.scale.setScalar(1 / this.radius);
     this.group.position.copy(ball.center).applyQuaternion(this.group.quaternion).divideScalar(-this.radius);
     this.cameras.setMode("orbit");
-    new ResizeObserver(() => this.resize(holder)).observe(holder);
-    this.resize(holder);
+    this.cameras.fill(holder, this.renderer);
     this.frame();
     requestAnimationFrame((now) => this.draw(now));
   }
@@ -240,14 +239,5 @@ export class Picture {
     if (!this.dirty && !moving) return;
     this.dirty = false;
     this.renderer.render(this.scene, this.cameras.camera);
-  }
-
-  private resize(holder: HTMLElement): void {
-    const { clientWidth: width, clientHeight: height } = holder;
-    if (width === 0 || height === 0) return;
-    this.renderer.setSize(width, height);
-    this.cameras.camera.aspect = width / height;
-    this.cameras.camera.updateProjectionMatrix();
-    this.dirty = true;
   }
 }

@@ -46,6 +46,20 @@ export class Cameras {
     element.addEventListener("wheel", (event) => this.changeSpeed(event), { passive: true });
   }
 
+  /** Draws as large as a holder is, whenever its size changes. */
+  fill(holder: HTMLElement, renderer: THREE.WebGLRenderer): void {
+    const resize = () => {
+      const { clientWidth: width, clientHeight: height } = holder;
+      if (width === 0 || height === 0) return;
+      renderer.setSize(width, height);
+      this.camera.aspect = width / height;
+      this.camera.updateProjectionMatrix();
+      this.changed();
+    };
+    new ResizeObserver(resize).observe(holder);
+    resize();
+  }
+
   setMode(mode: CameraMode): void {
     if (this.mode === "free" && mode !== "free") {
       const ahead = this.camera.getWorldDirection(new THREE.Vector3());

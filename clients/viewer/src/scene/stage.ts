@@ -60,7 +60,7 @@ export class Stage {
     this.setSize(1);
     this.scene.add(this.light, this.sun, this.sun.target);
     this.scene.fog = new THREE.Fog(0, ...FOG);
-    new ResizeObserver(() => this.resize(holder)).observe(holder);
+    this.cameras.fill(holder, this.renderer);
     this.watchClicks();
     requestAnimationFrame((now) => this.draw(now));
   }
@@ -257,15 +257,6 @@ export class Stage {
     this.sun.position.copy(this.sun.target.position).addScaledVector(SUN, 8 * this.reach);
     if (this.frame && this.bodies) this.overlays?.update(this.frame, this.bodies);
     this.renderer.render(this.scene, this.cameras.camera);
-  }
-
-  private resize(holder: HTMLElement): void {
-    const { clientWidth: width, clientHeight: height } = holder;
-    if (width === 0 || height === 0) return;
-    this.renderer.setSize(width, height);
-    this.cameras.camera.aspect = width / height;
-    this.cameras.camera.updateProjectionMatrix();
-    this.dirty = true;
   }
 
   /** A press and a release in the same place is a click; anything else turns the camera. */
