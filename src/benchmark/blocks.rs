@@ -4,7 +4,7 @@
 //! pushes with 100 N for each block. Friction has to carry n m g at two faces, so mu >= m g/(2 x 100 N) = 0.049 suffices for any number. The
 //! weight bends the row with n² m g a/8, which the thrust n x 100 N carries within faces of edge a up to n = 81. So every block can stay where it is. The published runs had mu = 100 and 1e8, a timestep of 1 ms, and took 100 s.
 
-use std::{fmt::Write, path::Path};
+use std::fmt::Write;
 
 use serde::Serialize;
 use simpartner_description::World;
@@ -94,7 +94,7 @@ impl Blocks {
     /// # Errors
     /// When the reader refuses it, such as for a coefficient below zero.
     pub fn world(&self) -> Result<World, BenchmarkError> {
-        Ok(super::world(Path::new("worlds"), &self.text())?)
+        super::world(&self.text())
     }
 
     /// Lets so many seconds pass in our engine.

@@ -14,8 +14,6 @@ pub mod published;
 pub mod report;
 pub mod table;
 
-use std::path::Path;
-
 use bevy_math::DVec3;
 use serde::Serialize;
 use simpartner_description::{
@@ -199,9 +197,9 @@ fn tell(engine: &dyn Engine, time: f64, events: &mut Vec<Event>) {
     }
 }
 
-/// Reads the text of a world as if it stood in a folder.
-fn world(folder: &Path, text: &str) -> Result<World, Diagnostics> {
-    match xml::read_text(&folder.join("benchmark.xml").to_string_lossy(), text)? {
+/// Reads the text of a world.
+fn world(text: &str) -> Result<World, BenchmarkError> {
+    match xml::read_text("worlds/benchmark.xml", text)? {
         Document::World(world) | Document::Robot(world) => Ok(world),
         other => unreachable!("the benchmark writes worlds, not {other:?}"),
     }

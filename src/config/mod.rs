@@ -231,8 +231,14 @@ impl AcceptedValues {
 
     fn server(&mut self) -> server::Settings {
         let (any_free, offset) = (self.boolean("server.free_ports"), self.count("server.port_offset"));
+        let bind: std::net::IpAddr = self.text("server.bind").parse().expect(ACCEPTED);
         server::Settings {
-            bind: self.text("server.bind").parse().expect(ACCEPTED),
+            bind,
+            spawn: match self.text("server.spawn").as_str() {
+                "always" => true,
+                "never" => false,
+                _ => bind.is_loopback(),
+            },
             control_port: self.count("server.control_port"),
             ports: if any_free { PortChoice::AnyFree } else { PortChoice::Moved(offset) },
             token: Some(self.text("server.token")).filter(|token| !token.is_empty()),

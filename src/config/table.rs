@@ -403,6 +403,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "server",
+        "spawn",
+        SettingType::Word(&["local", "always", "never"]),
+        "local",
+        "Whether clients may let robots come and go (SPAWN, REMOVE): local is where the address is a loopback one, so on this machine.",
+    ),
+    setting(
+        "server",
         "connections",
         integer(1, 1_000_000),
         "4096",

@@ -125,6 +125,14 @@ impl Device {
         }
     }
 
+    /// Is there from this step on, not from the start of the run.
+    pub fn begin_at(&mut self, step: StepIndex) {
+        match &mut self.instance {
+            Instance::Sensor(sensor) => sensor.begin_at(step),
+            Instance::Actuator(actuator) => actuator.begin_at(step),
+        }
+    }
+
     /// Begins anew from a state that no step has led to, because a body was put elsewhere: a sensor sees no motion between the two.
     pub fn begin_anew(&mut self, engine: &dyn Engine) {
         if let Instance::Sensor(sensor) = &mut self.instance {

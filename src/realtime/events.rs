@@ -34,6 +34,8 @@ pub struct EpochEvent {
 /// The commands of one client for one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandCount {
+    /// The number of the world that has the device.
+    pub world: u32,
     /// The device.
     pub device: DeviceId,
     /// The client.
@@ -48,7 +50,7 @@ pub struct CommandCount {
     pub count: u64,
 }
 
-type Sender = (DeviceId, ClientId);
+type Sender = (u32, DeviceId, ClientId);
 
 /// Each sender, with the total number of commands at the time of its latest one.
 type Senders = HashMap<Sender, (u64, CommandCount)>;
@@ -97,11 +99,11 @@ impl EventWriter {
     /// Adds the events and commands of a record.
     pub(super) fn publish(&self, record: &StepRecord) {
         self.add_events(record.epoch, &record.events);
-        self.count_commands(record.step, record.epoch, &record.commands);
+        self.count_commands(record.world, record.step, record.epoch, &record.commands);
     }
 
     /// Counts commands; the sender that has been silent longest is replaced by a further one.
-    fn count_commands(&self, step: StepIndex, epoch: u32, commands: &[AppliedCommand]) {
+    fn count_commands(&self, world: u32, step: StepIndex, epoch: u32, commands: &[AppliedCommand]) {
         if commands.is_empty() {
             return;
         }
@@ -111,7 +113,7 @@ impl EventWriter {
             // Of what was put elsewhere an event tells.
             let Some(device) = command.target.device() else { continue };
             total += 1;
-            let sender = (device, command.client);
+            let sender = (world, device, command.client);
             let count = senders.get(&sender).map_or(0, |(_, counted)| counted.count) + 1;
             if senders.len() >= SENDERS
                 && count == 1
@@ -120,8 +122,8 @@ impl EventWriter {
                 senders.remove(&silent);
             }
             let text = command.text.chars().take(TEXT).collect();
-            let (device, client) = sender;
-            senders.insert(sender, (total, CommandCount { device, client, step, epoch, text, count }));
+            let (world, device, client) = sender;
+            senders.insert(sender, (total, CommandCount { world, device, client, step, epoch, text, count }));
         }
         // Within the lock, so that the count and the senders agree for every reader.
         self.commands.send_replace(total);
@@ -200,7 +202,7 @@ impl CommandReader {
         let mut new: Vec<_> = senders.values().filter(|(last, _)| *last > before).collect();
         new.sort_by_key(|(last, _)| *last);
         let since = |(_, counted): &(u64, CommandCount)| {
-            let known = self.known.insert((counted.device, counted.client), counted.count).unwrap_or(0);
+            let known = self.known.insert((counted.world, counted.device, counted.client), counted.count).unwrap_or(0);
             // A sender that has made room and come back counts from one again.
             CommandCount { count: counted.count.checked_sub(known).unwrap_or(counted.count), ..counted.clone() }
         };
@@ -266,7 +268,7 @@ mod tests {
             memory: Reservation::default(),
         };
         let applied = |device| AppliedCommand { order: 0, command: command(device), before: ActuatorState::NONE };
-        writer.count_commands(StepIndex(step), 0, &devices.into_iter().map(applied).collect::<Vec<_>>());
+        writer.count_commands(0, StepIndex(step), 0, &devices.into_iter().map(applied).collect::<Vec<_>>());
     }
 
     fn counts(counts: Vec<CommandCount>) -> Vec<(usize, u64, u64)> {

@@ -1,10 +1,14 @@
 //! The way in and out of the physics thread.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::pin,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    time::Duration,
+};
 
 use simpartner_dynamics::RutTile;
 use simpartner_model::{StepIndex, Timestep};
-use simpartner_wire::signal::{Acknowledgement, ClientId, Command, Event, Layout, StepRecord};
+use simpartner_wire::signal::{Acknowledgement, ClientId, Command, Event, Layout, Renumbering, StepRecord};
 use tokio::{
     sync::{oneshot, watch},
     time::{sleep, timeout},
@@ -16,10 +20,11 @@ use super::{
     lockstep::{MemberSlot, MembershipTable},
     os,
     quota::{Full, QUEUE, Quota},
-    request::{Answer, ChangedRuts, Request},
+    request::{Answer, ChangedRuts, Exchange, Request},
     request_queue::{RequestReceiver, RequestSender, SendError, request_queue},
     shared::Shared,
 };
+use crate::sim::Simulation;
 
 /// How soon QUIT tries again while the queue is full: the shortest usual step, which takes requests out of it.
 const QUIT_AGAIN: Duration = Duration::from_millis(1);
@@ -44,6 +49,20 @@ fn answered_step(answer: &Acknowledgement) -> Result<StepIndex, String> {
     }
 }
 
+/// Commands with the numbers of another layout.
+fn renumbered(commands: Vec<Command>, from: &Layout, to: &Layout) -> Result<Vec<Command>, ControlError> {
+    if from.world() == to.world() {
+        return Ok(commands);
+    }
+    let numbers = Renumbering::new(from, to);
+    let renumber = |command: Command| Some(Command { target: numbers.target(command.target)?, ..command });
+    commands.into_iter().map(renumber).collect::<Option<_>>().ok_or_else(gone)
+}
+
+fn gone() -> ControlError {
+    ControlError::WrongState("what this is for has been deleted".into())
+}
+
 /// The outside end: for sessions and for the code that runs the simulation.
 #[derive(Debug, Clone)]
 pub struct Handle {
@@ -51,7 +70,8 @@ pub struct Handle {
     latest: watch::Receiver<Arc<StepRecord>>,
     events: EventReader,
     commands: CommandReader,
-    layout: Arc<Layout>,
+    /// That of the world which the requests to come are for. While it is locked, none comes.
+    layout: Arc<RwLock<Arc<Layout>>>,
     timestep: Timestep,
     members: Arc<MembershipTable>,
     quota: Arc<Quota>,
@@ -83,6 +103,7 @@ pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (H
     let inbox =
         Inbox { requests, latest: publish, members: Arc::clone(&members), events: writer, shared: Arc::clone(&shared) };
     let quota = Arc::default();
+    let layout = Arc::new(RwLock::new(layout));
     (Handle { requests: sender, latest, events, commands, layout, timestep, members, quota, shared }, inbox)
 }
 
@@ -92,14 +113,16 @@ impl Handle {
     /// # Errors
     /// When the queue is full, the client has as much waiting as it may have, or the run is over.
     pub fn command(&self, command: Command) -> Result<(), ControlError> {
-        self.commands(vec![command])
+        self.commands(&self.layout(), vec![command])
     }
 
-    /// Puts commands of one client in the queue that act in the same step: all of them or none.
+    /// Puts commands of one client in the queue that act in the same step: all of them or none. Their targets have the numbers of this layout.
     ///
     /// # Errors
-    /// When the queue is full, the client has as much waiting as it may have, or the run is over.
-    pub fn commands(&self, commands: Vec<Command>) -> Result<(), ControlError> {
+    /// When the queue is full, the client has as much waiting as it may have, the run is over, or a target is gone.
+    pub fn commands(&self, layout: &Layout, commands: Vec<Command>) -> Result<(), ControlError> {
+        let current = self.current();
+        let commands = renumbered(commands, layout, &current)?;
         let present = Arc::clone(&self.latest.borrow());
         self.quota.admit(commands, &present, |commands, place| {
             self.send(match <[Command; 1]>::try_from(commands) {
@@ -120,12 +143,25 @@ impl Handle {
     /// # Errors
     /// When the clock is not in lockstep, the port is no member, a client that connected later is the member's, the step is not
     /// the present one, or a client that has yet to join sends commands or skips steps; the text says what to do.
-    pub fn acknowledge(&self, answer: Acknowledgement, commands: Vec<Command>) -> Result<Acknowledged, ControlError> {
+    pub fn acknowledge(
+        &self,
+        layout: &Layout,
+        answer: Acknowledgement,
+        commands: Vec<Command>,
+    ) -> Result<Acknowledged, ControlError> {
+        let current = self.current();
         let mut membership = self.members.lock();
+        let commands = renumbered(commands, layout, &current)?;
+        let member = match layout.world() == current.world() {
+            true => Some(answer.member),
+            false => Renumbering::new(layout, &current).member(answer.member),
+        };
+        let Some(member) = member else { return Err(gone()) };
+        let answer = Acknowledgement { member, ..answer };
         let members = &membership.members;
-        let names: Vec<String> = members.iter().map(|(member, _)| self.layout.member_name(*member)).collect();
+        let names: Vec<String> = members.iter().map(|(member, _)| current.member_name(*member)).collect();
         let Some(index) = members.iter().position(|(member, _)| *member == answer.member) else {
-            let name = self.layout.member_name(answer.member);
+            let name = current.member_name(answer.member);
             return Err(ControlError::WrongState(match names.is_empty() {
                 true => format!("the clock is not in lockstep; MODE lockstep {name} on the control port begins it"),
                 false => format!(
@@ -262,9 +298,44 @@ impl Handle {
         self.commands.clone()
     }
 
-    /// The layout of a record.
-    pub fn layout(&self) -> &Arc<Layout> {
-        &self.layout
+    /// Lets the simulation go on in the next world, whose number is one more, from the next step boundary on. Requests that come after this one are
+    /// for that world.
+    ///
+    /// # Errors
+    /// When its engine cannot, its number is another one, the queue is full or the run is over; then all is as before.
+    pub async fn exchange(&self, next: Simulation, event: Event) -> Result<(), ControlError> {
+        let (sender, answer) = oneshot::channel();
+        let layout = Arc::clone(next.layout());
+        {
+            let mut current = self.layout.write().unwrap_or_else(PoisonError::into_inner);
+            if !next.can_go_on() {
+                let why = "this engine cannot go on in another world; use physics.engine = \"dynamics\"";
+                return Err(ControlError::WrongState(why.into()));
+            }
+            if layout.world() != current.world() + 1 {
+                return Err(ControlError::WrongState("the world has changed meanwhile; try again".into()));
+            }
+            let numbers = Renumbering::new(&current, &layout);
+            let mut membership = self.members.lock();
+            self.send(Request::Exchange(Box::new(Exchange { next, event }), sender))?;
+            membership.go_on_in(&numbers);
+            *current = layout;
+        }
+        match answer.await {
+            // The world before is freed here: it may take longer than a step.
+            Ok(before) => before.map(drop),
+            Err(_) => Err(ControlError::Over),
+        }
+    }
+
+    /// The layout of the world that requests are for now. Records of the world before it may still be under way.
+    pub fn layout(&self) -> Arc<Layout> {
+        Arc::clone(&self.current())
+    }
+
+    fn current(&self) -> RwLockReadGuard<'_, Arc<Layout>> {
+        // It is whole between any two statements, so a panic elsewhere does not corrupt it.
+        self.layout.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The length of a step.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use simpartner_model::StepIndex;
-use simpartner_wire::signal::{ClientId, Layout, Member};
+use simpartner_wire::signal::{ClientId, Layout, Member, Renumbering};
 
 /// How the clock waits in lockstep.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +88,14 @@ pub(super) struct Membership {
     pub(super) members: Vec<(Member, Option<ClientId>)>,
 }
 
+impl Membership {
+    /// The members have the numbers of the next world; those that are gone are no members any more.
+    pub(super) fn go_on_in(&mut self, numbers: &Renumbering) {
+        let members = std::mem::take(&mut self.members).into_iter();
+        self.members = members.filter_map(|(member, client)| Some((numbers.member(member)?, client))).collect();
+    }
+}
+
 impl MembershipTable {
     pub(super) fn lock(&self) -> MutexGuard<'_, Membership> {
         // The table is consistent between any two statements, so a panic elsewhere does not corrupt it.
@@ -135,6 +143,15 @@ impl Barrier {
         };
         let members = members.iter().map(state).collect();
         Self { generation, members, assembled: false, waiting_since_ns: 0, overdue: false }
+    }
+
+    /// The members have the numbers of the next world; who is gone is not waited for. False if none is left.
+    pub(super) fn go_on_in(&mut self, numbers: &Renumbering) -> bool {
+        let members = std::mem::take(&mut self.members).into_iter();
+        self.members =
+            members.filter_map(|state| Some(MemberState { member: numbers.member(state.member)?, ..state })).collect();
+        self.assembled |= self.members.iter().all(|member| member.client.is_some());
+        !self.members.is_empty()
     }
 
     /// Whether all have joined and some have not answered.

@@ -3,6 +3,7 @@
 //! `intake` and `members` hold further parts of [`PhysicsLoop`]'s `impl`: each uses the loop's fields, and the loop calls their
 //! methods. They are one state machine in three files.
 
+mod exchange;
 mod intake;
 mod members;
 
@@ -234,7 +235,12 @@ impl PhysicsLoop {
 
     /// An empty record; or none, after a short wait in which requests are answered. In real time the wait becomes a slip.
     fn take_record(&mut self) -> Option<Box<StepRecord>> {
-        let record = self.spare.take().or_else(|| self.records.take_empty());
+        let mut record = self.spare.take().or_else(|| self.records.take_empty());
+        let layout = self.simulation.layout();
+        if let Some(old) = record.as_mut().filter(|record| record.world != layout.world()) {
+            // Made for another world. Each is made anew when its turn comes, so no step makes more than one.
+            **old = StepRecord::new(layout);
+        }
         if record.is_none() {
             let (since_ns, log_was_full) = self.behind.unwrap_or_else(|| (os::now_ns(), false));
             self.behind = Some((since_ns, log_was_full || self.records.log_is_full()));
@@ -318,6 +324,10 @@ impl PhysicsLoop {
                 self.simulation.note(Event { step: self.simulation.step_index(), ..event });
             }
             Request::Control(control, answer) => self.control(control, answer),
+            Request::Exchange(exchange, answer) => {
+                // Who asked may have gone away; the world is another one all the same.
+                let _ = answer.send(self.exchange(*exchange));
+            }
             Request::Ruts(mut tiles, answer) => {
                 let changes = self.simulation.take_changed_ruts(&mut tiles);
                 // The server may have closed meanwhile.

@@ -125,9 +125,13 @@ fn level(kind: EventKind) -> Level {
         | EventKind::PhysicsLimit
         | EventKind::LogLimit
         | EventKind::LogOutage => Level::WARN,
-        EventKind::Reset | EventKind::Fault | EventKind::Place | EventKind::Watchdog | EventKind::Lockstep => {
-            Level::INFO
-        }
+        EventKind::Reset
+        | EventKind::Fault
+        | EventKind::Place
+        | EventKind::Spawn
+        | EventKind::Remove
+        | EventKind::Watchdog
+        | EventKind::Lockstep => Level::INFO,
         EventKind::Substeps
         | EventKind::Unconverged
         | EventKind::LockstepTimeout

@@ -164,6 +164,7 @@ fn take_contents(record: &mut StepRecord) -> StepRecord {
     StepRecord {
         step: record.step,
         epoch: record.epoch,
+        world: record.world,
         timing: record.timing,
         values: record.values.clone(),
         fresh: record.fresh.clone(),
@@ -173,6 +174,7 @@ fn take_contents(record: &mut StepRecord) -> StepRecord {
         commands: record.commands.drain(..).collect(),
         events: record.events.drain(..).collect(),
         snapshot: record.snapshot.take(),
+        beginning: record.beginning.take(),
     }
 }
 

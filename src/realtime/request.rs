@@ -1,5 +1,7 @@
 //! What travels to the physics thread, through one queue that keeps its order.
 
+use std::fmt;
+
 use simpartner_dynamics::{RutChanges, RutTile};
 use simpartner_model::StepIndex;
 use simpartner_wire::signal::{ClientId, Command, Event, Reservation};
@@ -9,6 +11,7 @@ use super::{
     control::{Control, ControlError, Status},
     lockstep::MemberSlot,
 };
+use crate::sim::Simulation;
 
 /// What travels to the physics thread.
 #[derive(Debug)]
@@ -28,8 +31,24 @@ pub enum Request {
     Control(Control, oneshot::Sender<Result<Status, ControlError>>),
     /// An event for the log.
     Note(Event),
+    /// The simulation goes on in the next world. The answer is the world before, so that the physics thread need not free it.
+    Exchange(Box<Exchange>, oneshot::Sender<Result<Simulation, ControlError>>),
     /// Asks for the ruts that have changed. The list has the room for them, so that the physics thread takes no memory.
     Ruts(Vec<RutTile>, oneshot::Sender<ChangedRuts>),
+}
+
+/// The next world, and why there is one.
+pub struct Exchange {
+    /// It has made no step yet.
+    pub next: Simulation,
+    /// What has come or gone.
+    pub event: Event,
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Exchange").field("event", &self.event).finish_non_exhaustive()
+    }
 }
 
 /// Ruts that have changed since they were asked for before.
@@ -53,7 +72,7 @@ impl Request {
             Self::Answer(answer) => 1 + answer.commands.iter().map(cost_of).sum::<usize>(),
             // A tile takes as long to copy as a short command or less.
             Self::Ruts(room, _) => 1 + room.capacity(),
-            Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Note(_) => 1,
+            Self::Join(..) | Self::Leave(..) | Self::Control(..) | Self::Exchange(..) | Self::Note(_) => 1,
         }
     }
 }

@@ -59,7 +59,8 @@ pub fn fork(mut replay: Replay, options: &ForkOptions<'_>, progress: &mut dyn Pr
     let restored = simulation.restore(&replay.simulation.snapshot());
     restored.map_err(|error| ReplayError::OtherSettings { step: at, error })?;
     // Before any command: what is submitted for the very next step acts on the devices at once.
-    let origin = Origin { parent: run, step: at, chain_head: replay.chain.head(), state: simulation.snapshot().into() };
+    let origin =
+        Origin { parent: Some(run), step: at, chain_head: replay.chain.head(), state: simulation.snapshot().into() };
     let mut end = replay.provenance.last;
     match options.commands {
         ForkCommands::OfTheRun => copy_commands(&mut replay, &mut simulation, at)?,

@@ -29,8 +29,8 @@ pub(super) struct Provenance {
     pub(super) program: String,
     /// What the program was built for.
     pub(super) target: String,
-    /// The run that this one continues, and from which step.
-    pub(super) parent: Option<(i64, StepIndex)>,
+    /// The step after which this run goes on from another one, if it does: of a fork, or of a world that follows another one.
+    pub(super) goes_on_from: Option<StepIndex>,
     /// The last step; of a run that was cut off the last that is logged.
     pub(super) last: StepIndex,
 }
@@ -45,16 +45,8 @@ pub(super) struct SourceTexts {
 impl Provenance {
     pub(super) fn read(inquiry: &mut Inquiry, run: &RecordedRun) -> Result<Self, ReplayError> {
         let logged = last_logged(inquiry, run)?;
-        let columns = [
-            "engine",
-            "engine_version",
-            "engine_features",
-            "program_version",
-            "target",
-            "parent_simulationID",
-            "parent_step",
-            "steps",
-        ];
+        let columns =
+            ["engine", "engine_version", "engine_features", "program_version", "target", "parent_step", "steps"];
         let table = Table::named("simulation").expect("the log has this table");
         let mut found = Self::default();
         inquiry.rows(&Selection::all(table, run.simulation_id), &columns, |row| {
@@ -63,9 +55,9 @@ impl Provenance {
                 engine: format!("{} {} ({})", row[0].text(), row[1].text(), row[2].text()),
                 program: row[3].text().to_owned(),
                 target: row[4].text().to_owned(),
-                parent: row[5].integer().zip(step(6)),
+                goes_on_from: step(5),
                 // Steps from the next on that would be logged are not in the log, whatever the run's row says.
-                last: step(7).map_or(logged, |made| made.min(StepIndex(run.cadence.next(logged.0) - 1))),
+                last: step(6).map_or(logged, |made| made.min(StepIndex(run.cadence.next(logged.0) - 1))),
             };
             Ok::<_, RecorderError>(())
         })?;

@@ -87,9 +87,9 @@ impl Replay {
         let record = StepRecord::new(simulation.layout());
         let targets = log::match_targets(&mut inquiry, &run, &simulation)?;
         let chain = StateChain::default();
-        let parent = provenance.parent;
+        let goes_on_from = provenance.goes_on_from;
         let mut replay = Self { inquiry, run, provenance, texts, simulation, chain, compared: 0, targets, record };
-        if let Some((_, step)) = parent {
+        if let Some(step) = goes_on_from {
             replay.restore_nearest_snapshot(step)?;
             if replay.simulation.step_index() != step {
                 return Err(ReplayError::NoFirstState { run: replay.run.simulation_id, step });

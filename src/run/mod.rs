@@ -5,6 +5,7 @@
 //! [`run`].
 
 mod archive;
+mod entities;
 mod error;
 mod prepare;
 
@@ -16,14 +17,14 @@ use tokio::sync::oneshot;
 use simpartner_description::World;
 use simpartner_wire::ports_file::PortsFile;
 
-use self::archive::LogStatus;
+use self::{archive::LogStatus, entities::NextWorlds};
 use crate::{
     config::Config,
     realtime::{
         self, ClockReport, ClockSettings, Control, Grants, Handle, LockstepSettings, Mode, Outputs, PhysicsThread,
     },
     recorder::{ExpectedGrowth, LogSummary, Recorder, RecorderError, RunDescription, RunOutcome},
-    server::{self, Archive, Server, Viewer},
+    server::{self, Archive, Entities, Server, Viewer},
 };
 
 pub use archive::LogArchive;
@@ -101,6 +102,8 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
         true => Some(runtime.block_on(bind(&config, &handle, &world, viewer))?),
         false => None,
     };
+    let next_worlds = Arc::new(NextWorlds::new(&config));
+    let server = server.map(|server| server.with_entities(Arc::clone(&next_worlds) as Arc<dyn Entities>));
     let ports_file = server.as_ref().map(|server| PublishedPorts::write(server, &config)).transpose()?;
     let recorder = match &config.log {
         Some(settings) => {
@@ -109,6 +112,9 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
         }
         None => None,
     };
+    if let Some(recorder) = &recorder {
+        next_worlds.tell(recorder.worlds(), grants.to_string());
+    }
     let log_status = recorder.as_ref().map(|recorder| Arc::new(LogStatus(recorder.status())));
     let server = match (server, log_status) {
         (Some(server), Some(status)) => Some(server.with_log(status)),
@@ -122,6 +128,7 @@ pub fn run(job: Job, observer: &mut dyn Observer) -> Result<RunReport, RunError>
     };
     observer.started(&started);
     let ended = runtime.block_on(make_steps(handle, thread, recorder.as_ref(), server, stop));
+    next_worlds.close();
     drop(ports_file);
     finish(ended, recorder)
 }

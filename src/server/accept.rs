@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     Endpoint, Shared,
-    connection::{Connection, End},
+    connection::{Connection, DELETED, End},
     control, device,
 };
 use crate::realtime::{ControlError, now_ns};
@@ -33,9 +33,13 @@ pub(super) async fn accept(
     mut closed: watch::Receiver<bool>,
 ) {
     let mut talking = JoinSet::new();
+    let mut changes = shared.changes.subscribe();
     loop {
         tokio::select! {
             _ = closed.changed() => break,
+            Ok(()) = changes.changed() => if !shared.newest().has(endpoint) {
+                break;
+            },
             Some(_) = talking.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, address)) => admit(stream, address, endpoint, &shared, &closed, &mut talking).await,
@@ -69,7 +73,7 @@ async fn admit(
     let (shared, closed) = (Arc::clone(shared), closed.clone());
     talking.spawn(async move {
         let client = shared.next_client();
-        let subject = endpoint_name(endpoint, &shared);
+        let subject = shared.current().name_of(endpoint);
         note(&shared, EventKind::Connect, &subject, format!("client {} from {address}", client.0)).await;
         let end = talk(Connection::new(stream, place, closed, &shared), endpoint, client).await;
         leave(&shared, client).await;
@@ -83,24 +87,8 @@ async fn admit(
 }
 
 async fn talk(mut connection: Connection<'_>, endpoint: Endpoint, client: ClientId) -> End {
-    let shared = connection.shared;
-    let (layout, board) = (Arc::clone(shared.handle.layout()), Arc::clone(&shared.board));
-    let timestep = shared.handle.timestep();
     let result = match connection.admit_by_token().await {
-        Ok(rest) => match endpoint {
-            Endpoint::Device(id) => {
-                let port = shared.addresses.devices[id.index()].port();
-                let session = DeviceSession::new(layout, board, timestep, id, client, port);
-                device::talk(&mut connection, session, client, &rest).await
-            }
-            Endpoint::Robot(id) => {
-                let port = shared.addresses.robots[id.index()].port();
-                let session = RobotSession::new(layout, board, timestep, id, client, port);
-                device::talk(&mut connection, session, client, &rest).await
-            }
-            Endpoint::Control => control::talk(&mut connection, client, &rest).await,
-            Endpoint::Page => unreachable!("the page's clients speak HTTP"),
-        },
+        Ok(rest) => converse(&mut connection, endpoint, client, &rest).await,
         Err(end) => Err(end),
     };
     let end = result.err().unwrap_or(End::Client);
@@ -108,12 +96,31 @@ async fn talk(mut connection: Connection<'_>, endpoint: Endpoint, client: Client
     end
 }
 
-fn endpoint_name(endpoint: Endpoint, shared: &Shared) -> String {
+/// The conversation that an endpoint is for. What came with the token is `first`.
+async fn converse(
+    connection: &mut Connection<'_>,
+    endpoint: Endpoint,
+    client: ClientId,
+    first: &[u8],
+) -> Result<(), End> {
+    let shared = connection.shared;
+    let (served, timestep) = (shared.current(), shared.handle.timestep());
+    let (layout, board) = (Arc::clone(&served.layout), Arc::clone(&served.board));
     match endpoint {
-        Endpoint::Control => "control".into(),
-        Endpoint::Device(id) => shared.handle.layout().device_info(id).name.clone(),
-        Endpoint::Robot(id) => shared.handle.layout().robot_info(id).name.clone(),
-        Endpoint::Page => "viewer".into(),
+        Endpoint::Device(number) => {
+            let id = served.device_at(number).ok_or(End::Rule(DELETED))?;
+            let port = served.devices[id.index()].address.port();
+            let session = DeviceSession::new(layout, board, timestep, id, client, port);
+            device::talk(connection, session, served, client, first).await
+        }
+        Endpoint::Robot(number) => {
+            let id = served.robot_at(number).ok_or(End::Rule(DELETED))?;
+            let port = served.robots[id.index()].address.port();
+            let session = RobotSession::new(layout, board, timestep, id, client, port);
+            device::talk(connection, session, served, client, first).await
+        }
+        Endpoint::Control => control::talk(connection, client, first).await,
+        Endpoint::Page => unreachable!("the page's clients speak HTTP"),
     }
 }
 

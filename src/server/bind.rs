@@ -1,11 +1,16 @@
 //! All ports or none.
 
-use std::{collections::HashMap, io, net::SocketAddr};
+use std::{
+    collections::HashMap,
+    io,
+    net::SocketAddr,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use simpartner_wire::signal::{Layout, Port};
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::{PortChoice, ServerError, Settings, holder};
+use super::{Endpoint, PortChoice, ServerError, Settings, holder, served::OpenPort};
 
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -14,32 +19,50 @@ const BACKLOG: u32 = 1024;
 pub(super) struct Bound {
     pub(super) control: TcpListener,
     pub(super) control_address: SocketAddr,
-    pub(super) devices: Listeners,
-    pub(super) robots: Listeners,
+    pub(super) opened: Vec<Opened>,
+    /// Those of all devices and of all robots, in the order of ids.
+    pub(super) ports: [Vec<OpenPort>; 2],
 }
 
-/// Listeners and their addresses, in the order of the ids of those they belong to.
-pub(super) type Listeners = (Vec<TcpListener>, Vec<SocketAddr>);
+/// A port that has been opened, and what it is for.
+pub(super) type Opened = (TcpListener, Endpoint);
 
 /// Binds all ports. Dropping what was bound before an error closes it again.
-pub(super) fn bind_all(settings: &Settings, layout: &Layout) -> Result<Bound, ServerError> {
+pub(super) fn bind_all(settings: &Settings, layout: &Layout, numbers: &AtomicU32) -> Result<Bound, ServerError> {
     if settings.token.is_none() && !settings.bind.is_loopback() {
         return Err(ServerError::NoToken(settings.bind));
     }
+    let none = [vec![None; layout.devices().len()], vec![None; layout.robots().len()]];
+    let (ports, opened) = bind_missing(settings, layout, none, numbers)?;
+    let (control, control_address) =
+        listen_at(settings, settings.control_port, "server.control_port", "the control port")?;
+    Ok(Bound { control, control_address, opened, ports })
+}
+
+/// Binds the ports of those devices and robots that have none yet, all of them or none, and numbers them on.
+pub(super) fn bind_missing(
+    settings: &Settings,
+    layout: &Layout,
+    [devices, robots]: [Vec<Option<OpenPort>>; 2],
+    numbers: &AtomicU32,
+) -> Result<([Vec<OpenPort>; 2], Vec<Opened>), ServerError> {
     check(settings, layout)?;
-    let listen = |port, place: &str, who: String| listen_at(settings, port, place, &who);
+    let count = devices.len();
+    let mut ports: Vec<Option<OpenPort>> = devices.into_iter().chain(robots).collect();
     // Free ports are handed out last, so that none of them is one that somebody asks for.
-    let (asked, free): (Vec<_>, Vec<_>) =
-        claims(layout).into_iter().enumerate().partition(|(_, c)| c.port != Port::ANY);
-    let mut bound = Vec::new();
+    let missing = claims(layout).into_iter().enumerate().filter(|(index, _)| ports[*index].is_none());
+    let (asked, free): (Vec<_>, Vec<_>) = missing.partition(|(_, claim)| claim.port != Port::ANY);
+    let mut opened = Vec::new();
     for (index, Claim { port, who, place }) in asked.into_iter().chain(free) {
-        bound.push((index, listen(port.number(), place, who)?));
+        let (listener, address) = listen_at(settings, port.number(), place, &who)?;
+        let number = numbers.fetch_add(1, Ordering::Relaxed);
+        let endpoint = if index < count { Endpoint::Device(number) } else { Endpoint::Robot(number) };
+        opened.push((listener, endpoint));
+        ports[index] = Some(OpenPort { number, address });
     }
-    let (control, control_address) = listen(settings.control_port, "server.control_port", "the control port".into())?;
-    bound.sort_by_key(|(index, _)| *index);
-    let mut bound = bound.into_iter().map(|(_, listener)| listener);
-    let devices = bound.by_ref().take(layout.devices().len()).unzip();
-    Ok(Bound { control, control_address, devices, robots: bound.unzip() })
+    let mut ports: Vec<OpenPort> = ports.into_iter().flatten().collect();
+    let robots = ports.split_off(count);
+    Ok(([ports, robots], opened))
 }
 
 /// Binds the port that stands for one that model or settings name.

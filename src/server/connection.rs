@@ -1,6 +1,6 @@
 //! A connection with its bounds: reading, writing, the token, the deadlines, the end.
 
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use simpartner_wire::protocol::{MAX_MESSAGE, Refusal};
 use tokio::{
@@ -40,6 +40,9 @@ pub(super) const GAVE_WAY: &str = "was idle and made room for another client";
 /// The client has not sent its first request in time.
 pub(super) const SILENT: &str = "sent no request";
 
+/// What the port was for is in the world no more.
+pub(super) const DELETED: &str = "was for what has been deleted";
+
 /// How many bytes of answers are collected before they are sent, so that short ones travel together. Answers are made one
 /// after the other: of a client that does not read, no more than this and one answer is kept.
 const COLLECTED: usize = 16 * 1024;
@@ -56,7 +59,7 @@ pub(super) struct Connection<'a> {
     unfinished_since: Option<Instant>,
     /// When the first request must have come, until it has.
     first_request_by: Option<Instant>,
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a Arc<Shared>,
 }
 
 /// What woke a session up.
@@ -69,7 +72,7 @@ pub(super) enum Wake {
 
 impl<'a> Connection<'a> {
     /// A connection that has just been accepted; `closed` turns true when the server closes.
-    pub(super) fn new(stream: TcpStream, place: Place, closed: watch::Receiver<bool>, shared: &'a Shared) -> Self {
+    pub(super) fn new(stream: TcpStream, place: Place, closed: watch::Receiver<bool>, shared: &'a Arc<Shared>) -> Self {
         // Small messages are to leave at once; without it they only leave later.
         let _ = stream.set_nodelay(true);
         Self { stream, closed, place, unfinished_since: None, first_request_by: None, shared }
@@ -93,8 +96,14 @@ impl<'a> Connection<'a> {
 
     /// Tells the client that nothing more comes, and why where it may want to know.
     pub(super) async fn close(mut self, end: End) {
-        if let End::Rule(why @ (GAVE_WAY | SILENT)) = end {
-            let refusal = Refusal::Busy(format!("closed, because this connection {why}"));
+        let refusal = match end {
+            End::Rule(why @ (GAVE_WAY | SILENT)) => {
+                Some(Refusal::Busy(format!("closed, because this connection {why}")))
+            }
+            End::Rule(why @ DELETED) => Some(Refusal::State(format!("closed, because this connection {why}"))),
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
             // It is not waited for.
             let _ = self.stream.try_write(format!("{refusal}\n").as_bytes());
         }

@@ -171,12 +171,11 @@ mod tests {
     use std::{net::Ipv4Addr, time::Duration};
 
     use super::*;
-    use simpartner_model::DeviceId;
 
     const SECOND: u64 = 1_000_000_000;
     const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
     const AWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-    const MOTOR: Endpoint = Endpoint::Device(DeviceId::new(0));
+    const MOTOR: Endpoint = Endpoint::Device(0);
 
     fn connections(in_all: usize, per_port: usize, is_local: bool) -> Arc<Connections> {
         let limits = Limits {

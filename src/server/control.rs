@@ -1,14 +1,17 @@
 //! A client of the control port.
 
+use std::sync::Arc;
+
 use simpartner_model::StepIndex;
 use simpartner_wire::{
-    protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, Message, Order, Refusal},
+    protocol::{self, CONTROL_VERBS, ControlRequest, Decoder, MAX_GIVEN, MAX_MESSAGE, Message, Order, Refusal},
     signal::{Action, BodyPlacement, ClientId, Command, Fault, Reservation, Target},
 };
 
 use super::{
     Shared,
     connection::{Connection, End, TURN, Wake},
+    entities::{self, Change},
     error::refusal,
 };
 use crate::realtime::{Control, Mode, Status};
@@ -17,7 +20,8 @@ use crate::realtime::{Control, Mode, Status};
 /// `RUNTO` sends `PAUSE` on another connection.
 pub(super) async fn talk(connection: &mut Connection<'_>, client: ClientId, first: &[u8]) -> Result<(), End> {
     let shared = connection.shared;
-    let mut decoder = Decoder::default();
+    let is_long_taken = shared.entities().is_ok();
+    let mut decoder = Decoder::with_limit(if is_long_taken { MAX_GIVEN } else { MAX_MESSAGE });
     let mut out = String::new();
     let mut buffer = [0; TURN];
     let mut received = first;
@@ -30,6 +34,10 @@ pub(super) async fn talk(connection: &mut Connection<'_>, client: ClientId, firs
                 None => continue,
                 Some(Message::Http | Message::NotText) => return Err(End::Rule("did not speak this protocol")),
                 Some(Message::TooLong) => Err(decoder.too_long()),
+                // Only the text of a robot is that long.
+                Some(Message::Text(text)) if text.len() > MAX_MESSAGE && !text.starts_with("SPAWN ") => {
+                    Err(Refusal::Message(format!("expected a message of at most {MAX_MESSAGE} bytes")))
+                }
                 Some(Message::Text(text)) => protocol::read_control(text),
             };
             connection.note_request();
@@ -52,7 +60,7 @@ pub(super) async fn talk(connection: &mut Connection<'_>, client: ClientId, firs
 }
 
 /// Carries out a request and writes what the clock says to it. The request is on its way once this has been polled.
-pub(super) async fn answer(shared: &Shared, client: ClientId, request: ControlRequest, out: &mut String) {
+pub(super) async fn answer(shared: &Arc<Shared>, client: ClientId, request: ControlRequest, out: &mut String) {
     let control = match &request {
         ControlRequest::State => Control::State,
         ControlRequest::Play(rate) => Control::Play { rate: *rate },
@@ -77,6 +85,16 @@ pub(super) async fn answer(shared: &Shared, client: ClientId, request: ControlRe
         ControlRequest::Place { name, placement, text } => {
             return acknowledge(place(shared, client, name, placement, text), out);
         }
+        ControlRequest::Spawn(spawn) => {
+            return match entities::change(shared, Change::Spawn(spawn.clone())).await {
+                Ok(name) => out.push_str(&format!("OK name={name}\n")),
+                Err(refusal) => out.push_str(&format!("{refusal}\n")),
+            };
+        }
+        ControlRequest::Remove(name) => {
+            return acknowledge(entities::change(shared, Change::Remove(name.clone())).await.map(drop), out);
+        }
+        ControlRequest::Spawnables => return list_spawnables(shared, out),
         ControlRequest::Help => {
             out.push_str(&format!("OK {CONTROL_VERBS}\n"));
             return;
@@ -93,7 +111,7 @@ pub(super) async fn answer(shared: &Shared, client: ClientId, request: ControlRe
 fn lockstep(shared: &Shared, names: &[String]) -> Result<Control, Refusal> {
     let mut members = Vec::new();
     for name in names {
-        let member = protocol::lockstep_member(shared.handle.layout(), name)?;
+        let member = protocol::lockstep_member(&shared.handle.layout(), name)?;
         if !members.contains(&member) {
             members.push(member);
         }
@@ -103,17 +121,19 @@ fn lockstep(shared: &Shared, names: &[String]) -> Result<Control, Refusal> {
 
 /// Sends a fault on its way to a device, as that device's own port would.
 fn put_fault(shared: &Shared, client: ClientId, device: &str, fault: Fault, text: &str) -> Result<(), Refusal> {
-    let layout = shared.handle.layout();
+    let record = shared.handle.latest().borrow().clone();
+    let served = shared.served(&record);
+    let layout = &served.layout;
     let device = protocol::faulty_device(layout, device)?;
     let order = Order { device, client, at: None, text: text.to_owned(), action: Action::Fault(fault) };
-    let record = shared.handle.latest().borrow().clone();
-    let send = |command| shared.handle.command(command).map_err(refusal);
-    shared.board.accept(order, layout, &record, send).map(drop)
+    let send = |command| shared.handle.commands(layout, vec![command]).map_err(refusal);
+    served.board.accept(order, layout, &record, send).map(drop)
 }
 
 /// Sends a placement on its way to the simulation.
 fn place(shared: &Shared, client: ClientId, name: &str, placement: &BodyPlacement, text: &str) -> Result<(), Refusal> {
-    let body = protocol::placeable_body(shared.handle.layout(), name)?;
+    let layout = shared.handle.layout();
+    let body = protocol::placeable_body(&layout, name)?;
     let command = Command {
         target: Target::Body(body),
         at: None,
@@ -123,7 +143,7 @@ fn place(shared: &Shared, client: ClientId, name: &str, placement: &BodyPlacemen
         action: Action::Place(*placement),
         memory: Reservation::default(),
     };
-    shared.handle.command(command).map_err(refusal)
+    shared.handle.commands(&layout, vec![command]).map_err(refusal)
 }
 
 fn acknowledge(accepted: Result<(), Refusal>, out: &mut String) {
@@ -182,12 +202,26 @@ fn describe_scene(shared: &Shared, out: &mut String) {
 
 fn write_truth(shared: &Shared, out: &mut String) {
     let record = shared.handle.latest().borrow().clone();
-    protocol::write_truth(shared.handle.layout(), &record, shared.handle.timestep(), out);
+    protocol::write_truth(&shared.served(&record).layout, &record, shared.handle.timestep(), out);
+}
+
+fn list_spawnables(shared: &Shared, out: &mut String) {
+    let served = shared.current();
+    let files = shared.entities().map(|entities| served.world.get().map(|world| entities.spawnable(world)));
+    match files {
+        Ok(files) => {
+            let files = files.unwrap_or_default();
+            files.iter().for_each(|file| out.push_str(&format!("SPAWNABLE file={file}\n")));
+            out.push_str(&format!("OK {}\n", files.len()));
+        }
+        Err(refusal) => out.push_str(&format!("{refusal}\n")),
+    }
 }
 
 fn list_devices(shared: &Shared, out: &mut String) {
-    let devices = shared.handle.layout().devices();
-    for (info, address) in devices.iter().zip(&shared.addresses.devices) {
+    let served = shared.current();
+    let devices = served.layout.devices();
+    for (info, port) in devices.iter().zip(&served.devices) {
         out.push_str(&format!(
             "DEVICE name={} kind={} robot={} {}={} port={} bound={}\n",
             info.name,
@@ -196,16 +230,17 @@ fn list_devices(shared: &Shared, out: &mut String) {
             info.attachment.noun(),
             info.attachment.name(),
             info.port,
-            address.port(),
+            port.address.port(),
         ));
     }
     out.push_str(&format!("OK {}\n", devices.len()));
 }
 
 fn list_robots(shared: &Shared, out: &mut String) {
-    let robots = shared.handle.layout().robots();
-    for (info, address) in robots.iter().zip(&shared.addresses.robots) {
-        out.push_str(&format!("ROBOT name={} port={} bound={}\n", info.name, info.port, address.port()));
+    let served = shared.current();
+    let robots = served.layout.robots();
+    for (info, port) in robots.iter().zip(&served.robots) {
+        out.push_str(&format!("ROBOT name={} port={} bound={}\n", info.name, info.port, port.address.port()));
     }
     out.push_str(&format!("OK {}\n", robots.len()));
 }

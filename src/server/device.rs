@@ -1,15 +1,16 @@
 //! A client of a device, or of a whole robot.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use simpartner_wire::{
     protocol::{Accepted, Flow, Refusal, Request, Session},
-    signal::ClientId,
+    signal::{ClientId, Layout, Renumbering, StepRecord},
 };
 use tokio::time::{sleep, timeout};
 
 use super::{
-    connection::{Connection, End, TURN, Wake},
+    Served, Shared,
+    connection::{Connection, DELETED, End, TURN, Wake},
     error::refusal,
 };
 use crate::realtime::{Acknowledged, Handle};
@@ -22,24 +23,28 @@ const LOOK: Duration = Duration::from_millis(1);
 pub(super) async fn talk(
     connection: &mut Connection<'_>,
     mut session: impl Session,
+    mut served: Arc<Served>,
     client: ClientId,
     first: &[u8],
 ) -> Result<(), End> {
-    let handle = &connection.shared.handle;
-    let mut latest = handle.latest();
-    let send = |request| carry(handle, request);
+    let shared = connection.shared;
+    let handle = &shared.handle;
+    let (mut latest, mut changes) = (handle.latest(), shared.changes.subscribe());
     let mut out = String::new();
     let mut buffer = [0; TURN];
     let mut received = first;
     let record = latest.borrow_and_update().clone();
+    follow(&mut session, &mut served, &record, shared)?;
     session.greet(&record, &mut out);
     loop {
         while !received.is_empty() {
             connection.unless_closed(wait_for_place(handle, client)).await?;
             let record = latest.borrow_and_update().clone();
+            follow(&mut session, &mut served, &record, shared)?;
             // A record that came together with bytes is not shown a second time.
             session.sample(&record, &mut out);
-            let (taken, flow) = session.receive(received, &record, send, &mut out);
+            let (taken, flow) =
+                session.receive(received, &record, |request| carry(handle, &served.layout, request), &mut out);
             received = &received[taken..];
             if flow == Flow::Close {
                 connection.send(&mut out).await?;
@@ -52,8 +57,11 @@ pub(super) async fn talk(
         connection.set_served(subscribed);
         // Only a subscriber is woken by the clock; after the run's end there is no next record to wait for.
         let next_record = async {
-            if !subscribed || latest.changed().await.is_err() {
-                std::future::pending().await
+            tokio::select! {
+                Ok(()) = latest.changed(), if subscribed => {}
+                // Its device may be gone.
+                Ok(()) = changes.changed() => {}
+                else => std::future::pending().await,
             }
         };
         received = match connection.wait(&mut buffer, session.is_within_message(), next_record).await? {
@@ -63,11 +71,30 @@ pub(super) async fn talk(
             }
             Wake::Other => {
                 let record = latest.borrow_and_update().clone();
+                follow(&mut session, &mut served, &record, shared)?;
                 session.sample(&record, &mut out);
                 &[]
             }
         };
     }
+}
+
+/// Goes on in the world of a record, if it is another one than before.
+fn follow(
+    session: &mut impl Session,
+    served: &mut Arc<Served>,
+    record: &StepRecord,
+    shared: &Shared,
+) -> Result<(), End> {
+    if record.world != served.layout.world() {
+        let next = shared.served(record);
+        let numbers = Renumbering::new(&served.layout, &next.layout);
+        if !session.go_on_in(&next.layout, &next.board, &numbers) {
+            return Err(End::Rule(DELETED));
+        }
+        *served = next;
+    }
+    Ok(())
 }
 
 /// Waits until the client may send a command to the physics, for a while. So a client that sends faster than steps are made
@@ -83,10 +110,10 @@ pub(super) async fn wait_for_place(handle: &Handle, client: ClientId) {
 }
 
 /// Puts a request in the queue to the physics thread.
-fn carry(handle: &Handle, request: Request) -> Result<Accepted, Refusal> {
+fn carry(handle: &Handle, layout: &Layout, request: Request) -> Result<Accepted, Refusal> {
     match request {
-        Request::Commands(commands) => handle.commands(commands).map(|()| Accepted::Queued),
-        Request::Acknowledge(answer, commands) => handle.acknowledge(answer, commands).map(|done| match done {
+        Request::Commands(commands) => handle.commands(layout, commands).map(|()| Accepted::Queued),
+        Request::Acknowledge(answer, commands) => handle.acknowledge(layout, answer, commands).map(|done| match done {
             Acknowledged::Joined => Accepted::Joined,
             Acknowledged::Answered => Accepted::Queued,
         }),

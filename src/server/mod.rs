@@ -13,35 +13,38 @@ mod connections;
 mod control;
 mod descriptors;
 mod device;
+mod entities;
 mod error;
 mod grasp;
 mod holder;
 mod ports_file;
 mod scene;
+mod served;
 mod settings;
 mod web;
 
 use std::{
+    collections::VecDeque,
     net::SocketAddr,
     sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        Arc, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
 
 use simpartner_description::World;
-use simpartner_model::{DeviceId, RobotId};
 use simpartner_wire::{
-    protocol::CommandBoard,
-    signal::{ClientId, DeviceInfo, RobotInfo},
+    protocol::{CommandBoard, Refusal},
+    signal::{ClientId, DeviceInfo, RobotInfo, StepRecord},
 };
 use tokio::{
     net::TcpListener,
-    sync::{oneshot, watch},
+    sync::{Mutex, mpsc, oneshot, watch},
     task::JoinSet,
 };
 
 pub use descriptors::raise_descriptor_limit;
+pub use entities::Entities;
 pub use error::ServerError;
 pub use grasp::grasp_scene;
 pub use settings::{Limits, PortChoice, Settings};
@@ -49,15 +52,21 @@ pub use web::{
     Answer, Archive, ArchiveError, GraspServer, LoggedCommands, LoggedEvent, LoggedRun, RunModel, Viewer, grasp_page,
 };
 
-use self::connections::Connections;
+use self::{connections::Connections, served::Served};
 use crate::realtime::Handle;
+
+/// How many worlds are known: records of those before the newest may be under way.
+const KNOWN: usize = 8;
 
 /// All ports, bound but not yet served.
 #[derive(Debug)]
 pub struct Server {
     control: TcpListener,
-    devices: Vec<TcpListener>,
-    robots: Vec<TcpListener>,
+    listeners: Vec<bind::Opened>,
+    /// Ports that are opened while it runs.
+    opened: mpsc::UnboundedReceiver<bind::Opened>,
+    /// What is served at the start.
+    start: Arc<Served>,
     page: Option<web::PageListener>,
     shared: Arc<Shared>,
 }
@@ -66,15 +75,23 @@ pub struct Server {
 #[derive(Debug)]
 struct Shared {
     handle: Handle,
-    board: Arc<CommandBoard>,
     settings: Settings,
     control_address: SocketAddr,
-    addresses: Addresses,
+    /// The newest worlds, the newest last.
+    served: RwLock<VecDeque<Arc<Served>>>,
+    /// The number of the newest world that the clock has gone on in.
+    changes: watch::Sender<u32>,
+    /// Held while the world is being changed.
+    changing: Mutex<()>,
+    opened: mpsc::UnboundedSender<bind::Opened>,
+    /// The number of the next port.
+    ports: AtomicU32,
     connections: Arc<Connections>,
     clients: AtomicU64,
     log: OnceLock<Arc<dyn LogFigures>>,
-    world: OnceLock<Arc<World>>,
-    scene: OnceLock<Arc<str>>,
+    entities: OnceLock<Arc<dyn Entities>>,
+    /// The port that the viewer's page asks for, and its address.
+    viewer: OnceLock<(u16, SocketAddr)>,
 }
 
 /// The figures of the log in `STATE`. The server knows no log: the code that assembles a run passes an implementation in.
@@ -86,13 +103,6 @@ pub trait LogFigures: Send + Sync + std::fmt::Debug {
     fn bytes_per_second(&self) -> f64;
 }
 
-/// The addresses that are listened on, each list in the order of ids.
-#[derive(Debug)]
-struct Addresses {
-    devices: Vec<SocketAddr>,
-    robots: Vec<SocketAddr>,
-}
-
 impl Shared {
     /// A number for a client that has just connected.
     fn next_client(&self) -> ClientId {
@@ -101,8 +111,53 @@ impl Shared {
 
     /// The scene of the world that runs, described when it is first asked for; `None` if the server was given no world.
     fn scene(&self) -> Option<Arc<str>> {
-        let world = self.world.get()?;
-        Some(Arc::clone(self.scene.get_or_init(|| scene::of_running(world, self).into())))
+        let served = self.current();
+        let world = served.world.get()?;
+        let describe = || scene::of_running(world, &served, self.handle.timestep()).into();
+        Some(Arc::clone(served.scene.get_or_init(describe)))
+    }
+
+    /// What is served of the world of a record.
+    fn served(&self, record: &StepRecord) -> Arc<Served> {
+        self.served_as(record.world).unwrap_or_else(|| self.newest())
+    }
+
+    /// What is served of the world of a number, if it is one of the last.
+    fn served_as(&self, world: u32) -> Option<Arc<Served>> {
+        let known = self.served.read().unwrap_or_else(PoisonError::into_inner);
+        known.iter().rfind(|served| served.layout.world() == world).cloned()
+    }
+
+    /// What is served of the world of the newest record.
+    fn current(&self) -> Arc<Served> {
+        let record = self.handle.latest().borrow().clone();
+        self.served(&record)
+    }
+
+    /// What is served of the newest world, in which the clock may have yet to go on.
+    fn newest(&self) -> Arc<Served> {
+        let known = self.served.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.back().expect("the newest world is never removed"))
+    }
+
+    fn add_served(&self, next: Served) {
+        let mut known = self.served.write().unwrap_or_else(PoisonError::into_inner);
+        known.push_back(Arc::new(next));
+        let excess = known.len().saturating_sub(KNOWN);
+        known.drain(..excess);
+    }
+
+    /// Forgets a world in which the clock has not gone on.
+    fn remove_served(&self, world: u32) {
+        let mut known = self.served.write().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|served| served.layout.world() != world);
+    }
+
+    /// What makes other worlds, if that is allowed.
+    fn entities(&self) -> Result<Arc<dyn Entities>, Refusal> {
+        let why = "robots come and go only where server.spawn allows it, which is \"local\" by default: on a loopback address";
+        let entities = self.entities.get().filter(|_| self.settings.spawn).cloned();
+        entities.ok_or_else(|| Refusal::State(why.into()))
     }
 }
 
@@ -110,8 +165,10 @@ impl Shared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
     Control,
-    Device(DeviceId),
-    Robot(RobotId),
+    /// Of a device, by the number of its port.
+    Device(u32),
+    /// Of a robot, likewise.
+    Robot(u32),
     Page,
 }
 
@@ -121,7 +178,9 @@ impl Server {
     /// # Errors
     /// When a port cannot be bound, two devices want the same one, or the address needs a token and there is none.
     pub async fn bind(settings: Settings, handle: Handle) -> Result<Self, ServerError> {
-        let bound = bind::bind_all(&settings, handle.layout())?;
+        let layout = handle.layout();
+        let ports = AtomicU32::new(0);
+        let bound = bind::bind_all(&settings, &layout, &ports)?;
         let (limits, descriptors) = (&settings.limits, descriptors::for_connections());
         if descriptors < limits.connections {
             tracing::warn!(
@@ -130,22 +189,29 @@ impl Server {
                 limits.connections
             );
         }
+        let board = CommandBoard::new(&layout);
+        let start = Arc::new(Served::new(Arc::clone(&layout), board, bound.ports, None));
+        let (opened, to_open) = mpsc::unbounded_channel();
         let shared = Shared {
-            board: Arc::new(CommandBoard::new(handle.layout())),
             control_address: bound.control_address,
-            addresses: Addresses { devices: bound.devices.1, robots: bound.robots.1 },
+            served: RwLock::new([Arc::clone(&start)].into()),
+            changes: watch::Sender::new(layout.world()),
+            changing: Mutex::default(),
+            opened,
+            ports,
             connections: Connections::new(limits, descriptors, settings.bind.is_loopback()),
             clients: AtomicU64::new(0),
             log: OnceLock::new(),
-            world: OnceLock::new(),
-            scene: OnceLock::new(),
+            entities: OnceLock::new(),
+            viewer: OnceLock::new(),
             handle,
             settings,
         };
         Ok(Self {
             control: bound.control,
-            devices: bound.devices.0,
-            robots: bound.robots.0,
+            listeners: bound.opened,
+            opened: to_open,
+            start,
             page: None,
             shared: Arc::new(shared),
         })
@@ -159,10 +225,17 @@ impl Server {
         self
     }
 
+    /// Lets robots come and go, where `server.spawn` allows it.
+    #[must_use]
+    pub fn with_entities(self, entities: Arc<dyn Entities>) -> Self {
+        let _ = self.shared.entities.set(entities);
+        self
+    }
+
     /// Lets the control port describe the world that runs, which `SCENE` asks for.
     #[must_use]
     pub fn with_world(self, world: Arc<World>) -> Self {
-        let _ = self.shared.world.set(world);
+        let _ = self.start.world.set(world);
         self
     }
 
@@ -171,8 +244,10 @@ impl Server {
     /// # Errors
     /// When it cannot be bound; then no port is open.
     pub async fn with_viewer(mut self, viewer: Viewer) -> Result<Self, ServerError> {
-        let _ = self.shared.world.set(Arc::clone(&viewer.world));
-        self.page = Some(web::PageListener::bind(viewer, &self.shared)?);
+        let _ = self.start.world.set(Arc::clone(&viewer.world));
+        let port = viewer.port;
+        let page = self.page.insert(web::PageListener::bind(viewer, &self.shared)?);
+        let _ = self.shared.viewer.set((port, page.address()));
         Ok(self)
     }
 
@@ -188,32 +263,36 @@ impl Server {
 
     /// All devices and where they listen.
     pub fn devices(&self) -> impl Iterator<Item = (&DeviceInfo, SocketAddr)> {
-        self.shared.handle.layout().devices().iter().zip(self.shared.addresses.devices.iter().copied())
+        self.start.layout.devices().iter().zip(self.start.devices.iter().map(|port| port.address))
     }
 
     /// All robots and where their combined ports are.
     pub fn robots(&self) -> impl Iterator<Item = (&RobotInfo, SocketAddr)> {
-        self.shared.handle.layout().robots().iter().zip(self.shared.addresses.robots.iter().copied())
+        self.start.layout.robots().iter().zip(self.start.robots.iter().map(|port| port.address))
     }
 
     /// Serves all ports until `stop` is sent or dropped, and returns when the last connection is closed.
-    pub async fn run(self, stop: oneshot::Receiver<()>) {
+    pub async fn run(mut self, mut stop: oneshot::Receiver<()>) {
         let (closing, closed) = watch::channel(false);
         let mut endpoints = JoinSet::new();
         endpoints.spawn(accept::accept(self.control, Endpoint::Control, Arc::clone(&self.shared), closed.clone()));
-        for (index, listener) in self.devices.into_iter().enumerate() {
-            let endpoint = Endpoint::Device(DeviceId::new(index));
-            endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
-        }
-        for (index, listener) in self.robots.into_iter().enumerate() {
-            let endpoint = Endpoint::Robot(RobotId::new(index));
+        for (listener, endpoint) in self.listeners {
             endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
         }
         if let Some(page) = self.page {
             endpoints.spawn(web::serve(page, Arc::clone(&self.shared), closed.clone()));
         }
-        // A sender that was dropped means the same as one that has sent.
-        let _ = stop.await;
+        loop {
+            tokio::select! {
+                // A sender that was dropped means the same as one that has sent.
+                _ = &mut stop => break,
+                Some((listener, endpoint)) = self.opened.recv() => {
+                    endpoints.spawn(accept::accept(listener, endpoint, Arc::clone(&self.shared), closed.clone()));
+                }
+                // Ports of what was deleted.
+                Some(_) = endpoints.join_next() => {}
+            }
+        }
         closing.send_replace(true);
         while endpoints.join_next().await.is_some() {}
     }

@@ -4,31 +4,36 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use simpartner_wire::ports_file::{DevicePort, PortsFile, RobotPort};
 
-use super::Server;
+use super::{Served, Server};
 
 impl Server {
     /// What the file of ports says of it.
     pub fn ports_file(&self) -> PortsFile {
-        let devices = self.devices().map(|(info, address)| DevicePort {
-            name: info.name.clone(),
-            kind: info.kind.name().to_owned(),
-            robot: info.robot.clone(),
-            port: info.port.number(),
-            bound: address.port(),
-        });
-        let robots = self.robots().map(|(info, address)| RobotPort {
-            name: info.name.clone(),
-            port: info.port.number(),
-            bound: address.port(),
-        });
-        PortsFile {
-            simpartner: env!("CARGO_PKG_VERSION").to_owned(),
-            process: std::process::id(),
-            control: near(self.control_address()),
-            viewer: self.viewer_address().map(near),
-            devices: devices.collect(),
-            robots: robots.collect(),
-        }
+        describe(&self.start, self.control_address(), self.viewer_address())
+    }
+}
+
+/// What the file of ports says of a world that is served.
+pub(super) fn describe(served: &Served, control: SocketAddr, viewer: Option<SocketAddr>) -> PortsFile {
+    let devices = served.layout.devices().iter().zip(&served.devices).map(|(info, port)| DevicePort {
+        name: info.name.clone(),
+        kind: info.kind.name().to_owned(),
+        robot: info.robot.clone(),
+        port: info.port.number(),
+        bound: port.address.port(),
+    });
+    let robots = served.layout.robots().iter().zip(&served.robots).map(|(info, port)| RobotPort {
+        name: info.name.clone(),
+        port: info.port.number(),
+        bound: port.address.port(),
+    });
+    PortsFile {
+        simpartner: env!("CARGO_PKG_VERSION").to_owned(),
+        process: std::process::id(),
+        control: near(control),
+        viewer: viewer.map(near),
+        devices: devices.collect(),
+        robots: robots.collect(),
     }
 }
 

@@ -9,7 +9,7 @@ use simpartner_model::{
 };
 use simpartner_wire::signal::DeviceInfo;
 
-use super::{Shared, web::RunModel};
+use super::{Served, web::RunModel};
 use crate::{device, realtime};
 
 /// The version of the scene and of what page and server say to each other.
@@ -18,10 +18,9 @@ const PROTOCOL: u32 = 1;
 const MOST_POINTS: usize = 513;
 
 /// The scene of the running world, under a number that no other start of a server has.
-pub(super) fn of_running(world: &World, shared: &Shared) -> String {
-    let devices = shared.handle.layout().devices();
-    let ports: Vec<u16> = shared.addresses.devices.iter().map(std::net::SocketAddr::port).collect();
-    let scene = describe(world, devices, &ports, shared.handle.timestep());
+pub(super) fn of_running(world: &World, served: &Served, timestep: Timestep) -> String {
+    let ports: Vec<u16> = served.devices.iter().map(|port| port.address.port()).collect();
+    let scene = describe(world, served.layout.devices(), &ports, timestep);
     let start = format!("{} {}", std::process::id(), realtime::now_ns());
     with_id(scene, &start)
 }

@@ -16,6 +16,8 @@ pub struct Settings {
     pub ports: PortChoice,
     /// The token that a client must send first. Required on an address that other machines reach.
     pub token: Option<String>,
+    /// Whether clients may let robots come and go.
+    pub spawn: bool,
     /// The bounds.
     pub limits: Limits,
 }
@@ -28,6 +30,7 @@ impl Default for Settings {
             control_port: 0,
             ports: PortChoice::default(),
             token: None,
+            spawn: true,
             limits: Limits::default(),
         }
     }
@@ -62,6 +65,14 @@ impl PortChoice {
                 let moved = i64::from(port) + i64::from(offset);
                 u16::try_from(moved).ok().filter(|moved| *moved > 1024).ok_or(moved)
             }
+        }
+    }
+
+    /// The port that a model has to name for this one to be bound.
+    pub fn named(self, port: u16) -> u16 {
+        match self {
+            Self::AnyFree => port,
+            Self::Moved(offset) => u16::try_from(i64::from(port) - i64::from(offset)).unwrap_or(port),
         }
     }
 }

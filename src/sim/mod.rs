@@ -3,11 +3,12 @@
 //! It knows no clock, thread, socket or file, and so the same model, settings and commands give the same bits wherever and
 //! however fast they run. Start at [`Simulation::step`].
 
+mod exchange;
 mod schedule;
 mod snapshot;
 mod warnings;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::{Actuator, DeviceSpec, Law, Mount, Sensor, Timeline, World};
@@ -18,8 +19,8 @@ use simpartner_model::{BodyId, DeviceId, JointId, Pose, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
     signal::{
-        Action, ActuatorState, AppliedCommand, BodyInfo, BodyPlacement, ClientId, Command, Contact, DeviceKind, Event,
-        EventKind, Layout, Reservation, StepRecord, Target,
+        Action, ActuatorState, AppliedCommand, Beginning, BodyInfo, BodyPlacement, ClientId, Command, Contact,
+        DeviceKind, Event, EventKind, Layout, Reservation, StepRecord, Target,
     },
 };
 use thiserror::Error;
@@ -54,6 +55,18 @@ pub struct Simulation {
     /// Events since the last record.
     events: Vec<Event>,
     diverged: bool,
+    /// What the next step goes on from, if it is the first of a world that follows another one.
+    beginning: Option<Box<Beginning>>,
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Simulation")
+            .field("world", &self.world.name)
+            .field("step", &self.step)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A sequence that does not fit the world.
@@ -123,6 +136,7 @@ impl Simulation {
             applied: Vec::new(),
             events: Vec::new(),
             diverged: false,
+            beginning: None,
         };
         simulation.devices = simulation.new_devices();
         Ok(simulation)
@@ -137,6 +151,7 @@ impl Simulation {
         self.step = StepIndex(0);
         self.epoch += 1;
         self.diverged = false;
+        self.beginning = None;
         self.drop_commands();
         self.devices = self.new_devices();
         Ok(())
@@ -264,10 +279,7 @@ impl Simulation {
     }
 
     fn refuse(&mut self, command: &Command, why: String) {
-        let subject = match command.target {
-            Target::Device(device) => self.layout.device_info(device).name.clone(),
-            Target::Body(body) => self.name_of(body),
-        };
+        let subject = self.name_of_target(command.target);
         let text = format!("'{}' was not carried out: {why}", protocol::excerpt(&command.text));
         self.note(Event { step: self.step, kind: EventKind::CommandRefused, subject, text, value: None });
     }
@@ -323,6 +335,13 @@ impl Simulation {
         self.note(Event { step, kind: EventKind::Place, subject, text: text.to_owned(), value: None });
     }
 
+    fn name_of_target(&self, target: Target) -> String {
+        match target {
+            Target::Device(device) => self.layout.device_info(device).name.clone(),
+            Target::Body(body) => self.name_of(body),
+        }
+    }
+
     fn name_of(&self, body: BodyId) -> String {
         self.world.mechanism.qualified_name(self.world.mechanism.body(body))
     }
@@ -370,6 +389,7 @@ impl Simulation {
         }
         record.commands.append(&mut self.applied);
         record.events.append(&mut self.events);
+        record.beginning = self.beginning.take();
         self.write_state(record);
     }
 
@@ -382,6 +402,7 @@ impl Simulation {
     }
 
     fn write_state(&self, record: &mut StepRecord) {
+        record.world = self.layout.world();
         record.step = self.step;
         record.epoch = self.epoch;
         record.applied.copy_from_slice(&self.newest);

@@ -36,6 +36,11 @@ impl Schedule {
         self.waiting.pop().map(|waiting| waiting.command)
     }
 
+    /// The next command, with its step.
+    pub(super) fn take_next(&mut self) -> Option<(StepIndex, Command)> {
+        self.waiting.pop().map(|waiting| (waiting.place.0.0, waiting.command))
+    }
+
     /// Forgets all commands.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();

@@ -63,32 +63,53 @@ fn arm(variant: &str, friction: f64, control: Control, start: Start) -> Arm {
     Arm::variant(variant, friction, control, start).unwrap()
 }
 
-/// Twentieths of a millimetre and hundredths of a degree in the first second, at friction 1 and 100. The hand swings the block around, so their
-/// midpoints are apart by micrometres while they touch; taken as gaps, these let the block creep by a millimetre a second.
+/// Hundredths of a millimetre and thousandths of a degree in 5 s, the same at friction 1 and 100, and no step without a solution: friction has to give the
+/// block a few newtons, and never reaches the edge of its cone.
 #[test]
 fn the_arm_keeps_its_block_in_the_hand() {
-    for friction in [1.0, 100.0] {
+    let run = |friction| {
         let arm = arm("primitiveall", friction, Control::Implicit, Start::Held);
-        let (outcome, _) = arm.run(0.001, 1.0, &settings(), &|| 0.0).unwrap();
+        arm.run(0.001, 5.0, &settings(), &|| 0.0).unwrap().0
+    };
+    let outcomes = [1.0, 100.0].map(run);
+    for outcome in &outcomes {
         let figures = &outcome.figures;
         let (way, angle) = (figures.way_m, figures.angle_rad.to_degrees());
-        assert!(way < 5e-5 && angle < 0.02, "friction {friction}: {way} m, {angle} degrees");
+        assert!(way < 3e-5 && angle < 1e-3, "{way} m, {angle} degrees");
+        assert!(outcome.events.is_empty(), "{:?}", outcome.events);
         assert_eq!((figures.drop_m, figures.reached_1_mm_s), (None, None));
         // MuJoCo's errors in 10 s are 0.12, 0.58, 0.83, 0.12, 0.26 and 0.17 rad, by the weight of the arm and targets that contradict each other.
         assert_eq!(outcome.joints.len(), 6);
         assert!(outcome.joints.iter().all(|joint| joint.largest_rad < 0.9), "{outcome:?}");
         assert!(outcome.joints[1].largest_rad > 0.01, "{outcome:?}");
     }
+    let [one, hundred] = outcomes.map(|outcome| outcome.figures.way_m);
+    assert!((one - hundred).abs() < 1e-7, "{one} m, {hundred} m");
 }
 
+/// What holds a primitive hand and block holds polygonal ones and arms of other masses: what came of each variant in the first second. Both meshes together
+/// are ten times as far off, since their contacts change with the triangles. As published, with explicit torques, the hand arrives at a block at rest
+/// with 3 m/s: it moves by millimetres, and the arm of powers of 10 throws it away.
 #[test]
 fn every_variant_of_the_arm_runs_and_says_what_came_of_it() {
     for variant in VARIANTS {
-        for (control, start) in [(Control::Implicit, Start::Held), (Control::Explicit, Start::Published)] {
-            let (outcome, _) = arm(variant, 1.0, control, start).run(0.001, 0.02, &settings(), &|| 0.0).unwrap();
-            let figures = outcome.figures;
-            assert!(figures.seconds > 0.0 && figures.way_m > 0.0, "{variant} {control:?}: {figures:?}");
-        }
+        let (outcome, _) =
+            arm(variant, 1.0, Control::Implicit, Start::Held).run(0.001, 1.0, &settings(), &|| 0.0).unwrap();
+        let figures = outcome.figures;
+        let most = if variant == "polygonalall" { 5e-4 } else { 2e-5 };
+        assert!(figures.seconds > 0.999 && figures.way_m < most, "{variant}: {} m", figures.way_m);
+        assert!(figures.angle_rad.to_degrees() < if variant == "polygonalall" { 0.5 } else { 5e-3 }, "{variant}");
+        let (outcome, _) =
+            arm(variant, 1.0, Control::Explicit, Start::Published).run(0.001, 0.02, &settings(), &|| 0.0).unwrap();
+        // The gap of 0.5 mm on either side is the least.
+        let figures = outcome.figures;
+        assert!(figures.way_m > 5e-4, "{variant}: {} m", figures.way_m);
+        assert_eq!(
+            figures.legacy_end_s.is_some(),
+            variant == "inertialmod_10x",
+            "{variant}: {:?}",
+            figures.legacy_end_s
+        );
     }
 }
 

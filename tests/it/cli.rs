@@ -147,7 +147,7 @@ impl Running {
         self.heard()
     }
 
-    fn heard(&mut self) -> String {
+    pub(super) fn heard(&mut self) -> String {
         let mut answer = String::new();
         self.control.read_line(&mut answer).unwrap();
         answer.trim_end().to_owned()

@@ -195,7 +195,9 @@ fn a_slip_in_the_engine_agrees_and_its_world_runs() {
     );
     assert!(engine["soft_fingers_inner_bound"].is_null());
     assert!((found["time_s"].as_f64().unwrap() - engine["time_s"].as_f64().unwrap()).abs() < 2e-3, "{found}");
-    let told = printed(&["slip", &weak, "--engine", "--coulomb"]);
+    let associated = json(&["slip", &weak, "--associated"]);
+    assert_eq!(associated["verdict"], "fails");
+    let told = printed(&["slip", &weak, "--engine"]);
     assert!(
         told.contains("in the engine: it fails: 'Thumb' is beyond its patch") && told.ends_with("  both ways agree\n"),
         "{told}"

@@ -14,6 +14,7 @@ mod config;
 mod damaged;
 mod device;
 mod draw;
+mod entities;
 mod examples;
 mod filters;
 mod first_hour;

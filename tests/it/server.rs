@@ -103,7 +103,7 @@ impl Rig {
 
     /// What stands where in a record.
     pub(crate) fn layout(&self) -> Arc<simpartner_wire::signal::Layout> {
-        Arc::clone(self.handle.layout())
+        self.handle.layout()
     }
 
     /// Ends everything in order and returns what was logged.

@@ -79,14 +79,14 @@ def slip(
     *files: _Path,
     timestep: float | None = None,
     duration: float | None = None,
-    coulomb: bool = False,
+    associated: bool = False,
     engine: bool = False,
     world: _Path | None = None,
     database: str | None = None,
     binary: _Path | None = None,
 ) -> dict[str, Any]:
     """What becomes of the object once it is let go; with `engine`, in the engine as well, whose world `world` is written to."""
-    options = {"timestep": timestep, "duration": duration, "coulomb": coulomb, "engine": engine, "world": world}
+    options = {"timestep": timestep, "duration": duration, "associated": associated, "engine": engine, "world": world}
     return _ask("slip", files, options | {"database": database}, binary)
 
 

@@ -167,6 +167,60 @@ class Simulation:
         words = [f"{key}={write_numbers(numbers)}" for key, numbers in given.items() if numbers is not None]
         self._control.ask(" ".join(["PLACE", name, *words]), self.timeout)
 
+    def spawn(
+        self,
+        file: str | None = None,
+        *,
+        text: str | None = None,
+        name: str | None = None,
+        position: Iterable[float] | None = None,
+        orientation: Iterable[float] | None = None,
+        port_offset: int | None = None,
+        fixed_base: bool = False,
+        rename: bool = False,
+    ) -> str:
+        """Lets a robot come to the running world, and returns its name. It is that of a file which the server finds beside its
+        world, or of a text (ours, URDF, MJCF or SDF). Position in m and orientation as a quaternion x, y, z, w place its own
+        frame in world axes, y up. `devices` and `robots` have it, too; devices that were there stay the same objects."""
+        words = ["SPAWN"]
+        words += [f"name={name}"] if name is not None else []
+        words += [f"position={write_numbers(position)}"] if position is not None else []
+        words += [f"orientation={write_numbers(orientation)}"] if orientation is not None else []
+        words += [f"portOffset={port_offset}"] if port_offset is not None else []
+        words += ["fixedBase=true"] if fixed_base else []
+        words += ["rename=true"] if rename else []
+        words += [f"file={file}"] if file is not None else []
+        words += [f"text={json.dumps(text)}"] if text is not None else []
+        answer = self._runner.ask(" ".join(words), None)
+        self._look_again()
+        return read_pairs(answer.removeprefix("OK"))["name"]
+
+    def remove(self, name: str) -> None:
+        """Lets a robot or an object of the world's file go. The connections of its devices are closed."""
+        self._runner.ask(f"REMOVE {name}", None)
+        self._look_again()
+
+    def spawnables(self) -> list[str]:
+        """The robot files that `spawn` finds."""
+        with self._control.lock:
+            lines = self._control.ask_lines("SPAWNABLES", self.timeout, lambda line: not line.startswith("SPAWNABLE "))
+        return [line.removeprefix("SPAWNABLE file=") for line in lines[:-1]]
+
+    def _look_again(self) -> None:
+        """Asks for devices and robots anew, where they are known. Those that stay keep their connections."""
+        with self._control.lock:
+            before, robots = self._devices, self._robots
+            self._devices = self._robots = None
+            if before is None:
+                return
+            now = self.devices
+            kept = {key: before[key] for key in before if key in now and before[key].kind == now[key].kind}
+            self._devices = Devices(kept.get(key, now[key]) for key in now)
+            for key in set(before) - set(kept):
+                before[key].close()
+            for robot in (robots or {}).values():
+                robot.line.close()
+
     def mode(self, word: str) -> State:
         """`realtime` gives every step its deadline, `fast` makes one after the other. The server knows which other words
         there are."""

@@ -74,6 +74,34 @@ class Falling(unittest.TestCase):
             with self.assertRaises(kind):
                 self.sim.place(*words)
 
+    def test_a_robot_comes_and_goes_and_the_others_stay(self) -> None:
+        urdf = (
+            '<robot name="cart">\n<link name="base"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+            'ixz="0" iyz="0"/></inertial></link></robot>'
+        )
+        position = self.sim["One/Position"]
+        self.assertEqual(self.sim.step(100).step, 100)
+        height = position.present().y
+        self.assertEqual(self.sim.spawn(text=urdf, position=(50, 10, 0)), "cart")
+        self.assertEqual(self.sim.spawn(text=urdf, position=(70, 10, 0), rename=True), "cart_1")
+        self.assertIn("cart_1", self.sim.robots)
+        self.assertIs(self.sim["One/Position"], position)
+        self.assertEqual((position.present().y, self.sim.state.step), (height, 100))
+        self.sim.step(100)
+        self.assertAlmostEqual(position.present().y, 1000 - 5 * 0.04, delta=1e-9)
+        self.assertIn("rover.xml", self.sim.spawnables())
+        with self.assertRaisesRegex(simpartner.WrongParameterError, "'cart' already"):
+            self.sim.spawn(text=urdf)
+        self.assertEqual(self.sim.spawn("rover.xml", name="Far", position=(90, 10, 0)), "Far")
+        self.assertTrue(self.sim.devices.of_robot("Far"))
+        for name in ("cart", "Far", "cart_1"):
+            self.sim.remove(name)
+        self.assertEqual(sorted(self.sim.robots), ["One", "Two"])
+        self.assertFalse(self.sim.devices.of_robot("Far"))
+        self.assertIs(self.sim["One/Position"], position)
+        with self.assertRaises(simpartner.WrongParameterError):
+            self.sim.remove("cart")
+
     def test_a_command_keeps_what_it_does_not_name_and_returns_the_state_before(self) -> None:
         motor = self.sim["One/LeftMotor"]
         before = motor.present()

@@ -17,7 +17,6 @@ use tokio::{
 };
 
 use crate::{
-    NODE, action,
     config::{Config, Mistake, Source},
     description,
     link::{Link, Reader, Server, Writer},
@@ -25,10 +24,11 @@ use crate::{
     lockstep::Lockstep,
     mesh::MeshServer,
     messages::{Clock, Odometry, String_, TFMessage, Time},
+    node::Node,
     robot::{Due, Maker, Order, Robot},
-    ros::{Domain, Profile, Publish, Ros},
-    scene::{Scene, Truth},
-    services::{self, Simulator},
+    ros::{Domain, Profile, Publish, Ros, first_port},
+    scene::{OtherWorld, Scene, Truth},
+    services::Simulator,
 };
 
 /// The first pause before another try; each is twice as long as the one before, up to the longest.
@@ -40,6 +40,12 @@ const WAITING: usize = 256;
 
 /// How many notices there are in a second at most.
 const NOTICES: u32 = 10;
+
+/// How often the world is looked at while no step is made: others may change it then.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How the line ends that a port sends last when what it is for has gone.
+const DELETED: &str = "was for what has been deleted";
 
 /// How long a participant takes to hear of the others in its domain.
 const DISCOVERY: Duration = Duration::from_millis(1500);
@@ -82,6 +88,7 @@ pub struct Losses {
 pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: impl FnMut(News)) -> Result<Losses> {
     let config = &options.config;
     let domain = Domain::join(config.domain, &config.networks, config.services)?;
+    tell(News::Notice(exposure(config)));
     sleep(DISCOVERY).await;
     ensure!(
         !domain.has_writer("/clock"),
@@ -92,9 +99,10 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
     let work = LocalSet::new();
     let bridging = work.run_until(async {
         let mut pause = FIRST_PAUSE;
+        let mut node = None;
         loop {
             let began = Instant::now();
-            let end = match Session::start(options, &domain, Rc::clone(&missed)).await {
+            let end = match Session::start(options, &domain, Rc::clone(&missed), &mut node).await {
                 Ok(mut session) => {
                     tell(News::Connected(session.topics()));
                     session.run(&mut tell).await
@@ -102,6 +110,11 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
                 Err(error) if error.is::<Mistake>() => return error,
                 Err(error) => error,
             };
+            if end.is::<OtherWorld>() {
+                // The node stays, so that its services answer all the while.
+                continue;
+            }
+            node = None;
             tell(News::Away(format!("{end:#}")));
             // One that has lasted was a good one.
             if began.elapsed() > LONGEST_PAUSE {
@@ -121,10 +134,19 @@ pub async fn run(options: &Options, stop: impl Future<Output = ()>, mut tell: im
     }
 }
 
-/// A connection to a server and all that was made for it.
+/// Who can reach the bridge, which its `networks` do not tell: RustDDS 0.15.1 binds its sockets to all addresses and has no option for it.
+fn exposure(config: &Config) -> String {
+    let networks: Vec<String> = config.networks.iter().map(ToString::to_string).collect();
+    format!(
+        "found on and sends to {} alone, but its UDP ports (from {}) take datagrams on all addresses of this machine: close them by a firewall where others reach it",
+        networks.join(", "),
+        first_port(config.domain)
+    )
+}
+
+/// A connection to a server and all that was made for its world.
 struct Session {
-    /// The node goes with it.
-    _ros: Ros,
+    simulator: Rc<Simulator>,
     scene: Rc<Scene>,
     links: Rc<Vec<links::Link>>,
     control: Link,
@@ -136,6 +158,8 @@ struct Session {
     /// The newest step of each robot.
     steps: Vec<u64>,
     truth: Truth,
+    /// When that was asked for.
+    beaten: Instant,
     lockstep: Option<Lockstep>,
     outputs: Outputs,
     /// Readings that the server did not send, since this side was too slow for them.
@@ -161,34 +185,32 @@ struct Outputs {
 }
 
 impl Session {
-    async fn start(options: &Options, domain: &Domain, missed: Rc<Cell<u64>>) -> Result<Self> {
-        let Options { server, config, source } = options;
+    async fn start(options: &Options, domain: &Domain, missed: Rc<Cell<u64>>, node: &mut Option<Node>) -> Result<Self> {
+        let Options { server, source, .. } = options;
         let mut control = server.control().await?;
         let scene = Rc::new(Scene::read(&control.ask("SCENE").await?)?);
-        if let Some(source) = source {
-            source.check_world(config, &scene)?;
+        // What the settings name may go later.
+        if let Some(source) = source.as_ref().filter(|_| node.is_none()) {
+            source.check_world(&options.config, &scene)?;
         }
-        let links = Rc::new(links::links(&scene, |robot| Naming::of(robot, &scene, config)));
-        let mut ros = domain.node(NODE)?;
+        let (Node { ros, simulator, config, .. }, view) = Node::in_world(node, options, domain, &scene)?;
+        let (config, links) = (&*config, Rc::clone(&view.links));
         let mut tasks = JoinSet::new();
         let ((order_sender, orders), (line_sender, lines)) = (channel(WAITING), channel(WAITING));
         let ports = control.robots().await?;
         // Names that ROS gives come before those of devices.
         let names: Vec<String> = ports.iter().map(|(name, _)| name.clone()).collect();
         let mut meshes = MeshServer::open(config.networks[0]).await?;
-        let outputs = Outputs::open(&mut ros, &scene, &links, &names, config, &mut meshes)?;
+        let outputs = Outputs::open(ros, &scene, &links, &names, config, &mut meshes)?;
         meshes.serve(&mut tasks);
         let (source, orders_to) = (source.as_ref(), &order_sender);
         let mut robots = Vec::new();
         for (place, (name, _)) in ports.iter().enumerate() {
-            let (ros, scene, links, tasks) = (&mut ros, &scene, &links, &mut tasks);
+            let (ros, scene, links, tasks) = (&mut *ros, &scene, &links, &mut tasks);
             let mut maker = Maker { ros, scene, links, config, source, server, orders: orders_to, tasks };
             robots.push(maker.robot(name, place).await?);
         }
         let truth = Truth::read(&control.ask("TRUTH").await?, &scene)?;
-        let simulator = Rc::new(Simulator::new(server.clone(), Rc::clone(&scene), Rc::clone(&links)));
-        services::offer(&mut ros, &simulator, &mut tasks)?;
-        action::offer(&mut ros, &simulator, &mut tasks)?;
         let lockstep = Lockstep::of(config, &ports, &robots, &scene, source)?;
         let member = lockstep.as_ref().map(|lockstep| lockstep.robot);
         if let Some(member) = member {
@@ -200,13 +222,14 @@ impl Session {
             joints_due: vec![due; robots.len()],
             steps: vec![0; robots.len()],
             beat_due: due,
-            _ros: ros,
+            simulator: Rc::clone(simulator),
             scene,
             links,
             control,
             robots,
             writers,
             truth,
+            beaten: Instant::now(),
             lockstep,
             outputs,
             missed,
@@ -218,6 +241,7 @@ impl Session {
         };
         session.outputs.publish_static(&session.scene, &session.links, &session.robots);
         session.publish_truth();
+        session.simulator.go_on_in(view, session.truth.world);
         Ok(session)
     }
 
@@ -232,13 +256,20 @@ impl Session {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let is_alone = self.robots.is_empty();
         loop {
+            if self.simulator.is_hurried() {
+                return OtherWorld.into();
+            }
             let done = tokio::select! {
                 Some((robot, line)) = self.lines.recv() => match line {
                     Ok(line) => self.on_line(robot, &line, tell).await,
                     Err(error) => Err(error),
                 },
                 Some(order) = self.orders.recv() => self.on_order(&order, tell).await,
-                _ = ticks.tick(), if is_alone => self.beat().await,
+                // While the clock stands, and where no robot is, nothing else comes.
+                _ = ticks.tick() => match is_alone || self.beaten.elapsed() > LOOK {
+                    true => self.beat().await,
+                    false => Ok(()),
+                },
                 else => Err(anyhow!("all connections are closed")),
             };
             if let Err(error) = done {
@@ -253,6 +284,9 @@ impl Session {
     }
 
     async fn on_line(&mut self, robot: usize, line: &str, tell: &mut impl FnMut(News)) -> Result<()> {
+        if line.ends_with(DELETED) {
+            return Err(OtherWorld.into());
+        }
         if line.starts_with("ERR") {
             self.notices.add(&format!("{}: the server refuses: {line}", self.robots[robot].name), tell);
             if let Some(lockstep) = self.lockstep.as_mut().filter(|lockstep| lockstep.robot == robot) {
@@ -331,6 +365,10 @@ impl Session {
     /// The clock and the frames, of the newest step.
     async fn beat(&mut self) -> Result<()> {
         let truth = Truth::read(&self.control.ask("TRUTH").await?, &self.scene)?;
+        self.beaten = Instant::now();
+        if truth.world != self.truth.world {
+            return Err(OtherWorld.into());
+        }
         let is_new = truth.step != self.truth.step;
         self.truth = truth;
         if is_new {

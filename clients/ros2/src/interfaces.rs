@@ -3,7 +3,7 @@
 use ros2_client::Message;
 use serde::{Deserialize, Serialize};
 
-use crate::messages::{Accel, Header, Pose, Twist};
+use crate::messages::{Accel, Header, Pose, PoseStamped, Twist};
 
 /// The package.
 pub const PACKAGE: &str = "simulation_interfaces";
@@ -73,8 +73,20 @@ interfaces! {
     EntityInfoResponse { result: Outcome, info: EntityInfo }
     /// The answer to `GetCurrentWorld`.
     World { result: Outcome, world: WorldResource }
-    /// The answer to `SpawnEntity`: the outcome, then a name.
+    /// `SpawnEntity`
+    Spawn {
+        name: String, allow_renaming: bool, entity_resource: Resource, entity_namespace: String, initial_pose: PoseStamped,
+    }
+    /// `SpawnEntities`
+    SpawnAll { spawn_requests: Vec<Spawn> }
+    /// The answer to `SpawnEntity`.
     Spawned { result: Outcome, entity_name: String }
+    /// The answer to `SpawnEntities`.
+    AllSpawned { result: Outcome, results: Vec<Spawned> }
+    /// Something that can be spawned.
+    Spawnable { entity_resource: Resource, description: String, spawn_bounds: Bounds }
+    /// The answer to `GetSpawnables`.
+    Spawnables { result: Outcome, spawnables: Vec<Spawnable> }
     /// An answer with one list after the outcome.
     List { result: Outcome, list: Vec<String> }
     /// An answer with bounds after the outcome.
@@ -96,7 +108,16 @@ pub mod result {
     pub const INCORRECT_STATE: u8 = 3;
     pub const OPERATION_FAILED: u8 = 4;
     /// `SetEntityState` alone.
-    pub const INVALID_POSE: u8 = 101;
+    pub const INVALID_STATE_POSE: u8 = 101;
+    /// `SpawnEntity` alone, and so all that follow.
+    pub const NAME_NOT_UNIQUE: u8 = 101;
+    pub const NAME_INVALID: u8 = 102;
+    pub const NO_RESOURCE: u8 = 104;
+    pub const NAMESPACE_INVALID: u8 = 105;
+    pub const RESOURCE_PARSE_ERROR: u8 = 106;
+    pub const INVALID_POSE: u8 = 109;
+    /// `SpawnEntities` alone.
+    pub const ENTITIES_SPAWN_FAILED: u8 = 150;
     /// `SetSimulationState` alone.
     pub const ALREADY_IN_TARGET_STATE: u8 = 101;
     /// `SetSimulationState` alone.
@@ -123,13 +144,18 @@ pub mod category {
 /// `SimulatorFeatures`: what this bridge supports.
 pub mod feature {
     #![expect(missing_docs, reason = "the package documents them")]
+    pub const SPAWNING: u16 = 0;
+    pub const DELETING: u16 = 1;
     pub const ENTITY_CATEGORIES: u16 = 8;
+    pub const SPAWNING_RESOURCE_STRING: u16 = 9;
     pub const ENTITY_STATE_GETTING: u16 = 10;
     pub const ENTITY_STATE_SETTING: u16 = 11;
     pub const ENTITY_INFO_GETTING: u16 = 12;
+    pub const SPAWNABLES: u16 = 14;
     pub const SIMULATION_RESET: u16 = 20;
     pub const SIMULATION_RESET_TIME: u16 = 21;
     pub const SIMULATION_RESET_STATE: u16 = 22;
+    pub const SIMULATION_RESET_SPAWNED: u16 = 23;
     pub const SIMULATION_STATE_GETTING: u16 = 24;
     pub const SIMULATION_STATE_SETTING: u16 = 25;
     pub const SIMULATION_STATE_PAUSE: u16 = 26;
@@ -137,7 +163,11 @@ pub mod feature {
     pub const STEP_SIMULATION_MULTIPLE: u16 = 32;
     pub const STEP_SIMULATION_ACTION: u16 = 33;
     pub const WORLD_INFO_GETTING: u16 = 44;
-    /// All of them.
+    pub const SPAWNING_ENTITIES: u16 = 50;
+    /// Those of a server that lets robots come and go.
+    pub const OF_SPAWNING: [u16; 6] =
+        [SPAWNING, DELETING, SPAWNING_RESOURCE_STRING, SPAWNABLES, SIMULATION_RESET_SPAWNED, SPAWNING_ENTITIES];
+    /// Those of every server.
     pub const SUPPORTED: [u16; 14] = [
         ENTITY_CATEGORIES,
         ENTITY_STATE_GETTING,

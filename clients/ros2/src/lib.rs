@@ -2,10 +2,10 @@
 //!
 //! | module | |
 //! |---|---|
-//! | [`bridge`] | the loop from connection to connection |
+//! | [`bridge`], [`node`] | the loop from connection to connection; what stays when the world changes |
 //! | [`robot`], [`sensors`], [`actuators`] | a robot's topics; the table from device kinds to messages |
 //! | [`links`], [`frames`], [`description`], [`mesh`] | frames, y up here and z up there; the URDF and its meshes |
-//! | [`services`], [`action`], [`placing`], [`interfaces`] | `simulation_interfaces` |
+//! | [`services`], [`action`], [`placing`], [`spawning`], [`interfaces`] | `simulation_interfaces` |
 //! | [`scene`], [`link`] | what the server tells, and the connections to it |
 //! | [`ros`], [`messages`] | the node, and the messages of the standard packages |
 //! | [`config`], [`lockstep`] | the file of settings; a clock that waits for a subscriber |
@@ -15,6 +15,7 @@ pub mod actuators;
 pub mod bridge;
 pub mod config;
 pub mod description;
+mod entities;
 pub mod frames;
 pub mod interfaces;
 pub mod link;
@@ -22,12 +23,14 @@ pub mod links;
 pub mod lockstep;
 pub mod mesh;
 pub mod messages;
+pub mod node;
 pub mod placing;
 pub mod robot;
 pub mod ros;
 pub mod scene;
 pub mod sensors;
 pub mod services;
+pub mod spawning;
 
 /// The node's name.
 pub const NODE: &str = "simpartner";

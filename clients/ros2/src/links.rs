@@ -203,7 +203,7 @@ mod tests {
         let [base, arm, ball] = [0.3, 1.2, -0.4].map(|angle| {
             state(DVec3::new(angle, 2.0, -angle), DQuat::from_rotation_x(angle), DVec3::ZERO, DVec3::ZERO)
         });
-        let truth = Truth { step: 5, time: 0.005, bodies: vec![base, arm, ball], joints: Vec::new() };
+        let truth = Truth { world: 0, step: 5, time: 0.005, bodies: vec![base, arm, ball], joints: Vec::new() };
         let message = transforms(&links, &truth, &Time::from_seconds(0.005));
         let [base_in_map, arm_on_base, ball_in_map] = &message.transforms[..] else { panic!("{message:?}") };
         let names =

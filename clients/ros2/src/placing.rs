@@ -33,7 +33,7 @@ pub fn line(
     let (p, q) = (&state.pose.position, &state.pose.orientation);
     let asked = Pose { position: DVec3::new(p.x, p.y, p.z), rotation: DQuat::from_xyzw(q.x, q.y, q.z, q.w) };
     if *set_pose && !(asked.position.is_finite() && asked.rotation.is_finite()) {
-        return Err(Outcome::failed(result::INVALID_POSE, "the pose has numbers that are not finite"));
+        return Err(Outcome::failed(result::INVALID_STATE_POSE, "the pose has numbers that are not finite"));
     }
     let asked = asked.turned_back(Axes::YUp, link.axes);
     let rotation = if *set_pose { asked.rotation } else { now.pose.rotation };
@@ -63,7 +63,9 @@ pub fn outcome(answer: &str) -> Outcome {
     let out_of_range = |key: &str| answer.starts_with(&format!("ERR 4 {key}:"));
     match answer {
         _ if answer.starts_with("OK") => Outcome::ok(),
-        _ if out_of_range("position") || out_of_range("orientation") => Outcome::failed(result::INVALID_POSE, answer),
+        _ if out_of_range("position") || out_of_range("orientation") => {
+            Outcome::failed(result::INVALID_STATE_POSE, answer)
+        }
         _ => Outcome::failed(result::OPERATION_FAILED, answer),
     }
 }
@@ -148,7 +150,7 @@ mod tests {
             }
         };
         for (x, w) in [(f64::NAN, 1.0), (f64::INFINITY, 1.0), (1e7, 1.0), (0.0, 0.0), (0.0, 5.0), (0.0, f64::NAN)] {
-            assert_eq!(ask(x, w), result::INVALID_POSE, "{x} {w}");
+            assert_eq!(ask(x, w), result::INVALID_STATE_POSE, "{x} {w}");
         }
         assert_eq!(ask(1.0, 1.0), result::OK);
         assert_eq!(outcome("ERR 7 'Cart' cannot be placed: it is static").result, result::OPERATION_FAILED);

@@ -87,6 +87,11 @@ pub struct Ros {
     topics: HashSet<String>,
 }
 
+/// The first UDP port of a DDS domain, by the DDSI-RTPS specification.
+pub fn first_port(domain: u16) -> u32 {
+    7400 + 250 * u32::from(domain)
+}
+
 impl Domain {
     /// Joins a domain on the networks of these addresses alone.
     ///
@@ -95,12 +100,7 @@ impl Domain {
     pub fn join(number: u16, networks: &[IpAddr], services: Services) -> Result<Self> {
         let builder = DomainParticipantBuilder::new(number).with_only_networks(networks.iter().copied());
         let participant = builder.build().map_err(|error| anyhow!("{error:?}"));
-        let what = || {
-            format!(
-                "cannot join the DDS domain {number}; are its ports (from {}) free?",
-                7400 + 250 * u32::from(number)
-            )
-        };
+        let what = || format!("cannot join the DDS domain {number}; are its ports (from {}) free?", first_port(number));
         let context = participant.and_then(|participant| {
             Context::from_domain_participant(participant).map_err(|error| anyhow!("{error:?}"))
         });
@@ -133,6 +133,11 @@ impl Domain {
 }
 
 impl Ros {
+    /// All topics are given up, and their names are free for those of another world.
+    pub fn forget_topics(&mut self) {
+        self.topics.clear();
+    }
+
     /// A function that publishes on a topic.
     ///
     /// # Errors

@@ -224,6 +224,8 @@ pub struct JointCoordinates {
 /// Everything after a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Truth {
+    /// The number of the world: how often something has come or gone.
+    pub world: u64,
     /// The step.
     pub step: u64,
     /// Simulated time, s.
@@ -233,6 +235,11 @@ pub struct Truth {
     /// In the order of the scene.
     pub joints: Vec<JointCoordinates>,
 }
+
+/// The server tells of another world than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("TRUTH is about another world than SCENE was")]
+pub struct OtherWorld;
 
 impl Truth {
     /// Reads the answer to `TRUTH` about a scene.
@@ -248,11 +255,15 @@ impl Truth {
             None => bail!("{name}= is missing"),
         };
         let step = word(answer, "step").and_then(|text| text.parse().ok()).with_context(what)?;
+        // A server of before has one world.
+        let world = word(answer, "world").map_or(Ok(0), str::parse).with_context(what)?;
         let time = number("time").with_context(what)?;
         let (bodies, joints) = (list("bodies").with_context(what)?, list("joints").with_context(what)?);
         let fits =
             bodies.len() == scene.bodies.len() * TRUTH_OF_BODY && joints.len() == scene.joints.len() * TRUTH_OF_JOINT;
-        ensure!(fits, "TRUTH is about another world than SCENE was");
+        if !fits {
+            bail!(OtherWorld);
+        }
         let bodies = bodies.chunks_exact(TRUTH_OF_BODY).map(|v| BodyState {
             pose: Pose { position: DVec3::new(v[0], v[1], v[2]), rotation: DQuat::from_xyzw(v[3], v[4], v[5], v[6]) },
             velocity: DVec3::new(v[7], v[8], v[9]),
@@ -263,7 +274,7 @@ impl Truth {
             rate: [v[3], v[4], v[5]],
             effort: [v[6], v[7], v[8]],
         });
-        Ok(Self { step, time, bodies: bodies.collect(), joints: joints.collect() })
+        Ok(Self { world, step, time, bodies: bodies.collect(), joints: joints.collect() })
     }
 }
 

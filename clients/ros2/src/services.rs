@@ -1,13 +1,19 @@
 //! The services of `simulation_interfaces`, under the node's name. What the server cannot do is answered FEATURE_UNSUPPORTED.
 
-use std::{future::Future, rc::Rc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    future::Future,
+    rc::Rc,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, ensure};
 use ros2_client::{Message, Server as RosServer};
 use simpartner_wire::protocol::word;
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 use crate::{
+    entities,
     interfaces::*,
     link::Server,
     links::{self, MAP, origin_velocity},
@@ -22,13 +28,29 @@ pub(crate) const UNREADABLE: Duration = Duration::from_millis(10);
 
 /// What the services ask the server, each on a connection of its own: a step may take long, and a question does not wait for it.
 pub struct Simulator {
-    scene: Rc<Scene>,
-    links: Rc<Vec<links::Link>>,
-    server: Server,
+    view: RefCell<View>,
+    pub(crate) server: Server,
+    /// The number of the world whose topics are there.
+    pub(crate) world: watch::Sender<u64>,
+    /// Whether the session is to look at the world at once.
+    pub(crate) is_hurried: Cell<bool>,
+    /// Robots that came by a service, and have not gone.
+    pub(crate) spawned: RefCell<Vec<String>>,
+    /// What stands before the topics of robots, where a service has said it.
+    pub(crate) namespaces: RefCell<Vec<(String, String)>>,
+}
+
+/// A world as it is now.
+#[derive(Clone)]
+pub struct View {
+    /// What the server tells of it.
+    pub scene: Rc<Scene>,
+    /// Its links.
+    pub links: Rc<Vec<links::Link>>,
 }
 
 /// A robot or a loose object.
-struct Entity {
+pub(crate) struct Entity {
     name: String,
     /// Its body, of a robot the first.
     body: usize,
@@ -37,17 +59,41 @@ struct Entity {
 
 impl Simulator {
     /// The simulator behind a server.
-    pub fn new(server: Server, scene: Rc<Scene>, links: Rc<Vec<links::Link>>) -> Self {
-        Self { scene, links, server }
+    pub fn new(server: Server, view: View) -> Self {
+        let (view, world) = (RefCell::new(view), watch::Sender::new(0));
+        let (is_hurried, spawned, namespaces) = Default::default();
+        Self { view, server, world, is_hurried, spawned, namespaces }
     }
 
-    async fn ask(&self, question: &str) -> Result<String> {
+    /// The world is this one from now on, and its topics are there.
+    pub fn go_on_in(&self, view: View, world: u64) {
+        *self.view.borrow_mut() = view;
+        self.is_hurried.set(false);
+        self.world.send_replace(world);
+    }
+
+    /// Whether somebody waits for the topics of another world.
+    pub fn is_hurried(&self) -> bool {
+        self.is_hurried.get()
+    }
+
+    /// What stands before the topics of a robot, where `SpawnEntity` has said it.
+    pub fn namespace_of(&self, robot: &str) -> Option<String> {
+        let namespaces = self.namespaces.borrow();
+        namespaces.iter().rfind(|(name, _)| name == robot).map(|(_, namespace)| namespace.clone())
+    }
+
+    fn view(&self) -> View {
+        self.view.borrow().clone()
+    }
+
+    pub(crate) async fn ask(&self, question: &str) -> Result<String> {
         self.server.control().await?.ask(question).await
     }
 
     fn entities(&self) -> Vec<Entity> {
         let mut entities: Vec<Entity> = Vec::new();
-        for (body, item) in self.scene.bodies.iter().enumerate() {
+        for (body, item) in self.view().scene.bodies.iter().enumerate() {
             let (name, category) = match &item.robot {
                 Some(robot) => (robot.clone(), category::ROBOT),
                 None => {
@@ -82,7 +128,7 @@ impl Simulator {
         Ok(self.entities().into_iter().filter(wanted).collect())
     }
 
-    fn named(&self, name: &str) -> Result<Entity, Outcome> {
+    pub(crate) fn named(&self, name: &str) -> Result<Entity, Outcome> {
         let found = self.entities().into_iter().find(|entity| entity.name == name);
         found.ok_or_else(|| {
             Outcome::failed(result::NOT_FOUND, format!("there is no entity '{name:.100}'; GetEntities lists them"))
@@ -91,17 +137,18 @@ impl Simulator {
 
     async fn truth(&self) -> Result<Truth, Outcome> {
         let answer = self.ask("TRUTH").await;
-        answer.and_then(|answer| Truth::read(&answer, &self.scene)).map_err(|error| failure(&error))
+        answer.and_then(|answer| Truth::read(&answer, &self.view().scene)).map_err(|error| failure(&error))
     }
 
     fn state_of(&self, entity: &Entity, truth: &Truth) -> EntityState {
+        let View { scene, links } = self.view();
         let state = &truth.bodies[entity.body];
         let turn = |vector| crate::frames::Axes::YUp.vector(vector).into();
-        let centre = self.scene.bodies[entity.body].centre_of_mass;
-        let linear = turn(origin_velocity(&self.links[entity.body], state, centre));
+        let centre = scene.bodies[entity.body].centre_of_mass;
+        let linear = turn(origin_velocity(&links[entity.body], state, centre));
         EntityState {
             header: Header::new(&Time::from_seconds(truth.time), MAP),
-            pose: links::in_map(&self.links[entity.body], state).into(),
+            pose: links::in_map(&links[entity.body], state).into(),
             twist: Twist { linear, angular: turn(state.spin) },
             ..EntityState::default()
         }
@@ -115,7 +162,8 @@ impl Simulator {
         if entity.category == category::STATIC_OBJECT {
             return Outcome::failed(result::OPERATION_FAILED, "a static object stays where it is");
         }
-        let (link, centre) = (&self.links[entity.body], self.scene.bodies[entity.body].centre_of_mass);
+        let View { scene, links } = self.view();
+        let (link, centre) = (&links[entity.body], scene.bodies[entity.body].centre_of_mass);
         let line = self
             .truth()
             .await
@@ -197,8 +245,19 @@ impl Simulator {
     async fn reset(&self, scope: u8) -> Outcome {
         /// Time and state are reset together.
         const BOTH: u8 = 3;
+        const SPAWNED: u8 = 4;
+        let scope = if scope == 0 { u8::MAX } else { scope };
+        if scope & SPAWNED != 0 {
+            let names = std::mem::take(&mut *self.spawned.borrow_mut());
+            for name in names {
+                let gone = self.delete(&name).await;
+                if !matches!(gone.result, result::OK | result::NOT_FOUND) {
+                    return gone;
+                }
+            }
+        }
         match scope {
-            0 => outcome(self.control(&["RESET".into()]).await),
+            SPAWNED => Outcome::ok(),
             scope if scope & BOTH == BOTH => outcome(self.control(&["RESET".into()]).await),
             _ => {
                 let what = "time and state are reset together: SCOPE_ALL, or SCOPE_TIME with SCOPE_STATE";
@@ -253,7 +312,7 @@ impl Simulator {
     }
 }
 
-fn failure(error: &anyhow::Error) -> Outcome {
+pub(crate) fn failure(error: &anyhow::Error) -> Outcome {
     Outcome::failed(result::OPERATION_FAILED, format!("{error:#}"))
 }
 
@@ -274,12 +333,8 @@ fn unsupported() -> Outcome {
 /// When a name is not one of ROS.
 pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) -> Result<()> {
     let mut services = Services { ros, simulator, tasks };
-    services.add("GetSimulatorFeatures", async |_, _: AnyRequest| Features {
-        features: SimulatorFeatures {
-            features: feature::SUPPORTED.to_vec(),
-            custom_info: "https://github.com/ros-simulation/simulation_interfaces 2.1 by simpartner-ros2".into(),
-            ..SimulatorFeatures::default()
-        },
+    services.add("GetSimulatorFeatures", async |simulator, _: AnyRequest| Features {
+        features: simulator.features().await,
     })?;
     services.add("GetSimulationState", async |simulator, _: AnyRequest| simulator.get_state().await)?;
     services.add("SetSimulationState", async |simulator, request: SetState| OnlyOutcome {
@@ -305,17 +360,18 @@ pub fn offer(ros: &mut Ros, simulator: &Rc<Simulator>, tasks: &mut JoinSet<()>) 
     services.add("GetEntityInfo", async |simulator, request: EntityRequest| simulator.entity_info(&request.entity))?;
     services.add("GetCurrentWorld", async |simulator, _: AnyRequest| World {
         result: Outcome::ok(),
-        world: WorldResource { name: simulator.scene.name.clone(), ..WorldResource::default() },
+        world: WorldResource { name: simulator.view().scene.name.clone(), ..WorldResource::default() },
     })?;
+    entities::offer(&mut services)?;
     offer_unsupported(&mut services)
 }
 
 /// Those that the server has nothing for.
 fn offer_unsupported(services: &mut Services) -> Result<()> {
-    for kind in ["DeleteEntity", "SetEntityInfo", "UnloadWorld"] {
+    for kind in ["SetEntityInfo", "UnloadWorld"] {
         services.add(kind, async |_, _: AnyRequest| OnlyOutcome { result: unsupported() })?;
     }
-    for kind in ["GetNamedPoses", "GetSpawnables", "GetAvailableWorlds", "SpawnEntities"] {
+    for kind in ["GetNamedPoses", "GetAvailableWorlds"] {
         services.add(kind, async |_, _: AnyRequest| List { result: unsupported(), ..List::default() })?;
     }
     for kind in ["GetEntityBounds", "GetNamedPoseBounds"] {
@@ -324,11 +380,10 @@ fn offer_unsupported(services: &mut Services) -> Result<()> {
             ..BoundsResponse::default()
         })?;
     }
-    services.add("SpawnEntity", async |_, _: AnyRequest| Spawned { result: unsupported(), ..Spawned::default() })?;
     services.add("LoadWorld", async |_, _: AnyRequest| World { result: unsupported(), ..World::default() })
 }
 
-struct Services<'a> {
+pub(crate) struct Services<'a> {
     ros: &'a mut Ros,
     simulator: &'a Rc<Simulator>,
     tasks: &'a mut JoinSet<()>,
@@ -336,7 +391,7 @@ struct Services<'a> {
 
 impl Services<'_> {
     /// Adds a service of this type, whose name is the type's as ROS writes it.
-    fn add<Q, S, F, A>(&mut self, kind: &str, answer: F) -> Result<()>
+    pub(crate) fn add<Q, S, F, A>(&mut self, kind: &str, answer: F) -> Result<()>
     where
         Q: Message + Clone + 'static,
         S: Message + 'static,

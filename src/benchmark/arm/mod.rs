@@ -11,8 +11,6 @@
 mod model;
 mod study;
 
-use std::path::Path;
-
 use serde::Serialize;
 use simpartner_description::World;
 use simpartner_dynamics::{Engine, Motor, Servo, Settings};
@@ -168,7 +166,7 @@ impl Arm {
     /// # Errors
     /// When the reader refuses it, such as for a coefficient below zero.
     pub fn world(&self) -> Result<World, BenchmarkError> {
-        Ok(super::world(Path::new("worlds"), &self.text())?)
+        super::world(&self.text())
     }
 
     /// Lets so many seconds pass in our engine. The angles of the joints come with it, at each of [`SAMPLE`].

@@ -29,9 +29,9 @@ pub(in crate::cli) struct SlipArguments {
     /// Simulated time after which there is no verdict, up to 1000 s
     #[arg(long, value_name = "SECONDS", default_value_t = SlipOptions::default().duration, value_parser = duration)]
     duration: f64,
-    /// Slide along the surface, as Coulomb's law has it; without it, sliding also lifts surfaces apart
+    /// Let sliding lift surfaces apart as well, at a third of the cost; without it, sliding is along the surface, as Coulomb's law has it
     #[arg(long)]
-    coulomb: bool,
+    associated: bool,
     /// Let go of it in the engine as well, with the fingers as balls on rails, and tell whether both ways agree
     #[arg(long)]
     engine: bool,
@@ -59,7 +59,7 @@ fn duration(text: &str) -> Result<f64, String> {
 pub(super) fn slip_of(arguments: &SlipArguments) -> Result<ExitStatus, CliError> {
     let database = arguments.keep.database()?;
     let grasp = arguments.input.grasp()?;
-    let sliding = if arguments.coulomb { Sliding::Coulomb } else { Sliding::Associated };
+    let sliding = if arguments.associated { Sliding::Associated } else { Sliding::Coulomb };
     let options = SlipOptions { timestep: arguments.timestep, duration: arguments.duration, sliding };
     let found = slip(&grasp, &options).map_err(refuse)?;
     let in_engine = if arguments.engine { Some(slip_in_engine(&grasp, &options).map_err(refuse)?) } else { None };
@@ -122,7 +122,7 @@ fn agreement(found: &Slip, in_engine: &EngineSlip) -> &'static str {
         }
         Some(outcome) if outcome.same_kind(found.outcome) => "both ways agree",
         Some(_) => {
-            "the ways disagree: in the engine sliding does not lift surfaces apart, and a finger does not follow what moves away from it"
+            "the ways disagree: with --associated sliding lifts surfaces apart, in the engine it does not; without it, the motion is one that small differences decide, or Coulomb's law allows both"
         }
     }
 }
@@ -161,7 +161,7 @@ fn write_world(grasp: &Grasp, options: &SlipOptions, path: &Path) -> Result<(), 
     }
     let built = world(grasp, options, Softness::Outer).map_err(refuse)?;
     let comment = format!(
-        "{}, let go, as `simpartner grasp slip` writes it: fingers are balls on rails that push with their first forces and rub.",
+        "{}, let go, as `simpartner grasp slip` writes it: fingers are balls on rails that push and rub.",
         grasp.name
     );
     let world = World { name: grasp.name.clone(), mechanism: built.mechanism, ..World::default() };

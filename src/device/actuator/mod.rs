@@ -118,6 +118,11 @@ impl Actuator {
         self.fault_stream = seed.stream("fault");
     }
 
+    /// It has made this step.
+    pub(super) fn begin_at(&mut self, step: StepIndex) {
+        self.step = step;
+    }
+
     /// Takes a command before the next step, unless a fault keeps it from doing so.
     pub(super) fn command(&mut self, values: &[f64]) {
         let next = self.step.after(1);

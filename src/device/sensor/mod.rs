@@ -134,6 +134,11 @@ impl Sensor {
         self.delivery.stream = seed.stream("delivery");
     }
 
+    /// Its reading is that of this step.
+    pub(super) fn begin_at(&mut self, step: StepIndex) {
+        self.measured = step;
+    }
+
     /// Takes the present state for that before the next step.
     pub(super) fn begin_anew(&mut self, engine: &dyn Engine) {
         self.probe.start(engine);

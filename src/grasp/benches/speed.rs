@@ -127,7 +127,7 @@ fn slips() {
     use simpartner_model::{Contact, ContactKind, Patch};
     let mut random = support::Random::new(19);
     println!(
-        "\n| slip, a random grasp of 4 contacts | simulated | quasi-exact | with Coulomb's sliding | in the engine | engine to quasi-exact |"
+        "\n| slip, a random grasp of 4 contacts | simulated | quasi-exact | with associated sliding | in the engine | engine to quasi-exact |"
     );
     println!("|---|---|---|---|---|---|");
     let mut shown = 0;
@@ -142,16 +142,16 @@ fn slips() {
         if found.outcome.word() != "fails" {
             continue;
         }
-        let coulomb = SlipOptions { sliding: Sliding::Coulomb, ..options };
+        let associated = SlipOptions { sliding: Sliding::Associated, ..options };
         let times = [
             seconds(1, || drop(black_box(slip(&grasp, &options)))),
-            seconds(1, || drop(black_box(slip(&grasp, &coulomb)))),
+            seconds(1, || drop(black_box(slip(&grasp, &associated)))),
             seconds(1, || drop(black_box(slip_in_engine(&grasp, &options)))),
         ];
-        let [quasi, coulomb, engine] = times.map(|time| time * 1e3);
+        let [quasi, associated, engine] = times.map(|time| time * 1e3);
         shown += 1;
         println!(
-            "| {shown} | {:.3} s | {quasi:.1} ms | {coulomb:.1} ms | {engine:.1} ms | {:.2} |",
+            "| {shown} | {:.3} s | {quasi:.1} ms | {associated:.1} ms | {engine:.1} ms | {:.2} |",
             found.time,
             engine / quasi
         );

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use simpartner_wire::signal::{Action, ClientId, Command, EventKind, Member};
+use simpartner_wire::signal::{Action, ClientId, Command, EventKind, Member, Renumbering};
 
 use super::{LOG_CHECK, PhysicsLoop};
 use crate::realtime::{
@@ -74,6 +74,21 @@ impl PhysicsLoop {
     pub(super) fn begin_lockstep(&mut self, members: Vec<Member>) {
         self.barrier = Some(Barrier::begin(&self.members, &members, self.simulation.layout()));
         self.settings.mode = Mode::Lockstep;
+    }
+
+    /// Members of the lockstep go on in the next world. If all of them are gone, so is the lockstep.
+    pub(super) fn carry_members_over(&mut self, numbers: &Renumbering) {
+        self.settings.lockstep.members.retain_mut(|member| match numbers.member(*member) {
+            Some(now) => {
+                *member = now;
+                true
+            }
+            None => false,
+        });
+        if self.barrier.as_mut().is_some_and(|barrier| !barrier.go_on_in(numbers)) {
+            self.barrier = None;
+            self.settings.mode = Mode::RealTime;
+        }
     }
 
     /// A client joins for a member.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use simpartner_model::StepIndex;
-use simpartner_wire::signal::{Event, StateChain, StepRecord};
+use simpartner_wire::signal::{Beginning, Event, StateChain, StepRecord};
 
 use super::{
+    announced::AnnouncedWorlds,
     batch::{Batch, Content},
-    description::{RunDescription, RunOutcome},
+    description::{Origin, RunDescription, RunOutcome},
     logged_components::LoggedComponents,
     row_encoder::{self, RowEncoder},
     run_rows::{self, RunStart, RunTotals},
@@ -20,6 +21,8 @@ use crate::recorder::{
 
 /// Status of a run that a reset ended.
 const RESET: &str = "reset";
+/// Status of a run that goes on in the next one, because a robot or an object has come or gone.
+const CONTINUED: &str = "continued";
 
 /// What the batches have of a run so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,7 @@ pub(super) struct RunProgress {
 pub(super) struct BatchBuilder {
     settings: Settings,
     run: RunDescription,
+    worlds: AnnouncedWorlds,
     logged: Arc<LoggedComponents>,
     encoder: RowEncoder,
     process_key: String,
@@ -59,7 +63,12 @@ pub(super) struct BatchBuilder {
 
 impl BatchBuilder {
     /// Its first batch enters the run.
-    pub(super) fn new(settings: Settings, run: RunDescription, process_key: String) -> Result<Self, RecorderError> {
+    pub(super) fn new(
+        settings: Settings,
+        run: RunDescription,
+        worlds: AnnouncedWorlds,
+        process_key: String,
+    ) -> Result<Self, RecorderError> {
         let logged = Arc::new(LoggedComponents::new(&settings, &run)?);
         let cadence = Cadence::new(settings.every_n_steps, None);
         let encoder = RowEncoder::new(&settings, cadence, Arc::clone(&logged), Arc::clone(&run.layout), run.timestep);
@@ -67,6 +76,7 @@ impl BatchBuilder {
             encoder,
             settings,
             run,
+            worlds,
             logged,
             process_key,
             epoch: 0,
@@ -95,8 +105,14 @@ impl BatchBuilder {
 
     /// Adds a record.
     pub(super) fn add(&mut self, record: &StepRecord) {
-        if record.epoch != self.epoch {
-            self.begin_epoch(record.epoch);
+        if let Some(beginning) = &record.beginning {
+            self.go_on(record, beginning);
+        } else if record.epoch != self.epoch {
+            self.end_run(RESET);
+            self.take_world(record.world);
+            // It goes back to the model, wherever the run came from.
+            self.run.origin = None;
+            self.begin(record.epoch);
         }
         for command in &record.commands {
             self.encoder.push_command(&mut self.rows, record.step, command);
@@ -156,7 +172,7 @@ impl BatchBuilder {
     }
 
     fn real_time_factor(&self, outcome: &RunOutcome) -> f64 {
-        let is_whole = self.epoch == 0 && outcome.status != RESET;
+        let is_whole = self.runs.len() == 1 && ![RESET, CONTINUED].contains(&outcome.status.as_str());
         let played_ns = self.played_ns.saturating_sub(self.played_before_ns);
         match (is_whole, played_ns) {
             (true, _) => outcome.real_time_factor,
@@ -168,18 +184,39 @@ impl BatchBuilder {
         }
     }
 
-    /// The runs: one, and one more for each reset.
+    /// The runs: one, and one more for each reset and each world that follows another one.
     pub(super) fn runs(self) -> Vec<RunProgress> {
         self.runs
     }
 
-    /// A reset ends the run, and another begins.
-    fn begin_epoch(&mut self, epoch: u32) {
-        let outcome = RunOutcome { status: RESET.into(), steps: self.last_step.0, ..RunOutcome::default() };
+    /// The record is the first of a world that goes on from the present one. What the present one was told after its last step is logged there: it
+    /// was to act in a step that it never made, and is in the state that the next one begins with.
+    fn go_on(&mut self, record: &StepRecord, beginning: &Beginning) {
+        let step = StepIndex(record.step.0 - 1);
+        for command in &beginning.commands {
+            self.encoder.push_command(&mut self.rows, record.step, command);
+        }
+        let (chain_head, state) = (self.chain.head(), Arc::clone(&beginning.state));
+        self.end_run(CONTINUED);
+        self.take_world(record.world);
+        self.run.origin = Some(Origin { parent: None, step, chain_head, state });
+        self.begin(record.epoch);
+    }
+
+    /// The records that follow are of the world of this number.
+    fn take_world(&mut self, world: u32) {
+        if let Some(run) = self.worlds.take(world) {
+            self.logged = Arc::new(LoggedComponents::of_next(&self.settings, &run));
+            self.run = run;
+        }
+    }
+
+    /// The run ends, and another is about to begin.
+    fn end_run(&mut self, why: &str) {
+        let outcome = RunOutcome { status: why.into(), steps: self.last_step.0, ..RunOutcome::default() };
         self.end(&outcome, false);
         self.steps_before += self.last_step.0 - self.origin.0;
         self.played_before_ns = self.played_ns;
-        self.begin(epoch);
     }
 
     /// The cadence of a run that begins now: how long every step is logged is a setting of the process, not of each of its runs.
@@ -192,7 +229,7 @@ impl BatchBuilder {
     }
 
     fn begin(&mut self, epoch: u32) {
-        let origin = self.run.origin.as_ref().filter(|_| epoch == 0);
+        let origin = self.run.origin.as_ref();
         self.origin = origin.map_or(StepIndex(0), |origin| origin.step);
         self.last_step = self.origin;
         self.chain = StateChain::from_head(origin.map_or(0, |origin| origin.chain_head));
@@ -200,7 +237,7 @@ impl BatchBuilder {
         let (logged, layout) = (Arc::clone(&self.logged), Arc::clone(&self.run.layout));
         let cadence = self.cadence();
         self.encoder = RowEncoder::new(&self.settings, cadence, logged, layout, self.run.timestep);
-        let key = format!("{}-{epoch}", self.process_key);
+        let key = format!("{}-{}", self.process_key, self.runs.len());
         let start = RunStart {
             run_key: key.clone(),
             started: timestamp::now(),
@@ -232,7 +269,8 @@ impl BatchBuilder {
         let run_key = self.current().key.clone();
         self.complete.push(Batch {
             run_key,
-            epoch: self.epoch,
+            // The place of the run among those of the process.
+            epoch: (self.runs.len() - 1) as u32,
             number: self.number,
             first_step: self.first_step,
             steps: std::mem::take(&mut self.steps),

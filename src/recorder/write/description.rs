@@ -37,11 +37,11 @@ pub struct RunDescription {
     pub origin: Option<Origin>,
 }
 
-/// The snapshot of another run that a fork goes on from.
+/// The snapshot that a run goes on from: a fork from another run, and a world that follows another one from the run before it in the same process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The number of the run.
-    pub parent: i64,
+    /// The number of the run; `None` for the one before it.
+    pub parent: Option<i64>,
     /// The step after which its state was taken.
     pub step: StepIndex,
     /// The head of its chain there.
@@ -74,7 +74,7 @@ pub struct RunOutcome {
 pub struct LogSummary {
     /// The database.
     pub database: Database,
-    /// The runs: one, and one more for each reset.
+    /// The runs: one, and one more for each reset and each world that follows another one.
     pub simulations: Vec<SimulationSummary>,
     /// How much the file grew, or was sent to the server, in bytes.
     pub bytes: u64,

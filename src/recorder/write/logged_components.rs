@@ -1,5 +1,7 @@
 //! Which bodies, joints and devices of a world are logged.
 
+use std::convert::Infallible;
+
 use simpartner_description::World;
 use simpartner_model::{BodyId, DeviceId, JointId, RobotId};
 use simpartner_wire::signal::Layout;
@@ -34,6 +36,21 @@ impl LoggedComponents {
 
     /// Those that the settings select. A pattern that fits nothing is a typing error, and refused.
     pub(super) fn new(settings: &Settings, run: &RunDescription) -> Result<Self, RecorderError> {
+        Self::picked(settings, run, pick)
+    }
+
+    /// Those that the settings select in a world that follows another one. What a pattern fits may have gone.
+    pub(super) fn of_next(settings: &Settings, run: &RunDescription) -> Self {
+        let Ok(picked) =
+            Self::picked::<Infallible>(settings, run, |_, _, patterns, names| Ok(fitting(patterns, names)));
+        picked
+    }
+
+    fn picked<E>(
+        settings: &Settings,
+        run: &RunDescription,
+        pick: impl Fn(&'static str, &'static str, &Patterns, &[String]) -> Result<Vec<usize>, E>,
+    ) -> Result<Self, E> {
         let world = &run.world;
         let of_robot = |robot: Option<RobotId>, name: &str| match robot {
             Some(robot) => format!("{}/{name}", world.mechanism.robots[robot.index()].name),
@@ -78,5 +95,9 @@ fn pick(
         let example = names.first().cloned().unwrap_or_default();
         return Err(RecorderError::FitsNothing { setting, what, pattern: pattern.clone(), example });
     }
-    Ok((0..names.len()).filter(|&index| patterns.fit(&names[index])).collect())
+    Ok(fitting(patterns, names))
+}
+
+fn fitting(patterns: &Patterns, names: &[String]) -> Vec<usize> {
+    (0..names.len()).filter(|&index| patterns.fit(&names[index])).collect()
 }

@@ -6,6 +6,7 @@
 //!
 //! It knows nothing of reading logs. Start at [`recorder`].
 
+mod announced;
 mod batch;
 mod batch_builder;
 mod changes;
@@ -31,6 +32,7 @@ mod spill;
 mod status;
 mod writer;
 
+pub use announced::AnnouncedWorlds;
 pub use description::{LogSummary, Origin, RunDescription, RunOutcome, SimulationSummary};
 pub use expected_growth::ExpectedGrowth;
 pub use grasp::{GraspFinding, keep_grasp};

@@ -9,6 +9,7 @@ use simpartner_model::Timestep;
 use simpartner_wire::signal::{Layout, StepRecord};
 
 use super::{
+    announced::AnnouncedWorlds,
     description::{LogSummary, RunDescription, RunOutcome},
     expected_growth::ExpectedGrowth,
     logged_components::LoggedComponents,
@@ -34,6 +35,7 @@ pub struct Recorder {
     outcome: mpsc::Sender<RunOutcome>,
     status: Arc<RecorderStatus>,
     expected: ExpectedGrowth,
+    worlds: AnnouncedWorlds,
     writer: JoinHandle<Result<LogSummary, RecorderError>>,
 }
 
@@ -49,10 +51,11 @@ impl Recorder {
         let (outcome, outcomes) = mpsc::channel::<RunOutcome>();
         let (opened, answer) = mpsc::sync_channel(1);
         let status = Arc::new(RecorderStatus::default());
-        let shared = Arc::clone(&status);
+        let (shared, worlds) = (Arc::clone(&status), AnnouncedWorlds::default());
+        let announced = worlds.clone();
         let queue = Queue::new(queue, run.layout.len());
         let body = move || {
-            let mut writer = match Writer::open(settings, run, queue, shared) {
+            let mut writer = match Writer::open(settings, run, announced, queue, shared) {
                 Ok(writer) => writer,
                 Err(error) => {
                     let _ = opened.send(Err(error));
@@ -66,7 +69,7 @@ impl Recorder {
         };
         let writer = std::thread::Builder::new().name("log".into()).spawn(body).map_err(RecorderError::Start)?;
         let answer = answer.recv().map_err(|_| RecorderError::WriterLost)?;
-        answer.map(|()| Self { records, outcome, status, expected, writer })
+        answer.map(|()| Self { records, outcome, status, expected, worlds, writer })
     }
 
     /// A sender for records. Every sender must be dropped before [`Recorder::finish`] can return.
@@ -77,6 +80,11 @@ impl Recorder {
     /// Figures and flags of the writer.
     pub fn status(&self) -> Arc<RecorderStatus> {
         Arc::clone(&self.status)
+    }
+
+    /// Where worlds are announced before the clock goes on in them.
+    pub fn worlds(&self) -> AnnouncedWorlds {
+        self.worlds.clone()
     }
 
     /// How much the log is going to grow while everything moves.

@@ -33,8 +33,7 @@ pub(super) struct RunStart {
 pub(super) fn begin(run: &RunDescription, start: &RunStart) -> TableRows {
     let mut rows = TableRows::default();
     let text = |text: &str| Cell::from(text);
-    // A reset goes back to the model, wherever the run came from.
-    let origin = run.origin.as_ref().filter(|_| start.resets == 0);
+    let origin = run.origin.as_ref();
     let thinned = start.cadence.thinned();
     let row = [
         text(&start.run_key),
@@ -54,7 +53,7 @@ pub(super) fn begin(run: &RunDescription, start: &RunStart) -> TableRows {
         start.row_policy.number().into(),
         start.bodies_logged.into(),
         start.joints_logged.into(),
-        origin.map_or(Cell::Null, |origin| Cell::Integer(origin.parent)),
+        origin.and_then(|origin| origin.parent).map_or(Cell::Null, Cell::Integer),
         origin.map_or(Cell::Null, |origin| origin.step.0.into()),
         thinned.map_or(Cell::Null, |(after, _)| after.into()),
         thinned.map_or(Cell::Null, |(_, every)| every.into()),

@@ -8,6 +8,7 @@ use std::{
 use simpartner_wire::signal::{Event, EventKind, StepRecord};
 
 use super::{
+    announced::AnnouncedWorlds,
     batch::Batch,
     batch_builder::{BatchBuilder, RunProgress},
     delivery,
@@ -82,6 +83,7 @@ impl Writer {
     pub(super) fn open(
         settings: Settings,
         run: RunDescription,
+        worlds: AnnouncedWorlds,
         queue: Queue,
         status: Arc<RecorderStatus>,
     ) -> Result<Self, RecorderError> {
@@ -103,7 +105,7 @@ impl Writer {
         let process_key = run_key::random();
         // Until the clock sets it.
         status.flags().set_deadlines(run.mode == Mode::RealTime);
-        let mut builder = BatchBuilder::new(settings.clone(), run, process_key.clone())?;
+        let mut builder = BatchBuilder::new(settings.clone(), run, worlds, process_key.clone())?;
         let first = builder.take_batches();
         let opened = delivery::open(&settings.database, &first[0], settings.start_without_database)?;
         let is_entered = opened.error.is_none();

@@ -85,6 +85,8 @@ struct Watch {
 struct Page {
     web: Arc<Web>,
     client: ClientId,
+    /// The number of the world that it shows. When there is another one, it has to connect again.
+    world: u32,
     latest: watch::Receiver<Arc<StepRecord>>,
     status: watch::Receiver<Option<Status>>,
     events: EventReader,
@@ -140,6 +142,7 @@ pub(super) async fn talk(mut socket: WebSocket, web: Arc<Web>, address: SocketAd
 
 impl Page {
     fn new(web: Arc<Web>, client: ClientId) -> Self {
+        let world = *web.shared.changes.borrow();
         let mut latest = web.shared.handle.latest();
         // The first frame is of what there is, whether or not anything moves.
         latest.mark_changed();
@@ -153,6 +156,7 @@ impl Page {
             pace: pace(HZ),
             web,
             client,
+            world,
             due: false,
             number: 0,
             seen: 0,
@@ -163,11 +167,14 @@ impl Page {
 
     async fn run(&mut self, socket: &mut WebSocket) -> Result<(), End> {
         let mut closed = self.web.closed.clone();
+        let mut changes = self.web.shared.changes.subscribe();
         let mut pings = interval(PING);
         let mut silent = 0;
         loop {
             let wake = tokio::select! {
                 _ = closed.wait_for(|closed| *closed) => return Err(End::Server),
+                // The page connects again and asks for the scene.
+                Ok(()) = changes.changed() => return Err(End::Rule("is to show another world")),
                 wake = self.wake(socket, &mut pings) => wake,
             };
             match wake {
@@ -190,7 +197,7 @@ impl Page {
                 }
                 Wake::Commands => {
                     let commands: Vec<_> =
-                        self.commands.take().into_iter().map(|commands| self.named(commands)).collect();
+                        self.commands.take().into_iter().filter_map(|commands| self.named(commands)).collect();
                     self.send_json(socket, json!({ "commands": commands })).await?;
                 }
                 Wake::Ruts => {
@@ -282,19 +289,22 @@ impl Page {
         if order.text.contains(['\n', '\r']) {
             return Err(Refusal::Message("expected a single line".into()));
         }
-        let device = protocol::device_named(handle.layout(), &order.device, &[])?;
+        let record = self.latest.borrow().clone();
+        let served = shared.served(&record);
+        let device = protocol::device_named(&served.layout, &order.device, &[])?;
         let mut session = DeviceSession::new(
-            Arc::clone(handle.layout()),
-            Arc::clone(&shared.board),
+            Arc::clone(&served.layout),
+            Arc::clone(&served.board),
             handle.timestep(),
             device,
             self.client,
-            shared.addresses.devices[device.index()].port(),
+            served.devices[device.index()].address.port(),
         );
-        let record = self.latest.borrow().clone();
         let mut out = String::new();
         let send = |request| match request {
-            Request::Commands(commands) => handle.commands(commands).map(|()| Accepted::Queued).map_err(refusal),
+            Request::Commands(commands) => {
+                handle.commands(&served.layout, commands).map(|()| Accepted::Queued).map_err(refusal)
+            }
             Request::Acknowledge(..) => Err(Refusal::Parameter("ACK is for the device's port".into())),
         };
         session.take(&order.text, &record, send, &mut out);
@@ -337,6 +347,7 @@ impl Page {
     fn frame(&mut self) -> Option<Vec<u8>> {
         let status = self.status.borrow_and_update().clone()?;
         let record = self.latest.borrow_and_update().clone();
+        let served = self.web.shared.served_as(self.world).filter(|_| record.world == self.world)?;
         let handle = &self.web.shared.handle;
         self.number = self.number.wrapping_add(1);
         let head = Head {
@@ -354,21 +365,22 @@ impl Page {
             pages: *self.web.pages.borrow(),
         };
         let mut bytes = Vec::new();
-        frame::write(&head, handle.layout(), &record, &mut bytes);
+        frame::write(&head, &served.layout, &record, &mut bytes);
         Some(bytes)
     }
 
     /// With the device's name.
-    fn named(&self, commands: CommandCount) -> Value {
-        let info = self.web.shared.handle.layout().device_info(commands.device);
-        json_of_commands(&LoggedCommands {
+    fn named(&self, commands: CommandCount) -> Option<Value> {
+        let served = self.web.shared.served_as(commands.world).filter(|_| commands.world == self.world)?;
+        let info = served.layout.device_info(commands.device);
+        Some(json_of_commands(&LoggedCommands {
             step: commands.step.0,
             epoch: u64::from(commands.epoch),
             device: format!("{}/{}", info.robot, info.name),
             client: commands.client.0,
             text: commands.text,
             count: commands.count,
-        })
+        }))
     }
 
     async fn reply(&self, socket: &mut WebSocket, to: Option<u64>, reply: &str) -> Result<(), End> {

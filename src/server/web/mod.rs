@@ -122,7 +122,7 @@ impl Web {
     /// How much may wait in memory for a page that does not read, bytes: pongs to its pings, and one of whatever else it is sent.
     fn unread_bytes(&self) -> usize {
         let layout = self.shared.handle.layout();
-        UNREAD + frame::longest(layout) + ruts::LONGEST + layout.devices().len() * DEVICE_LINE
+        UNREAD + frame::longest(&layout) + ruts::LONGEST + layout.devices().len() * DEVICE_LINE
     }
 }
 

@@ -129,7 +129,7 @@ impl Rig {
     }
 
     /// What stands where in a step.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> Arc<Layout> {
         self.handle.layout()
     }
 

@@ -39,6 +39,7 @@ INTERFACES = {
     "msg/EntityState": "std_msgs/Header header\ngeometry_msgs/Pose pose\ngeometry_msgs/Twist twist\n"
     "geometry_msgs/Accel acceleration",
     "msg/Resource": "string uri\nstring resource_string",
+    "msg/Spawnable": "Resource entity_resource\nstring description\nBounds spawn_bounds",
     "msg/WorldResource": "string name\nResource world_resource\nstring description\nstring[] tags",
 }
 SERVICES = {
@@ -61,6 +62,7 @@ SERVICES = {
         "geometry_msgs/PoseStamped initial_pose",
         "Result result\nstring entity_name",
     ),
+    "GetSpawnables": ("string[] sources", "Result result\nSpawnable[] spawnables"),
     "LoadWorld": ("Resource world_resource\nbool strict\nbool lenient", "Result result\nWorldResource world"),
     "GetEntityBounds": ("string entity", "Result result\nBounds bounds"),
 }

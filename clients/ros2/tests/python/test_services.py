@@ -76,7 +76,7 @@ class Services(Rig):
 
         self.assertEqual(state(), 0)
         features = list(ros.call("GetSimulatorFeatures", {}).features.features)
-        self.assertTrue({10, 11, 20, 24, 25, 31, 32, 33} <= set(features) and not {0, 1} & set(features), features)
+        self.assertTrue({0, 1, 9, 10, 11, 14, 20, 23, 24, 25, 31, 32, 33, 50} <= set(features), features)
         self.assertEqual(ros.call("StepSimulation", {"steps": 500}).result.result, 1)
         self.assertEqual(state(), 2)
         # Half a second of free fall: semi-implicit or not, within a step of g t²/2; y up became z up.
@@ -146,13 +146,87 @@ class Services(Rig):
             self.assertEqual(refused.result, result, refused)
             self.assertTrue(refused.error_message)
 
+    def test_robots_come_and_go(self) -> None:
+        self.serve(WORLD, "--paused")
+        self.bridge()
+        ros = self.ros()
+        urdf = (
+            '<robot name="cart">\n<link name="base"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+            'ixz="0" iyz="0"/></inertial></link></robot>'
+        )
+
+        def spawn(text="", uri="", name="", namespace="", frame="map", rename=False, **where):
+            pose = make("geometry_msgs/msg/PoseStamped")
+            pose.header.frame_id = frame
+            place = pose.pose.position
+            (place.x, place.y, place.z) = where.get("position", (0.0, 0.0, 0.0))
+            pose.pose.orientation.w = where.get("w", 1.0)
+            resource = make("simulation_interfaces/msg/Resource", uri=uri, resource_string=text)
+            return ros.call("SpawnEntity", {
+                "name": name, "allow_renaming": rename, "entity_resource": resource, "entity_namespace": namespace,
+                "initial_pose": pose,
+            })  # fmt: skip
+
+        def names():
+            return sorted(ros.call("GetEntities", {"filters": {"filter": ""}}).entities)
+
+        ros.call("StepSimulation", {"steps": 100})
+        fallen = ros.call("GetEntityState", {"entity": "Ball"}).state.pose.position.z
+        came = spawn(urdf, position=(1.0, 2.0, 30.0))
+        self.assertEqual((came.result.result, came.entity_name), (1, "cart"), came)
+        self.assertEqual(names(), ["Ball", "Box", "cart"])
+        where = ros.call("GetEntityState", {"entity": "cart"}).state
+        place = where.pose.position
+        self.assertEqual((place.x, place.y, place.z), (1.0, 2.0, 30.0))
+        self.assertTrue(near(abs(where.pose.orientation.w), 1.0, 1e-12), where)
+        self.assertEqual((where.header.stamp.nanosec, fallen), (
+            100_000_000, ros.call("GetEntityState", {"entity": "Ball"}).state.pose.position.z
+        ))  # fmt: skip
+        # Its topics are there, under its name; those of the robot that was alone stay where they were.
+        description = ros.reader("/cart/robot_description", "std_msgs/msg/String", latched=True)
+        self.assertIn('<link name="cart/base"', description.wait().data)
+        joints = ros.reader("/joint_states", "sensor_msgs/msg/JointState")
+        frames = ros.reader("/tf", "tf2_msgs/msg/TFMessage")
+        ros.call("StepSimulation", {"steps": 200})
+        frames.wait(lambda message: any(item.child_frame_id == "cart/base" for item in message.transforms))
+        joints.wait()
+        self.assertEqual(spawn(urdf).result.result, 101)
+        again = spawn(urdf, rename=True, namespace="fleet/two")
+        self.assertEqual((again.result.result, again.entity_name), (1, "cart_1"), again)
+        ros.reader("/fleet/two/robot_description", "std_msgs/msg/String", latched=True).wait()
+        for code, refused in (
+            (104, spawn()), (102, spawn(urdf, name="a b")), (105, spawn(urdf, name="a", namespace="1 2")),
+            (106, spawn("<robot>", name="a")), (106, spawn(uri="nothing.urdf", name="a")),
+            (106, spawn(uri="../box.xml", name="a")), (109, spawn(urdf, name="a", position=(math.inf, 0.0, 0.0))),
+            (109, spawn(urdf, name="a", position=(1e9, 0.0, 0.0))), (109, spawn(urdf, name="a", frame="odom")),
+        ):  # fmt: skip
+            self.assertEqual(refused.result.result, code, refused)
+            self.assertTrue(refused.result.error_message)
+        spawnables = [item.entity_resource.uri for item in ros.call("GetSpawnables", {}).spawnables]
+        self.assertTrue({"box.xml", "rover.xml"} <= set(spawnables), spawnables)
+        second = spawn(uri="box.xml", name="Second", position=(5.0, 5.0, 5.0))
+        self.assertEqual((second.result.result, second.entity_name), (1, "Second"), second)
+        self.assertEqual(ros.call("DeleteEntity", {"entity": "Bill"}).result.result, 2)
+        self.assertEqual(ros.call("DeleteEntity", {"entity": "cart"}).result.result, 1)
+        self.assertEqual(ros.call("DeleteEntity", {"entity": "Ball"}).result.result, 1)
+        self.assertEqual(names(), ["Box", "Second", "cart_1"])
+        # What others change is seen, too.
+        control = self.control()
+        self.assertEqual(control.ask("REMOVE Second"), "OK")
+        deadline = time.monotonic() + 20
+        while "Second" in names() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(names(), ["Box", "cart_1"])
+        self.assertEqual(ros.call("ResetSimulation", {"scope": 0}).result.result, 1)
+        self.assertEqual(names(), ["Box"])
+        self.assertEqual(ros.call("GetSimulationState", {}).state.state, 0)
+
     def test_what_cannot_be_done_says_so(self) -> None:
         self.serve(WORLD, "--paused")
         self.bridge()
         ros = self.ros()
         for service, request in (
-            ("SpawnEntity", {"name": "x"}), ("DeleteEntity", {"entity": "Ball"}), ("LoadWorld", {}),
-            ("GetEntityBounds", {"entity": "Ball"}),
+            ("LoadWorld", {}), ("GetEntityBounds", {"entity": "Ball"}),
         ):  # fmt: skip
             self.assertEqual(ros.call(service, request).result.result, 0, service)
         self.assertEqual(ros.call("ResetSimulation", {"scope": 1}).result.result, 0)

@@ -3,7 +3,7 @@
 use std::{
     cell::Cell,
     io::Read,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use super::{Diagnostic, built_in, limits::MAX_MESH_FILE};
@@ -23,48 +23,110 @@ pub(super) enum Files<'a> {
     Disk,
     /// Here, under the paths they once had.
     Kept(&'a [SourceFile]),
+    /// Those of a world that is read anew with something changed.
+    Renewed(&'a Renewed<'a>),
 }
 
-impl Files<'_> {
+/// The files of a world that is read anew: those that it has are as they were, whatever became of them since.
+#[derive(Debug)]
+pub(super) struct Renewed<'a> {
+    pub(super) kept: &'a [SourceFile],
+    /// A text that comes to it.
+    pub(super) new: Option<&'a SourceFile>,
+    /// The folder that all other files have to be in, or in `robots` beside it; `None` if they may be anywhere. Built-in ones may always be read.
+    pub(super) folder: Option<&'a Path>,
+}
+
+impl<'a> Renewed<'a> {
+    fn kept(&self, path: &str) -> Option<&'a SourceFile> {
+        self.kept.iter().chain(self.new).find(|file| file.path == path)
+    }
+
+    /// Whether a file that it does not have may be read.
+    fn allows(&self, path: &str) -> bool {
+        let Some(folder) = self.folder else { return true };
+        let parts = folded(Path::new(path));
+        let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+        let within =
+            |folder: &Path| parts.strip_prefix(&folded(folder)[..]).is_some_and(|rest| rest.iter().all(is_name));
+        built_in::is_built_in(path) || within(folder) || within(&folder.join("..").join("robots"))
+    }
+}
+
+/// The parts of a path without `.` and, where it says what is left, without `..`.
+fn folded(path: &Path) -> Vec<Component<'_>> {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match (part, parts.last()) {
+            (Component::CurDir, _) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    parts
+}
+
+impl<'a> Files<'a> {
+    /// The file, if it is among those kept; `None` if it is to be looked for in the file system.
+    fn source(self, path: &str) -> Result<Option<&'a SourceFile>, Diagnostic> {
+        match self {
+            Self::Disk => Ok(None),
+            Self::Kept(files) => kept(files, path).map(Some),
+            Self::Renewed(renewed) => match renewed.kept(path) {
+                None if !renewed.allows(path) => Err(Diagnostic::at(path, "", 0, format!("'{path}' may not be read"))
+                    .with_help("a text names files in the world's folder, in 'robots' beside it, or built-in ones")),
+                file => Ok(file),
+            },
+        }
+    }
+
+    /// The files that are kept.
+    pub(super) fn kept(self) -> &'a [SourceFile] {
+        match self {
+            Self::Disk => &[],
+            Self::Kept(files) => files,
+            Self::Renewed(renewed) => renewed.kept,
+        }
+    }
+
     /// Reads a file as text of at most `limit` bytes.
     pub(super) fn read(self, path: &str, limit: usize) -> Result<String, Diagnostic> {
-        match self {
-            Self::Disk => match built_in::find(path) {
+        match self.source(path)?.map(|file| &file.content) {
+            None => match built_in::find(path) {
                 Some(file) if built_in::is_built_in(path) => Ok(file.text.to_owned()),
                 _ => read_file(path, limit),
             },
-            Self::Kept(files) => match kept(files, path)?.content {
-                Content::Text(ref text) => Ok(text.clone()),
-                Content::Bytes(_) => Err(Diagnostic::at(path, "", 0, format!("'{path}' is not text"))),
-            },
+            Some(Content::Text(text)) => Ok(text.clone()),
+            Some(Content::Bytes(_)) => Err(Diagnostic::at(path, "", 0, format!("'{path}' is not text"))),
         }
     }
 
     /// The bytes of a file, at most `limit`.
     pub(super) fn read_bytes(self, path: &str, limit: usize) -> Result<Vec<u8>, Diagnostic> {
-        match self {
-            Self::Disk if !built_in::is_built_in(path) => read_bytes(path, limit),
-            Self::Disk => self.read(path, limit).map(String::into_bytes),
-            Self::Kept(files) => Ok(kept(files, path)?.bytes().to_vec()),
+        match self.source(path)? {
+            None if !built_in::is_built_in(path) => read_bytes(path, limit),
+            None => self.read(path, limit).map(String::into_bytes),
+            Some(file) => Ok(file.bytes().to_vec()),
         }
     }
 
     /// Reads a mesh file. What is wrong with one is told with the file's path, and the line where it has any.
     /// Beside it, whether it took something from another file.
     pub(super) fn read_mesh(self, path: &str) -> Result<(Mesh, bool), String> {
+        let text = self.kept_mesh(path);
+        let told = |problem: Diagnostic| problem.message;
         // Those that were kept are OBJ, whatever they once were.
-        let kind = if matches!(self, Self::Disk) { path } else { "kept.obj" };
-        let bytes = self.read_bytes(&self.kept_mesh(path), MAX_MESH_FILE).map_err(|problem| problem.message)?;
+        let is_kept = self.source(&text).map_err(told)?.is_some();
+        let bytes = self.read_bytes(&text, MAX_MESH_FILE).map_err(told)?;
         let takes_others = Cell::new(false);
-        let named = |file: &str| match self {
-            Self::Disk => {
-                let bytes = read_bytes(&beside(path, file), MAX_MESH_FILE).ok();
-                takes_others.set(takes_others.get() || bytes.is_some());
-                bytes
-            }
-            Self::Kept(_) => None,
+        let named = |file: &str| {
+            let file = beside(path, file);
+            let is_free = !is_kept && matches!(self.source(&file), Ok(None));
+            let bytes = if is_free { read_bytes(&file, MAX_MESH_FILE).ok() } else { None };
+            takes_others.set(takes_others.get() || bytes.is_some());
+            bytes
         };
-        let mesh = Mesh::read(kind, &bytes, named).map_err(|problem| {
+        let mesh = Mesh::read(if is_kept { "kept.obj" } else { path }, &bytes, named).map_err(|problem| {
             let line = problem.line.map_or(String::new(), |line| format!(":{line}"));
             format!("{path}{line}: {}", problem.what)
         })?;
@@ -74,15 +136,23 @@ impl Files<'_> {
     /// The path of what a mesh was kept as; logs of before have all under the file's own.
     fn kept_mesh(self, path: &str) -> String {
         let text = mesh_text_of(path);
-        if matches!(self, Self::Kept(_)) && self.has(&text) { text } else { path.to_owned() }
+        if self.kept().iter().any(|file| file.path == text) { text } else { path.to_owned() }
     }
 
     /// Whether there is a file of this path.
     pub(super) fn has(self, path: &str) -> bool {
-        match self {
-            Self::Disk => Path::new(path).exists() || built_in::find(path).is_some(),
-            Self::Kept(files) => files.iter().any(|file| file.path == path),
+        match self.source(path) {
+            Ok(None) => Path::new(path).exists() || built_in::find(path).is_some(),
+            Ok(Some(_)) => true,
+            Err(_) => false,
         }
+    }
+
+    /// The first of these paths at which there is a file; one that is kept comes before others.
+    pub(super) fn first<'p>(self, paths: &[&'p str]) -> Option<&'p str> {
+        let is_kept = |path: &&&str| self.kept().iter().any(|file| file.path == ***path);
+        let found = paths.iter().find(is_kept).or_else(|| paths.iter().find(|path| self.has(path)));
+        found.copied()
     }
 
     /// A path in a file, seen from that file's folder; where there is none such, that of the built-in file of this name in
@@ -90,7 +160,7 @@ impl Files<'_> {
     pub(super) fn beside(self, file: &str, path: &str, folder: &str) -> String {
         let beside = beside(file, path);
         let built_in = format!("{}/{folder}/{path}", built_in::FOLDER);
-        if !self.has(&beside) && self.has(&built_in) { built_in } else { beside }
+        self.first(&[&beside, &built_in]).map_or(beside.clone(), str::to_owned)
     }
 }
 

@@ -10,6 +10,7 @@ mod built_in;
 mod coupling;
 mod device;
 mod diagnostic;
+mod entities;
 mod export;
 mod files;
 mod frame;
@@ -43,6 +44,7 @@ use simpartner_wire::signal::Port;
 
 pub use built_in::{BUILT_IN, BuiltIn, is_built_in, locate};
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use entities::{Newcomer, NewcomerFile, PortOffset, add_robot, remove_entity, spawnable_robots};
 pub use export::{ExportFormat, Exported, export};
 pub(crate) use files::read_bytes;
 pub use files::read_file;

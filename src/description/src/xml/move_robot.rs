@@ -50,7 +50,7 @@ pub fn move_robot(world: &SourceFile, mechanism: &Mechanism, robot: RobotId, mot
 }
 
 /// Where the tag that begins at an offset ends, and whether its element does, too.
-fn tag_end(text: &str, start: usize) -> Option<(usize, bool)> {
+pub(super) fn tag_end(text: &str, start: usize) -> Option<(usize, bool)> {
     let mut quote = None;
     for (at, c) in text[start..].char_indices() {
         match (quote, c) {

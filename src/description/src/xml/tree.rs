@@ -26,6 +26,8 @@ pub(crate) struct Node {
     pub(crate) name: String,
     /// Byte offset of its `<`.
     pub(crate) offset: usize,
+    /// Byte offset behind its end.
+    pub(crate) end: usize,
     /// Its attributes, in order.
     pub(crate) attributes: Vec<Attribute>,
     /// Its children, in order.
@@ -59,6 +61,7 @@ impl Node {
     pub(super) fn shift(&mut self, by: usize) {
         self.walk_mut(&mut |node| {
             node.offset += by;
+            node.end += by;
             node.text_offset += by;
             node.attributes.iter_mut().for_each(|attribute| attribute.offset += by);
         });
@@ -97,7 +100,8 @@ pub(crate) fn parse(path: &str, text: &str) -> Result<Parsed, Diagnostic> {
             let offset = reader.error_position() as usize;
             builder.problem(offset, format!("not well-formed: {error}"))
         })?;
-        if !builder.take(event, start)? {
+        let end = reader.buffer_position() as usize;
+        if !builder.take(event, start, end)? {
             return builder.finish();
         }
     }
@@ -121,11 +125,11 @@ impl Builder<'_> {
         problem.with_help("names and texts go to terminals, clients and databases: leave it out")
     }
 
-    /// Takes an event that begins at `start`; false at the end of the text.
-    fn take(&mut self, event: Event<'_>, start: usize) -> Result<bool, Diagnostic> {
+    /// Takes an event that stands from `start` to `end`; false at the end of the text.
+    fn take(&mut self, event: Event<'_>, start: usize, end: usize) -> Result<bool, Diagnostic> {
         match event {
             Event::Start(tag) => self.open_element(&tag, start)?,
-            Event::End(_) => self.close_element(),
+            Event::End(_) => self.close_element(end),
             Event::Empty(_) => unreachable!("the reader is told to expand empty elements"),
             Event::Text(text) => self.add_text(&text, start),
             Event::CData(text) => self.add_text(&text, start + "<![CDATA[".len()),
@@ -212,10 +216,10 @@ impl Builder<'_> {
         Err(self.problem(offset, message))
     }
 
-    fn close_element(&mut self) {
+    fn close_element(&mut self, end: usize) {
         // The reader has matched the names already.
         if let (Some(node), Some(parent)) = (self.open.pop(), self.open.last_mut()) {
-            parent.children.push(node);
+            parent.children.push(Node { end, ..node });
         }
     }
 

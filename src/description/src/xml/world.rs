@@ -177,12 +177,12 @@ fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec
         return None;
     }
     let candidates = files::robot_candidates(reading.path, file);
-    let Some(path) = candidates.iter().find(|path| reading.files.has(path)) else {
+    let Some(path) = reading.files.first(&candidates.each_ref().map(String::as_str)) else {
         let message = format!("there is no robot file '{file}'");
         reading.problem_with_help(place, message, format!("looked for {}", candidates.join(" and ")));
         return None;
     };
-    let prepared = reading.session.prepared.take().filter(|(file, _)| file.path == *path);
+    let prepared = reading.session.prepared.take().filter(|(file, _)| file.path == path);
     if let Some((file, draft)) = prepared {
         sources.push(file);
         keep_all(sources, &draft.sources);
@@ -209,7 +209,7 @@ fn read_robot_file(reading: &Reading, node: &Node, file: &str, sources: &mut Vec
         robot_file.check(&mut roots[0], Element::by_id(ROBOT), Placeholders::Allowed);
         robot::read(&robot_file, &roots[0])
     };
-    sources.push(SourceFile::new(path.as_str(), text));
+    sources.push(SourceFile::new(path, text));
     keep_all(sources, draft.as_ref().map_or(&[], |draft| &draft.sources));
     draft
 }

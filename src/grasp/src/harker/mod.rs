@@ -3,6 +3,7 @@
 //!
 //! - the friction angle is the coefficient itself, in radians, in place of its arc tangent;
 //! - a soft finger resists turning in one sense only, by a torque of at most the largest force;
+//! - that torque costs about two thirds of a force of the same number;
 //! - the four edges of a friction pyramid have an azimuth that depends on the normal's direction in space;
 //! - the upper bound is that of each edge, not of a contact's force;
 //! - the chart has 39 columns, of 9 to 351 degrees, because a sum of single-precision numbers passes 360 degrees before the 40th,

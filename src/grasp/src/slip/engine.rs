@@ -14,9 +14,6 @@ const AT_REST: f64 = 0.1;
 /// An object that rests after it has settled by less than this, in lengths of the grasp, has held: the engine lets surfaces that touch come
 /// nearer by a micrometre.
 const SETTLED: f64 = 1e-3;
-/// The object has left a finger behind that is so far from it, in lengths of the grasp: more than a ball's width shows on a line that
-/// leans.
-const LEFT_BEHIND: f64 = 1e-2;
 
 /// What the engine makes of a grasp.
 #[derive(Debug, Clone)]
@@ -25,8 +22,6 @@ pub struct EngineSlip {
     pub slip: Slip,
     /// With the inner bound, where there are soft fingers.
     pub inner: Option<Slip>,
-    /// The first finger, with the outer bound, that the object has left behind, and when, s.
-    pub left_behind: Option<(usize, f64)>,
 }
 
 impl EngineSlip {
@@ -44,11 +39,10 @@ impl EngineSlip {
 pub fn slip_in_engine(grasp: &Grasp, options: &SlipOptions) -> Result<EngineSlip, GraspError> {
     let is_soft = grasp.contacts.iter().any(|contact| matches!(contact.kind, ContactKind::Soft { .. }));
     let run = |softness| run(grasp, &world(grasp, options, softness)?, options);
-    let (slip, left_behind) = run(Softness::Outer)?;
-    Ok(EngineSlip { slip, inner: if is_soft { Some(run(Softness::Inner)?.0) } else { None }, left_behind })
+    Ok(EngineSlip { slip: run(Softness::Outer)?, inner: if is_soft { Some(run(Softness::Inner)?) } else { None } })
 }
 
-fn run(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<(Slip, Option<(usize, f64)>), GraspError> {
+fn run(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<Slip, GraspError> {
     let timestep =
         Timestep::from_seconds(options.timestep).map_err(|error| GraspError::Unrepresentable(error.to_string()))?;
     let refused = |error: simpartner_dynamics::BuildError| GraspError::Unrepresentable(error.what);
@@ -59,7 +53,7 @@ fn run(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<(Slip, Opt
     let mut place = grasp.object.pose.point(centre);
     let mut found =
         Slip { outcome: Outcome::TimeOut, time: 0.0, pose: grasp.object.pose, path: 0.0, trace: vec![(0.0, place)] };
-    let (mut slow_since, mut left_behind) = (None, None);
+    let mut slow_since = None;
     let steps = (options.duration / options.timestep).ceil() as usize;
     for step in 1..=steps {
         let wrench = Wrench { force: grasp.force, torque: grasp.torque };
@@ -72,15 +66,8 @@ fn run(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<(Slip, Opt
         found.path += place.distance(now);
         (place, found.time, found.pose) = (now, time, state.pose);
         found.trace.push((time, now));
-        match lines.touch(&state.pose) {
-            Err(outcome) => return Ok((Slip { outcome, ..found }, left_behind)),
-            Ok(places) if left_behind.is_none() => {
-                let ways =
-                    places.iter().zip(&world.rails).map(|((_, way), &rail)| way - engine.joint(rail).position[2]);
-                let mut gone = ways.enumerate().filter(|(_, gap)| *gap > LEFT_BEHIND * length);
-                left_behind = gone.next().map(|(finger, _)| (finger, time));
-            }
-            Ok(_) => {}
+        if let Err(outcome) = lines.touch(&state.pose) {
+            return Ok(Slip { outcome, ..found });
         }
         let slow = state.linear_velocity.length() < RESTING * length && state.angular_velocity.length() < RESTING;
         let since = *slow_since.get_or_insert(time - options.timestep);
@@ -89,10 +76,10 @@ fn run(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<(Slip, Opt
         } else if time - since >= AT_REST.min(options.duration / 2.0) {
             let (outcome, time) =
                 if found.path < SETTLED * length { (Outcome::Holds, 0.0) } else { (Outcome::Rests, since) };
-            return Ok((Slip { outcome, time, ..found }, left_behind));
+            return Ok(Slip { outcome, time, ..found });
         }
     }
-    Ok((found, left_behind))
+    Ok(found)
 }
 
 /// An engine that has lost the object says nothing about the grasp.

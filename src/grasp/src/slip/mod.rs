@@ -3,16 +3,16 @@
 //!
 //! A finger moves along its first line of force only, so its contact is where that line meets the patch, which the object carries along.
 //! Contact forces of a step are those that leave the object with the least kinetic energy (Gauss's principle, as Moreau steps it): sliding
-//! takes energy at once, and nothing bounces. Friction is associated, that is, sliding at speed u also lifts the surfaces apart at mu u,
-//! which a finger follows on its line.
+//! takes energy at once, and nothing bounces. Such friction is associated, that is, sliding at speed u also lifts the surfaces apart at mu u,
+//! which a finger follows on its line; Coulomb's law, the default, takes that lift off again.
 //!
-//! [`world`](world()) makes the same grasp a mechanism, and [`slip_in_engine`] lets go of it in the engine of this workspace, whose friction is not associated.
+//! [`world`](world()) makes the same grasp a mechanism, and [`slip_in_engine`] lets go of it in the engine of this workspace.
 
 mod engine;
 mod world;
 
 use bevy_math::{DMat3, DQuat, DVec2, DVec3};
-use nalgebra::Matrix6;
+use nalgebra::{DVector, Matrix6};
 use simpartner_dynamics::mass_properties;
 use simpartner_model::{Contact, Grasp, Patch, Pose};
 
@@ -21,7 +21,7 @@ pub use self::{
     world::{Softness, World, world},
 };
 use crate::{
-    GraspError, Section, Verdict,
+    GraspError, Program, Section, Verdict,
     equilibrium::Scaled,
     statics::{ContactForce, ContactMap, Statics, Vector6, halves, wrench},
     verdict,
@@ -44,13 +44,13 @@ pub enum Sliding {
     /// Sliding at speed u lifts surfaces apart at mu u: one convex program a step.
     Associated,
     /// Coulomb's: sliding is along the surface. The programs of De Saxcé and Feng (1998), each with the sliding of the one before, until
-    /// they agree.
+    /// they agree: two to three a step.
     Coulomb,
 }
 
 impl Default for SlipOptions {
     fn default() -> Self {
-        Self { timestep: 1e-3, duration: 5.0, sliding: Sliding::Associated }
+        Self { timestep: 1e-3, duration: 5.0, sliding: Sliding::Coulomb }
     }
 }
 
@@ -58,9 +58,14 @@ impl Default for SlipOptions {
 const RESTING: f64 = 1e-5;
 /// For so many steps, before equilibrium is asked for.
 const RESTING_STEPS: usize = 5;
-/// Programs of a step at most, and by what part of their size forces of one program and the next may differ.
+/// Programs of a step at most. Where Coulomb's law has several solutions, or none, they may go around; the last one counts then.
 const PROGRAMS: usize = 50;
-const SAME_FORCES: f64 = 1e-6;
+/// By how much the lifts of one program and the next may differ, in parts of the largest speed that a contact would have without forces. What
+/// is left goes on into the next step; with 1e-6 random grasps come to the same times, at twice the cost.
+const SAME_LIFT: f64 = 1e-4;
+/// Lifts below this part of that speed are the solver's rounding of contacts that stick. A lift of that size would be enough to take all
+/// squeeze out of a grasp that is jammed, and let it slip.
+const STICKS: f64 = 1e-5;
 
 /// What becomes of the object.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -147,6 +152,11 @@ struct Motion<'a> {
     velocity: Vector6,
     lines: Lines<'a>,
     sliding: Sliding,
+    /// What each finger pushes with at least, also where the surface recedes, N.
+    pushes: Vec<f64>,
+    /// Of each contact, how fast sliding lifts the surfaces apart in a program, which Coulomb's law takes off again, m/s: of the step before, since
+    /// what slides goes on to slide.
+    lifts: Vec<f64>,
 }
 
 /// Lets the object go.
@@ -158,8 +168,13 @@ pub fn slip(grasp: &Grasp, options: &SlipOptions) -> Result<Slip, GraspError> {
     let mut motion = Motion { sliding: options.sliding, ..Motion::new(grasp)? };
     let start = motion.pose.point(motion.centre);
     let ended = |outcome, time, motion: &Motion, path, trace| Slip { outcome, time, pose: motion.pose, path, trace };
-    if let Verdict::Holds(_) = verdict(&Statics { contacts: unforced(&statics.contacts), ..statics.clone() }) {
-        return Ok(ended(Outcome::Holds, 0.0, &motion, 0.0, vec![(0.0, start)]));
+    match squeeze(grasp, &statics, options)? {
+        Squeeze::Holds(..) => return Ok(ended(Outcome::Holds, 0.0, &motion, 0.0, vec![(0.0, start)])),
+        // The rail of a finger that pushes with P and is pushed back with F rubs with F - P, so it follows with 2 P - F.
+        Squeeze::Slips(forces) => {
+            let each = forces.iter().zip(&grasp.contacts);
+            motion.pushes = each.map(|(force, contact)| (2.0 * force - contact.limits[1]).max(0.0)).collect();
+        }
     }
     let (mut path, mut trace, mut resting) = (0.0, vec![(0.0, start)], 0);
     let steps = (options.duration / options.timestep).ceil() as usize;
@@ -202,17 +217,20 @@ impl<'a> Motion<'a> {
             tensor: mass.tensor,
             velocity: Vector6::zeros(),
             lines: Lines::new(grasp),
-            sliding: Sliding::Associated,
+            sliding: Sliding::Coulomb,
+            pushes: vec![0.0; grasp.contacts.len()],
+            lifts: vec![0.0; grasp.contacts.len()],
         })
     }
 
     /// Where the fingers touch now, in the world's frame, levers from the centre of mass.
     fn contacts(&self) -> Result<Vec<ContactMap>, Outcome> {
         let centre = self.pose.point(self.centre);
-        let each = self.grasp.contacts.iter().zip(self.lines.touch(&self.pose)?).map(|(contact, (point, _))| {
+        let touching = self.lines.touch(&self.pose)?.into_iter().zip(&self.pushes);
+        let each = self.grasp.contacts.iter().zip(touching).map(|(contact, ((point, _), push))| {
             let now = Contact { frame: self.pose.then(&contact.frame), point, ..contact.clone() };
             let map = ContactMap::new(&now, centre, Section::Disc);
-            ContactMap { limits: [0.0, map.limits[1]], ..map }
+            ContactMap { limits: [*push, map.limits[1]], ..map }
         });
         Ok(each.collect())
     }
@@ -243,64 +261,38 @@ impl<'a> Motion<'a> {
         all
     }
 
-    /// The forces of Gauss's principle: those that leave the least kinetic energy after a step. `None` where the solver finds none.
-    fn forces(&self, contacts: &[ContactMap], dt: f64, length: f64) -> Option<Vec<ContactForce>> {
+    /// The contact forces of a step. Associated sliding: those of Gauss's principle, which leave the least kinetic energy. Coulomb's: the same
+    /// of programs that know how fast sliding would lift surfaces apart, each from the sliding of the one before. `None` where the solver finds none.
+    fn forces(&mut self, contacts: &[ContactMap], dt: f64, length: f64) -> Option<Vec<ContactForce>> {
         let (load, inverse) = (self.load(), self.inverse_mass());
         let free = self.velocity + inverse * load * dt;
         let statics = self.statics(contacts, length);
-        let scaled = Scaled::new(&statics);
-        let columns = scaled.wrenches();
-        let mut program = scaled.within_cones();
-        // The kinetic energy that is left, over dt, less what forces cannot change: x.(W' M^-1 W dt) x / 2 + (W' v).x
-        let weight = columns.transpose() * inverse * &columns * dt;
-        let slope = columns.transpose() * free;
-        let unit = weight.diagonal().max().max(f64::MIN_POSITIVE);
-        let (weight, slope) = (weight / unit, slope / unit);
-        program.objective.copy_from_slice(slope.as_slice());
-        let size = weight.ncols();
-        program.quadratic =
-            (0..size).flat_map(|j| (0..=j).map(move |i| (i, j))).map(|(i, j)| (i, j, weight[(i, j)])).collect();
-        let mut solve = |lifts: &[f64]| {
-            let mut at = 0;
-            for (contact, lift) in contacts.iter().zip(lifts) {
-                program.objective[at] = slope[at] + lift * scaled.force / unit;
-                at += contact.dimension();
-            }
-            let solution = program.solve().filter(|solution| solution.x.iter().all(|value| value.is_finite()))?;
-            Some(scaled.forces(&nalgebra::DVector::from_vec(solution.x)))
-        };
-        let mut forces = solve(&vec![0.0; contacts.len()])?;
+        let mut program = StepProgram::new(&statics, &inverse, &free, dt);
         if self.sliding == Sliding::Associated {
-            return Some(forces);
+            return program.solve(&vec![0.0; contacts.len()]);
         }
+        let fastest = contacts.iter().map(|contact| speed(contact, &free)).fold(0.0, f64::max);
+        let mut forces = program.solve(&self.lifts)?;
         for _ in 1..PROGRAMS {
             let exerted: Vector6 = contacts.iter().zip(&forces).map(|(contact, force)| contact.wrench(force)).sum();
             let after = free + inverse * exerted * dt;
-            // Its own lift is taken off what the program sees of a contact that slides.
-            let lift = |contact: &ContactMap| {
-                let [_, first, second, spin] = contact.powers(&after);
-                libm::hypot(contact.friction * libm::hypot(first, second), contact.torsion * spin)
-            };
-            let next = solve(&contacts.iter().map(lift).collect::<Vec<_>>())?;
-            let change = |(a, b): (&ContactForce, &ContactForce)| {
-                (a.normal - b.normal).abs() + (0..2).map(|k| (a.tangent[k] - b.tangent[k]).abs()).sum::<f64>()
-            };
-            let most = forces.iter().zip(&next).map(change).fold(0.0, f64::max);
-            let size = next.iter().map(|force| force.normal).fold(scaled.force, f64::max);
-            forces = next;
-            if most <= SAME_FORCES * size {
+            let lifts: Vec<f64> = contacts.iter().map(|contact| lift(contact, &after, STICKS * fastest)).collect();
+            let change = lifts.iter().zip(&self.lifts).map(|(now, before)| (now - before).abs()).fold(0.0, f64::max);
+            self.lifts = lifts;
+            if change <= SAME_LIFT * fastest {
                 break;
             }
+            forces = program.solve(&self.lifts)?;
         }
         Some(forces)
     }
 
     /// A step: the forces of Gauss's principle, the velocity that they leave, and the mean velocity's way.
     fn advance(&mut self, contacts: &[ContactMap], dt: f64, length: f64) {
-        let (load, inverse) = (self.load(), self.inverse_mass());
         let exerted: Vector6 = self.forces(contacts, dt, length).map_or_else(Vector6::zeros, |forces| {
             contacts.iter().zip(&forces).map(|(contact, force)| contact.wrench(force)).sum()
         });
+        let (load, inverse) = (self.load(), self.inverse_mass());
         let after = self.velocity + inverse * (exerted + load) * dt;
         let [linear, angular] = halves(&((self.velocity + after) / 2.0));
         let centre = self.pose.point(self.centre) + linear * dt;
@@ -312,22 +304,88 @@ impl<'a> Motion<'a> {
     }
 }
 
-/// The normal forces, N, that the fingers push with when the object is let go: those with the largest margin where some hold it, else those
-/// of the first step.
-fn squeeze(grasp: &Grasp, timestep: f64) -> Result<Vec<f64>, GraspError> {
-    let statics = Statics::new(grasp, Section::Disc)?;
-    let unforced = Statics { contacts: unforced(&statics.contacts), ..statics };
-    let forces = match verdict(&unforced) {
-        Verdict::Holds(forces) => Some(forces.contacts),
-        _ => {
-            let motion = Motion::new(grasp)?;
-            motion.contacts().ok().and_then(|contacts| motion.forces(&contacts, timestep, unforced.length))
+/// The program of a step: the forces that leave the least kinetic energy.
+struct StepProgram<'a> {
+    contacts: &'a [ContactMap],
+    scaled: Scaled<'a>,
+    program: Program,
+    slope: DVector<f64>,
+    unit: f64,
+}
+
+impl<'a> StepProgram<'a> {
+    /// The kinetic energy that is left, over dt, less what forces cannot change: x.(W' M^-1 W dt) x / 2 + (W' v).x
+    fn new(statics: &'a Statics, inverse: &Matrix6<f64>, free: &Vector6, dt: f64) -> Self {
+        let scaled = Scaled::new(statics);
+        let columns = scaled.wrenches();
+        let mut program = scaled.within_cones();
+        let weight = columns.transpose() * inverse * &columns * dt;
+        let unit = weight.diagonal().max().max(f64::MIN_POSITIVE);
+        let (weight, slope) = (weight / unit, columns.transpose() * free / unit);
+        let size = weight.ncols();
+        program.quadratic =
+            (0..size).flat_map(|j| (0..=j).map(move |i| (i, j))).map(|(i, j)| (i, j, weight[(i, j)])).collect();
+        Self { contacts: &statics.contacts, scaled, program, slope, unit }
+    }
+
+    /// The forces where sliding lifts the surfaces of each contact apart by so much less.
+    fn solve(&mut self, lifts: &[f64]) -> Option<Vec<ContactForce>> {
+        self.program.objective.copy_from_slice(self.slope.as_slice());
+        let mut at = 0;
+        for (contact, lift) in self.contacts.iter().zip(lifts) {
+            self.program.objective[at] += lift * self.scaled.force / self.unit;
+            at += contact.dimension();
         }
+        let solution = self.program.solve().filter(|solution| solution.x.iter().all(|value| value.is_finite()))?;
+        Some(self.scaled.forces(&DVector::from_vec(solution.x)))
+    }
+}
+
+/// How fast friction with the cone's slope lifts the surfaces of a contact apart that slides along a twist, m/s; 0 below the least.
+fn lift(contact: &ContactMap, twist: &Vector6, least: f64) -> f64 {
+    let [_, first, second, spin] = contact.powers(twist);
+    let lift = libm::hypot(contact.friction * libm::hypot(first, second), contact.torsion * spin);
+    if lift < least { 0.0 } else { lift }
+}
+
+/// How fast a contact goes along a twist, in any of the ways that its forces resist, m/s.
+fn speed(contact: &ContactMap, twist: &Vector6) -> f64 {
+    let [normal, first, second, spin] = contact.powers(twist);
+    normal.abs().max(libm::hypot(first, second)).max((contact.torsion * spin).abs())
+}
+
+/// Normal forces, N, that the fingers push with when the object is let go.
+enum Squeeze {
+    /// Those with the largest margin that hold the object, and that margin.
+    Holds(Vec<f64>, f64),
+    /// Where none do: those of the first step's forces that are squeezed, and 0 of what goes on or is pushed back at once. How far fingers
+    /// squeeze an object that slides between them does not follow from its motion.
+    Slips(Vec<f64>),
+}
+
+fn squeeze(grasp: &Grasp, statics: &Statics, options: &SlipOptions) -> Result<Squeeze, GraspError> {
+    let timestep = options.timestep;
+    let unforced = Statics { contacts: unforced(&statics.contacts), ..statics.clone() };
+    let within = |force: &ContactForce, contact: &ContactMap| force.normal.clamp(0.0, contact.limits[1]);
+    if let Verdict::Holds(forces) = verdict(&unforced) {
+        let each = forces.contacts.iter().zip(&unforced.contacts);
+        let each = each.map(|(force, contact)| within(force, contact));
+        return Ok(Squeeze::Holds(each.collect(), forces.margin));
+    }
+    let mut motion = Motion { sliding: options.sliding, ..Motion::new(grasp)? };
+    let contacts = motion.contacts().unwrap_or_default();
+    let Some(forces) = motion.forces(&contacts, timestep, statics.length) else {
+        return Ok(Squeeze::Slips(vec![0.0; statics.contacts.len()]));
     };
-    let most = |(index, contact): (usize, &ContactMap)| {
-        forces.as_ref().map_or(0.0, |forces| forces[index].normal.clamp(0.0, contact.limits[1]))
+    let exerted: Vector6 = contacts.iter().zip(&forces).map(|(contact, force)| contact.wrench(force)).sum();
+    let (load, inverse) = (motion.load(), motion.inverse_mass());
+    let (free, after) = (inverse * load * timestep, inverse * (load + exerted) * timestep);
+    let fastest = contacts.iter().map(|contact| speed(contact, &free)).fold(0.0, f64::max);
+    let squeezed = |(force, contact): (&ContactForce, &ContactMap)| {
+        let stays = contact.powers(&after)[0].abs() < STICKS * fastest;
+        if stays { within(force, contact) } else { 0.0 }
     };
-    Ok(unforced.contacts.iter().enumerate().map(most).collect())
+    Ok(Squeeze::Slips(forces.iter().zip(&contacts).map(squeezed).collect()))
 }
 
 /// Where a line p + s d meets a patch: the s of least size.

@@ -1,15 +1,16 @@
 //! A grasp as a mechanism that an engine can run.
 //!
 //! The object is a free body with its own mass properties. Each contact's patch is a plate or a mesh of triangles welded to it. Each finger is
-//! a small ball on a rail along its first line of force. A soft spring pushes the ball with the force of the grasp when it is let go, P,
-//! and the rail rubs with F - P, where F is the finger's largest force: so the finger stands still until it is pushed back with F, as a
-//! finger that is held still does. Collision filters keep a finger to its own patch.
+//! a small ball on a rail along its first line of force. A soft spring pushes the ball with a force P, and the rail rubs with R. Where the
+//! grasp does not hold, P + R is the finger's largest force F: it stands still until it is pushed back with F, as a finger that is held still
+//! does; and P is half of F and a little more, so that the finger follows what comes off with hardly any force, as in the quasi-exact way.
+//! Where the grasp holds, P are forces that hold it with the largest margin, and R is that margin: Coulomb's law would let some such grasps
+//! slip as well, if fingers squeezed them less. Collision filters keep a finger to its own patch.
 //!
 //! | of the grasp | in the mechanism |
 //! |---|---|
 //! | friction | Coulomb's law, as it is |
 //! | a soft finger's torsion | bounded by itself, where the grasp bounds the ellipsoid of both: [`Softness`] says which of two bounds |
-//! | a finger that could push back what comes off | follows with P - (F - P) at most, and does not follow where that is below zero |
 //! | the patch | within its range, and a margin beyond; a curved one in triangles |
 
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -21,11 +22,14 @@ use simpartner_model::{
     JointKind, Material, Mechanism, Patch, Placed, Pose, Shape, Visual,
 };
 
-use super::{SlipOptions, squeeze};
-use crate::{GraspError, Section, Statics};
+use super::{SlipOptions, Squeeze, squeeze};
+use crate::{GraspError, Section, Statics, statics::halves};
 
 /// Radius of a finger's ball in lengths of the grasp. What touches off the finger's line is off by this times the sine of the angle.
 const FINGER: f64 = 5e-3;
+/// And no more than this part of a patch's range and of its least radius of curvature: a ball that is wider than a hollow rests on its rim, and
+/// touches all of a mesh at once.
+const WITHIN_PATCH: f64 = 0.1;
 /// Mass of a finger in masses of the object: nothing to it, and far above rounding.
 const LIGHT: f64 = 1e-5;
 /// Mass of a patch, which the object has the less.
@@ -35,6 +39,9 @@ const SOFTNESS_OF_SPRING: f64 = 1e-9;
 /// A finger that nothing holds back comes to this speed, m/s, and no farther: the rail damps so much. What falls for 5 s is as fast. Without it so light
 /// a ball would be shot through the object in a step.
 const FASTEST: f64 = 50.0;
+/// A finger follows what comes off with this part of the load, which takes so light a ball along a hundred times faster than the load
+/// does the object, and with no more than this part of its own largest force.
+const FOLLOWING: f64 = 1e-3;
 /// How far a plane without end reaches, in lengths of the grasp: farther than anything falls in the seconds of a slip.
 const ENDLESS: f64 = 1e4;
 /// How far a patch goes on beyond its range, as part of it, so that a finger stands on its surface until it leaves it.
@@ -44,6 +51,8 @@ const FACET: f64 = 0.01;
 const COARSEST_FACET: f64 = 0.1;
 /// Cells along an edge of a curved patch.
 const CELLS: [usize; 2] = [16, 160];
+/// And no finer than this, m: the engine looks some millimetres ahead, and compares all triangles that it finds there in pairs.
+const FINEST_CELL: f64 = 1e-4;
 /// Collision filters have this many bits.
 const MOST_CONTACTS: usize = 16;
 
@@ -67,8 +76,10 @@ pub struct World {
     pub rails: Vec<JointId>,
     /// Radius of the fingers' balls, m.
     pub finger_radius: f64,
-    /// What the fingers push with when the object is let go, N.
+    /// What pushes the fingers, N.
     pub squeeze: Vec<f64>,
+    /// What no rail rubs with more than, N.
+    pub most_rubbing: f64,
 }
 
 /// Builds the mechanism of a grasp.
@@ -82,8 +93,16 @@ pub fn world(grasp: &Grasp, options: &SlipOptions, softness: Softness) -> Result
             "the engine's collision filters tell {MOST_CONTACTS} fingers apart, not {count}"
         )));
     }
-    let length = Statics::new(grasp, Section::Disc)?.length;
-    let squeeze = squeeze(grasp, options.timestep)?;
+    let statics = Statics::new(grasp, Section::Disc)?;
+    let length = statics.length;
+    let (squeeze, most_rubbing) = match squeeze(grasp, &statics, options)? {
+        Squeeze::Holds(forces, margin) => (forces, margin.max(0.0)),
+        Squeeze::Slips(forces) => {
+            let least = |limits: [f64; 2]| following(limits[1], halves(&statics.load)[0]);
+            let each = forces.iter().zip(&grasp.contacts).map(|(force, contact)| force.max(least(contact.limits)));
+            (each.collect(), f64::INFINITY)
+        }
+    };
     let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
     let mut names = Names(Vec::new());
     let object = part(&mass, 1.0 - PATCH_MASS * grasp.contacts.len() as f64);
@@ -102,8 +121,9 @@ pub fn world(grasp: &Grasp, options: &SlipOptions, softness: Softness) -> Result
         mechanism: Mechanism { gravity: grasp.gravity, bodies, ..Mechanism::default() },
         object: OBJECT,
         rails: Vec::new(),
-        finger_radius: FINGER * length,
+        finger_radius: grasp.contacts.iter().map(|contact| widest(&contact.patch)).fold(FINGER * length, f64::min),
         squeeze,
+        most_rubbing,
     };
     for (index, contact) in grasp.contacts.iter().enumerate() {
         let filter = CollisionFilter { category: 1 << index, collides_with: 1 << index };
@@ -112,6 +132,11 @@ pub fn world(grasp: &Grasp, options: &SlipOptions, softness: Softness) -> Result
         world.add_finger(grasp, contact, common, &mut names, length);
     }
     Ok(world)
+}
+
+/// What pushes a finger that follows what comes off: half of its largest force, the rail rubbing with the other half, and a little more.
+fn following(most: f64, load: DVec3) -> f64 {
+    0.5 * most + 0.5 * FOLLOWING * load.length().min(most)
 }
 
 /// The places of the first two bodies.
@@ -158,7 +183,7 @@ impl World {
         // Its own weight along the rail is taken off.
         let mass = common.mass * LIGHT / PATCH_MASS;
         let push = squeeze - mass * grasp.gravity.dot(normal);
-        let rubs = (contact.limits[1] - squeeze).max(0.0);
+        let rubs = (contact.limits[1] - squeeze).clamp(0.0, self.most_rubbing);
         let ball = Shape::Sphere { radius: self.finger_radius };
         self.mechanism.bodies.push(Body {
             name: names.free(&format!("{}.finger", contact.name)),
@@ -179,7 +204,7 @@ impl World {
             axes: [
                 Axis::Locked,
                 Axis::Locked,
-                Axis::Free(FreeAxis { damping: squeeze / FASTEST, ..rail(push, rubs, length) }),
+                Axis::Free(FreeAxis { damping: (squeeze - rubs).max(0.0) / FASTEST, ..rail(push, rubs, length) }),
             ],
             ..Joint::new(JointKind::Slider, HAND, finger, centre)
         });
@@ -223,6 +248,16 @@ impl Names {
     }
 }
 
+/// The most that a patch is curved by, 1/m, where it does not lean.
+fn bend(patch: &Patch) -> f64 {
+    (2.0 * patch.xx).abs().max((2.0 * patch.yy).abs()) + patch.xy.abs()
+}
+
+/// The largest radius of a ball that a patch takes.
+fn widest(patch: &Patch) -> f64 {
+    WITHIN_PATCH * patch.range.min(1.0 / bend(patch))
+}
+
 /// What of a patch collides, and what is seen of it, in the object's frame.
 fn surface(contact: &Contact, length: f64) -> Result<[Placed; 2], GraspError> {
     let Contact { patch, name, .. } = contact;
@@ -238,8 +273,8 @@ fn surface(contact: &Contact, length: f64) -> Result<[Placed; 2], GraspError> {
         )));
     }
     let reach = patch.range * (1.0 + MARGIN);
-    let bend = (2.0 * patch.xx).abs().max((2.0 * patch.yy).abs()) + patch.xy.abs();
-    let cells = (2.0 * reach * bend / FACET).ceil() as usize;
+    let bend = bend(patch);
+    let cells = (2.0 * reach * bend / FACET).ceil().min(2.0 * reach / FINEST_CELL) as usize;
     let cells = cells.clamp(CELLS[0], CELLS[1]);
     if 2.0 * reach * bend > COARSEST_FACET * cells as f64 {
         let most = COARSEST_FACET * cells as f64 / (2.0 * (1.0 + MARGIN) * bend);

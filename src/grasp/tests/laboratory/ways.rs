@@ -1,6 +1,6 @@
 //! The two ways to compute a slip beside each other, on random grasps.
 
-use simpartner_grasp::slip::{EngineSlip, Outcome, Sliding, Slip, SlipOptions, slip, slip_in_engine};
+use simpartner_grasp::slip::{Outcome, Sliding, Slip, SlipOptions, slip, slip_in_engine};
 use simpartner_model::{Contact, ContactKind, Grasp, Patch};
 
 use crate::support::Random;
@@ -23,23 +23,6 @@ fn random(random: &mut Random) -> Grasp {
     made
 }
 
-/// Why the two ways come to different verdicts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Explanation {
-    /// With Coulomb's law of sliding the quasi-exact way comes to the engine's verdict: associated sliding lifts surfaces apart.
-    Sliding,
-    /// The engine's object left a finger behind before, which the quasi-exact way lets follow.
-    Finger(usize, f64),
-}
-
-fn explain(grasp: &Grasp, options: &SlipOptions, engine: &EngineSlip) -> Option<Explanation> {
-    let coulomb = slip(grasp, &SlipOptions { sliding: Sliding::Coulomb, ..*options }).unwrap();
-    if coulomb.outcome.same_kind(engine.slip.outcome) {
-        return Some(Explanation::Sliding);
-    }
-    engine.left_behind.map(|(finger, time)| Explanation::Finger(finger, time))
-}
-
 fn shown(slip: &Slip) -> String {
     let finger = match slip.outcome {
         Outcome::Misses(finger) | Outcome::OutOfRange(finger) => format!(" by finger {finger}"),
@@ -48,37 +31,45 @@ fn shown(slip: &Slip) -> String {
     format!("{}{finger} {:.3} s {:.1} mm", slip.outcome.word(), slip.time, slip.path * 1e3)
 }
 
-/// Of 100 grasps 97 have the same verdict in both ways, and the three others say why. `SIMPARTNER_TABLES=1` with `--nocapture` prints all of
-/// them.
+/// What both ways make of a grasp, and whether verdicts are the same, and times of failure to 5 %.
+fn both(grasp: &Grasp, options: &SlipOptions) -> ([Slip; 2], bool) {
+    let (quasi, engine) = (slip(grasp, options).unwrap(), slip_in_engine(grasp, options).unwrap());
+    assert!(engine.inner.is_none());
+    let engine = engine.slip;
+    let together = quasi.outcome.word() != "fails" || (quasi.time - engine.time).abs() <= 0.05 * engine.time;
+    let alike = quasi.outcome.same_kind(engine.outcome) && together;
+    ([quasi, engine], alike)
+}
+
+/// Of 100 grasps all have the same verdict in both ways, and what fails does so at the same time; where one does not, a finger grazes the edge
+/// of its patch, and with a quarter of the timestep it does. `SIMPARTNER_TABLES=1` with `--nocapture` prints all of them.
 #[test]
-fn both_ways_agree_on_random_grasps_or_say_why_not() {
+fn both_ways_agree_on_random_grasps() {
     let prints = std::env::var_os("SIMPARTNER_TABLES").is_some();
     let (mut stream, options) = (Random::new(19), SlipOptions::default());
-    let (mut agree, mut seen) = (0, std::collections::BTreeSet::new());
+    let (mut seen, mut grazes) = (std::collections::BTreeSet::new(), 0);
     for number in 0..100 {
         let grasp = random(&mut stream);
-        let (quasi, engine) = (slip(&grasp, &options).unwrap(), slip_in_engine(&grasp, &options).unwrap());
-        assert!(engine.inner.is_none());
-        let same = quasi.outcome.same_kind(engine.slip.outcome);
-        let why = if same { None } else { explain(&grasp, &options, &engine) };
+        let ([quasi, engine], alike) = both(&grasp, &options);
         if prints {
-            let why = if same { String::new() } else { format!("{why:?}") };
-            eprintln!("| {number} | {} | {} | {} | {why} |", grasp.contacts.len(), shown(&quasi), shown(&engine.slip));
+            eprintln!("| {number} | {} | {} | {} | {alike} |", grasp.contacts.len(), shown(&quasi), shown(&engine));
         }
-        assert!(same || why.is_some(), "{number}: {} {}", shown(&quasi), shown(&engine.slip));
-        // What holds never moves, in both ways.
-        assert_eq!(quasi.outcome == Outcome::Holds, engine.slip.outcome == Outcome::Holds, "{number}");
-        agree += usize::from(same);
-        seen.insert(engine.slip.outcome.word());
+        assert!(quasi.outcome.same_kind(engine.outcome), "{number}: {}, {}", shown(&quasi), shown(&engine));
+        if !alike {
+            let fine = SlipOptions { timestep: options.timestep / 4.0, ..options };
+            let ([quasi, engine], alike) = both(&grasp, &fine);
+            assert!(alike, "{number}: {}, {}", shown(&quasi), shown(&engine));
+            grazes += 1;
+        }
+        seen.insert(engine.outcome.word());
     }
-    assert!(agree >= 95, "{agree} of 100 agree");
+    assert!(grazes <= 1, "{grazes}");
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["fails", "holds", "rests"]);
 }
 
-/// Both ways compute the same fall where nothing but the law of sliding is between them: with Coulomb's, times of failure are nearer to the
-/// engine's than with the associated one.
+/// The same fall by the same law of sliding takes the same time: the associated one, which lifts surfaces apart, takes another.
 #[test]
-fn the_engine_slides_as_coulomb_has_it() {
+fn associated_sliding_falls_in_other_times() {
     let (mut stream, options) = (Random::new(19), SlipOptions::default());
     let (mut near, mut all) = ([0, 0], 0);
     for _ in 0..30 {
@@ -90,11 +81,10 @@ fn the_engine_slides_as_coulomb_has_it() {
         all += 1;
         for (count, sliding) in near.iter_mut().zip([Sliding::Associated, Sliding::Coulomb]) {
             let found = slip(&grasp, &SlipOptions { sliding, ..options }).unwrap();
-            // Two steps of 1 ms, in some 50.
-            *count += usize::from((found.time - engine.time).abs() < 0.002 + 0.02 * engine.time);
+            *count += usize::from((found.time - engine.time).abs() <= 0.05 * engine.time);
         }
     }
-    assert!(near[1] > near[0] && 2 * near[1] > all, "{near:?} of {all}");
+    assert!(near[1] == all && 4 * near[0] < 3 * all, "{near:?} of {all}");
 }
 
 /// Whatever a file may say: any kinds of contacts, on planes without end, loads, least forces, inertias of any shape, no gravity. Both ways

@@ -256,7 +256,7 @@ const SIMULATION: Table = table(
     TableId::Simulation,
     "simulation",
     (Key::Simulation, 0, "simulationID"),
-    "A run: from the start, or from a reset, to the next reset or the end.",
+    "A run: from the start, from a reset, or from where something came or went, to the next of these or the end.",
     &[
         RUN.written(Written::ByDatabase),
         text("runKey", "names the run in every database"),
@@ -278,7 +278,10 @@ const SIMULATION: Table = table(
             "which rows are left out: 0 none, 1 each that is like the one before, 2 those of what rests (see above)",
         ),
         integer("bodies_logged, joints_logged", "rows that a step has, or the most that one has"),
-        integer("parent_simulationID, parent_step", "the run, and its step, that a fork goes on from"),
+        integer(
+            "parent_simulationID, parent_step",
+            "the run, and its step, that a fork goes on from; a step without a run is that of the run before, after which something came or went",
+        ),
         integer("full_steps", "the last step before the log is thinned out; NULL where it is not"),
         integer("thinned_every_n_steps", "one step in so many is logged from then on"),
         integer("checksums", "version of the run's checksums; NULL if it has none"),

@@ -3,17 +3,17 @@
 //! A frame for an actuator is answered with the state before it, at once, although it takes effect at the next step boundary.
 //! So the board remembers, for each device, the newest command on its way.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use simpartner_model::{DeviceId, StepIndex};
 
 use super::{Accepted, Refusal, Request};
-use crate::signal::{Acknowledgement, Action, ClientId, Command, Layout, Reservation, StepRecord};
+use crate::signal::{Acknowledgement, Action, ClientId, Command, Layout, Renumbering, Reservation, StepRecord};
 
 /// One slot for each device, shared by all sessions.
 #[derive(Debug)]
 pub struct CommandBoard {
-    slots: Vec<Mutex<Slot>>,
+    slots: Vec<Arc<Mutex<Slot>>>,
 }
 
 #[derive(Debug, Default)]
@@ -51,7 +51,18 @@ pub struct Order {
 impl CommandBoard {
     /// A slot for each device of the layout.
     pub fn new(layout: &Layout) -> Self {
-        Self { slots: layout.devices().iter().map(|_| Mutex::default()).collect() }
+        Self { slots: layout.devices().iter().map(|_| Arc::default()).collect() }
+    }
+
+    /// The board of another world: devices that are in both have one slot.
+    pub fn of_next(&self, layout: &Layout, numbers: &Renumbering) -> Self {
+        let mut next = Self::new(layout);
+        for (index, slot) in self.slots.iter().enumerate() {
+            if let Some(device) = numbers.device(DeviceId::new(index)) {
+                next.slots[device.index()] = Arc::clone(slot);
+            }
+        }
+        next
     }
 
     /// A device's present values: those of the newest command on its way, else those of the record.

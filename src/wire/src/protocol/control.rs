@@ -9,6 +9,7 @@ use super::{
     framing::refuse_control_characters,
     number::{excerpt, read_numbers},
     place::{PLACEMENT, read_placement},
+    spawn::{Spawn, read_spawn},
 };
 use crate::signal::{BodyPlacement, Fault, Layout, Member};
 
@@ -62,6 +63,12 @@ pub enum ControlRequest {
         /// The text as it came.
         text: String,
     },
+    /// `SPAWN file=name ..`
+    Spawn(Box<Spawn>),
+    /// `REMOVE name`
+    Remove(String),
+    /// `SPAWNABLES`
+    Spawnables,
     /// `QUIT`
     Quit,
     /// `HELP`
@@ -70,7 +77,7 @@ pub enum ControlRequest {
 
 /// All verbs, for `HELP` and for errors.
 pub const CONTROL_VERBS: &str = "STATE, PLAY [rate], PAUSE, STEP [n], RUNTO seconds, RESET, DEVICES, ROBOTS, SCENE, TRUTH, MODE realtime|fast|lockstep [member ...], SYNC token, FAULT robot/device \
-     mode, PLACE name position=X,Y,Z .., QUIT or HELP";
+     mode, PLACE name position=X,Y,Z .., SPAWN file=NAME .., REMOVE name, SPAWNABLES, QUIT or HELP";
 
 /// Reads a message for the control port. An empty one asks for the state.
 ///
@@ -123,10 +130,21 @@ pub fn read_control(text: &str) -> Result<ControlRequest, Refusal> {
             let placement = read_placement(placement)?;
             ControlRequest::Place { name: name.to_owned(), placement, text: text.to_owned() }
         }
+        ("SPAWN", rest) => ControlRequest::Spawn(Box::new(read_spawn(rest)?)),
+        ("REMOVE", name) => ControlRequest::Remove(removed(name)?),
+        ("SPAWNABLES", "") => ControlRequest::Spawnables,
         ("QUIT", "") => ControlRequest::Quit,
         ("HELP", "") => ControlRequest::Help,
         _ => return Err(Refusal::Verb { got: excerpt(text), known: CONTROL_VERBS }),
     })
+}
+
+fn removed(name: &str) -> Result<String, Refusal> {
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        let what = format!("expected REMOVE and the name of a robot or an object, got '{}'", excerpt(name));
+        return Err(Refusal::Parameter(what));
+    }
+    Ok(name.to_owned())
 }
 
 /// What a logged `PLACE name ...` did; `None` for another text.

@@ -152,12 +152,15 @@
 //! | `DEVICES` | a line `DEVICE name=.. kind=.. robot=.. joint=.. port=.. bound=..` for each, then `OK n` | what there is; `port` is the model's, `bound` the one to connect to |
 //! | `ROBOTS` | a line `ROBOT name=.. port=.. bound=..` for each, then `OK n` | where the combined ports are |
 //! | `SCENE` | `OK` and the world in one line of JSON | its bodies, joints and devices, as `clients/viewer/PROTOCOL.md` describes them |
-//! | `TRUTH` | `OK step=.. time=.. epoch=.. bodies=v,v,.. joints=v,v,..` | ground truth, see below |
+//! | `TRUTH` | `OK step=.. time=.. epoch=.. world=.. bodies=v,v,.. joints=v,v,..` | ground truth, see below |
 //! | `MODE realtime`, `MODE fast` | `OK state=..` | whether steps have deadlines |
 //! | `MODE lockstep [member ...]` | `OK state=.. lockstep=joining:..` | another lockstep with these members, or with those of `lockstep.members`; without either all combined ports |
 //! | `SYNC token` | `DONE step token` | all commands sent before have been taken in; they act from step + 1 on |
 //! | `FAULT robot/device mode [value]` | `OK` | what `FAULT mode` does on the device's own port; without `robot/` where one robot alone has the device |
 //! | `PLACE name position=x,y,z ..` | `OK` | puts a robot or an object elsewhere, see below |
+//! | `SPAWN file=name ..` | `OK name=..` when it is there | a robot comes to the world, see below |
+//! | `REMOVE name` | `OK` when it is gone | a robot or an object of the world's file goes |
+//! | `SPAWNABLES` | a line `SPAWNABLE file=..` for each, then `OK n` | the robot files that `SPAWN` finds |
 //! | `QUIT` | `OK state=QUITTING ..` | end the run cleanly |
 //! | `HELP` | `OK` and the verbs | |
 //!
@@ -170,7 +173,8 @@
 //! `TRUTH` tells where everything is after the newest step, in the order of the lists that `SCENE` gives. Of each body 13 numbers: position
 //! x, y, z of its origin in m and quaternion x, y, z, w (world from body); linear velocity of its centre of mass in m/s and angular velocity
 //! in rad/s, both in world axes. Of each joint 9: position (rad or m), rate (rad/s or m/s) and motor effort (N m or N) of its three
-//! coordinates, one after the other; a locked coordinate reads 0. A list without entries has no numbers.
+//! coordinates, one after the other; a locked coordinate reads 0. A list without entries has no numbers. `world` counts how often something
+//! has come or gone: where it is another one than before, so is `SCENE`.
 //!
 //! # Placing
 //! `PLACE name key=numbers ...` puts a robot or an object elsewhere, as Gazebo's `set_pose` or writing MuJoCo's `qpos` does. `name` is a robot,
@@ -188,6 +192,27 @@
 //! command, is logged like one, so that a replay can do it again, and leaves a row `place` in the `event` table. It is no motion: nothing on
 //! the way is touched, no accelerometer feels it, contacts begin anew. What is static, or tied to something that is, is refused with `ERR
 //! 7`; so is everything by the engine `rapier`.
+//!
+//! # Coming and going
+//! `SPAWN` puts a robot into the running world, as Gazebo's `create` does: the world is read anew with a `<robot>` more, by the reader that
+//! reads it at the start. `REMOVE` is the same with a robot or an object less. All that is in both worlds goes on as it would have gone on:
+//! bodies, joints, devices with their noise, faults and readings under way, ruts, members of the lockstep, the clock, connections.
+//!
+//! | key | value | |
+//! |---|---|---|
+//! | `file` | a name | a robot file (of any format that is read) beside the world, in `robots` beside its folder, or built in; no `..`, no `/` in front |
+//! | `text` | a JSON string | in place of it its text, the last of the line; files that it names are looked for in the same folders only |
+//! | `name` | a name | of the robot; without it that of its model |
+//! | `rename` | `true` | it gets a number behind its name where that is taken |
+//! | `position`, `orientation` | as in `PLACE` | where its origin is; without them that of the world |
+//! | `portOffset` | a number | is added to its ports; without it the first multiple of 100 with which all are free |
+//! | `fixedBase` | `true` | of an imported robot: its root is fixed |
+//!
+//! The answer comes when the world has it; `DEVICES`, `ROBOTS`, `SCENE` and the file of ports then have it, too, and its ports are open. A client of a port
+//! whose device is gone reads `ERR 7` with the reason, and the connection is closed. A deleted member of the lockstep is not waited for any
+//! more. A world that begins so is a run of its own in the log, with its own texts and the state that it began with, and its steps and its time go on;
+//! so a replay can make it again. `RESET` goes back to step 0 of the world as it is then. Whatever is refused has changed nothing. Both need the
+//! engine `dynamics` and `server.spawn`.
 //!
 //! # Refusals
 //! `ERR 1` unknown verb, `2` wrong number of numbers, `3` not a finite decimal, `4` out of range, `5` too long or no text,
@@ -228,6 +253,7 @@ mod place;
 mod refusal;
 mod robot;
 mod session;
+mod spawn;
 mod stream;
 mod truth;
 
@@ -243,4 +269,5 @@ pub use place::placeable_body;
 pub use refusal::Refusal;
 pub use robot::RobotSession;
 pub use session::{Accepted, DeviceSession, Request, Session};
+pub use spawn::{MAX_GIVEN, Spawn, SpawnSource};
 pub use truth::{TRUTH_OF_BODY, TRUTH_OF_JOINT, write_truth};

@@ -21,6 +21,9 @@ const UNIT_TOLERANCE: f64 = 1e-3;
 pub(super) const PLACEMENT: &str =
     "one or more of position=X,Y,Z, orientation=QX,QY,QZ,QW, linearVelocity=X,Y,Z and angularVelocity=X,Y,Z, each once";
 
+/// The keys that say where something is, not how it moves.
+pub(super) const PLACED_BY: [&str; 2] = ["position", "orientation"];
+
 /// Reads what stands behind the name in `PLACE name key=numbers ...`.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use super::{
     number,
     stream::Stream,
 };
-use crate::signal::{Acknowledgement, ClientId, Layout, Member, StepRecord};
+use crate::signal::{Acknowledgement, ClientId, Layout, Member, Renumbering, StepRecord};
 
 /// A client of a robot.
 #[derive(Debug)]
@@ -114,6 +114,12 @@ impl Session for RobotSession {
         if let Some(dropped) = self.stream.due(record) {
             self.write_sample(record, dropped, out);
         }
+    }
+
+    fn go_on_in(&mut self, layout: &Arc<Layout>, board: &Arc<CommandBoard>, numbers: &Renumbering) -> bool {
+        let Some(robot) = numbers.robot(self.robot) else { return false };
+        (self.layout, self.board, self.robot) = (Arc::clone(layout), Arc::clone(board), robot);
+        true
     }
 
     fn is_subscribed(&self) -> bool {

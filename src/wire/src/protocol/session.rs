@@ -11,7 +11,7 @@ use super::{
     number,
     stream::Stream,
 };
-use crate::signal::{Acknowledgement, Action, ClientId, Command, DeviceKind, Layout, Member, StepRecord};
+use crate::signal::{Acknowledgement, Action, ClientId, Command, DeviceKind, Layout, Member, Renumbering, StepRecord};
 
 /// What a session asks of the physics thread, in the order in which the client sent it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +50,10 @@ pub trait Session {
     /// Takes a new record: writes the sample that is due, if one is. Only the newest record is ever seen; samples missed
     /// in between are counted in `dropped`.
     fn sample(&mut self, record: &StepRecord, out: &mut String);
+
+    /// Goes on in the next world. False if what the port is for is not there; nothing else may be asked of the session then.
+    #[must_use]
+    fn go_on_in(&mut self, layout: &Arc<Layout>, board: &Arc<CommandBoard>, numbers: &Renumbering) -> bool;
 
     /// True while the client is sent samples by itself.
     fn is_subscribed(&self) -> bool;
@@ -207,6 +211,12 @@ impl Session for DeviceSession {
         {
             self.write_sample(record, dropped, out);
         }
+    }
+
+    fn go_on_in(&mut self, layout: &Arc<Layout>, board: &Arc<CommandBoard>, numbers: &Renumbering) -> bool {
+        let Some(device) = numbers.device(self.device) else { return false };
+        (self.layout, self.board, self.device) = (Arc::clone(layout), Arc::clone(board), device);
+        true
     }
 
     fn is_subscribed(&self) -> bool {

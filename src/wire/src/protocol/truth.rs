@@ -20,7 +20,7 @@ const ANCHOR_WIDTH: usize = 3;
 pub fn write_truth(layout: &Layout, record: &StepRecord, timestep: Timestep, out: &mut String) {
     let time = timestep.seconds_at(record.step);
     // Writing to a string cannot fail.
-    let _ = write!(out, "OK step={} time={time} epoch={} bodies=", record.step, record.epoch);
+    let _ = write!(out, "OK step={} time={time} epoch={} world={} bodies=", record.step, record.epoch, record.world);
     for body in (0..layout.bodies()).map(BodyId::new) {
         let start = layout.pose(body).start;
         append(&record.values[start..start + TRUTH_OF_BODY], body.index() > 0, out);

@@ -31,6 +31,10 @@ pub enum EventKind {
     Fault,
     /// A body was put elsewhere.
     Place,
+    /// A robot has come to the world.
+    Spawn,
+    /// A robot or an object has gone.
+    Remove,
     /// An actuator went without a command for too long; the value is how long, in seconds.
     Watchdog,
     /// A client took the place of a member of the lockstep, or left it.
@@ -60,6 +64,8 @@ impl EventKind {
             Self::CommandRefused => "commandRefused",
             Self::Fault => "fault",
             Self::Place => "place",
+            Self::Spawn => "spawn",
+            Self::Remove => "remove",
             Self::Watchdog => "watchdog",
             Self::Lockstep => "lockstep",
             Self::LockstepTimeout => "lockstepTimeout",

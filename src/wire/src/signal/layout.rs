@@ -136,6 +136,7 @@ pub struct BodyInfo {
 /// Where everything stands in a [`StepRecord`](super::StepRecord), described once for all its readers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
+    world: u32,
     bodies: usize,
     joints: usize,
     devices: Vec<DeviceInfo>,
@@ -160,7 +161,7 @@ impl Layout {
         names.retain(|name| seen.insert(name.clone()));
         let robots = names.into_iter().map(|name| (name, Port::ANY, String::new()));
         let (empty, body_infos) = (Vec::new(), Vec::new());
-        Self { bodies, joints, devices, device_starts, robots: empty, body_infos }.with_robots(robots)
+        Self { world: 0, bodies, joints, devices, device_starts, robots: empty, body_infos }.with_robots(robots)
     }
 
     /// Names all robots of the world, in the order of their ids: name, combined port, `file:line:column` of its element.
@@ -185,6 +186,17 @@ impl Layout {
     #[must_use]
     pub fn with_bodies(self, body_infos: Vec<BodyInfo>) -> Self {
         Self { body_infos, ..self }
+    }
+
+    /// Numbers the world that it is of.
+    #[must_use]
+    pub fn of_world(self, world: u32) -> Self {
+        Self { world, ..self }
+    }
+
+    /// The number of the world that it is of; a run begins with 0.
+    pub fn world(&self) -> u32 {
+        self.world
     }
 
     /// What the bodies are, in the order of their ids; nothing where only numbers matter.

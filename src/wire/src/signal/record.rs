@@ -4,6 +4,15 @@ use std::sync::Arc;
 
 use super::{AppliedCommand, Contacts, Event, Layout, StepIndex};
 
+/// Where a world goes on from another one, in which something has come or gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beginning {
+    /// The whole state that its first step starts from.
+    pub state: Arc<[u8]>,
+    /// Commands that had taken effect in the world before it, but in no step of that. They are in the state.
+    pub commands: Vec<AppliedCommand>,
+}
+
 /// When a step ran on the wall clock. The physics never reads it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StepTiming {
@@ -24,6 +33,8 @@ pub struct StepRecord {
     pub step: StepIndex,
     /// How often the run was reset before this step: step numbers start again after a reset.
     pub epoch: u32,
+    /// How often something has come or gone since the start of the run: the number of the world, whose [`Layout`] has the same.
+    pub world: u32,
     /// Wall clock, which the server's module `realtime` fills in.
     pub timing: StepTiming,
     /// Bodies, joints and devices.
@@ -42,6 +53,8 @@ pub struct StepRecord {
     pub events: Vec<Event>,
     /// The whole state after this step, in steps that the log keeps one of.
     pub snapshot: Option<Arc<[u8]>>,
+    /// What the world goes on from, in its first step if it does not begin with the model.
+    pub beginning: Option<Box<Beginning>>,
 }
 
 impl StepRecord {
@@ -51,6 +64,7 @@ impl StepRecord {
         Self {
             step: StepIndex(0),
             epoch: 0,
+            world: layout.world(),
             timing: StepTiming::default(),
             values: vec![0.0; layout.len()].into(),
             fresh: vec![false; devices].into(),
@@ -60,6 +74,7 @@ impl StepRecord {
             commands: Vec::new(),
             events: Vec::new(),
             snapshot: None,
+            beginning: None,
         }
     }
 }

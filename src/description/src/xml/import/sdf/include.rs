@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     super::{
-        super::{files::Files, limits::MAX_FILE, tree::Attribute},
+        super::{limits::MAX_FILE, tree::Attribute},
         attributes::attribute,
         gazebo::is_true,
     },
@@ -141,10 +141,8 @@ impl Sdf<'_, '_> {
                 folder = folder.join("..");
             }
         }
-        if let Files::Kept(files) = self.reading.files {
-            let folder = |file: &SourceFile| Some(Path::new(&file.path).parent()?.parent()?.to_path_buf());
-            folders.extend(files.iter().filter_map(folder));
-        }
+        let folder = |file: &SourceFile| Some(Path::new(&file.path).parent()?.parent()?.to_path_buf());
+        folders.extend(self.reading.files.kept().iter().filter_map(folder));
         for variable in VARIABLES {
             let value = std::env::var_os(variable).unwrap_or_default();
             folders.extend(std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()));

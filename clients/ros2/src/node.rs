@@ -1,0 +1,78 @@
+//! The node with its services. It stays when a robot comes or goes, while the topics of all robots are opened again.
+
+use std::rc::Rc;
+
+use anyhow::Result;
+use tokio::task::JoinSet;
+use toml::Spanned;
+
+use crate::{
+    NODE, action,
+    bridge::Options,
+    config::Config,
+    links::{self, Naming},
+    ros::{Domain, Ros},
+    scene::Scene,
+    services::{self, Simulator, View},
+};
+
+/// The node with its services, from world to world of a server.
+pub struct Node {
+    /// The node of ROS.
+    pub ros: Ros,
+    /// What its services ask.
+    pub simulator: Rc<Simulator>,
+    /// The settings, with what stands before the topics and frames of the robots that there were: those of a robot that stays do not change when
+    /// another one comes.
+    pub config: Config,
+    /// They end with the node.
+    _tasks: JoinSet<()>,
+}
+
+impl Node {
+    /// The node, made if there is none yet, ready for the topics of a world, and the world as its services see it then.
+    ///
+    /// # Errors
+    /// When a name is not one of ROS.
+    pub fn in_world<'n>(
+        node: &'n mut Option<Self>,
+        options: &Options,
+        domain: &Domain,
+        scene: &Rc<Scene>,
+    ) -> Result<(&'n mut Self, View)> {
+        let view = |config| View {
+            scene: Rc::clone(scene),
+            links: Rc::new(links::links(scene, |robot| Naming::of(robot, scene, config))),
+        };
+        let node = match node {
+            Some(node) => node,
+            None => node.insert(Self::new(options, domain, view(&options.config))?),
+        };
+        node.keep_names(scene);
+        node.ros.forget_topics();
+        let view = view(&node.config);
+        Ok((node, view))
+    }
+
+    /// With all services, for a world.
+    fn new(options: &Options, domain: &Domain, view: View) -> Result<Self> {
+        let (mut ros, mut tasks) = (domain.node(NODE)?, JoinSet::new());
+        let simulator = Rc::new(Simulator::new(options.server.clone(), view));
+        services::offer(&mut ros, &simulator, &mut tasks)?;
+        action::offer(&mut ros, &simulator, &mut tasks)?;
+        Ok(Self { ros, simulator, config: options.config.clone(), _tasks: tasks })
+    }
+
+    /// Keeps the names of the robots of a world.
+    fn keep_names(&mut self, scene: &Scene) {
+        for robot in scene.robots() {
+            let namespace = self.simulator.namespace_of(&robot);
+            let naming = Naming::of(&robot, scene, &self.config);
+            let place =
+                self.config.robots.iter().find(|(name, _)| *name.get_ref() == robot).map(|(name, _)| name.clone());
+            let own = self.config.robots.entry(place.unwrap_or_else(|| Spanned::new(0..0, robot))).or_default();
+            own.namespace = namespace.or(Some(naming.namespace));
+            own.frame_prefix = Some(naming.frame_prefix);
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! A world with a robot more, or with a robot or an object less: its text with an element more or less, read anew by the same reader. The files that
+//! it has are not opened again, so what stays is what it was.
+
+use std::{
+    collections::HashSet,
+    path::{Component, Path},
+};
+
+use quick_xml::escape::escape;
+use simpartner_model::{Mechanism, Pose};
+
+use super::{
+    BUILT_IN, Diagnostic, Diagnostics, Document, Expected,
+    files::{Files, Renewed},
+    move_robot::tag_end,
+    read_root,
+    schema::{ROBOT, WORLD},
+    tree,
+};
+use crate::{SourceFile, World};
+
+/// Robots whose ports would be those of others get the next offset of this size, as the shipped worlds have it.
+const OFFSET_STEP: u16 = 100;
+/// The name of a robot that is read by itself.
+const ALONE: &str = "alone";
+/// The folder, beside the world, that texts which clients have given seem to lie in.
+const GIVEN: &str = "given";
+const OBJECT: &str = "object";
+
+/// A robot that comes to a world.
+#[derive(Debug, Clone)]
+pub struct Newcomer<'a> {
+    /// Its name; without one that of its model.
+    pub name: Option<&'a str>,
+    /// Whether it gets another name, with a number, if there is a robot or an object of its name.
+    pub may_rename: bool,
+    /// What it is.
+    pub file: NewcomerFile<'a>,
+    /// `world_from_robot`.
+    pub pose: Pose,
+    /// Whether the root of an imported robot is fixed, although it could move.
+    pub fixed_base: bool,
+    /// What is added to its ports.
+    pub port_offset: PortOffset,
+}
+
+/// What a newcomer is read from.
+#[derive(Debug, Clone, Copy)]
+pub enum NewcomerFile<'a> {
+    /// A file beside the world, in `robots` beside its folder, or built in, by its name from there.
+    Named(&'a str),
+    /// The text of such a file. Those that it names have to be there, too.
+    Text(&'a str),
+}
+
+/// What is added to the ports of a newcomer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortOffset {
+    /// The first multiple of 100 with which no port is taken.
+    Free,
+    /// So many.
+    By(i64),
+}
+
+/// The world with a robot more. `taken` are ports that it must not have, beside those of the world.
+///
+/// # Errors
+/// What is wrong with the robot or with the world that has it, as the reader tells it.
+pub fn add_robot(world: &World, newcomer: &Newcomer<'_>, taken: &[u16]) -> Result<World, Diagnostics> {
+    let own = own_text(world)?;
+    let text = match newcomer.file {
+        NewcomerFile::Named(file) => {
+            check_name(&own.path, file)?;
+            None
+        }
+        NewcomerFile::Text(text) => Some(given_file(world, text)),
+    };
+    let folder = Path::new(&own.path).parent().unwrap_or(Path::new(""));
+    let file = match (newcomer.file, &text) {
+        (NewcomerFile::Named(file), _) => file.to_owned(),
+        (NewcomerFile::Text(_), text) => {
+            let path = text.as_ref().map_or(Path::new(""), |text| Path::new(&text.path));
+            path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
+        }
+    };
+    let renewed = Renewed { kept: &world.sources, new: text.as_ref(), folder: text.as_ref().map(|_| folder) };
+    let files = Files::Renewed(&renewed);
+    let element = |name: &str, offset: i64| element(newcomer, &file, name, offset);
+    let probe = format!("<world name=\"{ALONE}\">{}</world>", element(ALONE, 0));
+    let alone = read_world(&own.path, &probe, files)?;
+    let model = alone.mechanism.robots.first().map_or(ALONE, |robot| robot.model.as_str());
+    let wanted = newcomer.name.unwrap_or(model);
+    let name = if newcomer.may_rename { free_name(world, wanted) } else { wanted.to_owned() };
+    check_is_free(world, own, &name)?;
+    let offset = match newcomer.port_offset {
+        PortOffset::By(offset) => offset,
+        PortOffset::Free => free_offset(world, &alone, taken).ok_or_else(|| {
+            let what = format!("'{name}' finds no {OFFSET_STEP} ports in a row for its devices that are not taken");
+            Diagnostics::from(Diagnostic::at(&own.path, "", 0, what).with_help("give it an offset for its ports"))
+        })?,
+    };
+    read_world(&own.path, &inserted(own, &element(&name, offset))?, files)
+}
+
+/// The world without a robot, or without an object, of this name.
+///
+/// # Errors
+/// That there is none, or what else in the world needs it.
+pub fn remove_entity(world: &World, name: &str) -> Result<World, Diagnostics> {
+    let own = own_text(world)?;
+    let roots = tree::parse(&own.path, own.text()).map_err(Diagnostics::from)?.roots;
+    // A bare series of objects is a world, too.
+    let elements = match &roots[..] {
+        [root] if root.name == WORLD => &root.children,
+        _ => &roots,
+    };
+    let robot = world.mechanism.robots.iter().position(|robot| robot.name == name);
+    let found = match robot {
+        Some(robot) => elements.iter().filter(|node| node.name == ROBOT).nth(robot),
+        None => elements.iter().find(|node| {
+            node.name == OBJECT && node.attributes.iter().any(|given| given.name == "name" && given.value == name)
+        }),
+    };
+    let Some(node) = found else {
+        let what = format!("there is no robot and no object '{name}'");
+        return Err(Diagnostic::at(&own.path, "", 0, what).with_help(names(world)).into());
+    };
+    let text = [&own.text()[..node.offset], &own.text()[node.end..]].concat();
+    let renewed = Renewed { kept: &world.sources, new: None, folder: None };
+    read_world(&own.path, &text, Files::Renewed(&renewed))
+}
+
+/// The names of robot files that [`add_robot`] finds for a world of this path: beside it, in `robots` beside its folder, and built in.
+pub fn spawnable_robots(world: &str) -> Vec<String> {
+    let folder = Path::new(world).parent().unwrap_or(Path::new(""));
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut found = Vec::new();
+    for folder in [here.to_owned(), here.join("..").join("robots")] {
+        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| is_robot_file(&path)) {
+                found.push(name.to_owned());
+            }
+        }
+    }
+    let built_in = BUILT_IN.iter().filter(|file| file.path.starts_with("robots/") && holds_robot(file.text));
+    found.extend(built_in.filter_map(|file| file.path.strip_prefix("robots/")).map(str::to_owned));
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn is_robot_file(path: &Path) -> bool {
+    /// Longer ones are no robots that anybody wrote, and a folder may hold many.
+    const MOST: u64 = 4 << 20;
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let is_short = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST);
+    ["xml", "urdf", "sdf"].contains(&ending)
+        && is_short
+        && std::fs::read_to_string(path).is_ok_and(|text| holds_robot(&text))
+}
+
+/// Whether the first element is that of a robot in one of the formats.
+fn holds_robot(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start..];
+        let skipped = [("<?", "?>"), ("<!--", "-->"), ("<!", ">")].iter().find(|(begin, _)| rest.starts_with(begin));
+        let Some((_, end)) = skipped else {
+            return ["<robot", "<mujoco", "<sdf"].iter().any(|tag| rest.starts_with(tag));
+        };
+        let Some(end_at) = rest.find(end) else { return false };
+        rest = &rest[end_at + end.len()..];
+    }
+    false
+}
+
+/// The world's own text, which has to be of our format.
+fn own_text(world: &World) -> Result<&SourceFile, Diagnostics> {
+    let refuse = |path: &str, what: &str, help: &str| Err(Diagnostic::at(path, "", 0, what).with_help(help).into());
+    let Some(own) = world.sources.first() else { return refuse("", "the world has no text", "read it from a file") };
+    let roots = tree::parse(&own.path, own.text()).map_err(Diagnostics::from)?.roots;
+    match roots.iter().all(|root| [WORLD, OBJECT, "soil"].contains(&root.name.as_str())) {
+        true => Ok(own),
+        false => refuse(
+            &own.path,
+            "robots come to worlds of our own format only, and this one is of another",
+            "make one of it with simpartner import",
+        ),
+    }
+}
+
+/// Refuses names of files that lead somewhere else.
+fn check_name(world: &str, file: &str) -> Result<(), Diagnostics> {
+    let leads_away = |part: Component<'_>| !matches!(part, Component::Normal(_) | Component::CurDir);
+    if file.is_empty() || file.contains('\\') || Path::new(file).components().any(leads_away) {
+        let what = format!("'{file}' is not the name of a robot file beside the world, in 'robots' or built in");
+        let help = "name it from there, without '..' and without '/' in front; or give its text";
+        return Err(Diagnostic::at(world, "", 0, what).with_help(help).into());
+    }
+    Ok(())
+}
+
+/// A text as a file of the world's folder, under a path that no file of the world has.
+fn given_file(world: &World, text: &str) -> SourceFile {
+    let folder = world.sources.first().and_then(|own| Path::new(&own.path).parent()).unwrap_or(Path::new(""));
+    // A file of URDF is known by its ending alone.
+    let ending = if is_urdf(text) { "urdf" } else { "xml" };
+    let path = |number: u32| folder.join(GIVEN).join(format!("{number}.{ending}")).to_string_lossy().into_owned();
+    let mut paths = (1..).map(path);
+    let is_free = |path: &String| world.sources.iter().all(|file| file.path != *path);
+    SourceFile::new(paths.find(is_free).expect("there are more numbers than files"), text)
+}
+
+fn is_urdf(text: &str) -> bool {
+    let roots = tree::parse("", text).map(|parsed| parsed.roots).unwrap_or_default();
+    roots.iter().any(|root| root.name == ROBOT && root.children.iter().any(|child| child.name == "link"))
+}
+
+fn element(newcomer: &Newcomer<'_>, file: &str, name: &str, port_offset: i64) -> String {
+    let ([x, y, z], [roll, pitch, yaw]) =
+        (newcomer.pose.translation.to_array(), newcomer.pose.roll_pitch_yaw().to_array());
+    let fixed = if newcomer.fixed_base { " fixedBase=\"true\"" } else { "" };
+    let offset = if port_offset == 0 { String::new() } else { format!(" portOffset=\"{port_offset}\"") };
+    format!(
+        "<robot file=\"{}\" name=\"{}\"{fixed}{offset}><pose x=\"{x}\" y=\"{y}\" z=\"{z}\" roll=\"{roll}\" pitch=\"{pitch}\" \
+         yaw=\"{yaw}\"/></robot>",
+        escape(file),
+        escape(name)
+    )
+}
+
+fn read_world(path: &str, text: &str, files: Files<'_>) -> Result<World, Diagnostics> {
+    match read_root(path, text, files, Expected::World)? {
+        Document::World(world) => Ok(world),
+        _ => unreachable!("a world was asked for"),
+    }
+}
+
+/// The text with an element behind all others of the world.
+fn inserted(own: &SourceFile, element: &str) -> Result<String, Diagnostics> {
+    let text = own.text();
+    let roots = tree::parse(&own.path, text).map_err(Diagnostics::from)?.roots;
+    let [root] = &roots[..] else { return bare(own) };
+    if root.name != WORLD {
+        return bare(own);
+    }
+    Ok(match tag_end(text, root.offset) {
+        Some((tag, true)) => [&text[..tag - 2], ">\n  ", element, "\n</world>", &text[tag..]].concat(),
+        _ => {
+            let close = text[..root.end].rfind("</").unwrap_or(root.end);
+            [&text[..close], "  ", element, "\n", &text[close..]].concat()
+        }
+    })
+}
+
+fn bare<T>(own: &SourceFile) -> Result<T, Diagnostics> {
+    let what = "a bare series of objects has no place for a robot";
+    Err(Diagnostic::at(&own.path, "", 0, what).with_help("put the objects into a <world>").into())
+}
+
+/// The name, or with the first number behind it that nothing has.
+fn free_name(world: &World, wanted: &str) -> String {
+    let is_free = |name: &String| !has(world, name);
+    let numbered = (1_u32..).map(|number| format!("{wanted}_{number}"));
+    std::iter::once(wanted.to_owned())
+        .chain(numbered)
+        .find(is_free)
+        .expect("a world has fewer names than there are numbers")
+}
+
+fn has(world: &World, name: &str) -> bool {
+    let Mechanism { robots, bodies, .. } = &world.mechanism;
+    robots.iter().any(|robot| robot.name == name) || bodies.iter().any(|body| body.robot.is_none() && body.name == name)
+}
+
+fn check_is_free(world: &World, own: &SourceFile, name: &str) -> Result<(), Diagnostics> {
+    match has(world, name) {
+        true => {
+            let what = format!("there is a robot or an object '{name}' already");
+            Err(Diagnostic::at(&own.path, "", 0, what).with_help("give this one another name").into())
+        }
+        false => Ok(()),
+    }
+}
+
+/// The first offset with which no port of the robot is one of the world's or of those taken.
+fn free_offset(world: &World, alone: &World, taken: &[u16]) -> Option<i64> {
+    let ports = |world: &World| -> Vec<u16> {
+        let devices = world.devices.iter().map(|device| device.port.number());
+        devices.chain(world.combined_ports.iter().map(|port| port.number())).filter(|port| *port > 0).collect()
+    };
+    let all: HashSet<u16> = ports(world).into_iter().chain(taken.iter().copied()).collect();
+    let own = ports(alone);
+    let is_free =
+        |offset: &u16| own.iter().all(|port| port.checked_add(*offset).is_some_and(|port| !all.contains(&port)));
+    (0..=u16::MAX / OFFSET_STEP).map(|count| count * OFFSET_STEP).find(is_free).map(i64::from)
+}
+
+fn names(world: &World) -> String {
+    /// More are no help to anybody.
+    const MOST: usize = 20;
+    let Mechanism { robots, bodies, .. } = &world.mechanism;
+    let objects = bodies.iter().filter(|body| body.robot.is_none()).map(|body| body.name.as_str());
+    let all: Vec<&str> = robots.iter().map(|robot| robot.name.as_str()).chain(objects).take(MOST).collect();
+    if all.is_empty() { "the world has neither".into() } else { format!("it has {}", all.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml;
+
+    const WORLD: &str = "<world name=\"w\"><surface/><object name=\"Box\"><mass>1</mass><box x=\"1\" y=\"1\" z=\"1\"/></object>\n\
+                         <robot file=\"workpartner1.xml\" name=\"A\"/><!-- </world> --></world>\n<!-- </world> -->";
+    const CART: &str = "<robot name=\"cart\"><link name=\"base\"><inertial><mass value=\"2\"/><inertia ixx=\"1\" iyy=\"1\" \
+                        izz=\"1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link></robot>";
+
+    fn world() -> World {
+        let Ok(Document::World(world)) = xml::read_text("worlds/w.xml", WORLD) else { panic!("the world is right") };
+        world
+    }
+
+    fn newcomer(file: NewcomerFile<'_>) -> Newcomer<'_> {
+        let (pose, port_offset) = (Pose::IDENTITY, PortOffset::Free);
+        Newcomer { name: None, may_rename: false, file, pose, fixed_base: false, port_offset }
+    }
+
+    fn robots(world: &World) -> Vec<&str> {
+        world.mechanism.robots.iter().map(|robot| robot.name.as_str()).collect()
+    }
+
+    #[test]
+    fn robots_come_and_go_and_all_else_stays() {
+        let before = world();
+        let pose = Pose::from_xyz_rpy(bevy_math::DVec3::new(5.0, 1.0, -2.0), bevy_math::DVec3::new(0.1, 0.2, 0.3));
+        let second = Newcomer { name: Some("B&C"), pose, ..newcomer(NewcomerFile::Named("workpartner1.xml")) };
+        let grown = add_robot(&before, &second, &[1126]).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(robots(&grown), ["A", "B&C"]);
+        let [first, other] = [0, 1].map(|robot| {
+            let bodies = grown.mechanism.bodies.iter();
+            bodies.filter(|body| body.robot.is_some_and(|of| of.index() == robot)).collect::<Vec<_>>()
+        });
+        for (first, other) in first.iter().zip(&other) {
+            assert!(other.pose.translation.distance(pose.then(&first.pose).translation) < 1e-12, "{}", first.name);
+        }
+        // 1026 with an offset of 100 is one of those taken.
+        assert_eq!(grown.devices[0].port.number() + 200, grown.devices[grown.devices.len() / 2].port.number());
+        let read = xml::read_kept(&grown.sources).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!((robots(&read), read.devices.len()), (robots(&grown), grown.devices.len()));
+        let less = remove_entity(&grown, "B&C").unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(less.mechanism.bodies.len(), before.mechanism.bodies.len());
+        let empty = remove_entity(&remove_entity(&less, "Box").unwrap_or_default(), "A").unwrap_or_default();
+        assert!(empty.mechanism.bodies.is_empty() && empty.mechanism.grounds.len() == 1);
+    }
+
+    #[test]
+    fn a_text_is_a_robot_and_names_files_of_the_worlds_folder_only() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let secret = folder.path().join("secret.obj");
+        std::fs::write(&secret, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n").unwrap();
+        let grown = add_robot(&world(), &newcomer(NewcomerFile::Text(CART)), &[])
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(robots(&grown), ["A", "cart"]);
+        let again = add_robot(&grown, &newcomer(NewcomerFile::Text(CART)), &[]);
+        assert!(again.is_err_and(|problems| problems.to_string().contains("'cart' already")));
+        let renamed = Newcomer { may_rename: true, ..newcomer(NewcomerFile::Text(CART)) };
+        assert_eq!(robots(&add_robot(&grown, &renamed, &[]).unwrap_or_default()), ["A", "cart", "cart_1"]);
+        for path in
+            [secret.to_string_lossy().into_owned(), "../../Cargo.toml".into(), format!("file://{}", secret.display())]
+        {
+            let visual = format!("<visual><geometry><mesh filename=\"{path}\"/></geometry></visual></link>");
+            let text = CART.replace("</link>", &visual);
+            let grown = add_robot(&world(), &newcomer(NewcomerFile::Text(&text)), &[])
+                .unwrap_or_else(|problems| panic!("{problems}"));
+            let told = grown.warnings.iter().any(|warning| warning.what.contains("may not be read"));
+            assert!(
+                told && grown.sources.iter().all(|file| !file.path.contains("secret")),
+                "{path}: {:?}",
+                grown.warnings
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_come_or_go_is_told() {
+        let told =
+            |result: Result<World, Diagnostics>| result.err().map(|problems| problems.to_string()).unwrap_or_default();
+        let add = |file: &str| told(add_robot(&world(), &newcomer(NewcomerFile::Named(file)), &[]));
+        for file in ["/etc/passwd", "../robots/rover.xml", "", "a/../../b.xml", "..\\b.xml"] {
+            assert!(add(file).contains("is not the name of a robot file"), "{file}: {}", add(file));
+        }
+        assert!(add("none.urdf").contains("there is no robot file 'none.urdf'"), "{}", add("none.urdf"));
+        assert!(add("circle.xml").contains("expected a single <robot>"), "{}", add("circle.xml"));
+        let text = |text: &str| told(add_robot(&world(), &newcomer(NewcomerFile::Text(text)), &[]));
+        assert!(text("<robot").contains("not well-formed"), "{}", text("<robot"));
+        let twin = Newcomer { port_offset: PortOffset::By(0), ..newcomer(NewcomerFile::Named("workpartner1.xml")) };
+        assert!(told(add_robot(&world(), &twin, &[])).contains("already"));
+        let gone = told(remove_entity(&world(), "C"));
+        assert!(gone.contains("no robot and no object 'C'") && gone.contains("it has A, Box"), "{gone}");
+    }
+
+    #[test]
+    fn spawnable_robots_are_robots() {
+        let names = spawnable_robots("nowhere/w.xml");
+        assert!(
+            names.iter().any(|name| name == "rover.xml") && names.iter().all(|name| name != "circle.xml"),
+            "{names:?}"
+        );
+        for file in &names {
+            let grown = add_robot(&world(), &Newcomer { name: Some("N"), ..newcomer(NewcomerFile::Named(file)) }, &[]);
+            assert!(grown.is_ok(), "{file}: {}", grown.err().unwrap_or_default());
+        }
+    }
+}

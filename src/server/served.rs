@@ -1,0 +1,91 @@
+//! What is served of a world: its devices and robots with their ports, the commands under way, its description. The next world has another one.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+};
+
+use simpartner_description::World;
+use simpartner_model::{DeviceId, RobotId};
+use simpartner_wire::{
+    protocol::CommandBoard,
+    signal::{Layout, Renumbering},
+};
+
+use super::Endpoint;
+
+/// A port that is listened on. Its number stays when its device has another id in the next world.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenPort {
+    pub(super) number: u32,
+    pub(super) address: SocketAddr,
+}
+
+/// What is served of a world.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub(super) layout: Arc<Layout>,
+    pub(super) board: Arc<CommandBoard>,
+    /// In the order of ids.
+    pub(super) devices: Vec<OpenPort>,
+    pub(super) robots: Vec<OpenPort>,
+    /// The world, if the server was given it.
+    pub(super) world: OnceLock<Arc<World>>,
+    /// Its description, made when it is first asked for.
+    pub(super) scene: OnceLock<Arc<str>>,
+}
+
+impl Served {
+    pub(super) fn new(
+        layout: Arc<Layout>,
+        board: CommandBoard,
+        [devices, robots]: [Vec<OpenPort>; 2],
+        world: Option<Arc<World>>,
+    ) -> Self {
+        let board = Arc::new(board);
+        let world = world.map_or_else(OnceLock::new, OnceLock::from);
+        Self { layout, board, devices, robots, world, scene: OnceLock::new() }
+    }
+
+    /// The ports of the devices and robots of the next world that this one has, too; the others have none yet.
+    pub(super) fn ports_in(&self, layout: &Layout, numbers: &Renumbering) -> [Vec<Option<OpenPort>>; 2] {
+        let (mut devices, mut robots) = (vec![None; layout.devices().len()], vec![None; layout.robots().len()]);
+        for (index, port) in self.devices.iter().enumerate() {
+            numbers.device(DeviceId::new(index)).into_iter().for_each(|id| devices[id.index()] = Some(*port));
+        }
+        for (index, port) in self.robots.iter().enumerate() {
+            numbers.robot(RobotId::new(index)).into_iter().for_each(|id| robots[id.index()] = Some(*port));
+        }
+        [devices, robots]
+    }
+
+    /// The device of the port with a number.
+    pub(super) fn device_at(&self, number: u32) -> Option<DeviceId> {
+        self.devices.iter().position(|port| port.number == number).map(DeviceId::new)
+    }
+
+    /// The robot of the combined port with a number.
+    pub(super) fn robot_at(&self, number: u32) -> Option<RobotId> {
+        self.robots.iter().position(|port| port.number == number).map(RobotId::new)
+    }
+
+    /// Whether what an endpoint is for is there.
+    pub(super) fn has(&self, endpoint: Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Device(number) => self.device_at(number).is_some(),
+            Endpoint::Robot(number) => self.robot_at(number).is_some(),
+            Endpoint::Control | Endpoint::Page => true,
+        }
+    }
+
+    /// What an endpoint is called in the log.
+    pub(super) fn name_of(&self, endpoint: Endpoint) -> String {
+        let name = match endpoint {
+            Endpoint::Device(number) => self.device_at(number).map(|id| self.layout.device_info(id).name.clone()),
+            Endpoint::Robot(number) => self.robot_at(number).map(|id| self.layout.robot_info(id).name.clone()),
+            Endpoint::Control => Some("control".into()),
+            Endpoint::Page => Some("viewer".into()),
+        };
+        name.unwrap_or_default()
+    }
+}
