@@ -110,6 +110,8 @@ pub(super) struct Newton {
     /// What the equations lack, and the Newton step.
     rest: Vec<f64>,
     step: Vec<f64>,
+    /// The impulses nearest to the solution so far.
+    nearest: Vec<[f64; 3]>,
 }
 
 /// How a proximal step went.

@@ -33,8 +33,10 @@ const HOVER: f64 = 1e-9;
 const ROLLING_SPEED: f64 = 1e-3;
 /// How fast a surface that rolls creeps when it brakes as much as it can, in terms of how fast it rolls. Steel wheels on rails creep by
 /// some 1e-3 (Carter 1926). Without any, wheels whose axles are parallel but for what joints are exact to, 1e-8 rad, brake each
-/// other as much as they can.
-const ROLLING_CREEP: f64 = 1e-7;
+/// other as much as they can. What has no joints rolls without creep.
+const ROLLING_CREEP: f64 = 2e-6;
+/// Creep of what bore hardly anything yields by this part of what the bodies themselves yield at most, and so does no less for a load that comes at once.
+const MOST_CREEP: f64 = 1e-3;
 /// Contacts of two shapes are of one face where the cosine of the angle between their normals is above this: a box of 10 cm that lies on its face within [`SKIN`] is
 /// tilted by 1e-5 rad.
 const ONE_FACE: f64 = 1.0 - 1e-9;
@@ -64,8 +66,10 @@ impl Constraints {
             true => [0.0; 2],
             false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
         };
-        let creep = |friction: f64| friction * (friction * slip + rolling);
-        let compliance = [normal, creep(first), creep(second)];
+        let own = |row: usize| self.problem.columns[start..].iter().map(|y| y[row] * y[row]).sum::<f64>();
+        let creep =
+            |row: usize, friction: f64| friction * friction * slip + (friction * rolling).min(MOST_CREEP * own(row));
+        let compliance = [normal, creep(1, first), creep(2, second)];
         let mut block = self.problem.block(Law::Cone, start, compliance, free, before);
         block.gap = contact.gap;
         block.friction = first.max(second);
@@ -208,7 +212,9 @@ fn is_impact(block: &Block, scheme: &Scheme) -> bool {
 /// Creep of a contact that rolls for each newton second that brakes it, m/(s N s), times its coefficient of friction.
 fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
     let load = contact.start()[0];
-    if contact.pressed_for == 0.0 || load == 0.0 {
+    let jointed = |side: Side| parts.tree(side).is_some_and(|tree| tree.topology.freedom > 0 && !tree.is_single());
+    let alone = !contact.a.is_some_and(jointed) && !jointed(contact.b);
+    if alone || contact.pressed_for == 0.0 || load == 0.0 {
         return 0.0;
     }
     let motion = |side: Option<Side>| {

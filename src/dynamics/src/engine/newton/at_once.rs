@@ -41,15 +41,29 @@ struct Radius {
 }
 
 impl Newton {
-    /// Solves a problem from the impulses it has, which are in `centre`. False if that does not converge, or there is not enough work.
+    /// Solves a problem from the impulses it has, which are in `centre`. Where it comes to rest but for less than motion, and then no nearer, that is
+    /// the solution. False if it does not, or there is not enough work.
     pub(super) fn solve_at_once(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> bool {
+        let mut best = f64::INFINITY;
+        if self.converges_at_once(problem, tolerance, work, &mut best) {
+            return true;
+        }
+        if best < STILL {
+            self.points.iter_mut().zip(&self.nearest).for_each(|(point, l)| point.centre = *l);
+        }
+        best < STILL
+    }
+
+    /// Whether iterations converge. By how much the impulses nearest to the solution miss the laws, m/s, is in `best`; they are kept if it is less
+    /// than motion.
+    fn converges_at_once(&mut self, problem: &Problem, tolerance: f64, work: &mut f64, best: &mut f64) -> bool {
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             let u = problem.moved_by(block, &self.w);
             point.u = std::array::from_fn(|c| block.bias[c] + u[c]);
         }
         let made = |(point, block): (&Point, &Block)| point.centre[0].abs() * block.cone.a[0];
         let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
-        let (mut least, mut slow, mut best, mut lapses) = (LEAST, 0, f64::INFINITY, 0);
+        let (mut least, mut slow, mut lapses) = (LEAST, 0, 0);
         self.resist(problem, MOST);
         let (mut lack, mut last) = (self.linearise(problem), f64::INFINITY);
         for _ in 0..=MOST_ITERATIONS {
@@ -61,8 +75,12 @@ impl Newton {
             if slow > 1 {
                 least = (0.1 * least).max(LEAST_OF_ALL);
             }
-            lapses += usize::from(!(lack < 0.5 * best));
-            (best, last) = (best.min(lack), lack);
+            lapses += usize::from(!(lack < 0.5 * *best));
+            if lack < best.min(STILL) {
+                self.nearest.clear();
+                self.nearest.extend(self.points.iter().map(|point| point.centre));
+            }
+            (*best, last) = (best.min(lack), lack);
             if lapses > MOST_LAPSES || self.cost > *work {
                 return false;
             }
