@@ -2,36 +2,26 @@
 
 use std::fmt::Write;
 
-use simpartner_grasp::task::Measures;
+use simpartner_grasp::task::{Outcome, Status};
+use simpartner_model::Pose;
 
-use super::Row;
+use super::{
+    Row,
+    figures::{Figure, QUALITY, figures},
+};
 
 /// A table with a line for each row, and a first one with names. What a task did not come to is empty.
 pub fn csv(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "task,status,number,x_m,y_m,z_m,qx,qy,qz,qw,approached_s,grasped_s,ended_s,steps,slip_m,lift_result,contacts,contacts_after",
-    );
-    for when in ["", "_after"] {
-        Measures::NAMES.iter().for_each(|name| text.extend([",", name, when]));
+    let mut text = String::from("task,status");
+    for Figure { name, unit, .. } in figures(&Outcome::of(Status::Filtered, &Pose::IDENTITY)) {
+        let name = name.strip_prefix(QUALITY).unwrap_or(&name);
+        text.extend([",", name, if unit.is_empty() { "" } else { "_" }, unit]);
     }
     text.push_str(",cause\n");
     for Row { task, outcome } in rows {
-        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let times = outcome.times;
-        let mut cells = vec![task.to_string(), outcome.status.name().to_owned(), outcome.status.number().to_string()];
-        cells.extend(outcome.target.map(|value| value.to_string()));
-        cells.extend([
-            number(times.approached),
-            number(times.grasped),
-            times.ended.to_string(),
-            times.steps.to_string(),
-        ]);
-        cells.extend([number(outcome.slip), number(outcome.lift_result)]);
-        cells.extend([outcome.contacts.len(), outcome.contacts_after.len()].map(|count| count.to_string()));
-        for quality in [outcome.quality, outcome.quality_after] {
-            let values = quality.map(|quality| quality.values());
-            cells.extend((0..Measures::NAMES.len()).map(|k| number(values.map(|values| values[k]))));
-        }
+        let number = |figure: Figure| figure.value.map(|value| value.to_string()).unwrap_or_default();
+        let mut cells = vec![task.to_string(), outcome.status.name().to_owned()];
+        cells.extend(figures(outcome).into_iter().map(number));
         let cause = outcome.cause.as_deref().unwrap_or_default().replace('"', "\"\"");
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{},\"{cause}\"", cells.join(","));

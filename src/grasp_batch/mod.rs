@@ -6,6 +6,7 @@
 
 mod correlation;
 mod csv;
+mod figures;
 mod rows;
 pub mod rwtask;
 
@@ -32,6 +33,7 @@ use thiserror::Error;
 
 pub use correlation::{Correlation, MeasureCorrelation, correlate};
 pub use csv::csv;
+pub use figures::{Figure, figures};
 pub use rows::{Row, read};
 
 /// Why there is no batch.
@@ -111,6 +113,16 @@ impl Tasks {
         self.count
     }
 
+    /// Names the batch: a hash of all that its rows depend on, in hexadecimal.
+    pub fn key(&self) -> String {
+        self.header.key()
+    }
+
+    /// Seed of the targets that are drawn.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// What they are tried in.
     pub fn scene(&self) -> &Arc<Scene> {
         &self.scene
@@ -173,16 +185,24 @@ impl Counts {
     }
 }
 
-/// Makes all tasks that are not in the file yet, on so many threads, and sorts the file when all are there. `progress` is called with the counts
-/// at first and after each task.
+/// Makes all tasks that are not in the file yet, on so many threads, and sorts the file when all are there. `follow` is called with each row and the counts up to it:
+/// first with those that the file has, by their numbers, then with each that is made, as soon as it is in the file.
 ///
 /// # Errors
-/// When the file is of another batch, or cannot be read or written. The rows that it has stay.
-pub fn run(tasks: &Tasks, jobs: usize, output: &Path, progress: &mut dyn FnMut(&Counts)) -> Result<Counts, BatchError> {
+/// When the file is of another batch, or cannot be read or written, and those of `follow`, which end the batch. The rows that the file has stay.
+pub fn run<E: From<BatchError>>(
+    tasks: &Tasks,
+    jobs: usize,
+    output: &Path,
+    follow: &mut dyn FnMut(&Row, &Counts) -> Result<(), E>,
+) -> Result<Counts, E> {
     let mut file = rows::File::open(output, &tasks.header)?;
     let mut counts = Counts::default();
-    file.statuses(tasks.count).for_each(|status| counts.add(status));
-    progress(&counts);
+    for row in file.rows(tasks.count) {
+        let row = row?;
+        counts.add(row.outcome.status);
+        follow(&row, &counts)?;
+    }
     let missing: Vec<u64> = (0..tasks.count).filter(|task| !file.has(*task)).collect();
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
@@ -205,11 +225,11 @@ pub fn run(tasks: &Tasks, jobs: usize, output: &Path, progress: &mut dyn FnMut(&
                 let row = row?;
                 file.append(&row)?;
                 counts.add(row.outcome.status);
-                progress(&counts);
+                follow(&row, &counts)?;
             }
             Ok(())
         };
-        let made: Result<(), BatchError> = write();
+        let made: Result<(), E> = write();
         stop.store(true, Ordering::Relaxed);
         made
     });

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use simpartner_description::GraspTaskFile;
-use simpartner_grasp::task::{Outcome, Status};
+use simpartner_grasp::task::Outcome;
 
 use super::BatchError;
 
@@ -42,13 +42,6 @@ pub struct Row {
     pub outcome: Outcome,
 }
 
-/// What of a row has to be known to go on.
-#[derive(Deserialize)]
-struct Known {
-    task: u64,
-    status: Status,
-}
-
 impl Header {
     pub(super) fn of(file: &GraspTaskFile, seed: u64) -> Self {
         let mut hasher = blake3::Hasher::new();
@@ -65,6 +58,13 @@ impl Header {
             files: hasher.finalize().to_hex()[..16].to_owned(),
             program: env!("CARGO_PKG_VERSION").into(),
         }
+    }
+
+    /// Names the batch: rows that depend on the same have the same key.
+    pub(super) fn key(&self) -> String {
+        let Self { format, version, name, seed, files, program } = self;
+        let all = [format.as_str(), &version.to_string(), name, &seed.to_string(), files, program];
+        blake3::hash(all.join("\n").as_bytes()).to_hex()[..16].to_owned()
     }
 
     /// What of this header is not as in another one.
@@ -89,7 +89,7 @@ pub(super) struct File {
     file: fs::File,
     header: String,
     /// The lines as they are in the file.
-    lines: BTreeMap<u64, (Status, String)>,
+    lines: BTreeMap<u64, String>,
 }
 
 impl File {
@@ -121,9 +121,9 @@ impl File {
                     return Err(refuse(1, what));
                 }
                 for (index, line) in lines {
-                    let row: Known = serde_json::from_str(line)
+                    let row: Row = serde_json::from_str(line)
                         .map_err(|error| refuse(index + 1, format!("this is no row: {error}; take the line out")))?;
-                    known.insert(row.task, (row.status, line.to_owned()));
+                    known.insert(row.task, line.to_owned());
                 }
                 file.set_len(whole as u64).map_err(failed)?;
                 file.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -136,9 +136,12 @@ impl File {
         self.lines.contains_key(&task)
     }
 
-    /// The statuses of those of the first so many tasks that are there.
-    pub(super) fn statuses(&self, count: u64) -> impl Iterator<Item = Status> {
-        self.lines.range(..count).map(|(_, (status, _))| *status)
+    /// Those of the first so many tasks that are there.
+    pub(super) fn rows(&self, count: u64) -> impl Iterator<Item = Result<Row, BatchError>> {
+        self.lines.range(..count).map(|(_, line)| {
+            let refuse = |error: serde_json::Error| BatchError::File { path: self.path.clone(), error: error.into() };
+            serde_json::from_str(line).map_err(refuse)
+        })
     }
 
     /// Adds a row at the end, with one write.
@@ -146,14 +149,14 @@ impl File {
         let failed = |error| BatchError::File { path: self.path.clone(), error };
         let line = serde_json::to_string(row).map_err(|error| failed(error.into()))?;
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(failed)?;
-        self.lines.insert(row.task, (row.outcome.status, line));
+        self.lines.insert(row.task, line);
         Ok(())
     }
 
     /// Sorts the rows: into another file, which then takes the place of this one.
     pub(super) fn finish(self) -> Result<(), BatchError> {
         let failed = |error| BatchError::File { path: self.path.clone(), error };
-        let sorted = self.lines.values().fold(self.header.clone(), |text, (_, line)| text + line + "\n");
+        let sorted = self.lines.values().fold(self.header.clone(), |text, line| text + line + "\n");
         let beside = PathBuf::from(format!("{}.sorted", self.path.display()));
         fs::write(&beside, sorted).map_err(failed)?;
         fs::rename(&beside, &self.path).map_err(failed)

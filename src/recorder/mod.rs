@@ -34,8 +34,9 @@ pub use read::{
     days_ago, source_file,
 };
 pub use write::{
-    AnnouncedWorlds, Damage, ExpectedGrowth, GraspFinding, Imported, LogSummary, Missing, Origin, Patterns, Recorder,
-    RecorderStatus, RunDescription, RunOutcome, Settings, SimulationSummary, Thinning, WhenFull, import, keep_grasp,
+    AnnouncedWorlds, Damage, ExpectedGrowth, GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, Imported,
+    LogSummary, Missing, Origin, Patterns, Recorder, RecorderStatus, RunDescription, RunOutcome, Settings,
+    SimulationSummary, Thinning, WhenFull, import, keep_grasp,
 };
 
 /// The parts of questions to a log, and of their answers.

@@ -65,6 +65,46 @@ fn a_batch_is_the_same_for_any_threads_and_after_kills() {
     assert_eq!(row, serde_json::from_str::<Value>(lines[8]).unwrap());
 }
 
+/// Each row of a batch is a row of the database, the same for any number of threads, after kills, and when the file of rows has gone.
+#[test]
+fn a_batch_is_kept_in_a_database_where_one_is_named() {
+    let scratch = Scratch::new();
+    let url = |name: &str| scratch.database(name);
+    let ask = |database: &str, sql: &str| {
+        let ran = output(&["query", "last", sql, "--database", database, "--format", "json"]);
+        assert!(ran.status.success(), "{}", text(&ran.stderr));
+        serde_json::from_slice::<Value>(&ran.stdout).unwrap()
+    };
+    let all = "SELECT * FROM graspTask ORDER BY task";
+    let (one, four) = (url("one.sqlite"), url("four.sqlite"));
+    batch("box.xml", &scratch.path("one"), &["--tasks", "12", "--jobs", "1", "--database", &one]);
+    batch("box.xml", &scratch.path("four"), &["--tasks", "12", "--jobs", "4", "--database", &four]);
+    let rows = ask(&one, all);
+    assert_eq!(ask(&four, all), rows);
+    let file = fs::read_to_string(scratch.path("one")).unwrap();
+    let lines: Vec<Value> = file.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.as_array().map(Vec::len), Some(12), "{rows}");
+    for (row, line) in rows.as_array().unwrap().iter().zip(&lines) {
+        assert_eq!(serde_json::from_str::<Value>(row["outcome"].as_str().unwrap()).unwrap(), *line);
+        assert_eq!((&row["task"], &row["status"], &row["slip"]), (&line["task"], &line["status"], &line["slip"]));
+        assert_eq!((&row["qw"], &row["steps"]), (&line["target"][6], &line["times"]["steps"]));
+        assert_eq!(row["quality_epsilon"], line["quality"]["epsilon"], "{line}");
+        assert_eq!(row["quality_squeeze_after"], line["quality_after"]["squeeze"], "{line}");
+        assert_eq!(row["contacts"], line["contacts"].as_array().unwrap().len());
+    }
+    // The file is ahead of the database, as a kill leaves them; and the database ahead of a file that has gone.
+    let (behind, ahead) = (url("behind.sqlite"), scratch.path("ahead"));
+    batch("box.xml", &ahead, &["--tasks", "5"]);
+    batch("box.xml", &ahead, &["--tasks", "12", "--database", &behind]);
+    assert_eq!(ask(&behind, all), rows);
+    batch("box.xml", &scratch.path("new"), &["--tasks", "12", "--database", &behind]);
+    assert_eq!(ask(&behind, all), rows);
+    // One task alone is a row of the same batch.
+    let alone = url("alone.sqlite");
+    printed(&["run", &shipped("box.xml"), "--seed", "3", "--task", "7", "--database", &alone]);
+    assert_eq!(ask(&alone, all)[0], rows[7]);
+}
+
 /// Rows of another seed, another file, or no rows at all are not gone on with.
 #[test]
 fn a_file_of_other_rows_is_refused() {

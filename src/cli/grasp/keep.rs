@@ -1,11 +1,16 @@
-//! `--database`: an answer about a grasp as a row of the log.
+//! `--database`: an answer about a grasp, or a task of a batch, as a row of the log.
+
+use std::path::Path;
 
 use clap::Args;
 use serde_json::Value;
 use simpartner_description::xml;
 
 use super::{super::exit::CliError, Input};
-use crate::recorder::{ADDRESSES, Database, GraspFinding, keep_grasp};
+use crate::{
+    grasp_batch::{self, Row, Tasks},
+    recorder::{ADDRESSES, Database, GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, keep_grasp},
+};
 
 /// Where an answer is kept.
 #[derive(Debug, Args)]
@@ -48,4 +53,42 @@ pub(super) fn keep(
         answer: &report().to_string(),
     };
     Ok(keep_grasp(database, &finding)?)
+}
+
+/// Where rows of a batch are kept, if a database is named.
+pub(super) struct KeptTasks(Option<GraspTasks>);
+
+impl KeptTasks {
+    /// Connects, before anything is computed.
+    pub(super) fn open(url: Option<&str>, file: &Path, name: &str, tasks: &Tasks) -> Result<Self, CliError> {
+        let Some(url) = url else { return Ok(Self(None)) };
+        let batch = GraspBatch {
+            key: tasks.key(),
+            file: file.display().to_string(),
+            name: name.to_owned(),
+            seed: tasks.seed(),
+        };
+        Ok(Self(Some(GraspTasks::open(&Database::parse(url)?, batch)?)))
+    }
+
+    /// Keeps a row.
+    pub(super) fn keep(&mut self, row: &Row) -> Result<(), CliError> {
+        let Some(kept) = &mut self.0 else { return Ok(()) };
+        let figures = grasp_batch::figures(&row.outcome).into_iter();
+        let figures: Vec<_> = figures.filter_map(|figure| Some((figure.name, figure.value?))).collect();
+        let outcome = serde_json::to_string(row).map_err(|error| CliError::Input(error.to_string()))?;
+        let finding = GraspTaskFinding {
+            task: row.task,
+            status: row.outcome.status.name(),
+            cause: row.outcome.cause.as_deref(),
+            figures: &figures,
+            outcome: &outcome,
+        };
+        Ok(kept.keep(&finding)?)
+    }
+
+    /// Commits what waits.
+    pub(super) fn finish(self) -> Result<(), CliError> {
+        Ok(self.0.map_or(Ok(()), GraspTasks::finish)?)
+    }
 }

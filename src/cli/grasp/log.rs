@@ -20,9 +20,6 @@ pub(super) struct LogArguments {
     /// With --task: make it as a run, with every step in the log, for the viewer and all verbs that look into logs
     #[arg(long, requires = "task", conflicts_with = "json")]
     pub(super) log: bool,
-    /// With --log: the database [default: that of the settings]
-    #[arg(long, value_name = "URL", requires = "log")]
-    database: Option<String>,
     /// With --log: properties file [default: properties.toml, if it is there]
     #[arg(long, value_name = "FILE", requires = "log")]
     properties: Option<PathBuf>,
@@ -32,6 +29,7 @@ pub(super) struct LogArguments {
 /// the same.
 pub(super) fn log(
     arguments: &LogArguments,
+    database: Option<&str>,
     file: &GraspTaskFile,
     tasks: &Tasks,
     number: u64,
@@ -49,7 +47,7 @@ pub(super) fn log(
     let sources = &file.world.sources;
     let world_file = sources.first().map(|source| source.path.as_str());
     let flags = [
-        ("--database", "log.database", arguments.database.as_deref()),
+        ("--database", "log.database", database),
         ("--log", "log.enabled", Some("true")),
         ("--log", "simulation.mode", Some("fast")),
         ("--log", "simulation.world_file", world_file),

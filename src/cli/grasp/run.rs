@@ -11,9 +11,13 @@ use simpartner_terminal::output::line;
 
 use super::{
     super::exit::{CliError, ExitStatus},
+    keep::KeptTasks,
     log,
 };
-use crate::grasp_batch::{self, Counts, Tasks};
+use crate::{
+    grasp_batch::{self, Counts, Tasks},
+    recorder::ADDRESSES,
+};
 
 /// The largest file of targets, bytes, as for our own files.
 const MAX_TARGETS: usize = 16 << 20;
@@ -47,6 +51,10 @@ pub(in crate::cli) struct RunArguments {
     /// Make this one task, counted from 0, and print its row
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["tasks", "jobs", "output", "csv", "rwtask"])]
     task: Option<u64>,
+    #[arg(long, value_name = "URL", help = format!(
+        "Add each row to the table `graspTask` of a database, too; with --log, the database of the log [default: that of the settings]: {ADDRESSES}"
+    ))]
+    database: Option<String>,
     #[command(flatten)]
     log: log::LogArguments,
     /// Print JSON
@@ -62,11 +70,15 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         grasp_batch::rwtask::take(&mut file, &path, &text).map_err(CliError::Input)?;
     }
     let tasks = Tasks::new(&file, arguments.seed, arguments.tasks)?;
+    let kept = || KeptTasks::open(arguments.database.as_deref(), &arguments.file, &file.task.name, &tasks);
     if let Some(number) = arguments.task {
         if arguments.log.log {
-            return log::log(&arguments.log, &file, &tasks, number);
+            return log::log(&arguments.log, arguments.database.as_deref(), &file, &tasks, number);
         }
+        let mut kept = kept()?;
         let row = tasks.run(number)?;
+        kept.keep(&row)?;
+        kept.finish()?;
         let text = serde_json::to_string_pretty(&row).map_err(|error| CliError::Input(error.to_string()))?;
         line(format_args!("{text}"));
         return Ok(ExitStatus::Success);
@@ -74,12 +86,15 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     let output = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.grasps.jsonl", file.task.name)));
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.map_or_else(cores, usize::from);
+    let mut kept = kept()?;
     let bar = bar(tasks.count());
-    let counts = grasp_batch::run(&tasks, jobs, &output, &mut |counts| {
+    let counts = grasp_batch::run(&tasks, jobs, &output, &mut |row, counts| {
         bar.set_position(counts.total());
         bar.set_message(shown(counts));
+        kept.keep(row)
     })?;
     bar.finish_and_clear();
+    kept.finish()?;
     if arguments.csv.is_some() || arguments.rwtask.is_some() {
         // A batch of before may have had more tasks.
         let mut rows = grasp_batch::read(&output)?;

@@ -81,6 +81,18 @@ impl From<Parameter<'_>> for Value {
     }
 }
 
+impl<'a> From<&'a Value> for Parameter<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Integer(integer) => Self::Integer(*integer),
+            Value::Real(real) => Self::Real(*real),
+            Value::Text(text) => Self::Text(text),
+            Value::Bytes(bytes) => Self::Bytes(bytes),
+        }
+    }
+}
+
 /// A row of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::recorder) struct Row(pub(in crate::recorder) Vec<Value>);

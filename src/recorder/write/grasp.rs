@@ -31,14 +31,14 @@ pub struct GraspFinding<'a> {
 /// # Errors
 /// When the database cannot be reached, or cannot be written.
 pub fn keep_grasp(database: &Database, finding: &GraspFinding) -> Result<(), RecorderError> {
-    let (statement, columns) = schema::insert_grasp();
+    let (statement, columns) = schema::insert_of_no_run("grasp");
     let asked = timestamp::now();
     let mut hasher = blake3::Hasher::new();
     for text in finding.texts {
         hasher.update(text.as_bytes());
     }
     let hash = hasher.finalize().to_hex();
-    let value = |column: &&'static str| match *column {
+    let value = |(column, _): &(&'static str, _)| match *column {
         "asked" => Parameter::Text(&asked),
         "verb" => Parameter::Text(finding.verb),
         "file" => Parameter::Text(finding.file),

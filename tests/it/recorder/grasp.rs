@@ -1,6 +1,6 @@
 //! What was found of grasps, on all three databases.
 
-use simpartner::recorder::{GraspFinding, keep_grasp};
+use simpartner::recorder::{GraspBatch, GraspFinding, GraspTaskFinding, GraspTasks, keep_grasp};
 
 use super::test_database::{TestDatabase, Value};
 
@@ -35,5 +35,69 @@ fn a_finding_is_a_row_and_what_it_does_not_tell_is_null() {
         assert_eq!(target.rows("SELECT blake3 FROM grasp")[0], [text(hash.as_str())], "{name}");
         let asked = target.rows("SELECT asked FROM grasp");
         assert!(matches!(&asked[0][0], Value::Text(when) if when.ends_with('Z') && when.len() == 24), "{asked:?}");
+    }
+}
+
+/// Rows of tasks come once, whatever is kept again, and what a task did not come to is null.
+#[test]
+fn tasks_of_a_batch_are_rows_and_none_comes_twice() {
+    for target in TestDatabase::all() {
+        let name = target.name();
+        let batch = |key: &str| GraspBatch {
+            key: key.into(),
+            file: "worlds/grasps/tasks/box.xml".into(),
+            name: "box".into(),
+            seed: u64::MAX,
+        };
+        let figure = |name: &str, value: f64| (name.to_owned(), value);
+        let pose = ["x", "y", "z", "qx", "qy", "qz", "qw"].map(|name| figure(name, 0.5));
+        let numbers = [("number", 1.0), ("ended", 2.5), ("steps", 1250.0), ("contacts", 4.0), ("contacts_after", 0.0)];
+        let measures = [("quality_force", 0.25), ("quality_squeeze_after", f64::NAN)];
+        let figures: Vec<_> = pose
+            .into_iter()
+            .chain(numbers.into_iter().chain(measures).map(|(name, value)| figure(name, value)))
+            .collect();
+        let keep = |key: &str, tasks: std::ops::Range<u64>, cause: Option<&str>| {
+            let mut kept = GraspTasks::open(&target.database, batch(key)).unwrap();
+            for task in tasks {
+                let outcome = format!("{{\"task\":{task}}}");
+                let finding = GraspTaskFinding { task, status: "Success", cause, figures: &figures, outcome: &outcome };
+                kept.keep(&finding).unwrap();
+            }
+            kept.finish().unwrap();
+        };
+        // More than are committed at once; then some again, and others; and another batch.
+        keep("a", 0..130, None);
+        keep("a", 100..150, Some("µ 'again'"));
+        keep("b", 0..1, None);
+        let counts =
+            target.rows("SELECT batch, count(*), sum(task), sum(steps) FROM graspTask GROUP BY batch ORDER BY batch");
+        let numbers = |row: &[Value]| -> Vec<f64> {
+            row.iter()
+                .filter_map(|value| if let Value::Number(number) = value { Some(*number) } else { None })
+                .collect()
+        };
+        assert_eq!(
+            counts.iter().map(|row| numbers(row)).collect::<Vec<_>>(),
+            [vec![150.0, 150.0 * 149.0 / 2.0, 150.0 * 1250.0], vec![1.0, 0.0, 1250.0]],
+            "{name}"
+        );
+        let text = |text: &str| Value::Text(text.into());
+        let known = "SELECT task, seed, status, cause, qw, quality_force, quality_squeeze_after, approached, outcome FROM graspTask";
+        let rows = target.rows(&format!("{known} WHERE batch = 'a' AND task IN (0, 129, 140) ORDER BY task"));
+        let row = |task: f64, cause: &str| {
+            vec![
+                Value::Number(task),
+                text("18446744073709551615"),
+                text("Success"),
+                text(cause),
+                Value::Number(0.5),
+                Value::Number(0.25),
+                Value::Null,
+                Value::Null,
+                text(&format!("{{\"task\":{task}}}")),
+            ]
+        };
+        assert_eq!(rows, [row(0.0, ""), row(129.0, ""), row(140.0, "µ 'again'")], "{name}");
     }
 }

@@ -7,6 +7,7 @@
 
 mod columns;
 mod dictionary;
+mod grasps;
 mod tables;
 mod views;
 
@@ -88,26 +89,36 @@ enum Key {
     None,
 }
 
-const COUNT: usize = tables::STORED.len() + views::VIEWS.len() + 1;
+const COUNT: usize = tables::STORED.len() + views::VIEWS.len() + grasps::GRASPS.len();
 
-/// Every table and view of a log: first the tables in the order of `TableId`, then the views, then the table whose rows belong to no run.
+/// Every table and view of a log: first the tables in the order of `TableId`, then the views, then the tables whose rows belong to no run.
 pub static TABLES: [Table; COUNT] = {
-    let mut all = [tables::GRASP; COUNT];
+    let (stored, views) = (tables::STORED.len(), views::VIEWS.len());
+    let mut all = [tables::STORED[0]; COUNT];
     let mut index = 0;
-    while index < COUNT - 1 {
-        let stored = tables::STORED.len();
-        all[index] = if index < stored { tables::STORED[index] } else { views::VIEWS[index - stored] };
+    while index < COUNT {
+        all[index] = match index {
+            _ if index < stored => tables::STORED[index],
+            _ if index < stored + views => views::VIEWS[index - stored],
+            _ => grasps::GRASPS[index - stored - views],
+        };
         index += 1;
     }
     all
 };
 
-/// The statement that inserts a row of [`tables::GRASP`], and its columns in the order of the values.
-pub(in crate::recorder) fn insert_grasp() -> (String, Vec<&'static str>) {
-    let columns = tables::GRASP.columns().filter(|(_, columns)| columns.written == Written::WithRow);
-    let names: Vec<&str> = columns.map(|(name, _)| name).collect();
+/// The statement that inserts a row of a table whose rows belong to no run, and its columns in the order of the values.
+///
+/// # Panics
+/// When there is no such table, which is an error of this program.
+pub(in crate::recorder) fn insert_of_no_run(table: &str) -> (String, Vec<(&'static str, ColumnType)>) {
+    let table = grasps::GRASPS.iter().find(|known| known.name == table);
+    let table = table.unwrap_or_else(|| panic!("a table of no run"));
+    let columns = table.columns().filter(|(_, columns)| columns.written == Written::WithRow);
+    let columns: Vec<_> = columns.map(|(name, columns)| (name, columns.column_type)).collect();
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let values = vec!["?"; names.len()].join(",");
-    (format!("INSERT INTO {} ({}) VALUES ({values})", tables::GRASP.name, names.join(", ")), names)
+    (format!("INSERT INTO {} ({}) VALUES ({values})", table.name, names.join(", ")), columns)
 }
 
 impl Table {
@@ -328,7 +339,7 @@ mod tests {
             assert_eq!((id as usize, id.table().id()), (index, Some(id)));
         }
         assert!(!TABLES[TableId::COUNT..].iter().any(Table::holds_runs));
-        assert_eq!(TABLES.iter().filter(|table| table.is_of_no_run()).count(), 1);
+        assert_eq!(TABLES.iter().filter(|table| table.is_of_no_run()).count(), grasps::GRASPS.len());
     }
 
     #[test]
