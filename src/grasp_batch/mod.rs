@@ -7,6 +7,7 @@
 mod correlation;
 mod csv;
 mod figures;
+pub mod logged;
 mod rows;
 pub mod rwtask;
 
@@ -22,7 +23,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use simpartner_description::GraspTaskFile;
+use simpartner_description::{GraspTaskFile, xml::Diagnostics};
 use simpartner_dynamics::BuildError;
 use simpartner_grasp::{
     sample::{SampleError, Sampler},
@@ -66,6 +67,12 @@ pub enum BatchError {
         /// What is wrong with it, and what to do.
         what: String,
     },
+    /// The files of a task in a log.
+    #[error("{0}")]
+    Files(#[from] Diagnostics),
+    /// A log that names a task which cannot be made again.
+    #[error("{0}")]
+    Logged(String),
     /// There are fewer targets.
     #[error("there are {count} targets, and no task {number}: they are counted from 0")]
     NoTask {

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::{
     config::ConfigError,
+    grasp_batch::BatchError,
     recorder::RecorderError,
     sim::{ScheduleError, SnapshotError},
 };
@@ -26,6 +27,9 @@ pub enum ReplayError {
     /// The engine cannot represent the world.
     #[error(transparent)]
     World(#[from] BuildError),
+    /// The log's run is a grasp task that cannot be made again.
+    #[error(transparent)]
+    Task(#[from] BatchError),
     /// A fork's sequence does not fit the world.
     #[error(transparent)]
     Sequence(#[from] ScheduleError),

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     analysis::Progress,
     config::{Config, Override, PropertiesFile},
+    grasp_batch,
     recorder::{
         Database, Inquiry, RecordedRun, RecorderError,
         inquiry::{Deviation, Selection, Table},
@@ -35,6 +36,8 @@ pub struct Replay {
     pub(super) provenance: Provenance,
     texts: SourceTexts,
     pub(super) simulation: Simulation,
+    /// Whether the run is a grasp task.
+    is_task: bool,
     /// The chain of state hashes up to the simulation's present step.
     pub(super) chain: StateChain,
     /// How many of the steps made have a hash in the log, which theirs equals.
@@ -83,12 +86,23 @@ impl Replay {
         let provenance = Provenance::read(&mut inquiry, &run)?;
         let texts = SourceTexts::read(&mut inquiry, run.simulation_id)?;
         let world = Arc::new(xml::read_kept(&texts.model)?);
-        let simulation = run::build_simulation(&world, &config(&run, &texts, &[])?)?;
+        let config = config(&run, &texts, &[])?;
+        // What drives a grasp task's gripper is no command; it follows from the task, which the log names.
+        let task = grasp_batch::logged::engine(&texts.model)?;
+        let is_task = task.is_some();
+        let simulation = match task {
+            Some(engine) => {
+                let settings = &config.simulation;
+                Simulation::with_engine(world, settings.timestep, config.physics.clone(), settings.seed, engine)?
+            }
+            None => run::build_simulation(&world, &config)?,
+        };
         let record = StepRecord::new(simulation.layout());
         let targets = log::match_targets(&mut inquiry, &run, &simulation)?;
         let chain = StateChain::default();
         let goes_on_from = provenance.goes_on_from;
-        let mut replay = Self { inquiry, run, provenance, texts, simulation, chain, compared: 0, targets, record };
+        let mut replay =
+            Self { inquiry, run, provenance, texts, simulation, is_task, chain, compared: 0, targets, record };
         if let Some(step) = goes_on_from {
             replay.restore_nearest_snapshot(step)?;
             if replay.simulation.step_index() != step {
@@ -146,6 +160,10 @@ impl Replay {
 
     /// Restores the newest logged snapshot of a step up to this one, if the log has any that is not older than the present state.
     pub(super) fn restore_nearest_snapshot(&mut self, step: StepIndex) -> Result<(), ReplayError> {
+        // A snapshot does not say how far a task is: its steps do.
+        if self.is_task {
+            return Ok(());
+        }
         let run = self.run.simulation_id;
         let candidates = self.chunk("snapshot", self.simulation.step_index().0, step.0);
         let mut newest = None;

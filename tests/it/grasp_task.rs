@@ -136,9 +136,14 @@ fn a_file_of_other_rows_is_refused() {
 #[test]
 fn every_gripper_that_ships_grasps() {
     let scratch = Scratch::new();
-    for (file, count) in
-        [("box.xml", "8"), ("cylinder.xml", "8"), ("mesh.xml", "6"), ("hand.xml", "6"), ("suction.xml", "8")]
-    {
+    for (file, count) in [
+        ("box.xml", "8"),
+        ("cylinder.xml", "8"),
+        ("mesh.xml", "6"),
+        ("hand.xml", "6"),
+        ("suction.xml", "8"),
+        ("pg70.xml", "24"),
+    ] {
         let rows = scratch.path(file);
         let report = batch(file, &rows, &["--tasks", count, "--json"]);
         let report: Value = serde_json::from_str(&report).unwrap();
@@ -345,4 +350,38 @@ fn a_task_with_a_log_is_a_run_like_any_other() {
         ["plot", "last", "--fields", "body:Box.y", "--output", picture.to_str().unwrap(), "--database", &database];
     let drawn = output(&drawn);
     assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    // What drove the gripper is made again, step by step.
+    let replayed = output(&["replay", "last", "--database", &database]);
+    let told = text(&replayed.stdout);
+    assert!(replayed.status.success() && told.contains("the same; its head is"), "{told}{}", text(&replayed.stderr));
+    // A fork goes on from the very state, and nobody drives on: the motors stay as they are. It is repeated as it is, too.
+    let fork = ["fork", "last", "--at", "700", "--duration", "0.1", "--database", &database];
+    let forked = output(&fork);
+    assert!(forked.status.success(), "{}", text(&forked.stderr));
+    let replayed = output(&["replay", "last", "--database", &database]);
+    assert!(replayed.status.success(), "{}{}", text(&replayed.stdout), text(&replayed.stderr));
+}
+
+/// Targets of a file of RobWork, and a mesh: what a log has of them is enough to make the task again.
+#[test]
+fn a_task_with_targets_and_one_with_a_mesh_are_made_again_from_their_logs() {
+    let scratch = Scratch::new();
+    let (rows, targets, nothing) =
+        (scratch.path("rows"), scratch.path("box.rwtask.xml"), scratch.write("none.toml", ""));
+    let targets = targets.to_str().unwrap();
+    batch("box.xml", &rows, &["--tasks", "3", "--rwtask", targets]);
+    let (own, mesh) = (shipped("box.xml"), shipped("mesh.xml"));
+    for (case, arguments) in
+        [vec![own.as_str(), "--task", "2", "--targets", targets], vec![&mesh, "--seed", "5", "--task", "1"]]
+            .into_iter()
+            .enumerate()
+    {
+        let database = scratch.database(&format!("{case}.sqlite"));
+        let log = ["--log", "--database", &database, "--properties", &nothing];
+        printed(&[&["run"], &arguments[..], &log].concat());
+        // The files that it was made from are not needed any more.
+        let replayed = output(&["replay", "last", "--database", &database]);
+        let told = text(&replayed.stdout);
+        assert!(replayed.status.success() && told.contains("the same;"), "{told}{}", text(&replayed.stderr));
+    }
 }

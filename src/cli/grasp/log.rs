@@ -13,7 +13,12 @@ use super::super::{
     exit::{CliError, ExitStatus},
     run::carry_out,
 };
-use crate::{config::Override, grasp_batch::Tasks, run::Job, sim::Simulation};
+use crate::{
+    config::Override,
+    grasp_batch::{Tasks, logged},
+    run::Job,
+    sim::Simulation,
+};
 
 #[derive(Debug, Default, Args)]
 pub(super) struct LogArguments {
@@ -25,8 +30,8 @@ pub(super) struct LogArguments {
     properties: Option<PathBuf>,
 }
 
-/// Makes a task as a fast run, and prints the run's summary. Nobody sends commands in it, the task drives the gripper; so a replay of the log is not
-/// the same.
+/// Makes a task as a fast run, and prints the run's summary. Nobody sends commands in it, the task drives the gripper; the log names the task, so that a replay
+/// makes it again.
 pub(super) fn log(
     arguments: &LogArguments,
     database: Option<&str>,
@@ -68,7 +73,9 @@ pub(super) fn log(
     });
     let moved = moved.ok_or_else(|| CliError::Input("the world's text has no <robot> that could be moved".into()))?;
     let kept: Vec<SourceFile> = [moved].into_iter().chain(sources[1..].iter().cloned()).collect();
-    let world = Arc::new(xml::read_kept(&kept)?);
+    let mut world = xml::read_kept(&kept)?;
+    world.sources.extend(logged::sources(file, tasks.seed(), number)?);
+    let world = Arc::new(world);
     let engine = Box::new(TaskEngine::new(Arc::clone(scene), &target)?);
     let seed = config.simulation.seed;
     let simulation = Simulation::with_engine(world, timestep, scene.settings().clone(), seed, engine)?;

@@ -164,6 +164,20 @@ pub fn read_kept(sources: &[SourceFile]) -> Result<World, Diagnostics> {
     }
 }
 
+/// Reads grasp tasks anew from the texts they were once read from, with those of [`World::sources`]; the first is the tasks' own. No file is opened.
+///
+/// # Errors
+/// All problems of these texts, one that names a text which is not among them included.
+pub fn read_kept_grasp_task(sources: &[SourceFile]) -> Result<GraspTaskFile, Diagnostics> {
+    let Some(own) = sources.first() else {
+        return Err(Diagnostic::at("", "", 0, "expected the text of grasp tasks").into());
+    };
+    match read_root(&own.path, own.text(), Files::Kept(sources), Expected::GraspTask)? {
+        Document::GraspTask(task) => Ok(*task),
+        _ => unreachable!("grasp tasks were asked for"),
+    }
+}
+
 /// What a file is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {

@@ -30,7 +30,7 @@ pub(super) const STORED: [Table; TableId::COUNT] = [
         TableId::SimulationFile,
         "simulationFile",
         (Key::Simulation, 2, "ordinal"),
-        "A file that a run was made from.",
+        "A file that a run was made from. Behind the model of a grasp task's run comes a text that names the task, with its files.",
         &[
             RUN,
             integer("ordinal", "order"),
@@ -325,35 +325,3 @@ const SIMULATION_ROW: Table = table(
         integer("checksum", "checksum of its rows, without commands, events and snapshots").unsummed(),
     ],
 );
-
-/// What `simpartner grasp` found, where it was asked to keep it. It belongs to no run.
-pub(super) const GRASP: Table = Table {
-    name: "grasp",
-    doc: "What `simpartner grasp --database` found of a grasp. It belongs to no run: queries of every run see all rows. What a verb does not \
-          tell is NULL.",
-    kind: TableKind::OfNoRun,
-    key: Key::None,
-    key_columns: 1,
-    order: "graspID",
-    columns: &[
-        integer("graspID", "number").written(Written::ByDatabase),
-        text("asked", "when, UTC, ISO 8601"),
-        text("verb", "check, chart, quality or slip"),
-        text("file", "as it was opened; of a grasp of 1994 both, with a blank between them"),
-        text("blake3", "the BLAKE3 hash of its text, in hexadecimal; of both texts one after the other"),
-        text("name", "of the grasp"),
-        text("verdict", "of check: holds, impossible, undecided; of slip: holds, rests, fails, undecided; else empty"),
-        real(
-            "margin, squeeze",
-            "N",
-            "of check: normal force that each contact can have to spare, least sum of normal forces",
-        ),
-        real("solid_angle", "1", "of chart: part of the cone of directions that holds"),
-        real("safe_tilt", "rad", "of chart: largest tilt that holds whatever its direction"),
-        real("epsilon_lower, epsilon_upper", "1", "of quality: bounds of epsilon; newtons with --scaling limits"),
-        real("volume_lower, volume_upper", "1", "of quality: bounds of the volume of the wrench space"),
-        real("slip_time", "s", "of slip: until it rested, or failed"),
-        real("slip_path", "m", "of slip: way of the centre of mass"),
-        text("answer", "all of the answer, as `--json` prints it"),
-    ],
-};
