@@ -14,6 +14,7 @@ use simpartner_dynamics::RayTarget;
 use simpartner_model::{Body, Pose, Sampling, SamplingMode, random::Stream};
 use thiserror::Error;
 
+pub(crate) use surface::is_within_mesh;
 pub use surface::{Surface, SurfacePoint};
 
 /// Poses that the filters may turn down before one is given up.

@@ -114,13 +114,7 @@ impl Surface {
     /// # Errors
     /// Where a shape has no surface.
     pub fn new(placed: &Placed) -> Result<Self, SampleError> {
-        let parts = match &placed.shape {
-            Shape::Compound { parts } => parts
-                .iter()
-                .map(|part| Placed { pose: placed.pose.then(&part.pose), shape: part.shape.clone() })
-                .collect(),
-            _ => vec![placed.clone()],
-        };
+        let parts: Vec<Placed> = parts(placed).collect();
         let mut pieces = Vec::new();
         for (number, part) in parts.iter().enumerate() {
             let forms = forms(&part.shape).ok_or(SampleError::NoSurface)?;
@@ -221,6 +215,32 @@ fn forms(shape: &Shape) -> Option<Vec<Form>> {
         Shape::TriangleMesh { vertices, triangles } => of_triangles(vertices, triangles),
         Shape::Compound { .. } => return None,
     })
+}
+
+/// Whether a part of a shape, placed in the frame of another one, is wholly within a mesh of that, provided that their surfaces do not meet: then all of
+/// the part is where one of its points is.
+pub(crate) fn is_within_mesh(inner: &Placed, outer: &Placed) -> bool {
+    let meshes: Vec<Placed> = parts(outer).filter(|part| matches!(part.shape, Shape::TriangleMesh { .. })).collect();
+    parts(inner).any(|part| {
+        let point = match &part.shape {
+            Shape::TriangleMesh { vertices, .. } => vertices.first().copied().unwrap_or_default(),
+            Shape::ConvexHull { points } => points.iter().sum::<DVec3>() / points.len() as f64,
+            // The middle of all others is in them.
+            _ => DVec3::ZERO,
+        };
+        let point = part.pose.point(point);
+        meshes.iter().any(|mesh| holds(&mesh.shape, mesh.pose.inverse().point(point)))
+    })
+}
+
+/// The parts of a compound, or the shape itself.
+fn parts(placed: &Placed) -> impl Iterator<Item = Placed> {
+    match &placed.shape {
+        Shape::Compound { parts } => parts.clone(),
+        _ => vec![Placed { pose: Pose::IDENTITY, shape: placed.shape.clone() }],
+    }
+    .into_iter()
+    .map(|part| Placed { pose: placed.pose.then(&part.pose), shape: part.shape })
 }
 
 /// Whether a point is inside of a shape that is no compound, in the shape's frame.

@@ -3,10 +3,11 @@
 use bevy_math::{DMat3, DVec3};
 use simpartner_dynamics::{BuildError, MassProperties, Probe, Settings, mass_properties};
 use simpartner_model::{
-    Axis, Body, BodyId, Graph, GraspTask, Joint, JointAxis, JointId, Mechanism, Pose, take_initial_positions,
+    Axis, Body, BodyId, Graph, GraspTask, Joint, JointAxis, JointId, Mechanism, Placed, Pose, take_initial_positions,
 };
 
 use super::{Status, TaskError};
+use crate::sample::is_within_mesh;
 
 /// Bodies that are deeper in each other than this collide at the start, m: rounding of poses is far below, any finger far above.
 const OVERLAP: f64 = 1e-6;
@@ -135,7 +136,7 @@ impl Scene {
         self.start(target).then(&world_from_tcp(&self.mechanism, &self.task).inverse())
     }
 
-    /// Whether the gripper is in something at the start. A mesh has a surface and no inside: what is wholly within one touches nothing.
+    /// Whether the gripper is in something at the start: surfaces that meet, or one wholly within a mesh, which has a surface alone for the engine.
     pub(super) fn collision(&self, mechanism: &Mechanism) -> Result<Option<Status>, BuildError> {
         let mut found = None;
         for contact in Probe::new(mechanism)?.contacts().iter().filter(|contact| contact.gap < -OVERLAP) {
@@ -150,8 +151,27 @@ impl Scene {
             }
             found = Some(Status::CollisionEnvironmentInitially);
         }
+        for (other, body) in mechanism.bodies().filter(|(body, _)| !self.is_gripper(*body)) {
+            let gripper = mechanism.bodies().filter(|(body, _)| self.is_gripper(*body));
+            if gripper.map(|(_, part)| part).any(|part| are_nested(part, body)) {
+                if other == self.task.object {
+                    return Ok(Some(Status::CollisionObjectInitially));
+                }
+                found = Some(Status::CollisionEnvironmentInitially);
+            }
+        }
         Ok(found)
     }
+}
+
+/// Whether one of two bodies, whose surfaces do not meet, is within a mesh of the other.
+fn are_nested(one: &Body, other: &Body) -> bool {
+    let (Some(first), Some(second)) = (one.collision_shape(), other.collision_shape()) else { return false };
+    let seen = |from: &Body, body: &Body, placed: &Placed| Placed {
+        pose: from.pose.inverse().then(&body.pose).then(&placed.pose),
+        shape: placed.shape.clone(),
+    };
+    is_within_mesh(&seen(other, one, first), second) || is_within_mesh(&seen(one, other, second), first)
 }
 
 pub(super) fn world_from_tcp(mechanism: &Mechanism, task: &GraspTask) -> Pose {

@@ -131,6 +131,26 @@ fn friction_holds_what_statics_says_and_no_more() {
     }
 }
 
+/// The triangles of a block whose corner k has the signs of the bits of k, counter-clockwise seen from outside.
+const BLOCK: [[u32; 3]; 12] = [
+    [0, 4, 6],
+    [0, 6, 2],
+    [1, 3, 7],
+    [1, 7, 5],
+    [0, 1, 5],
+    [0, 5, 4],
+    [2, 6, 7],
+    [2, 7, 3],
+    [0, 2, 3],
+    [0, 3, 1],
+    [4, 5, 7],
+    [4, 7, 6],
+];
+
+fn sign(bits: u32) -> f64 {
+    if bits & 1 == 1 { 1.0 } else { -1.0 }
+}
+
 /// A hand that closes beside the box misses it; one that begins in it is not let go.
 #[test]
 fn what_goes_wrong_has_its_status() {
@@ -147,6 +167,16 @@ fn what_goes_wrong_has_its_status() {
     let on_ground = scene_with(DVec3::NEG_Y * 9.81, |mechanism, _| mechanism.grounds = vec![Ground::from(plane)]);
     let from_below = Pose { rotation: DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2), ..Pose::IDENTITY };
     assert_eq!(on_ground.run(&from_below).unwrap().status, Status::CollisionEnvironmentInitially);
+    // A block of triangles as large as this holds both fingers whole, and the palm.
+    let block = scene_with(DVec3::ZERO, |mechanism, _| {
+        let half = DVec3::splat(0.5);
+        let vertices = (0..8).map(|k| half * DVec3::new(sign(k), sign(k >> 1), sign(k >> 2))).collect();
+        let triangles = BLOCK.to_vec();
+        let placed = Placed { pose: Pose::IDENTITY, shape: Shape::TriangleMesh { vertices, triangles } };
+        mechanism.bodies[0].shape = Some(placed);
+    });
+    assert_eq!(block.run(&Pose::IDENTITY).unwrap().status, Status::CollisionObjectInitially);
+    assert_ne!(block.run(&at(0.0, 0.0, -2.0)).unwrap().status, Status::CollisionObjectInitially);
     let away = scene(|task| {
         task.acceleration = DVec3::NEG_Y * 1e4;
         task.conditions.farthest = 1.0;
