@@ -25,6 +25,7 @@ text { font-family: 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-se
 .grid { stroke: #e4e7e9; stroke-width: 1; }
 .frame { fill: none; stroke: #5d6872; stroke-width: 1; }
 polyline { fill: none; stroke-linejoin: round; }
+circle { fill: #ffffff; }
 .measured { stroke-width: 1.6; }
 ";
 

@@ -1,11 +1,15 @@
 //! `simpartner grasp run`: grasp tasks in the engine.
 
-use std::{fs, io::IsTerminal, path::PathBuf};
+use std::{
+    fs,
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use simpartner_description::xml;
+use simpartner_description::{GraspTaskFile, xml};
 use simpartner_grasp::task::Status;
 use simpartner_terminal::output::line;
 
@@ -95,17 +99,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
     })?;
     bar.finish_and_clear();
     kept.finish()?;
-    if arguments.csv.is_some() || arguments.rwtask.is_some() {
-        // A batch of before may have had more tasks.
-        let mut rows = grasp_batch::read(&output)?;
-        rows.retain(|row| row.task < tasks.count());
-        let csv = arguments.csv.iter().map(|path| (path, grasp_batch::csv(&rows)));
-        let rwtask = || simpartner_description::rwtask::write(&grasp_batch::rwtask::of_rows(&file, &rows));
-        for (path, text) in csv.chain(arguments.rwtask.iter().map(|path| (path, rwtask()))) {
-            fs::write(path, text)
-                .map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
-        }
-    }
+    write_for_others(arguments, &file, &output, tasks.count())?;
     if arguments.json {
         let statuses = counts.0.iter().map(|(status, count)| (status.name().to_owned(), json!(count)));
         let report = json!({
@@ -125,6 +119,23 @@ pub(super) fn run(arguments: &RunArguments) -> Result<ExitStatus, CliError> {
         line(format_args!("  {:<30} {count:>8}  {percent:>6.2} %", status.name()));
     }
     Ok(ExitStatus::Success)
+}
+
+/// Writes the rows as a table and as a file of RobWork, where these are asked for.
+fn write_for_others(arguments: &RunArguments, file: &GraspTaskFile, output: &Path, count: u64) -> Result<(), CliError> {
+    if arguments.csv.is_none() && arguments.rwtask.is_none() {
+        return Ok(());
+    }
+    let mut rows = grasp_batch::read(output)?;
+    // A batch of before may have had more tasks.
+    rows.retain(|row| row.task < count);
+    let csv = arguments.csv.iter().map(|path| (path, grasp_batch::csv(&rows)));
+    let rwtask = || simpartner_description::rwtask::write(&grasp_batch::rwtask::of_rows(file, &rows));
+    for (path, text) in csv.chain(arguments.rwtask.iter().map(|path| (path, rwtask()))) {
+        fs::write(path, text)
+            .map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
+    }
+    Ok(())
 }
 
 /// The counts in a line.

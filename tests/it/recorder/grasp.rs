@@ -38,51 +38,40 @@ fn a_finding_is_a_row_and_what_it_does_not_tell_is_null() {
     }
 }
 
+/// Keeps these tasks of a batch.
+fn keep_tasks(target: &TestDatabase, key: &str, tasks: std::ops::Range<u64>, cause: Option<&str>) {
+    let batch =
+        GraspBatch { key: key.into(), file: "worlds/grasps/tasks/box.xml".into(), name: "box".into(), seed: u64::MAX };
+    let pose = ["x", "y", "z", "qx", "qy", "qz", "qw"].map(|name| (name, 0.5));
+    let numbers = [("number", 1.0), ("ended", 2.5), ("steps", 1250.0), ("contacts", 4.0), ("contacts_after", 0.0)];
+    let measures = [("quality_force", 0.25), ("quality_squeeze_after", f64::NAN)];
+    let figures = pose.into_iter().chain(numbers).chain(measures).map(|(name, value)| (name.to_owned(), value));
+    let figures: Vec<_> = figures.collect();
+    let mut kept = GraspTasks::open(&target.database, batch).unwrap();
+    for task in tasks {
+        let outcome = format!("{{\"task\":{task}}}");
+        let finding = GraspTaskFinding { task, status: "Success", cause, figures: &figures, outcome: &outcome };
+        kept.keep(&finding).unwrap();
+    }
+    kept.finish().unwrap();
+}
+
 /// Rows of tasks come once, whatever is kept again, and what a task did not come to is null.
 #[test]
 fn tasks_of_a_batch_are_rows_and_none_comes_twice() {
     for target in TestDatabase::all() {
         let name = target.name();
-        let batch = |key: &str| GraspBatch {
-            key: key.into(),
-            file: "worlds/grasps/tasks/box.xml".into(),
-            name: "box".into(),
-            seed: u64::MAX,
-        };
-        let figure = |name: &str, value: f64| (name.to_owned(), value);
-        let pose = ["x", "y", "z", "qx", "qy", "qz", "qw"].map(|name| figure(name, 0.5));
-        let numbers = [("number", 1.0), ("ended", 2.5), ("steps", 1250.0), ("contacts", 4.0), ("contacts_after", 0.0)];
-        let measures = [("quality_force", 0.25), ("quality_squeeze_after", f64::NAN)];
-        let figures: Vec<_> = pose
-            .into_iter()
-            .chain(numbers.into_iter().chain(measures).map(|(name, value)| figure(name, value)))
-            .collect();
-        let keep = |key: &str, tasks: std::ops::Range<u64>, cause: Option<&str>| {
-            let mut kept = GraspTasks::open(&target.database, batch(key)).unwrap();
-            for task in tasks {
-                let outcome = format!("{{\"task\":{task}}}");
-                let finding = GraspTaskFinding { task, status: "Success", cause, figures: &figures, outcome: &outcome };
-                kept.keep(&finding).unwrap();
-            }
-            kept.finish().unwrap();
-        };
         // More than are committed at once; then some again, and others; and another batch.
-        keep("a", 0..130, None);
-        keep("a", 100..150, Some("µ 'again'"));
-        keep("b", 0..1, None);
-        let counts =
-            target.rows("SELECT batch, count(*), sum(task), sum(steps) FROM graspTask GROUP BY batch ORDER BY batch");
-        let numbers = |row: &[Value]| -> Vec<f64> {
-            row.iter()
-                .filter_map(|value| if let Value::Number(number) = value { Some(*number) } else { None })
-                .collect()
-        };
-        assert_eq!(
-            counts.iter().map(|row| numbers(row)).collect::<Vec<_>>(),
-            [vec![150.0, 150.0 * 149.0 / 2.0, 150.0 * 1250.0], vec![1.0, 0.0, 1250.0]],
-            "{name}"
-        );
+        keep_tasks(&target, "a", 0..130, None);
+        keep_tasks(&target, "a", 100..150, Some("µ 'again'"));
+        keep_tasks(&target, "b", 0..1, None);
         let text = |text: &str| Value::Text(text.into());
+        let counts =
+            target.rows("SELECT batch, count(*), max(task), min(steps) FROM graspTask GROUP BY batch ORDER BY batch");
+        let count = |batch: &str, numbers: [f64; 3]| -> Vec<Value> {
+            [text(batch)].into_iter().chain(numbers.map(Value::Number)).collect()
+        };
+        assert_eq!(counts, [count("a", [150.0, 149.0, 1250.0]), count("b", [1.0, 0.0, 1250.0])], "{name}");
         let known = "SELECT task, seed, status, cause, qw, quality_force, quality_squeeze_after, approached, outcome FROM graspTask";
         let rows = target.rows(&format!("{known} WHERE batch = 'a' AND task IN (0, 129, 140) ORDER BY task"));
         let row = |task: f64, cause: &str| {
