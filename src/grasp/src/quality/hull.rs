@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use nalgebra::Matrix6;
+
 use crate::statics::Vector6;
 
 const DIMENSION: usize = 6;
@@ -180,11 +182,9 @@ impl Hull {
         }
     }
 
-    /// The volume between a facet and the centre.
-    pub(crate) fn volume(&self, facet: &Facet) -> f64 {
-        let columns = facet.vertices.map(|vertex| self.points[vertex] - self.centre);
-        // 6! simplices make a parallelepiped.
-        nalgebra::Matrix6::from_columns(&columns).determinant().abs() / 720.0
+    /// The corners of a facet seen from the centre, as columns.
+    pub(crate) fn corners(&self, facet: &Facet) -> Matrix6<f64> {
+        Matrix6::from_columns(&facet.vertices.map(|vertex| self.points[vertex] - self.centre))
     }
 }
 

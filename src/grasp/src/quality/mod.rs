@@ -11,6 +11,7 @@ mod hull;
 mod space;
 
 use bevy_math::DVec3;
+use nalgebra::Matrix6;
 
 pub use space::{Norm, Scaling};
 
@@ -109,6 +110,12 @@ pub struct Quality {
     /// Why the searches ended: of epsilon, force, force under the worst torque, torque and volume.
     pub ended: [Ended; 5],
 }
+
+/// 6! simplices make a parallelepiped.
+const SIMPLICES: f64 = 720.0;
+/// How many hyperplanes are tried over a facet, and how far the first is tilted, in parts of what would flatten it onto the facet.
+const TILTS: usize = 6;
+const TILT: f64 = 0.2;
 
 /// Which part of the wrench space is measured.
 #[derive(Debug, Clone, Copy)]
@@ -265,14 +272,12 @@ fn ended(met: bool, hull: &mut Hull, options: &Options, add: impl FnOnce(&mut Hu
     }
 }
 
-/// Grows the polytope where it lacks most of the volume until the bounds meet. Between a facet and the centre the space is within the
-/// simplex scaled by the ratio of the offsets of support and facet.
+/// Grows the polytope where it lacks most of the volume until the bounds meet.
 fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) {
     let open = |hull: &Hull, facet: &Facet| {
-        let middle = facet.normal.dot(&hull.centre);
-        let (inner, outer) = (facet.offset - middle, space.support(&facet.normal).1 - middle);
-        let within = hull.volume(facet);
-        (within, within * libm::pow(outer.max(inner) / inner, 6.0))
+        let corners = hull.corners(facet);
+        let within = corners.determinant().abs() / SIMPLICES;
+        (within, within * beyond(&corners, facet, &hull.centre, space))
     };
     let mut known = std::collections::HashMap::new();
     loop {
@@ -293,4 +298,34 @@ fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) 
             return (bounds, ended);
         }
     }
+}
+
+/// The share of the simplex between a facet and the centre, whose corners seen from there these are, that holds all of the space in the cone over
+/// it. Each hyperplane that the space does not reach beyond cuts a simplex off that cone; the smallest that a few of them cut is the answer. The
+/// first lies along the facet; where it touches the space above some of the corners, the next are lowered over the others.
+fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space) -> f64 {
+    let share = |normal: &Vector6| {
+        let (point, reach) = space.support(normal);
+        let reach = (reach - normal.dot(centre)).max(f64::MIN_POSITIVE);
+        let cut: f64 = corners.column_iter().map(|corner| reach / normal.dot(&corner).max(0.0)).product();
+        (cut.max(1.0), point)
+    };
+    let (mut least, mut point) = share(&facet.normal);
+    let Some(inverse) = corners.try_inverse() else { return least };
+    // The normal as its products with the corners, of which only the ratios matter.
+    let (mut heights, mut step) = (Vector6::repeat(1.0), TILT * libm::log(least));
+    for _ in 0..TILTS {
+        // Where the hyperplane touches, in parts of the corners.
+        let parts = (inverse * (point - centre)).component_mul(&heights);
+        let slope = (parts / parts.sum()).add_scalar(-1.0 / 6.0);
+        let norm = slope.norm();
+        if norm.is_nan() || norm < 1e-6 {
+            break;
+        }
+        heights.zip_apply(&slope, |height, slope| *height *= libm::exp(-step * slope / norm));
+        let (cut, touched) = share(&(inverse.transpose() * heights).normalize());
+        (least, point) = (least.min(cut), touched);
+        step *= 0.7;
+    }
+    least
 }
