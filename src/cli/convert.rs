@@ -7,8 +7,7 @@ use std::{
 
 use clap::Args;
 use simpartner_description::xml::{self, Document, ExportFormat};
-use simpartner_dynamics::mass_properties;
-use simpartner_model::Inertia;
+use simpartner_dynamics::give_inertias;
 use simpartner_terminal::output::{line, tell};
 
 use super::exit::{CliError, ExitStatus};
@@ -42,10 +41,7 @@ pub(super) fn convert(arguments: &ConvertArguments) -> Result<ExitStatus, CliErr
             return Err(CliError::Input(format!("'{}' holds neither a robot nor a world", arguments.file.display())));
         }
     };
-    for body in world.mechanism.bodies.iter_mut().filter(|body| !body.fixed && body.inertia.is_none()) {
-        let mass = mass_properties(body).map_err(|what| CliError::Input(format!("{}: {what}", body.source)))?;
-        body.inertia = Some(Inertia { centre_of_mass: mass.centre_of_mass, tensor: mass.tensor });
-    }
+    give_inertias(&mut world.mechanism).map_err(|error| CliError::Input(error.to_string()))?;
     let meshes = format!("meshes/{}", output.file_stem().unwrap_or_default().to_string_lossy());
     let exported = xml::export(&world, format, &meshes).map_err(CliError::Input)?;
     for warning in &exported.warnings {

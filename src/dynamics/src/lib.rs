@@ -48,7 +48,7 @@ pub mod soil;
 mod state;
 
 pub use engine::{Equations, Probe};
-pub use mass::{MassProperties, mass_properties, volume};
+pub use mass::{MassProperties, give_inertias, mass_properties, volume};
 pub use motor::{Motor, Servo};
 pub use settings::{DynamicsSettings, EngineKind, ImpactLaw, Integrator, RapierSettings, Settings};
 pub use shape::{RayTarget, convex_parts, hull_surface};

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::{Body, Placed, Shape};
+use simpartner_model::{Body, Inertia, Mechanism, Placed, Shape};
 
-use super::{parry::mass_properties::MassProperties as ParryMass, shape};
+use super::{BuildError, parry::mass_properties::MassProperties as ParryMass, shape};
 
 /// Mass, centre of mass and inertia of a body.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +42,18 @@ pub fn mass_properties(body: &Body) -> Result<MassProperties, String> {
         centre_of_mass: spread.local_com,
         tensor: spread.reconstruct_inertia_matrix(),
     })
+}
+
+/// Gives each body that moves and has no inertia of its own the one that follows from its shape, for readers that ask no shape.
+///
+/// # Errors
+/// The first body whose shape has no volume to spread the mass over.
+pub fn give_inertias(mechanism: &mut Mechanism) -> Result<(), BuildError> {
+    for body in mechanism.bodies.iter_mut().filter(|body| !body.fixed && body.inertia.is_none()) {
+        let mass = mass_properties(body).map_err(|what| BuildError { place: body.source.clone(), what })?;
+        body.inertia = Some(Inertia { centre_of_mass: mass.centre_of_mass, tensor: mass.tensor });
+    }
+    Ok(())
 }
 
 /// The volume of a shape, m³; of what it is made of, where its parts overlap.

@@ -3,14 +3,18 @@
 //! A joint with several coordinates comes back as a chain of joints over links of 1e-12 kg, which change no entry of the mass matrix by
 //! more than that share of it.
 
-use std::{collections::HashMap, path::Path, process::Command};
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::Path,
+    process::Command,
+};
 
 use simpartner_description::{
     World,
     xml::{self, Document, ExportFormat, ImportOptions},
 };
-use simpartner_dynamics::{Equations, Probe, mass_properties};
-use simpartner_model::{Inertia, Mechanism};
+use simpartner_dynamics::{Equations, Probe, give_inertias};
+use simpartner_model::{Body, BodyId, CollisionFilter, Joint, Mechanism, Robot, RobotId};
 
 /// A world of our own, with the inertia of each body told.
 fn world(path: &str) -> World {
@@ -20,10 +24,7 @@ fn world(path: &str) -> World {
         Ok(_) => panic!("neither a world nor a robot"),
         Err(problems) => panic!("{problems}"),
     };
-    for body in world.mechanism.bodies.iter_mut().filter(|body| !body.fixed) {
-        let mass = mass_properties(body).expect("the bodies of our robots have mass");
-        body.inertia = Some(Inertia { centre_of_mass: mass.centre_of_mass, tensor: mass.tensor });
-    }
+    give_inertias(&mut world.mechanism).expect("the bodies of our robots have mass");
     world
 }
 
@@ -164,5 +165,115 @@ for path in sys.argv[1:]:
         assert!(freedoms.is_none_or(|freedoms| words[1] == freedoms.to_string()), "{line}: {freedoms:?}");
         let theirs: f64 = words[2].parse().unwrap();
         assert!((theirs - mass).abs() < 1e-9 * mass, "{line}: {mass}");
+    }
+}
+
+/// The pairs of bodies that MuJoCo lets collide, by its masks, its excluded pairs and its rule for parents, a line each.
+const PAIRS: &str = "
+import sys
+try:
+    import mujoco
+except ImportError:
+    print('skipped: mujoco is not installed'); sys.exit()
+model = mujoco.MjModel.from_xml_path(sys.argv[1])
+bodies = model.geom_bodyid
+for one in range(model.ngeom):
+    for other in range(one + 1, model.ngeom):
+        a, b = sorted((bodies[one], bodies[other]))
+        if not (model.geom_contype[one] & model.geom_conaffinity[other] or model.geom_contype[other] & model.geom_conaffinity[one]):
+            continue
+        welds = model.body_weldid[a], model.body_weldid[b]
+        parents = [model.body_weldid[model.body_parentid[weld]] for weld in welds]
+        parent = all(welds) and (welds[0] == parents[1] or welds[1] == parents[0])
+        if welds[0] == welds[1] or parent or (int(a) << 16) + int(b) in model.exclude_signature:
+            continue
+        print(*sorted((model.body(a).name, model.body(b).name)), sep=' | ')
+";
+
+const ARM: &str = r#"<robot name="arm"><body name="Base"><mass>1</mass><pose y="1"/>STATIC<box x="0.2" y="0.2" z="0.2"/></body>
+  <body name="Upper"><mass>1</mass><pose y="1" x="0.3"/><box x="0.2" y="0.2" z="0.2"/></body>
+  <body name="Lower"><mass>1</mass><pose y="1" x="0.6"/><box x="0.2" y="0.2" z="0.2"/></body>
+  <joint type="hinge" name="J1"><parent>Base</parent><child>Upper</child><anchor x="0.15" y="1"/><axis z="1"/></joint>
+  <joint type="hinge" name="J2"><parent>Upper</parent><child>Lower</child><anchor x="0.45" y="1"/><axis z="1"/></joint></robot>"#;
+
+const LOOSE: &str = r#"<world name="w"><surface/><object name="Plain"><mass>1</mass><box x="1" y="1" z="1"/><pose y="9"/></object>
+  <object name="Odd"><mass>1</mass><collision category="2" collidesWith="4"><box x="1" y="1" z="1"/></collision><pose y="7"/></object></world>"#;
+
+/// Robots beside each other, of which `colliding` collide with themselves, with loose objects.
+fn crowd(count: usize, colliding: usize, arm: &str) -> World {
+    let (arm, mut world) = (read("arm.xml", arm), read("worlds/w.xml", LOOSE));
+    let Mechanism { bodies, joints, robots, .. } = &mut world.mechanism;
+    for number in 0..count {
+        let first = bodies.len();
+        let robot = Some(RobotId::new(number));
+        let shifted = |body: BodyId| BodyId::new(first + body.index());
+        bodies.extend(arm.mechanism.bodies.iter().map(|body| Body { robot, ..body.clone() }));
+        joints.extend(arm.mechanism.joints.iter().map(|joint| Joint {
+            robot,
+            parent: shifted(joint.parent),
+            child: shifted(joint.child),
+            ..joint.clone()
+        }));
+        robots.push(Robot {
+            name: format!("r{number}"),
+            self_collision: number < colliding,
+            ..arm.mechanism.robots[0].clone()
+        });
+    }
+    world
+}
+
+/// The pairs that collide here, as [`PAIRS`] names them.
+fn colliding(mechanism: &Mechanism) -> BTreeSet<String> {
+    let name = |body: &Body| match body.robot {
+        Some(robot) if mechanism.robots.len() > 1 => format!("{}/{}", mechanism.robot(robot).name, body.name),
+        _ => body.name.clone(),
+    };
+    let pair = |one: &str, other: &str| format!("{} | {}", one.min(other), one.max(other));
+    let mut pairs = BTreeSet::new();
+    for (id, body) in mechanism.bodies() {
+        if !body.fixed && body.filter.meets(CollisionFilter::default()) {
+            pairs.insert(pair("world", &name(body)));
+        }
+        for (other, second) in mechanism.bodies().skip(id.index() + 1) {
+            let is = |ends: [BodyId; 2]| ends == [id, other] || ends == [other, id];
+            let joined = mechanism.joints.iter().map(|joint| [joint.parent, joint.child]);
+            let apart = mechanism.apart.iter().copied().chain(joined).any(is);
+            let is_own = |robot| second.robot == Some(robot) && !mechanism.robot(robot).self_collision;
+            let still = body.fixed && second.fixed;
+            if body.filter.meets(second.filter) && !apart && !still && !body.robot.is_some_and(is_own) {
+                pairs.insert(pair(&name(body), &name(second)));
+            }
+        }
+    }
+    pairs
+}
+
+#[test]
+fn mujoco_lets_those_bodies_collide_that_collide_here() {
+    let [free, fixed] = ["", "<static>true</static>"].map(|given| ARM.replace("STATIC", given));
+    let scratch = tempfile::tempdir().unwrap();
+    let cases = [(&free, 1, 0, false), (&free, 17, 1, false), (&free, 3, 1, true), (&fixed, 17, 16, false)];
+    for (arm, count, colliding_robots, odd) in cases {
+        let mut world = crowd(count, colliding_robots, arm);
+        if !odd {
+            world.mechanism.bodies[1].filter = CollisionFilter::default();
+        }
+        world.mechanism.apart.push([BodyId::new(0), BodyId::new(2)]);
+        give_inertias(&mut world.mechanism).unwrap();
+        let file = scratch.path().join("crowd.xml");
+        std::fs::write(&file, xml::export(&world, ExportFormat::Mjcf, "meshes").unwrap().text).unwrap();
+        let Ok(output) = Command::new("python3").args(["-c", PAIRS]).arg(&file).output() else {
+            return println!("skipped: python3 is not installed");
+        };
+        let said = String::from_utf8_lossy(&output.stdout);
+        if said.contains("skipped") {
+            return println!("{said}");
+        }
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let (ours, theirs) =
+            (colliding(&world.mechanism), said.lines().map(str::to_owned).collect::<BTreeSet<String>>());
+        let differ: Vec<&String> = ours.symmetric_difference(&theirs).collect();
+        assert!(ours.len() > 5 && differ.is_empty(), "{count} {colliding_robots} {odd}: {differ:?}");
     }
 }

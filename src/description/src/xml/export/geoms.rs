@@ -4,8 +4,10 @@ use simpartner_model::{Body, Color, Pose};
 
 use super::{
     super::{import::element::node, tree::Node},
-    Writer, join,
-    mjcf::{filter, push, set_pose},
+    Writer,
+    filters::masks,
+    join,
+    mjcf::{push, set_pose},
     shapes::{Simple, simple},
 };
 
@@ -16,7 +18,7 @@ const HIDDEN: &str = "3";
 /// Adds all geoms of a body, the points of its meshes to the assets.
 pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &mut Node) {
     let is_seen_so = body.visuals.is_empty() && body.collision.is_none();
-    let [category, collides_with] = filter(writer, body);
+    let [category, collides_with] = masks(writer.mechanism, body);
     for (pose, part) in body.collision_shape().into_iter().flat_map(simple) {
         if matches!(&part, Simple::Mesh(_, triangles) if !triangles.is_empty()) {
             let what = format!("the triangleMesh of '{}' collides as its hull", body.name);

@@ -5,7 +5,9 @@ use simpartner_model::{Ground, Heightfield, Plane};
 
 use super::{
     super::{import::element::node, tree::Node},
-    Writer, join,
+    Writer,
+    filters::ALL,
+    join,
     mjcf::{push, z_up_vector},
 };
 
@@ -30,6 +32,12 @@ pub(super) fn add(writer: &mut Writer, asset: &mut Node, bodies: &mut Node) {
     }
 }
 
+/// What collides with it: everything, whatever its category.
+fn open(geom: &mut Node) {
+    push(geom, "contype", ALL.to_string());
+    push(geom, "conaffinity", ALL.to_string());
+}
+
 fn of_plane(plane: &Plane) -> Node {
     let normal = z_up_vector(plane.normal);
     let (position, friction) = (join(&(normal * plane.distance).to_array()), plane.material.friction.to_string());
@@ -41,7 +49,9 @@ fn of_plane(plane: &Plane) -> Node {
         ("zaxis", zaxis),
         ("friction", friction),
     ];
-    node("geom", 0, &attributes)
+    let mut geom = node("geom", 0, &attributes);
+    open(&mut geom);
+    geom
 }
 
 fn add_heightfield(field: &Heightfield, name: String, asset: &mut Node, bodies: &mut Node) {
@@ -72,5 +82,6 @@ fn add_heightfield(field: &Heightfield, name: String, asset: &mut Node, bodies: 
         let DQuat { y, w, .. } = field.pose.rotation;
         push(&mut geom, "quat", join(&[w, 0.0, 0.0, y]));
     }
+    open(&mut geom);
     bodies.children.push(geom);
 }

@@ -1,7 +1,7 @@
 //! A world as MJCF.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use simpartner_model::{Axis, Body, FreeAxis, Graph, JointKind, Pose};
+use simpartner_model::{Axis, FreeAxis, Graph, JointKind, Pose};
 use simpartner_wire::signal::DeviceKind;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     },
     Writer,
     chain::{Chain, Step},
-    geoms, grounds, join,
+    filters, geoms, grounds, join,
 };
 use crate::{Actuator, DeviceSpec, Law, Mount, World};
 
@@ -42,10 +42,7 @@ pub(super) fn root(writer: &mut Writer, world: &World) -> Node {
             equality.children.extend(closure(writer, closing.index()));
         }
     }
-    for [one, other] in &mechanism.apart {
-        let names = [one, other].map(|body| name_of(writer, body.index()));
-        contact.children.push(node("exclude", 0, &[("body1", names[0].clone()), ("body2", names[1].clone())]));
-    }
+    contact.children.extend(filters::excluded(writer, &forest));
     add_couplings(writer, &mut equality);
     let (actuator, sensor) = devices(writer, world, &mut bodies);
     root.children.extend(
@@ -64,7 +61,7 @@ pub(super) fn z_up_vector(vector: DVec3) -> DVec3 {
 }
 
 /// A name that is unique in the file: that of the robot before it where there are several.
-fn name_of(writer: &Writer, body: usize) -> String {
+pub(super) fn name_of(writer: &Writer, body: usize) -> String {
     let body = &writer.mechanism.bodies[body];
     match body.robot {
         Some(robot) if writer.mechanism.robots.len() > 1 => {
@@ -198,18 +195,6 @@ fn push_losses(law: &FreeAxis, element: &mut Node) {
     }
 }
 
-/// Category and affinity. Bodies of a robot that do not collide with each other have a bit of their own, which none of them is open to.
-pub(super) fn filter(writer: &Writer, body: &Body) -> [u32; 2] {
-    let own = body.robot.filter(|robot| !writer.mechanism.robot(*robot).self_collision);
-    match own.map(|robot| robot.index()) {
-        Some(robot) if body.filter.category == u16::MAX && body.filter.collides_with == u16::MAX && robot < 15 => {
-            let bit = 1 << robot;
-            [bit, 0xFFFF & !bit]
-        }
-        _ => [u32::from(body.filter.category), u32::from(body.filter.collides_with)],
-    }
-}
-
 /// A joint that closes a loop: one that turns about a point or is fixed is an equality, a hinge two, at two points of its axis.
 fn closure(writer: &mut Writer, index: usize) -> Vec<Node> {
     let joint = &writer.mechanism.joints[index];
@@ -261,7 +246,6 @@ fn add_couplings(writer: &mut Writer, equality: &mut Node) {
     }
 }
 
-/// Rows run along x, from the largest y down.
 /// Actuators and sensors, the latter with a site each in its body.
 fn devices(writer: &mut Writer, world: &World, bodies: &mut Node) -> (Node, Node) {
     let (mut actuators, mut sensors) = (node("actuator", 0, &[]), node("sensor", 0, &[]));

@@ -9,6 +9,7 @@
 //! head of the file lists it.
 
 mod chain;
+mod filters;
 mod geoms;
 mod grounds;
 mod mjcf;
@@ -41,7 +42,7 @@ pub struct Exported {
 }
 
 /// Writes a world in another format. Of bodies without an `<inertia>` of their own the shape is not asked: give each the inertia that
-/// follows from its shape first (`simpartner_dynamics::mass_properties`). URDF meshes are named as in `mesh_folder`.
+/// follows from its shape first (`simpartner_dynamics::give_inertias`). URDF meshes are named as in `mesh_folder`.
 ///
 /// # Errors
 /// A sentence on why the format cannot hold the world at all.
