@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -73,6 +73,20 @@ const ask = (port, words) =>
       if (lines.length > 2) {
         socket.destroy();
         answered(lines[1]);
+      }
+    });
+  });
+/** What the control port, which greets nobody, answers. */
+const order = (port, line) =>
+  new Promise((answered, failed) => {
+    const socket = createConnection(port, "127.0.0.1", () => socket.write(`${line}\n`));
+    let heard = "";
+    socket.on("error", failed);
+    socket.on("data", (data) => {
+      heard += data;
+      if (heard.includes("\n")) {
+        socket.destroy();
+        answered(heard.trim());
       }
     });
   });
@@ -334,6 +348,39 @@ test("scans of 181 rays and of 16 layers have their plots among 60 devices, and 
   } finally {
     await page.close();
     await watched.end();
+  }
+});
+
+/** A ball that hangs on nothing, as URDF. */
+const LONER = `<robot name="loner"><link name="ball"><inertial><mass value="1"/>
+  <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><sphere radius="0.5"/></geometry></collision></link></robot>`;
+
+test("robots that come are in the page, those that go are not any more, and a reset keeps who is there", { skip }, async () => {
+  const ports = join(folder, "ports.json");
+  const peopled = await serve("worlds/flat.xml", "none", "--free-ports", "--ports-file", ports);
+  const page = await Browser.open();
+  try {
+    const control = Number(JSON.parse(await readFile(ports, "utf8")).control.split(":").at(-1));
+    const say = async (line) => assert.match(await order(control, line), /^OK/);
+    const shows = (count, robots) =>
+      page.until(`${text("badge")} === "live" && viewer.frame !== null && viewer.stage.bodies.nodes.length === ${count} && ` +
+        `[...new Set(viewer.scene.devices.map((device) => device.robot))].join() === "${robots}"`);
+    await page.go(peopled.url);
+    await shows(14, "WorkPartner");
+    await say("SPAWN name=Second file=workpartner1.xml position=3,0,0");
+    await shows(28, "WorkPartner,Second");
+    await say(`SPAWN name=Third position=6,0.5,0 text=${JSON.stringify(LONER)}`);
+    await shows(29, "WorkPartner,Second");
+    await page.shot("10-three");
+    await say("REMOVE WorkPartner");
+    await shows(15, "Second");
+    await say("RESET");
+    await shows(15, "Second");
+    await page.until("viewer.frame.epoch === 1 && viewer.frame.step > 100");
+    assert.deepEqual(page.complaints, []);
+  } finally {
+    await page.close();
+    await peopled.end();
   }
 });
 

@@ -6,7 +6,7 @@ import sys
 import dartpy as dart
 import numpy
 
-from scene import conjugate, rotate, serve, shortest_turn
+from scene import conjugate, read, rotate, serve, shortest_turn
 
 NAME = f"DART {dart.__version__}"
 
@@ -61,8 +61,27 @@ class Engine:
             skeleton = dart.dynamics.Skeleton(f"fixed {hinge.child}")
             self.add(skeleton, hinge.child, hinge)
             self.world.addSkeleton(skeleton)
+        for number, robot in enumerate(scene.robots):
+            self.load(number, robot)
         for body, anchor in scene.pins:
             constraints.addConstraint(dart.constraint.BallJointConstraint(self.nodes[body], anchor))
+
+    def load(self, number, robot):
+        skeleton = dart.utils.DartLoader().parseSkeleton(robot.path)
+        skeleton.setName(f"robot {number}")
+        root = skeleton.getRootJoint()
+        root.setPositions(dart.dynamics.FreeJoint.convertToPositions(place(robot.turn, robot.at)))
+        friction = robot.friction()
+        for node in skeleton.getBodyNodes():
+            for part in node.getShapeNodes():
+                if part.hasCollisionAspect():
+                    surface = part.getDynamicsAspect() or part.createDynamicsAspect()
+                    surface.setFrictionCoeff(friction[node.getName()])
+                    surface.setRestitutionCoeff(0.0)
+        skeleton.disableSelfCollisionCheck()
+        self.motors += [(skeleton.getJoint(name), *motor) for name, motor in self.scene.motors.items()]
+        self.nodes[number] = skeleton.getRootBodyNode()
+        self.world.addSkeleton(skeleton)
 
     def add_shapes(self, node, geoms, friction, restitution):
         for kind, size, at, turn in geoms:
@@ -127,6 +146,9 @@ class Engine:
                 joint.setForce(0, force)
             self.world.step()
 
+    def first(self):
+        return self.nodes[0].getWorldTransform().translation()
+
     def body(self, index):
         """Place, turn, velocity and spin, in world axes."""
         node = self.nodes[index]
@@ -135,4 +157,4 @@ class Engine:
 
 
 if __name__ == "__main__":
-    serve(Engine)
+    serve(lambda path: Engine(read(path), 0.001))

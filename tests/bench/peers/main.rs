@@ -3,7 +3,8 @@
 //! for some of them only.
 //!
 //! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
-//! drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives. MuJoCo runs with its
+//! drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives, and how far it came before the clock runs tells
+//! whether it is the same one in all engines: MuJoCo reads it as `simpartner convert` writes it in MJCF, PhysX and DART in URDF. MuJoCo runs with its
 //! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more.
 
 #[path = "../../../src/dynamics/benches/costs/heaps.rs"]
@@ -23,7 +24,7 @@ use std::{path::Path, time::Instant};
 use bevy_math::DVec3;
 use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Settings};
-use simpartner_model::Timestep;
+use simpartner_model::{BodyId, Mechanism, Timestep};
 
 use self::{
     peer::Peer,
@@ -34,6 +35,8 @@ const ENGINES: [&str; 6] = ["ours", "rapier", "MuJoCo", "PhysX", "DART", "ODE"];
 const ROUNDS: usize = 5;
 /// Rounds of a scene that takes moments.
 const SHORT_ROUNDS: usize = 15;
+/// Bodies of a rover.
+const JOINTED_BODIES: usize = rover::JOINTS + 1;
 /// Turns of many robots and one in a round.
 const TURNS: usize = 20;
 
@@ -42,6 +45,8 @@ struct Scene {
     name: &'static str,
     world: World,
     rovers: Vec<Rover>,
+    /// One of the rovers in a world of its own.
+    robot: Option<World>,
     /// Steps before the clock runs and while it does.
     warm_up: usize,
     steps: usize,
@@ -72,8 +77,7 @@ fn main() {
 /// Measures and prints a scene; of many robots also what each costs beside the one of the first scene, which drives in turn with
 /// them.
 fn measure(scene: &Scene, alone: &Scene, folder: &Path, rounds: usize, real: bool) {
-    let file = folder.join("scene.txt");
-    std::fs::write(&file, export::text(&scene.world, &scene.rovers)).expect("the scene can be written");
+    let files = export::write(folder, &scene.world, &scene.rovers, scene.robot.as_ref());
     let (warm_up, steps) = if real { (scene.warm_up, scene.steps) } else { (1, 1) };
     let start = || {
         let own = [EngineKind::Dynamics, EngineKind::Rapier].map(|kind| {
@@ -81,9 +85,18 @@ fn measure(scene: &Scene, alone: &Scene, folder: &Path, rounds: usize, real: boo
             (0..warm_up).for_each(|_| engine.step());
             engine
         });
-        (own, if real { Peer::all(&file, folder, warm_up, steps) } else { Default::default() })
+        (own, if real { Peer::all(&files, folder, warm_up, steps) } else { Default::default() })
     };
     let (mut own, mut peers) = start();
+    if !scene.rovers.is_empty() {
+        let way = |engine: &dyn Engine| engine.body(BodyId::new(0)).pose.translation.x;
+        let theirs = peers.iter().map(|peer| peer.as_ref().map(Peer::along));
+        let at: Vec<Option<f64>> = own.iter().map(|engine| Some(way(&**engine))).chain(theirs).collect();
+        let began = scene.world.mechanism.bodies[0].pose.translation.x;
+        print!("{:<30}", "  metres on the way before");
+        at.iter().for_each(|at| print!("{:>22}", at.map_or("-".into(), |at| format!("{:.4}", at - began))));
+        println!();
+    }
     let many = scene.rovers.len();
     // A single step of one would tell of cold memory alone.
     let mut one = (many > 1 && scene.steps > TURNS).then(|| engine(alone, EngineKind::Dynamics));
@@ -141,7 +154,7 @@ fn engine(scene: &Scene, kind: EngineKind) -> Box<dyn Engine> {
     let mechanism = &scene.world.mechanism;
     let mut engine =
         simpartner_dynamics::build(mechanism, Timestep::MILLISECOND, &settings).expect("the scene can be built");
-    scene.rovers.iter().for_each(|rover| rover.drive(&mut *engine, 4.0));
+    scene.rovers.iter().for_each(|rover| rover.drive(&mut *engine, export::RATE));
     engine
 }
 
@@ -149,6 +162,16 @@ fn time(engine: &mut dyn Engine, steps: usize) -> f64 {
     let start = Instant::now();
     (0..steps).for_each(|_| engine.step());
     start.elapsed().as_secs_f64() * 1e6 / steps as f64
+}
+
+/// Numbers bodies and joints behind their names, anew for each robot of so many bodies: files want names of their own.
+fn number(world: &mut World, bodies: usize) {
+    let Mechanism { bodies: all, joints, .. } = &mut world.mechanism;
+    all.iter_mut().enumerate().for_each(|(index, body)| body.name = format!("{}{}", body.name, index % bodies));
+    joints
+        .iter_mut()
+        .enumerate()
+        .for_each(|(index, joint)| joint.name = format!("{}{}", joint.name, index % rover::JOINTS));
 }
 
 fn scenes() -> Vec<Scene> {
@@ -164,10 +187,16 @@ fn scenes() -> Vec<Scene> {
         let rovers = rovers.collect();
         // The same stretch of the drive for all, but for a thousand, which would take others too long.
         let (warm_up, steps) = if count > 100 { (300, 20) } else { (1500, 1000) };
-        Scene { name, world, rovers, warm_up, steps, is_event: false }
+        let mut robot = heaps::plane();
+        rover::add(&mut robot, DVec3::ZERO, wheel);
+        number(&mut robot, JOINTED_BODIES);
+        number(&mut world, JOINTED_BODIES);
+        Scene { name, world, rovers, robot: Some(robot), warm_up, steps, is_event: false }
     };
-    let loose =
-        |name, world, warm_up, steps| Scene { name, world, rovers: Vec::new(), warm_up, steps, is_event: false };
+    let loose = |name, mut world: World, warm_up, steps| {
+        number(&mut world, usize::MAX);
+        Scene { name, world, rovers: Vec::new(), robot: None, warm_up, steps, is_event: false }
+    };
     let event = |name, world, steps| Scene { is_event: true, ..loose(name, world, 0, steps) };
     vec![
         robots("robot, flat, balls", 1, false, Wheel::Ball),

@@ -1,4 +1,4 @@
-"""A scene in MuJoCo. Run as a program it is a peer of the speed bench, with the implicit integrator and the default solver."""
+"""A scene in MuJoCo. Run as a program it is a peer of the speed bench, whose scenes it reads as MJCF."""
 
 from xml.sax.saxutils import quoteattr
 
@@ -130,5 +130,22 @@ class Engine:
         return self.data.xpos[number].copy(), self.data.xquat[number].copy(), found[3:], found[:3]
 
 
+class Model:
+    """A scene of an MJCF file, with what its first keyframe commands."""
+
+    def __init__(self, path):
+        self.model = mujoco.MjModel.from_xml_path(path)
+        self.data = mujoco.MjData(self.model)
+        if self.model.nkey:
+            mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
+        mujoco.mj_forward(self.model, self.data)
+
+    def advance(self, count):
+        mujoco.mj_step(self.model, self.data, nstep=count)
+
+    def first(self):
+        return self.data.xpos[1]
+
+
 if __name__ == "__main__":
-    serve(Engine)
+    serve(Model)

@@ -189,7 +189,7 @@ int main(int count, char **arguments) {
     }
     read_scene(arguments[1]);
     for (int i = 0; i < warm_up; i++) step();
-    puts("ready");
+    printf("ready %f\n", dBodyGetPosition(bodies[0])[0]);
     fflush(stdout);
     char line[64];
     while (fgets(line, sizeof line, stdin)) {

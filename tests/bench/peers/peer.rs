@@ -1,5 +1,5 @@
-//! Another engine in a process of its own: it loads the scene, warms up, says so, and measures a round for every line it
-//! reads.
+//! Another engine in a process of its own: it loads the scene, warms up, says where its first body then is, and measures a round for every line
+//! it reads.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -7,23 +7,27 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
+use super::export::Files;
+
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bench/peers");
 
 pub struct Peer {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
+    along: f64,
 }
 
 impl Peer {
     /// MuJoCo, PhysX and DART, where their Python packages are installed and can do the scene, and ODE.
-    pub fn all(scene: &Path, folder: &Path, warm_up: usize, steps: usize) -> [Option<Self>; 4] {
-        let [mujoco, physx, dart] = ["mujoco_peer.py", "physx_peer.py", "dart_peer.py"].map(|script| {
+    pub fn all(scene: &Files, folder: &Path, warm_up: usize, steps: usize) -> [Option<Self>; 4] {
+        let scripts = [("mujoco_peer.py", &scene.mjcf), ("physx_peer.py", &scene.urdf), ("dart_peer.py", &scene.urdf)];
+        let [mujoco, physx, dart] = scripts.map(|(script, file)| {
             let mut command = Command::new("python3");
             command.arg("-B").arg(format!("{SOURCES}/{script}"));
-            Self::start(command, scene, warm_up, steps)
+            Self::start(command, file, warm_up, steps)
         });
-        [mujoco, physx, dart, Self::ode(scene, folder, warm_up, steps)]
+        [mujoco, physx, dart, Self::ode(&scene.plain, folder, warm_up, steps)]
     }
 
     /// ODE's library, if there is one and a C compiler.
@@ -48,8 +52,14 @@ impl Peer {
         command.arg(scene).args([warm_up.to_string(), steps.to_string()]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
         let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
-        let mut peer = Self { child, input, output };
-        (peer.read()? == "ready").then_some(peer)
+        let mut peer = Self { child, input, output, along: 0.0 };
+        peer.along = peer.read()?.strip_prefix("ready ")?.parse().ok()?;
+        Some(peer)
+    }
+
+    /// Where the first body was along x after the warm-up, metres.
+    pub fn along(&self) -> f64 {
+        self.along
     }
 
     /// Microseconds a step of one round.

@@ -6,16 +6,26 @@ import warnings
 
 import numpy
 
-from scene import conjugate, multiply, rotate, serve, shortest_turn
+from scene import conjugate, multiply, read, rotate, serve, shortest_turn
 
 warnings.filterwarnings("ignore")
 import sapien  # noqa: E402
+from sapien.wrapper.urdf_loader import URDFLoader  # noqa: E402
 
 physx = sapien.physx
 NAME = f"PhysX (sapien {sapien.__version__})"
 X, Y, Z = numpy.eye(3)
 # Of two shapes the first number of one must have a bit of the second number of the other.
 GROUND, PART = [1, 3, 0, 0], [2, 0, 0, 0]
+
+
+class Solid(URDFLoader):
+    """Reads what collides of a robot, and not what is seen, which would ask for a graphics card."""
+
+    def _build_link(self, link, builder):
+        link.visuals = []
+        super()._build_link(link, builder)
+        builder.collision_groups = PART
 
 
 class Engine:
@@ -47,6 +57,32 @@ class Engine:
                 self.add_body(index)
         for hinge in self.children.get(None, []):
             self.add_tree(None, [hinge])
+        builders = {}
+        for number, robot in enumerate(scene.robots):
+            builder = builders.get(robot.path) or builders.setdefault(robot.path, self.load(robot))
+            builder.initial_pose = sapien.Pose(robot.at, robot.turn)
+            built = builder.build()
+            self.settle(built, scene.motors)
+            self.parts[number] = built.get_links()[0]
+
+    def load(self, robot):
+        loader = Solid().set_scene(self.world)
+        loader.fix_root_link = False
+        for link, friction in robot.friction().items():
+            loader.set_link_material(link, friction, friction, 0.0)
+        return loader.load_file_as_articulation_builder(robot.path)
+
+    def settle(self, built, motors):
+        """Gives the joints of a tree their motors, and takes what brakes by itself."""
+        built.set_sleep_threshold(0.0)
+        for joint in built.get_active_joints():
+            if motors[joint.name]:
+                position, rate, stiffness, damping, limit = motors[joint.name]
+                joint.set_drive_properties(stiffness, damping, limit)
+                joint.set_drive_target(position)
+                joint.set_drive_velocity_target(rate)
+        for link in built.get_links():
+            link.linear_damping = link.angular_damping = 0.0
 
     def add_shapes(self, builder, body):
         material = physx.PhysxMaterial(body.friction, body.friction, body.restitution)
@@ -114,19 +150,12 @@ class Engine:
         for hinge in hinges:
             grow(hinge)
         built = builder.build(fix_root_link=root is None)
-        built.set_sleep_threshold(0.0)
+        self.settle(built, motors)
         forces = {str(hinge.child): hinge.force for hinge in self.scene.hinges if hinge.slides}
         forces = numpy.array([forces.get(joint.name, 0.0) for joint in built.get_active_joints()])
         if forces.any():
             self.pushed.append((built, forces))
-        for joint in built.get_active_joints():
-            if motors[joint.name]:
-                position, rate, stiffness, damping, limit = motors[joint.name]
-                joint.set_drive_properties(stiffness, damping, limit)
-                joint.set_drive_target(position)
-                joint.set_drive_velocity_target(rate)
         for link in built.get_links():
-            link.linear_damping = link.angular_damping = 0.0
             if link.name.isdigit():
                 self.parts[int(link.name)] = link
         if root is None:
@@ -139,6 +168,9 @@ class Engine:
                 built.set_qf(forces)
             self.world.step()
 
+    def first(self):
+        return self.parts[0].entity.pose.p
+
     def body(self, index):
         """Place, turn, velocity and spin, in world axes."""
         part = self.parts[index]
@@ -147,4 +179,4 @@ class Engine:
 
 
 if __name__ == "__main__":
-    serve(Engine)
+    serve(lambda path: Engine(read(path), 0.001))

@@ -1,9 +1,11 @@
-"""Scenes for engines that Python drives: bodies, hinges and a ground, with y up and quaternions as w x y z. The speed bench writes
+"""Scenes for engines that Python drives: bodies, hinges, robots and a ground, with y up and quaternions as w x y z. The speed bench writes
 them as text, which `read` takes; `accuracy.py` makes its own."""
 
 import dataclasses
+import os
 import sys
 import time
+import xml.etree.ElementTree
 
 import numpy
 
@@ -66,6 +68,20 @@ class Hinge:
 
 
 @dataclasses.dataclass
+class Robot:
+    """A robot of a URDF file: where its root link is."""
+
+    path: str
+    at: numpy.ndarray
+    turn: numpy.ndarray
+
+    def friction(self):
+        """That of each link, which only Bullet's readers know."""
+        links = xml.etree.ElementTree.parse(self.path).findall("link")
+        return {link.get("name"): float(link.find("contact/lateral_friction").get("value")) for link in links}
+
+
+@dataclasses.dataclass
 class Scene:
     gravity: numpy.ndarray = dataclasses.field(default_factory=lambda: numpy.array([0.0, -9.81, 0.0]))
     # Friction and restitution of the ground y = 0, if there is one.
@@ -76,6 +92,9 @@ class Scene:
     hinges: list = dataclasses.field(default_factory=list)
     # Bodies whose point at a place is pinned there.
     pins: list = dataclasses.field(default_factory=list)
+    robots: list = dataclasses.field(default_factory=list)
+    # What drives the joints of robots, by the joint's name, as a hinge's motor.
+    motors: dict = dataclasses.field(default_factory=dict)
 
     def children(self):
         """The hinges behind each body, by the body's place; those on the world behind None."""
@@ -95,6 +114,7 @@ def read(path):
     with open(path, encoding="utf-8") as file:
         for line in file:
             word, *rest = line.split()
+            name = rest.pop(0) if word in ("robot", "motor") else None
             values = [float(value) for value in rest]
             if word == "body":
                 body = Body(values[2], values[3:6], numpy.array(values[6:9]), numpy.array(values[9:13]))
@@ -111,6 +131,11 @@ def read(path):
                 parent = int(values[0]) if values[0] >= 0 else None
                 anchor, axis = numpy.array(values[2:5]), numpy.array(values[5:8])
                 scene.hinges.append(Hinge(parent, int(values[1]), anchor, axis, slides=True, force=values[8]))
+            elif word == "robot":
+                path_of_robot = os.path.join(os.path.dirname(path), name)
+                scene.robots.append(Robot(path_of_robot, numpy.array(values[:3]), numpy.array(values[3:])))
+            elif word == "motor":
+                scene.motors[name] = tuple(values)
             elif word == "gravity":
                 scene.gravity = numpy.array(values)
             elif word == "plane":
@@ -123,14 +148,14 @@ def read(path):
     return scene
 
 
-def serve(engine):
-    """What a peer of the speed bench does: loads the scene that the arguments name, warms up, and prints the microseconds a step of
-    one round for every line it reads."""
+def serve(start):
+    """What a peer of the speed bench does: starts the scene of the file that the arguments name, warms up, says where its first body is along x,
+    and prints the microseconds a step of one round for every line it reads."""
     path, warm_up, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    running = engine(read(path), 0.001)
+    running = start(path)
     running.advance(warm_up)
-    print("ready", flush=True)
+    print("ready", float(running.first()[0]), flush=True)
     for _ in sys.stdin:
-        start = time.perf_counter()
+        begin = time.perf_counter()
         running.advance(steps)
-        print((time.perf_counter() - start) * 1e6 / steps, flush=True)
+        print((time.perf_counter() - begin) * 1e6 / steps, flush=True)
