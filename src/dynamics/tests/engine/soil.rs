@@ -8,6 +8,7 @@
 //! ```
 
 mod drops;
+mod parked;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;

@@ -5,9 +5,6 @@ use simpartner_model::Soil;
 use super::lanes::{Lanes, at_least, gone, largest, power, select_above};
 use crate::soil::{Pressure, bulldozing_terms};
 
-/// Soil that holds still damps slides slower than this, m/s, in proportion, and faster ones with no more than that: below a thousandth
-/// of its strength.
-const CREEP: f64 = 1e-4;
 /// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
 const NEAR: f64 = 0.02;
 
@@ -49,6 +46,10 @@ pub(super) struct Stress {
     pub(super) holds: Lanes,
 }
 
+/// What of its shear strength soil has mobilised at two places, against the slide: the parts along two directions, and the largest part that
+/// there ever was.
+pub(super) type Mobilised = [Lanes; 3];
+
 /// What shears two places: forces along their two tangents, N.
 pub(super) struct Shear {
     pub(super) along: Lanes,
@@ -56,9 +57,17 @@ pub(super) struct Shear {
     strength: Lanes,
     side: Lanes,
     damping: Lanes,
-    parts: [Lanes; 2],
-    slide: [Lanes; 2],
-    speed: Lanes,
+    slid: Slid,
+}
+
+/// What is mobilised after a slide, and how that grows with it: in the direction of the parts, and across that.
+pub(super) struct Slid {
+    pub(super) mobilised: Mobilised,
+    direction: [Lanes; 2],
+    onwards: Lanes,
+    aside: Lanes,
+    /// How far the slide went beyond where soil holds, over the shear modulus.
+    beyond: Lanes,
 }
 
 impl Law {
@@ -138,45 +147,49 @@ impl Law {
     }
 
     /// The shear stress at places of these areas, m², whose strength is mobilised in these parts when they slide so, m/s. `side` is the
-    /// largest force with which soil resists a side that is pushed along the second tangent, N.
+    /// largest force with which soil resists a side that is pushed along the second tangent, N. Soil that holds also damps the slide, as it
+    /// damps what presses it, with no more than what is left of its strength.
     #[inline(always)]
     pub(super) fn shear(
         &self,
         stress: &Stress,
         [area, side]: [Lanes; 2],
-        mobilised: [Lanes; 2],
+        mobilised: Mobilised,
         slide: [Lanes; 2],
         h: f64,
     ) -> Shear {
-        let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
-        let parts = mobilise_both(mobilised, slide, speed, 0.5 * h / self.soil.shear_modulus);
-        let [first, second] = parts;
+        let time = 0.5 * h / self.soil.shear_modulus;
+        let slid = slide_on(mobilised, slide, time);
+        let [first, second, _] = slid.mobilised;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
-        let free = (Lanes::ONE - (first * first + second * second).sqrt()).fast_max(Lanes::ZERO);
-        let damping = area * free * self.soil.damping / (speed * (1.0 / CREEP) + 1.0);
+        let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
+        let holds = (Lanes::ONE - slid.beyond / at_least(speed * time, f64::MIN_POSITIVE)).fast_max(Lanes::ZERO);
+        let free = (Lanes::ONE - (first * first + second * second).sqrt()).fast_max(Lanes::ZERO) * strength;
+        let viscous = area * holds * self.soil.damping;
+        let damping = viscous * free / at_least(viscous * speed + free, f64::MIN_POSITIVE);
         let along = -(strength * first + damping * slide[0]);
         let across = -((strength + side) * second + damping * slide[1]);
-        Shear { along, across, strength, side, damping, parts, slide, speed }
+        Shear { along, across, strength, side, damping, slid }
     }
 
     /// How much less the forces of shear become with each unit of velocity along the first tangent, along both, and along the second.
     #[inline(always)]
     pub(super) fn eases(&self, shear: &Shear, h: f64) -> [Lanes; 3] {
         let rate = 0.25 * h / self.soil.shear_modulus;
-        let per = Lanes::ONE / at_least(shear.speed, f64::MIN_POSITIVE);
-        let ([x, y], [first, second]) = (shear.slide.map(|slide| slide * per), shear.parts);
+        let Slid { direction: [x, y], onwards, aside, .. } = shear.slid;
         let (held, eased) = (shear.strength * rate, shear.damping * 0.5);
-        let own = held * (Lanes::ONE - first * x) + eased;
-        let other = held * (Lanes::ONE - second * y) + shear.side * rate + eased;
-        [own, held * (first * y + second * x) * -0.5, other]
+        let more = onwards - aside;
+        let own = held * (aside + more * x * x) + eased;
+        let other = held * (aside + more * y * y) + shear.side * rate + eased;
+        [own, held * more * x * y, other]
     }
 
     /// The energy in the stresses at places of these areas, m², J: of pressure what its stiffness stores, where `share` is the vertical part of
-    /// their faces; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what Janosi and Hanamoto's law
-    /// gives back at most, whatever way the shape slides on.
-    pub(super) fn stored(&self, stress: Lanes, [area, side, share]: [Lanes; 3], mobilised: [Lanes; 2]) -> f64 {
-        let [first, second] = mobilised.map(|part| part * part);
+    /// their faces; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what soil gives back that
+    /// slides back.
+    pub(super) fn stored(&self, stress: Lanes, [area, side, share]: [Lanes; 3], mobilised: Mobilised) -> f64 {
+        let [first, second, _] = mobilised.map(|part| part * part);
         let strength = (stress * self.friction + self.soil.cohesion) * area;
         let sheared = (strength * (first + second) + side * second) * self.soil.shear_modulus;
         let pressed = area * share * stress * stress / self.pressure.elastic;
@@ -184,12 +197,23 @@ impl Law {
     }
 }
 
-/// The mobilised part of the shear strength after sliding on at a velocity, m/s, for a time over the shear modulus, s/m: along one
-/// direction it is Janosi and Hanamoto's law, 1 - exp(-j/K), and after a turn it goes on from where it is.
+/// What of the shear strength is mobilised after sliding on at a velocity, m/s, for a time over the shear modulus, s/m. What slides on along
+/// one direction follows Janosi and Hanamoto's law, 1 - exp(-j/K). What slides back, or aside, lets up as steeply as that law begins, and soil
+/// holds it, whichever way it slides, until as much is mobilised as ever was: there the law goes on. So what trembles on a slope stays.
 #[inline(always)]
-pub(super) fn mobilise_both(part: [Lanes; 2], slide: [Lanes; 2], speed: Lanes, time: f64) -> [Lanes; 2] {
-    let slid = speed * time;
-    let gone = gone(slid);
-    let (stays, moves) = (Lanes::ONE - gone * slid, gone * time);
-    [0, 1].map(|k| part[k] * stays + slide[k] * moves)
+pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time: f64) -> Slid {
+    let (x, y) = (along + slide[0] * time, across + slide[1] * time);
+    let way = (x * x + y * y).sqrt();
+    let beyond = (way - most).fast_max(Lanes::ZERO);
+    let reached = most + (Lanes::ONE - most) * gone(beyond) * beyond;
+    let yields = |one: Lanes| select_above(beyond, Lanes::ZERO, one, Lanes::ONE);
+    let aside = yields(reached / way);
+    let per = Lanes::ONE / at_least(way, f64::MIN_POSITIVE);
+    Slid {
+        mobilised: [x * aside, y * aside, reached],
+        direction: [x * per, y * per],
+        onwards: yields(Lanes::ONE - reached),
+        aside,
+        beyond,
+    }
 }

@@ -4,7 +4,7 @@ use bevy_math::DVec3;
 
 use super::{
     lanes::{LANES, Lanes, Vectors, at_least, largest, select_above},
-    law::{Depths, Law, Stress, mobilise_both},
+    law::{Depths, Law, Mobilised, Stress, slide_on},
     patch::Sums,
 };
 use crate::engine::{resistance::Six, spatial::Spatial};
@@ -25,8 +25,8 @@ pub(super) struct Piece {
     pub(super) area: f64,
     /// Depth below the surface that was there at first; how deep the shape was there before; how deep others left it; m.
     pub(super) depths: [f64; 3],
-    /// Shear stress along the tangents, against the slide, as a part of the strength.
-    pub(super) mobilised: [f64; 2],
+    /// What of the shear strength is mobilised ([`Mobilised`]).
+    pub(super) mobilised: [f64; 3],
 }
 
 /// Pair pieces. Those that are none have no area.
@@ -37,7 +37,7 @@ struct Pair {
     tangents: [Vectors; 2],
     area: Lanes,
     depths: [Lanes; 3],
-    mobilised: [Lanes; 2],
+    mobilised: Mobilised,
     derived: Derived,
 }
 
@@ -82,10 +82,10 @@ impl Pieces {
         pair.area.as_mut_array()[lane] = piece.area;
         for k in 0..3 {
             pair.depths[k].as_mut_array()[lane] = piece.depths[k];
+            pair.mobilised[k].as_mut_array()[lane] = piece.mobilised[k];
         }
         for k in 0..2 {
             pair.tangents[k].set(lane, piece.tangents[k]);
-            pair.mobilised[k].as_mut_array()[lane] = piece.mobilised[k];
         }
     }
 
@@ -261,11 +261,9 @@ impl Pieces {
         pair: usize,
         [mean, end]: [&Spatial; 2],
         h: f64,
-    ) -> (Vectors, [Lanes; 2], [Lanes; 2]) {
+    ) -> (Vectors, Mobilised, [Lanes; 2]) {
         let pair = &self.pairs[pair];
-        let slide = Self::slide(pair, mean);
-        let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
-        let mobilised = mobilise_both(pair.mobilised, slide, speed, h / law.soil.shear_modulus);
+        let mobilised = slide_on(pair.mobilised, Self::slide(pair, mean), h / law.soil.shear_modulus).mobilised;
         (pair.point, mobilised, [mean, end].map(|twist| self.presses(pair, twist)))
     }
 }

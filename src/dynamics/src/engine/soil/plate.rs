@@ -44,7 +44,7 @@ pub(super) struct PieceState {
     ahead: f64,
     /// How deep others had left the surface, m.
     left: f64,
-    mobilised: [f64; 2],
+    mobilised: [f64; 3],
 }
 
 /// A shape in pieces.

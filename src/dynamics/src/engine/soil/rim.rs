@@ -17,7 +17,7 @@ use bevy_math::{DMat3, DVec3};
 
 use super::{
     lanes::{Lanes, at_least, largest},
-    law::{Depths, Law},
+    law::{Depths, Law, Mobilised},
     patch::Sums,
 };
 use crate::engine::resistance::Six;
@@ -34,8 +34,8 @@ pub(super) struct Side {
     pub(super) sine: Lanes,
     /// m².
     pub(super) area: Lanes,
-    /// Shear stress along the rim and across, against the slide, as a part of the strength.
-    pub(super) mobilised: [Lanes; 2],
+    /// Along the rim, and across.
+    pub(super) mobilised: Mobilised,
     /// The largest force with which soil beside the wheel resists it, N.
     pub(super) aside: Lanes,
 }

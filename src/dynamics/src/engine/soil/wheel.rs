@@ -64,8 +64,8 @@ pub(super) struct WheelState {
     /// How deep each strip was when the nodes were to be pressed last, m, and whether that is still to be done.
     sunk: [f64; STRIPS],
     unpressed: [bool; STRIPS],
-    /// The mobilised part of the strength at each node of each strip, along the rim and across.
-    rims: [[Vec<[f64; LANES]>; 2]; STRIPS],
+    /// What of the strength is mobilised at each node of each strip, along the rim and across, and was at most.
+    rims: [[Vec<[f64; LANES]>; 3]; STRIPS],
     /// How far its nodes have slid since then, by what angle the wheel has turned, and in half of the last substep, rad, and how long the
     /// ways were, m, at most.
     slides: [Slide; STRIPS],

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     super::{
         lanes::{LANES, Lanes, at_least, floor, select_above},
-        law::{Law, mobilise_both},
+        law::{Law, Mobilised, slide_on},
         patch::Patch,
         rim::STRIPS,
         ring::Between,
@@ -60,7 +60,7 @@ impl Wheel {
         arc: &Arc,
         angle: Lanes,
         [sine, cosine]: [Lanes; 2],
-    ) -> [Lanes; 2] {
+    ) -> Mobilised {
         let place = (angle - self.turned) * (1.0 / STEP);
         let below = floor(place);
         let part = place - below;
@@ -73,9 +73,11 @@ impl Wheel {
         let first = select_above(exit, low, Lanes::ZERO, select_above(high, entry, fades, near));
         let last = select_above(high, entry, Lanes::ZERO, select_above(exit, low, Lanes::ONE, far));
         let shares = if arc.sign > 0.0 { [first, last] } else { [last, first] };
-        let (nodes, [along, across]) = (Between::new::<NODES>(below), &self.state.rims[strip]);
-        let (along, across) = (nodes.of(along), nodes.of(across));
-        let before = [along[0] * shares[0] + along[1] * shares[1], across[0] * shares[0] + across[1] * shares[1]];
+        let nodes = Between::new::<NODES>(below);
+        let before = self.state.rims[strip].each_ref().map(|rim| {
+            let [one, other] = nodes.of(rim);
+            one * shares[0] + other * shares[1]
+        });
         // From the first node, which is here.
         let [c, s] = self.first;
         let from_first = [cosine * c + sine * s, sine * c - cosine * s];
@@ -91,16 +93,16 @@ impl Wheel {
         &self,
         strip: usize,
         arc: &Arc,
-        before: [Lanes; 2],
+        before: Mobilised,
         angle: Lanes,
         from_first: [Lanes; 2],
         per_modulus: f64,
-    ) -> [Lanes; 2] {
+    ) -> Mobilised {
         let turned = (self.state.turned * arc.sign).max(f64::MIN_POSITIVE);
         let part = (Lanes::splat(arc.entry) - angle * arc.sign).fast_max(Lanes::ZERO);
         let part = select_above(Lanes::splat(turned), part, part * (1.0 / turned), Lanes::ONE);
         let slide = self.state.slides[strip].at(from_first).map(|slide| slide * part);
-        mobilise_both(before, slide, (slide[0] * slide[0] + slide[1] * slide[1]).sqrt(), per_modulus)
+        slide_on(before, slide, per_modulus).mobilised
     }
 
     /// Takes down how the rim slides in a substep with this mean twist. Where that goes back on the way since its nodes were sheared, these are
