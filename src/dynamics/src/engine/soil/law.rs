@@ -217,3 +217,79 @@ pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time
         beyond,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slides by so many moduli along x and y, in steps.
+    fn slide(mut mobilised: Mobilised, [x, y]: [f64; 2], steps: usize) -> Mobilised {
+        let per = 1.0 / steps as f64;
+        for _ in 0..steps {
+            mobilised = slide_on(mobilised, [x, y].map(Lanes::splat), per).mobilised;
+        }
+        mobilised
+    }
+
+    fn first(mobilised: Mobilised) -> [f64; 3] {
+        mobilised.map(|lanes| lanes.as_array()[0])
+    }
+
+    #[test]
+    fn one_slide_is_janosi_and_hanamotos_however_it_is_divided() {
+        for way in [0.03, 0.4, 1.0, 3.0] {
+            for steps in [1, 7, 100] {
+                let [x, y, most] = first(slide([Lanes::ZERO; 3], [0.6 * way, 0.8 * way], steps));
+                let law = -libm::expm1(-way);
+                for (found, expected) in [(x, 0.6 * law), (y, 0.8 * law), (most, law)] {
+                    assert!((found - expected).abs() < 1e-8, "{way} in {steps}: {found}, not {expected}");
+                }
+            }
+        }
+    }
+
+    /// A load that trembles moves nothing on: there and back soil is where it was, whichever way it trembles.
+    #[test]
+    fn what_trembles_stays() {
+        let loaded = slide([Lanes::ZERO; 3], [0.8, 0.0], 1);
+        for [x, y] in [[-0.1, 0.0], [-0.5, 0.1], [-0.2, -0.3]] {
+            let mut mobilised = loaded;
+            for _ in 0..1000 {
+                mobilised = slide(slide(mobilised, [x, y], 3), [-x, -y], 5);
+            }
+            for (now, before) in first(mobilised).into_iter().zip(first(loaded)) {
+                assert!((now - before).abs() < 1e-12, "{x} {y}: {now}, {before} at first");
+            }
+        }
+        // And what goes beyond where it was goes on as if it had never turned back.
+        let there = slide(slide(loaded, [-0.6, 0.0], 2), [0.6 + 0.3, 0.0], 4);
+        let at_once = slide([Lanes::ZERO; 3], [1.1, 0.0], 1);
+        assert!((first(there)[0] - first(at_once)[0]).abs() < 1e-8);
+    }
+
+    /// How forces ease is how they change.
+    #[test]
+    fn eases_is_the_derivative() {
+        let law = Law::new(Soil::named("drySand").unwrap(), 0.0, 9.81);
+        let stress = Stress { stress: Lanes::splat(2e4), slope: Lanes::ZERO, presses: Lanes::ONE, holds: Lanes::ZERO };
+        let h = 0.01;
+        let loaded = slide([Lanes::ZERO; 3], [0.5, 0.3], 1);
+        // Where it yields, and where it holds but hardly damps.
+        for (mobilised, [x, y]) in [([Lanes::ZERO; 3], [0.3, 0.1]), (loaded, [2.0, 1.2]), (loaded, [-1e-7, 1e-8])] {
+            let at = |x: f64, y: f64| {
+                let slides = [Lanes::splat(x), Lanes::splat(y)];
+                law.shear(&stress, [Lanes::splat(1e-2), Lanes::ZERO], mobilised, slides, h)
+            };
+            let eases = law.eases(&at(x, y), h).map(|lanes| lanes.as_array()[0]);
+            // Half of a change at the end is one in the middle.
+            let d = 1e-6 * (x.abs() + y.abs());
+            let force = |shear: Shear| [shear.along, shear.across].map(|lanes| lanes.as_array()[0]);
+            let ([a, b], [c, e]) = (force(at(x + d, y)), force(at(x - d, y)));
+            let ([f, g], [i, j]) = (force(at(x, y + d)), force(at(x, y - d)));
+            let found = [c - a, 0.5 * (e - b + i - f), j - g].map(|change| 0.25 * change / d);
+            for (found, eases) in found.into_iter().zip(eases) {
+                assert!((found - eases).abs() < 2e-3 * eases.abs().max(1.0), "{x} {y}: {found}, not {eases}");
+            }
+        }
+    }
+}
