@@ -15,7 +15,7 @@
 //!
 //! Angles are from the lowest point of the wheel, positive towards where it goes. Lengths in m, forces in N, stresses in Pa. The laws
 //! know no rates: they hold for speeds of up to about 0.2 m/s. The engine ([`crate::build`]) presses with the same stresses, and has
-//! the slide j as a state instead.
+//! the slide j as a state instead, and lets up what slides back as steeply as the curve of shear begins.
 
 mod traction;
 mod wheel;

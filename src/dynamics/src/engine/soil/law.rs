@@ -66,8 +66,9 @@ pub(super) struct Slid {
     direction: [Lanes; 2],
     onwards: Lanes,
     aside: Lanes,
-    /// How far the slide went beyond where soil holds, over the shear modulus.
+    /// How far the slide went beyond where soil holds, over the shear modulus; and what is not mobilised.
     beyond: Lanes,
+    free: Lanes,
 }
 
 impl Law {
@@ -158,16 +159,15 @@ impl Law {
         slide: [Lanes; 2],
         h: f64,
     ) -> Shear {
-        let time = 0.5 * h / self.soil.shear_modulus;
-        let slid = slide_on(mobilised, slide, time);
+        let slid = slide_on(mobilised, slide, 0.5 * h / self.soil.shear_modulus);
         let [first, second, _] = slid.mobilised;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
+        // How fast it slides as what holds does.
         let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
-        let holds = (Lanes::ONE - slid.beyond / at_least(speed * time, f64::MIN_POSITIVE)).fast_max(Lanes::ZERO);
-        let free = (Lanes::ONE - (first * first + second * second).sqrt()).fast_max(Lanes::ZERO) * strength;
-        let viscous = area * holds * self.soil.damping;
-        let damping = viscous * free / at_least(viscous * speed + free, f64::MIN_POSITIVE);
+        let held = at_least(speed - slid.beyond * (2.0 * self.soil.shear_modulus / h), 0.0);
+        let (free, viscous) = (strength * slid.free, area * held * self.soil.damping);
+        let damping = viscous * free / at_least((viscous + free) * speed, f64::MIN_POSITIVE);
         let along = -(strength * first + damping * slide[0]);
         let across = -((strength + side) * second + damping * slide[1]);
         Shear { along, across, strength, side, damping, slid }
@@ -207,14 +207,15 @@ pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time
     let beyond = (way - most).fast_max(Lanes::ZERO);
     let reached = most + (Lanes::ONE - most) * gone(beyond) * beyond;
     let yields = |one: Lanes| select_above(beyond, Lanes::ZERO, one, Lanes::ONE);
-    let aside = yields(reached / way);
     let per = Lanes::ONE / at_least(way, f64::MIN_POSITIVE);
+    let aside = yields(reached * per);
     Slid {
         mobilised: [x * aside, y * aside, reached],
         direction: [x * per, y * per],
         onwards: yields(Lanes::ONE - reached),
         aside,
         beyond,
+        free: at_least(Lanes::ONE - way * aside, 0.0),
     }
 }
 

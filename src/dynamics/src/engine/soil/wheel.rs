@@ -1,7 +1,7 @@
 //! A cylinder that rolls on soil: Wong and Reece's stress, sheared as far as each piece of its rim has slid.
 //!
-//! The rim has nodes that turn with it. Each keeps the part of the shear strength that it has mobilised since it came into the soil;
-//! at an even slip that is Janosi and Hanamoto's law of the slide j, and at rest it holds the wheel where it stands. Along the way the soil
+//! The rim has nodes that turn with it. Each keeps the part of the shear strength that it has mobilised since it came into the soil, and the
+//! largest part that it ever had; at an even slip that is Janosi and Hanamoto's law of the slide j, and at rest it holds the wheel where it stands. Along the way the soil
 //! has nodes that stay where they are, and keep how deep they were pressed.
 
 mod shear;
