@@ -124,6 +124,34 @@ fn workpartner_comes_back_from_urdf_with_the_same_links() {
     }
 }
 
+/// Links that stand for the coordinates of a joint have 1e-12 kg, and less inertia than MuJoCo takes.
+#[test]
+fn what_came_back_is_written_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("again.xml");
+    let shaft = ARM.replace("STATIC", "").replace("type=\"hinge\" name=\"J1\"", "type=\"cylindrical\" name=\"J1\"");
+    let mut written = String::new();
+    let mut world = read("arm.xml", &shaft);
+    for _ in 0..2 {
+        give_inertias(&mut world.mechanism).unwrap();
+        written = xml::export(&world, ExportFormat::Mjcf, "meshes").unwrap().text;
+        std::fs::write(&file, &written).unwrap();
+        let imported = xml::import(&file, &ImportOptions::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        world = read("imported.xml", &imported.text);
+    }
+    let inertias = written.split("fullinertia=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let all: Vec<[f64; 3]> = inertias
+        .map(|text| {
+            let mut numbers = text.split(' ').map(|number| number.parse().unwrap());
+            std::array::from_fn(|_| numbers.next().unwrap())
+        })
+        .collect();
+    assert_eq!(all.len(), 4, "three bodies and the link between: {written}");
+    assert!(all.iter().flatten().all(|moment| *moment >= 1e-14), "{all:?}");
+    let [mass, acceleration] = difference(&read("arm.xml", &shaft).mechanism, &world.mechanism, true);
+    assert!(mass < 1e-11 && acceleration < 1e-10, "{mass:e} {acceleration:e}");
+}
+
 /// MuJoCo's own compiler takes what is written, and has the same mass matrix. Skipped where it is not installed.
 #[test]
 fn mujoco_reads_what_is_written() {
@@ -168,7 +196,7 @@ for path in sys.argv[1:]:
     }
 }
 
-/// The pairs of bodies that MuJoCo lets collide, by its masks, its excluded pairs and its rule for parents, a line each.
+/// The pairs of bodies that MuJoCo lets collide, by its masks, its excluded pairs and its rule for parents, with their friction, a line each.
 const PAIRS: &str = "
 import sys
 try:
@@ -187,7 +215,10 @@ for one in range(model.ngeom):
         parent = all(welds) and (welds[0] == parents[1] or welds[1] == parents[0])
         if welds[0] == welds[1] or parent or (int(a) << 16) + int(b) in model.exclude_signature:
             continue
-        print(*sorted((model.body(a).name, model.body(b).name)), sep=' | ')
+        first = model.geom_priority[one] - model.geom_priority[other]
+        mu = model.geom_friction[one][0], model.geom_friction[other][0]
+        mu = max(mu) if first == 0 else mu[0] if first > 0 else mu[1]
+        print(*sorted((model.body(a).name, model.body(b).name)), f'{mu:.10g}', sep=' | ')
 ";
 
 const ARM: &str = r#"<robot name="arm"><body name="Base"><mass>1</mass><pose y="1"/>STATIC<box x="0.2" y="0.2" z="0.2"/></body>
@@ -229,11 +260,15 @@ fn colliding(mechanism: &Mechanism) -> BTreeSet<String> {
         Some(robot) if mechanism.robots.len() > 1 => format!("{}/{}", mechanism.robot(robot).name, body.name),
         _ => body.name.clone(),
     };
-    let pair = |one: &str, other: &str| format!("{} | {}", one.min(other), one.max(other));
+    let pair = |one: &str, other: &str, mu: [f64; 2]| {
+        format!("{} | {} | {}", one.min(other), one.max(other), mu[0].min(mu[1]))
+    };
+    let friction = |body: &Body| body.material.friction;
     let mut pairs = BTreeSet::new();
     for (id, body) in mechanism.bodies() {
         if !body.fixed && body.filter.meets(CollisionFilter::default()) {
-            pairs.insert(pair("world", &name(body)));
+            let ground = mechanism.grounds[0].material().friction;
+            pairs.insert(pair("world", &name(body), [ground, friction(body)]));
         }
         for (other, second) in mechanism.bodies().skip(id.index() + 1) {
             let is = |ends: [BodyId; 2]| ends == [id, other] || ends == [other, id];
@@ -242,7 +277,7 @@ fn colliding(mechanism: &Mechanism) -> BTreeSet<String> {
             let is_own = |robot| second.robot == Some(robot) && !mechanism.robot(robot).self_collision;
             let still = body.fixed && second.fixed;
             if body.filter.meets(second.filter) && !apart && !still && !body.robot.is_some_and(is_own) {
-                pairs.insert(pair(&name(body), &name(second)));
+                pairs.insert(pair(&name(body), &name(second), [friction(body), friction(second)]));
             }
         }
     }
@@ -258,6 +293,10 @@ fn mujoco_lets_those_bodies_collide_that_collide_here() {
         let mut world = crowd(count, colliding_robots, arm);
         if !odd {
             world.mechanism.bodies[1].filter = CollisionFilter::default();
+        }
+        world.mechanism.grounds[0].material_mut().friction = 0.75;
+        for (number, body) in world.mechanism.bodies.iter_mut().enumerate() {
+            body.material.friction = [0.25, 1e6, 0.75, 0.5][number % 4];
         }
         world.mechanism.apart.push([BodyId::new(0), BodyId::new(2)]);
         give_inertias(&mut world.mechanism).unwrap();

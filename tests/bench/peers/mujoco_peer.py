@@ -144,6 +144,8 @@ class Model:
         mujoco.mj_step(self.model, self.data, nstep=count)
 
     def first(self):
+        # What follows from a state is of the step's start until it is asked for.
+        mujoco.mj_kinematics(self.model, self.data)
         return self.data.xpos[1]
 
 

@@ -56,7 +56,8 @@ pub(super) fn excluded(writer: &Writer, forest: &SpanningForest) -> Vec<Node> {
         let bodies: Vec<usize> = [tree.root.index()].into_iter().chain(outer).collect();
         let robot = mechanism.body(tree.root).robot;
         if robot.is_some_and(|robot| !mechanism.robot(robot).self_collision) {
-            let later = bodies.iter().enumerate().flat_map(|(place, one)| bodies[place + 1..].iter().map(|o| [*one, *o]));
+            let later =
+                bodies.iter().enumerate().flat_map(|(place, one)| bodies[place + 1..].iter().map(|o| [*one, *o]));
             pairs.extend(later.map(sorted));
         }
     }

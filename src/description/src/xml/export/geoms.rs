@@ -1,6 +1,6 @@
 //! The geoms of a body: what collides of it, and what is seen.
 
-use simpartner_model::{Body, Color, Pose};
+use simpartner_model::{Body, Color, Material, Pose};
 
 use super::{
     super::{import::element::node, tree::Node},
@@ -25,11 +25,7 @@ pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &
             writer.tell(&body.source, what, "MuJoCo has no hollow meshes");
         }
         let mut geom = geom(&part, &pose, asset);
-        let material = &body.material;
-        if material.torsional_friction > 0.0 {
-            push(&mut geom, "condim", "4".into());
-        }
-        push(&mut geom, "friction", join(&[material.friction, material.torsional_friction, 0.0]));
+        set_surface(writer, &body.material, &mut geom);
         push(&mut geom, "contype", category.to_string());
         push(&mut geom, "conaffinity", collides_with.to_string());
         if !is_seen_so {
@@ -41,6 +37,19 @@ pub(super) fn add(writer: &mut Writer, body: &Body, element: &mut Node, asset: &
         for (pose, part) in simple(placed) {
             element.children.push(visual(&part, &pose, color, asset));
         }
+    }
+}
+
+/// Friction. Of two, MuJoCo takes that of the geom with the higher priority, or the larger one, where the simulation takes the smaller: so priorities
+/// fall as frictions rise.
+pub(super) fn set_surface(writer: &Writer, material: &Material, geom: &mut Node) {
+    if material.torsional_friction > 0.0 {
+        push(geom, "condim", "4".into());
+    }
+    push(geom, "friction", join(&[material.friction, material.torsional_friction, 0.0]));
+    let larger = writer.frictions.iter().filter(|friction| **friction > material.friction).count();
+    if larger > 0 {
+        push(geom, "priority", larger.to_string());
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     super::{import::element::node, tree::Node},
     Writer,
     filters::ALL,
+    geoms::set_surface,
     join,
     mjcf::{push, z_up_vector},
 };
@@ -16,14 +17,14 @@ pub(super) fn add(writer: &mut Writer, asset: &mut Node, bodies: &mut Node) {
     let mechanism = writer.mechanism;
     for (number, ground) in mechanism.grounds.iter().enumerate() {
         match ground {
-            Ground::Plane(plane) => bodies.children.push(of_plane(plane)),
+            Ground::Plane(plane) => bodies.children.push(of_plane(writer, plane)),
             Ground::Heightfield(field) => {
                 if field.heights.iter().any(|height| height.is_nan()) {
                     let help = "MuJoCo's terrain has no holes; fill them first";
                     writer.tell("", "holes of the terrain are as deep as its lowest point", help);
                 }
                 let name = if number == 0 { "terrain".to_owned() } else { format!("terrain{number}") };
-                add_heightfield(field, name, asset, bodies);
+                add_heightfield(writer, field, name, asset, bodies);
             }
             Ground::Mesh(_) => {
                 writer.tell("", "a <ground> of triangles is left out", "MuJoCo takes a mesh for its convex hull");
@@ -38,23 +39,18 @@ fn open(geom: &mut Node) {
     push(geom, "conaffinity", ALL.to_string());
 }
 
-fn of_plane(plane: &Plane) -> Node {
+fn of_plane(writer: &Writer, plane: &Plane) -> Node {
     let normal = z_up_vector(plane.normal);
-    let (position, friction) = (join(&(normal * plane.distance).to_array()), plane.material.friction.to_string());
+    let position = join(&(normal * plane.distance).to_array());
     let zaxis = join(&normal.to_array());
-    let attributes = [
-        ("type", "plane".into()),
-        ("size", "0 0 1".into()),
-        ("pos", position),
-        ("zaxis", zaxis),
-        ("friction", friction),
-    ];
+    let attributes = [("type", "plane".into()), ("size", "0 0 1".into()), ("pos", position), ("zaxis", zaxis)];
     let mut geom = node("geom", 0, &attributes);
+    set_surface(writer, &plane.material, &mut geom);
     open(&mut geom);
     geom
 }
 
-fn add_heightfield(field: &Heightfield, name: String, asset: &mut Node, bodies: &mut Node) {
+fn add_heightfield(writer: &Writer, field: &Heightfield, name: String, asset: &mut Node, bodies: &mut Node) {
     let bounds = field
         .heights
         .iter()
@@ -71,17 +67,13 @@ fn add_heightfield(field: &Heightfield, name: String, asset: &mut Node, bodies: 
     push(&mut element, "elevation", join(&elevation));
     asset.children.push(element);
     let position = z_up_vector(field.pose.translation + DVec3::Y * bounds[0]).to_array();
-    let friction = field.material.friction.to_string();
-    let mut geom = node(
-        "geom",
-        0,
-        &[("type", "hfield".into()), ("hfield", name), ("pos", join(&position)), ("friction", friction)],
-    );
+    let mut geom = node("geom", 0, &[("type", "hfield".into()), ("hfield", name), ("pos", join(&position))]);
     if field.pose.rotation != DQuat::IDENTITY {
         // A turn about our y is one about their z.
         let DQuat { y, w, .. } = field.pose.rotation;
         push(&mut geom, "quat", join(&[w, 0.0, 0.0, y]));
     }
+    set_surface(writer, &field.material, &mut geom);
     open(&mut geom);
     bodies.children.push(geom);
 }

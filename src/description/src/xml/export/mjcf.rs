@@ -18,6 +18,9 @@ use crate::{Actuator, DeviceSpec, Law, Mount, World};
 /// Inertia of a particle for each kilogram, m²: that of the ball of a tenth of a millimetre that our engine takes it for.
 const PARTICLE_INERTIA: f64 = 0.4e-8;
 
+/// The least moment of inertia that is written, kg m²: MuJoCo refuses those below 1e-14.
+const LEAST_INERTIA: f64 = 1e-13;
+
 /// The two points that hold a hinge are so far from each other, metres: as a hinge of a robot is wide.
 const POINTS_APART: f64 = 0.1;
 
@@ -110,7 +113,8 @@ fn body_element(writer: &mut Writer, index: usize, chain: Option<&Chain>, asset:
     if !body.fixed {
         let (centre, tensor) =
             body.inertia.map_or((DVec3::ZERO, DMat3::ZERO), |inertia| (inertia.centre_of_mass, inertia.tensor));
-        let [xx, yy, zz] = [0, 1, 2].map(|axis| tensor.col(axis)[axis].max(PARTICLE_INERTIA * body.mass));
+        let least = (PARTICLE_INERTIA * body.mass).max(LEAST_INERTIA);
+        let [xx, yy, zz] = [0, 1, 2].map(|axis| tensor.col(axis)[axis].max(least));
         let full = [xx, yy, zz, tensor.y_axis.x, tensor.z_axis.x, tensor.z_axis.y];
         element.children.push(node(
             "inertial",

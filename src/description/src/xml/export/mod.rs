@@ -47,7 +47,8 @@ pub struct Exported {
 /// # Errors
 /// A sentence on why the format cannot hold the world at all.
 pub fn export(world: &World, format: ExportFormat, mesh_folder: &str) -> Result<Exported, String> {
-    let mut writer = Writer { mechanism: &world.mechanism, warnings: Vec::new(), meshes: Vec::new() };
+    let frictions = frictions(&world.mechanism);
+    let mut writer = Writer { mechanism: &world.mechanism, frictions, warnings: Vec::new(), meshes: Vec::new() };
     let root = match format {
         ExportFormat::Mjcf => mjcf::root(&mut writer, world),
         ExportFormat::Urdf => urdf::root(&mut writer, world, mesh_folder)?,
@@ -57,6 +58,14 @@ pub fn export(world: &World, format: ExportFormat, mesh_folder: &str) -> Result<
         warnings: writer.warnings,
         meshes: writer.meshes,
     })
+}
+
+fn frictions(mechanism: &Mechanism) -> Vec<f64> {
+    let grounds = mechanism.grounds.iter().map(|ground| ground.material().friction);
+    let mut all: Vec<f64> = mechanism.bodies.iter().map(|body| body.material.friction).chain(grounds).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all
 }
 
 /// What stands at the head of a file.
@@ -72,6 +81,8 @@ fn comment(warnings: &[Warning]) -> String {
 /// What is being written.
 struct Writer<'w> {
     mechanism: &'w Mechanism,
+    /// All frictions that surfaces have, each once.
+    frictions: Vec<f64>,
     warnings: Vec<Warning>,
     meshes: Vec<(String, String)>,
 }

@@ -182,6 +182,9 @@ impl Mjcf<'_, '_> {
                 } else if MARGIN.contains(&name) && number(self.reading, node, name).is_some_and(|margin| margin != 0.0) {
                     let meaning = "contacts and stops act where bodies touch and joints reach their bounds, not before";
                     self.notes.add(given.offset, "'margin' and 'gap' are left out", meaning);
+                } else if name == "priority" && number(self.reading, node, name).is_some_and(|priority| priority != 0.0) {
+                    let meaning = "two bodies slide at the smaller of their frictions, whichever comes first";
+                    self.notes.add(given.offset, "'priority' is left out", meaning);
                 }
             }
         });
