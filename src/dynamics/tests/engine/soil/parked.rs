@@ -59,13 +59,15 @@ fn a_rover_stays_for_a_minute() {
     }
 }
 
-/// A foot, and a wheel whose axle points down the slope, each of which is let fall on it turned by an angle.
+/// A foot, turned by some angle, and a wheel that nothing brakes but whose axle points down the slope, each of which is let fall on it.
 #[test]
 fn a_foot_and_a_wheel_stay() {
     let foot = Shape::Box { size: DVec3::new(0.4, 0.1, 0.3) };
     let wheel = Shape::Cylinder { radius: 0.13, length: 0.16 };
-    for (shape, lying) in [(foot, DQuat::IDENTITY), (wheel, DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2))] {
-        for (h, turned) in [(0.001, 0.0), (0.002, 0.1), (0.005, -0.1), (0.01, 0.2)] {
+    let lying = DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);
+    for (shape, lying, by) in [(foot, DQuat::IDENTITY, 0.1), (wheel, lying, 0.0)] {
+        for (h, turns) in [(0.001, 0.0), (0.002, 1.0), (0.005, -1.0), (0.01, 2.0)] {
+            let turned = by * turns;
             let angle = SLOPE.to_radians();
             let mut world = slope(soil("drySand"), angle);
             let turn = DQuat::from_rotation_z(-angle);
