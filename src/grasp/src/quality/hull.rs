@@ -182,6 +182,12 @@ impl Hull {
         }
     }
 
+    /// The volume between a facet and the centre.
+    pub(crate) fn volume(&self, facet: &Facet) -> f64 {
+        // 6! simplices make a parallelepiped.
+        self.corners(facet).determinant().abs() / 720.0
+    }
+
     /// The corners of a facet seen from the centre, as columns.
     pub(crate) fn corners(&self, facet: &Facet) -> Matrix6<f64> {
         Matrix6::from_columns(&facet.vertices.map(|vertex| self.points[vertex] - self.centre))

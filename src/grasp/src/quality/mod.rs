@@ -111,8 +111,6 @@ pub struct Quality {
     pub ended: [Ended; 5],
 }
 
-/// 6! simplices make a parallelepiped.
-const SIMPLICES: f64 = 720.0;
 /// How many hyperplanes are tried over a facet, and how far the first is tilted, in parts of what would flatten it onto the facet.
 const TILTS: usize = 6;
 const TILT: f64 = 0.2;
@@ -275,9 +273,8 @@ fn ended(met: bool, hull: &mut Hull, options: &Options, add: impl FnOnce(&mut Hu
 /// Grows the polytope where it lacks most of the volume until the bounds meet.
 fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) {
     let open = |hull: &Hull, facet: &Facet| {
-        let corners = hull.corners(facet);
-        let within = corners.determinant().abs() / SIMPLICES;
-        (within, within * beyond(&corners, facet, &hull.centre, space))
+        let within = hull.volume(facet);
+        (within, within * beyond(&hull.corners(facet), facet, &hull.centre, space))
     };
     let mut known = std::collections::HashMap::new();
     loop {
