@@ -22,8 +22,8 @@ pub(super) type Six = [f64; 6];
 pub(super) struct Response {
     /// The wrench at the guess.
     pub(super) wrench: Six,
-    /// How much less of it there is for each unit of velocity: symmetric, and no direction is pushed along.
-    pub(super) matrix: [Six; 6],
+    /// How much less of it there is for each unit of velocity: no direction is pushed along.
+    pub(super) matrix: Symmetric,
     /// A unit of velocity makes no larger difference than this anywhere.
     pub(super) stiffest: f64,
 }
@@ -31,19 +31,40 @@ pub(super) struct Response {
 impl Response {
     /// The wrench at a velocity that differs by this from the guess.
     pub(super) fn wrench_at(&self, change: &Six) -> Six {
-        let less = self.resistance(change);
+        let less = self.matrix.times(change);
         std::array::from_fn(|row| self.wrench[row] - less[row])
     }
+}
 
-    /// The matrix times a velocity.
-    fn resistance(&self, u: &Six) -> Six {
-        let mut sums = [0.0; 6];
-        for (row, u) in self.matrix.iter().zip(u) {
-            for (sum, entry) in sums.iter_mut().zip(row) {
-                *sum += entry * u;
-            }
-        }
-        sums
+/// A symmetric matrix of six rows: its blocks of force for velocity, moment for velocity, and moment for angular velocity.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Symmetric([DMat3; 3]);
+
+impl Symmetric {
+    /// From its entries on the diagonal and below.
+    pub(super) fn new([[a, ..], [b, c, ..], [d, e, f, ..], fourth, fifth, sixth]: &[Six; 6]) -> Self {
+        let ([g, h, i, j, ..], [k, l, m, n, o, _], [p, q, r, s, t, u]) = (fourth, fifth, sixth);
+        let columns = |entries: [&f64; 9]| DMat3::from_cols_array(&entries.map(|&entry| entry));
+        Self([
+            columns([a, b, d, b, c, e, d, e, f]),
+            columns([g, k, p, h, l, q, i, m, r]),
+            columns([j, n, s, n, o, t, s, t, u]),
+        ])
+    }
+
+    /// In the frame in which the axes of this one are these columns.
+    pub(super) fn turned(&self, axes: &DMat3) -> Self {
+        let back = axes.transpose();
+        let [first, both, second] = &self.0;
+        Self([*axes * *first * back, *axes * *both * back, *axes * *second * back])
+    }
+
+    fn times(&self, &[x, y, z, u, v, w]: &Six) -> Six {
+        let [first, both, second] = &self.0;
+        let (velocity, spin) = (DVec3::new(x, y, z), DVec3::new(u, v, w));
+        let force = *first * velocity + both.mul_transpose_vec3(spin);
+        let moment = *both * velocity + *second * spin;
+        [force.x, force.y, force.z, moment.x, moment.y, moment.z]
     }
 }
 
@@ -66,14 +87,14 @@ impl Tree {
     /// The velocity at a point and the angular velocity times a length of the link at the end of a chain, where its degrees of freedom have
     /// these velocities.
     pub(super) fn twist_at(&self, chain: Range<usize>, (point, size): (DVec3, f64), v: impl Fn(usize) -> f64) -> Six {
-        let chain = &self.topology.chain[chain];
-        let (mut twist, free) = (Spatial::ZERO, self.free_axes());
-        if free > 0 {
-            let [vx, vy, vz, wx, wy, wz] = std::array::from_fn(|k| v(chain[k] as usize));
-            twist = Spatial::new(DVec3::new(wx, wy, wz), DVec3::new(vx, vy, vz));
+        let (mut twist, mut chain) = (Spatial::ZERO, &self.topology.chain[chain]);
+        let v = |dof: u32| v(dof as usize);
+        if let Some((&[x, y, z, a, b, c], joints)) = chain.split_first_chunk().filter(|_| self.is_free()) {
+            twist = Spatial::new(DVec3::new(v(a), v(b), v(c)), DVec3::new(v(x), v(y), v(z)));
+            chain = joints;
         }
-        for &dof in &chain[free..] {
-            twist += self.work.axis[dof as usize] * v(dof as usize);
+        for &dof in chain {
+            twist += self.work.axis[dof as usize] * v(dof);
         }
         let (v, w) = (twist.at(point - self.work.origin), twist.angular * size);
         [v.x, v.y, v.z, w.x, w.y, w.z]
@@ -140,11 +161,9 @@ struct Resistance([DMat3; 3]);
 impl Resistance {
     /// Of a response at a place from there, with a moment over a length.
     fn new(response: &Response, lever: DVec3, size: f64, h: f64) -> Self {
-        let block = |row: usize, column: usize, factor: f64| {
-            let of = |j: usize| DVec3::from_array(std::array::from_fn(|i| response.matrix[column + j][row + i]));
-            DMat3::from_cols(of(0), of(1), of(2)) * (factor * h)
-        };
-        let (first, both, second) = (block(0, 0, 1.0), block(0, 3, size), block(3, 3, size * size));
+        let Symmetric([first, both, second]) = &response.matrix;
+        let (first, second) = (*first * h, *second * (size * size * h));
+        let both = both.transpose() * (size * h);
         // Turning about an axis through the origin moves the place along this.
         let turns = DMat3::from_cols(DVec3::X.cross(lever), DVec3::Y.cross(lever), DVec3::Z.cross(lever));
         let force = first * turns + both;

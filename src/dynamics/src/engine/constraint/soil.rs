@@ -58,7 +58,7 @@ impl Constraints {
     pub(in crate::engine) fn press_soil(&mut self, parts: &mut Parts, scheme: &Scheme, again: bool) {
         let soil = &mut self.soil;
         if !again {
-            soil.find(parts);
+            soil.find(parts, scheme.h);
         }
         if soil.contacts.is_empty() {
             return;
@@ -70,7 +70,7 @@ impl Constraints {
             let patch = parts.prints.patch(contact.print);
             let place = (patch.point, patch.size);
             if std::mem::take(&mut contact.is_new) {
-                contact.answer = patch.respond(&contact.before, &contact.guess, scheme.h, again);
+                contact.answer = patch.respond(&contact.before, &contact.guess, scheme.h, true);
             }
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
             if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
@@ -162,7 +162,7 @@ impl Constraints {
                 soil.work(scheme.h),
                 [scheme.h, scheme.share],
             );
-            prints.keep(soil.print, soil.answer.kept.filter(|_| soil.is_good));
+            prints.keep(soil.print, &soil.answer, soil.is_good);
         }
     }
 }
@@ -206,8 +206,8 @@ pub(super) struct SoilContacts {
 }
 
 impl SoilContacts {
-    /// Finds them, and how they move: to the end of the substep as in the last one, for a first guess.
-    fn find(&mut self, parts: &Parts) {
+    /// Finds them, how they move, to the end of the substep as in the last one, for a first guess, and how soil answers that.
+    fn find(&mut self, parts: &Parts, h: f64) {
         let Self { contacts, searches } = self;
         contacts.clear();
         for &index in parts.own_contacts {
@@ -218,18 +218,17 @@ impl SoilContacts {
             let place = (patch.point, patch.size);
             let before = tree.twist_at(chain.clone(), place, |dof| v[dof]);
             let guess = tree.twist_at(chain.clone(), place, |dof| v[dof] + last[dof]);
-            let (after, wrench, answer) = (guess, [0.0; 6], Answer::default());
             contacts.push(SoilContact {
                 contact: index,
                 print,
                 chain,
-                answer,
-                is_new: true,
+                answer: patch.respond(&before, &guess, h, false),
+                is_new: false,
                 is_good: true,
                 before,
                 guess,
-                after,
-                wrench,
+                after: guess,
+                wrench: [0.0; 6],
             });
         }
         searches.clear();

@@ -57,7 +57,7 @@ impl Vectors {
     }
 
     pub(super) fn sum(self) -> DVec3 {
-        DVec3::new(self.x.reduce_add(), self.y.reduce_add(), self.z.reduce_add())
+        DVec3::new(sum(self.x), sum(self.y), sum(self.z))
     }
 }
 
@@ -73,6 +73,13 @@ impl Sub for Vectors {
     fn sub(self, other: Self) -> Self {
         Self { x: self.x - other.x, y: self.y - other.y, z: self.z - other.z }
     }
+}
+
+/// Their sum: that of `wide` goes through an iterator.
+#[inline(always)]
+pub(super) fn sum(x: Lanes) -> f64 {
+    let [a, b] = x.to_array();
+    a + b
 }
 
 /// The largest of them.

@@ -2,7 +2,7 @@
 
 use simpartner_model::Soil;
 
-use super::lanes::{Lanes, at_least, gone, largest, power, select_above};
+use super::lanes::{Lanes, at_least, gone, largest, power, select_above, sum};
 use crate::soil::{Pressure, bulldozing_terms};
 
 /// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
@@ -193,7 +193,7 @@ impl Law {
         let strength = (stress * self.friction + self.soil.cohesion) * area;
         let sheared = (strength * (first + second) + side * second) * self.soil.shear_modulus;
         let pressed = area * share * stress * stress / self.pressure.elastic;
-        select_above(stress, Lanes::ZERO, pressed + sheared, Lanes::ZERO).reduce_add() * 0.5
+        sum(select_above(stress, Lanes::ZERO, pressed + sheared, Lanes::ZERO)) * 0.5
     }
 }
 

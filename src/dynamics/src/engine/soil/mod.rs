@@ -180,9 +180,14 @@ impl Footprints {
         }
     }
 
-    /// Keeps how soil answered a shape for its next step.
-    pub(super) fn keep(&mut self, print: usize, kept: Option<Kept>) {
-        self.prints[print].patch.kept = kept;
+    /// Keeps how soil answered a shape for its next step, if that was `good` enough: what was found anew, or what was kept before.
+    pub(super) fn keep(&mut self, print: usize, answer: &Answer, good: bool) {
+        let kept = &mut self.prints[print].patch.kept;
+        match (good, answer.kept) {
+            (false, _) => *kept = None,
+            (true, Some(anew)) => *kept = Some(anew),
+            (true, None) => {}
+        }
     }
 
     /// How a ground of soil was left.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{law::Law, pieces::Pieces, rim::Rim};
 use crate::engine::{
-    resistance::{Response, Six},
+    resistance::{Response, Six, Symmetric},
     spatial::Spatial,
 };
 
@@ -43,8 +43,8 @@ pub(in crate::engine) struct Kept {
     h: f64,
 }
 
-/// How soil presses back, beside it the force of normal stress alone, and what of it may be kept for the next step.
-#[derive(Debug, Clone, Copy, Default)]
+/// How soil presses back, beside it the force of normal stress alone, and what of it was found anew and may be kept for the next step.
+#[derive(Debug, Clone)]
 pub(in crate::engine) struct Answer {
     pub(in crate::engine) response: Response,
     pub(in crate::engine) pressed: DVec3,
@@ -57,6 +57,7 @@ pub(super) struct Sums {
     pub(super) force: DVec3,
     pub(super) moment: DVec3,
     pub(super) pressed: DVec3,
+    /// Its entries on the diagonal and below.
     pub(super) matrix: [Six; 6],
 }
 
@@ -117,17 +118,15 @@ impl Patch {
     /// The wrench on a shape that has one twist at the start of a substep and another at its end, and how it changes: as it did when that was
     /// found last, unless it is to be found `anew`.
     pub(in crate::engine) fn respond(&self, before: &Six, after: &Six, h: f64, anew: bool) -> Answer {
-        let kept = self.kept.filter(|kept| !anew && kept.h == h);
-        let (sums, matrix, kept) = match kept.filter(|_| self.rolls) {
-            Some(kept) => (self.sum_up::<false>(before, after, h), self.rim.in_world(&kept.matrix), Some(kept)),
-            None => {
-                let sums = self.sum_up::<true>(before, after, h);
-                let kept = Kept { matrix: sums.matrix, h };
-                match self.rolls {
-                    true => (sums, self.rim.in_world(&kept.matrix), Some(kept)),
-                    false => (sums, kept.matrix, None),
-                }
-            }
+        let known = self.kept.as_ref().filter(|kept| self.rolls && !anew && kept.h == h);
+        let sums = match known {
+            Some(_) => self.sum_up::<false>(before, after, h),
+            None => self.sum_up::<true>(before, after, h),
+        };
+        let kept = (self.rolls && known.is_none()).then_some(Kept { matrix: sums.matrix, h });
+        let matrix = match known.or(kept.as_ref()) {
+            Some(kept) => self.rim.in_world(&kept.matrix),
+            None => Symmetric::new(&sums.matrix),
         };
         let [press, shear] = self.law.stiffest(sums.pressed.length() / self.area, h);
         // A rim is sheared as far from the middle as it reaches, by turning.

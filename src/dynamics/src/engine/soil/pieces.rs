@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 
 use super::{
-    lanes::{LANES, Lanes, Vectors, at_least, largest, select_above},
+    lanes::{LANES, Lanes, Vectors, at_least, largest, select_above, sum},
     law::{Depths, Law, Mobilised, Stress, slide_on},
     patch::Sums,
 };
@@ -98,7 +98,7 @@ impl Pieces {
             point = point + pair.point.times(pair.area);
             deepest = deepest.fast_max(select_above(pair.area, Lanes::ZERO, pair.depths[0], Lanes::ZERO));
         }
-        let area = area.reduce_add();
+        let area = sum(area);
         if !(area > 0.0) {
             return None;
         }
@@ -115,7 +115,7 @@ impl Pieces {
             pair.derived = Derived { depths: law.depths(pair.depths), share, lever, arm, sinks, presses };
             spread += (presses.dot(presses) + 1.0) * pair.area / share;
         }
-        Some((middle, [area, largest(deepest), spread.reduce_add()]))
+        Some((middle, [area, largest(deepest), sum(spread)]))
     }
 
     /// Force and moment in such a substep, and the force of normal stress in it; how they change only if that is wanted.
@@ -137,13 +137,8 @@ impl Pieces {
         }
         sums.moment = moment / self.size;
         if MATRIX {
-            sums.matrix = matrix.map(|row| row.map(|entry| entry.reduce_add()));
-            self.add_sinking(sinking.map(|entry| entry.reduce_add()), &mut sums.matrix);
-            for row in 0..6 {
-                for column in row + 1..6 {
-                    sums.matrix[row][column] = sums.matrix[column][row];
-                }
-            }
+            sums.matrix = matrix.map(|row| row.map(sum));
+            self.add_sinking(sinking.map(sum), &mut sums.matrix);
         }
         sums
     }

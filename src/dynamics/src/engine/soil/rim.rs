@@ -16,11 +16,11 @@
 use bevy_math::{DMat3, DVec3};
 
 use super::{
-    lanes::{Lanes, at_least, largest},
+    lanes::{Lanes, at_least, largest, sum},
     law::{Depths, Law, Mobilised},
     patch::Sums,
 };
-use crate::engine::resistance::Six;
+use crate::engine::resistance::{Six, Symmetric};
 
 /// Strips along the width, at Gauss's points, so that a wheel that leans has the right moment.
 pub(super) const STRIPS: usize = 2;
@@ -103,7 +103,7 @@ impl Products {
 
     /// The sums times 1, c, s, c², c s, s².
     fn sums(&self) -> [f64; 6] {
-        let [one, c, s, cc, cs] = self.0.map(Lanes::reduce_add);
+        let [one, c, s, cc, cs] = self.0.map(sum);
         [one, c, s, cc, cs, one - cc]
     }
 }
@@ -140,24 +140,25 @@ impl Rim {
     /// The middle of what is in the soil, from the wheel's centre, and its area, m²; the depth of the deepest place, m; and the sum of all areas,
     /// each times the square of its row of pressing. `None` if nothing is.
     pub(super) fn close(&self) -> Option<(DVec3, [f64; 3])> {
-        let (mut area, mut point, mut deepest, mut spread) = (0.0, [0.0; 3], Lanes::ZERO, 0.0);
-        for strip in self.strips() {
-            for half in &strip.halves {
-                let own = half.area.reduce_add();
-                for side in &half.sides {
-                    point[0] += (side.area * side.sine).reduce_add();
-                    point[1] += (side.area * side.cosine).reduce_add();
-                }
-                (point[2], area) = (point[2] + own * strip.place, area + own);
+        let (mut areas, mut ahead, mut below, mut deepest) = (Lanes::ZERO, Lanes::ZERO, Lanes::ZERO, Lanes::ZERO);
+        let (mut aside, mut spread) = (Lanes::ZERO, Lanes::ZERO);
+        for Strip { place, halves, .. } in self.strips() {
+            for half in halves {
+                let [front, behind] = &half.sides;
+                ahead += front.area * front.sine + behind.area * behind.sine;
+                below += front.area * front.cosine + behind.area * behind.cosine;
+                aside += half.area * *place;
+                areas += half.area;
                 deepest = deepest.fast_max(half.depths.depth);
-                spread += (strip.place * strip.place + 1.0) * (half.area * half.per_share).reduce_add();
+                spread += half.area * half.per_share * (place * place + 1.0);
             }
         }
+        let area = sum(areas);
         if !(area > 0.0) {
             return None;
         }
-        let middle = self.axes * DVec3::from_array(point) * (self.radius / area);
-        Some((middle, [area, largest(deepest), spread]))
+        let middle = self.axes * DVec3::new(sum(ahead), sum(below), sum(aside)) * (self.radius / area);
+        Some((middle, [area, largest(deepest), sum(spread)]))
     }
 
     /// Six numbers in the wheel's frame, from the world's.
@@ -177,16 +178,12 @@ impl Rim {
             self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, (&mut force, &mut pressed, &mut matrix));
         }
         let [a, b, c, d, e, f] = force;
-        let mut sums = Sums {
+        Sums {
             force: self.axes * DVec3::new(a, b, c),
             moment: self.axes * DVec3::new(d, e, f),
             pressed: self.axes * DVec3::new(pressed[0], pressed[1], 0.0),
-            ..Sums::default()
-        };
-        if MATRIX {
-            sums.matrix = matrix;
+            matrix,
         }
-        sums
     }
 
     #[inline(always)]
@@ -235,7 +232,7 @@ impl Rim {
                 holding.add(stress.holds * half.area * half.per_share * law.stiffness(h), [cosine, sine]);
             }
         }
-        let [ns, nc, ls, lc, l, ts, tc, t] = sums.map(Lanes::reduce_add);
+        let [ns, nc, ls, lc, l, ts, tc, t] = sums.map(sum);
         let wrench = [lc - ns, -ls - nc, t, p * (ls + nc) + k * tc, p * (lc - ns) - k * ts, -k * l];
         for (sum, part) in force.iter_mut().zip(wrench) {
             *sum += part;
@@ -249,20 +246,8 @@ impl Rim {
     }
 
     /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.
-    pub(super) fn in_world(&self, matrix: &[Six; 6]) -> [Six; 6] {
-        let block = |row: usize, column: usize| {
-            // The upper half of a symmetric block is its lower one.
-            let entry = |i: usize, j: usize| matrix[(row + i).max(column + j)][(row + i).min(column + j)];
-            let of = |j: usize| DVec3::new(entry(0, j), entry(1, j), entry(2, j));
-            self.axes * DMat3::from_cols(of(0), of(1), of(2)) * self.axes.transpose()
-        };
-        let (first, moments, second) = (block(0, 0), block(3, 0), block(3, 3));
-        std::array::from_fn(|row| {
-            // A symmetric matrix: rows are columns.
-            let blocks = if row < 3 { [first, moments.transpose()] } else { [moments, second] };
-            let [a, b] = blocks.map(|block| block.row(row % 3));
-            [a.x, a.y, a.z, b.x, b.y, b.z]
-        })
+    pub(super) fn in_world(&self, matrix: &[Six; 6]) -> Symmetric {
+        Symmetric::new(matrix).turned(&self.axes)
     }
 }
 
