@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lanes::{LANES, Lanes, select_above};
+use super::lanes::{self, LANES, Lanes, select_above};
 
 /// The stretch of groups that may be other than 0: the first, and how many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -46,11 +46,14 @@ impl Live {
 
     fn clear_but<const N: usize>(&self, stays: &Self, rings: &mut [&mut [[f64; LANES]]; N]) {
         let groups = rings[0].len();
-        for k in 0..self.count {
-            let group = (self.first + k) % groups;
-            if (group + groups - stays.first) % groups >= stays.count {
+        let mut group = self.first;
+        // How far it is behind the first that stays; a division would cost more than all the rest.
+        let mut behind = if group < stays.first { group + groups - stays.first } else { group - stays.first };
+        for _ in 0..self.count {
+            if behind >= stays.count {
                 rings.iter_mut().for_each(|ring| ring[group] = [0.0; LANES]);
             }
+            [group, behind] = [group, behind].map(|number| if number + 1 < groups { number + 1 } else { 0 });
         }
     }
 
@@ -67,8 +70,11 @@ pub(super) struct Between([[usize; 2]; LANES]);
 impl Between {
     #[inline(always)]
     pub(super) fn new<const COUNT: usize>(below: Lanes) -> Self {
-        Self(below.to_array().map(|below| {
-            let first = (below as i64).rem_euclid(COUNT as i64) as usize;
+        let count = COUNT as f64;
+        // Half a node on: the product is never rounded to a whole number from below.
+        let first = below - lanes::floor((below + 0.5) * (1.0 / count)) * count;
+        Self(first.to_array().map(|first| {
+            let first = first as i64 as usize;
             [first, if first + 1 < COUNT { first + 1 } else { 0 }]
         }))
     }

@@ -291,8 +291,8 @@ impl Wheel {
         let [one, other] = Between::new::<WAY>(below).of(&self.state.deepest[strip]);
         // How deep the rim would be at its bottom if it were as deep as the nodes there.
         let part = place - below;
-        let [low, high] = [-part, Lanes::ONE - part].map(|way| self.rise(ahead + way * (1.0 / NODES_A_RADIUS)));
-        let (low, high) = (one + low, other + high);
+        let rise = |way: Lanes| self.rise(ahead + way * (1.0 / NODES_A_RADIUS));
+        let (low, high) = (one + rise(-part), other + rise(Lanes::ONE - part));
         let rise = (Lanes::ONE - cosine.abs()) * self.radius;
         let deepest = low + (high - low) * part - rise;
         let pressed = select_above(one.fast_min(other), Lanes::ZERO, deepest, Lanes::ZERO);
