@@ -129,20 +129,36 @@ pub(super) fn power(x: Lanes, n: f64) -> Lanes {
     exp(ln(x) * n)
 }
 
-/// 1/11! to 1/1!.
-const INVERSES: [f64; 11] = [
-    1.0 / 39_916_800.0,
-    1.0 / 3_628_800.0,
-    1.0 / 362_880.0,
-    1.0 / 40_320.0,
-    1.0 / 5040.0,
-    1.0 / 720.0,
-    1.0 / 120.0,
-    1.0 / 24.0,
-    1.0 / 6.0,
-    1.0 / 2.0,
+/// 1/0! to 1/11!: the terms of the exponential function.
+const EXP: [f64; 12] = [
     1.0,
+    1.0,
+    1.0 / 2.0,
+    1.0 / 6.0,
+    1.0 / 24.0,
+    1.0 / 120.0,
+    1.0 / 720.0,
+    1.0 / 5040.0,
+    1.0 / 40_320.0,
+    1.0 / 362_880.0,
+    1.0 / 3_628_800.0,
+    1.0 / 39_916_800.0,
 ];
+/// The terms of the inverse hyperbolic tangent of x over x, in the square of x.
+const ARTANH: [f64; 8] = [1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0];
+
+/// A polynomial with these terms, the lowest first, whose number is a multiple of four: in fours, so that few products wait for others.
+#[inline(always)]
+fn polynomial<const N: usize>(x: Lanes, terms: &[f64; N]) -> Lanes {
+    let square = x * x;
+    let fourth = square * square;
+    terms
+        .as_chunks()
+        .0
+        .iter()
+        .rev()
+        .fold(Lanes::ZERO, |sum, [a, b, c, d]| sum * fourth + ((x * *d + *c) * square + (x * *b + *a)))
+}
 
 /// The bits of an exponent begin here in a number, and what an exponent of 0 is stored as.
 const EXPONENT: u32 = 52;
@@ -159,12 +175,9 @@ fn ln(x: Lanes) -> Lanes {
     // Below 2^52 a number is the lowest bits of its sum with that.
     let whole = (1u64 << EXPONENT) as f64;
     let exponent = Lanes::from_bits(steps | u64x2::splat(whole.to_bits())) - (whole + BIAS as f64);
-    // The series of the inverse hyperbolic tangent; the next term is below 1e-13.
+    // The next term of the series is below 1e-13.
     let s = (mantissa - 1.0) / (mantissa + 1.0);
-    let square = s * s;
-    let series = [1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0, 1.0 / 3.0];
-    let sum = series.into_iter().fold(Lanes::splat(1.0 / 15.0), |sum, term| sum * square + term);
-    exponent * std::f64::consts::LN_2 + s * (sum * square + 1.0) * 2.0
+    exponent * std::f64::consts::LN_2 + s * polynomial(s * s, &ARTANH) * 2.0
 }
 
 #[inline(always)]
@@ -172,9 +185,8 @@ fn exp(x: Lanes) -> Lanes {
     let x = x.fast_max(Lanes::splat(-700.0)).fast_min(Lanes::splat(700.0));
     let rounded = x * std::f64::consts::LOG2_E + ROUND;
     let rest = x - (rounded - ROUND) * std::f64::consts::LN_2;
-    // Taylor's series: the next term is below 1e-13.
-    let (highest, lower) = (INVERSES[0], &INVERSES[1..]);
-    let sum = lower.iter().fold(Lanes::splat(highest), |sum, term| sum * rest + *term) * rest + 1.0;
+    // The next term of the series is below 1e-13.
+    let sum = polynomial(rest, &EXP);
     sum * Lanes::from_bits((rounded.to_bits() + u64x2::splat(BIAS)) << EXPONENT)
 }
 
