@@ -78,6 +78,9 @@ pub(super) struct WheelState {
     /// How far it has come since the rut was pressed, and how deep each strip was then, m.
     unmarked: f64,
     marked: [f64; STRIPS],
+    /// How deep the surface ahead of each strip may be, m; `None` where it has just come on. Rims go over the edge of a rut: the surface
+    /// does not fall away below a wheel faster than that comes on.
+    edge: [Option<f64>; STRIPS],
     /// What the last substep did to it; `None` where it touches nothing.
     pub(super) reading: Option<SoilReading>,
 }
@@ -133,6 +136,7 @@ impl Wheel {
                 sheared: [Live::default(); STRIPS],
                 unmarked: 0.0,
                 marked: [0.0; STRIPS],
+                edge: [None; STRIPS],
                 reading: None,
             },
             centre: DVec3::ZERO,
@@ -187,6 +191,7 @@ impl Wheel {
             }
             let ahead = heading * (self.radius * reach(sinkage / self.radius) + AHEAD);
             let left = ruts.left(ruts::place((normal, distance), base + self.forward * ahead));
+            let left = self.state.edge[strip].map_or(left, |edge| left.min(edge));
             let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
             (sinkage > left).then_some(Strip { arc, sinkage, left })
         });
@@ -238,7 +243,9 @@ impl Wheel {
         let sunk = self.strips.iter().flatten().fold(0.0f64, |most, strip| most.max(strip.arc.sinkage));
         let length = (self.radius * reach(sunk / self.radius)).max(CELL);
         let way = if rolled.abs() > travelled.abs() { rolled } else { travelled };
-        self.state.travel = (self.state.travel + way / length).clamp(-1.0, 1.0);
+        let travel = (self.state.travel + way / length).clamp(-1.0, 1.0);
+        let turns_back = (travel < 0.0) != (std::mem::replace(&mut self.state.travel, travel) < 0.0);
+        self.state.edge = self.strips.map(|strip| Some(strip.filter(|_| !turns_back)?.left + travelled.abs()));
         let least = STANDS * h;
         let slip = (rolled.abs() - travelled.abs()) / rolled.abs().max(travelled.abs()).max(least);
         self.state.slip += (slip.clamp(-1.0, 1.0) - self.state.slip) * -libm::expm1(-way.abs() / length);
@@ -391,6 +398,7 @@ impl Wheel {
         (state.marked, state.slides) = ([0.0; STRIPS], [Slide::default(); STRIPS]);
         (state.sunk, state.unpressed) = ([0.0; STRIPS], [false; STRIPS]);
         (state.turned, state.half_turn, state.slid) = (0.0, 0.0, 0.0);
+        state.edge = [None; STRIPS];
         for (live, way) in state.pressed.iter_mut().zip(&mut state.deepest) {
             live.clear(&mut [way]);
         }
