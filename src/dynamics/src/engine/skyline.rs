@@ -95,7 +95,7 @@ impl Skyline {
                     self.order.push(other);
                 }
             }
-            self.order[ring..].sort_by_key(|&tree| self.starts[tree + 1] - self.starts[tree]);
+            self.order[ring..].sort_unstable_by_key(|&tree| (self.starts[tree + 1] - self.starts[tree], tree));
             next += 1;
         }
     }

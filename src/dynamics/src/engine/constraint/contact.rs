@@ -67,8 +67,10 @@ impl Constraints {
             false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
         };
         let own = |row: usize| self.problem.columns[start..].iter().map(|y| y[row] * y[row]).sum::<f64>();
-        let creep =
-            |row: usize, friction: f64| friction * friction * slip + (friction * rolling).min(MOST_CREEP * own(row));
+        let creep = |row: usize, friction: f64| {
+            let rolls = if rolling > 0.0 { (friction * rolling).min(MOST_CREEP * own(row)) } else { 0.0 };
+            friction * friction * slip + rolls
+        };
         let compliance = [normal, creep(1, first), creep(2, second)];
         let mut block = self.problem.block(Law::Cone, start, compliance, free, before);
         block.gap = contact.gap;
