@@ -317,7 +317,8 @@ impl Handle {
             }
             let numbers = Renumbering::new(&current, &layout);
             let mut membership = self.members.lock();
-            self.send(Request::Exchange(Box::new(Exchange { next, event }), sender))?;
+            let exchange = Exchange { next, numbers: numbers.clone(), event };
+            self.send(Request::Exchange(Box::new(exchange), sender))?;
             membership.go_on_in(&numbers);
             *current = layout;
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use simpartner_dynamics::{RutChanges, RutTile};
 use simpartner_model::StepIndex;
-use simpartner_wire::signal::{ClientId, Command, Event, Reservation};
+use simpartner_wire::signal::{ClientId, Command, Event, Renumbering, Reservation};
 use tokio::sync::oneshot;
 
 use super::{
@@ -41,6 +41,8 @@ pub enum Request {
 pub struct Exchange {
     /// It has made no step yet.
     pub next: Simulation,
+    /// The ids of what is in both, there.
+    pub numbers: Renumbering,
     /// What has come or gone.
     pub event: Event,
 }

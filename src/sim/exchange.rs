@@ -27,20 +27,19 @@ impl Simulation {
     }
 
     /// Goes on in another world, which has been built with the same settings and made no step: what is in both, by its name, goes on as it would have
-    /// gone on without the change, and what is new begins as the model has it. Commands for what is gone are refused with an event. Returns the
-    /// simulation of the world before.
+    /// gone on without the change, and what is new begins as the model has it. `numbers` leads from this layout to the next. Commands for what is gone are
+    /// refused with an event. Returns the simulation of the world before.
     ///
     /// # Errors
     /// The other simulation, if the engine cannot; this one is then as before.
-    pub fn go_on_in(&mut self, mut next: Self) -> Result<Self, Box<Self>> {
+    pub fn go_on_in(&mut self, mut next: Self, numbers: &Renumbering) -> Result<Self, Box<Self>> {
         if !next.engine.carry_over(&*self.engine, &kept(&self.world, &next.world)) {
             return Err(Box::new(next));
         }
-        let numbers = Renumbering::new(&self.layout, &next.layout);
         (next.step, next.epoch, next.diverged) = (self.step, self.epoch, self.diverged);
         next.events = std::mem::take(&mut self.events);
-        next.carry_over_devices(self, &numbers);
-        next.carry_over_commands(self, &numbers);
+        next.carry_over_devices(self, numbers);
+        next.carry_over_commands(self, numbers);
         let applied = std::mem::take(&mut self.applied);
         // Of two worlds between two steps the log has the second alone; what the first was told is in its state.
         let commands = self.beginning.take().map_or(applied, |beginning| beginning.commands);

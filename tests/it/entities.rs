@@ -17,7 +17,7 @@ use simpartner_dynamics::EngineKind;
 use simpartner_model::{DeviceId, Pose, StepIndex, Timestep};
 use simpartner_wire::{
     protocol,
-    signal::{ClientId, Command, EventKind, Reservation, StepRecord},
+    signal::{ClientId, Command, EventKind, Renumbering, Reservation, StepRecord},
 };
 
 use crate::{
@@ -118,7 +118,9 @@ fn a_robot_goes_on_with_the_same_bits_while_others_come_and_go() {
                 2 => xml::remove_entity(&now, "B").unwrap(),
                 _ => grown(&xml::remove_entity(&now, "C").unwrap(), "D", 9.0),
             };
-            let before = other.go_on_in(simulation(next).of_world(round)).unwrap();
+            let next = simulation(next).of_world(round);
+            let numbers = Renumbering::new(other.layout(), next.layout());
+            let before = other.go_on_in(next, &numbers).unwrap();
             assert_eq!((before.step_index(), other.step_index()), (alone.step_index(), alone.step_index()));
             events.append(&mut other.take_events());
         }
