@@ -20,6 +20,7 @@ use super::{
     lockstep::{MemberSlot, MembershipTable},
     os,
     quota::{Full, QUEUE, Quota},
+    records::{RecordReader, RecordWriter, records},
     request::{Answer, ChangedRuts, Exchange, Request},
     request_queue::{RequestReceiver, RequestSender, SendError, request_queue},
     shared::Shared,
@@ -67,7 +68,7 @@ fn gone() -> ControlError {
 #[derive(Debug, Clone)]
 pub struct Handle {
     requests: RequestSender,
-    latest: watch::Receiver<Arc<StepRecord>>,
+    records: RecordReader,
     events: EventReader,
     commands: CommandReader,
     /// That of the world which the requests to come are for. While it is locked, none comes.
@@ -83,8 +84,8 @@ pub struct Handle {
 pub struct Inbox {
     /// Requests in the order they came.
     pub requests: RequestReceiver,
-    /// Where the latest record is published.
-    pub latest: watch::Sender<Arc<StepRecord>>,
+    /// Where records are published.
+    pub(super) records: RecordWriter,
     /// Which client stands for which member in lockstep.
     pub members: Arc<MembershipTable>,
     /// Where events and command counts are published.
@@ -97,14 +98,19 @@ pub struct Inbox {
 pub fn channel(layout: Arc<Layout>, timestep: Timestep, first: StepRecord) -> (Handle, Inbox) {
     let (sender, requests) = request_queue(QUEUE);
     let shared = Arc::new(Shared::new(Status::at_start(&first, timestep)));
-    let (publish, latest) = watch::channel(Arc::new(first));
+    let (publish, records) = records(&layout, timestep, first);
     let members = Arc::new(MembershipTable::default());
     let (writer, events, commands) = event_ring();
-    let inbox =
-        Inbox { requests, latest: publish, members: Arc::clone(&members), events: writer, shared: Arc::clone(&shared) };
+    let inbox = Inbox {
+        requests,
+        records: publish,
+        members: Arc::clone(&members),
+        events: writer,
+        shared: Arc::clone(&shared),
+    };
     let quota = Arc::default();
     let layout = Arc::new(RwLock::new(layout));
-    (Handle { requests: sender, latest, events, commands, layout, timestep, members, quota, shared }, inbox)
+    (Handle { requests: sender, records, events, commands, layout, timestep, members, quota, shared }, inbox)
 }
 
 impl Handle {
@@ -123,7 +129,7 @@ impl Handle {
     pub fn commands(&self, layout: &Layout, commands: Vec<Command>) -> Result<(), ControlError> {
         let current = self.current();
         let commands = renumbered(commands, layout, &current)?;
-        let present = Arc::clone(&self.latest.borrow());
+        let present = self.records.present();
         self.quota.admit(commands, &present, |commands, place| {
             self.send(match <[Command; 1]>::try_from(commands) {
                 Ok([command]) => Request::Command(command, place),
@@ -179,7 +185,7 @@ impl Handle {
                     |commands, place| self.send(Request::Answer(Answer { client, step, epoch, next, commands, place }));
                 match commands.is_empty() {
                     true => send(commands, self.quota.place(client)?)?,
-                    false => self.quota.admit(commands, &Arc::clone(&self.latest.borrow()), send)?,
+                    false => self.quota.admit(commands, &self.records.present(), send)?,
                 }
                 Ok(Acknowledged::Answered)
             }
@@ -285,7 +291,12 @@ impl Handle {
 
     /// The latest record, and a way to wait for the next. A slow reader finds the newest one, never a queue of old ones.
     pub fn latest(&self) -> watch::Receiver<Arc<StepRecord>> {
-        self.latest.clone()
+        self.records.newest().clone()
+    }
+
+    /// A reader of records, which can follow them one by one.
+    pub fn records(&self) -> RecordReader {
+        self.records.clone()
     }
 
     /// A reader of events that begins with the last `count` there have been.

@@ -1,7 +1,7 @@
 //! The clock: a thread of its own makes the steps, on time or as fast as it can, and publishes their records.
 //!
 //! It knows nothing of sockets and SQL. Other modules use it through a [`Handle`]: commands and control requests go in through one
-//! bounded queue, which keeps their order; the latest record comes out through a watch channel, and events through a ring. Start at
+//! bounded queue, which keeps their order; the latest record comes out through a watch channel, every one for readers that follow, and events through a ring. Start at
 //! [`Handle`], then [`PhysicsThread`].
 
 mod control;
@@ -17,6 +17,7 @@ mod priority;
 mod publisher;
 mod queue_figures;
 mod quota;
+mod records;
 mod report;
 mod request;
 mod request_queue;
@@ -34,6 +35,7 @@ pub use os::{Grants, Scheduling, now_ns};
 pub use pace::{Lateness, Pace};
 pub use priority::DeadlineNiceness;
 pub use quota::{COMMAND_MEMORY, COMMANDS_OF_A_STEP, Full, QUEUE};
+pub use records::RecordReader;
 pub use report::{ClockReport, Outcome, Percentiles, QueueUse};
 pub use request::{Answer, ChangedRuts, Request};
 pub use request_queue::RequestReceiver;

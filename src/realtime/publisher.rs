@@ -13,7 +13,6 @@ use std::{
 };
 
 use simpartner_wire::signal::{Layout, StepRecord};
-use tokio::sync::watch;
 
 use super::{
     events::EventWriter,
@@ -21,6 +20,7 @@ use super::{
     os,
     priority::{Priority, PriorityState},
     queue_figures::{QueueFigures, RECORDS},
+    records::RecordWriter,
     shared::Shared,
 };
 
@@ -32,9 +32,9 @@ const LOG_RETRY: Duration = Duration::from_millis(1);
 
 /// Where readers see records and events.
 #[derive(Clone)]
-pub struct Published {
-    /// The newest record.
-    pub latest: watch::Sender<Arc<StepRecord>>,
+pub(super) struct Published {
+    /// The records.
+    pub records: RecordWriter,
     /// The events and commands of all records.
     pub events: Arc<EventWriter>,
 }
@@ -44,7 +44,7 @@ pub struct RecordSender {
     empty: rtrb::Consumer<Box<StepRecord>>,
     full: rtrb::Producer<Box<StepRecord>>,
     publisher: Thread,
-    latest: watch::Sender<Arc<StepRecord>>,
+    published: RecordWriter,
     queues: Arc<QueueFigures>,
     sent: u64,
 }
@@ -81,7 +81,7 @@ impl Publisher {
         for _ in 0..RECORDS {
             give.push(Box::new(StepRecord::new(layout))).expect("the ring has room for all records");
         }
-        let latest = published.latest.clone();
+        let records = published.records.clone();
         let queues = Arc::clone(&shared.queues);
         queues.set_log_capacity(log.as_ref().map_or(0, LogSender::capacity));
         let work = PublisherLoop {
@@ -95,7 +95,7 @@ impl Publisher {
         };
         let thread = thread::Builder::new().name("publisher".into()).spawn(move || work.run(&shared))?;
         let publisher = thread.thread().clone();
-        Ok((Self { thread }, RecordSender { empty, full, publisher, latest, queues, sent: 0 }))
+        Ok((Self { thread }, RecordSender { empty, full, publisher, published: records, queues, sent: 0 }))
     }
 
     /// Waits until the last record is out.
@@ -136,7 +136,7 @@ impl PublisherLoop {
         let Ok(mut record) = self.full.pop() else { return false };
         let shared = Arc::new(take_contents(&mut record));
         self.published.events.publish(&shared);
-        self.published.latest.send_replace(Arc::clone(&shared));
+        self.published.records.publish(Arc::clone(&shared));
         self.queues.count_published();
         self.held.push_back((shared, record));
         true
@@ -221,6 +221,6 @@ impl RecordSender {
     /// Publishes a state that no step has produced, and that is therefore not logged, after all records sent so far.
     pub fn publish_state(&mut self, state: StepRecord) {
         self.flush();
-        self.latest.send_replace(Arc::new(state));
+        self.published.publish(Arc::new(state));
     }
 }

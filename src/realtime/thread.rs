@@ -82,9 +82,9 @@ impl PhysicsThread {
         let (report_grants, granted) = mpsc::channel();
         let (alive, ended) = mpsc::channel::<()>();
         let (layout, timestep) = (Arc::clone(simulation.layout()), simulation.timestep());
-        let Inbox { requests, latest, members, events: writer, shared } = inbox;
+        let Inbox { requests, records, members, events: writer, shared } = inbox;
         let events = writer.reader();
-        let published = Published { latest, events: Arc::new(writer) };
+        let published = Published { records, events: Arc::new(writer) };
         // Before the thread starts, so that a client may join before the first step.
         let barrier =
             (settings.mode == Mode::Lockstep).then(|| Barrier::begin(&members, &settings.lockstep.members, &layout));

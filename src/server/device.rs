@@ -6,14 +6,17 @@ use simpartner_wire::{
     protocol::{Accepted, Flow, Refusal, Request, Session},
     signal::{ClientId, Layout, Renumbering, StepRecord},
 };
-use tokio::time::{sleep, timeout};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
 
 use super::{
     Served, Shared,
     connection::{Connection, DELETED, End, TURN, Wake},
     error::refusal,
 };
-use crate::realtime::{Acknowledged, Handle};
+use crate::realtime::{Acknowledged, Handle, RecordReader};
 
 /// How long a client waits for a place in the queue to the physics before it is refused, and how often it looks.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -29,22 +32,28 @@ pub(super) async fn talk(
 ) -> Result<(), End> {
     let shared = connection.shared;
     let handle = &shared.handle;
-    let (mut latest, mut changes) = (handle.latest(), shared.changes.subscribe());
+    let (mut records, mut changes) = (handle.records(), shared.changes.subscribe());
     let mut out = String::new();
     let mut buffer = [0; TURN];
     let mut received = first;
-    let record = latest.borrow_and_update().clone();
-    follow(&mut session, &mut served, &record, shared)?;
+    let record = records.present();
+    go_on(&mut session, &mut served, &record, shared)?;
     session.greet(&record, &mut out);
     loop {
         while !received.is_empty() {
             connection.unless_closed(wait_for_place(handle, client)).await?;
-            let record = latest.borrow_and_update().clone();
-            follow(&mut session, &mut served, &record, shared)?;
-            // A record that came together with bytes is not shown a second time.
+            // What was made before the request comes before its answer.
+            tell(connection, &mut session, &mut served, &mut records, &mut out).await?;
+            // It may subscribe, and then misses nothing from this record on.
+            records.follow();
+            let record = records.present();
+            go_on(&mut session, &mut served, &record, shared)?;
             session.sample(&record, &mut out);
             let (taken, flow) =
                 session.receive(received, &record, |request| carry(handle, &served.layout, request), &mut out);
+            if !session.wants_all() {
+                records.stop_following();
+            }
             received = &received[taken..];
             if flow == Flow::Close {
                 connection.send(&mut out).await?;
@@ -55,32 +64,55 @@ pub(super) async fn talk(
         connection.send(&mut out).await?;
         let subscribed = session.is_subscribed();
         connection.set_served(subscribed);
-        // Only a subscriber is woken by the clock; after the run's end there is no next record to wait for.
-        let next_record = async {
-            tokio::select! {
-                Ok(()) = latest.changed(), if subscribed => {}
-                // Its device may be gone.
-                Ok(()) = changes.changed() => {}
-                else => std::future::pending().await,
-            }
-        };
-        received = match connection.wait(&mut buffer, session.is_within_message(), next_record).await? {
+        let news = news(&mut records, &mut changes, subscribed);
+        received = match connection.wait(&mut buffer, session.is_within_message(), news).await? {
             Wake::Bytes(count) => {
                 connection.note_request();
                 &buffer[..count]
             }
             Wake::Other => {
-                let record = latest.borrow_and_update().clone();
-                follow(&mut session, &mut served, &record, shared)?;
-                session.sample(&record, &mut out);
+                tell(connection, &mut session, &mut served, &mut records, &mut out).await?;
                 &[]
             }
         };
     }
 }
 
+/// Waits for what concerns a client that sends nothing.
+async fn news(records: &mut RecordReader, changes: &mut watch::Receiver<u32>, is_subscribed: bool) {
+    // Only a subscriber is woken by the clock; after the run's end there is no next record to wait for.
+    tokio::select! {
+        () = records.wait(), if is_subscribed => {}
+        // Its device may be gone.
+        Ok(()) = changes.changed() => {}
+        else => std::future::pending().await,
+    }
+}
+
+/// Shows the session the records that there are now, and sends what it makes of them. Those that come meanwhile have another turn, so
+/// that the client is heard however fast steps are made.
+async fn tell(
+    connection: &mut Connection<'_>,
+    session: &mut impl Session,
+    served: &mut Arc<Served>,
+    records: &mut RecordReader,
+    out: &mut String,
+) -> Result<(), End> {
+    let shared = connection.shared;
+    for _ in 0..records.waiting() {
+        let Some(record) = records.read() else { break };
+        // Of a world so long ago that nobody knows it any more, nothing can be told.
+        if record.world == served.layout.world() || shared.served_as(record.world).is_some() {
+            go_on(session, served, &record, shared)?;
+            session.sample(&record, out);
+            connection.send_collected(out).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Goes on in the world of a record, if it is another one than before.
-fn follow(
+fn go_on(
     session: &mut impl Session,
     served: &mut Arc<Served>,
     record: &StepRecord,

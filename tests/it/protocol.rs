@@ -126,9 +126,13 @@ fn a_sensor_speaks_first_and_answers_polls() {
                 "INFO\n",
                 "OK name=position kind=PositionSensor robot=robot body=trunk port=1027 rate=100 fields=x[m],y[m],z[m]\n",
             ),
-            ("<1,2>", "ERR 1 expected <>, GET, SUB n, INFO, CFG key=value, FAULT mode or ACK step, got '1,2'\n"),
-            ("FETCH\n", "ERR 1 expected <>, GET, SUB n, INFO, CFG key=value, FAULT mode or ACK step, got 'FETCH'\n"),
+            ("<1,2>", "ERR 1 expected <>, GET, SUB n [all], INFO, CFG key=value, FAULT mode or ACK step, got '1,2'\n"),
+            (
+                "FETCH\n",
+                "ERR 1 expected <>, GET, SUB n [all], INFO, CFG key=value, FAULT mode or ACK step, got 'FETCH'\n",
+            ),
             ("SUB many\n", "ERR 8 expected a whole number behind SUB, got 'many'\n"),
+            ("SUB 10 every\n", "ERR 8 expected SUB n or SUB n all, got 'every' behind the number\n"),
         ],
     );
 }
@@ -252,6 +256,21 @@ fn a_subscriber_is_told_what_it_missed() {
     assert_eq!(sample(1011), "");
     assert_eq!(sample(1043), "S 1043 1.043 0,1,2 dropped=2\n");
     assert_eq!(sample(1050), "S 1050 1.05 0,1,2\n");
+}
+
+#[test]
+fn a_subscriber_says_whether_it_wants_what_it_is_late_for() {
+    let mut talk = Talk::with(POSITION);
+    for (said, wants_all) in
+        [("SUB 10 all\n", true), ("SUB 10\n", false), ("SUB 1  all\n", true), ("SUB 0 all\n", false)]
+    {
+        assert_eq!(talk.says(said.as_bytes()), "OK\n");
+        assert_eq!(talk.session.wants_all(), wants_all, "{said}");
+    }
+    // A member of the lockstep answers for the newest step.
+    talk.says(b"SUB 10 all\n");
+    talk.says(b"ACK\n");
+    assert!(talk.session.is_subscribed() && !talk.session.wants_all());
 }
 
 #[test]

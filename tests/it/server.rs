@@ -256,6 +256,32 @@ fn a_subscriber_is_streamed_to_and_the_others_are_left_alone() {
 }
 
 #[test]
+fn a_subscriber_that_wants_all_misses_nothing_however_late_it_is() {
+    // Its answers wait for it as long as this test takes.
+    let limits = Limits { unread: Duration::from_secs(600), ..Limits::default() };
+    let rig = Rig::start(Settings { limits, ..settings() });
+    let (mut position, mut robot) = (Client::connect(rig.devices[1]), Client::connect(rig.robot));
+    for client in [&mut position, &mut robot] {
+        client.line();
+        assert_eq!(client.ask("SUB 1 all"), "OK");
+    }
+    // As fast as they can be made; then the two read.
+    let mut control = Client::connect(rig.control);
+    control.ask("STEP 4000");
+    for client in [&mut position, &mut robot] {
+        for step in 1..=4000 {
+            let line = client.line();
+            assert!(line.starts_with(&format!("S {step} ")) && !line.contains("dropped"), "{step}: {line}");
+        }
+    }
+    // After a reset steps count from zero.
+    assert!(control.ask("RESET").starts_with("OK"));
+    control.ask("STEP 3");
+    assert!((1..=3).all(|step| position.line().starts_with(&format!("S {step} "))));
+    rig.end();
+}
+
+#[test]
 fn hostile_clients_are_sent_away_and_the_rest_go_on() {
     let mut limits = Limits { connections_per_port: 3, ..Limits::default() };
     limits.unfinished = Duration::from_millis(200);

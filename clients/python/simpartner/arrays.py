@@ -27,9 +27,9 @@ def matrix(readings: Iterable[Reading]) -> npt.NDArray[np.float64]:
 
 
 def record(device: Device, count: int, every: int = 1, timeout: float | None = None) -> npt.NDArray[np.void]:
-    """So many samples of a subscription, as `stack` gives them. The clock has to run meanwhile."""
+    """So many samples of a subscription that drops none, as `stack` gives them. The clock has to run meanwhile."""
     readings = []
-    with device.subscribe(every, timeout) as stream:
+    with device.subscribe(every, timeout, lossless=True) as stream:
         for reading in stream:
             readings.append(reading)
             if len(readings) >= count:

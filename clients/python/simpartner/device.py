@@ -84,10 +84,10 @@ class Device:
         """Makes the device fail, or mends it with `ok`. Which modes there are, the server says."""
         self._ok(f"FAULT {mode}" if value is None else f"FAULT {mode} {write_numbers([value])}")
 
-    def subscribe(self, every: int = 1, timeout: float | None = None) -> Subscription:
+    def subscribe(self, every: int = 1, timeout: float | None = None, lossless: bool = False) -> Subscription:
         """A stream of every so many steps, over a connection of its own. Waiting for a sample takes at most `timeout`
-        seconds; None waits as long as the clock stands."""
-        return Subscription(self._line, self._maker(), every, timeout)
+        seconds; None waits as long as the clock stands. `lossless` is for who wants all readings, however old, not the newest."""
+        return Subscription(self._line, self._maker(), every, timeout, lossless)
 
     def ask(self, text: str) -> str:
         """Sends a line of one's own and returns the answer as it came; a refusal is raised."""
@@ -140,24 +140,30 @@ class Subscription:
     """A stream of readings: `for reading in sensor.subscribe(100)`.
 
     It is an iterator and a context manager, and for one thread at a time. A reader that is too slow gets the newest reading
-    and finds in `reading.dropped` how many it missed; `dropped` is the sum so far. After a reset steps count from 0 again. It
+    and finds in `reading.dropped` how many it missed (`lossless`: all of them, until it is 4 s behind); `dropped` is the sum so far. After a reset steps count from 0 again. It
     ends when the server does, or when it is closed, from whatever thread.
     """
 
     def __init__(
-        self, line: DevicePort, make: Callable[[Iterable[float]], Values], every: int, timeout: float | None
+        self,
+        line: DevicePort,
+        make: Callable[[Iterable[float]], Values],
+        every: int,
+        timeout: float | None,
+        lossless: bool,
     ) -> None:
         if every < 1:
             raise ValueError(f"expected every step or every n-th, got {every}")
+        request = f"SUB {every} all" if lossless else f"SUB {every}"
         self.dropped = 0
         self.timeout = timeout
         self._make = make
         self._connection: Connection = line.open()
         self._open = True
         try:
-            self._connection.send_line(f"SUB {every}")
+            self._connection.send_line(request)
             answer = self._connection.read_line(line.timeout)
-            if (refusal := read_refusal(answer, f"SUB {every}", line.who)) is not None:
+            if (refusal := read_refusal(answer, request, line.who)) is not None:
                 raise refusal
         except BaseException:
             self.close()

@@ -206,6 +206,13 @@ class Falling(unittest.TestCase):
                     break
         self.assertEqual(list(stream), [], "a closed one is over")
 
+    def test_a_lossless_subscription_waits_for_a_reader_that_is_late(self) -> None:
+        with self.sim["One/Position"].subscribe(10, timeout=10, lossless=True) as stream:
+            start = self.sim.step(3000).step - 3000
+            readings = [next(stream) for _ in range(300)]
+        self.assertEqual([reading.step for reading in readings], list(range(start + 10, start + 3001, 10)))
+        self.assertEqual(stream.dropped, 0)
+
     def test_a_subscription_outlives_a_timeout_and_a_reset(self) -> None:
         with self.sim["One/Position"].subscribe(10, timeout=0.05) as stream:
             with self.assertRaises(simpartner.NoAnswerError):

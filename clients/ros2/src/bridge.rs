@@ -35,7 +35,7 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How many lines and orders may wait. Behind that the server, or the sender, is not read; the server drops samples then.
+/// How many lines and orders may wait. Behind that the server, or the sender, is not read; the server keeps what it has to send for a while.
 const WAITING: usize = 256;
 
 /// How many notices there are in a second at most.
@@ -435,7 +435,7 @@ fn ensure_ok(answer: &str) -> Result<()> {
     Ok(())
 }
 
-/// Connects to the robots' ports and passes their lines on: every so many steps, or of a member of the lockstep when it is asked.
+/// Connects to the robots' ports and passes their lines on: all of every so many steps, or of a member of the lockstep when it is asked.
 async fn join(
     server: &Server,
     ports: &[(String, u16)],
@@ -447,7 +447,7 @@ async fn join(
     let mut writers = Vec::new();
     for (place, (robot, (_, port))) in robots.iter().zip(ports).enumerate() {
         let Link { reader, mut writer } = server.port(*port).await?;
-        writer.send(&if member == Some(place) { "ACK".into() } else { format!("SUB {}", robot.interval) }).await?;
+        writer.send(&if member == Some(place) { "ACK".into() } else { format!("SUB {} all", robot.interval) }).await?;
         writers.push(writer);
         tasks.spawn_local(forward(reader, place, lines.clone()));
     }

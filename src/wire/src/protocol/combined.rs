@@ -4,7 +4,7 @@ use simpartner_model::{DeviceId, RobotId, StepIndex, Timestep};
 
 use super::{
     Refusal,
-    device::{acknowledged, command, named_fields, scheduled, whole_number, write_sample},
+    device::{Samples, acknowledged, command, named_fields, samples, scheduled, write_sample},
     number::excerpt,
 };
 use crate::signal::{Action, Layout, Seen, StepRecord};
@@ -16,8 +16,8 @@ pub(super) enum RobotRequest {
     Poll,
     /// `GET`: the same with step and time.
     Get,
-    /// `SUB n`: the same every n-th step; 0 ends it.
-    Subscribe(u64),
+    /// `SUB n [all]`: the same every n-th step; 0 ends it.
+    Subscribe(Samples),
     /// `INFO`.
     Info,
     /// `ACK [step[+count]]`, with commands for the next step or without.
@@ -44,7 +44,7 @@ pub(super) struct RobotCommand {
     pub(super) action: Action,
 }
 
-const VERBS: &str = "a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., <>, GET, SUB n, INFO, SET @step and a frame, or ACK step and a frame";
+const VERBS: &str = "a frame with the numbers of all actuators, Name=v,v,...;Name2=v,v,..., <>, GET, SUB n [all], INFO, SET @step and a frame, or ACK step and a frame";
 
 pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Result<RobotRequest, Refusal> {
     let (verb, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
@@ -52,7 +52,7 @@ pub(super) fn read_request(layout: &Layout, robot: RobotId, text: &str) -> Resul
         ("", _) => Ok(RobotRequest::Poll),
         ("GET", "") => Ok(RobotRequest::Get),
         ("INFO", "") => Ok(RobotRequest::Info),
-        ("SUB", _) => whole_number("SUB", rest).map(RobotRequest::Subscribe),
+        ("SUB", _) => samples(rest).map(RobotRequest::Subscribe),
         ("ACK", _) => {
             let (seen, frame) = acknowledged(rest)?;
             let commands = if frame.is_empty() { Vec::new() } else { read_commands(layout, robot, frame)? };

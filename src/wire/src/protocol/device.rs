@@ -17,8 +17,8 @@ pub enum DeviceRequest {
     Poll,
     /// `GET`: the same with step and time.
     Get,
-    /// `SUB n`: the same every n-th step; 0 ends it.
-    Subscribe(u64),
+    /// `SUB n [all]`: the same every n-th step; 0 ends it.
+    Subscribe(Samples),
     /// `INFO`.
     Info,
     /// `ACK [step[+count]]`, with a command for the next step or without.
@@ -37,6 +37,15 @@ pub enum DeviceRequest {
         /// How it is answered.
         answer: Answer,
     },
+}
+
+/// Which samples a client wants to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Samples {
+    /// Steps from one to the next; 0 for none.
+    pub interval: u64,
+    /// Whether those that it is late for are sent all the same, in place of the newest only.
+    pub all: bool,
 }
 
 /// A command that came as a frame behind a verb.
@@ -68,7 +77,7 @@ pub fn read_request(info: &DeviceInfo, text: &str) -> Result<DeviceRequest, Refu
         ("", _) => Ok(DeviceRequest::Poll),
         ("GET", "") => Ok(DeviceRequest::Get),
         ("INFO", "") => Ok(DeviceRequest::Info),
-        ("SUB", _) => whole_number("SUB", rest).map(DeviceRequest::Subscribe),
+        ("SUB", _) => samples(rest).map(DeviceRequest::Subscribe),
         ("ACK", _) => acknowledge(info, rest),
         ("SET", _) if !hears_all => set(info, rest),
         ("CFG", _) if !hears_all => {
@@ -138,8 +147,21 @@ pub fn command(info: &DeviceInfo, text: &str) -> Result<Action, Refusal> {
     Ok(Action::Drive(values))
 }
 
-const SENSOR_VERBS: &str = "<>, GET, SUB n, INFO, CFG key=value, FAULT mode or ACK step";
-const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n, INFO, SET @step frame, FAULT mode or ACK step";
+const SENSOR_VERBS: &str = "<>, GET, SUB n [all], INFO, CFG key=value, FAULT mode or ACK step";
+const ACTUATOR_VERBS: &str = "a frame of numbers, <>, GET, SUB n [all], INFO, SET @step frame, FAULT mode or ACK step";
+
+/// `SUB n`, or `SUB n all`
+pub(super) fn samples(text: &str) -> Result<Samples, Refusal> {
+    let (interval, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let interval = whole_number("SUB", interval)?;
+    match rest.trim_start() {
+        "" => Ok(Samples { interval, all: false }),
+        "all" => Ok(Samples { interval, all: true }),
+        other => {
+            Err(Refusal::Parameter(format!("expected SUB n or SUB n all, got '{}' behind the number", excerpt(other))))
+        }
+    }
+}
 
 /// `SET @step v,v,...`, or `SET v,v,...` for the next step.
 fn set(info: &DeviceInfo, rest: &str) -> Result<DeviceRequest, Refusal> {

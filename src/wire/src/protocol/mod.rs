@@ -38,7 +38,8 @@
 //! | `<>` or an empty line | `<v,v,...>` | poll: a sensor's newest reading, an actuator's present state |
 //! | `<v,v,...>` or `v,v,...` | `<v,v,...>` | a command for an actuator; the answer is its previous state |
 //! | `GET` | `S step time v,v,...` | poll with step and simulated time in seconds; of an actuator the state that acted in that step |
-//! | `SUB n` | `OK`, then `S ...` | stream every n-th step; a reader that missed samples finds ` dropped=k` at the end |
+//! | `SUB n` | `OK`, then `S ...` | stream every n-th step; a reader that is late is sent the newest, with ` dropped=k` at the end |
+//! | `SUB n all` | `OK`, then `S ...` | the same, but a reader that is late is sent all that it missed: 4 s of simulated time at most, less where a step is longer than 64 kB |
 //! | `SUB 0` | `OK` | end of the stream |
 //! | `INFO` | `OK name=.. kind=.. robot=.. body=.. port=.. rate=.. fields=x[m],..` | what the device is; blanks in units are written as dots |
 //! | `SET @step v,v,...` | `OK` | a command that takes effect at exactly that step |
@@ -78,7 +79,7 @@
 //! | client sends | server answers | meaning |
 //! |---|---|---|
 //! | `<>` or an empty line | `<v,v,...>` | the newest readings of all sensors, in the order of the model |
-//! | `GET`, `SUB n` | `S step time v,v,...` | the same with step and time; at the end ` dropped=k`, and ` off=Name,Name` if devices are off |
+//! | `GET`, `SUB n [all]` | `S step time v,v,...` | the same with step and time; at the end ` dropped=k`, and ` off=Name,Name` if devices are off |
 //! | `INFO` | `OK name=.. kind=Robot port=.. readings=Device.field[unit],.. commands=Device.field[unit],..` | what the numbers are |
 //! | `v,v,...`, in `<>` or not | `OK` | all numbers of all actuators, in the order of `commands` |
 //! | `Name=v,v,...;Name2=v,v,...`, in `<>` or not | `OK` | commands for some actuators, of any length that each takes |
@@ -238,7 +239,7 @@
 //! # What makes a run repeatable
 //! A command takes effect at a step boundary only, and the log holds step, order, client, text and answer. Simulated time is
 //! the step's number times the timestep. Clients never delay the physics, except in lockstep. A slow reader gets the latest
-//! value and the number of those that it missed.
+//! value and the number of those that it missed, or with `SUB n all` all of them for a while.
 
 mod answer;
 mod board;

@@ -50,8 +50,8 @@ impl RobotSession {
         match read_request(&self.layout, self.robot, text)? {
             RobotRequest::Poll => self.write_frame(record, out),
             RobotRequest::Get => self.write_sample(record, 0, out),
-            RobotRequest::Subscribe(interval) => {
-                self.stream.subscribe(interval, record);
+            RobotRequest::Subscribe(samples) => {
+                self.stream.subscribe(samples, record);
                 out.push_str("OK\n");
             }
             RobotRequest::Info => {
@@ -124,6 +124,10 @@ impl Session for RobotSession {
 
     fn is_subscribed(&self) -> bool {
         self.stream.is_on()
+    }
+
+    fn wants_all(&self) -> bool {
+        self.stream.wants_all()
     }
 
     fn is_within_message(&self) -> bool {

@@ -47,8 +47,7 @@ pub trait Session {
         out: &mut String,
     ) -> (usize, Flow);
 
-    /// Takes a new record: writes the sample that is due, if one is. Only the newest record is ever seen; samples missed
-    /// in between are counted in `dropped`.
+    /// Takes a new record: writes the sample that is due, if one is. Samples that no record has come for are counted in `dropped`.
     fn sample(&mut self, record: &StepRecord, out: &mut String);
 
     /// Goes on in the next world. False if what the port is for is not there; nothing else may be asked of the session then.
@@ -57,6 +56,9 @@ pub trait Session {
 
     /// True while the client is sent samples by itself.
     fn is_subscribed(&self) -> bool;
+
+    /// True while that is every sample, so that the session has to see every record. Otherwise it may see the newest only.
+    fn wants_all(&self) -> bool;
 
     /// True while a message has begun and not ended.
     fn is_within_message(&self) -> bool;
@@ -123,8 +125,8 @@ impl DeviceSession {
         match request {
             DeviceRequest::Poll => self.write_frame(&self.values(record), out),
             DeviceRequest::Get => self.write_sample(record, 0, out),
-            DeviceRequest::Subscribe(interval) => {
-                self.stream.subscribe(interval, record);
+            DeviceRequest::Subscribe(samples) => {
+                self.stream.subscribe(samples, record);
                 out.push_str("OK\n");
             }
             DeviceRequest::Info => {
@@ -221,6 +223,10 @@ impl Session for DeviceSession {
 
     fn is_subscribed(&self) -> bool {
         self.stream.is_on()
+    }
+
+    fn wants_all(&self) -> bool {
+        self.stream.wants_all()
     }
 
     fn is_within_message(&self) -> bool {

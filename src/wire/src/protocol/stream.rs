@@ -2,7 +2,7 @@
 
 use simpartner_model::StepIndex;
 
-use super::{Accepted, Refusal};
+use super::{Accepted, Refusal, device::Samples};
 use crate::signal::{Acknowledgement, StepRecord};
 
 /// A stream of every n-th step, if the client has asked for one.
@@ -16,13 +16,16 @@ struct Subscription {
     epoch: u32,
     /// Whether the state after a reset is sent too: a member of the lockstep has to acknowledge it.
     from_zero: bool,
+    /// Whether a client that is late is sent what it missed.
+    all: bool,
 }
 
 impl Stream {
     /// Every n-th step from the one of the record on, itself excluded; none for 0.
-    pub(super) fn subscribe(&mut self, interval: u64, record: &StepRecord) {
+    pub(super) fn subscribe(&mut self, samples: Samples, record: &StepRecord) {
+        let Samples { interval, all } = samples;
         let due = record.step.after(interval);
-        self.0 = (interval > 0).then_some(Subscription { interval, due, epoch: record.epoch, from_zero: false });
+        self.0 = (interval > 0).then_some(Subscription { interval, due, epoch: record.epoch, from_zero: false, all });
     }
 
     /// Puts an `ACK` on its way. A client that joins by it is sent every step from the record's on; then this is true, and it is
@@ -45,12 +48,17 @@ impl Stream {
     /// Every step, and the state after a reset.
     fn follow(&mut self, record: &StepRecord) {
         let due = record.step.after(1);
-        self.0 = Some(Subscription { interval: 1, due, epoch: record.epoch, from_zero: true });
+        self.0 = Some(Subscription { interval: 1, due, epoch: record.epoch, from_zero: true, all: false });
     }
 
     /// True while the client is sent samples by itself.
     pub(super) fn is_on(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// True while the client is sent every sample, however late it is.
+    pub(super) fn wants_all(&self) -> bool {
+        self.0.is_some_and(|subscription| subscription.all)
     }
 
     /// Takes a new record. If a sample is due, tells how many were missed before it.
