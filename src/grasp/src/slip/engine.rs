@@ -48,11 +48,17 @@ fn run(grasp: &Grasp, world: &World, options: &SlipOptions) -> Result<Slip, Gras
     let refused = |error: simpartner_dynamics::BuildError| GraspError::Unrepresentable(error.what);
     let mut engine = build(&world.mechanism, timestep, &Settings::default()).map_err(refused)?;
     let length = Statics::new(grasp, Section::Disc)?.length;
-    let lines = Lines::new(grasp);
+    let lines = Lines::new(grasp)?;
     let centre = world.mechanism.body(world.object).inertia.map_or(bevy_math::DVec3::ZERO, |it| it.centre_of_mass);
     let mut place = grasp.object.pose.point(centre);
-    let mut found =
-        Slip { outcome: Outcome::TimeOut, time: 0.0, pose: grasp.object.pose, path: 0.0, trace: vec![(0.0, place)] };
+    let mut found = Slip {
+        outcome: Outcome::TimeOut,
+        time: 0.0,
+        pose: grasp.object.pose,
+        path: 0.0,
+        trace: vec![(0.0, place)],
+        programs: 0,
+    };
     let mut slow_since = None;
     let steps = (options.duration / options.timestep).ceil() as usize;
     for step in 1..=steps {

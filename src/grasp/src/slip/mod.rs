@@ -60,12 +60,19 @@ const RESTING: f64 = 1e-5;
 const RESTING_STEPS: usize = 5;
 /// Programs of a step at most. Where Coulomb's law has several solutions, or none, they may go around; the last one counts then.
 const PROGRAMS: usize = 50;
+/// An extrapolation takes so much of a change at most, and a whole one at least: with 4 it takes as many programs, with parts of a change some
+/// grasps come to another of Coulomb's solutions.
+const MOST_SHARE: f64 = 20.0;
 /// By how much the lifts of one program and the next may differ, in parts of the largest speed that a contact would have without forces. What
 /// is left goes on into the next step; with 1e-6 random grasps come to the same times, at twice the cost.
 const SAME_LIFT: f64 = 1e-4;
 /// Lifts below this part of that speed are the solver's rounding of contacts that stick. A lift of that size would be enough to take all
 /// squeeze out of a grasp that is jammed, and let it slip.
 const STICKS: f64 = 1e-5;
+
+/// How far a patch without a range reaches, and a finger along its line, in sizes of the object: the farther of its contacts and its radius of
+/// gyration. No body is as large: a rod ends at 1.7 radii. Without that an object that falls along its patches would fall on and on.
+const FAR: f64 = 10.0;
 
 /// What becomes of the object.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,7 +83,7 @@ pub enum Outcome {
     Rests,
     /// The line of this contact's finger does not meet its patch any more.
     Misses(usize),
-    /// This contact's finger is beyond its patch.
+    /// This contact's finger is beyond its patch, or further along its line than the object is large.
     OutOfRange(usize),
     /// It still moves.
     TimeOut,
@@ -112,19 +119,31 @@ pub struct Slip {
     pub path: f64,
     /// Time, and place of the centre of mass, world frame, of each step.
     pub trace: Vec<(f64, DVec3)>,
+    /// Cone programs that its steps took, which is what it costs; 0 in the engine.
+    pub programs: usize,
 }
 
 /// Where the fingers act: a point and the direction into the object of each, world frame.
 struct Lines<'a> {
     grasp: &'a Grasp,
     each: Vec<[DVec3; 2]>,
+    /// How far a finger follows at most, m.
+    reach: f64,
 }
 
 impl<'a> Lines<'a> {
-    fn new(grasp: &'a Grasp) -> Self {
+    fn new(grasp: &'a Grasp) -> Result<Self, GraspError> {
         let pose = &grasp.object.pose;
         let line = |contact: &Contact| [pose.point(contact.position()), pose.direction(contact.normal())];
-        Self { grasp, each: grasp.contacts.iter().map(line).collect() }
+        let mass = mass_properties(&grasp.object).map_err(GraspError::Object)?;
+        let moments: f64 = (0..3).map(|axis| mass.tensor.col(axis)[axis]).sum();
+        let gyration = (moments / (2.0 * mass.mass)).sqrt();
+        let levers = grasp.contacts.iter().map(|contact| contact.position().distance(mass.centre_of_mass));
+        Ok(Self {
+            grasp,
+            each: grasp.contacts.iter().map(line).collect(),
+            reach: FAR * levers.fold(gyration, f64::max),
+        })
     }
 
     /// Where the fingers touch an object that is there: in the frames of their patches, and how far along their lines; or what has become of
@@ -136,7 +155,9 @@ impl<'a> Lines<'a> {
             let way = meet(&contact.patch, point, along).ok_or(Outcome::Misses(index))?;
             let there = (point + along * way).truncate();
             // Not a number is beyond as well.
-            let within = there.abs().max_element() <= contact.patch.range;
+            let within = there.abs().max_element() <= contact.patch.range
+                && there.distance(contact.point) <= self.reach
+                && way.abs() <= self.reach;
             if within { Ok((there, way)) } else { Err(Outcome::OutOfRange(index)) }
         });
         each.collect()
@@ -157,6 +178,8 @@ struct Motion<'a> {
     /// Of each contact, how fast sliding lifts the surfaces apart in a program, which Coulomb's law takes off again, m/s: of the step before, since
     /// what slides goes on to slide.
     lifts: Vec<f64>,
+    /// Programs solved so far.
+    programs: usize,
 }
 
 /// Lets the object go.
@@ -167,7 +190,14 @@ pub fn slip(grasp: &Grasp, options: &SlipOptions) -> Result<Slip, GraspError> {
     let statics = Statics::new(grasp, Section::Disc)?;
     let mut motion = Motion { sliding: options.sliding, ..Motion::new(grasp)? };
     let start = motion.pose.point(motion.centre);
-    let ended = |outcome, time, motion: &Motion, path, trace| Slip { outcome, time, pose: motion.pose, path, trace };
+    let ended = |outcome, time, motion: &Motion, path, trace| Slip {
+        outcome,
+        time,
+        pose: motion.pose,
+        path,
+        trace,
+        programs: motion.programs,
+    };
     match squeeze(grasp, &statics, options)? {
         Squeeze::Holds(..) => return Ok(ended(Outcome::Holds, 0.0, &motion, 0.0, vec![(0.0, start)])),
         // The rail of a finger that pushes with P and is pushed back with F rubs with F - P, so it follows with 2 P - F.
@@ -216,10 +246,11 @@ impl<'a> Motion<'a> {
             mass: mass.mass,
             tensor: mass.tensor,
             velocity: Vector6::zeros(),
-            lines: Lines::new(grasp),
+            lines: Lines::new(grasp)?,
             sliding: Sliding::Coulomb,
             pushes: vec![0.0; grasp.contacts.len()],
             lifts: vec![0.0; grasp.contacts.len()],
+            programs: 0,
         })
     }
 
@@ -269,20 +300,27 @@ impl<'a> Motion<'a> {
         let statics = self.statics(contacts, length);
         let mut program = StepProgram::new(&statics, &inverse, &free, dt);
         if self.sliding == Sliding::Associated {
+            self.programs += 1;
             return program.solve(&vec![0.0; contacts.len()]);
         }
         let fastest = contacts.iter().map(|contact| speed(contact, &free)).fold(0.0, f64::max);
         let mut forces = program.solve(&self.lifts)?;
+        self.programs += 1;
+        let (mut share, mut before) = (1.0, Vec::new());
         for _ in 1..PROGRAMS {
             let exerted: Vector6 = contacts.iter().zip(&forces).map(|(contact, force)| contact.wrench(force)).sum();
             let after = free + inverse * exerted * dt;
             let lifts: Vec<f64> = contacts.iter().map(|contact| lift(contact, &after, STICKS * fastest)).collect();
-            let change = lifts.iter().zip(&self.lifts).map(|(now, before)| (now - before).abs()).fold(0.0, f64::max);
-            self.lifts = lifts;
-            if change <= SAME_LIFT * fastest {
+            let changes: Vec<f64> = lifts.iter().zip(&self.lifts).map(|(now, before)| now - before).collect();
+            if changes.iter().all(|change| change.abs() <= SAME_LIFT * fastest) {
+                self.lifts = lifts;
                 break;
             }
+            share = extrapolated(share, &before, &changes);
+            self.lifts.iter_mut().zip(&changes).for_each(|(lift, change)| *lift = (*lift + share * change).max(0.0));
+            before = changes;
             forces = program.solve(&self.lifts)?;
+            self.programs += 1;
         }
         Some(forces)
     }
@@ -339,6 +377,16 @@ impl<'a> StepProgram<'a> {
         let solution = self.program.solve().filter(|solution| solution.x.iter().all(|value| value.is_finite()))?;
         Some(self.scaled.forces(&DVector::from_vec(solution.x)))
     }
+}
+
+/// How much of a change an iteration takes after one that took `share` of the change before it: Aitken's extrapolation for vectors (Irons and
+/// Tuck, 1969). Sliding that hardly depends on the lift comes to an end in two or three programs, a jam by plain iteration in hundreds.
+fn extrapolated(share: f64, before: &[f64], now: &[f64]) -> f64 {
+    let differences = now.iter().zip(before).map(|(now, before)| (now - before, before));
+    let (along, square) = differences.fold((0.0, 0.0), |(along, square), (difference, before)| {
+        (along + before * difference, square + difference * difference)
+    });
+    if square > 0.0 { (-share * along / square).clamp(1.0, MOST_SHARE) } else { share }
 }
 
 /// How fast friction with the cone's slope lifts the surfaces of a contact apart that slides along a twist, m/s; 0 below the least.

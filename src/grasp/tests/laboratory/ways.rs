@@ -87,22 +87,46 @@ fn associated_sliding_falls_in_other_times() {
     assert!(near[1] == all && 4 * near[0] < 3 * all, "{near:?} of {all}");
 }
 
+/// A grasp as odd as a file may have it: any kinds of contacts, loads, least forces, masses, and inertias of any shape.
+fn odd(stream: &mut Random) -> Grasp {
+    let count = 1 + stream.below(12);
+    let mut grasp = stream.grasp(count);
+    let inertia = grasp.object.inertia.as_mut().unwrap();
+    let moments = bevy_math::DVec3::new(1.0, stream.between(0.1, 1.0), stream.between(0.9, 1.0));
+    inertia.tensor = bevy_math::DMat3::from_diagonal(moments * libm::pow(10.0, stream.between(-5.0, -1.0)));
+    inertia.centre_of_mass = stream.direction() * stream.between(0.0, 0.02);
+    grasp.object.mass = libm::pow(10.0, stream.between(-2.0, 1.0));
+    grasp
+}
+
+/// What a slip costs is bounded, also on planes without end: there a finger is beyond its patch once the object has gone ten times its size, where it
+/// fell for 100 m before; and jams take a few programs a step, where they took up to 50.
+#[test]
+fn slips_of_odd_grasps_come_to_an_end() {
+    let (mut stream, mut fallen) = (Random::new(11), 0);
+    for number in 0..60 {
+        let mut grasp = odd(&mut stream);
+        let is_endless = number % 2 == 0;
+        let range = if is_endless { f64::INFINITY } else { stream.between(0.01, 0.03) };
+        grasp.contacts.iter_mut().for_each(|contact| contact.patch.range = range);
+        let found = slip(&grasp, &SlipOptions::default()).unwrap();
+        let steps = found.trace.len();
+        assert!(found.programs <= 12 * steps && found.programs < 10_000, "{number}: {} in {steps}", found.programs);
+        fallen += u32::from(is_endless && found.outcome.word() == "fails");
+    }
+    assert!(fallen >= 5, "{fallen}");
+}
+
 /// Whatever a file may say: any kinds of contacts, on planes without end, loads, least forces, inertias of any shape, no gravity. Both ways
 /// answer with numbers, and the engine bounds soft fingers from both sides.
 #[test]
 fn both_ways_answer_whatever_the_grasp() {
     let mut stream = Random::new(5);
     for number in 0..24 {
-        let count = 1 + stream.below(12);
-        let mut grasp = stream.grasp(count);
+        let mut grasp = odd(&mut stream);
         if number % 8 == 0 {
             grasp.gravity = bevy_math::DVec3::ZERO;
         }
-        let inertia = grasp.object.inertia.as_mut().unwrap();
-        let moments = bevy_math::DVec3::new(1.0, stream.between(0.1, 1.0), stream.between(0.9, 1.0));
-        inertia.tensor = bevy_math::DMat3::from_diagonal(moments * libm::pow(10.0, stream.between(-5.0, -1.0)));
-        inertia.centre_of_mass = stream.direction() * stream.between(0.0, 0.02);
-        grasp.object.mass = libm::pow(10.0, stream.between(-2.0, 1.0));
         let options =
             SlipOptions { duration: 0.06, timestep: [1e-3, 5e-4, 4e-3][number % 3], ..SlipOptions::default() };
         let engine = slip_in_engine(&grasp, &options).unwrap_or_else(|error| panic!("{number}: {error}"));
