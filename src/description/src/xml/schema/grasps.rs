@@ -88,7 +88,12 @@ pub(super) const PATCH: Element = element(
         default("x", Real, "", "0", "of x"),
         default("y", Real, "", "0", "of y"),
         default("constant", COORDINATE, "m", "0", "the height at the origin"),
-        optional("range", LENGTH, "m", "how far from its origin the patch reaches; without it, ten times the object's size from the contact"),
+        optional(
+            "range",
+            LENGTH,
+            "m",
+            "how far from its origin the patch reaches; without it, ten times the object's size from the contact",
+        ),
     ],
     Empty,
 );
