@@ -141,23 +141,29 @@ fn a_grasp_without_force_closure_has_no_quality() {
 fn bounds_of_random_grasps_are_in_order_and_meet() {
     let mut random = Random::new(2026);
     let count = if std::env::var_os("SIMPARTNER_LONG_TESTS").is_some() { 200 } else { 60 };
-    let (mut met, mut closed) = (0, 0);
+    // Of epsilon, force, force under the worst torque, torque, volume.
+    let (mut met, mut closed) = ([0; 5], 0);
     for number in 0..count {
         let contacts = 3 + random.below(10);
         let made = random.grasp(contacts);
         let options = Options { tolerance: 1e-2, volume_tolerance: 1.0, ..Options::default() };
         let found = measured(&made, Section::Disc, &options);
-        for bounds in [found.epsilon, found.force, found.force_under_torque, found.torque, found.volume] {
+        let measures = [found.epsilon, found.force, found.force_under_torque, found.torque, found.volume];
+        for (bounds, met) in measures.iter().zip(&mut met) {
             let finite = bounds.upper.is_finite();
             assert!(finite && 0.0 <= bounds.lower && bounds.lower <= bounds.upper, "{number}: {bounds:?}");
+            *met += u32::from(bounds.gap() <= 0.01);
         }
         assert_eq!(found.epsilon.upper == 0.0, found.reason.is_some(), "{number}");
         // No part of the space is smaller than what it holds of the ball.
         assert!(found.force.upper >= found.epsilon.lower && found.torque.upper >= found.epsilon.lower, "{number}");
-        met += u32::from(found.epsilon.gap() <= 0.01);
         closed += u32::from(found.epsilon.lower > 0.0);
     }
-    assert!(met * 20 >= count * 19 && closed * 5 > count, "{met} of {count} within 1 %, {closed} closed");
+    if std::env::var_os("SIMPARTNER_TABLES").is_some() {
+        eprintln!("within 1 %, of {count}, {closed} of them with force closure: {met:?}");
+    }
+    // The volume's bounds meet by the facets that the others need alone, which is by chance; `volume_tolerance` asks for no more here.
+    assert!(met[..4].iter().all(|met| met * 20 >= count * 19) && closed * 5 > count, "{met:?} of {count}, {closed} closed");
 }
 
 /// The Minkowski sum holds the convex hull, and limits of 2 N scale all forces by 2.
