@@ -163,7 +163,10 @@ fn bounds_of_random_grasps_are_in_order_and_meet() {
         eprintln!("within 1 %, of {count}, {closed} of them with force closure: {met:?}");
     }
     // The volume's bounds meet by the facets that the others need alone, which is by chance; `volume_tolerance` asks for no more here.
-    assert!(met[..4].iter().all(|met| met * 20 >= count * 19) && closed * 5 > count, "{met:?} of {count}, {closed} closed");
+    assert!(
+        met[..4].iter().all(|met| met * 20 >= count * 19) && closed * 5 > count,
+        "{met:?} of {count}, {closed} closed"
+    );
 }
 
 /// The Minkowski sum holds the convex hull, and limits of 2 N scale all forces by 2.
