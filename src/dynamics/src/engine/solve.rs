@@ -14,8 +14,8 @@ use super::{
 /// A solution is found when no visit of the last sweep changed a velocity by more than this, m/s or rad/s. Over a step of 1 ms
 /// that is 1e-12 m: far below any reading, and far above rounding.
 const TOLERANCE: f64 = 1e-9;
-/// Impulses that were shared are solved for to this part of it: the sweep that makes up for what sharing has rounded answers it in the next step, and
-/// those of a stack or a grip go on like that, back and forth, and are shared every other step.
+/// In the step after loads were shared it is found to this part of it. The impulses that it begins with have also stopped what moved by less than
+/// the tolerance. Left as they are, they set it in motion again, and a stack or a grip goes on like that, back and forth, solved in every other step.
 const AFTER_SHARING: f64 = 0.1;
 /// One that is less exact is accepted where no method comes nearer: 1e-9 m over a step.
 const ACCEPTED: f64 = 1e-6;
@@ -31,9 +31,9 @@ const NEWTON_ITERATIONS: f64 = 10.0;
 /// Multiplications of a sweep: for each column of a block, and for its local solution, which has divisions and roots.
 const MULTIPLICATIONS_A_COLUMN: usize = 8;
 const MULTIPLICATIONS_A_BLOCK: usize = 100;
-/// Steps that one sweep each solves keep the loads that were shared before until those sweeps have changed velocities by this in all,
-/// m/s: at 1 ms that is 1e-7 of a weight.
-const UNSHARED: f64 = TOLERANCE;
+/// Steps that sweeps solve keep the loads that were shared before until those sweeps have changed velocities by this in all, m/s: at
+/// 1 ms that is 1e-6 of a weight.
+const UNSHARED: f64 = 10.0 * TOLERANCE;
 /// What changes a velocity by more than this in a sweep, m/s, leaves its rounding in w, a hundredth of the tolerance: w is summed up anew.
 const ROUNDED: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
 /// How often a problem is solved again at most because friction moved with the loads. Each time leaves a tenth of it or less.
@@ -101,6 +101,8 @@ pub(super) struct Outcome {
     pub(super) sweeps: f64,
     /// Largest change of a velocity in the last sweep, m/s or rad/s.
     pub(super) residual: f64,
+    /// By how much sweeps changed velocities in all, at most; infinite where they were not enough.
+    pub(super) moved: f64,
     pub(super) converged: bool,
 }
 
@@ -124,8 +126,8 @@ impl Problem {
 
     /// Settles how contacts share what they carry. Where friction moves with it, the rest of the problem follows.
     fn share(&mut self, solver: &mut Solver, work: &mut f64, mut outcome: Outcome) -> Outcome {
-        let unshared = self.unshared(outcome.residual);
-        let keeps = unshared < UNSHARED && outcome.sweeps < 1.5;
+        let unshared = self.unshared(outcome.moved);
+        let keeps = unshared < UNSHARED;
         for place in 0..self.blocks.len() {
             let since = if keeps { unshared } else { 0.0 };
             self.blocks[place].unshared = if self.is_open(place) { f64::INFINITY } else { since };
@@ -153,7 +155,7 @@ impl Problem {
         Outcome { sweeps: sweeps + (whole - *work) / self.sweep_cost(), ..outcome }
     }
 
-    /// By how much sweeps changed velocities since loads were shared, this one by `now`, m/s.
+    /// By how much sweeps changed velocities since loads were shared, those of this step by `now`, m/s.
     fn unshared(&self, now: f64) -> f64 {
         let blocks = self.blocks.iter().enumerate().filter(|&(place, _)| !self.is_open(place));
         blocks.fold(now, |most, (_, block)| most.max(block.unshared + now))
@@ -193,13 +195,15 @@ impl Problem {
     fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> Outcome {
         let (cost, whole) = (self.sweep_cost(), *work);
         let most = self.newton_cost() / cost;
-        let solved = if self.was_shared() { AFTER_SHARING * TOLERANCE } else { TOLERANCE };
         let mut residual;
+        let mut moved = 0.0;
+        let solved = if self.was_shared() { AFTER_SHARING * TOLERANCE } else { TOLERANCE };
         // Of the last sweeps, the latest last.
         let mut residuals = [f64::INFINITY; SWEEPS];
         loop {
             *work -= cost;
             residual = self.sweep();
+            moved += residual;
             if residual > ROUNDED {
                 self.sum_up();
             }
@@ -210,14 +214,20 @@ impl Problem {
                 if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
                     self.solve_without_friction();
                 }
-                return Outcome { sweeps: (whole - *work) / cost, residual: f64::INFINITY, converged: false };
+                return Outcome {
+                    sweeps: (whole - *work) / cost,
+                    residual: f64::INFINITY,
+                    moved: f64::INFINITY,
+                    converged: false,
+                };
             }
             let is_solved = residual < solved || *work < cost;
             if is_solved || residuals[0].is_finite() && !(sweeps_left(&residuals, solved) <= most) {
                 break;
             }
         }
-        if residual >= TOLERANCE {
+        if residual >= solved {
+            moved = f64::INFINITY;
             solver.saved.save(self);
             solver.newton.solve(self, self.tolerance(), work);
             // The sweep brings all impulses into their bounds.
@@ -239,7 +249,7 @@ impl Problem {
             self.solve_without_friction();
         }
         let converged = self.is_finite() && residual < ACCEPTED;
-        Outcome { sweeps: (whole - *work) / cost, residual, converged }
+        Outcome { sweeps: (whole - *work) / cost, residual, moved, converged }
     }
 
     /// Whether all velocities are numbers; the largest change of a sweep passes over what is not.
@@ -339,6 +349,7 @@ impl Problem {
         Outcome {
             sweeps: first.sweeps + outcome.sweeps,
             residual: first.residual.max(outcome.residual),
+            moved: f64::INFINITY,
             converged: first.converged && outcome.converged,
         }
     }

@@ -16,6 +16,7 @@ use super::{Constraints, Parts, Source, rows::Directions};
 use crate::engine::{
     collide::{Contact, Side, Surface},
     problem::{Block, Law, PositionRule, Scheme},
+    sharing::STILL,
     spatial::Spatial,
 };
 
@@ -235,14 +236,15 @@ fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
 
 /// What the velocity at the contact changes by from the middle of the step to its end because the contact itself moves on, m/s. Between
 /// the middle of the last step and that of this one it changed from `rate` to `before`, and it goes on like that. What changes
-/// by more than what bounces is another contact.
+/// by more than what bounces is another contact, and less than what the solver leaves is no motion: carried on, that would excite itself from
+/// step to step.
 fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     if contact.pressed_for == 0.0 || scheme.instant {
         return DVec3::ZERO;
     }
     let share = scheme.h / (scheme.h + contact.pressed_for);
     let change = (contact.velocity_of(block.before) - contact.rate) * share;
-    if change.length() > BOUNCE_SPEED { DVec3::ZERO } else { change }
+    if (STILL..BOUNCE_SPEED).contains(&change.length()) { change } else { DVec3::ZERO }
 }
 
 /// Adds that change to what the laws ask of the velocity at the end.

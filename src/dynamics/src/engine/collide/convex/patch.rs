@@ -9,8 +9,10 @@ use super::Difference;
 
 /// A face whose normal is nearer than this to a right angle with the contact's has no height along it.
 const STEEP: f64 = 0.02;
-/// Part of the size by which points may be outside of a face and still be on it.
-const ON: f64 = 1e-10;
+/// Part of the size by which points may be outside of a face and still be on it, and how far at most, m: more than what the solver leaves moves
+/// blocks by that lie in a row. Where sides that are nearly one cross would be a corner that wanders along them.
+const ON: f64 = 1e-8;
+const ON_AT_MOST: f64 = 1e-9;
 /// Two lines touch in more than a point if they are nearer to each other than this part of the size: round sides are apart by
 /// half the square of it.
 const SAME_LINE: f64 = 1e-6;
@@ -98,7 +100,7 @@ impl Patches {
             // The polygon with more corners is cut by the sides of the other; a line or a point, by those of the polygon.
             let (cut, by) = if few.corners.len() > 2 { (many, few) } else { (few, many) };
             self.common.extend_from_slice(&cut.corners);
-            cut_by_polygon(&mut self.common, &by.corners, ON * difference.size, &mut self.clipped);
+            cut_by_polygon(&mut self.common, &by.corners, ON_AT_MOST.min(ON * difference.size), &mut self.clipped);
         } else {
             self.common.extend_from_slice(&few.corners);
             cut_to_line(&mut self.common, &many.corners, SAME_LINE * difference.size);
