@@ -4,8 +4,6 @@
 //! therefore triangulated as it comes. The hull is a closed surface of facets around its first simplex, so the least offset of its facets
 //! from a point within is a ball that it holds, whatever rounding did to its convexity.
 
-use std::collections::HashMap;
-
 use nalgebra::Matrix6;
 
 use crate::statics::Vector6;
@@ -24,6 +22,8 @@ pub(crate) struct Facet {
     pub(crate) normal: Vector6,
     /// The product of normal and vertices.
     pub(crate) offset: f64,
+    /// What a search for the volume knows of it: the volume below it, at most so much that the space has there, and whether that is all that can be told.
+    pub(crate) volumes: Option<([f64; 2], bool)>,
     alive: bool,
 }
 
@@ -37,7 +37,16 @@ pub(crate) struct Hull {
     /// What a point has to be out of a facet by.
     visible: f64,
     alive: usize,
+    /// How many times facets were numbered anew.
+    pub(crate) numbering: usize,
+    /// For each facet whether the last point sees it, and which point that was, by its number.
+    seen: Vec<(bool, usize)>,
+    ridges: Vec<Ridge>,
 }
+
+/// A side of a new facet that it shares with another: a number that stands for the vertices but the apex, the facet, and the place of the vertex
+/// across.
+type Ridge = (u128, usize, usize);
 
 /// Points that lie in a hyperplane, whose normal this is.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +74,16 @@ impl Hull {
             }
         }
         let centre = points.iter().sum::<Vector6>() / points.len() as f64;
-        let mut hull = Self { points, facets: Vec::new(), centre, visible: VISIBLE * size, alive: 0 };
+        let mut hull = Self {
+            points,
+            facets: Vec::new(),
+            centre,
+            visible: VISIBLE * size,
+            alive: 0,
+            numbering: 0,
+            seen: Vec::new(),
+            ridges: Vec::new(),
+        };
         for left_out in 0..=DIMENSION {
             let others: Vec<usize> = (0..=DIMENSION).filter(|k| *k != left_out).collect();
             let vertices = std::array::from_fn(|k| others[k]);
@@ -78,6 +96,21 @@ impl Hull {
     /// Facets, each with its number.
     pub(crate) fn facets(&self) -> impl Iterator<Item = (usize, &Facet)> {
         self.facets.iter().enumerate().filter(|(_, facet)| facet.alive)
+    }
+
+    /// A facet by its number, if it is one still.
+    pub(crate) fn facet(&self, number: usize) -> Option<&Facet> {
+        self.facets.get(number).filter(|facet| facet.alive)
+    }
+
+    /// Notes what a search for the volume knows of a facet.
+    pub(crate) fn set_volumes(&mut self, number: usize, volumes: ([f64; 2], bool)) {
+        self.facets[number].volumes = Some(volumes);
+    }
+
+    /// The number that the next facet will have.
+    pub(crate) fn next_number(&self) -> usize {
+        self.facets.len()
     }
 
     /// How many facets it has.
@@ -94,7 +127,8 @@ impl Hull {
             (normal, offset) = (-normal, -offset);
         }
         self.alive += 1;
-        self.facets.push(Facet { vertices, neighbours, normal, offset, alive: true });
+        self.facets.push(Facet { vertices, neighbours, normal, offset, volumes: None, alive: true });
+        self.seen.push((false, 0));
         self.facets.len() - 1
     }
 
@@ -113,25 +147,23 @@ impl Hull {
         if !sees(&self.facets[facet]) {
             return false;
         }
+        let apex = self.points.len();
         let (mut seen, mut horizon, mut next) = (vec![facet], Vec::new(), 0);
-        let mut known: HashMap<usize, bool> = HashMap::from([(facet, true)]);
+        self.seen[facet] = (true, apex);
         while let Some(&at) = seen.get(next) {
             next += 1;
             for (place, &neighbour) in self.facets[at].neighbours.iter().enumerate() {
-                let visible = *known.entry(neighbour).or_insert_with(|| {
-                    let visible = sees(&self.facets[neighbour]);
-                    seen.extend(visible.then_some(neighbour));
-                    visible
-                });
-                if !visible {
+                if self.seen[neighbour].1 != apex {
+                    self.seen[neighbour] = (sees(&self.facets[neighbour]), apex);
+                    seen.extend(self.seen[neighbour].0.then_some(neighbour));
+                }
+                if !self.seen[neighbour].0 {
                     horizon.push((at, place, neighbour));
                 }
             }
         }
-        let apex = self.points.len();
         self.points.push(point);
-        // A ridge of two new facets, by its vertices but the apex: the facet that came first, and the place of the vertex across.
-        let mut ridges: HashMap<[usize; DIMENSION - 2], (usize, usize)> = HashMap::new();
+        self.ridges.clear();
         for (inner, place, outer) in horizon {
             let mut vertices = self.facets[inner].vertices;
             vertices[place] = apex;
@@ -140,27 +172,30 @@ impl Hull {
             if let Some(back) = self.facets[outer].neighbours.iter().position(|neighbour| *neighbour == inner) {
                 self.facets[outer].neighbours[back] = new;
             }
+            neighbours[place] = outer;
             for across in (0..DIMENSION).filter(|across| *across != place) {
-                let mut rest =
-                    vertices.iter().enumerate().filter(|(k, _)| *k != place && *k != across).map(|(_, v)| *v);
-                let mut key = std::array::from_fn(|_| rest.next().unwrap_or(apex));
-                key.sort_unstable();
-                match ridges.remove(&key) {
-                    Some((other, place)) => {
-                        self.facets[other].neighbours[place] = new;
-                        neighbours[across] = other;
-                    }
-                    None => drop(ridges.insert(key, (new, across))),
-                }
+                self.ridges.push((key_of(&vertices, place, across), new, across));
             }
             self.push(vertices, neighbours);
         }
+        self.join_ridges();
         for at in &seen {
             self.facets[*at].alive = false;
         }
         self.alive -= seen.len();
         self.compact();
         true
+    }
+
+    /// Makes neighbours of the two new facets at each ridge.
+    fn join_ridges(&mut self) {
+        self.ridges.sort_unstable();
+        let same = self.ridges.chunk_by(|one, other| one.0 == other.0);
+        for pair in same.flat_map(|ridges| ridges.chunks_exact(2)) {
+            let ((_, one, across_one), (_, other, across_other)) = (pair[0], pair[1]);
+            self.facets[one].neighbours[across_one] = other;
+            self.facets[other].neighbours[across_other] = one;
+        }
     }
 
     /// Throws dead facets away once they are the most.
@@ -177,6 +212,9 @@ impl Hull {
             }
         }
         self.facets.retain(|facet| facet.alive);
+        self.seen.clear();
+        self.seen.resize(self.facets.len(), (false, 0));
+        self.numbering += 1;
         for facet in &mut self.facets {
             facet.neighbours = facet.neighbours.map(|neighbour| place[neighbour]);
         }
@@ -192,6 +230,21 @@ impl Hull {
     pub(crate) fn corners(&self, facet: &Facet) -> Matrix6<f64> {
         Matrix6::from_columns(&facet.vertices.map(|vertex| self.points[vertex] - self.centre))
     }
+}
+
+/// A number for the vertices of a facet but two, whatever their order. There are far fewer than 2^32 of them.
+fn key_of(vertices: &[usize; DIMENSION], one: usize, other: usize) -> u128 {
+    let (mut key, mut count) = ([0; DIMENSION - 2], 0);
+    for (_, &vertex) in vertices.iter().enumerate().filter(|(k, _)| *k != one && *k != other) {
+        let mut place = count;
+        while place > 0 && key[place - 1] > vertex {
+            key[place] = key[place - 1];
+            place -= 1;
+        }
+        key[place] = vertex;
+        count += 1;
+    }
+    key.iter().fold(0, |number, &vertex| number << 32 | vertex as u128)
 }
 
 /// The part of a vector that is square to unit vectors, which are square to each other.

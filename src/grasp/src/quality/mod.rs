@@ -10,6 +10,8 @@
 mod hull;
 mod space;
 
+use std::{cmp::Reverse, collections::BinaryHeap};
+
 use bevy_math::DVec3;
 use nalgebra::Matrix6;
 
@@ -146,7 +148,7 @@ impl Part {
 /// Measures a grasp.
 pub fn quality(statics: &Statics, options: &Options) -> Quality {
     let torque_scale = options.torque_scale.unwrap_or(1.0 / statics.length);
-    let space = Space { contacts: &statics.contacts, norm: options.norm, scaling: options.scaling, torque_scale };
+    let space = Space::new(&statics.contacts, options.norm, options.scaling, torque_scale);
     let mean = statics.contacts.iter().map(|contact| contact.lever).sum::<DVec3>() / statics.contacts.len() as f64;
     let mut quality = Quality {
         epsilon: Bounds::ZERO,
@@ -175,15 +177,21 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
         wrench(force, torque / torque_scale).normalize()
     });
     let refine = |hull: &mut Hull, part| refine(hull, &space, part, options, open.as_ref());
-    // Each measure grows a polytope of its own, where it is narrow.
     let mut hull = simplex.clone();
     let (epsilon, weakest, ended) = refine(&mut hull, Part::Whole);
     quality.facets = hull.len();
     (quality.epsilon, quality.weakest) = (epsilon, weakest);
     // At its certified size, so that the polytope holds it.
     let worst = halves(&(weakest * epsilon.lower))[1];
-    let measure = |part| {
-        let (bounds, _, ended) = refine(&mut simplex.clone(), part);
+    // One polytope serves all these measures, since what is near along one part often is along another; it is grown anew where it is as large as it may be.
+    if ended == Ended::Facets {
+        hull = simplex.clone();
+    }
+    let mut measure = |part| {
+        let (bounds, _, ended) = refine(&mut hull, part);
+        if ended == Ended::Facets {
+            hull = simplex.clone();
+        }
         (bounds, ended)
     };
     quality.ended[0] = ended;
@@ -236,12 +244,12 @@ fn refine(
 ) -> (Bounds, Vector6, Ended) {
     let (mut upper, mut direction) =
         open.map_or((f64::INFINITY, Vector6::zeros()), |open| (part.distance(open, 0.0), *open));
+    let mut nearest = Nearest::default();
     loop {
-        let distance = |facet: &Facet| part.distance(&facet.normal, facet.offset);
-        let nearest = hull.facets().map(|(number, facet)| (distance(facet), number, facet.normal));
-        let Some((lower, number, normal)) = nearest.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+        let Some((lower, number)) = nearest.of(hull, part) else {
             return (Bounds { lower: 0.0, upper }, direction, Ended::Rounding);
         };
+        let Some(normal) = hull.facet(number).map(|facet| facet.normal) else { continue };
         let (point, reach) = space.support(&normal);
         // Rounding leaves something of a reach of zero.
         let reach = if reach <= 1e-13 * space.size() { 0.0 } else { reach };
@@ -254,6 +262,38 @@ fn refine(
         if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(point, number)) {
             return (Bounds { lower, upper }, direction, ended);
         }
+    }
+}
+
+/// The facets of a hull that grows, the nearest along a part first, and of equals the oldest.
+#[derive(Default)]
+struct Nearest {
+    /// Distances as whole numbers of the same order, which they are as bits since none is negative.
+    heap: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The facets before this one are in it, by this numbering.
+    next: usize,
+    numbering: usize,
+}
+
+impl Nearest {
+    /// The distance and number of the nearest.
+    fn of(&mut self, hull: &Hull, part: Part) -> Option<(f64, usize)> {
+        if self.numbering != hull.numbering {
+            *self = Self { numbering: hull.numbering, ..Self::default() };
+        }
+        for number in self.next..hull.next_number() {
+            if let Some(facet) = hull.facet(number) {
+                self.heap.push(Reverse((part.distance(&facet.normal, facet.offset).to_bits(), number)));
+            }
+        }
+        self.next = hull.next_number();
+        while let Some(Reverse((distance, number))) = self.heap.peek().copied() {
+            if hull.facet(number).is_some() {
+                return Some((f64::from_bits(distance), number));
+            }
+            self.heap.pop();
+        }
+        None
     }
 }
 
@@ -272,25 +312,41 @@ fn ended(met: bool, hull: &mut Hull, options: &Options, add: impl FnOnce(&mut Hu
 
 /// Grows the polytope where it lacks most of the volume until the bounds meet.
 fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) {
-    let open = |hull: &Hull, facet: &Facet| {
+    let open = |hull: &Hull, facet: &Facet, tilts| {
         let within = hull.volume(facet);
-        (within, within * beyond(&hull.corners(facet), facet, &hull.centre, space))
+        [within, within * beyond(&hull.corners(facet), facet, &hull.centre, space, tilts)]
     };
-    let mut known = std::collections::HashMap::new();
+    let (mut next, mut numbering) = (0, hull.numbering);
     loop {
+        if numbering != hull.numbering {
+            (next, numbering) = (0, hull.numbering);
+        }
+        for number in next..hull.next_number() {
+            if let Some(facet) = hull.facet(number).filter(|facet| facet.volumes.is_none()) {
+                let volumes = open(hull, facet, 0);
+                hull.set_volumes(number, (volumes, false));
+            }
+        }
+        next = hull.next_number();
         let mut bounds = Bounds::ZERO;
-        let mut widest: Option<(f64, usize, Vector6)> = None;
+        let mut widest: Option<(f64, usize, &Facet)> = None;
         for (number, facet) in hull.facets() {
-            // Numbers may be given anew; vertices say which facet it is.
-            let (within, at_most) = *known.entry(facet.vertices).or_insert_with(|| open(hull, facet));
+            let ([within, at_most], _) = facet.volumes.unwrap_or_default();
             bounds.lower += within;
             bounds.upper += at_most;
             if widest.is_none_or(|(most, ..)| at_most - within > most) {
-                widest = Some((at_most - within, number, facet.normal));
+                widest = Some((at_most - within, number, facet));
             }
         }
-        let Some((_, number, normal)) = widest else { return (bounds, Ended::Rounding) };
+        let Some((_, number, facet)) = widest else { return (bounds, Ended::Rounding) };
         let met = bounds.gap() <= options.volume_tolerance;
+        // Most facets are gone before they are looked at closely.
+        if !met && facet.volumes.is_some_and(|(_, is_all)| !is_all) {
+            let volumes = open(hull, facet, TILTS);
+            hull.set_volumes(number, (volumes, true));
+            continue;
+        }
+        let normal = facet.normal;
         if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(space.support(&normal).0, number)) {
             return (bounds, ended);
         }
@@ -300,7 +356,7 @@ fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) 
 /// The share of the simplex between a facet and the centre, whose corners seen from there these are, that holds all of the space in the cone over
 /// it. Each hyperplane that the space does not reach beyond cuts a simplex off that cone; the smallest that a few of them cut is the answer. The
 /// first lies along the facet; where it touches the space above some of the corners, the next are lowered over the others.
-fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space) -> f64 {
+fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space, tilts: usize) -> f64 {
     let share = |normal: &Vector6| {
         let (point, reach) = space.support(normal);
         let reach = (reach - normal.dot(centre)).max(f64::MIN_POSITIVE);
@@ -308,10 +364,13 @@ fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space
         (cut.max(1.0), point)
     };
     let (mut least, mut point) = share(&facet.normal);
+    if tilts == 0 {
+        return least;
+    }
     let Some(inverse) = corners.try_inverse() else { return least };
     // The normal as its products with the corners, of which only the ratios matter.
     let (mut heights, mut step) = (Vector6::repeat(1.0), TILT * libm::log(least));
-    for _ in 0..TILTS {
+    for _ in 0..tilts {
         // Where the hyperplane touches, in parts of the corners.
         let parts = (inverse * (point - centre)).component_mul(&heights);
         let slope = (parts / parts.sum()).add_scalar(-1.0 / 6.0);
