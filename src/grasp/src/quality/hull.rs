@@ -11,6 +11,10 @@ use crate::statics::Vector6;
 const DIMENSION: usize = 6;
 /// How far out of a facet, in parts of the size of the points, a point sees it.
 const VISIBLE: f64 = 1e-12;
+/// Of normals that nearly cancel each other this part is left at least where their sum is a normal.
+const STEADY: f64 = 1e-2;
+/// Part of what a point must be out by, by which the vertices of a facet may be out of its hyperplane.
+const LEVEL: f64 = 0.1;
 
 /// A facet: six of the points.
 #[derive(Debug, Clone)]
@@ -37,6 +41,8 @@ pub(crate) struct Hull {
     /// What a point has to be out of a facet by.
     visible: f64,
     alive: usize,
+    /// The sums of the volumes of facets that are gone.
+    pub(crate) lost: [f64; 2],
     /// How many times facets were numbered anew.
     pub(crate) numbering: usize,
     /// For each facet whether the last point sees it, and which point that was, by its number.
@@ -80,6 +86,7 @@ impl Hull {
             centre,
             visible: VISIBLE * size,
             alive: 0,
+            lost: [0.0; 2],
             numbering: 0,
             seen: Vec::new(),
             ridges: Vec::new(),
@@ -88,7 +95,7 @@ impl Hull {
             let others: Vec<usize> = (0..=DIMENSION).filter(|k| *k != left_out).collect();
             let vertices = std::array::from_fn(|k| others[k]);
             // The facet across from a vertex is the one that leaves it out.
-            hull.push(vertices, vertices);
+            hull.push(vertices, vertices, None);
         }
         Ok(hull)
     }
@@ -108,6 +115,13 @@ impl Hull {
         self.facets[number].volumes = Some(volumes);
     }
 
+    /// The sums of the volumes of all facets. What is gone counts from now on.
+    pub(crate) fn sum_volumes(&mut self) -> [f64; 2] {
+        self.lost = [0.0; 2];
+        let volumes = self.facets().map(|(_, facet)| facet.volumes.unwrap_or_default().0);
+        volumes.fold([0.0; 2], |sum, [within, at_most]| [sum[0] + within, sum[1] + at_most])
+    }
+
     /// The number that the next facet will have.
     pub(crate) fn next_number(&self) -> usize {
         self.facets.len()
@@ -118,9 +132,25 @@ impl Hull {
         self.alive
     }
 
-    fn push(&mut self, vertices: [usize; DIMENSION], neighbours: [usize; DIMENSION]) -> usize {
+    /// The normal of a facet over the ridge between two others, to a point that is out of the first and not of the second: of all hyperplanes
+    /// through the ridge, whose normals are what these two span, the one that the point is in. `None` where rounding is left of it.
+    fn plane_between(&self, inner: usize, outer: usize, point: &Vector6) -> Option<Vector6> {
+        let [inner, outer] = [inner, outer].map(|facet| &self.facets[facet]);
+        let out = |facet: &Facet| facet.normal.dot(point) - facet.offset;
+        let (above, below) = (out(inner), -out(outer));
+        let normal = inner.normal * below + outer.normal * above;
+        let length = normal.norm();
+        (length > STEADY * (above.abs() + below.abs())).then(|| normal / length)
+    }
+
+    /// Adds a facet, of this normal if that is known and the vertices are in one hyperplane across it.
+    fn push(&mut self, vertices: [usize; DIMENSION], neighbours: [usize; DIMENSION], known: Option<Vector6>) -> usize {
         let corners = vertices.map(|vertex| self.points[vertex]);
-        let mut normal = normal_of(&corners);
+        let is_level = |normal: &Vector6| {
+            let height = normal.dot(&corners[0]);
+            corners[1..].iter().all(|corner| (normal.dot(corner) - height).abs() < LEVEL * self.visible)
+        };
+        let mut normal = known.filter(is_level).unwrap_or_else(|| normal_of(&corners));
         // The vertices differ in it by rounding.
         let mut offset = corners.iter().map(|corner| normal.dot(corner)).sum::<f64>() / DIMENSION as f64;
         if normal.dot(&self.centre) > offset {
@@ -176,11 +206,13 @@ impl Hull {
             for across in (0..DIMENSION).filter(|across| *across != place) {
                 self.ridges.push((key_of(&vertices, place, across), new, across));
             }
-            self.push(vertices, neighbours);
+            self.push(vertices, neighbours, self.plane_between(inner, outer, &point));
         }
         self.join_ridges();
         for at in &seen {
             self.facets[*at].alive = false;
+            let ([within, at_most], _) = self.facets[*at].volumes.unwrap_or_default();
+            self.lost = [self.lost[0] + within, self.lost[1] + at_most];
         }
         self.alive -= seen.len();
         self.compact();

@@ -117,6 +117,9 @@ pub struct Quality {
 const TILTS: usize = 6;
 const TILT: f64 = 0.2;
 
+/// After so many points the volumes of all facets are summed anew.
+const SUMMED_ANEW: u32 = 32;
+
 /// Which part of the wrench space is measured.
 #[derive(Debug, Clone, Copy)]
 enum Part {
@@ -317,40 +320,63 @@ fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) 
         [within, within * beyond(&hull.corners(facet), facet, &hull.centre, space, tilts)]
     };
     let (mut next, mut numbering) = (0, hull.numbering);
+    // What the facets there are know together is what all knew that there were, less those that are gone.
+    let (mut sum, mut rounds) = ([0.0; 2], 0u32);
+    let mut widest: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
+    let width = |[within, at_most]: [f64; 2]| (at_most - within).max(0.0).to_bits();
     loop {
         if numbering != hull.numbering {
-            (next, numbering) = (0, hull.numbering);
+            (next, numbering, sum, hull.lost) = (0, hull.numbering, [0.0; 2], [0.0; 2]);
+            widest.clear();
         }
         for number in next..hull.next_number() {
-            if let Some(facet) = hull.facet(number).filter(|facet| facet.volumes.is_none()) {
-                let volumes = open(hull, facet, 0);
-                hull.set_volumes(number, (volumes, false));
-            }
+            let Some(facet) = hull.facet(number) else { continue };
+            let (volumes, is_all) = facet.volumes.unwrap_or_else(|| (open(hull, facet, 0), false));
+            hull.set_volumes(number, (volumes, is_all));
+            sum = [sum[0] + volumes[0], sum[1] + volumes[1]];
+            widest.push((width(volumes), Reverse(number)));
         }
         next = hull.next_number();
-        let mut bounds = Bounds::ZERO;
-        let mut widest: Option<(f64, usize, &Facet)> = None;
-        for (number, facet) in hull.facets() {
-            let ([within, at_most], _) = facet.volumes.unwrap_or_default();
-            bounds.lower += within;
-            bounds.upper += at_most;
-            if widest.is_none_or(|(most, ..)| at_most - within > most) {
-                widest = Some((at_most - within, number, facet));
-            }
+        let mut bounds = Bounds { lower: sum[0] - hull.lost[0], upper: sum[1] - hull.lost[1] };
+        rounds += 1;
+        // What a sliver may hold at most is so much that the sums of the others are lost in it.
+        if rounds % SUMMED_ANEW == 0 || !(bounds.gap() > options.volume_tolerance) {
+            sum = hull.sum_volumes();
+            bounds = Bounds { lower: sum[0], upper: sum[1] };
         }
-        let Some((_, number, facet)) = widest else { return (bounds, Ended::Rounding) };
+        let Some((number, facet)) = next_of(&mut widest, hull, width) else { return (bounds, Ended::Rounding) };
         let met = bounds.gap() <= options.volume_tolerance;
         // Most facets are gone before they are looked at closely.
         if !met && facet.volumes.is_some_and(|(_, is_all)| !is_all) {
             let volumes = open(hull, facet, TILTS);
+            let before = facet.volumes.map_or(volumes, |(before, _)| before);
+            sum[1] += volumes[1] - before[1];
             hull.set_volumes(number, (volumes, true));
+            widest.push((width(volumes), Reverse(number)));
             continue;
         }
         let normal = facet.normal;
         if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(space.support(&normal).0, number)) {
-            return (bounds, ended);
+            let [lower, upper] = hull.sum_volumes();
+            return (Bounds { lower, upper }, ended);
         }
     }
+}
+
+/// The facet at the top of such a heap. Entries of facets that are gone, and of what was known of one before, are thrown away.
+fn next_of<'a>(
+    widest: &mut BinaryHeap<(u64, Reverse<usize>)>,
+    hull: &'a Hull,
+    width: impl Fn([f64; 2]) -> u64,
+) -> Option<(usize, &'a Facet)> {
+    while let Some(&(most, Reverse(number))) = widest.peek() {
+        let now = hull.facet(number).and_then(|facet| Some((facet, width(facet.volumes?.0))));
+        match now {
+            Some((facet, own)) if own == most => return Some((number, facet)),
+            _ => drop(widest.pop()),
+        }
+    }
+    None
 }
 
 /// The share of the simplex between a facet and the centre, whose corners seen from there these are, that holds all of the space in the cone over
