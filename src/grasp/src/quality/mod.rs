@@ -10,7 +10,10 @@
 mod hull;
 mod space;
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+};
 
 use bevy_math::DVec3;
 use nalgebra::Matrix6;
@@ -340,7 +343,8 @@ fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) 
         let mut bounds = Bounds { lower: sum[0] - hull.lost[0], upper: sum[1] - hull.lost[1] };
         rounds += 1;
         // What a sliver may hold at most is so much that the sums of the others are lost in it.
-        if rounds % SUMMED_ANEW == 0 || !(bounds.gap() > options.volume_tolerance) {
+        let may_be_met = bounds.gap().partial_cmp(&options.volume_tolerance) != Some(Ordering::Greater);
+        if rounds % SUMMED_ANEW == 0 || may_be_met {
             sum = hull.sum_volumes();
             bounds = Bounds { lower: sum[0], upper: sum[1] };
         }
