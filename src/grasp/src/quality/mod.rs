@@ -207,12 +207,16 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
     (quality.volume, quality.ended[4]) = volume(&mut simplex.clone(), &space, options);
     quality.average_facet_distance = average_facet_distance(&space);
     if epsilon.upper == 0.0 {
-        let [force, torque] = halves(&-weakest);
-        let torque = torque / torque_scale;
-        quality.reason =
-            Some(format!("no contact resists the wrench of force {force:.4} N and torque {torque:.4} N m"));
+        quality.reason = Some(unresisted(&-weakest, torque_scale));
     }
     quality
+}
+
+/// Says which wrench no contact resists.
+fn unresisted(scaled: &Vector6, torque_scale: f64) -> String {
+    let [force, torque] = halves(scaled);
+    let torque = torque / torque_scale;
+    format!("no contact resists the wrench of force {force:.4} N and torque {torque:.4} N m")
 }
 
 /// The average offset of the facets of the polytope that pyramids span; none of cones, or of sums.
