@@ -207,13 +207,18 @@ impl ContactMap {
 
     /// The force of one newton along the normal that does most along a twist.
     pub fn best(&self, twist: &Vector6) -> ContactForce {
-        let [_, first, second, spin] = self.powers(twist);
+        self.best_of(&self.powers(twist))
+    }
+
+    /// The same by [`ContactMap::powers`], of which only the ratios matter.
+    pub(crate) fn best_of(&self, &[_, first, second, spin]: &[f64; 4]) -> ContactForce {
         let mut force = ContactForce { normal: 1.0, ..ContactForce::default() };
-        let across = libm::hypot(first, second) * self.friction;
+        // Powers are of the size of a unit twist, so their squares neither overflow nor vanish; `hypot` would take most of the time.
+        let across = (first * first + second * second).sqrt() * self.friction;
         let about = spin * self.torsion;
         match self.section {
             Section::Disc => {
-                let reach = libm::hypot(across, about);
+                let reach = (across * across + about * about).sqrt();
                 if reach > 0.0 {
                     let share = self.friction * self.friction / reach;
                     force.tangent = [first * share, second * share];

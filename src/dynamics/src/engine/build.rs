@@ -9,7 +9,7 @@ use simpartner_model::{
 use super::{
     ball::{self, Ball},
     closure::{Closure, Load, Placement, ROWS, duals},
-    collide::{Collider, Geom, Ground, Hull, MAX_GROUNDS, Outline, Side},
+    collide::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline, Side},
     tree::{self, Link, LinkJoint, Tree},
 };
 use crate::{BuildError, MassProperties, Servo, mass_properties, parry::shape::SharedShape, shape};
@@ -434,7 +434,10 @@ fn outline(shape: &Shape, collider: &SharedShape) -> Outline {
             Some(polyhedron) => Outline::Hull(Hull::new(polyhedron)),
             None => Outline::Points(points.clone()),
         },
-        Shape::TriangleMesh { vertices, .. } => Outline::Points(vertices.clone()),
+        Shape::TriangleMesh { vertices, .. } => match collider.as_trimesh() {
+            Some(mesh) => Outline::Mesh(vertices.clone(), Faces::new(mesh)),
+            None => Outline::Points(vertices.clone()),
+        },
         Shape::Compound { .. } => Outline::Points(Vec::new()),
     }
 }

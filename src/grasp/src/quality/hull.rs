@@ -4,8 +4,6 @@
 //! therefore triangulated as it comes. The hull is a closed surface of facets around its first simplex, so the least offset of its facets
 //! from a point within is a ball that it holds, whatever rounding did to its convexity.
 
-use std::collections::HashMap;
-
 use nalgebra::Matrix6;
 
 use crate::statics::Vector6;
@@ -13,6 +11,10 @@ use crate::statics::Vector6;
 const DIMENSION: usize = 6;
 /// How far out of a facet, in parts of the size of the points, a point sees it.
 const VISIBLE: f64 = 1e-12;
+/// Of normals that nearly cancel each other this part is left at least where their sum is a normal.
+const STEADY: f64 = 1e-2;
+/// Part of what a point must be out by, by which the vertices of a facet may be out of its hyperplane.
+const LEVEL: f64 = 0.1;
 
 /// A facet: six of the points.
 #[derive(Debug, Clone)]
@@ -24,6 +26,8 @@ pub(crate) struct Facet {
     pub(crate) normal: Vector6,
     /// The product of normal and vertices.
     pub(crate) offset: f64,
+    /// What a search for the volume knows of it: the volume below it, at most so much that the space has there, and whether that is all that can be told.
+    pub(crate) volumes: Option<([f64; 2], bool)>,
     alive: bool,
 }
 
@@ -37,7 +41,18 @@ pub(crate) struct Hull {
     /// What a point has to be out of a facet by.
     visible: f64,
     alive: usize,
+    /// The sums of the volumes of facets that are gone.
+    pub(crate) lost: [f64; 2],
+    /// How many times facets were numbered anew.
+    pub(crate) numbering: usize,
+    /// For each facet whether the last point sees it, and which point that was, by its number.
+    seen: Vec<(bool, usize)>,
+    ridges: Vec<Ridge>,
 }
+
+/// A side of a new facet that it shares with another: a number that stands for the vertices but the apex, the facet, and the place of the vertex
+/// across.
+type Ridge = (u128, usize, usize);
 
 /// Points that lie in a hyperplane, whose normal this is.
 #[derive(Debug, Clone, Copy)]
@@ -65,12 +80,22 @@ impl Hull {
             }
         }
         let centre = points.iter().sum::<Vector6>() / points.len() as f64;
-        let mut hull = Self { points, facets: Vec::new(), centre, visible: VISIBLE * size, alive: 0 };
+        let mut hull = Self {
+            points,
+            facets: Vec::new(),
+            centre,
+            visible: VISIBLE * size,
+            alive: 0,
+            lost: [0.0; 2],
+            numbering: 0,
+            seen: Vec::new(),
+            ridges: Vec::new(),
+        };
         for left_out in 0..=DIMENSION {
             let others: Vec<usize> = (0..=DIMENSION).filter(|k| *k != left_out).collect();
             let vertices = std::array::from_fn(|k| others[k]);
             // The facet across from a vertex is the one that leaves it out.
-            hull.push(vertices, vertices);
+            hull.push(vertices, vertices, None);
         }
         Ok(hull)
     }
@@ -80,21 +105,60 @@ impl Hull {
         self.facets.iter().enumerate().filter(|(_, facet)| facet.alive)
     }
 
+    /// A facet by its number, if it is one still.
+    pub(crate) fn facet(&self, number: usize) -> Option<&Facet> {
+        self.facets.get(number).filter(|facet| facet.alive)
+    }
+
+    /// Notes what a search for the volume knows of a facet.
+    pub(crate) fn set_volumes(&mut self, number: usize, volumes: ([f64; 2], bool)) {
+        self.facets[number].volumes = Some(volumes);
+    }
+
+    /// The sums of the volumes of all facets. What is gone counts from now on.
+    pub(crate) fn sum_volumes(&mut self) -> [f64; 2] {
+        self.lost = [0.0; 2];
+        let volumes = self.facets().map(|(_, facet)| facet.volumes.unwrap_or_default().0);
+        volumes.fold([0.0; 2], |sum, [within, at_most]| [sum[0] + within, sum[1] + at_most])
+    }
+
+    /// The number that the next facet will have.
+    pub(crate) fn next_number(&self) -> usize {
+        self.facets.len()
+    }
+
     /// How many facets it has.
     pub(crate) fn len(&self) -> usize {
         self.alive
     }
 
-    fn push(&mut self, vertices: [usize; DIMENSION], neighbours: [usize; DIMENSION]) -> usize {
+    /// The normal of a facet over the ridge between two others, to a point that is out of the first and not of the second: of all hyperplanes
+    /// through the ridge, whose normals are what these two span, the one that the point is in. `None` where rounding is left of it.
+    fn plane_between(&self, inner: usize, outer: usize, point: &Vector6) -> Option<Vector6> {
+        let [inner, outer] = [inner, outer].map(|facet| &self.facets[facet]);
+        let out = |facet: &Facet| facet.normal.dot(point) - facet.offset;
+        let (above, below) = (out(inner), -out(outer));
+        let normal = inner.normal * below + outer.normal * above;
+        let length = normal.norm();
+        (length > STEADY * (above.abs() + below.abs())).then(|| normal / length)
+    }
+
+    /// Adds a facet, of this normal if that is known and the vertices are in one hyperplane across it.
+    fn push(&mut self, vertices: [usize; DIMENSION], neighbours: [usize; DIMENSION], known: Option<Vector6>) -> usize {
         let corners = vertices.map(|vertex| self.points[vertex]);
-        let mut normal = normal_of(&corners);
+        let is_level = |normal: &Vector6| {
+            let height = normal.dot(&corners[0]);
+            corners[1..].iter().all(|corner| (normal.dot(corner) - height).abs() < LEVEL * self.visible)
+        };
+        let mut normal = known.filter(is_level).unwrap_or_else(|| normal_of(&corners));
         // The vertices differ in it by rounding.
         let mut offset = corners.iter().map(|corner| normal.dot(corner)).sum::<f64>() / DIMENSION as f64;
         if normal.dot(&self.centre) > offset {
             (normal, offset) = (-normal, -offset);
         }
         self.alive += 1;
-        self.facets.push(Facet { vertices, neighbours, normal, offset, alive: true });
+        self.facets.push(Facet { vertices, neighbours, normal, offset, volumes: None, alive: true });
+        self.seen.push((false, 0));
         self.facets.len() - 1
     }
 
@@ -113,25 +177,23 @@ impl Hull {
         if !sees(&self.facets[facet]) {
             return false;
         }
+        let apex = self.points.len();
         let (mut seen, mut horizon, mut next) = (vec![facet], Vec::new(), 0);
-        let mut known: HashMap<usize, bool> = HashMap::from([(facet, true)]);
+        self.seen[facet] = (true, apex);
         while let Some(&at) = seen.get(next) {
             next += 1;
             for (place, &neighbour) in self.facets[at].neighbours.iter().enumerate() {
-                let visible = *known.entry(neighbour).or_insert_with(|| {
-                    let visible = sees(&self.facets[neighbour]);
-                    seen.extend(visible.then_some(neighbour));
-                    visible
-                });
-                if !visible {
+                if self.seen[neighbour].1 != apex {
+                    self.seen[neighbour] = (sees(&self.facets[neighbour]), apex);
+                    seen.extend(self.seen[neighbour].0.then_some(neighbour));
+                }
+                if !self.seen[neighbour].0 {
                     horizon.push((at, place, neighbour));
                 }
             }
         }
-        let apex = self.points.len();
         self.points.push(point);
-        // A ridge of two new facets, by its vertices but the apex: the facet that came first, and the place of the vertex across.
-        let mut ridges: HashMap<[usize; DIMENSION - 2], (usize, usize)> = HashMap::new();
+        self.ridges.clear();
         for (inner, place, outer) in horizon {
             let mut vertices = self.facets[inner].vertices;
             vertices[place] = apex;
@@ -140,27 +202,32 @@ impl Hull {
             if let Some(back) = self.facets[outer].neighbours.iter().position(|neighbour| *neighbour == inner) {
                 self.facets[outer].neighbours[back] = new;
             }
+            neighbours[place] = outer;
             for across in (0..DIMENSION).filter(|across| *across != place) {
-                let mut rest =
-                    vertices.iter().enumerate().filter(|(k, _)| *k != place && *k != across).map(|(_, v)| *v);
-                let mut key = std::array::from_fn(|_| rest.next().unwrap_or(apex));
-                key.sort_unstable();
-                match ridges.remove(&key) {
-                    Some((other, place)) => {
-                        self.facets[other].neighbours[place] = new;
-                        neighbours[across] = other;
-                    }
-                    None => drop(ridges.insert(key, (new, across))),
-                }
+                self.ridges.push((key_of(&vertices, place, across), new, across));
             }
-            self.push(vertices, neighbours);
+            self.push(vertices, neighbours, self.plane_between(inner, outer, &point));
         }
+        self.join_ridges();
         for at in &seen {
             self.facets[*at].alive = false;
+            let ([within, at_most], _) = self.facets[*at].volumes.unwrap_or_default();
+            self.lost = [self.lost[0] + within, self.lost[1] + at_most];
         }
         self.alive -= seen.len();
         self.compact();
         true
+    }
+
+    /// Makes neighbours of the two new facets at each ridge.
+    fn join_ridges(&mut self) {
+        self.ridges.sort_unstable();
+        let same = self.ridges.chunk_by(|one, other| one.0 == other.0);
+        for pair in same.flat_map(|ridges| ridges.chunks_exact(2)) {
+            let ((_, one, across_one), (_, other, across_other)) = (pair[0], pair[1]);
+            self.facets[one].neighbours[across_one] = other;
+            self.facets[other].neighbours[across_other] = one;
+        }
     }
 
     /// Throws dead facets away once they are the most.
@@ -177,6 +244,9 @@ impl Hull {
             }
         }
         self.facets.retain(|facet| facet.alive);
+        self.seen.clear();
+        self.seen.resize(self.facets.len(), (false, 0));
+        self.numbering += 1;
         for facet in &mut self.facets {
             facet.neighbours = facet.neighbours.map(|neighbour| place[neighbour]);
         }
@@ -192,6 +262,21 @@ impl Hull {
     pub(crate) fn corners(&self, facet: &Facet) -> Matrix6<f64> {
         Matrix6::from_columns(&facet.vertices.map(|vertex| self.points[vertex] - self.centre))
     }
+}
+
+/// A number for the vertices of a facet but two, whatever their order. There are far fewer than 2^32 of them.
+fn key_of(vertices: &[usize; DIMENSION], one: usize, other: usize) -> u128 {
+    let (mut key, mut count) = ([0; DIMENSION - 2], 0);
+    for (_, &vertex) in vertices.iter().enumerate().filter(|(k, _)| *k != one && *k != other) {
+        let mut place = count;
+        while place > 0 && key[place - 1] > vertex {
+            key[place] = key[place - 1];
+            place -= 1;
+        }
+        key[place] = vertex;
+        count += 1;
+    }
+    key.iter().fold(0, |number, &vertex| number << 32 | vertex as u128)
 }
 
 /// The part of a vector that is square to unit vectors, which are square to each other.

@@ -10,6 +10,11 @@
 mod hull;
 mod space;
 
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+};
+
 use bevy_math::DVec3;
 use nalgebra::Matrix6;
 
@@ -115,6 +120,9 @@ pub struct Quality {
 const TILTS: usize = 6;
 const TILT: f64 = 0.2;
 
+/// After so many points the volumes of all facets are summed anew.
+const SUMMED_ANEW: u32 = 32;
+
 /// Which part of the wrench space is measured.
 #[derive(Debug, Clone, Copy)]
 enum Part {
@@ -146,7 +154,7 @@ impl Part {
 /// Measures a grasp.
 pub fn quality(statics: &Statics, options: &Options) -> Quality {
     let torque_scale = options.torque_scale.unwrap_or(1.0 / statics.length);
-    let space = Space { contacts: &statics.contacts, norm: options.norm, scaling: options.scaling, torque_scale };
+    let space = Space::new(&statics.contacts, options.norm, options.scaling, torque_scale);
     let mean = statics.contacts.iter().map(|contact| contact.lever).sum::<DVec3>() / statics.contacts.len() as f64;
     let mut quality = Quality {
         epsilon: Bounds::ZERO,
@@ -175,15 +183,21 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
         wrench(force, torque / torque_scale).normalize()
     });
     let refine = |hull: &mut Hull, part| refine(hull, &space, part, options, open.as_ref());
-    // Each measure grows a polytope of its own, where it is narrow.
     let mut hull = simplex.clone();
     let (epsilon, weakest, ended) = refine(&mut hull, Part::Whole);
     quality.facets = hull.len();
     (quality.epsilon, quality.weakest) = (epsilon, weakest);
     // At its certified size, so that the polytope holds it.
     let worst = halves(&(weakest * epsilon.lower))[1];
-    let measure = |part| {
-        let (bounds, _, ended) = refine(&mut simplex.clone(), part);
+    // One polytope serves all these measures, since what is near along one part often is along another; it is grown anew where it is as large as it may be.
+    if ended == Ended::Facets {
+        hull = simplex.clone();
+    }
+    let mut measure = |part| {
+        let (bounds, _, ended) = refine(&mut hull, part);
+        if ended == Ended::Facets {
+            hull = simplex.clone();
+        }
         (bounds, ended)
     };
     quality.ended[0] = ended;
@@ -193,12 +207,16 @@ pub fn quality(statics: &Statics, options: &Options) -> Quality {
     (quality.volume, quality.ended[4]) = volume(&mut simplex.clone(), &space, options);
     quality.average_facet_distance = average_facet_distance(&space);
     if epsilon.upper == 0.0 {
-        let [force, torque] = halves(&-weakest);
-        let torque = torque / torque_scale;
-        quality.reason =
-            Some(format!("no contact resists the wrench of force {force:.4} N and torque {torque:.4} N m"));
+        quality.reason = Some(unresisted(&-weakest, torque_scale));
     }
     quality
+}
+
+/// Says which wrench no contact resists.
+fn unresisted(scaled: &Vector6, torque_scale: f64) -> String {
+    let [force, torque] = halves(scaled);
+    let torque = torque / torque_scale;
+    format!("no contact resists the wrench of force {force:.4} N and torque {torque:.4} N m")
 }
 
 /// The average offset of the facets of the polytope that pyramids span; none of cones, or of sums.
@@ -236,12 +254,12 @@ fn refine(
 ) -> (Bounds, Vector6, Ended) {
     let (mut upper, mut direction) =
         open.map_or((f64::INFINITY, Vector6::zeros()), |open| (part.distance(open, 0.0), *open));
+    let mut nearest = Nearest::default();
     loop {
-        let distance = |facet: &Facet| part.distance(&facet.normal, facet.offset);
-        let nearest = hull.facets().map(|(number, facet)| (distance(facet), number, facet.normal));
-        let Some((lower, number, normal)) = nearest.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+        let Some((lower, number)) = nearest.of(hull, part) else {
             return (Bounds { lower: 0.0, upper }, direction, Ended::Rounding);
         };
+        let Some(normal) = hull.facet(number).map(|facet| facet.normal) else { continue };
         let (point, reach) = space.support(&normal);
         // Rounding leaves something of a reach of zero.
         let reach = if reach <= 1e-13 * space.size() { 0.0 } else { reach };
@@ -254,6 +272,38 @@ fn refine(
         if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(point, number)) {
             return (Bounds { lower, upper }, direction, ended);
         }
+    }
+}
+
+/// The facets of a hull that grows, the nearest along a part first, and of equals the oldest.
+#[derive(Default)]
+struct Nearest {
+    /// Distances as whole numbers of the same order, which they are as bits since none is negative.
+    heap: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The facets before this one are in it, by this numbering.
+    next: usize,
+    numbering: usize,
+}
+
+impl Nearest {
+    /// The distance and number of the nearest.
+    fn of(&mut self, hull: &Hull, part: Part) -> Option<(f64, usize)> {
+        if self.numbering != hull.numbering {
+            *self = Self { numbering: hull.numbering, ..Self::default() };
+        }
+        for number in self.next..hull.next_number() {
+            if let Some(facet) = hull.facet(number) {
+                self.heap.push(Reverse((part.distance(&facet.normal, facet.offset).to_bits(), number)));
+            }
+        }
+        self.next = hull.next_number();
+        while let Some(Reverse((distance, number))) = self.heap.peek().copied() {
+            if hull.facet(number).is_some() {
+                return Some((f64::from_bits(distance), number));
+            }
+            self.heap.pop();
+        }
+        None
     }
 }
 
@@ -272,35 +322,75 @@ fn ended(met: bool, hull: &mut Hull, options: &Options, add: impl FnOnce(&mut Hu
 
 /// Grows the polytope where it lacks most of the volume until the bounds meet.
 fn volume(hull: &mut Hull, space: &Space, options: &Options) -> (Bounds, Ended) {
-    let open = |hull: &Hull, facet: &Facet| {
+    let open = |hull: &Hull, facet: &Facet, tilts| {
         let within = hull.volume(facet);
-        (within, within * beyond(&hull.corners(facet), facet, &hull.centre, space))
+        [within, within * beyond(&hull.corners(facet), facet, &hull.centre, space, tilts)]
     };
-    let mut known = std::collections::HashMap::new();
+    let (mut next, mut numbering) = (0, hull.numbering);
+    // What the facets there are know together is what all knew that there were, less those that are gone.
+    let (mut sum, mut rounds) = ([0.0; 2], 0u32);
+    let mut widest: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
+    let width = |[within, at_most]: [f64; 2]| (at_most - within).max(0.0).to_bits();
     loop {
-        let mut bounds = Bounds::ZERO;
-        let mut widest: Option<(f64, usize, Vector6)> = None;
-        for (number, facet) in hull.facets() {
-            // Numbers may be given anew; vertices say which facet it is.
-            let (within, at_most) = *known.entry(facet.vertices).or_insert_with(|| open(hull, facet));
-            bounds.lower += within;
-            bounds.upper += at_most;
-            if widest.is_none_or(|(most, ..)| at_most - within > most) {
-                widest = Some((at_most - within, number, facet.normal));
-            }
+        if numbering != hull.numbering {
+            (next, numbering, sum, hull.lost) = (0, hull.numbering, [0.0; 2], [0.0; 2]);
+            widest.clear();
         }
-        let Some((_, number, normal)) = widest else { return (bounds, Ended::Rounding) };
+        for number in next..hull.next_number() {
+            let Some(facet) = hull.facet(number) else { continue };
+            let (volumes, is_all) = facet.volumes.unwrap_or_else(|| (open(hull, facet, 0), false));
+            hull.set_volumes(number, (volumes, is_all));
+            sum = [sum[0] + volumes[0], sum[1] + volumes[1]];
+            widest.push((width(volumes), Reverse(number)));
+        }
+        next = hull.next_number();
+        let mut bounds = Bounds { lower: sum[0] - hull.lost[0], upper: sum[1] - hull.lost[1] };
+        rounds += 1;
+        // What a sliver may hold at most is so much that the sums of the others are lost in it.
+        let may_be_met = bounds.gap().partial_cmp(&options.volume_tolerance) != Some(Ordering::Greater);
+        if rounds % SUMMED_ANEW == 0 || may_be_met {
+            sum = hull.sum_volumes();
+            bounds = Bounds { lower: sum[0], upper: sum[1] };
+        }
+        let Some((number, facet)) = next_of(&mut widest, hull, width) else { return (bounds, Ended::Rounding) };
         let met = bounds.gap() <= options.volume_tolerance;
+        // Most facets are gone before they are looked at closely.
+        if !met && facet.volumes.is_some_and(|(_, is_all)| !is_all) {
+            let volumes = open(hull, facet, TILTS);
+            let before = facet.volumes.map_or(volumes, |(before, _)| before);
+            sum[1] += volumes[1] - before[1];
+            hull.set_volumes(number, (volumes, true));
+            widest.push((width(volumes), Reverse(number)));
+            continue;
+        }
+        let normal = facet.normal;
         if let Some(ended) = ended(met, hull, options, |hull| hull.add_beyond(space.support(&normal).0, number)) {
-            return (bounds, ended);
+            let [lower, upper] = hull.sum_volumes();
+            return (Bounds { lower, upper }, ended);
         }
     }
+}
+
+/// The facet at the top of such a heap. Entries of facets that are gone, and of what was known of one before, are thrown away.
+fn next_of<'a>(
+    widest: &mut BinaryHeap<(u64, Reverse<usize>)>,
+    hull: &'a Hull,
+    width: impl Fn([f64; 2]) -> u64,
+) -> Option<(usize, &'a Facet)> {
+    while let Some(&(most, Reverse(number))) = widest.peek() {
+        let now = hull.facet(number).and_then(|facet| Some((facet, width(facet.volumes?.0))));
+        match now {
+            Some((facet, own)) if own == most => return Some((number, facet)),
+            _ => drop(widest.pop()),
+        }
+    }
+    None
 }
 
 /// The share of the simplex between a facet and the centre, whose corners seen from there these are, that holds all of the space in the cone over
 /// it. Each hyperplane that the space does not reach beyond cuts a simplex off that cone; the smallest that a few of them cut is the answer. The
 /// first lies along the facet; where it touches the space above some of the corners, the next are lowered over the others.
-fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space) -> f64 {
+fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space, tilts: usize) -> f64 {
     let share = |normal: &Vector6| {
         let (point, reach) = space.support(normal);
         let reach = (reach - normal.dot(centre)).max(f64::MIN_POSITIVE);
@@ -308,10 +398,13 @@ fn beyond(corners: &Matrix6<f64>, facet: &Facet, centre: &Vector6, space: &Space
         (cut.max(1.0), point)
     };
     let (mut least, mut point) = share(&facet.normal);
+    if tilts == 0 {
+        return least;
+    }
     let Some(inverse) = corners.try_inverse() else { return least };
     // The normal as its products with the corners, of which only the ratios matter.
     let (mut heights, mut step) = (Vector6::repeat(1.0), TILT * libm::log(least));
-    for _ in 0..TILTS {
+    for _ in 0..tilts {
         // Where the hyperplane touches, in parts of the corners.
         let parts = (inverse * (point - centre)).component_mul(&heights);
         let slope = (parts / parts.sum()).add_scalar(-1.0 / 6.0);

@@ -29,9 +29,19 @@ pub(super) struct Space<'a> {
     pub(super) norm: Norm,
     pub(super) scaling: Scaling,
     pub(super) torque_scale: f64,
+    /// The wrenches of each contact's normal, tangents and torsion, scaled, times its bound.
+    columns: Vec<[Vector6; 4]>,
 }
 
-impl Space<'_> {
+impl<'a> Space<'a> {
+    pub(super) fn new(contacts: &'a [ContactMap], norm: Norm, scaling: Scaling, torque_scale: f64) -> Self {
+        let mut space = Self { contacts, norm, scaling, torque_scale, columns: Vec::new() };
+        let scaled =
+            |contact: &ContactMap| contact.columns().map(|column| space.scaled(&column) * space.bound(contact));
+        space.columns = contacts.iter().map(scaled).collect();
+        space
+    }
+
     fn bound(&self, contact: &ContactMap) -> f64 {
         match self.scaling {
             Scaling::Unit => 1.0,
@@ -54,15 +64,22 @@ impl Space<'_> {
 
     /// The wrench that reaches farthest along a direction, and how far; the origin where nothing reaches beyond it.
     pub(super) fn support(&self, direction: &Vector6) -> (Vector6, f64) {
-        let twist = self.scaled(direction);
-        let each = self.contacts.iter().map(|contact| {
-            let exerted = self.scaled(&contact.wrench(&contact.best(&twist))) * self.bound(contact);
-            (exerted.dot(direction), exerted)
+        let each = self.contacts.iter().zip(&self.columns).map(|(contact, columns)| {
+            let powers = columns.each_ref().map(|column| column.dot(direction));
+            let force = contact.best_of(&powers);
+            let [along, first, second, spin] = powers;
+            let reach =
+                along * force.normal + first * force.tangent[0] + second * force.tangent[1] + spin * force.torsion;
+            (reach, columns, force)
         });
-        let pushing = each.filter(|(reach, _)| *reach > 0.0);
+        let wrench = |(_, columns, force): (f64, &[Vector6; 4], ContactForce)| {
+            let [normal, first, second, spin] = columns;
+            normal * force.normal + first * force.tangent[0] + second * force.tangent[1] + spin * force.torsion
+        };
+        let pushing = each.filter(|(reach, ..)| *reach > 0.0);
         let point = match self.norm {
-            Norm::L1 => pushing.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, exerted)| exerted).unwrap_or_default(),
-            Norm::LInfinity => pushing.map(|(_, exerted)| exerted).sum(),
+            Norm::L1 => pushing.max_by(|a, b| a.0.total_cmp(&b.0)).map(wrench).unwrap_or_default(),
+            Norm::LInfinity => pushing.map(wrench).sum(),
         };
         (point, point.dot(direction))
     }

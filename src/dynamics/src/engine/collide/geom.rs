@@ -7,6 +7,7 @@ use super::{
     Side,
     contact::Half,
     convex::{Core, Hull},
+    faces::Faces,
     narrow::Placed,
 };
 use crate::{engine::tree::Tree, parry::shape::SharedShape};
@@ -34,11 +35,18 @@ pub(in crate::engine) enum Outline {
         half: f64,
     },
     Hull(Hull),
-    /// The corners of a mesh.
+    /// The corners of a mesh, and its faces.
+    Mesh(Vec<DVec3>, Faces),
+    /// Corners that span no volume, or terrain, which has none.
     Points(Vec<DVec3>),
 }
 
 impl Outline {
+    /// The faces of a mesh.
+    pub(super) fn faces(&self) -> Option<&Faces> {
+        if let Self::Mesh(_, faces) = self { Some(faces) } else { None }
+    }
+
     /// The shape as the searches for contacts see it, with the layer around it, m; `None` if it is not convex.
     pub(super) fn core(&self) -> Option<(Core<'_>, f64)> {
         Some(match *self {
@@ -48,7 +56,7 @@ impl Outline {
             Self::Cylinder { radius, half } => (Core::Cylinder { radius, half }, 0.0),
             Self::Cone { radius, half } => (Core::Cone { radius, half }, 0.0),
             Self::Hull(ref hull) => (Core::Hull(hull), 0.0),
-            Self::Points(_) => return None,
+            Self::Points(_) | Self::Mesh(..) => return None,
         })
     }
 }
@@ -213,7 +221,7 @@ impl Geom {
     fn rolling_radius(&self) -> Option<f64> {
         match self.outline {
             Outline::Ball(radius) | Outline::Cylinder { radius, .. } | Outline::Capsule { radius, .. } => Some(radius),
-            Outline::Box(_) | Outline::Cone { .. } | Outline::Hull(_) | Outline::Points(_) => None,
+            Outline::Box(_) | Outline::Cone { .. } | Outline::Hull(_) | Outline::Mesh(..) | Outline::Points(_) => None,
         }
     }
 }

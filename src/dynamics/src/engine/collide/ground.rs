@@ -4,7 +4,7 @@ use bevy_math::DVec3;
 use simpartner_model::{self as model, Material, Plane, Pose};
 
 use super::{
-    Hit, Outline,
+    Faces, Hit, Outline,
     geom::Bounds,
     narrow::{self, Memory, Placed},
 };
@@ -30,6 +30,7 @@ enum Form {
     /// Terrain or triangles, and where they are in the world.
     Surface {
         shape: SharedShape,
+        outline: Outline,
         pose: Pose,
     },
 }
@@ -54,7 +55,11 @@ impl Ground {
         if shape.as_heightfield().is_some() {
             bounds.low.y = f64::NEG_INFINITY;
         }
-        Ok(Self { form: Form::Surface { shape, pose }, material, bounds })
+        let outline = match shape.as_trimesh() {
+            Some(mesh) => Outline::Mesh(Vec::new(), Faces::new(mesh)),
+            None => Outline::Points(Vec::new()),
+        };
+        Ok(Self { form: Form::Surface { shape, outline, pose }, material, bounds })
     }
 
     /// Whether a box reaches any of it.
@@ -76,11 +81,10 @@ impl Ground {
 
     /// As a shape, unless it is a plane.
     pub(super) fn placed(&self) -> Option<Placed<'_>> {
-        static SHAPELESS: Outline = Outline::Points(Vec::new());
         match &self.form {
             Form::Plane(_) => None,
-            Form::Surface { shape, pose } => {
-                Some(Placed { outline: &SHAPELESS, shape, centre: pose.translation, rotation: pose.rotation })
+            Form::Surface { shape, outline, pose } => {
+                Some(Placed { outline, shape, centre: pose.translation, rotation: pose.rotation })
             }
         }
     }
@@ -93,7 +97,7 @@ impl Ground {
                 let distance = if height <= 0.0 { 0.0 } else { -height / slope };
                 (distance >= 0.0 && distance <= ray.range).then_some(distance)
             }
-            Form::Surface { shape, pose } => {
+            Form::Surface { shape, pose, .. } => {
                 let line = query::Ray::new(ray.origin, ray.direction);
                 shape.cast_ray(&shape::pose(pose), &line, ray.range, true)
             }
@@ -104,7 +108,7 @@ impl Ground {
     pub(super) fn plane_below(&self, point: DVec3, reach: f64) -> Option<(DVec3, f64)> {
         let (shape, pose) = match &self.form {
             Form::Plane(plane) => return Some((plane.normal, plane.distance)),
-            Form::Surface { shape, pose } => (shape, pose),
+            Form::Surface { shape, pose, .. } => (shape, pose),
         };
         let local = pose.rotation.inverse() * (point - pose.translation);
         let field = shape.as_heightfield();

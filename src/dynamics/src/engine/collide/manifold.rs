@@ -1,22 +1,23 @@
-//! Contacts of any two shapes: convex ones at once, meshes and terrain triangle by triangle.
+//! Contacts of any two shapes: convex ones at once, meshes face by face ([`super::faces`]), terrain triangle by triangle.
 //!
 //! Every search is made afresh, so that none of it is part of the state, in buffers that are kept, so that a step allocates
-//! nothing. What a triangle's neighbours allow its normals to be is parry's.
+//! nothing. What the neighbours of a triangle or face allow its normals to be is parry's.
 
 use std::cell::LazyCell;
 
-use bevy_math::DMat3;
+use bevy_math::{DMat3, DVec3};
 
 use super::{
     Hit,
     convex::{Core, Difference, Meeting},
+    faces::{Faces, Window},
     narrow::Placed,
 };
 use crate::parry::{
     bounding_volume::BoundingVolume,
     math::Pose,
     query::details::NormalConstraints,
-    shape::{HeightField, Shape, TriMesh, Triangle, TrianglePseudoNormals},
+    shape::{HeightField, Shape, Triangle, TrianglePseudoNormals},
 };
 
 /// Normals at a smaller angle than 1e-4 are one, by their cosine: far above rounding, and far below any edge that is one.
@@ -29,21 +30,41 @@ struct Part<'a> {
     of: Origin<'a>,
 }
 
-/// What a part is of: a convex shape, or terrain or a mesh whose triangle of this number it is.
+/// What a part is of: a convex shape, or terrain whose triangle of this number it is, or a mesh whose face.
 #[derive(Clone, Copy)]
 enum Origin<'a> {
     Convex,
     Terrain(&'a HeightField, u32),
-    Mesh(&'a TriMesh, u32),
+    Mesh(&'a Faces, u32),
 }
 
-impl Origin<'_> {
+impl<'a> Origin<'a> {
     /// The directions in which the neighbours of a triangle let it press. They cost more than it takes to see that a shape is not near.
-    fn normals(self) -> Option<TrianglePseudoNormals> {
+    fn limits(self) -> Limits<'a> {
         match self {
-            Self::Convex => None,
-            Self::Terrain(field, index) => field.triangle_normal_constraints(index),
-            Self::Mesh(mesh, index) => mesh.triangle_normal_constraints(index),
+            Self::Convex => Limits::None,
+            Self::Terrain(field, index) => {
+                field.triangle_normal_constraints(index).map_or(Limits::None, Limits::Triangle)
+            }
+            Self::Mesh(faces, index) => Limits::Face(faces, index),
+        }
+    }
+}
+
+/// In which directions a part may press.
+enum Limits<'a> {
+    None,
+    Triangle(TrianglePseudoNormals),
+    Face(&'a Faces, u32),
+}
+
+impl Limits<'_> {
+    /// The one nearest to a direction; `None` if there is none on its side.
+    fn allow(&self, direction: DVec3) -> Option<DVec3> {
+        match self {
+            Self::None => Some(direction),
+            Self::Triangle(limits) => limits.project_local_normal(direction),
+            Self::Face(faces, index) => faces.allow(*index, direction),
         }
     }
 }
@@ -72,7 +93,7 @@ impl Manifold {
         let relative = Pose::from_parts(back * (b.centre - a.centre), back * b.rotation);
         let turn = DMat3::from_quat(relative.rotation);
         let mut search = Search { meeting: &mut self.meeting, first: a, relative, turn, ahead, hits };
-        let (field, meshes) = (a.shape.as_heightfield(), [a.shape.as_trimesh(), b.shape.as_trimesh()]);
+        let (field, meshes) = (a.shape.as_heightfield(), [a.outline.faces(), b.outline.faces()]);
         match (field, meshes, a.part(), b.part()) {
             (Some(field), [_, Some(mesh)], ..) => search.mesh_on_terrain(field, mesh),
             (Some(field), _, _, Some(part)) => search.shape_on_terrain(field, &*b.shape.0, &part),
@@ -92,14 +113,18 @@ impl Placed<'_> {
     }
 }
 
-fn part_of_mesh(mesh: &TriMesh, index: u32) -> Part<'_> {
-    part_of(&mesh.triangle(index), Origin::Mesh(mesh, index))
+fn part_of_mesh(faces: &Faces, index: u32) -> Part<'_> {
+    part(Core::Face(faces.face(index)), Origin::Mesh(faces, index))
 }
 
 fn part_of<'a>(triangle: &Triangle, of: Origin<'a>) -> Part<'a> {
+    part(Core::Triangle([triangle.a, triangle.b, triangle.c]), of)
+}
+
+fn part<'a>(core: Core<'a>, of: Origin<'a>) -> Part<'a> {
     #[cfg(test)]
     super::count::LOOKED_AT.set(super::count::LOOKED_AT.get() + 1);
-    Part { core: Core::Triangle([triangle.a, triangle.b, triangle.c]), layer: 0.0, of }
+    Part { core, layer: 0.0, of }
 }
 
 impl Search<'_> {
@@ -108,17 +133,16 @@ impl Search<'_> {
         let (turn, back) = (self.turn, self.turn.transpose());
         let difference =
             Difference::new([(one.core, one.layer), (two.core, two.layer)], turn, self.relative.translation);
-        let (limits, other_limits) = (LazyCell::new(|| one.of.normals()), LazyCell::new(|| two.of.normals()));
+        let (limits, other_limits) = (LazyCell::new(|| one.of.limits()), LazyCell::new(|| two.of.limits()));
         self.meeting.find(&difference, self.ahead, |normal| {
-            let mut allowed = normal;
-            if let Some(limits) = &*limits {
-                allowed = limits.project_local_normal(allowed)?;
+            let allowed = limits.allow(normal)?;
+            if let Limits::None = *other_limits {
+                return Some(allowed);
             }
-            let Some(others) = &*other_limits else { return Some(allowed) };
-            let allowed = turn * -others.project_local_normal(back * -allowed)?;
+            let allowed = turn * -other_limits.allow(back * -allowed)?;
             // What the neighbours of the second make of it, those of the first must allow as well: else it is an inner edge of one of
             // them that is in the way.
-            let again = limits.as_ref().map_or(Some(allowed), |limits| limits.project_local_normal(allowed))?;
+            let again = limits.allow(allowed)?;
             (again.dot(allowed) > SAME_NORMAL).then_some(allowed)
         });
         let (centre, rotation) = (self.first.centre, self.first.rotation);
@@ -134,43 +158,40 @@ impl Search<'_> {
         });
     }
 
-    fn mesh_on_terrain(&mut self, field: &HeightField, mesh: &TriMesh) {
+    fn mesh_on_terrain(&mut self, field: &HeightField, mesh: &Faces) {
         let back = self.relative.inverse();
-        let around = mesh.bvh().root_aabb().transform_by(&self.relative).loosened(self.ahead);
+        let around = mesh.all_bounds().transform_by(&self.relative).loosened(self.ahead);
         field.map_elements_in_local_aabb(&around, &mut |index, triangle| {
             let own = part_of(triangle, Origin::Terrain(field, index));
-            let near = triangle.compute_aabb(&back).loosened(self.ahead);
-            for other in mesh.bvh().intersect_aabb(&near) {
+            let near = triangle.compute_aabb(&back);
+            for other in mesh.near(&Window::new(&near, &Pose::IDENTITY, self.ahead)) {
                 self.add(&own, &part_of_mesh(mesh, other));
             }
         });
     }
 
-    fn shape_on_mesh(&mut self, mesh: &TriMesh, shape: &dyn Shape, part: &Part) {
-        let around = shape.compute_aabb(&self.relative).loosened(self.ahead);
-        for index in mesh.bvh().intersect_aabb(&around) {
+    fn shape_on_mesh(&mut self, mesh: &Faces, shape: &dyn Shape, part: &Part) {
+        for index in mesh.near(&Window::new(&shape.compute_local_aabb(), &self.relative, self.ahead)) {
             self.add(&part_of_mesh(mesh, index), part);
         }
     }
 
-    fn mesh_on_shape(&mut self, shape: &dyn Shape, part: &Part, mesh: &TriMesh) {
-        let around = shape.compute_aabb(&self.relative.inverse()).loosened(self.ahead);
-        for index in mesh.bvh().intersect_aabb(&around) {
+    fn mesh_on_shape(&mut self, shape: &dyn Shape, part: &Part, mesh: &Faces) {
+        for index in mesh.near(&Window::new(&shape.compute_local_aabb(), &self.relative.inverse(), self.ahead)) {
             self.add(part, &part_of_mesh(mesh, index));
         }
     }
 
-    /// The triangles of the larger mesh that come near the smaller one, each against those of the smaller that it comes near.
-    fn mesh_on_mesh(&mut self, first: &TriMesh, second: &TriMesh) {
-        let extent = |mesh: &TriMesh| mesh.bvh().root_aabb().half_extents().length_squared();
+    /// The faces of the larger mesh that come near the smaller one, each against those of the smaller that it comes near.
+    fn mesh_on_mesh(&mut self, first: &Faces, second: &Faces) {
+        let extent = |mesh: &Faces| mesh.all_bounds().half_extents().length_squared();
         let (relative, back) = (self.relative, self.relative.inverse());
         let flipped = extent(first) < extent(second);
         let (large, small, small_in_large, large_in_small) =
             if flipped { (second, first, back, relative) } else { (first, second, relative, back) };
-        let around = small.bvh().root_aabb().transform_by(&small_in_large).loosened(self.ahead);
-        for index in large.bvh().intersect_aabb(&around) {
-            let near = large.triangle(index).compute_aabb(&large_in_small).loosened(self.ahead);
-            for other in small.bvh().intersect_aabb(&near) {
+        for index in large.near(&Window::new(&small.all_bounds(), &small_in_large, self.ahead)) {
+            let near = large.bounds(index, &large_in_small);
+            for other in small.near(&Window::new(&near, &Pose::IDENTITY, self.ahead)) {
                 let (one, two) = (part_of_mesh(large, index), part_of_mesh(small, other));
                 if flipped { self.add(&two, &one) } else { self.add(&one, &two) }
             }

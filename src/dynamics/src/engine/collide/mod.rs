@@ -9,6 +9,7 @@ mod contact;
 mod convex;
 #[cfg(test)]
 mod count;
+mod faces;
 mod geom;
 mod ground;
 mod manifold;
@@ -25,6 +26,7 @@ use simpartner_model::BodyId;
 pub(super) use self::{
     contact::{Contact, Side, Surface},
     convex::Hull,
+    faces::Faces,
     geom::{Geom, Outline},
     ground::Ground,
     renumber::NewNumbers,

@@ -87,7 +87,7 @@ pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, 
                 touch(centre + point);
             }
         }
-        Outline::Hull(Hull { points, .. }) | Outline::Points(points) => {
+        Outline::Hull(Hull { points, .. }) | Outline::Mesh(points, _) | Outline::Points(points) => {
             points.iter().for_each(|point| touch(centre + matrix * *point))
         }
     }

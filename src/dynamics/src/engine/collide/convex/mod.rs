@@ -22,8 +22,8 @@ mod tests;
 
 use bevy_math::{DMat3, DVec3};
 
-pub(super) use self::solid::Core;
 pub(in crate::engine) use self::solid::Hull;
+pub(super) use self::solid::{Core, Polygon, reach};
 use self::{
     epa::Polytope,
     gjk::{Nearest, Outcome},
@@ -39,6 +39,12 @@ const SAME_NORMAL: f64 = 1e-20;
 /// Part of the size up to which shapes that overlap touch along the faces that they turn to each other: whatever else they could
 /// be pushed out along is as near.
 const SHALLOW: f64 = 1e-5;
+/// Part of the size, and metres, up to which what is behind a face of a surface has come through it. Any more, and it may be the far side of
+/// a thin sheet.
+const DEEPEST_BEHIND: f64 = 1e-3;
+const DEEPEST_BEHIND_AT_MOST: f64 = 1e-4;
+/// Two faces of surfaces lie on each other where the cosine of the angle between them is above this, 6 degrees.
+const OPPOSED: f64 = 0.995;
 /// Points of shapes whose normal was replaced count up to so many times the depth that was found, as with parry.
 const DEEPEST_REPLACED: f64 = 5.0;
 /// Part of the size that a distance may be off, and part of the depth where shapes overlap.
@@ -87,16 +93,16 @@ impl<'a> Difference<'a> {
         Vertex { point: first - self.support_of_second(-direction), first }
     }
 
-    /// A difference of inner points: of a triangle, which may be much larger than what it meets, one near the other's middle.
+    /// A difference of inner points: of a triangle or face, which may be much larger than what it meets, one near the other's middle.
     fn middle(&self) -> DVec3 {
         let [one, two] = self.cores;
         let first = one.inner_point(self.turn * two.middle() + self.shift);
         first - (self.turn * two.inner_point(self.turn.transpose() * (first - self.shift)) + self.shift)
     }
 
-    /// Whether one of the cores is a triangle. A shape is near few of those that its box meets.
-    fn is_of_triangle(&self) -> bool {
-        self.cores.iter().any(|core| matches!(core, Core::Triangle(_)))
+    /// Whether one of the cores is a triangle or face. A shape is near few of those that its box meets.
+    fn is_of_face(&self) -> bool {
+        self.cores.iter().any(|core| matches!(core, Core::Triangle(_) | Core::Face(_)))
     }
 
     /// Whether the cores are farther apart than `reach` along the direction that the search for their distance begins with.
@@ -116,6 +122,37 @@ impl<'a> Difference<'a> {
         let first = one.face_below(self.turn * two.middle() + self.shift);
         let second = two.face_below(self.turn.transpose() * (one.middle() - self.shift));
         [first, self.turn * -second]
+    }
+
+    /// Whether both are faces of surfaces, which have no thickness: where these cross, what was the shorter way out would be either side. Their own
+    /// normals say which it is.
+    fn are_surfaces(&self) -> bool {
+        self.cores.iter().all(Core::is_one_sided)
+    }
+
+    /// How deep what is behind a face of one side may be and still be pushed out along its normal, m.
+    fn deepest_behind(&self) -> f64 {
+        DEEPEST_BEHIND_AT_MOST.min(DEEPEST_BEHIND * self.size)
+    }
+
+    /// The faces that are tried first, with the separations along them, the larger first where both are of surfaces; and how deep the shapes may be in
+    /// each other for that. `None` if they are farther apart than `reach`, or one is behind a face of the other.
+    fn faces_to_try(&self, reach: f64) -> Option<([(f64, DVec3); 2], f64)> {
+        let mut faces = [(0.0, DVec3::ZERO); 2];
+        for ((face, normal), core) in faces.iter_mut().zip(self.faces_between()).zip(&self.cores) {
+            let separation = self.separation(normal);
+            if separation >= reach || core.is_one_sided() && self.separation(-normal) > self.deepest_behind() {
+                return None;
+            }
+            *face = (separation, normal);
+        }
+        if !self.are_surfaces() {
+            return Some((faces, SHALLOW * self.size));
+        }
+        if faces[1].0 > faces[0].0 {
+            faces.swap(0, 1);
+        }
+        Some((faces, self.deepest_behind()))
     }
 
     /// The faces that the shapes turn along a direction and against it.
@@ -163,18 +200,16 @@ impl Meeting {
     pub(super) fn find(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
         self.touches.clear();
         let layers = difference.layers[0] + difference.layers[1];
-        if difference.is_of_triangle() && difference.is_apart(ahead + layers) {
+        if difference.is_of_face() && difference.is_apart(ahead + layers) {
             return;
         }
-        for normal in difference.faces_between() {
-            let separation = difference.separation(normal);
-            if separation - layers >= ahead {
-                return;
-            }
-            let allowed = if separation > -SHALLOW * difference.size { allow(normal) } else { None };
+        let Some((faces, deepest)) = difference.faces_to_try(ahead + layers) else { return };
+        let opposed = faces[0].1.dot(faces[1].1) > OPPOSED && difference.are_surfaces();
+        for (separation, normal) in faces {
+            let allowed = if separation > -deepest { allow(normal) } else { None };
             if let Some(allowed) = allowed.filter(|allowed| is_same(*allowed, normal)) {
                 self.meet(difference, allowed, separation - layers, ahead);
-                if self.has(separation - layers, difference) {
+                if self.has(separation - layers, difference) || opposed && !self.touches.is_empty() {
                     return;
                 }
                 self.touches.clear();

@@ -82,6 +82,20 @@ pub(in crate::engine::collide) enum Core<'a> {
     },
     Hull(&'a Hull),
     Triangle([DVec3; 3]),
+    Face(Polygon<'a>),
+}
+
+/// A flat face of a mesh.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine::collide) struct Polygon<'a> {
+    /// Around the unit normal.
+    pub(in crate::engine::collide) corners: &'a [DVec3],
+    pub(in crate::engine::collide) normal: DVec3,
+    /// The mean of the corners, and the distance of the farthest from it.
+    pub(in crate::engine::collide) middle: DVec3,
+    pub(in crate::engine::collide) size: f64,
+    /// Whether it presses along its normal alone, and nothing on its back.
+    pub(in crate::engine::collide) is_one_sided: bool,
 }
 
 impl Core<'_> {
@@ -97,6 +111,7 @@ impl Core<'_> {
             }
             Self::Hull(hull) => farthest(&hull.points, direction),
             Self::Triangle(corners) => farthest(&corners, direction),
+            Self::Face(face) => farthest(face.corners, direction),
         }
     }
 
@@ -107,12 +122,17 @@ impl Core<'_> {
             Self::Cone { half, .. } => DVec3::Y * (-0.5 * half),
             Self::Hull(hull) => hull.middle,
             Self::Triangle([a, b, c]) => (*a + *b + *c) / 3.0,
+            Self::Face(face) => face.middle,
         }
     }
 
-    /// A point inside: of a triangle, the one nearest to a point.
+    /// A point inside: of a triangle or face, the one nearest to a point.
     pub(super) fn inner_point(&self, near: DVec3) -> DVec3 {
-        if let Self::Triangle(corners) = self { closest_point(near, corners).0 } else { self.middle() }
+        match self {
+            Self::Triangle(corners) => closest_point(near, corners).0,
+            Self::Face(face) => closest_of_fan(near, face.corners),
+            _ => self.middle(),
+        }
     }
 
     /// How far its points are from its middle, about.
@@ -122,14 +142,17 @@ impl Core<'_> {
             Self::Box(half) => half.max_element(),
             Self::Cylinder { radius, half } | Self::Cone { radius, half } => radius.max(*half),
             Self::Hull(hull) => hull.size,
-            Self::Triangle(corners) => {
-                let middle = self.middle();
-                corners.iter().map(|corner| corner.distance(middle)).fold(0.0, f64::max)
-            }
+            Self::Triangle(corners) => reach(corners, self.middle()),
+            Self::Face(face) => face.size,
         }
     }
 
-    /// The normal of the face that a point is farthest above.
+    /// Whether it is a face that presses along its normal alone.
+    pub(super) fn is_one_sided(&self) -> bool {
+        matches!(self, Self::Face(face) if face.is_one_sided)
+    }
+
+    /// The normal of the face that a point is farthest above; of a face of one side, its own.
     pub(super) fn face_below(&self, point: DVec3) -> DVec3 {
         let radial = DVec3::new(point.x, 0.0, point.z);
         match *self {
@@ -151,6 +174,8 @@ impl Core<'_> {
                 let normal = flat_normal(&corners);
                 normal * 1f64.copysign((point - corners[0]).dot(normal))
             }
+            Self::Face(face) if face.is_one_sided => face.normal,
+            Self::Face(face) => face.normal * 1f64.copysign((point - face.corners[0]).dot(face.normal)),
         }
     }
 
@@ -172,6 +197,7 @@ impl Core<'_> {
                 let normal = flat_normal(&corners);
                 normal * 1f64.copysign(direction.dot(normal))
             }
+            Self::Face(face) => face.normal * 1f64.copysign(direction.dot(face.normal)),
         }
     }
 
@@ -203,6 +229,7 @@ impl Core<'_> {
                 corners.extend(own.iter().map(|&corner| hull.points[corner as usize]));
             }
             Self::Triangle(own) => corners.extend(own),
+            Self::Face(face) => corners.extend_from_slice(face.corners),
         }
     }
 }
@@ -216,6 +243,27 @@ fn area(mut corners: impl Iterator<Item = DVec3>) -> DVec3 {
         last = next;
     }
     sum
+}
+
+/// The largest distance of points from one.
+pub(in crate::engine::collide) fn reach(points: &[DVec3], from: DVec3) -> f64 {
+    points.iter().map(|point| point.distance(from)).fold(0.0, f64::max)
+}
+
+/// The point of a convex polygon that is closest to another.
+fn closest_of_fan(near: DVec3, corners: &[DVec3]) -> DVec3 {
+    let (mut best, mut least) = (corners[0], f64::INFINITY);
+    for pair in corners[1..].windows(2) {
+        let (closest, inside) = closest_point(near, &[corners[0], pair[0], pair[1]]);
+        let square = closest.distance_squared(near);
+        if square < least {
+            (best, least) = (closest, square);
+        }
+        if inside {
+            break;
+        }
+    }
+    best
 }
 
 fn farthest(points: &[DVec3], direction: DVec3) -> DVec3 {
