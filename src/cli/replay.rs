@@ -71,7 +71,7 @@ fn write_ruts(replay: &Replay, path: &Path, cell: f64) -> Result<(), CliError> {
     fs::write(path, bytes).map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
     if left_out > 0 {
         note(format_args!(
-            "warning: the ruts of {left_out} grounds are left out, which are of triangles or steeper than 60 degrees"
+            "warning: the ruts of {left_out} planes are left out, which are steeper than 60 degrees"
         ));
     }
     line(format_args!(

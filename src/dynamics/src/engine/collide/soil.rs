@@ -22,7 +22,7 @@ pub(super) type Prints = Vec<Option<usize>>;
 /// The parts of all shapes in soil.
 pub(super) fn footprints(geoms: &[Geom], grounds: &[Ground], gravity: f64) -> (Footprints, Vec<Prints>) {
     let mut footprints = Footprints::new(gravity);
-    let soil = |ground: &Ground| ground.material.soil.map(|soil| (footprints.add_ground(), soil));
+    let soil = |ground: &Ground| ground.material.soil.map(|soil| (footprints.add_ground(ground.is_steep_plane()), soil));
     let soils: Vec<_> = grounds.iter().map(soil).collect();
     if soils.iter().all(Option::is_none) {
         return (footprints, vec![Vec::new(); geoms.len()]);
@@ -78,7 +78,15 @@ impl Collider {
     pub(in crate::engine) fn forget_soil(&mut self, tree: usize) {
         let own = self.model.starts[tree]..self.model.starts[tree + 1];
         for print in self.prints[own].iter().flatten().flatten() {
-            self.soil.lift(*print);
+            self.soil.forget(*print);
+        }
+    }
+
+    /// A substep of a tree counts: what of it was out of the soil forgets it.
+    pub(in crate::engine) fn settle_soil(&mut self, tree: usize) {
+        let own = self.model.starts[tree]..self.model.starts[tree + 1];
+        for print in self.prints[own].iter().flatten().flatten() {
+            self.soil.settle(*print);
         }
     }
 

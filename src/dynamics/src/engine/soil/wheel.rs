@@ -15,7 +15,7 @@ use super::{
     patch::Patch,
     rim::{HALVES, STRIPS, Side},
     ring::{Between, Live},
-    ruts::{self, Ruts},
+    ruts::Ruts,
 };
 use crate::{
     RUT_CELL as CELL, SoilReading,
@@ -190,7 +190,7 @@ impl Wheel {
                 return None;
             }
             let ahead = heading * (self.radius * reach(sinkage / self.radius) + AHEAD);
-            let left = ruts.left(ruts::place((normal, distance), base + self.forward * ahead));
+            let left = ruts.left(ruts.place((normal, distance), base + self.forward * ahead));
             let left = self.state.edge[strip].map_or(left, |edge| left.min(edge));
             let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
             (sinkage > left).then_some(Strip { arc, sinkage, left })
@@ -345,11 +345,10 @@ impl Wheel {
         for j in 0..along as usize {
             // It is in the middle of a substep.
             let ahead = 0.5 * travelled - way * (j as f64 + 0.5) / along;
-            let places = (0..across as usize).map(|i| {
+            ruts.press_all(surface, left, (0..across as usize).map(|i| {
                 let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
-                ruts::place(surface, bottom + self.axle * aside + self.forward * ahead)
-            });
-            ruts.press_all(places, left);
+                bottom + self.axle * aside + self.forward * ahead
+            }));
         }
     }
 
