@@ -111,14 +111,21 @@ impl Footprints {
         self.prints.len() - 1
     }
 
-    /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep; `None` if nothing is.
-    pub(super) fn lay(&mut self, print: usize, place: (DVec3, DQuat), plane: (DVec3, f64)) -> Option<Touch> {
+    /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep in which it
+    /// comes on by so much, m; `None` if nothing is.
+    pub(super) fn lay(
+        &mut self,
+        print: usize,
+        place: (DVec3, DQuat),
+        plane: (DVec3, f64),
+        comes_on: f64,
+    ) -> Option<Touch> {
         let Footprint { ground, patch, wheel, plate, laid, rolls, .. } = &mut self.prints[print];
         let ruts = &self.ruts[*ground];
         patch.clear(plane);
         *rolls = wheel.is_some() && Wheel::rolls(place.1, plane.0);
         let deepest = match wheel.as_mut().filter(|_| *rolls) {
-            Some(wheel) => wheel.lay(patch, place, plane, ruts, self.gravity),
+            Some(wheel) => wheel.lay(patch, place, plane, comes_on, ruts, self.gravity),
             None => plate.lay(patch, place, plane, ruts, self.gravity),
         };
         *laid = deepest.is_some();
@@ -126,21 +133,27 @@ impl Footprints {
         Some(Touch { point: patch.middle, normal: plane.0, gap: -deepest })
     }
 
-    /// Nothing of a shape is in the soil in this substep.
+    /// All of a shape is above the ground in this substep.
     pub(super) fn lift(&mut self, print: usize) {
-        self.prints[print].laid = false;
+        let Footprint { wheel, laid, .. } = &mut self.prints[print];
+        *laid = false;
+        wheel.iter_mut().for_each(Wheel::lift);
     }
 
     /// A substep counts: a shape that was out of the soil in it forgets it.
     pub(super) fn settle(&mut self, print: usize) {
-        if !self.prints[print].laid {
+        let Footprint { wheel, laid, rolls, .. } = &mut self.prints[print];
+        if !*laid {
+            let edges = wheel.as_ref().filter(|_| *rolls).map(Wheel::edges).unwrap_or_default();
             self.forget(print);
+            self.prints[print].wheel.iter_mut().for_each(|wheel| wheel.set_edges(edges));
         }
     }
 
     /// A shape knows nothing of the soil any more.
     pub(super) fn forget(&mut self, print: usize) {
         let Footprint { patch, wheel, plate, inside, unread, .. } = &mut self.prints[print];
+        wheel.iter_mut().for_each(|wheel| wheel.set_edges(Default::default()));
         if std::mem::take(inside) {
             wheel.iter_mut().for_each(Wheel::forget);
             if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {

@@ -2,7 +2,10 @@
 
 use bevy_math::{DQuat, DVec3};
 
-use super::{slope, soil};
+use simpartner_dynamics::{Engine, Motor};
+use simpartner_model::{BodyId, JointId, Soil};
+
+use super::{G, MASS, RADIUS, rig, run, slope, soil, steps};
 use crate::{build, six_wheels};
 
 /// Wheels dig in before they come on: after 1.2 m those behind come over holes of those ahead that are deeper than they are themselves. They
@@ -20,4 +23,38 @@ fn a_rover_drives_over_the_holes_that_it_has_dug() {
     let way = engine.body(rover.chassis).pose.translation.x;
     println!("it comes {way:.3} m far");
     assert!(way > 1.35, "{way}");
+}
+
+/// A wheel that turns back comes onto its own rut, which is as deep as it is itself; and out of that again. It rises and sinks as it comes over
+/// these edges, and all the time the soil bears it.
+#[test]
+fn a_wheel_that_turns_back_stays_in_the_soil() {
+    for named in Soil::NAMED {
+        for (h, speed) in [(0.001, 0.001), (0.001, 0.003), (0.005, 0.003), (0.01, 0.002)] {
+            let mut engine = build(&rig(named.soil), h);
+            let drive = |engine: &mut dyn Engine, speed: f64| {
+                engine.drive(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+                engine.drive(JointId::new(0), 2, Motor::Velocity { target: speed / (0.9 * RADIUS), max_effort: 1e6 });
+            };
+            drive(&mut *engine, 0.1);
+            run(&mut *engine, h, 2.0);
+            // What it swings after it has come down from its speed.
+            drive(&mut *engine, speed);
+            run(&mut *engine, h, 1.0);
+            let mut least = f64::INFINITY;
+            for leg in 0..6 {
+                let sign = if leg % 2 == 0 { -1.0 } else { 1.0 };
+                drive(&mut *engine, sign * speed);
+                // Over its whole contact, and not so far.
+                for _ in 0..steps(h, if leg < 2 { 20.0 } else { 2.0 }) {
+                    engine.step();
+                    assert!(engine.notices().is_empty(), "{}, {h}, {speed}: {:?}", named.name, engine.notices());
+                    let force = engine.soil(BodyId::new(1)).map_or(0.0, |soil| soil.normal_force);
+                    least = least.min(force);
+                }
+            }
+            println!("{}, {h}, {speed}: at least {least:.2} of {:.2} N", named.name, MASS * G);
+            assert!(least > 0.1 * MASS * G, "{}, {h}, {speed}: {least} N", named.name);
+        }
+    }
 }

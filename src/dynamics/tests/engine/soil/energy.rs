@@ -7,6 +7,10 @@ use simpartner_model::{BodyId, JointId, Shape, Soil};
 use super::{G, WIDTH, rig, steps};
 use crate::{build, worlds::Chance};
 
+/// A substep in whose middle a shape is still above the soil presses nothing, and the next one finds it pressed: so much comes from nowhere, J,
+/// that is what 20 N press in 5 um.
+const UNPAID: f64 = 1e-4;
+
 /// What leads a shape: velocities along x and y and about z, and the soil's work so far.
 struct Guide {
     engine: Box<dyn Engine>,
@@ -42,10 +46,7 @@ impl Guide {
             let work = self.h * (moves + turns);
             self.work += work;
             self.taken -= work.min(0.0);
-            if self.work > self.most {
-                self.most = self.work;
-                if std::env::var_os("SHOW").is_some() { println!("   more {:?} {:?} {:?} {:?} {:e} after {:e}", before.linear_velocity, body.linear_velocity, body.force, body.pose.translation, work, self.taken); }
-            }
+            self.most = self.most.max(self.work);
         }
     }
 }
@@ -72,33 +73,36 @@ fn no_way_through_soil_gives_energy() {
         let Guide { most, taken, work, .. } = guide;
         let shape = if is_wheel { "wheel" } else { "foot" };
         println!("{seed}: {shape}, {}, {h}: most {most:.2e}, in the end {work:.2e}, taken {taken:.2e} J", named.name);
+        assert!(most < UNPAID && work < 0.0, "{seed}: {shape}, {}, {h}: {most} J, {work} J in the end", named.name);
     }
 }
 
-/// Sheared under little load, pressed, sheared back under this load and let up: again and again, where soil holds shear and pressure elastically.
+/// Sheared under little load, pressed, sheared back under this load and let up, again and again, where soil holds shear and pressure elastically:
+/// what shear gives back follows the strength that is there now, so a single round may give up to a twentieth of what was put in before. All in
+/// all soil has always taken more than it gave.
 #[test]
-fn shear_under_another_load_gives_no_energy() {
+fn shear_under_another_load_gives_less_than_was_put_in() {
     for named in Soil::NAMED {
         let (depth, shear) = (0.03, named.soil.shear_modulus);
         let stress = Pressure::new(&named.soil, WIDTH, 0.0, G).at(depth, 0.0).0;
         let up = 0.9 * stress / named.soil.elastic_stiffness;
-        for is_wheel in [true, false] {
-            for h in [0.001, 0.01] {
-                let leg = |guide: &mut Guide, way: [f64; 3]| guide.lead(way.map(|way| way / 0.2), steps(h, 0.2));
-                let mut guide = Guide::new(named.soil, is_wheel, h);
-                for way in [[0.0, -depth, 0.0], [shear, 0.0, 0.0], [-0.6 * shear, 0.0, 0.0], [0.0, up, 0.0]] {
+        for (is_wheel, h) in [(true, 0.002), (true, 0.01), (false, 0.002), (false, 0.01)] {
+            let leg = |guide: &mut Guide, way: [f64; 3]| guide.lead(way.map(|way| way / 0.2), steps(h, 0.2));
+            let mut guide = Guide::new(named.soil, is_wheel, h);
+            for way in [[0.0, -depth, 0.0], [shear, 0.0, 0.0], [-0.6 * shear, 0.0, 0.0], [0.0, up, 0.0]] {
+                leg(&mut guide, way);
+            }
+            let (first, mut given) = (guide.work, 0.0f64);
+            for _ in 0..10 {
+                let before = guide.work;
+                for way in [[0.4 * shear, 0.0, 0.0], [0.0, -up, 0.0], [-0.4 * shear, 0.0, 0.0], [0.0, up, 0.0]] {
                     leg(&mut guide, way);
                 }
-                let mut works = vec![guide.work];
-                for _ in 0..10 {
-                    for way in [[0.4 * shear, 0.0, 0.0], [0.0, -up, 0.0], [-0.4 * shear, 0.0, 0.0], [0.0, up, 0.0]] {
-                        leg(&mut guide, way);
-                    }
-                    works.push(guide.work);
-                }
-                let Guide { most, taken, .. } = guide;
-                println!("cycle {}, wheel {is_wheel}, {h}: before {:.3e} first {:.3e} last {:.3e}, most {most:.2e}, taken {taken:.2e}", named.name, works[0], works[1] - works[0], works[10] - works[9]);
+                given = given.max(guide.work - before);
             }
+            println!("{}, wheel {is_wheel}, {h}: {first:.3e} J before, {given:.3e} J in a round at most", named.name);
+            assert!(guide.most <= 0.0, "{}, wheel {is_wheel}, {h}: {} J", named.name, guide.most);
+            assert!(given < -0.05 * first, "{}, wheel {is_wheel}, {h}: {given} J of {first} J", named.name);
         }
     }
 }
