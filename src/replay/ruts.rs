@@ -69,12 +69,10 @@ fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) ->
     }
     let place = |number: i64| (number as f64 + 0.5) * cell;
     let window = Window { low: low.map(|number| number - 1), points: points.map(|count| count + 2), cell };
-    let surfaces: Vec<_> =
-        surfaces.iter().map(|(ground, depths)| (Surface::of(ground, window), depths)).collect();
+    let surfaces: Vec<_> = surfaces.iter().map(|(ground, depths)| (Surface::of(ground, window), depths)).collect();
     let height = |at: [i64; 2]| {
-        let lowered = |(surface, depths): &(Surface, &Depths)| {
-            surface.lowered(at, depths.get(&at).copied().unwrap_or(0.0))
-        };
+        let lowered =
+            |(surface, depths): &(Surface, &Depths)| surface.lowered(at, depths.get(&at).copied().unwrap_or(0.0));
         // The highest ground is the one that is seen; the maximum of a number and NaN is the number.
         surfaces.iter().filter_map(lowered).fold(f64::NAN, f64::max)
     };

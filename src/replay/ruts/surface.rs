@@ -61,7 +61,8 @@ impl Window {
 
     /// The cells along an axis, counted from the first, whose middles are between two places.
     fn between(&self, axis: usize, low: f64, high: f64) -> std::ops::Range<usize> {
-        let count = |place: f64| (place / self.cell - 0.5 - self.low[axis] as f64).clamp(-1.0, self.points[axis] as f64);
+        let count =
+            |place: f64| (place / self.cell - 0.5 - self.low[axis] as f64).clamp(-1.0, self.points[axis] as f64);
         let (first, last) = (count(low).ceil().max(0.0), count(high).floor() + 1.0);
         first as usize..(last.max(0.0) as usize).min(self.points[axis])
     }

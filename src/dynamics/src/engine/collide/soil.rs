@@ -22,7 +22,8 @@ pub(super) type Prints = Vec<Option<usize>>;
 /// The parts of all shapes in soil.
 pub(super) fn footprints(geoms: &[Geom], grounds: &[Ground], gravity: f64) -> (Footprints, Vec<Prints>) {
     let mut footprints = Footprints::new(gravity);
-    let soil = |ground: &Ground| ground.material.soil.map(|soil| (footprints.add_ground(ground.is_steep_plane()), soil));
+    let soil =
+        |ground: &Ground| ground.material.soil.map(|soil| (footprints.add_ground(ground.is_steep_plane()), soil));
     let soils: Vec<_> = grounds.iter().map(soil).collect();
     if soils.iter().all(Option::is_none) {
         return (footprints, vec![Vec::new(); geoms.len()]);

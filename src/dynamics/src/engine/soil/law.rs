@@ -275,7 +275,13 @@ mod tests {
     #[test]
     fn eases_is_the_derivative() {
         let law = Law::new(Soil::named("drySand").unwrap(), 0.0, 9.81);
-        let stress = Stress { stress: Lanes::splat(2e4), slope: Lanes::ZERO, presses: Lanes::ONE, holds: Lanes::ZERO, slack: Lanes::ZERO };
+        let stress = Stress {
+            stress: Lanes::splat(2e4),
+            slope: Lanes::ZERO,
+            presses: Lanes::ONE,
+            holds: Lanes::ZERO,
+            slack: Lanes::ZERO,
+        };
         let h = 0.01;
         let loaded = slide([Lanes::ZERO; 3], [0.5, 0.3], 1);
         // Where it yields, and where it holds but hardly damps.

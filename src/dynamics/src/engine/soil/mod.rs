@@ -107,7 +107,17 @@ impl Footprints {
         let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
         let patch = Patch::new(Law::new(soil, GROUSERS * geom.material.grousers, self.gravity));
         let plate = Plate::new(&geom.shape, geom.size());
-        self.prints.push(Footprint { ground, patch, wheel, plate, laid: false, rolls: false, rolled: false, inside: false, unread: true });
+        self.prints.push(Footprint {
+            ground,
+            patch,
+            wheel,
+            plate,
+            laid: false,
+            rolls: false,
+            rolled: false,
+            inside: false,
+            unread: true,
+        });
         self.prints.len() - 1
     }
 

@@ -3,12 +3,7 @@
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    lanes::LANES,
-    patch::Patch,
-    pieces::Piece as Laid,
-    ruts::Ruts,
-};
+use super::{lanes::LANES, patch::Patch, pieces::Piece as Laid, ruts::Ruts};
 use crate::{
     engine::spatial::Spatial,
     parry::{math::Vector, shape::SharedShape},

@@ -371,10 +371,14 @@ impl Wheel {
         for j in 0..along as usize {
             // It is in the middle of a substep.
             let ahead = 0.5 * travelled - way * (j as f64 + 0.5) / along;
-            ruts.press_all(surface, left, (0..across as usize).map(|i| {
-                let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
-                bottom + self.axle * aside + self.forward * ahead
-            }));
+            ruts.press_all(
+                surface,
+                left,
+                (0..across as usize).map(|i| {
+                    let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
+                    bottom + self.axle * aside + self.forward * ahead
+                }),
+            );
         }
     }
 
