@@ -206,8 +206,7 @@ impl Rim {
         let (ahead, sinks) = (now.ahead + more.ahead, now.sinks + more.sinks);
         let [mut own, mut both, mut other, mut sinking, mut holding] = [Products::default(); 5];
         // Forces of normal stress, along the rim and across, times s and c, and themselves.
-        let mut sums = [Lanes::ZERO; 8];
-        let (mut slack, mut steepest) = (Lanes::splat(f64::MAX), Lanes::ZERO);
+        let (mut sums, mut slack, mut steepest) = ([Lanes::ZERO; 8], Lanes::splat(f64::MAX), Lanes::ZERO);
         for half in &strip.halves {
             let depths = &half.depths;
             // Pressed as the face in front is.
