@@ -70,9 +70,7 @@ fn write_ruts(replay: &Replay, path: &Path, cell: f64) -> Result<(), CliError> {
     let bytes = dem.write(&path.to_string_lossy()).map_err(refuse)?;
     fs::write(path, bytes).map_err(|error| CliError::Input(format!("cannot write '{}': {error}", path.display())))?;
     if left_out > 0 {
-        note(format_args!(
-            "warning: the ruts of {left_out} grounds are left out, which are of triangles or steeper than 60 degrees"
-        ));
+        note(format_args!("warning: the ruts of {left_out} planes are left out, which are steeper than 60 degrees"));
     }
     line(format_args!(
         "ruts              {}: {} x {} samples every {cell} m about x = {x:.3}, z = {z:.3}; {pressed} cells pressed, {:.1} mm at most",

@@ -1,11 +1,14 @@
 //! The ground of a repeated run with the ruts in it, as an elevation model.
 
+mod surface;
+
 use std::collections::BTreeMap;
 
 use simpartner_description::dem::{Dem, MAX_SAMPLES};
 use simpartner_dynamics::Rut;
 use simpartner_model::{Ground, Mechanism};
 
+use self::surface::{Surface, Window};
 use super::Replay;
 
 /// Cells of untouched ground around all ruts, so that their edges are seen.
@@ -22,7 +25,7 @@ pub struct RutRelief {
     pub pressed: usize,
     /// The largest depth below the surface that was there at first, along its normal, m.
     pub deepest: f64,
-    /// How many grounds have ruts that are left out: they are of triangles, or steeper than 60 degrees.
+    /// How many grounds have ruts that are left out: planes steeper than 60 degrees.
     pub left_out: usize,
 }
 
@@ -65,10 +68,11 @@ fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) ->
         ));
     }
     let place = |number: i64| (number as f64 + 0.5) * cell;
+    let window = Window { low: low.map(|number| number - 1), points: points.map(|count| count + 2), cell };
+    let surfaces: Vec<_> = surfaces.iter().map(|(ground, depths)| (Surface::of(ground, window), depths)).collect();
     let height = |at: [i64; 2]| {
-        let lowered = |(ground, depths): &(&Ground, Depths)| {
-            lowered(ground, at.map(place), depths.get(&at).copied().unwrap_or(0.0), cell)
-        };
+        let lowered =
+            |(surface, depths): &(Surface, &Depths)| surface.lowered(at, depths.get(&at).copied().unwrap_or(0.0));
         // The highest ground is the one that is seen; the maximum of a number and NaN is the number.
         surfaces.iter().filter_map(lowered).fold(f64::NAN, f64::max)
     };
@@ -83,12 +87,11 @@ fn relief(mechanism: &Mechanism, ruts: impl Fn(usize) -> Vec<Rut>, cell: f64) ->
     }))
 }
 
-/// Whether each x and z has one height of it, and its ruts are by x and z.
+/// Whether its ruts are by x and z.
 fn has_heights(ground: &Ground) -> bool {
     match ground {
         Ground::Plane(plane) => plane.normal.y > 0.5,
-        Ground::Heightfield(_) => true,
-        Ground::Mesh(_) => false,
+        Ground::Heightfield(_) | Ground::Mesh(_) => true,
     }
 }
 
@@ -99,18 +102,4 @@ fn depths(ruts: &[Rut], cell: f64) -> Depths {
         *deepest = deepest.max(rut.depth);
     }
     depths
-}
-
-/// The height of a ground in the middle of a cell, where it was pressed so deep along its normal.
-fn lowered(ground: &Ground, [x, z]: [f64; 2], depth: f64, cell: f64) -> Option<f64> {
-    let height = |x: f64, z: f64| match ground {
-        Ground::Plane(plane) => plane.height_at(x, z),
-        Ground::Heightfield(field) => field.height_at(x, z),
-        Ground::Mesh(_) => None,
-    };
-    let middle = height(x, z)?;
-    // At an edge, where there is ground on one side only, it is taken as level.
-    let rise = |ahead: Option<f64>, behind: Option<f64>| ahead.zip(behind).map_or(0.0, |(a, b)| (a - b) / (2.0 * cell));
-    let slope = [rise(height(x + cell, z), height(x - cell, z)), rise(height(x, z + cell), height(x, z - cell))];
-    Some(middle - depth * (1.0 + slope[0] * slope[0] + slope[1] * slope[1]).sqrt())
 }

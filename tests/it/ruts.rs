@@ -76,17 +76,24 @@ fn a_rut_is_where_a_roller_went_and_as_deep_as_it_sank() {
     assert!(coarse.points_x as f64 * 0.05 < dem.points_x as f64 * 0.01 && coarse.range().unwrap().0 >= low - 1e-6);
 }
 
-/// The same slope as a plane and as terrain, far from the origin, where a small change of the normal would move a place along the ground by much.
+/// The same slope as a plane, as terrain and as triangles above others, far from the origin, where a small change of the normal would move a place along the ground by much.
 #[test]
-fn ruts_on_terrain_are_those_of_the_same_plane() {
+fn ruts_on_terrain_and_triangles_are_those_of_the_same_plane() {
     let written = [
         "<surface a='0.3' b='1' d='-10' soil='clay'/>",
         "<heightfield file='slope.csv' width='60' depth='4' soil='clay'/>",
+        "<ground soil='clay'><triangleMesh file='slope.obj'/></ground>",
     ]
     .map(|ground| {
         let scratch = Scratch::new();
         let line = |i: u32| format!("{}\n", vec![(-10.0 - 0.3 * (f64::from(i) - 30.0)).to_string(); 5].join(","));
         scratch.write("slope.csv", &(0..=60).map(line).collect::<String>());
+        // Its corners are at odd places; the lower layer is never touched.
+        let corner = |[x, z, below]: [f64; 3]| format!("v {x} {} {z}\n", -10.0 - 0.3 * x - below);
+        let corners = [[-30.0, -2.0, 0.0], [30.0, -2.0, 0.0], [30.0, 2.0, 0.0], [-30.0, 2.0, 0.0], [20.1, 0.21, 0.0]];
+        let below = [[-30.0, -2.0, 1.0], [30.0, -2.0, 1.0], [0.0, 2.0, 1.0]];
+        let faces = "f 1 5 2\nf 2 5 3\nf 3 5 4\nf 4 5 1\nf 6 7 8\n";
+        scratch.write("slope.obj", &(corners.into_iter().chain(below).map(corner).collect::<String>() + faces));
         let start = [20.0, -16.0 + RADIUS * 1.09_f64.sqrt()];
         let database = roll(&scratch, ground, [0.0, -9.81], start);
         let (dem, told) = ruts(&scratch, &database, "ruts.tif", &[]);
@@ -98,11 +105,14 @@ fn ruts_on_terrain_are_those_of_the_same_plane() {
         });
         (dem.points_x, middle(&told)[0], lowest.fold(0.0, f64::max))
     });
-    let [plane, terrain] = written;
     println!("{written:?}");
-    assert!(plane.0 > 20 && plane.0.abs_diff(terrain.0) <= 2, "{written:?}");
-    assert!((plane.1 - terrain.1).abs() < 0.02 && plane.1 > 20.0, "{written:?}");
-    assert!(plane.2 > 1e-3 && (plane.2 / terrain.2 - 1.0).abs() < 0.05, "{written:?}");
+    let [plane, others @ ..] = written;
+    assert!(plane.0 > 20 && plane.1 > 20.0 && plane.2 > 1e-3, "{written:?}");
+    for other in others {
+        assert!(plane.0.abs_diff(other.0) <= 2, "{written:?}");
+        assert!((plane.1 - other.1).abs() < 0.02, "{written:?}");
+        assert!((plane.2 / other.2 - 1.0).abs() < 0.05, "{written:?}");
+    }
 }
 
 #[test]

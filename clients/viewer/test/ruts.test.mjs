@@ -164,6 +164,47 @@ test("ruts of terrain that is turned and moved begin at its surface, and none is
   }
 });
 
+test("ruts of triangles begin at the highest of them, whichever way they are wound, and none is drawn where there is none", () => {
+  const random = stream(11);
+  for (let round = 0; round < 30; round += 1) {
+    // A plane in random triangles over 4 x 4 m, another one a metre below it, and something upright.
+    const [a, b, d] = [random(-0.6, 0.6), random(-0.6, 0.6), random(-5, 5)];
+    const side = 3 + (round % 4);
+    const at = (i) => -2 + (4 * i) / side;
+    const vertices = [];
+    const triangles = [];
+    for (const below of [0, 1]) {
+      const first = vertices.length;
+      for (let i = 0; i <= side; i += 1) {
+        for (let j = 0; j <= side; j += 1) {
+          const inside = (k) => (k > 0 && k < side ? random(-0.3, 0.3) : 0);
+          const [x, z] = [at(i) + inside(i), at(j) + inside(j)];
+          vertices.push([x, d + a * x + b * z - below, z]);
+        }
+      }
+      for (let i = 0; i < side; i += 1) {
+        for (let j = 0; j < side; j += 1) {
+          const corner = first + i * (side + 1) + j;
+          const two = [[corner, corner + 1, corner + side + 1], [corner + 1, corner + side + 2, corner + side + 1]];
+          triangles.push(...two.map((one) => (random(0, 1) < 0.5 ? one : [...one].reverse())));
+        }
+      }
+    }
+    vertices.push([0.3, d + 9, 0.3], [0.3, d - 9, 0.3], [0.3, d + 9, 0.31]);
+    triangles.push([vertices.length - 3, vertices.length - 2, vertices.length - 1]);
+    const mesh = { kind: "mesh", friction: 1, vertices, triangles, ruts: { cell: 0.01, tile: 32, axes: [[1, 0, 0], [0, 0, 1]] } };
+    const cells = Array.from({ length: 40 }, () => [random(-1.6, 1.6), random(-1.6, 1.6), random(0.001, 0.05)]);
+    const map = mapOf([...cells, [40, 0, 0.02], [2.1, 0.5, 0.02]]);
+    const { drawn, found } = corners(new Ground([mesh]), map);
+    assert.equal(drawn.count, map.tiles.size - 2);
+    const up = unit([-a, 1, -b]);
+    for (const { place: [x, y, z], normal, depth } of found) {
+      assert.ok(Math.abs(up[1] * (y - d - a * x - b * z) + depth) < 1e-4, `${x} ${y} ${z} ${depth}`);
+      assert.ok(normal[1] > 0 && (depth > 1e-6 || dot(normal, up) > 0.1));
+    }
+  }
+});
+
 test("wheels leave ruts in the page: lowered, dark, seen by late pages, gone with a reset, and not in the log", { skip }, async () => {
   const mock = await start({ world: "sand" });
   const browser = await Browser.open();

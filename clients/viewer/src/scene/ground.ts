@@ -3,6 +3,7 @@
 import * as THREE from "three";
 import type { Ground as Description, GroundMesh, Heightfield, Plane, RutCells } from "../protocol";
 import { RutMask } from "./ruts";
+import { highestOf } from "./triangles";
 import type { Theme } from "./theme";
 
 /** Half the extent of the plane's mesh, metres. It moves along with what is looked at. */
@@ -125,11 +126,15 @@ export class Ground {
     surface.setAttribute("position", new THREE.BufferAttribute(new Float32Array(mesh.vertices.flat()), 3));
     surface.setIndex(mesh.triangles.flat());
     surface.computeVertexNormals();
-    const material = this.material(heightRange(mesh.vertices.map((vertex) => vertex[1])));
+    const mask = mesh.ruts ? new RutMask() : null;
+    const material = this.material(heightRange(mesh.vertices.map((vertex) => vertex[1])), mesh.ruts, mask);
     // It holds from both sides, and its edges are to be seen.
     material.side = THREE.DoubleSide;
     material.flatShading = true;
-    this.addSurface(surface, material);
+    const holder = this.addSurface(surface, material);
+    if (!mesh.ruts || !mask) return;
+    const drawn = this.surfaces[this.surfaces.length - 1];
+    this.soils.push(soil(drawn, mesh.ruts, mask, holder, new THREE.Vector3(0, 1, 0), 0, highestOf(mesh)));
   }
 
   private addSurface(surface: THREE.BufferGeometry, material: THREE.Material): THREE.Group {

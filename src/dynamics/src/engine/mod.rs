@@ -245,10 +245,11 @@ impl Dynamics {
             let Collider { contacts, soil, .. } = &mut self.collider;
             island.write_back(contacts, soil, &mut self.closures, &self.scheme);
         }
-        for (_, tree) in
+        for (index, tree) in
             self.trees.iter_mut().enumerate().filter(|(index, tree)| tree.is_awake() && !groups.rejects(*index))
         {
             tree.add_loads(share);
+            self.collider.settle_soil(index);
         }
         self.add_contacts(groups, depth);
         self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees);

@@ -24,8 +24,6 @@ pub(super) struct Response {
     pub(super) wrench: Six,
     /// How much less of it there is for each unit of velocity: no direction is pushed along.
     pub(super) matrix: Symmetric,
-    /// A unit of velocity makes no larger difference than this anywhere.
-    pub(super) stiffest: f64,
 }
 
 impl Response {

@@ -9,6 +9,7 @@
 
 mod drive;
 mod drops;
+mod energy;
 mod parked;
 
 use bevy_math::{DQuat, DVec3};

@@ -62,6 +62,11 @@ impl Ground {
         Ok(Self { form: Form::Surface { shape, outline, pose }, material, bounds })
     }
 
+    /// Whether it is a plane steeper than 60 degrees.
+    pub(super) fn is_steep_plane(&self) -> bool {
+        matches!(&self.form, Form::Plane(plane) if plane.normal.y <= 0.5)
+    }
+
     /// Whether a box reaches any of it.
     pub(super) fn meets(&self, bounds: &Bounds) -> bool {
         match &self.form {

@@ -217,7 +217,7 @@ impl Collider {
             self.placements[geom] = self.model.geoms[geom].place(tree, h);
             if self.model.geoms[geom].may_touch_ground() && tree.is_awake() {
                 self.on_ground(geom, trees, h);
-                self.on_soils(geom, trees);
+                self.on_soils(geom, trees, h);
             }
             bounds = bounds.with(&self.placements[geom].bounds);
         }

@@ -22,7 +22,8 @@ pub(super) type Prints = Vec<Option<usize>>;
 /// The parts of all shapes in soil.
 pub(super) fn footprints(geoms: &[Geom], grounds: &[Ground], gravity: f64) -> (Footprints, Vec<Prints>) {
     let mut footprints = Footprints::new(gravity);
-    let soil = |ground: &Ground| ground.material.soil.map(|soil| (footprints.add_ground(), soil));
+    let soil =
+        |ground: &Ground| ground.material.soil.map(|soil| (footprints.add_ground(ground.is_steep_plane()), soil));
     let soils: Vec<_> = grounds.iter().map(soil).collect();
     if soils.iter().all(Option::is_none) {
         return (footprints, vec![Vec::new(); geoms.len()]);
@@ -43,11 +44,11 @@ pub(super) fn footprints(geoms: &[Geom], grounds: &[Ground], gravity: f64) -> (F
 }
 
 impl Collider {
-    /// The contacts of a shape with all soils.
-    pub(super) fn on_soils(&mut self, index: usize, trees: &[Tree]) {
+    /// The contacts of a shape with all soils, in a substep of so many seconds.
+    pub(super) fn on_soils(&mut self, index: usize, trees: &[Tree], h: f64) {
         for number in 0..self.prints[index].len() {
             if let Some(print) = self.prints[index][number] {
-                self.on_soil(index, number, print, trees);
+                self.on_soil([index, number, print], trees, h);
             }
         }
     }
@@ -78,12 +79,20 @@ impl Collider {
     pub(in crate::engine) fn forget_soil(&mut self, tree: usize) {
         let own = self.model.starts[tree]..self.model.starts[tree + 1];
         for print in self.prints[own].iter().flatten().flatten() {
-            self.soil.lift(*print);
+            self.soil.forget(*print);
+        }
+    }
+
+    /// A substep of a tree counts: what of it was out of the soil forgets it.
+    pub(in crate::engine) fn settle_soil(&mut self, tree: usize) {
+        let own = self.model.starts[tree]..self.model.starts[tree + 1];
+        for print in self.prints[own].iter().flatten().flatten() {
+            self.soil.settle(*print);
         }
     }
 
     /// The contact of a shape with a ground of soil.
-    fn on_soil(&mut self, index: usize, number: usize, print: usize, trees: &[Tree]) {
+    fn on_soil(&mut self, [index, number, print]: [usize; 3], trees: &[Tree], h: f64) {
         let (geom, ground) = (&self.model.geoms[index], &self.model.grounds[number]);
         let placement = &self.placements[index];
         let near = ground.meets(&placement.bounds);
@@ -91,8 +100,9 @@ impl Collider {
         let shape = Moving { geom, centre: placement.centre, tree: &trees[geom.side.tree] };
         let placed = shape.placed();
         let deep = plane.filter(|&plane| geom.reaches_below(plane, placement.centre, shape.tree));
-        let touch = deep.and_then(|plane| self.soil.lay(print, (placed.centre, placed.rotation), plane));
-        let Some(touch) = touch else { return self.soil.lift(print) };
+        let Some(plane) = deep else { return self.soil.lift(print) };
+        let comes_on = h * shape.velocity().length();
+        let Some(touch) = self.soil.lay(print, (placed.centre, placed.rotation), plane, comes_on) else { return };
         let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
         let sizes = Sizes { size: geom.size(), motion: 0.0 };
         let hit = Hit { point: touch.point, normal: touch.normal, gap: touch.gap };

@@ -96,7 +96,7 @@ impl Constraints {
             let change = std::array::from_fn(|k| contact.after[k] - contact.guess[k]);
             contact.wrench = contact.answer.response.wrench_at(&change);
             // Nearly all steps end as near to the guess as this.
-            if 2.0 * contact.answer.response.stiffest * length(&change) <= NEAR * length(&contact.wrench) {
+            if contact.answer.trust.error(length(&change)) <= NEAR * length(&contact.wrench) {
                 continue;
             }
             let (found, pressed) = patch.wrench(&contact.before, &contact.after, scheme.h);

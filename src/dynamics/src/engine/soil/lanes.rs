@@ -89,6 +89,13 @@ pub(super) fn largest(x: Lanes) -> f64 {
     a.max(b)
 }
 
+/// The smallest of them.
+#[inline(always)]
+pub(super) fn least(x: Lanes) -> f64 {
+    let [a, b] = x.to_array();
+    a.min(b)
+}
+
 /// Of each lane the one number where `a` is above `b`, otherwise the other.
 #[inline(always)]
 pub(super) fn select_above(a: Lanes, b: Lanes, one: Lanes, other: Lanes) -> Lanes {

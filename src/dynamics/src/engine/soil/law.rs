@@ -44,6 +44,8 @@ pub(super) struct Stress {
     /// 1 where it presses, and where it does and was pressed as deep before; elsewhere 0.
     pub(super) presses: Lanes,
     pub(super) holds: Lanes,
+    /// By how much more soil that yields would hold, Pa; below 0 where it holds.
+    pub(super) slack: Lanes,
 }
 
 /// What of its shear strength soil has mobilised at two places, against the slide: the parts along two directions, and the largest part that
@@ -120,7 +122,7 @@ impl Law {
         let stress = held.fast_min(yields).fast_max(Lanes::ZERO);
         let presses = select_above(stress, Lanes::ZERO, Lanes::ONE, Lanes::ZERO);
         let holds = select_above(yields, held, presses, Lanes::ZERO);
-        Stress { stress, slope: slope * (presses - holds), presses, holds }
+        Stress { stress, slope: slope * (presses - holds), presses, holds, slack: held - yields }
     }
 
     /// The pressure on places where a substep begins, without what damps: soil yields at the one depth, and holds at the other.
@@ -130,16 +132,17 @@ impl Law {
         select_above(depths.deepest, holds, held.fast_min(yields), yields).fast_max(Lanes::ZERO)
     }
 
-    /// How much the pressure of soil that holds changes with how fast it is pressed, Pa s/m.
+    /// How much the pressure of soil that holds changes with how fast it is pressed at the end of a substep, Pa s/m: by then it has been for half
+    /// of it, and in the middle, where half of that counts, for another half.
     pub(super) fn stiffness(&self, h: f64) -> f64 {
-        0.5 * h * self.pressure.elastic + self.soil.damping
+        0.75 * h * self.pressure.elastic + self.soil.damping
     }
 
-    /// How much stress may change with a velocity at most, Pa s/m: all of it pressed as what holds, and sheared from rest. First that
-    /// across the surface, then that along, where the mean pressure is this, Pa.
-    pub(super) fn stiffest(&self, pressure: f64, h: f64) -> [f64; 2] {
-        let (press, slides) = (self.stiffness(h), 0.5 * h / self.soil.shear_modulus);
-        [press, press * self.friction + self.soil.damping + (self.soil.cohesion + pressure) * slides]
+    /// How much stress changes with a velocity at most, Pa s/m, if that across the surface changes by this, Pa s/m, and soil is sheared from rest:
+    /// along the surface, where the mean pressure is this, Pa.
+    pub(super) fn stiffest_shear(&self, press: f64, pressure: f64, h: f64) -> f64 {
+        let slides = 0.5 * h / self.soil.shear_modulus;
+        press * self.friction + self.soil.damping + (self.soil.cohesion + pressure) * slides
     }
 
     /// The shear strength of so much of the surface, m², under a force, N.
@@ -272,7 +275,13 @@ mod tests {
     #[test]
     fn eases_is_the_derivative() {
         let law = Law::new(Soil::named("drySand").unwrap(), 0.0, 9.81);
-        let stress = Stress { stress: Lanes::splat(2e4), slope: Lanes::ZERO, presses: Lanes::ONE, holds: Lanes::ZERO };
+        let stress = Stress {
+            stress: Lanes::splat(2e4),
+            slope: Lanes::ZERO,
+            presses: Lanes::ONE,
+            holds: Lanes::ZERO,
+            slack: Lanes::ZERO,
+        };
         let h = 0.01;
         let loaded = slide([Lanes::ZERO; 3], [0.5, 0.3], 1);
         // Where it yields, and where it holds but hardly damps.

@@ -44,8 +44,11 @@ struct Footprint {
     /// Of a cylinder.
     wheel: Option<Wheel>,
     plate: Plate,
-    /// True if it rolls in this substep; if it is in the soil; and if nothing was read yet in this step.
+    /// True if any of it is in the soil in this substep, and if it rolls there.
+    laid: bool,
     rolls: bool,
+    /// True if it rolled in the last substep that counted; if it has come to know anything of the soil; and if nothing was read yet in this step.
+    rolled: bool,
     inside: bool,
     unread: bool,
 }
@@ -93,9 +96,9 @@ impl Footprints {
         Self { prints: Vec::new(), ruts: Vec::new(), gravity }
     }
 
-    /// Adds a ground of soil; its number.
-    pub(super) fn add_ground(&mut self) -> usize {
-        self.ruts.push(Ruts::default());
+    /// Adds a ground of soil, which may be a steep plane; its number.
+    pub(super) fn add_ground(&mut self, steep: bool) -> usize {
+        self.ruts.push(Ruts::new(steep));
         self.ruts.len() - 1
     }
 
@@ -104,34 +107,63 @@ impl Footprints {
         let wheel = cylinder.map(|[radius, half]| Wheel::new(radius, half));
         let patch = Patch::new(Law::new(soil, GROUSERS * geom.material.grousers, self.gravity));
         let plate = Plate::new(&geom.shape, geom.size());
-        self.prints.push(Footprint { ground, patch, wheel, plate, rolls: false, inside: false, unread: true });
+        self.prints.push(Footprint {
+            ground,
+            patch,
+            wheel,
+            plate,
+            laid: false,
+            rolls: false,
+            rolled: false,
+            inside: false,
+            unread: true,
+        });
         self.prints.len() - 1
     }
 
-    /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep; `None` if nothing is.
-    pub(super) fn lay(&mut self, print: usize, place: (DVec3, DQuat), plane: (DVec3, f64)) -> Option<Touch> {
-        let Footprint { ground, patch, wheel, plate, rolls, inside, .. } = &mut self.prints[print];
+    /// Lays out what of a shape is in the soil below a plane, in its place at the middle of a substep in which it
+    /// comes on by so much, m; `None` if nothing is.
+    pub(super) fn lay(
+        &mut self,
+        print: usize,
+        place: (DVec3, DQuat),
+        plane: (DVec3, f64),
+        comes_on: f64,
+    ) -> Option<Touch> {
+        let Footprint { ground, patch, wheel, plate, laid, rolls, .. } = &mut self.prints[print];
         let ruts = &self.ruts[*ground];
         patch.clear(plane);
-        let before = std::mem::replace(rolls, wheel.is_some() && Wheel::rolls(place.1, plane.0));
-        // The one law begins anew where the other held before.
-        match wheel.as_mut().filter(|_| *rolls != before) {
-            Some(_) if *rolls => plate.forget(),
-            Some(wheel) => wheel.forget(),
-            None => {}
-        }
+        *rolls = wheel.is_some() && Wheel::rolls(place.1, plane.0);
         let deepest = match wheel.as_mut().filter(|_| *rolls) {
-            Some(wheel) => wheel.lay(patch, place, plane, ruts, self.gravity),
+            Some(wheel) => wheel.lay(patch, place, plane, comes_on, ruts, self.gravity),
             None => plate.lay(patch, place, plane, ruts, self.gravity),
         };
+        *laid = deepest.is_some();
         let deepest = deepest?;
-        *inside = true;
         Some(Touch { point: patch.middle, normal: plane.0, gap: -deepest })
     }
 
-    /// A shape that is out of the soil forgets it.
+    /// All of a shape is above the ground in this substep.
     pub(super) fn lift(&mut self, print: usize) {
+        let Footprint { wheel, laid, .. } = &mut self.prints[print];
+        *laid = false;
+        wheel.iter_mut().for_each(Wheel::lift);
+    }
+
+    /// A substep counts: a shape that was out of the soil in it forgets it.
+    pub(super) fn settle(&mut self, print: usize) {
+        let Footprint { wheel, laid, rolls, .. } = &mut self.prints[print];
+        if !*laid {
+            let edges = wheel.as_ref().filter(|_| *rolls).map(Wheel::edges).unwrap_or_default();
+            self.forget(print);
+            self.prints[print].wheel.iter_mut().for_each(|wheel| wheel.set_edges(edges));
+        }
+    }
+
+    /// A shape knows nothing of the soil any more.
+    pub(super) fn forget(&mut self, print: usize) {
         let Footprint { patch, wheel, plate, inside, unread, .. } = &mut self.prints[print];
+        wheel.iter_mut().for_each(|wheel| wheel.set_edges(Default::default()));
         if std::mem::take(inside) {
             wheel.iter_mut().for_each(Wheel::forget);
             if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {
@@ -167,7 +199,15 @@ impl Footprints {
         work: f64,
         [h, share]: [f64; 2],
     ) {
-        let Footprint { ground, patch, wheel, plate, rolls, unread, .. } = &mut self.prints[print];
+        let Footprint { ground, patch, wheel, plate, rolls, rolled, inside, unread, .. } = &mut self.prints[print];
+        *inside = true;
+        // The one law begins anew where the other held before.
+        if std::mem::replace(rolled, *rolls) != *rolls {
+            match wheel.as_mut().filter(|_| !*rolls) {
+                Some(wheel) => wheel.forget(),
+                None => plate.forget(),
+            }
+        }
         patch.put_in(before, work, h);
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let (mean, end, ruts) = (patch.twist(&mean), patch.twist(after), &mut self.ruts[*ground]);

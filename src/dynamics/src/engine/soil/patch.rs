@@ -47,8 +47,28 @@ pub(in crate::engine) struct Kept {
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Answer {
     pub(in crate::engine) response: Response,
+    pub(in crate::engine) trust: Trust,
     pub(in crate::engine) pressed: DVec3,
     pub(in crate::engine) kept: Option<Kept>,
+}
+
+/// How far from the guess the wrench may be another one than the response says.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine) struct Trust {
+    /// A unit of velocity makes no larger difference than this anywhere.
+    stiffest: f64,
+    /// As far as this from the guess all that yields goes on to yield, and that difference is no larger than this: the sum of how much the wrench
+    /// changes and of how much the response says.
+    within: f64,
+    yielding: f64,
+}
+
+impl Trust {
+    /// The largest error of the response at a velocity so far from the guess. None of two matrices that push along no direction differs from the other
+    /// by more than the stiffer is.
+    pub(in crate::engine) fn error(&self, change: f64) -> f64 {
+        change * if change <= self.within { self.yielding } else { 2.0 * self.stiffest }
+    }
 }
 
 /// The sums over all of a surface: force, moment over the size, and of the force that of normal stress.
@@ -57,6 +77,10 @@ pub(super) struct Sums {
     pub(super) force: DVec3,
     pub(super) moment: DVec3,
     pub(super) pressed: DVec3,
+    /// What yields: how steep its pressure is at most, Pa/m, and by how much more it would hold at least, Pa. That is 0 where anything holds,
+    /// or where it is not known.
+    pub(super) steepest: f64,
+    pub(super) slack: f64,
     /// Its entries on the diagonal and below.
     pub(super) matrix: [Six; 6],
 }
@@ -128,11 +152,17 @@ impl Patch {
             Some(kept) => self.rim.in_world(&kept.matrix),
             None => Symmetric::new(&sums.matrix),
         };
-        let [press, shear] = self.law.stiffest(sums.pressed.length() / self.area, h);
+        let (pressure, hard) = (sums.pressed.length() / self.area, self.law.stiffness(h));
+        let soft = 0.25 * h * sums.steepest;
         // A rim is sheared as far from the middle as it reaches, by turning.
         let reach = if self.rolls { 1.0 + (1.0 + self.law.grousers / self.size).powi(2) } else { 1.0 };
-        let stiffest = self.spread * (press + shear * reach);
-        Answer { response: Response { wrench: sums.wrench(), matrix, stiffest }, pressed: sums.pressed, kept }
+        let most = |press: f64| self.spread * (press + self.law.stiffest_shear(press, pressure, h) * reach);
+        let trust = Trust {
+            stiffest: most(hard),
+            within: sums.slack / (hard + soft),
+            yielding: most(soft) + known.or(kept.as_ref()).map_or(0.0, |kept| (0..6).map(|k| kept.matrix[k][k]).sum()),
+        };
+        Answer { response: Response { wrench: sums.wrench(), matrix }, trust, pressed: sums.pressed, kept }
     }
 
     /// The same without how it changes.

@@ -3,12 +3,7 @@
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    lanes::LANES,
-    patch::Patch,
-    pieces::Piece as Laid,
-    ruts::{self, Ruts},
-};
+use super::{lanes::LANES, patch::Patch, pieces::Piece as Laid, ruts::Ruts};
 use crate::{
     engine::spatial::Spatial,
     parry::{math::Vector, shape::SharedShape},
@@ -52,8 +47,8 @@ pub(super) struct PieceState {
 pub(super) struct Plate {
     pieces: Vec<Piece>,
     pub(super) states: Vec<PieceState>,
-    /// Which pieces are in the soil in this substep, and how deep.
-    inside: Vec<(usize, f64)>,
+    /// Which pieces are in the soil in this substep, how deep, and how deep others left the surface there.
+    inside: Vec<(usize, [f64; 2])>,
     /// The smaller dimension of what is in the soil, m.
     pub(super) width: f64,
 }
@@ -88,29 +83,26 @@ impl Plate {
         gravity: f64,
     ) -> Option<f64> {
         self.inside.clear();
-        for (index, (piece, state)) in self.pieces.iter().zip(&mut self.states).enumerate() {
+        for (index, (piece, state)) in self.pieces.iter().zip(&self.states).enumerate() {
             let point = centre + rotation * piece.point;
             let depth = distance - normal.dot(point);
             let outward = rotation * piece.normal;
-            let carries = depth > 0.0 && outward.dot(normal) < -WALL;
-            if carries && !state.inside {
-                state.left = ruts.left(ruts::place((normal, distance), point));
+            if !(depth > 0.0 && outward.dot(normal) < -WALL) {
+                continue;
             }
-            if carries && depth > state.left {
-                self.inside.push((index, depth));
-                state.inside = true;
+            let left = if state.inside { state.left } else { ruts.left(ruts.place((normal, distance), point)) };
+            if depth > left {
+                self.inside.push((index, [depth, left]));
                 let back = state.back - state.ahead;
                 let laid = Laid {
                     point,
                     normal: -outward,
                     tangents: piece.tangents.map(|tangent| rotation * tangent),
                     area: piece.area,
-                    depths: [depth, if back > 0.0 { depth + back } else { 0.0 }, state.left],
+                    depths: [depth, if back > 0.0 { depth + back } else { 0.0 }, left],
                     mobilised: state.mobilised,
                 };
                 patch.pieces.push(&laid, normal);
-            } else {
-                *state = PieceState::default();
             }
         }
         self.measure(rotation, ground_axes(normal));
@@ -141,17 +133,23 @@ impl Plate {
     /// Goes on to the end of a substep in which it had this mean twist about the patch's point, and this one at its end.
     pub(super) fn advance(&mut self, patch: &Patch, [mean, end]: [&Spatial; 2], h: f64, ruts: &mut Ruts) {
         let surface = patch.surface();
+        let mut next = 0;
         for (pair, inside) in self.inside.chunks(LANES).enumerate() {
             let (points, mobilised, [pressed, ahead]) = patch.pieces.go_on(&patch.law, pair, [mean, end], h);
-            for (lane, &(index, depth)) in inside.iter().enumerate() {
+            for (lane, &(index, [depth, left])) in inside.iter().enumerate() {
+                // What is in between is out of the soil, and knows nothing of it any more.
+                self.states[next..index].fill(PieceState::default());
+                next = index + 1;
                 let state = &mut self.states[index];
+                (state.inside, state.left) = (true, left);
                 state.mobilised = mobilised.map(|part| part.as_array()[lane]);
                 state.back = (state.back - h * pressed.as_array()[lane]).max(0.0);
                 state.ahead = 0.5 * h * ahead.as_array()[lane];
-                let left = patch.law.pressure.left_by(depth, state.left);
-                ruts.press(ruts::place(surface, points.get(lane)), left);
+                let left = patch.law.pressure.left_by(depth, left);
+                ruts.press(ruts.place(surface, points.get(lane)), left);
             }
         }
+        self.states[next..].fill(PieceState::default());
     }
 
     /// Knows nothing of any soil any more.

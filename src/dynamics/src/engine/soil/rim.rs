@@ -16,7 +16,7 @@
 use bevy_math::{DMat3, DVec3};
 
 use super::{
-    lanes::{Lanes, at_least, largest, sum},
+    lanes::{Lanes, at_least, largest, least, sum},
     law::{Depths, Law, Mobilised},
     patch::Sums,
 };
@@ -174,18 +174,24 @@ impl Rim {
     pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
+        let (mut slack, mut steepest) = (f64::INFINITY, 0.0f64);
         for strip in self.strips() {
-            self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, (&mut force, &mut pressed, &mut matrix));
+            let sums = (&mut force, &mut pressed, &mut matrix);
+            let [own_slack, own_slope] = self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, sums);
+            (slack, steepest) = (slack.min(own_slack), steepest.max(own_slope));
         }
         let [a, b, c, d, e, f] = force;
         Sums {
             force: self.axes * DVec3::new(a, b, c),
             moment: self.axes * DVec3::new(d, e, f),
             pressed: self.axes * DVec3::new(pressed[0], pressed[1], 0.0),
+            slack: slack.max(0.0),
+            steepest,
             matrix,
         }
     }
 
+    /// Adds what a strip has. By how much more what yields would hold, Pa over how fast a unit of velocity presses it; and how steep it is, Pa/m.
     #[inline(always)]
     fn add_strip<const MATRIX: bool>(
         &self,
@@ -194,13 +200,13 @@ impl Rim {
         [mean, change]: [&Six; 2],
         h: f64,
         (force, pressed, matrix): (&mut Six, &mut [f64; 2], &mut [Six; 6]),
-    ) {
+    ) -> [f64; 2] {
         let (p, k) = (strip.place, (self.radius + law.grousers) / self.radius);
         let (now, more) = (Rates::new(mean, p), Rates::new(change, p));
         let (ahead, sinks) = (now.ahead + more.ahead, now.sinks + more.sinks);
         let [mut own, mut both, mut other, mut sinking, mut holding] = [Products::default(); 5];
         // Forces of normal stress, along the rim and across, times s and c, and themselves.
-        let mut sums = [Lanes::ZERO; 8];
+        let (mut sums, mut slack, mut steepest) = ([Lanes::ZERO; 8], Lanes::splat(f64::MAX), Lanes::ZERO);
         for half in &strip.halves {
             let depths = &half.depths;
             // Pressed as the face in front is.
@@ -211,6 +217,8 @@ impl Rim {
             let later = (sine * more.ahead - cosine * more.sinks) * half.per_share;
             let end = depths.depth + (rate + later) * (0.5 * h);
             let stress = law.press(depths, depths.depth - rises * (0.5 * h), end, rate);
+            slack = slack.fast_min(stress.slack * at_least(cosine * -self.up[0], LEAST_SHARE));
+            steepest = steepest.fast_max(stress.slope);
             for side in &half.sides {
                 let Side { cosine: c, sine: s, .. } = *side;
                 let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
@@ -243,6 +251,7 @@ impl Rim {
             add_sinking(sinking.sums(), p, self.up, matrix);
             add_holding(holding.sums(), p, matrix);
         }
+        [least(slack) / (1.0 + p.abs()), largest(steepest)]
     }
 
     /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.

@@ -12,6 +12,8 @@ use crate::{RUT_CELL as CELL, RUT_TILE as TILE, Rut, RutTile, state::ground_axes
 pub(super) struct Ruts {
     /// Of each tile that was touched, row by row, m.
     tiles: BTreeMap<[i32; 2], Vec<f64>>,
+    /// Whether cells are counted along the ground: it is a plane so steep that those of x and z would be drawn out to more than twice their length.
+    steep: bool,
     /// Those that have become deeper since they were taken; `None` while nobody takes them. No part of the state.
     #[serde(skip)]
     changed: Option<BTreeSet<[i32; 2]>>,
@@ -32,6 +34,17 @@ fn cell([u, v]: [f64; 2]) -> Option<([i32; 2], usize)> {
 }
 
 impl Ruts {
+    /// Of a ground, which may be a steep plane.
+    pub(super) fn new(steep: bool) -> Self {
+        Self { steep, ..Self::default() }
+    }
+
+    /// Where a point is on the plane n x = `distance`: x and z in the world of where its normal goes through the surface, so that a place of terrain
+    /// is in one cell whichever normal a shape finds below it.
+    pub(super) fn place(&self, plane: (DVec3, f64), point: DVec3) -> [f64; 2] {
+        place(self.steep, plane, point)
+    }
+
     /// How deep the surface was left at a place, m.
     pub(super) fn left(&self, place: [f64; 2]) -> f64 {
         cell(place).and_then(|(tile, cell)| Some(self.tiles.get(&tile)?[cell])).unwrap_or(0.0)
@@ -39,11 +52,16 @@ impl Ruts {
 
     /// Leaves the surface at least so deep at a place.
     pub(super) fn press(&mut self, place: [f64; 2], depth: f64) {
-        self.press_all(std::iter::once(place), depth);
+        self.press_cells(std::iter::once(place), depth);
     }
 
-    /// The same at places next to each other, most of which are on one tile.
-    pub(super) fn press_all(&mut self, places: impl Iterator<Item = [f64; 2]>, depth: f64) {
+    /// The same below points next to each other on a plane, most of which are on one tile.
+    pub(super) fn press_all(&mut self, plane: (DVec3, f64), depth: f64, points: impl Iterator<Item = DVec3>) {
+        let steep = self.steep;
+        self.press_cells(points.map(|point| place(steep, plane, point)), depth);
+    }
+
+    fn press_cells(&mut self, places: impl Iterator<Item = [f64; 2]>, depth: f64) {
         if !(depth > 0.0) {
             return;
         }
@@ -100,15 +118,12 @@ impl Ruts {
     }
 }
 
-/// Where a point is on the plane n x = `distance`: x and z in the world of where its normal goes through the surface, so that a place of terrain is
-/// in one cell whichever normal a shape finds below it. A plane steeper than 60 degrees has axes along it, since its cells would be
-/// drawn out to more than twice their length.
-pub(super) fn place((normal, distance): (DVec3, f64), point: DVec3) -> [f64; 2] {
-    if normal.y > 0.5 {
-        let at = point + normal * (distance - normal.dot(point));
-        return [at.x, at.z];
+fn place(steep: bool, (normal, distance): (DVec3, f64), point: DVec3) -> [f64; 2] {
+    if steep {
+        return ground_axes(normal).map(|axis| axis.dot(point));
     }
-    ground_axes(normal).map(|axis| axis.dot(point))
+    let at = point + normal * (distance - normal.dot(point));
+    [at.x, at.z]
 }
 
 #[cfg(test)]
@@ -132,6 +147,7 @@ mod tests {
     #[test]
     fn a_place_is_that_of_the_surface_but_on_steep_ground() {
         assert_eq!(ground_axes(DVec3::Y), [DVec3::X, DVec3::Z]);
+        let place = |plane: (DVec3, f64), point| Ruts::new(plane.0.y <= 0.5).place(plane, point);
         assert_eq!(place((DVec3::Y, 1.0), DVec3::new(3.0, 0.5, 4.0)), [3.0, 4.0]);
         for normal in [DVec3::Y, DVec3::new(0.6, 0.8, 0.0), DVec3::new(0.8, 0.0, -0.6), DVec3::NEG_Z] {
             let point = DVec3::new(3.0, 0.0, 4.0);
@@ -144,6 +160,10 @@ mod tests {
         let [x, z] = place((normal, normal.dot(surface)), surface - 0.3 * normal);
         assert!((x - 2.0).abs() < 1e-12 && z == 5.0, "{x} {z}");
         assert_eq!(place((DVec3::X, 0.0), surface), [1.0, 5.0]);
+        // Terrain has x and z wherever it is steep.
+        let (normal, surface) = (DVec3::new(0.96, 0.28, 0.0), DVec3::new(2.0, -1.0, 5.0));
+        let [x, z] = Ruts::new(false).place((normal, normal.dot(surface)), surface - 0.3 * normal);
+        assert!((x - 2.0).abs() < 1e-12 && z == 5.0, "{x} {z}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::{
     patch::Patch,
     rim::{HALVES, STRIPS, Side},
     ring::{Between, Live},
-    ruts::{self, Ruts},
+    ruts::Ruts,
 };
 use crate::{
     RUT_CELL as CELL, SoilReading,
@@ -78,12 +78,15 @@ pub(super) struct WheelState {
     /// How far it has come since the rut was pressed, and how deep each strip was then, m.
     unmarked: f64,
     marked: [f64; STRIPS],
-    /// How deep the surface ahead of each strip may be, m; `None` where it has just come on. Rims go over the edge of a rut: the surface
-    /// does not fall away below a wheel faster than that comes on.
-    edge: [Option<f64>; STRIPS],
+    /// How deep the surface ahead of each strip may be, from and to, m; `None` where the strip was above all of it. Rims go over the edges of ruts:
+    /// the surface neither falls away nor rises below a wheel faster than that comes on, also where it turns back onto its own rut.
+    edge: Edges,
     /// What the last substep did to it; `None` where it touches nothing.
     pub(super) reading: Option<SoilReading>,
 }
+
+/// How deep the surface ahead of each strip may be, from and to, m.
+pub(super) type Edges = [Option<[f64; 2]>; STRIPS];
 
 /// A strip of it in this substep.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +116,9 @@ pub(super) struct Wheel {
     /// Cosines and sines of the nodes' angles from the first.
     circle: Vec<[Lanes; 2]>,
     strips: [Option<Strip>; STRIPS],
+    /// How deep the surface ahead of each strip was taken to be, m, and how far it comes on in the substep, m.
+    seen: [Option<f64>; STRIPS],
+    comes_on: f64,
 }
 
 impl Wheel {
@@ -148,6 +154,8 @@ impl Wheel {
             first: [1.0, 0.0],
             circle: (0..GROUPS).map(circle).collect(),
             strips: [None; STRIPS],
+            seen: [None; STRIPS],
+            comes_on: 0.0,
         }
     }
 
@@ -162,16 +170,18 @@ impl Wheel {
         if strip == 0 { -point } else { point }
     }
 
-    /// Lays the rim's part in the soil below the plane n x = `distance`; the depth of the deepest place, m. `None` if there is none.
+    /// Lays the rim's part in the soil below the plane n x = `distance`; the depth of the deepest place, m. `None` if there is none. Its
+    /// centre moves by so much in the substep, m.
     pub(super) fn lay(
         &mut self,
         patch: &mut Patch,
         (centre, rotation): (DVec3, DQuat),
         (normal, distance): (DVec3, f64),
+        comes_on: f64,
         ruts: &Ruts,
         gravity: f64,
     ) -> Option<f64> {
-        self.centre = centre;
+        (self.centre, self.comes_on) = (centre, comes_on);
         self.spokes = [rotation * DVec3::X, rotation * DVec3::Z];
         self.axle = rotation * DVec3::Y;
         self.forward = self.axle.cross(normal).normalize();
@@ -182,6 +192,7 @@ impl Wheel {
         patch.law.pressure = Pressure::new(soil, 2.0 * self.half, self.state.slip, gravity);
         let peak = soil.peak[0] + soil.peak[1] * self.state.slip.abs();
         let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
+        self.seen = [None; STRIPS];
         self.strips = std::array::from_fn(|strip| {
             let base = centre + self.axle * self.offset(strip);
             let depth = distance - normal.dot(base + self.down * self.radius);
@@ -190,8 +201,9 @@ impl Wheel {
                 return None;
             }
             let ahead = heading * (self.radius * reach(sinkage / self.radius) + AHEAD);
-            let left = ruts.left(ruts::place((normal, distance), base + self.forward * ahead));
-            let left = self.state.edge[strip].map_or(left, |edge| left.min(edge));
+            let left = ruts.left(ruts.place((normal, distance), base + self.forward * ahead));
+            let left = self.state.edge[strip].map_or(left, |[low, high]| left.max(low).min(high));
+            self.seen[strip] = Some(left);
             let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
             (sinkage > left).then_some(Strip { arc, sinkage, left })
         });
@@ -244,8 +256,8 @@ impl Wheel {
         let length = (self.radius * reach(sunk / self.radius)).max(CELL);
         let way = if rolled.abs() > travelled.abs() { rolled } else { travelled };
         let travel = (self.state.travel + way / length).clamp(-1.0, 1.0);
-        let turns_back = (travel < 0.0) != (std::mem::replace(&mut self.state.travel, travel) < 0.0);
-        self.state.edge = self.strips.map(|strip| Some(strip.filter(|_| !turns_back)?.left + travelled.abs()));
+        self.state.travel = travel;
+        self.state.edge = self.edges();
         let least = STANDS * h;
         let slip = (rolled.abs() - travelled.abs()) / rolled.abs().max(travelled.abs()).max(least);
         self.state.slip += (slip.clamp(-1.0, 1.0) - self.state.slip) * -libm::expm1(-way.abs() / length);
@@ -272,6 +284,20 @@ impl Wheel {
             }
             self.state.unmarked = 0.0;
         }
+    }
+
+    /// All of it is above the ground.
+    pub(super) fn lift(&mut self) {
+        self.seen = [None; STRIPS];
+    }
+
+    /// How deep the surface ahead may be in the next substep.
+    pub(super) fn edges(&self) -> Edges {
+        self.seen.map(|seen| seen.map(|left| [left - self.comes_on, left + self.comes_on]))
+    }
+
+    pub(super) fn set_edges(&mut self, edges: Edges) {
+        self.state.edge = edges;
     }
 
     /// Presses the nodes of the way where a strip was, before it leaves that place by so much: while it rolls on and all that is in front of its peak
@@ -345,11 +371,14 @@ impl Wheel {
         for j in 0..along as usize {
             // It is in the middle of a substep.
             let ahead = 0.5 * travelled - way * (j as f64 + 0.5) / along;
-            let places = (0..across as usize).map(|i| {
-                let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
-                ruts::place(surface, bottom + self.axle * aside + self.forward * ahead)
-            });
-            ruts.press_all(places, left);
+            ruts.press_all(
+                surface,
+                left,
+                (0..across as usize).map(|i| {
+                    let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
+                    bottom + self.axle * aside + self.forward * ahead
+                }),
+            );
         }
     }
 

@@ -2,7 +2,10 @@
 
 use bevy_math::{DQuat, DVec3};
 
-use super::{slope, soil};
+use simpartner_dynamics::{Engine, Motor};
+use simpartner_model::{BodyId, JointId};
+
+use super::{G, MASS, RADIUS, rig, run, slope, soil, steps};
 use crate::{build, six_wheels};
 
 /// Wheels dig in before they come on: after 1.2 m those behind come over holes of those ahead that are deeper than they are themselves. They
@@ -20,4 +23,40 @@ fn a_rover_drives_over_the_holes_that_it_has_dug() {
     let way = engine.body(rover.chassis).pose.translation.x;
     println!("it comes {way:.3} m far");
     assert!(way > 1.35, "{way}");
+}
+
+/// A wheel that turns back comes onto its own rut, which is deeper than itself where it has carried more; and out of that again. It rises and sinks as it comes over
+/// these edges, and it is never out of the soil.
+#[test]
+fn a_wheel_that_turns_back_stays_in_the_soil() {
+    for name in ["drySand", "sandyLoam", "clay"] {
+        for (h, speed) in [(0.001, 0.001), (0.001, 0.003), (0.005, 0.003)] {
+            let mut engine = build(&rig(soil(name)), h);
+            let drive = |engine: &mut dyn Engine, speed: f64| {
+                engine.drive(JointId::new(0), 0, Motor::Velocity { target: -speed, max_effort: 1e6 });
+                engine.drive(JointId::new(0), 2, Motor::Velocity { target: speed / (0.9 * RADIUS), max_effort: 1e6 });
+            };
+            drive(&mut *engine, 0.1);
+            run(&mut *engine, h, 2.0);
+            // What takes most of its load lets it rise as it rolls on: behind it is a rut that is deeper than itself.
+            engine.drive(JointId::new(0), 1, Motor::Velocity { target: 1.0, max_effort: 0.7 * MASS * G });
+            drive(&mut *engine, 0.02);
+            run(&mut *engine, h, 3.0);
+            let (mut out, mut most) = (0, 0.0f64);
+            for leg in 0..6 {
+                let sign = if leg % 2 == 0 { -1.0 } else { 1.0 };
+                drive(&mut *engine, sign * speed);
+                // Over its whole contact, and not so far.
+                for _ in 0..steps(h, if leg < 2 { 10.0 } else { 2.0 }) {
+                    engine.step();
+                    assert!(engine.notices().is_empty(), "{}, {h}, {speed}: {:?}", name, engine.notices());
+                    let reading = engine.soil(BodyId::new(1));
+                    out += usize::from(reading.is_none());
+                    most = most.max(reading.map_or(0.0, |reading| reading.normal_force));
+                }
+            }
+            println!("{}, {h}, {speed}: {out} steps out of the soil, at most {most:.2} of {:.2} N", name, MASS * G);
+            assert!(out == 0, "{}, {h}, {speed}: {out} steps out of the soil, {most} N", name);
+        }
+    }
 }
