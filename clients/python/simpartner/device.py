@@ -140,8 +140,8 @@ class Subscription:
     """A stream of readings: `for reading in sensor.subscribe(100)`.
 
     It is an iterator and a context manager, and for one thread at a time. A reader that is too slow gets the newest reading
-    and finds in `reading.dropped` how many it missed (`lossless`: all of them, until it is 4 s behind); `dropped` is the sum so far. After a reset steps count from 0 again. It
-    ends when the server does, or when it is closed, from whatever thread.
+    and finds in `reading.dropped` how many it missed, in all so far (`lossless`: it gets all of them, until it is 4 s behind).
+    After a reset steps count from 0 again. It ends when the server does, or when it is closed, from whatever thread.
     """
 
     def __init__(
