@@ -99,6 +99,8 @@ pub(super) struct Problem {
     pub(super) w: Vec<f64>,
     /// Where the unknowns of each tree start, and the end of the last.
     pub(super) starts: Vec<usize>,
+    /// Whether it is of single bodies only, without a joint.
+    pub(super) is_loose: bool,
 }
 
 impl Problem {
@@ -110,6 +112,7 @@ impl Problem {
             self.starts.push(self.starts[self.starts.len() - 1] + freedom);
         }
         let unknowns = self.starts[self.starts.len() - 1];
+        self.is_loose = false;
         self.blocks.clear();
         self.columns.clear();
         self.index.clear();

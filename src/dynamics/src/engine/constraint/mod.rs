@@ -124,6 +124,7 @@ impl Constraints {
         self.closure_rows.clear();
         self.ball_stops.clear();
         self.problem.clear(parts.trees.iter().map(|tree| tree.topology.freedom));
+        self.problem.is_loose = parts.trees.iter().all(|tree| tree.is_single());
         for &contact in parts.own_contacts {
             if parts.contacts[contact].print.is_none() {
                 self.add_contact(parts, contact, scheme, again);
