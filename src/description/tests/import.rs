@@ -276,7 +276,6 @@ fn broken_trees_are_told_by_place() {
         format!("<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/>{more}</joint>")
     };
     with(&turning("<axis xyz=\"0 0 0\"/>"), "the axis of joint 'j' has no length");
-    with(&turning("<mimic joint=\"k\"/>"), "there is no joint 'k' to follow");
     with(&turning("<dynamics damping=\"-1\"/>"), "the damping of joint 'j' is below zero");
 }
 
@@ -297,6 +296,20 @@ fn broken_links_are_told_by_place() {
     shape("<sphere radius=\"-1\"/>", "expected a number above 0");
     shape("<mesh/>", "<mesh> lacks the attribute 'filename'");
     shape("<mesh filename=\"package://a/../../etc/passwd\"/>", "leads out of its package");
+}
+
+/// What other readers take, and many files rely on.
+#[test]
+fn loose_files_are_read_as_elsewhere() {
+    let robot = |content: &str| read(&format!("<robot name=\"r\">{}{content}</robot>", link("a")));
+    let hanging = robot(&joint("revolute", "world", "a"));
+    assert!(hanging.warnings.is_empty(), "{:?}", hanging.warnings);
+    assert!(body(&hanging, "a").name == "a" && hanging.mechanism.joints.len() == 1 + robot("").mechanism.joints.len());
+    let fast = "<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"index\"/>\
+                <limit lower=\"-1\" upper=\"1\" velocity=\"1e9\"/></joint>";
+    let followed = robot(&(link("b") + fast));
+    let told: Vec<String> = followed.warnings.iter().map(ToString::to_string).collect();
+    assert!(matches!(&told[..], [one] if one.contains("there is no joint 'index' to follow")), "{told:?}");
 }
 
 fn expect(text: &str, expected: &str) {

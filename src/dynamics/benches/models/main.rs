@@ -3,7 +3,8 @@
 //!
 //! `cargo bench -p simpartner-dynamics --bench models`, with parts of paths behind `--` for some files only, and `--failed` to list only
 //! what is not as it should be. Needs Python with `mujoco dm_control pybullet gymnasium yourdfpy pin numpy`; what is not installed is
-//! left out, and said. `readers.py` beside this file lists the files of these packages and reads them with the other readers.
+//! left out, and said. Repositories that `robot_descriptions` has in its cache are read too. `readers.py` beside this file lists the
+//! files and reads them with the other readers.
 //!
 //! Robots of URDF files hang on their roots; MJCF files are worlds as they are. Motors are off.
 

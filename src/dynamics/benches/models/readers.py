@@ -11,8 +11,9 @@ TOLERANCE = 1e-9
 
 
 def packages():
-    """The folders of the packages that are installed."""
-    found = []
+    """The folders of the packages that are installed, and what `robot_descriptions` has fetched of the robots it names."""
+    cache = os.environ.get("ROBOT_DESCRIPTIONS_CACHE", os.path.expanduser("~/.cache/robot_descriptions"))
+    found = [cache] if os.path.isdir(cache) else []
     for name in ["pybullet_data", "mujoco", "dm_control", "gymnasium"]:
         try:
             found.append(os.path.dirname(__import__(name).__file__))

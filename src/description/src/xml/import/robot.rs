@@ -387,6 +387,9 @@ fn joint_element(joint: &Joint, name: &str, model: &Model, links: &[String]) -> 
     element
 }
 
+/// The largest `maxRate` of our format, rad/s or m/s; files say 1e9 where they mean none.
+const UNBOUNDED_RATE: f64 = 1e6;
+
 /// Stops, losses, spring and bounds of a joint with one axis.
 fn free_attributes(joint: &Joint) -> Vec<(&'static str, String)> {
     let mut free = Vec::new();
@@ -408,7 +411,8 @@ fn free_attributes(joint: &Joint) -> Vec<(&'static str, String)> {
     if joint.stiffness > 0.0 && joint.spring_position != 0.0 {
         free.push(("springPosition", joint.spring_position.to_string()));
     }
-    let bounds = [("maxEffort", joint.max_effort), ("maxRate", joint.max_rate)];
+    let max_rate = joint.max_rate.map(|rate| rate.min(UNBOUNDED_RATE));
+    let bounds = [("maxEffort", joint.max_effort), ("maxRate", max_rate)];
     free.extend(bounds.into_iter().filter_map(|(name, bound)| Some((name, bound?.to_string()))));
     free
 }

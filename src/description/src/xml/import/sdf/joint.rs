@@ -132,7 +132,7 @@ impl Sdf<'_, '_> {
                 joint.limits = Some([lower, upper]);
             }
             let positive = |tag| Some(bound(tag, -1.0)).filter(|bound| *bound > 0.0 && *bound < NO_LIMIT);
-            (joint.max_effort, joint.max_rate) = (positive("effort"), positive("velocity").map(|rate| rate.min(1e6)));
+            (joint.max_effort, joint.max_rate) = (positive("effort"), positive("velocity"));
         }
         if let Some(dynamics) = child(axis, "dynamics") {
             let loss = |tag: &str| {

@@ -159,11 +159,12 @@ fn read_cone(reading: &Reading, node: &Node, name: &str) -> Option<([f64; 2], f6
 fn read_mimic(reading: &Reading, node: &Node, follower: usize, names: &HashMap<String, usize>, model: &mut Model) {
     let wanted = attribute(node, "joint").unwrap_or_default().trim();
     let Some(&leader) = names.get(wanted) else {
-        let message = format!("there is no joint '{}' to follow", shorten(wanted));
-        return match reading.nearest(wanted, names.keys().map(String::as_str)) {
-            Some(near) => reading.problem_with_help(node.offset, message, format!("did you mean '{near}'?")),
-            None => reading.problem(node.offset, message),
-        };
+        // ROS keeps the name and looks for it when it moves the joints, so that such files are about.
+        let near = reading.nearest(wanted, names.keys().map(String::as_str));
+        let near = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+        let what = format!("<mimic> is left out: there is no joint '{}' to follow", shorten(wanted));
+        reading.warn(node.offset, what, format!("the joint moves by itself{near}"));
+        return;
     };
     let ratio = number(reading, node, "multiplier").unwrap_or(1.0);
     let constant = number(reading, node, "offset").unwrap_or(0.0);

@@ -26,6 +26,8 @@ use super::{
     notes::Notes,
 };
 
+/// The link that means the world where it is the root.
+const WORLD_LINK: &str = "world";
 /// Elements that say nothing of a simulation.
 const SILENT: [&str; 3] = ["material", "verbose", "version"];
 
@@ -103,6 +105,14 @@ fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<Stri
             ..Link::default()
         });
     }
+    // As Gazebo and Drake read it: a robot that stands on a link 'world' need not describe that one.
+    let hangs_on_world = |joint: &&Node| {
+        joint.name == "joint" && child(joint, "parent").and_then(|end| attribute(end, "link")) == Some(WORLD_LINK)
+    };
+    if let Some(joint) = root.children.iter().find(hangs_on_world).filter(|_| !places.contains_key(WORLD_LINK)) {
+        places.insert(WORLD_LINK.to_owned(), model.links.len());
+        model.links.push(Link { name: WORLD_LINK.to_owned(), offset: joint.offset, ..Link::default() });
+    }
     places
 }
 
@@ -161,8 +171,7 @@ fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> 
                 reading.problem(shape.offset, "<mesh> lacks the attribute 'filename'");
                 return None;
             };
-            let scale = numbers::<3>(reading, shape, "scale").map_or(DVec3::ONE, DVec3::from_array);
-            Form::Mesh { file: file.trim().to_owned(), scale }
+            Form::Mesh { file: file.trim().to_owned(), scale: read_scale(reading, shape) }
         }
         other => {
             let what = format!("a shape of the kind <{other}> is left out");
@@ -178,6 +187,15 @@ fn read_solid(reading: &Reading, node: &Node, colors: &HashMap<&str, Color>) -> 
     let named = || material.and_then(|material| attribute(material, "name")).and_then(|name| colors.get(name)).copied();
     let color = material.and_then(|material| read_color(reading, material)).or_else(named);
     Some(Solid { pose: origin(reading, node), form, color, offset: shape.offset })
+}
+
+/// A factor for each axis, or one for all as Drake's files have it.
+fn read_scale(reading: &Reading, mesh: &Node) -> DVec3 {
+    let Some(given) = attribute(mesh, "scale") else { return DVec3::ONE };
+    match read_numbers(given, usize::MAX).as_deref() {
+        Ok(&[factor]) => DVec3::splat(factor),
+        _ => numbers::<3>(reading, mesh, "scale").map_or(DVec3::ONE, DVec3::from_array),
+    }
 }
 
 /// The colours of all materials that have a name, those of the robot and those that a link defines for the others.

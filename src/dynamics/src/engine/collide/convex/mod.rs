@@ -13,6 +13,7 @@
 //! The points of contact are those that the faces have in common ([`patch`]), and the closest points if none of these is as near.
 
 mod epa;
+mod extremes;
 mod gjk;
 mod patch;
 mod round;

@@ -2,6 +2,7 @@
 
 use bevy_math::DVec3;
 
+use super::extremes::Extremes;
 use crate::{engine::collide::triangles::closest_point, parry::shape::ConvexPolyhedron};
 
 /// Corners of the polygon that stands for a round end: its sides are 0.5 % nearer to the middle than the rim.
@@ -13,18 +14,21 @@ const RIM_TURN: (f64, f64) = (0.980_785_280_403_230_4, 0.195_090_322_016_128_27)
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Hull {
     pub(in crate::engine) points: Vec<DVec3>,
+    /// The points.
+    reach: Extremes,
     faces: Vec<Face>,
+    /// The normals of the faces, and the distance of the origin above their planes.
+    planes: Extremes,
     /// The corners of all faces, in turn.
     corners: Vec<u32>,
     middle: DVec3,
     size: f64,
 }
 
-/// A face: the unit normal, the plane's distance along it, and which corners are its own.
+/// A face: the unit normal, and which corners are its own.
 #[derive(Debug, Clone, Copy)]
 struct Face {
     normal: DVec3,
-    distance: f64,
     start: u32,
     count: u32,
 }
@@ -33,34 +37,39 @@ impl Hull {
     /// Of parry's polyhedron, which has merged the triangles of each face.
     pub(in crate::engine) fn new(polyhedron: &ConvexPolyhedron) -> Self {
         let points = polyhedron.points().to_vec();
+        let reach = Extremes::new(points.iter().map(|point| point.extend(0.0)));
         let all = polyhedron.vertices_adj_to_face();
         let faces = polyhedron.faces().iter().map(|face| {
             let (start, count) = (face.first_vertex_or_edge, face.num_vertices_or_edges);
             let own = all[start as usize..(start + count) as usize].iter().map(|&corner| points[corner as usize]);
-            let normal = area(own).try_normalize().unwrap_or(face.normal);
-            let distance = points.iter().map(|point| point.dot(normal)).fold(f64::NEG_INFINITY, f64::max);
-            Face { normal, distance, start, count }
+            Face { normal: area(own).try_normalize().unwrap_or(face.normal), start, count }
         });
+        let faces: Vec<Face> = faces.collect();
+        let planes = faces.iter().map(|&Face { normal, .. }| normal.extend(-reach.farthest(normal.extend(0.0)).1));
         let middle = points.iter().sum::<DVec3>() / points.len() as f64;
         Self {
-            faces: faces.collect(),
+            planes: Extremes::new(planes),
+            faces,
             corners: all.to_vec(),
             middle,
             size: points.iter().map(|point| point.distance(middle)).fold(0.0, f64::max),
             points,
+            reach,
         }
     }
 
-    /// The face of the highest score, the first of equals.
-    fn best_face(&self, score: impl Fn(&Face) -> f64) -> &Face {
-        let mut best = (f64::NEG_INFINITY, 0);
-        for (index, face) in self.faces.iter().enumerate() {
-            let score = score(face);
-            if score > best.0 {
-                best = (score, index);
-            }
-        }
-        &self.faces[best.1]
+    fn farthest(&self, direction: DVec3) -> DVec3 {
+        self.points[self.reach.farthest(direction.extend(0.0)).0]
+    }
+
+    /// The face that a point is farthest above.
+    fn face_below(&self, point: DVec3) -> &Face {
+        &self.faces[self.planes.farthest(point.extend(1.0)).0]
+    }
+
+    /// The face whose normal is nearest to a direction.
+    fn face_along(&self, direction: DVec3) -> &Face {
+        &self.faces[self.planes.farthest(direction.extend(0.0)).0]
     }
 }
 
@@ -109,7 +118,7 @@ impl Core<'_> {
                 let (apex, base) = (DVec3::Y * half, rim(direction, radius) - DVec3::Y * half);
                 if apex.dot(direction) > base.dot(direction) { apex } else { base }
             }
-            Self::Hull(hull) => farthest(&hull.points, direction),
+            Self::Hull(hull) => hull.farthest(direction),
             Self::Triangle(corners) => farthest(&corners, direction),
             Self::Face(face) => farthest(face.corners, direction),
         }
@@ -169,7 +178,7 @@ impl Core<'_> {
                 let side = slope(radial, radius, half);
                 if -point.y - half > side.dot(point - DVec3::Y * half) { DVec3::NEG_Y } else { side }
             }
-            Self::Hull(hull) => hull.best_face(|face| face.normal.dot(point) - face.distance).normal,
+            Self::Hull(hull) => hull.face_below(point).normal,
             Self::Triangle(corners) => {
                 let normal = flat_normal(&corners);
                 normal * 1f64.copysign((point - corners[0]).dot(normal))
@@ -192,7 +201,7 @@ impl Core<'_> {
                 let side = slope(radial, radius, half);
                 if -direction.y > side.dot(direction) { DVec3::NEG_Y } else { side }
             }
-            Self::Hull(hull) => hull.best_face(|face| face.normal.dot(direction)).normal,
+            Self::Hull(hull) => hull.face_along(direction).normal,
             Self::Triangle(corners) => {
                 let normal = flat_normal(&corners);
                 normal * 1f64.copysign(direction.dot(normal))
@@ -224,7 +233,7 @@ impl Core<'_> {
                 corners.extend([DVec3::Y * half, rim(normal, radius) - DVec3::Y * half]);
             }
             Self::Hull(hull) => {
-                let Face { start, count, .. } = *hull.best_face(|face| face.normal.dot(normal));
+                let Face { start, count, .. } = *hull.face_along(normal);
                 let own = &hull.corners[start as usize..(start + count) as usize];
                 corners.extend(own.iter().map(|&corner| hull.points[corner as usize]));
             }

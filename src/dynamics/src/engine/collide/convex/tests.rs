@@ -5,10 +5,11 @@
 //! found may not be less than what the slow search has, and what the points say must be the separation along their normal.
 //! `SIMPARTNER_LONG_TESTS=1` tries a million pairs.
 
-use bevy_math::{DMat3, DQuat, DVec3};
+use bevy_math::{DMat3, DQuat, DVec3, DVec4};
 
 use super::{
     Core, Difference, Hull, Meeting,
+    extremes::Extremes,
     gjk::{self, Outcome},
 };
 use crate::parry::shape::SharedShape;
@@ -276,4 +277,34 @@ fn random_pairs_meet_where_a_slow_search_says() {
     }
     assert!(met > count / 3, "{met}");
     assert!(faults.is_empty(), "{} of {count}: {:#?}", faults.len(), &faults[..faults.len().min(40)]);
+}
+
+/// To the bit, and of equal products the first: points of a grid have many of these.
+#[test]
+fn the_tree_of_boxes_finds_what_a_look_at_all_vectors_finds() {
+    let mut random = Random(7);
+    for _ in 0..400 {
+        let count = 1 + random.below(300);
+        let is_grid = random.below(2) == 0;
+        let place = |random: &mut Random| {
+            if is_grid { random.below(4) as f64 - 1.5 } else { random.within(-1.0, 1.0) }
+        };
+        let vectors: Vec<DVec4> = (0..count).map(|_| DVec4::from_array([0; 4].map(|_| place(&mut random)))).collect();
+        let tree = Extremes::new(vectors.iter().copied());
+        for _ in 0..20 {
+            let direction = if random.below(2) == 0 {
+                DVec3::AXES[random.below(3)].extend(0.0)
+            } else {
+                random.direction().extend(random.within(-1.0, 1.0))
+            };
+            let mut best = (0, f64::NEG_INFINITY);
+            for (index, vector) in vectors.iter().enumerate() {
+                let product = vector.dot(direction);
+                if product > best.1 {
+                    best = (index, product);
+                }
+            }
+            assert_eq!(tree.farthest(direction), best, "{count} vectors, {direction}");
+        }
+    }
 }
