@@ -101,9 +101,10 @@ impl<'a> Difference<'a> {
         first - (self.turn * two.inner_point(self.turn.transpose() * (first - self.shift)) + self.shift)
     }
 
-    /// Whether one of the cores is a triangle or face. A shape is near few of those that its box meets.
-    fn is_of_face(&self) -> bool {
-        self.cores.iter().any(|core| matches!(core, Core::Triangle(_) | Core::Face(_)))
+    /// Whether it pays to ask at first for one direction that parts the cores: a shape is near few of the triangles and faces that its box
+    /// meets, and the faces of a hull are many.
+    fn is_often_apart(&self) -> bool {
+        self.cores.iter().any(|core| matches!(core, Core::Triangle(_) | Core::Face(_) | Core::Hull(_)))
     }
 
     /// Whether the cores are farther apart than `reach` along the direction that the search for their distance begins with.
@@ -201,7 +202,7 @@ impl Meeting {
     pub(super) fn find(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
         self.touches.clear();
         let layers = difference.layers[0] + difference.layers[1];
-        if difference.is_of_face() && difference.is_apart(ahead + layers) {
+        if difference.is_often_apart() && difference.is_apart(ahead + layers) {
             return;
         }
         let Some((faces, deepest)) = difference.faces_to_try(ahead + layers) else { return };
