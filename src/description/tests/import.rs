@@ -72,11 +72,11 @@ fn links_stand_where_their_joints_put_them() {
     let world = read(ARM);
     let names: Vec<&str> = world.mechanism.bodies.iter().map(|body| body.name.as_str()).collect();
     assert_eq!(names, ["base", "upper", "disc", "rod", "other"]);
-    // The footprint had no mass, so the base gives the body its frame, and stands in the robot's origin.
-    close(body(&world, "base").pose.translation, DVec3::ZERO);
+    // The footprint had no mass, so the base gives the body its frame; the footprint's is still the robot's own.
+    close(body(&world, "base").pose.translation, y_up(DVec3::new(0.0, 0.0, 0.1)));
     let shoulder = &world.mechanism.joints[0];
     assert_eq!((shoulder.name.as_str(), shoulder.kind), ("shoulder", JointKind::Hinge));
-    close(shoulder.anchor, y_up(DVec3::new(0.0, 0.0, 0.1)));
+    close(shoulder.anchor, y_up(DVec3::new(0.0, 0.0, 0.2)));
     // The upper link is turned by a quarter about z, which takes its y axis to -x.
     close(shoulder.frame * DVec3::Z, -DVec3::X);
     let Axis::Free(axis) = shoulder.axes[2] else { panic!("a hinge is free about its third axis") };
@@ -304,7 +304,13 @@ fn loose_files_are_read_as_elsewhere() {
     let robot = |content: &str| read(&format!("<robot name=\"r\">{}{content}</robot>", link("a")));
     let hanging = robot(&joint("revolute", "world", "a"));
     assert!(hanging.warnings.is_empty(), "{:?}", hanging.warnings);
-    assert!(body(&hanging, "a").name == "a" && hanging.mechanism.joints.len() == 1 + robot("").mechanism.joints.len());
+    let joints = &hanging.mechanism.joints;
+    assert_eq!((joints.len(), joints[0].kind), (1, JointKind::Hinge));
+    let floating = "<link name=\"world\"/><joint name=\"f\" type=\"floating\"><parent link=\"world\"/><child link=\"a\"/>\
+                    <origin xyz=\"0 0 2\"/></joint>";
+    let free = robot(floating);
+    assert!(free.warnings.is_empty() && free.mechanism.joints.is_empty() && !body(&free, "a").fixed);
+    close(body(&free, "a").pose.translation, y_up(DVec3::new(0.0, 0.0, 2.0)));
     let fast = "<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"index\"/>\
                 <limit lower=\"-1\" upper=\"1\" velocity=\"1e9\"/></joint>";
     let followed = robot(&(link("b") + fast));

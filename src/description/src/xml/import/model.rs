@@ -312,7 +312,7 @@ impl Model {
 
     /// Makes a link part of another, in whose frame it is at the pose.
     fn absorb(&mut self, stays: usize, goes: usize, pose: &Pose) {
-        let Link { mass, solids, visuals, surface, filter, .. } = std::mem::take(&mut self.links[goes]);
+        let Link { pose: placed, mass, solids, visuals, surface, filter, .. } = std::mem::take(&mut self.links[goes]);
         self.links[goes].is_merged = true;
         let link = &mut self.links[stays];
         let moved = |solid: Solid| Solid { pose: pose.then(&solid.pose), ..solid };
@@ -353,6 +353,8 @@ impl Model {
             *link = stays;
         }
         if self.root == goes {
+            // The robot stands in the frame of the file's root, whichever link gives the body its own.
+            self.links[stays].pose = placed.then(&inverse);
             self.root = stays;
         }
     }
@@ -362,7 +364,7 @@ impl Model {
         let has_joint = self.joints.iter().any(|joint| joint.parent == self.root);
         let root = &mut self.links[self.root];
         root.is_fixed = is_wanted || root.mass.is_none();
-        if root.is_fixed && !is_wanted && has_joint {
+        if root.is_fixed && !is_wanted && has_joint && root.name != WORLD_LINK {
             let what = format!("the root '{}' has no mass", root.name);
             reading.warn(root.offset, what, "it is fixed to the world".into());
         }
@@ -379,6 +381,9 @@ impl Model {
         }
     }
 }
+
+/// The link of a URDF file that means the world where it is the root.
+pub(super) const WORLD_LINK: &str = "world";
 
 /// Why joints cannot be coupled.
 pub(super) const UNCOUPLED: &str = "a coupling ties two different joints, each with one axis, in a ratio other than 0";

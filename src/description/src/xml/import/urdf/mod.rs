@@ -22,18 +22,16 @@ use super::{
         tree::Node,
     },
     attributes::{attribute, name_of, number, numbers, required},
-    model::{Form, Joint, Link, MassOf, Model, Solid, Surface},
+    model::{Form, Joint, Link, MassOf, Model, Solid, Surface, WORLD_LINK},
     notes::Notes,
 };
 
-/// The link that means the world where it is the root.
-const WORLD_LINK: &str = "world";
 /// Elements that say nothing of a simulation.
 const SILENT: [&str; 3] = ["material", "verbose", "version"];
 
 /// Reads the robot of a URDF file.
 pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
-    let root = roots.swap_remove(0);
+    let mut root = roots.swap_remove(0);
     if root.name != "robot" {
         reading.problem(root.offset, format!("a URDF file holds a <robot>, this one <{}>", root.name));
         return None;
@@ -47,9 +45,11 @@ pub(super) fn read(reading: &Reading, mut roots: Vec<Node>) -> Option<Model> {
         return None;
     }
     let mut model = Model { name: name_of(reading, &root)?, offset: root.offset, ..Model::default() };
+    let floating = take_floating_base(reading, &mut root);
     let links = read_links(reading, &root, &mut model);
     joint::read_all(reading, &root, &links, &mut model);
     model.root = find_root(reading, &model)?;
+    model.links[model.root].pose = floating.unwrap_or(Pose::IDENTITY);
     let notes = Notes::default();
     drives::read_all((reading, &notes), &root, &mut model);
     gazebo::read_all((reading, &notes), &root, &links, &mut model);
@@ -106,14 +106,25 @@ fn read_links(reading: &Reading, root: &Node, model: &mut Model) -> HashMap<Stri
         });
     }
     // As Gazebo and Drake read it: a robot that stands on a link 'world' need not describe that one.
-    let hangs_on_world = |joint: &&Node| {
-        joint.name == "joint" && child(joint, "parent").and_then(|end| attribute(end, "link")) == Some(WORLD_LINK)
-    };
-    if let Some(joint) = root.children.iter().find(hangs_on_world).filter(|_| !places.contains_key(WORLD_LINK)) {
+    if let Some(joint) =
+        root.children.iter().find(|node| hangs_on_world(node)).filter(|_| !places.contains_key(WORLD_LINK))
+    {
         places.insert(WORLD_LINK.to_owned(), model.links.len());
         model.links.push(Link { name: WORLD_LINK.to_owned(), offset: joint.offset, ..Link::default() });
     }
     places
+}
+
+fn hangs_on_world(node: &Node) -> bool {
+    node.name == "joint" && child(node, "parent").and_then(|end| attribute(end, "link")) == Some(WORLD_LINK)
+}
+
+/// Takes out the joint by which a robot floats above a link 'world', and that link: without them it moves as freely. Gives where its root begins.
+fn take_floating_base(reading: &Reading, root: &mut Node) -> Option<Pose> {
+    let floats = |node: &Node| hangs_on_world(node) && attribute(node, "type") == Some("floating");
+    let joint = root.children.remove(root.children.iter().position(floats)?);
+    root.children.retain(|node| node.name != "link" || attribute(node, "name") != Some(WORLD_LINK));
+    Some(origin(reading, &joint))
 }
 
 fn read_mass(reading: &Reading, node: &Node) -> Option<MassOf> {
