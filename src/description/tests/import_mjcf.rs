@@ -397,6 +397,24 @@ fn softness_and_the_rule_of_friction_are_told_once() {
 
 /// An image from the largest y down, MuJoCo's own files from the smallest up; the lowest is 0 and the highest 1.
 #[test]
+fn what_a_class_of_joints_gives_to_a_free_one_is_told() {
+    let model = |free: &str| {
+        read(&format!(
+            "<mujoco><default><joint armature='0.1' damping='1'/></default><worldbody>
+               <body name='b'>{free}<geom size='1'/></body></worldbody></mujoco>"
+        ))
+    };
+    let text = told(&model("<joint type='free'/>"));
+    for name in ["armature", "damping"] {
+        assert!(text.contains(&format!("'{name}' of a free joint is left out")), "{text}");
+    }
+    assert!(!text.contains("frictionloss"), "{text}");
+    // A <freejoint> takes nothing from classes.
+    let text = told(&model("<freejoint/>"));
+    assert!(!text.contains("free joint"), "{text}");
+}
+
+#[test]
 fn fields_of_heights_are_read_from_files() {
     let scratch = tempfile::tempdir().unwrap();
     let model = |file: &str| {

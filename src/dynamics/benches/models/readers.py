@@ -41,6 +41,10 @@ def load_mjcf(path):
     for name in ["CONTACT", "EQUALITY", "LIMIT", "FRICTIONLOSS", "ACTUATION", "CLAMPCTRL", "WARMSTART"]:
         model.opt.disableflags |= int(getattr(flags, f"mjDSBL_{name}"))
     model.opt.density = model.opt.viscosity = 0
+    # Rotors and losses of what floats are left out, and the import says so.
+    for joint in np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):
+        floats = slice(model.jnt_dofadr[joint], model.jnt_dofadr[joint] + 6)
+        model.dof_armature[floats] = model.dof_damping[floats] = model.dof_frictionloss[floats] = 0
     model.tendon_stiffness[:] = 0
     model.tendon_damping[:] = 0
     return model

@@ -57,7 +57,9 @@ impl Mjcf<'_, '_> {
                 .problem(self.reading.place(&node, "axis"), format!("the axis of joint '{name}' has no length"));
         }
         joint.axis = part.frame.direction(axis.unwrap_or(DVec3::Z));
-        if motion != Motion::Free {
+        if motion == Motion::Free {
+            self.tell_free_losses(&node);
+        } else {
             self.set_motion(&node, &mut joint);
         }
         if self.joints.insert(name.clone(), self.model.joints.len()).is_some() {
@@ -65,6 +67,19 @@ impl Mjcf<'_, '_> {
         }
         self.order.push(self.model.joints.len());
         self.model.joints.push(joint);
+    }
+
+    /// A class of joints often gives its rotors to the one that lets the robot float, too.
+    fn tell_free_losses(&self, node: &super::Node) {
+        for (name, meaning) in [
+            ("armature", "the body that floats has its own inertia only"),
+            ("damping", "nothing brakes a body that floats"),
+            ("frictionloss", "nothing brakes a body that floats"),
+        ] {
+            if number(self.reading, node, name).is_some_and(|value| value != 0.0) {
+                self.notes.add(node.offset, format!("'{name}' of a free joint is left out"), meaning);
+            }
+        }
     }
 
     /// Limits, losses, spring and rotor, and where its coordinate is 0.
