@@ -97,6 +97,7 @@ impl Default for CollisionFilter {
 
 impl CollisionFilter {
     /// Whether shapes of these two collide.
+    #[inline]
     pub fn meets(self, other: Self) -> bool {
         (self.category & other.collides_with) | (other.category & self.collides_with) != 0
     }

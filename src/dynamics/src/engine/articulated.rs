@@ -23,8 +23,11 @@ impl Tree {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
             own.place(link, parent, state);
-            own.set_axes(link, parent, origin, axes);
-            own.velocity = moving(link, parent, axes, v);
+            let relative = own.set_axes(link, parent, origin, axes, v);
+            own.velocity = match parent {
+                Some(parent) => parent.velocity + relative,
+                None => relative,
+            };
         }
         self.place_pushes();
     }
@@ -41,8 +44,8 @@ impl Tree {
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
-            own.inertia = SpatialInertia::new(link.mass, link.principal, own.position - origin, &own.matrix);
-            own.composite = own.inertia;
+            let inertia = SpatialInertia::new(link.mass, link.principal, own.position - origin, &own.matrix);
+            (own.inertia, own.composite) = (inertia, inertia);
             own.set_bias_force(link, parent, axes, v, gravity, single);
         }
         let (bias, mass) = (&mut work.bias[..], &mut work.mass[..]);

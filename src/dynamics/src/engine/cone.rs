@@ -50,6 +50,7 @@ pub(super) struct Cone {
 }
 
 impl Cone {
+    #[inline]
     pub(super) fn new(mut a: [f64; 6]) -> Self {
         a[0] *= 1.0 + SHIFT;
         let friction = a[3] + a[5] > NO_FRICTION * a[0];
@@ -93,6 +94,7 @@ impl Cone {
     }
 
     /// A l.
+    #[inline]
     pub(super) fn times(&self, l: [f64; 3]) -> [f64; 3] {
         let a = &self.a;
         [

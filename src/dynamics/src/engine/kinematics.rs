@@ -22,6 +22,7 @@ impl LinkJoint {
 
 impl LinkWork {
     /// Its pose.
+    #[inline(always)]
     pub(super) fn pose(&self) -> Pose {
         Pose { translation: self.position, rotation: self.rotation }
     }
@@ -62,32 +63,43 @@ impl LinkWork {
         if backwards { self.rotation * link.turn.inverse() } else { parent.rotation * link.half_turn }
     }
 
-    /// The spatial axes of its joint about `origin`, at the present pose.
+    /// Sets the spatial axes of its joint about `origin`, at the present pose, and returns how it moves along them at the rates `v`.
     #[inline(always)]
-    pub(super) fn set_axes(&self, link: &Link, parent: Option<&Self>, origin: DVec3, axes: &mut [Spatial]) {
+    pub(super) fn set_axes(
+        &self,
+        link: &Link,
+        parent: Option<&Self>,
+        origin: DVec3,
+        axes: &mut [Spatial],
+        v: &[f64],
+    ) -> Spatial {
         let (dof, lever) = (link.dof, self.anchor - origin);
+        let mut set = |dof: usize, axis: Spatial| {
+            axes[dof] = axis;
+            axis * v[dof]
+        };
         match (link.joint, parent) {
             (LinkJoint::Free, _) => {
                 for (k, unit) in DVec3::AXES.into_iter().enumerate() {
-                    axes[k] = Spatial::new(DVec3::ZERO, unit);
-                    axes[3 + k] = Spatial::new(unit, DVec3::ZERO);
+                    set(k, Spatial::new(DVec3::ZERO, unit));
+                    set(3 + k, Spatial::new(unit, DVec3::ZERO));
                 }
+                Tree::root_motion(v)
             }
             (LinkJoint::Revolute(axis), Some(parent)) => {
                 let axis = parent.matrix * axis;
-                axes[dof] = Spatial::new(axis, lever.cross(axis));
+                set(dof, Spatial::new(axis, lever.cross(axis)))
             }
-            (LinkJoint::Prismatic(axis), Some(parent)) => {
-                axes[dof] = Spatial::new(DVec3::ZERO, parent.matrix * axis);
-            }
+            (LinkJoint::Prismatic(axis), Some(parent)) => set(dof, Spatial::new(DVec3::ZERO, parent.matrix * axis)),
             (LinkJoint::Spherical { backwards, .. }, Some(parent)) => {
                 let frame = self.ball_frame(link, parent, backwards);
-                for (k, unit) in DVec3::AXES.into_iter().enumerate() {
+                let [first, second, third] = DVec3::AXES.map(|unit| {
                     let axis = frame * unit;
-                    axes[dof + k] = Spatial::new(axis, lever.cross(axis));
-                }
+                    Spatial::new(axis, lever.cross(axis))
+                });
+                set(dof, first) + set(dof + 1, second) + set(dof + 2, third)
             }
-            _ => {}
+            _ => Spatial::ZERO,
         }
     }
 
@@ -116,11 +128,13 @@ impl LinkWork {
 
 impl Tree {
     /// The velocity of a point of a link, where the links are.
+    #[inline]
     pub(super) fn velocity_at(&self, link: usize, point: DVec3) -> DVec3 {
         self.work.links[link].velocity.at(point - self.work.origin)
     }
 
     /// The motion of a link, with the velocity of that point of it.
+    #[inline]
     pub(super) fn motion_at(&self, link: usize, point: DVec3) -> Spatial {
         let angular = self.work.links[link].velocity.angular;
         Spatial::new(angular, self.velocity_at(link, point))

@@ -396,19 +396,25 @@ impl Tree {
         }
         self.add_to_forces(&acceleration);
         self.work.scratch = acceleration;
-        self.work.substep_reactions.fill(Spatial::ZERO);
-        self.add_reactions(1.0);
+        for index in 0..self.work.links.len() {
+            self.work.substep_reactions[index] = self.reaction(index);
+        }
     }
 
     /// Adds a share of what the links' joints transmit.
     pub(super) fn add_reactions(&mut self, share: f64) {
-        let work = &mut self.work;
-        for index in 0..work.links.len() {
-            let force = work.links[index].force;
-            let lever = work.joint_origin(&self.topology, index) - work.origin;
-            work.substep_reactions[index] +=
-                Spatial::new(force.angular - lever.cross(force.linear), force.linear) * share;
+        for index in 0..self.work.links.len() {
+            let reaction = self.reaction(index);
+            self.work.substep_reactions[index] += reaction * share;
         }
+    }
+
+    /// What the joint of a link transmits, the moment about the joint's origin.
+    #[inline(always)]
+    fn reaction(&self, index: usize) -> Spatial {
+        let (work, Spatial { angular, linear }) = (&self.work, self.work.links[index].force);
+        let lever = work.joint_origin(&self.topology, index) - work.origin;
+        Spatial::new(angular - lever.cross(linear), linear)
     }
 
     /// Sets the reactions of a tree that nothing can move: its weight, and what pushes on it, which the links' `external` forces

@@ -32,6 +32,7 @@ mod at_once;
 
 use std::ops::Range;
 
+use self::assembly::reorder;
 use super::{
     elimination::{Elimination, LOOSE},
     problem::{Block, Law, Problem},
@@ -317,7 +318,10 @@ impl Newton {
         }
         self.step.clear();
         self.step.extend(self.rest.iter().map(|x| -x));
-        self.elimination.solve(&mut self.step)
+        reorder(&mut self.step, &problem.starts);
+        let solved = self.elimination.solve(&mut self.step);
+        reorder(&mut self.step, &problem.starts);
+        solved
     }
 
     /// How much of the step to take: as far as f does work along it.

@@ -121,6 +121,7 @@ impl Problem {
     }
 
     /// A block over the columns from `start` on, which has no impulse yet.
+    #[inline]
     pub(super) fn block(
         &self,
         law: Law,
@@ -196,17 +197,20 @@ impl Problem {
     }
 
     /// The largest impulse of a block whose law is a disc.
+    #[inline]
     pub(super) fn disc_radius(&self, law: Law) -> f64 {
         if let Law::Disc { normal, radius, .. } = law { radius * self.blocks[normal].impulse[0] } else { 0.0 }
     }
 
     /// The velocity of a block with all impulses, its bias included.
+    #[inline]
     pub(super) fn velocity(&self, block: &Block) -> [f64; 3] {
         let u = self.moved_by(block, &self.w);
         [0, 1, 2].map(|c| block.bias[c] + u[c])
     }
 
     /// The velocity that whitened impulses give a block.
+    #[inline]
     pub(super) fn moved_by(&self, block: &Block, whitened: &[f64]) -> [f64; 3] {
         let mut u = [0.0; 4];
         let range = block.start..block.start + block.length;

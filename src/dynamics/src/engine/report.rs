@@ -59,10 +59,10 @@ impl Dynamics {
     pub(super) fn read_motion(&mut self) {
         for (index, (place, state)) in self.model.bodies.iter().zip(&mut self.bodies).enumerate() {
             let (pose, linear_velocity, angular_velocity) = read_body(&self.trees[place.tree], place);
-            let new = BodyState { pose, linear_velocity, angular_velocity, ..*state };
-            if new.is_sound() {
-                *state = new;
-            } else if let Some(complaint) = new.complaint() {
+            let with = |state: &BodyState| BodyState { pose, linear_velocity, angular_velocity, ..*state };
+            if with(state).is_sound() {
+                (state.pose, state.linear_velocity, state.angular_velocity) = (pose, linear_velocity, angular_velocity);
+            } else if let Some(complaint) = with(state).complaint() {
                 (state.force, state.torque) = (DVec3::ZERO, DVec3::ZERO);
                 self.guards.complain(BodyId::new(index), complaint);
             }
@@ -110,60 +110,61 @@ impl Dynamics {
     /// Reads where the joints are, how they move, and what they transmit. Those of what sleeps go on transmitting what they did.
     pub(super) fn read_joints(&mut self) {
         for (place, state) in self.model.joints.iter().zip(&mut self.joints) {
-            match *place {
-                JointPlace::Tree { tree, link, dofs, sign } => read_axes(&self.trees[tree], link, dofs, sign, state),
-                JointPlace::Closure(closure) => read_closure(&self.closures[closure], &self.trees, state),
-            }
-            let sleeps = |tree: usize| self.trees[tree].state.asleep;
-            let asleep = match *place {
-                JointPlace::Tree { tree, .. } => sleeps(tree),
-                JointPlace::Closure(closure) => {
-                    sleeps(self.closures[closure].a.tree) || sleeps(self.closures[closure].b.tree)
-                }
-            };
-            if asleep {
-                continue;
-            }
-            let (mut stop, mut passive) = ([0.0; 3], [0.0; 3]);
-            let reaction = match *place {
+            match place {
                 JointPlace::Tree { tree, link, dofs, sign } => {
-                    let work = &self.trees[tree].work;
-                    for (axis, dof) in dofs.into_iter().enumerate() {
-                        let Some(dof) = dof else { continue };
-                        let [motor, stops, rest] = work.loads[dof];
-                        (state.effort[axis], stop[axis], passive[axis]) = (sign * motor, sign * stops, sign * rest);
+                    let tree = &self.trees[*tree];
+                    read_axes(tree, *link, dofs, *sign, state);
+                    if !tree.state.asleep {
+                        read_loads(tree, *link, dofs, *sign, state);
                     }
-                    let reaction = work.reactions[link];
-                    Wrench { force: reaction.linear * sign, torque: reaction.angular * sign }
                 }
                 JointPlace::Closure(closure) => {
-                    let load = &self.closures[closure].load;
-                    (state.effort, stop, passive) = (load.effort, load.stop, load.passive);
-                    Wrench { force: load.force, torque: load.torque }
+                    let closure = &self.closures[*closure];
+                    read_closure(closure, &self.trees, state);
+                    if !self.trees[closure.a.tree].state.asleep && !self.trees[closure.b.tree].state.asleep {
+                        read_load(closure, state);
+                    }
                 }
-            };
-            state.load = Some(JointLoad { stop, passive, reaction });
+            }
         }
     }
 }
 
 /// Pose, velocity of the centre of mass and angular velocity of a body.
-#[inline]
+#[inline(always)]
 pub(super) fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) {
     let link = &tree.work.links[place.link];
-    let world_from_link = Pose { translation: link.position, rotation: link.rotation };
     // Most bodies have their origin in their centre of mass.
-    let pose = if place.is_link { world_from_link } else { world_from_link.then(&place.frame) };
+    let pose = if place.is_link { link.pose() } else { link.pose().then(&place.frame) };
     (pose, link.velocity.at(link.position - tree.work.origin), link.velocity.angular)
 }
 
-fn read_axes(tree: &Tree, link: usize, dofs: [Option<usize>; 3], sign: f64, state: &mut JointState) {
+fn read_axes(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64, state: &mut JointState) {
     state.anchor = tree.work.joint_origin(&tree.topology, link);
-    for (axis, dof) in dofs.into_iter().enumerate() {
-        let Some(dof) = dof else { continue };
-        state.position[axis] = sign * tree.state.q[dof];
-        state.rate[axis] = sign * tree.state.v[dof];
+    for axis in 0..3 {
+        if let Some(dof) = dofs[axis] {
+            state.position[axis] = sign * tree.state.q[dof];
+            state.rate[axis] = sign * tree.state.v[dof];
+        }
     }
+}
+
+fn read_loads(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64, state: &mut JointState) {
+    let (loads, reaction) = (&tree.work.loads, &tree.work.reactions[link]);
+    let load = state.load.get_or_insert_default();
+    for axis in 0..3 {
+        if let Some(dof) = dofs[axis] {
+            let [motor, stops, rest] = loads[dof];
+            (state.effort[axis], load.stop[axis], load.passive[axis]) = (sign * motor, sign * stops, sign * rest);
+        }
+    }
+    load.reaction = Wrench { force: reaction.linear * sign, torque: reaction.angular * sign };
+}
+
+fn read_load(closure: &Closure, state: &mut JointState) {
+    let Load { effort, stop, passive, force, torque } = closure.load;
+    state.effort = effort;
+    state.load = Some(JointLoad { stop, passive, reaction: Wrench { force, torque } });
 }
 
 fn read_closure(closure: &Closure, trees: &[Tree], state: &mut JointState) {

@@ -76,6 +76,7 @@ impl Tree {
     }
 
     /// The chain of degrees of freedom that moves a link, as a range of [`super::tree::Topology::chain`]; `None` if there are none.
+    #[inline]
     pub(super) fn chain_of(&self, link: usize) -> Option<Range<usize>> {
         let leaf = self.topology.leaf[link]?;
         let row = self.topology.row[leaf];

@@ -16,16 +16,19 @@ pub(super) struct Spatial {
 impl Spatial {
     pub(super) const ZERO: Self = Self { angular: DVec3::ZERO, linear: DVec3::ZERO };
 
+    #[inline]
     pub(super) fn new(angular: DVec3, linear: DVec3) -> Self {
         Self { angular, linear }
     }
 
     /// The power of a force on a motion.
+    #[inline]
     pub(super) fn dot(self, other: Self) -> f64 {
         self.angular.dot(other.angular) + self.linear.dot(other.linear)
     }
 
     /// Rate of change of a motion vector that is fixed in a body moving with `self`.
+    #[inline]
     pub(super) fn cross_motion(self, motion: Self) -> Self {
         Self {
             angular: self.angular.cross(motion.angular),
@@ -34,6 +37,7 @@ impl Spatial {
     }
 
     /// Rate of change of a force vector that is fixed in a body moving with `self`.
+    #[inline]
     pub(super) fn cross_force(self, force: Self) -> Self {
         Self {
             angular: self.angular.cross(force.angular) + self.linear.cross(force.linear),
@@ -42,11 +46,13 @@ impl Spatial {
     }
 
     /// The same motion about the point at `lever` from the common point.
+    #[inline]
     pub(super) fn shifted(self, lever: DVec3) -> Self {
         Self { angular: self.angular, linear: self.at(lever) }
     }
 
     /// Velocity of the material point at `lever` from the common point.
+    #[inline]
     pub(super) fn at(self, lever: DVec3) -> DVec3 {
         self.linear + self.angular.cross(lever)
     }
@@ -54,12 +60,14 @@ impl Spatial {
 
 impl Add for Spatial {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self { angular: self.angular + other.angular, linear: self.linear + other.linear }
     }
 }
 
 impl AddAssign for Spatial {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -67,6 +75,7 @@ impl AddAssign for Spatial {
 
 impl Sub for Spatial {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self { angular: self.angular - other.angular, linear: self.linear - other.linear }
     }
@@ -74,6 +83,7 @@ impl Sub for Spatial {
 
 impl Neg for Spatial {
     type Output = Self;
+    #[inline]
     fn neg(self) -> Self {
         Self { angular: -self.angular, linear: -self.linear }
     }
@@ -81,6 +91,7 @@ impl Neg for Spatial {
 
 impl Mul<f64> for Spatial {
     type Output = Self;
+    #[inline]
     fn mul(self, factor: f64) -> Self {
         Self { angular: self.angular * factor, linear: self.linear * factor }
     }
@@ -98,6 +109,7 @@ struct Symmetric {
 }
 
 impl Symmetric {
+    #[inline]
     fn times(&self, v: DVec3) -> DVec3 {
         DVec3::new(
             self.xx * v.x + self.xy * v.y + self.xz * v.z,
@@ -132,6 +144,7 @@ pub(super) struct SpatialInertia {
 impl SpatialInertia {
     /// Of a body whose centre of mass is at `centre` from the common point and whose principal axes are the columns of
     /// `rotation`.
+    #[inline]
     pub(super) fn new(mass: f64, principal: DVec3, centre: DVec3, rotation: &DMat3) -> Self {
         let mut second = Symmetric::rotated_diagonal(rotation, principal);
         let square = centre.length_squared();
@@ -158,6 +171,7 @@ impl SpatialInertia {
     }
 
     /// The momentum of a motion.
+    #[inline]
     pub(super) fn times(&self, motion: Spatial) -> Spatial {
         Spatial {
             angular: self.second.times(motion.angular) + self.moment.cross(motion.linear),
@@ -167,6 +181,7 @@ impl SpatialInertia {
 }
 
 impl AddAssign for SpatialInertia {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         self.mass += other.mass;
         self.moment += other.moment;

@@ -264,6 +264,7 @@ pub(super) enum Remains {
 
 impl Work {
     /// Where the joint of a link has its origin.
+    #[inline(always)]
     pub(super) fn joint_origin(&self, topology: &Topology, link: usize) -> DVec3 {
         match topology.links[link].origin {
             None => self.links[link].anchor,
@@ -353,26 +354,31 @@ impl Tree {
     }
 
     /// True if its root floats.
+    #[inline]
     pub(super) fn is_free(&self) -> bool {
         self.topology.links[0].joint == LinkJoint::Free
     }
 
     /// True for a single body that floats.
+    #[inline]
     pub(super) fn is_single(&self) -> bool {
         self.topology.links.len() == 1 && self.is_free()
     }
 
     /// False for a tree that nothing moves, and for one that sleeps, or waits.
+    #[inline]
     pub(super) fn is_awake(&self) -> bool {
         self.topology.freedom > 0 && !self.state.asleep && !self.waits()
     }
 
     /// Whether it is at the end of a substep that others make again.
+    #[inline]
     pub(super) fn waits(&self) -> bool {
         self.work.waits_at.is_some()
     }
 
     /// The six rates of a free root.
+    #[inline]
     pub(super) fn root_motion(v: &[f64]) -> Spatial {
         Spatial::new(DVec3::new(v[3], v[4], v[5]), DVec3::new(v[0], v[1], v[2]))
     }

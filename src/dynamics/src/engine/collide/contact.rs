@@ -176,6 +176,17 @@ impl<'a> Half<'a> {
     pub(super) fn ground(material: &'a Material) -> Self {
         Self { material, rotation: DQuat::IDENTITY, radius: None }
     }
+
+    /// How fast it moves along beside its body, world axes, m/s.
+    fn motion(&self) -> DVec3 {
+        let velocity = self.material.surface_velocity;
+        if velocity == DVec3::ZERO { velocity } else { self.rotation * velocity }
+    }
+}
+
+/// What two springs, or dampers, are together that carry the same load.
+fn in_series(one: f64, two: f64) -> f64 {
+    if one + two > 0.0 { one * two / (one + two) } else { 0.0 }
 }
 
 /// Two surfaces on each other. The direction of friction is that of the second, unless only the first has one.
@@ -188,12 +199,11 @@ impl Pair {
     pub(super) fn new(a: &Half, b: &Half) -> Self {
         let (one, two) = (a.material, b.material);
         let across = |material: &Material| material.across.map_or(material.friction, |across| across.coefficient);
-        let stiffness = 1.0 / (1.0 / one.stiffness + 1.0 / two.stiffness);
-        let damping = match (one.stiffness.is_finite(), two.stiffness.is_finite()) {
-            (true, true) if one.damping + two.damping > 0.0 => one.damping * two.damping / (one.damping + two.damping),
-            (true, false) => one.damping,
-            (false, true) => two.damping,
-            _ => 0.0,
+        let (stiffness, damping) = match (one.stiffness.is_finite(), two.stiffness.is_finite()) {
+            (true, true) => (in_series(one.stiffness, two.stiffness), in_series(one.damping, two.damping)),
+            (true, false) => (one.stiffness, one.damping),
+            (false, true) => (two.stiffness, two.damping),
+            (false, false) => (f64::INFINITY, 0.0),
         };
         let direction = |half: &Half| half.material.across.map(|across| (across.direction, half.rotation));
         let radius = b.radius.or(a.radius).unwrap_or(0.0);
@@ -206,13 +216,14 @@ impl Pair {
                 stiffness,
                 damping,
                 slip: one.slip + two.slip,
-                motion: b.rotation * two.surface_velocity - a.rotation * one.surface_velocity,
+                motion: b.motion() - a.motion(),
             },
             direction: direction(b).or(direction(a)),
         }
     }
 
     /// A contact that nothing is known of from before.
+    #[inline(always)]
     pub(super) fn contact(&self, a: Option<Side>, b: Side, hit: &Hit, key: u64, sizes: Sizes) -> Contact {
         Contact {
             a,

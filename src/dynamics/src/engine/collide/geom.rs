@@ -122,17 +122,20 @@ pub(super) struct Bounds {
 impl Bounds {
     pub(super) const NOTHING: Self = Self { low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
 
+    #[inline]
     pub(super) fn meets(&self, other: &Self) -> bool {
         self.low.cmple(other.high).all() && other.low.cmple(self.high).all()
     }
 
     /// Whether any of it is in the ground below a plane.
+    #[inline]
     pub(super) fn reaches(&self, plane: &Plane) -> bool {
         // The corner that is deepest along the normal.
         let low = DVec3::select(plane.normal.cmpge(DVec3::ZERO), self.low, self.high);
         plane.normal.dot(low) < plane.distance
     }
 
+    #[inline]
     pub(super) fn with(self, other: &Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
@@ -184,6 +187,7 @@ impl Geom {
     }
 
     /// Where it is on its link, and what it could come to at its velocity within two steps of `h` seconds.
+    #[inline]
     pub(super) fn place(&self, tree: &Tree, h: f64) -> Placement {
         let work = &tree.work;
         let link = &work.links[self.side.link];
@@ -233,22 +237,26 @@ impl<'a> Moving<'a> {
     }
 
     /// How far from its centre its points are, at most, times its angular speed.
+    #[inline]
     pub(super) fn spin(&self) -> f64 {
         self.tree.work.links[self.geom.side.link].velocity.angular.length() * self.geom.reach
     }
 
     /// The velocity of its centre.
+    #[inline]
     pub(super) fn velocity(&self) -> DVec3 {
         self.tree.work.links[self.geom.side.link].velocity.at(self.centre - self.tree.work.origin)
     }
 
     /// The shape where it is now.
+    #[inline]
     pub(super) fn placed(&self) -> Placed<'a> {
         let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.turn;
         Placed { outline: &self.geom.outline, shape: &self.geom.shape, centre: self.centre, rotation }
     }
 
     /// Its surface as a contact needs it.
+    #[inline]
     pub(super) fn half(&self) -> Half<'a> {
         let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.frame;
         Half { material: &self.geom.material, rotation, radius: self.geom.rolling_radius() }

@@ -68,6 +68,7 @@ impl Ground {
     }
 
     /// Whether a box reaches any of it.
+    #[inline]
     pub(super) fn meets(&self, bounds: &Bounds) -> bool {
         match &self.form {
             Form::Plane(plane) => bounds.reaches(plane),

@@ -214,29 +214,34 @@ impl Collider {
         let tree = &trees[index];
         let mut bounds = Bounds::NOTHING;
         for geom in self.model.starts[index]..self.model.starts[index + 1] {
-            self.placements[geom] = self.model.geoms[geom].place(tree, h);
+            let placement = self.model.geoms[geom].place(tree, h);
+            let near = self.model.grounds.iter().any(|ground| ground.meets(&placement.bounds));
+            let mut around = placement.bounds;
+            self.placements[geom] = placement;
             if self.model.geoms[geom].may_touch_ground() && tree.is_awake() {
-                self.on_ground(geom, trees, h);
+                if near {
+                    self.on_ground(geom, trees, h);
+                    around = self.placements[geom].bounds;
+                }
                 self.on_soils(geom, trees, h);
             }
-            bounds = bounds.with(&self.placements[geom].bounds);
+            bounds = bounds.with(&around);
         }
         self.boxes[index] = bounds;
     }
 
+    /// Contacts of a shape with the firm grounds that are near it.
     fn on_ground(&mut self, index: usize, trees: &[Tree], h: f64) {
         let Model { geoms, grounds, .. } = &self.model;
         let placement = &mut self.placements[index];
-        if !grounds.iter().any(|ground| ground.meets(&placement.bounds)) {
-            return;
-        }
         let tree = &trees[geoms[index].side.tree];
         geoms[index].tighten(placement, tree);
         let bounds = placement.bounds;
         let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
         let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
-        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
-        let ahead = MARGIN + 2.0 * h * shape.speed();
+        let way = motion.length() + spin;
+        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * way };
+        let ahead = MARGIN + way;
         let firm = |ground: &Ground| ground.material.soil.is_none();
         let grounds = grounds.iter().enumerate().filter(|(_, ground)| firm(ground) && ground.meets(&bounds));
         for (number, ground) in grounds {
@@ -246,6 +251,9 @@ impl Collider {
                 narrow::keep_real(&surface, &shape.placed(), motion, sizes.margin(), &mut self.hits);
             }
             narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+            if self.hits.is_empty() {
+                continue;
+            }
             let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
             // The grounds come before all pairs.
             let key = ((index as u64) << GROUND_BITS) | number as u64;
@@ -270,6 +278,9 @@ impl Collider {
             narrow::keep_real(&one, &two, motion, sizes.margin(), &mut self.hits);
         }
         narrow::reduce(&mut self.hits, sizes.size, &mut self.memory);
+        if self.hits.is_empty() {
+            return;
+        }
         let (pair, key) = (Pair::new(&first.half(), &second.half()), ((a as u64 + 1) << 32) | b as u64);
         add(&pair, Some(first.geom.side), second.geom.side, key, sizes, &self.hits, &mut self.contacts);
     }
@@ -369,7 +380,8 @@ fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
     let spin = |side: Side| trees[side.tree].work.links[side.link].velocity.angular.dot(contact.normal);
     let (one, other) = (contact.a.map_or(0.0, spin), spin(contact.b));
     let slower = if one.abs() < other.abs() { one } else { other };
-    let turned = DQuat::from_rotation_arc(old.normal, contact.normal) * old.rate;
+    let same = old.normal == contact.normal;
+    let turned = if same { old.rate } else { DQuat::from_rotation_arc(old.normal, contact.normal) * old.rate };
     turned + contact.normal.cross(turned) * (slower * h)
 }
 

@@ -93,18 +93,21 @@ pub(super) struct Parts<'a, 'b> {
 
 impl Parts<'_, '_> {
     /// The tree of a side in this island; `None` if nothing moves that side. It may then stand on a tree of another island.
+    #[inline]
     fn tree(&self, side: Side) -> Option<&Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
         self.trees.get(slot).map(|tree| &**tree)
     }
 
     /// The same, to change it.
+    #[inline]
     fn tree_mut(&mut self, side: Side) -> Option<&mut Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
         self.trees.get_mut(slot).map(|tree| &mut **tree)
     }
 
     /// Adds a force on a link, about a point, to those that the reactions of its tree's joints must balance.
+    #[inline]
     fn push(&mut self, side: Side, force: Spatial, point: DVec3) {
         let Some(tree) = self.tree_mut(side) else { return };
         let lever = point - tree.work.origin;

@@ -100,15 +100,10 @@ impl Constraints {
                 size.add_columns(&columns[start..]);
             }
             self.problem.index.extend(dofs.iter().map(|dof| base + dof));
-            let (v_free, v) = (&tree.work.v_free[..], &tree.state.v[..]);
-            for (column, &dof) in columns[start..].iter().zip(dofs) {
-                let (after, now) = (v_free[dof as usize], v[dof as usize]);
-                for c in 0..4 {
-                    free[c] += column[c] * after;
-                    before[c] += column[c] * now;
-                }
-            }
-            tree.whiten_chain(chain.start, &mut columns[start..]);
+            let columns = &mut columns[start..];
+            add_velocity(&mut free, columns, dofs, &tree.work.v_free);
+            add_velocity(&mut before, columns, dofs, &tree.state.v);
+            tree.whiten_chain(chain.start, columns);
         }
         for c in size.held().filter(|_| !floats) {
             self.problem.columns[begin..].iter_mut().for_each(|column| column[c] = 0.0);
@@ -168,6 +163,19 @@ impl Constraints {
     }
 }
 
+/// Adds the velocities along rows over these degrees of freedom, which move at the rates `v`.
+#[inline]
+fn add_velocity(sum: &mut [f64; 4], columns: &[[f64; 4]], dofs: &[u32], v: &[f64]) {
+    let mut own = *sum;
+    for (column, &dof) in columns.iter().zip(dofs) {
+        let rate = v[dof as usize];
+        for c in 0..4 {
+            own[c] += column[c] * rate;
+        }
+    }
+    *sum = own;
+}
+
 /// The rows of the three directions over a chain of degrees of freedom, for the point's or the link's angular velocity.
 fn jacobian(
     tree: &Tree,
@@ -177,24 +185,25 @@ fn jacobian(
     sign: f64,
     out: &mut Vec<[f64; 4]>,
 ) {
-    let lever = point - tree.work.origin;
-    let moments = if angular { vectors } else { vectors.map(|direction| lever.cross(direction)) };
-    let mut chain = &tree.topology.chain[chain];
-    let signed = |a: f64, b: f64, c: f64| [sign * a, sign * b, sign * c, 0.0];
+    let (lever, vectors) = (point - tree.work.origin, vectors.map(|vector| vector * sign));
+    let (forces, moments) =
+        if angular { ([DVec3::ZERO; 3], vectors) } else { (vectors, vectors.map(|direction| lever.cross(direction))) };
+    let start = out.len();
+    out.resize(start + chain.len(), [0.0; 4]);
+    let (mut columns, mut dofs) = (&mut out[start..], &tree.topology.chain[chain]);
     if tree.is_free() {
         // The free root's axes are unit vectors.
-        let ([a, b, c], [u, v, w]) = (if angular { [DVec3::ZERO; 3] } else { vectors }, moments);
-        out.extend([signed(a.x, b.x, c.x), signed(a.y, b.y, c.y), signed(a.z, b.z, c.z)]);
-        out.extend([signed(u.x, v.x, w.x), signed(u.y, v.y, w.y), signed(u.z, v.z, w.z)]);
-        chain = &chain[6..];
+        let ([a, b, c], [u, v, w]) = (forces, moments);
+        let (root, joints) = columns.split_at_mut(6);
+        root[..3].copy_from_slice(&[[a.x, b.x, c.x, 0.0], [a.y, b.y, c.y, 0.0], [a.z, b.z, c.z, 0.0]]);
+        root[3..].copy_from_slice(&[[u.x, v.x, w.x, 0.0], [u.y, v.y, w.y, 0.0], [u.z, v.z, w.z, 0.0]]);
+        (columns, dofs) = (joints, &dofs[6..]);
     }
-    let axes = &tree.work.axis[..];
-    out.extend(chain.iter().map(|&dof| {
-        let axis = &axes[dof as usize];
-        let turning = moments.map(|moment| axis.angular.dot(moment));
-        let sliding = if angular { [0.0; 3] } else { vectors.map(|direction| axis.linear.dot(direction)) };
-        signed(turning[0] + sliding[0], turning[1] + sliding[1], turning[2] + sliding[2])
-    }));
+    for (column, &dof) in columns.iter_mut().zip(dofs) {
+        let axis = &tree.work.axis[dof as usize];
+        let along = |row: usize| axis.angular.dot(moments[row]) + axis.linear.dot(forces[row]);
+        *column = [along(0), along(1), along(2), 0.0];
+    }
 }
 
 pub(super) fn to_index(place: usize) -> u32 {

@@ -15,23 +15,28 @@ pub(super) fn factorise(matrix: &mut [f64], n: usize, pivots: &mut Vec<usize>) -
         return factorise_loose(matrix, pivots);
     }
     for c in 0..n {
-        let at = |r: usize| matrix[r * n + c].abs();
-        let pivot = (c + 1..n).fold(c, |best, r| if at(r) > at(best) { r } else { best });
-        if !(at(pivot) > LEAST_PIVOT) {
+        let rest = &mut matrix[c * n..];
+        let (mut pivot, mut largest) = (0, rest[c].abs());
+        for (r, row) in rest.chunks_exact(n).enumerate() {
+            if row[c].abs() > largest {
+                (pivot, largest) = (r, row[c].abs());
+            }
+        }
+        if !(largest > LEAST_PIVOT) {
             return false;
         }
-        pivots.push(pivot);
-        if pivot != c {
-            (0..n).for_each(|k| matrix.swap(c * n + k, pivot * n + k));
+        pivots.push(c + pivot);
+        let (row, below) = rest.split_at_mut(n);
+        if let Some(before) = pivot.checked_sub(1) {
+            row.swap_with_slice(&mut below[before * n..][..n]);
         }
-        let (above, below) = matrix.split_at_mut((c + 1) * n);
-        let row = &mut above[c * n..];
         row[c] = 1.0 / row[c];
+        let (reciprocal, row) = (row[c], &row[c + 1..]);
         for other in below.chunks_exact_mut(n) {
-            other[c] *= row[c];
+            other[c] *= reciprocal;
             let factor = other[c];
             if factor != 0.0 {
-                other[c + 1..].iter_mut().zip(&row[c + 1..]).for_each(|(x, y)| *x -= factor * y);
+                other[c + 1..].iter_mut().zip(row).for_each(|(x, y)| *x -= factor * y);
             }
         }
     }

@@ -60,13 +60,27 @@ fn add_any(entries: &mut [f64], problem: &Problem, [of, by]: [&Side; 2], slope: 
         let Side { from, to, .. } = *side;
         problem.columns[from..to].iter().zip(&problem.index[from..to])
     };
-    let (first, other) = (problem.starts[of.tree], problem.starts[by.tree]);
-    let width = problem.starts[by.tree + 1] - other;
+    let unknowns = |side: &Side| [problem.starts[side.tree], problem.starts[side.tree + 1]];
+    let (rows, [first, end]) = (unknowns(of), unknowns(by));
+    let width = end - first;
     for (y, &index) in columns(of) {
         let z = weighted(y, slope);
-        let row = &mut entries[(index as usize - first) * width..][..width];
+        let row = &mut entries[place(index as usize, rows) * width..][..width];
         for (y, &index) in columns(by) {
-            row[index as usize - other] += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
+            row[place(index as usize, [first, end])] += z[0] * y[0] + z[1] * y[1] + z[2] * y[2];
         }
+    }
+}
+
+/// The place of an unknown among those of its tree, as they are eliminated. The last of a linkage come first: those of different branches
+/// are coupled only by what carries both, so that what is eliminated outermost first fills in little, and its zeros are passed over.
+fn place(index: usize, [first, end]: [usize; 2]) -> usize {
+    if end - first == LOOSE { index - first } else { end - 1 - index }
+}
+
+/// Turns the unknowns of all trees, which start at these, to the order in which they are eliminated, or back.
+pub(super) fn reorder(x: &mut [f64], starts: &[usize]) {
+    for ends in starts.windows(2).filter(|ends| ends[1] - ends[0] != LOOSE) {
+        x[ends[0]..ends[1]].reverse();
     }
 }

@@ -102,6 +102,29 @@ fn without_rims(rims: &[Option<Rim>; 2], vertex: &Vertex) -> Option<Vertex> {
 
 /// Takes a Newton step. Returns by how much the rims turned.
 fn turn(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, across: &Across) -> Option<f64> {
+    match rims {
+        [Some(rim), None] => turn_alone(rim, &mut radii[0], base, across),
+        [None, Some(rim)] => turn_alone(rim, &mut radii[1], base, across),
+        _ => turn_both(rims, radii, base, across),
+    }
+}
+
+/// The same where one of the shapes has a rim.
+fn turn_alone(rim: &Rim, radius: &mut DVec3, base: DVec3, across: &Across) -> Option<f64> {
+    let point = across.part(base + *radius * rim.sign);
+    let along = rim.axis.cross(*radius);
+    let slope = across.part(along * rim.sign);
+    let bend = slope.length_squared() - point.dot(*radius) * rim.sign;
+    if !(bend > 0.0) {
+        return None;
+    }
+    let angle = -point.dot(slope) / bend;
+    let turned = *radius + along * angle;
+    *radius = turned * (rim.radius / turned.length());
+    Some(angle.abs())
+}
+
+fn turn_both(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, across: &Across) -> Option<f64> {
     let sign = |k: usize| rims[k].map_or(0.0, |rim: Rim| rim.sign);
     let point = across.part(base + radii[0] * sign(0) + radii[1] * sign(1));
     // By how much points move with the angles.

@@ -256,7 +256,7 @@ fn area(mut corners: impl Iterator<Item = DVec3>) -> DVec3 {
 
 /// The largest distance of points from one.
 pub(in crate::engine::collide) fn reach(points: &[DVec3], from: DVec3) -> f64 {
-    points.iter().map(|point| point.distance(from)).fold(0.0, f64::max)
+    points.iter().map(|point| point.distance_squared(from)).fold(0.0, f64::max).sqrt()
 }
 
 /// The point of a convex polygon that is closest to another.
