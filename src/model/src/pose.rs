@@ -17,6 +17,9 @@ impl Default for Pose {
     }
 }
 
+/// Cosine of the pitch below which roll and yaw, each read by itself, would differ from the rotation by more than 1e-14 rad.
+const NEAR_UPRIGHT: f64 = 0.1;
+
 impl Pose {
     /// The frame itself.
     pub const IDENTITY: Self = Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
@@ -35,10 +38,17 @@ impl Pose {
         let level = libm::hypot(x.x, x.y);
         let pitch = libm::atan2(-x.z, level);
         // What is left of a right angle after rounding is below this.
-        if level < 1e-12 {
+        if level < 1e-14 {
             return DVec3::new(libm::atan2(-z.y, y.y), pitch, 0.0);
         }
-        DVec3::new(libm::atan2(y.z, z.z), pitch, libm::atan2(x.y, x.x))
+        let roll = libm::atan2(y.z, z.z);
+        if level > NEAR_UPRIGHT {
+            return DVec3::new(roll, pitch, libm::atan2(x.y, x.x));
+        }
+        // What rounding has done to the roll the yaw makes good: it is that of the rotation which is left without the roll.
+        let (sine, cosine) = libm::sincos(roll);
+        let across = y * cosine - z * sine;
+        DVec3::new(roll, pitch, libm::atan2(-across.x, across.y))
     }
 
     /// From a rotation matrix, whose columns are the inner axes in the outer frame, and a translation in metres. The matrix
@@ -80,4 +90,25 @@ fn axis_angle(axis: DVec3, angle: f64) -> DQuat {
     let (sine, cosine) = libm::sincos(angle / 2.0);
     let v = axis * sine;
     DQuat::from_xyzw(v.x, v.y, v.z, cosine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Near an upright x axis, where roll and yaw turn about nearly one axis, as elsewhere.
+    #[test]
+    fn roll_pitch_and_yaw_are_the_rotation_they_are_read_from() {
+        let upright = std::f64::consts::FRAC_PI_2;
+        for from_upright in [0.0, 1e-15, 5e-13, 2e-12, 1e-9, 1e-7, 1e-4, 0.009, 0.011, 0.5] {
+            for (roll, yaw) in [(0.0, 0.0), (3.0, -1.2), (-1.5707963267949, 2.1), (0.3, 1.57079632679)] {
+                for pitch in [upright - from_upright, from_upright - upright] {
+                    let pose = Pose::from_xyz_rpy(DVec3::ZERO, DVec3::new(roll, pitch, yaw));
+                    let again = Pose::from_xyz_rpy(DVec3::ZERO, pose.roll_pitch_yaw());
+                    let off = (pose.rotation.inverse() * again.rotation).xyz().length();
+                    assert!(off < 2e-14, "{roll} {pitch} {yaw}: {off}");
+                }
+            }
+        }
+    }
 }
