@@ -2,11 +2,14 @@
 
 use simpartner_model::Soil;
 
-use super::lanes::{Lanes, at_least, gone, largest, power, select_above, sum};
+use super::lanes::{Lanes, at_least, gone_and_inverse, largest, power, select_above, sum};
 use crate::soil::{Pressure, bulldozing_terms};
 
 /// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
 const NEAR: f64 = 0.02;
+
+/// Part of how fast soil slides that is taken off from how fast what holds does: rounding is far below it.
+const ROUNDING: f64 = 1e-9;
 
 /// How a soil presses back under one shape.
 #[derive(Debug, Clone)]
@@ -85,9 +88,14 @@ impl Law {
         }
     }
 
-    /// Of two places, in this order: depths above 0, the deepest that they were pressed, and how they were left, m.
-    pub(super) fn depths(&self, [depth, deepest, left]: [Lanes; 3]) -> Depths {
-        let plastic = power(depth, self.pressure.exponent) * self.pressure.modulus;
+    /// k zⁿ at depths above 0, m: Pa.
+    pub(super) fn plastic(&self, depth: Lanes) -> Lanes {
+        power(depth, self.pressure.exponent) * self.pressure.modulus
+    }
+
+    /// Of two places, in this order: depths above 0, the deepest that they were pressed, and how they were left, m; and k zⁿ there.
+    #[inline(always)]
+    pub(super) fn depths(&self, [depth, deepest, left]: [Lanes; 3], plastic: Lanes) -> Depths {
         let depths = Depths { depth, deepest, left, per_depth: Lanes::ONE / depth, plastic, most: Lanes::ZERO };
         let pressed = select_above(deepest, Lanes::ZERO, deepest, depth);
         let most = self.at(&depths, pressed).0;
@@ -99,15 +107,18 @@ impl Law {
     fn at(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
         let Pressure { modulus, exponent: n, elastic } = self.pressure;
         let part = (depth - depths.depth) * depths.per_depth;
-        let plastic = if largest(part.abs()) < NEAR {
+        let (plastic, steep) = if largest(part.abs()) < NEAR {
             let series = (part * ((n - 2.0) / 3.0) + 1.0) * part * ((n - 1.0) / 2.0) + 1.0;
-            depths.plastic * (series * part * n + 1.0)
+            let plastic = depths.plastic * (series * part * n + 1.0);
+            // How steep it is says how forces change, and need not be as right as they are.
+            (plastic, plastic * depths.per_depth * (part * (part - 1.0) + 1.0) * n)
         } else {
-            power(at_least(depth, f64::MIN_POSITIVE), n) * modulus
+            let plastic = power(at_least(depth, f64::MIN_POSITIVE), n) * modulus;
+            (plastic, plastic * n / depth)
         };
         let above = depth - depths.left;
         let spring = above * elastic;
-        let slope = select_above(plastic, spring, Lanes::splat(elastic), plastic * n / depth);
+        let slope = select_above(plastic, spring, Lanes::splat(elastic), steep);
         (plastic.fast_min(spring).fast_max(Lanes::ZERO), select_above(above, Lanes::ZERO, slope, Lanes::ZERO))
     }
 
@@ -166,11 +177,15 @@ impl Law {
         let [first, second, _] = slid.mobilised;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
-        // How fast it slides as what holds does.
+        // How fast it slides as what holds does. Where all of it yields, as under a wheel that slips, that is but rounding.
         let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
-        let held = at_least(speed - slid.beyond * (2.0 * self.soil.shear_modulus / h), 0.0);
-        let (free, viscous) = (strength * slid.free, area * held * self.soil.damping);
-        let damping = viscous * free / at_least((viscous + free) * speed, f64::MIN_POSITIVE);
+        let held = speed * (1.0 - ROUNDING) - slid.beyond * (2.0 * self.soil.shear_modulus / h);
+        let damping = if largest(held) > 0.0 {
+            let (free, viscous) = (strength * slid.free, area * at_least(held, 0.0) * self.soil.damping);
+            viscous * free / at_least((viscous + free) * speed, f64::MIN_POSITIVE)
+        } else {
+            Lanes::ZERO
+        };
         let along = -(strength * first + damping * slide[0]);
         let across = -((strength + side) * second + damping * slide[1]);
         Shear { along, across, strength, side, damping, slid }
@@ -208,9 +223,9 @@ pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time
     let (x, y) = (along + slide[0] * time, across + slide[1] * time);
     let way = (x * x + y * y).sqrt();
     let beyond = (way - most).fast_max(Lanes::ZERO);
-    let reached = most + (Lanes::ONE - most) * gone(beyond) * beyond;
+    let [gone, per] = gone_and_inverse(beyond, at_least(way, f64::MIN_POSITIVE));
+    let reached = most + (Lanes::ONE - most) * gone * beyond;
     let yields = |one: Lanes| select_above(beyond, Lanes::ZERO, one, Lanes::ONE);
-    let per = Lanes::ONE / at_least(way, f64::MIN_POSITIVE);
     let aside = yields(reached * per);
     Slid {
         mobilised: [x * aside, y * aside, reached],

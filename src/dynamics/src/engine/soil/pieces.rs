@@ -112,7 +112,14 @@ impl Pieces {
             let share = at_least(pair.normal.along(up), LEAST_SHARE);
             let (sinks, presses) = (row(ups), row(pair.normal));
             let arm = lever - pair.normal.times(Lanes::splat(law.grousers));
-            pair.derived = Derived { depths: law.depths(pair.depths), share, lever, arm, sinks, presses };
+            pair.derived = Derived {
+                depths: law.depths(pair.depths, law.plastic(pair.depths[0])),
+                share,
+                lever,
+                arm,
+                sinks,
+                presses,
+            };
             spread += (presses.dot(presses) + 1.0) * pair.area / share;
         }
         Some((middle, [area, largest(deepest), sum(spread)]))
