@@ -227,18 +227,14 @@ impl Rim {
             let stress = law.press(depths, depths.depth - rises * (0.5 * h), end, rate);
             slack = slack.fast_min(stress.slack * at_least(cosine * -self.up[0], LEAST_SHARE));
             steepest = steepest.fast_max(stress.slope);
-            for (sum, faces) in normal.iter_mut().zip(half.faces) {
-                *sum += stress.stress * faces;
-            }
+            normal.iter_mut().zip(half.faces).for_each(|(sum, faces)| *sum += stress.stress * faces);
             for side in &half.sides {
                 let Side { cosine: c, sine: s, .. } = *side;
                 let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
                 let shear = law.shear(&stress, [side.area, side.aside], side.mobilised, slide, h);
                 let (along, across) = (shear.along, shear.across);
                 let terms = [along * s, along * c, along, across * s, across * c, across];
-                for (sum, term) in sums.iter_mut().zip(terms) {
-                    *sum += term;
-                }
+                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
                 if MATRIX {
                     let eases = law.eases(&shear, h);
                     own.add(eases[0], [c, s]);
@@ -253,9 +249,7 @@ impl Rim {
         }
         let ([ns, nc], [ls, lc, l, ts, tc, t]) = (normal.map(sum), sums.map(sum));
         let wrench = [lc - ns, -ls - nc, t, p * (ls + nc) + k * tc, p * (lc - ns) - k * ts, -k * l];
-        for (sum, part) in force.iter_mut().zip(wrench) {
-            *sum += part;
-        }
+        force.iter_mut().zip(wrench).for_each(|(sum, part)| *sum += part);
         (pressed[0], pressed[1]) = (pressed[0] - ns, pressed[1] - nc);
         if MATRIX {
             add_shear([own.sums(), both.sums(), other.sums()], [p, k], matrix);
