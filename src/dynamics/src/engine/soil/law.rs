@@ -11,6 +11,10 @@ const NEAR: f64 = 0.02;
 /// Part of how fast soil slides that is taken off from how fast what holds does: rounding is far below it.
 const ROUNDING: f64 = 1e-9;
 
+/// What is mobilised under less than this part of the strength that is there now lets up as if it had been under so much: what is steeper, solvers
+/// of a step need not meet.
+const LEAST_GIVES: f64 = 0.05;
+
 /// How a soil presses back under one shape.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
@@ -150,9 +154,9 @@ impl Law {
     }
 
     /// How much stress changes with a velocity at most, Pa s/m, if that across the surface changes by this, Pa s/m, and soil is sheared from rest:
-    /// along the surface, where the mean pressure is this, Pa.
-    pub(super) fn stiffest_shear(&self, press: f64, pressure: f64, h: f64) -> f64 {
-        let slides = 0.5 * h / self.soil.shear_modulus;
+    /// along the surface, where the mean pressure is this, Pa, and it gives over no less than that part of the shear modulus.
+    pub(super) fn stiffest_shear(&self, press: f64, pressure: f64, h: f64, gives: f64) -> f64 {
+        let slides = 0.5 * h / (self.soil.shear_modulus * gives);
         press * self.friction + self.soil.damping + (self.soil.cohesion + pressure) * slides
     }
 
@@ -169,11 +173,11 @@ impl Law {
         &self,
         stress: &Stress,
         [area, side]: [Lanes; 2],
-        mobilised: Mobilised,
+        (mobilised, gives): (Mobilised, Lanes),
         slide: [Lanes; 2],
         h: f64,
     ) -> Shear {
-        let slid = slide_on(mobilised, slide, 0.5 * h / self.soil.shear_modulus);
+        let slid = slide_on(mobilised, slide, 0.5 * h / self.soil.shear_modulus, gives);
         let [first, second, _] = slid.mobilised;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
@@ -191,6 +195,38 @@ impl Law {
         Shear { along, across, strength, side, damping, slid }
     }
 
+    /// The part of the shear modulus over which places let up that have mobilised their shear under such a strength, Pa: soil gives back no more than
+    /// was put in, so what was sheared under little pressure lets up the steeper the more presses now.
+    #[inline(always)]
+    pub(super) fn gives(&self, stress: &Stress, [_, _, most]: Mobilised, paid: Lanes) -> Lanes {
+        let part = paid / at_least(self.strength_at(stress), f64::MIN_POSITIVE);
+        select_above(most, Lanes::ZERO, at_least(part.fast_min(Lanes::ONE), LEAST_GIVES), Lanes::ONE)
+    }
+
+    /// The shear strength where something presses, Pa; elsewhere 0.
+    fn strength_at(&self, stress: &Stress) -> Lanes {
+        (stress.stress * self.friction + self.soil.cohesion) * stress.presses
+    }
+
+    /// What is mobilised after a substep with such a slide, m/s, and the strength under which it was, Pa: K m²/2 of that is the energy that shear
+    /// holds, to which is added what is put in, as far as the strength that is there now would hold it.
+    pub(super) fn go_on(
+        &self,
+        stress: &Stress,
+        (mobilised, paid): (Mobilised, Lanes),
+        slide: [Lanes; 2],
+        h: f64,
+    ) -> (Mobilised, Lanes) {
+        let (gives, time) = (self.gives(stress, mobilised, paid), h / self.soil.shear_modulus);
+        let [x, y, _] = slide_on(mobilised, slide, 0.5 * time, gives).mobilised;
+        let after = slide_on(mobilised, slide, time, gives).mobilised;
+        let square = |[x, y, _]: Mobilised| x * x + y * y;
+        let strength = self.strength_at(stress);
+        let held = paid * square(mobilised) + strength * (x * slide[0] + y * slide[1]) * (2.0 * time);
+        let held = held.fast_max(Lanes::ZERO) / at_least(square(after), f64::MIN_POSITIVE);
+        (after, held.fast_min(paid.fast_max(strength)))
+    }
+
     /// How much less the forces of shear become with each unit of velocity along the first tangent, along both, and along the second.
     #[inline(always)]
     pub(super) fn eases(&self, shear: &Shear, h: f64) -> [Lanes; 3] {
@@ -205,11 +241,16 @@ impl Law {
 
     /// The energy in the stresses at places of these areas, m², J: of pressure what its stiffness stores, where `share` is the vertical part of
     /// their faces; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what soil gives back that
-    /// slides back.
-    pub(super) fn stored(&self, stress: Lanes, [area, side, share]: [Lanes; 3], mobilised: Mobilised) -> f64 {
+    /// slides back; none for more strength than it was mobilised under, Pa.
+    pub(super) fn stored(
+        &self,
+        stress: Lanes,
+        [area, share]: [Lanes; 2],
+        (mobilised, paid): (Mobilised, Lanes),
+    ) -> f64 {
         let [first, second, _] = mobilised.map(|part| part * part);
-        let strength = (stress * self.friction + self.soil.cohesion) * area;
-        let sheared = (strength * (first + second) + side * second) * self.soil.shear_modulus;
+        let strength = (stress * self.friction + self.soil.cohesion).fast_min(paid) * area;
+        let sheared = strength * (first + second) * self.soil.shear_modulus;
         let pressed = area * share * stress * stress / self.pressure.elastic;
         sum(select_above(stress, Lanes::ZERO, pressed + sheared, Lanes::ZERO)) * 0.5
     }
@@ -217,21 +258,22 @@ impl Law {
 
 /// What of the shear strength is mobilised after sliding on at a velocity, m/s, for a time over the shear modulus, s/m. What slides on along
 /// one direction follows Janosi and Hanamoto's law, 1 - exp(-j/K). What slides back, or aside, lets up as steeply as that law begins, and soil
-/// holds it, whichever way it slides, until as much is mobilised as ever was: there the law goes on. So what trembles on a slope stays.
+/// holds it, whichever way it slides, until as much is mobilised as ever was: there the law goes on. So what trembles on a slope stays. It `gives` over
+/// that part of the shear modulus.
 #[inline(always)]
-pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time: f64) -> Slid {
-    let (x, y) = (along + slide[0] * time, across + slide[1] * time);
+pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time: f64, gives: Lanes) -> Slid {
+    let (x, y) = (along + slide[0] * time / gives, across + slide[1] * time / gives);
     let way = (x * x + y * y).sqrt();
-    let beyond = (way - most).fast_max(Lanes::ZERO);
+    let beyond = ((way - most) * gives).fast_max(Lanes::ZERO);
     let [gone, per] = gone_and_inverse(beyond, at_least(way, f64::MIN_POSITIVE));
     let reached = most + (Lanes::ONE - most) * gone * beyond;
-    let yields = |one: Lanes| select_above(beyond, Lanes::ZERO, one, Lanes::ONE);
-    let aside = yields(reached * per);
+    let yields = |one: Lanes, other: Lanes| select_above(beyond, Lanes::ZERO, one, other);
+    let aside = yields(reached * per, Lanes::ONE);
     Slid {
         mobilised: [x * aside, y * aside, reached],
         direction: [x * per, y * per],
-        onwards: yields(Lanes::ONE - reached),
-        aside,
+        onwards: yields(Lanes::ONE - reached, Lanes::ONE / gives),
+        aside: aside / gives,
         beyond,
         free: at_least(Lanes::ONE - way * aside, 0.0),
     }
@@ -245,7 +287,7 @@ mod tests {
     fn slide(mut mobilised: Mobilised, [x, y]: [f64; 2], steps: usize) -> Mobilised {
         let per = 1.0 / steps as f64;
         for _ in 0..steps {
-            mobilised = slide_on(mobilised, [x, y].map(Lanes::splat), per).mobilised;
+            mobilised = slide_on(mobilised, [x, y].map(Lanes::splat), per, Lanes::ONE).mobilised;
         }
         mobilised
     }
@@ -303,7 +345,7 @@ mod tests {
         for (mobilised, [x, y]) in [([Lanes::ZERO; 3], [0.3, 0.1]), (loaded, [2.0, 1.2]), (loaded, [-1e-7, 1e-8])] {
             let at = |x: f64, y: f64| {
                 let slides = [Lanes::splat(x), Lanes::splat(y)];
-                law.shear(&stress, [Lanes::splat(1e-2), Lanes::ZERO], mobilised, slides, h)
+                law.shear(&stress, [Lanes::splat(1e-2), Lanes::ZERO], (mobilised, Lanes::ONE), slides, h)
             };
             let eases = law.eases(&at(x, y), h).map(|lanes| lanes.as_array()[0]);
             // Half of a change at the end is one in the middle.

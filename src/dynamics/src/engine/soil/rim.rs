@@ -194,6 +194,7 @@ impl Rim {
             pressed: self.axes * DVec3::new(pressed[0], pressed[1], 0.0),
             slack: slack.max(0.0),
             steepest,
+            gives: 1.0,
             matrix,
         }
     }
@@ -231,7 +232,7 @@ impl Rim {
             for side in &half.sides {
                 let Side { cosine: c, sine: s, .. } = *side;
                 let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
-                let shear = law.shear(&stress, [side.area, side.aside], side.mobilised, slide, h);
+                let shear = law.shear(&stress, [side.area, side.aside], (side.mobilised, Lanes::ONE), slide, h);
                 let (along, across) = (shear.along, shear.across);
                 let terms = [along * s, along * c, along, across * s, across * c, across];
                 sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);

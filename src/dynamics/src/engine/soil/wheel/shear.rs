@@ -103,7 +103,7 @@ impl Wheel {
         let part = (Lanes::splat(arc.entry) - angle * arc.sign).fast_max(Lanes::ZERO);
         let part = select_above(Lanes::splat(turned), part, part * (1.0 / turned), Lanes::ONE);
         let slide = self.state.slides[strip].at(from_first).map(|slide| slide * part);
-        slide_on(before, slide, per_modulus).mobilised
+        slide_on(before, slide, per_modulus, Lanes::ONE).mobilised
     }
 
     /// Takes down how the rim slides in a substep with this mean twist. Where that goes back on the way since its nodes were sheared, these are
