@@ -4,7 +4,7 @@
 use std::ops::{Add, Sub};
 
 use bevy_math::DVec3;
-use wide::{f64x2, u64x2};
+use wide::f64x2;
 
 pub(super) const LANES: usize = 2;
 pub(super) type Lanes = f64x2;
@@ -117,16 +117,25 @@ pub(super) fn floor(x: Lanes) -> Lanes {
     nearest - (nearest.simd_gt(x) & Lanes::ONE)
 }
 
-/// Below this, [`gone`] is a series: the next term is 2e-9 of it.
+/// Below this, [`gone_and_inverse`] has a series: the next term is 2e-9 of it.
 const SERIES: f64 = 0.5;
 
-/// (1 - exp(-x)) / x for x from 0 on.
-pub(super) fn gone(x: Lanes) -> Lanes {
+/// (1 - exp(-x)) / x for x from 0 on, and 1 / y, with one division.
+#[inline(always)]
+pub(super) fn gone_and_inverse(x: Lanes, y: Lanes) -> [Lanes; 2] {
     if largest(x) < SERIES {
         let square = x * x;
         let even = (square * (1.0 / 30240.0) - 1.0 / 720.0) * square + 1.0 / 12.0;
-        return Lanes::ONE / (even * square + x * 0.5 + 1.0);
+        let series = even * square + x * 0.5 + 1.0;
+        let both = Lanes::ONE / (series * y);
+        return [y * both, series * both];
     }
+    [gone_far(x), Lanes::ONE / y]
+}
+
+/// (1 - exp(-x)) / x of any x: hardly a step slides so far.
+#[cold]
+fn gone_far(x: Lanes) -> Lanes {
     let exact = |x: f64| if x > 0.0 { -libm::expm1(-x) / x } else { 1.0 };
     Lanes::new(x.to_array().map(exact))
 }
@@ -175,13 +184,13 @@ const BIAS: u64 = 1023;
 #[inline(always)]
 fn ln(x: Lanes) -> Lanes {
     // A mantissa between √½ and √2: the bits of √½ are where it begins anew.
-    let first = u64x2::splat(std::f64::consts::FRAC_1_SQRT_2.to_bits());
-    let (bits, one) = (x.to_bits(), u64x2::splat(1.0f64.to_bits()));
-    let steps = (bits - first + one) >> EXPONENT;
-    let mantissa = Lanes::from_bits(bits + one - (steps << EXPONENT));
-    // Below 2^52 a number is the lowest bits of its sum with that.
-    let whole = (1u64 << EXPONENT) as f64;
-    let exponent = Lanes::from_bits(steps | u64x2::splat(whole.to_bits())) - (whole + BIAS as f64);
+    let one = 1.0f64.to_bits();
+    let bits = x.to_bits().to_array();
+    let steps = bits.map(|bits| bits.wrapping_add(one - std::f64::consts::FRAC_1_SQRT_2.to_bits()) >> EXPONENT);
+    let [a, b] = steps;
+    let part = |bits: u64, steps: u64| f64::from_bits(bits.wrapping_add(one).wrapping_sub(steps << EXPONENT));
+    let mantissa = Lanes::new([part(bits[0], a), part(bits[1], b)]);
+    let exponent = Lanes::new([a as i64 as f64, b as i64 as f64]) - BIAS as f64;
     // The next term of the series is below 1e-13.
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     exponent * std::f64::consts::LN_2 + s * polynomial(s * s, &ARTANH) * 2.0
@@ -194,7 +203,7 @@ fn exp(x: Lanes) -> Lanes {
     let rest = x - (rounded - ROUND) * std::f64::consts::LN_2;
     // The next term of the series is below 1e-13.
     let sum = polynomial(rest, &EXP);
-    sum * Lanes::from_bits((rounded.to_bits() + u64x2::splat(BIAS)) << EXPONENT)
+    sum * Lanes::new(rounded.to_array().map(|rounded| f64::from_bits(rounded.to_bits().wrapping_add(BIAS) << EXPONENT)))
 }
 
 /// The series of a sine over the angle and of a cosine: terms of the square of the angle but the first, which is 1, the last first.
@@ -252,7 +261,9 @@ mod tests {
             };
             let slides = both(|x, k| 3.0 * x * k);
             let exact = slides.to_array().map(|x| if x > 0.0 { -libm::expm1(-x) / x } else { 1.0 });
-            near("gone", gone(slides), exact, 1e-8);
+            let [gone, inverse] = gone_and_inverse(slides, slides + 0.1);
+            near("gone", gone, exact, 1e-8);
+            near("inverse", inverse, slides.to_array().map(|x| 1.0 / (x + 0.1)), 1e-12);
             let depths = both(|x, k| libm::exp(20.0 * (x + k) - 25.0));
             for n in [0.3, 0.5, 1.0, 1.1, 1.6, 3.0] {
                 near("power", power(depths, n), depths.to_array().map(|x| libm::pow(x, n)), 1e-11);

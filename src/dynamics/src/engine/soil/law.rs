@@ -2,11 +2,18 @@
 
 use simpartner_model::Soil;
 
-use super::lanes::{Lanes, at_least, gone, largest, power, select_above, sum};
+use super::lanes::{Lanes, at_least, gone_and_inverse, largest, power, select_above, sum};
 use crate::soil::{Pressure, bulldozing_terms};
 
 /// Depths that differ by less than this part have pressures by four terms of the binomial series: the next is below 1e-8 of them.
 const NEAR: f64 = 0.02;
+
+/// Part of how fast soil slides that is taken off from how fast what holds does: rounding is far below it.
+const ROUNDING: f64 = 1e-9;
+
+/// What is mobilised under less than this part of the strength that is there now lets up as if it had been under so much: what is steeper, solvers
+/// of a step need not meet.
+const LEAST_GIVES: f64 = 0.05;
 
 /// How a soil presses back under one shape.
 #[derive(Debug, Clone)]
@@ -85,9 +92,14 @@ impl Law {
         }
     }
 
-    /// Of two places, in this order: depths above 0, the deepest that they were pressed, and how they were left, m.
-    pub(super) fn depths(&self, [depth, deepest, left]: [Lanes; 3]) -> Depths {
-        let plastic = power(depth, self.pressure.exponent) * self.pressure.modulus;
+    /// k zⁿ at depths above 0, m: Pa.
+    pub(super) fn plastic(&self, depth: Lanes) -> Lanes {
+        power(depth, self.pressure.exponent) * self.pressure.modulus
+    }
+
+    /// Of two places, in this order: depths above 0, the deepest that they were pressed, and how they were left, m; and k zⁿ there.
+    #[inline(always)]
+    pub(super) fn depths(&self, [depth, deepest, left]: [Lanes; 3], plastic: Lanes) -> Depths {
         let depths = Depths { depth, deepest, left, per_depth: Lanes::ONE / depth, plastic, most: Lanes::ZERO };
         let pressed = select_above(deepest, Lanes::ZERO, deepest, depth);
         let most = self.at(&depths, pressed).0;
@@ -99,15 +111,18 @@ impl Law {
     fn at(&self, depths: &Depths, depth: Lanes) -> (Lanes, Lanes) {
         let Pressure { modulus, exponent: n, elastic } = self.pressure;
         let part = (depth - depths.depth) * depths.per_depth;
-        let plastic = if largest(part.abs()) < NEAR {
+        let (plastic, steep) = if largest(part.abs()) < NEAR {
             let series = (part * ((n - 2.0) / 3.0) + 1.0) * part * ((n - 1.0) / 2.0) + 1.0;
-            depths.plastic * (series * part * n + 1.0)
+            let plastic = depths.plastic * (series * part * n + 1.0);
+            // How steep it is says how forces change, and need not be as right as they are.
+            (plastic, plastic * depths.per_depth * (part * (part - 1.0) + 1.0) * n)
         } else {
-            power(at_least(depth, f64::MIN_POSITIVE), n) * modulus
+            let plastic = power(at_least(depth, f64::MIN_POSITIVE), n) * modulus;
+            (plastic, plastic * n / depth)
         };
         let above = depth - depths.left;
         let spring = above * elastic;
-        let slope = select_above(plastic, spring, Lanes::splat(elastic), plastic * n / depth);
+        let slope = select_above(plastic, spring, Lanes::splat(elastic), steep);
         (plastic.fast_min(spring).fast_max(Lanes::ZERO), select_above(above, Lanes::ZERO, slope, Lanes::ZERO))
     }
 
@@ -139,9 +154,9 @@ impl Law {
     }
 
     /// How much stress changes with a velocity at most, Pa s/m, if that across the surface changes by this, Pa s/m, and soil is sheared from rest:
-    /// along the surface, where the mean pressure is this, Pa.
-    pub(super) fn stiffest_shear(&self, press: f64, pressure: f64, h: f64) -> f64 {
-        let slides = 0.5 * h / self.soil.shear_modulus;
+    /// along the surface, where the mean pressure is this, Pa, and it gives over no less than that part of the shear modulus.
+    pub(super) fn stiffest_shear(&self, press: f64, pressure: f64, h: f64, gives: f64) -> f64 {
+        let slides = 0.5 * h / (self.soil.shear_modulus * gives);
         press * self.friction + self.soil.damping + (self.soil.cohesion + pressure) * slides
     }
 
@@ -158,22 +173,58 @@ impl Law {
         &self,
         stress: &Stress,
         [area, side]: [Lanes; 2],
-        mobilised: Mobilised,
+        (mobilised, gives): (Mobilised, Lanes),
         slide: [Lanes; 2],
         h: f64,
     ) -> Shear {
-        let slid = slide_on(mobilised, slide, 0.5 * h / self.soil.shear_modulus);
+        let slid = slide_on(mobilised, slide, 0.5 * h / self.soil.shear_modulus, gives);
         let [first, second, _] = slid.mobilised;
         let (area, side) = (area * stress.presses, side * stress.presses);
         let strength = (stress.stress * self.friction + self.soil.cohesion) * area;
-        // How fast it slides as what holds does.
+        // How fast it slides as what holds does. Where all of it yields, as under a wheel that slips, that is but rounding.
         let speed = (slide[0] * slide[0] + slide[1] * slide[1]).sqrt();
-        let held = at_least(speed - slid.beyond * (2.0 * self.soil.shear_modulus / h), 0.0);
-        let (free, viscous) = (strength * slid.free, area * held * self.soil.damping);
-        let damping = viscous * free / at_least((viscous + free) * speed, f64::MIN_POSITIVE);
+        let held = speed * (1.0 - ROUNDING) - slid.beyond * (2.0 * self.soil.shear_modulus / h);
+        let damping = if largest(held) > 0.0 {
+            let (free, viscous) = (strength * slid.free, area * at_least(held, 0.0) * self.soil.damping);
+            viscous * free / at_least((viscous + free) * speed, f64::MIN_POSITIVE)
+        } else {
+            Lanes::ZERO
+        };
         let along = -(strength * first + damping * slide[0]);
         let across = -((strength + side) * second + damping * slide[1]);
         Shear { along, across, strength, side, damping, slid }
+    }
+
+    /// The part of the shear modulus over which places let up that have mobilised their shear under such a strength, Pa: soil gives back no more than
+    /// was put in, so what was sheared under little pressure lets up the steeper the more presses now.
+    #[inline(always)]
+    pub(super) fn gives(&self, stress: &Stress, [_, _, most]: Mobilised, paid: Lanes) -> Lanes {
+        let part = paid / at_least(self.strength_at(stress), f64::MIN_POSITIVE);
+        select_above(most, Lanes::ZERO, at_least(part.fast_min(Lanes::ONE), LEAST_GIVES), Lanes::ONE)
+    }
+
+    /// The shear strength where something presses, Pa; elsewhere 0.
+    fn strength_at(&self, stress: &Stress) -> Lanes {
+        (stress.stress * self.friction + self.soil.cohesion) * stress.presses
+    }
+
+    /// What is mobilised after a substep with such a slide, m/s, and the strength under which it was, Pa: K m²/2 of that is the energy that shear
+    /// holds, to which is added what is put in, as far as the strength that is there now would hold it.
+    pub(super) fn go_on(
+        &self,
+        stress: &Stress,
+        (mobilised, paid): (Mobilised, Lanes),
+        slide: [Lanes; 2],
+        h: f64,
+    ) -> (Mobilised, Lanes) {
+        let (gives, time) = (self.gives(stress, mobilised, paid), h / self.soil.shear_modulus);
+        let [x, y, _] = slide_on(mobilised, slide, 0.5 * time, gives).mobilised;
+        let after = slide_on(mobilised, slide, time, gives).mobilised;
+        let square = |[x, y, _]: Mobilised| x * x + y * y;
+        let strength = self.strength_at(stress);
+        let held = paid * square(mobilised) + strength * (x * slide[0] + y * slide[1]) * (2.0 * time);
+        let held = held.fast_max(Lanes::ZERO) / at_least(square(after), f64::MIN_POSITIVE);
+        (after, held.fast_min(paid.fast_max(strength)))
     }
 
     /// How much less the forces of shear become with each unit of velocity along the first tangent, along both, and along the second.
@@ -190,11 +241,16 @@ impl Law {
 
     /// The energy in the stresses at places of these areas, m², J: of pressure what its stiffness stores, where `share` is the vertical part of
     /// their faces; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what soil gives back that
-    /// slides back.
-    pub(super) fn stored(&self, stress: Lanes, [area, side, share]: [Lanes; 3], mobilised: Mobilised) -> f64 {
+    /// slides back; none for more strength than it was mobilised under, Pa.
+    pub(super) fn stored(
+        &self,
+        stress: Lanes,
+        [area, share]: [Lanes; 2],
+        (mobilised, paid): (Mobilised, Lanes),
+    ) -> f64 {
         let [first, second, _] = mobilised.map(|part| part * part);
-        let strength = (stress * self.friction + self.soil.cohesion) * area;
-        let sheared = (strength * (first + second) + side * second) * self.soil.shear_modulus;
+        let strength = (stress * self.friction + self.soil.cohesion).fast_min(paid) * area;
+        let sheared = strength * (first + second) * self.soil.shear_modulus;
         let pressed = area * share * stress * stress / self.pressure.elastic;
         sum(select_above(stress, Lanes::ZERO, pressed + sheared, Lanes::ZERO)) * 0.5
     }
@@ -202,21 +258,22 @@ impl Law {
 
 /// What of the shear strength is mobilised after sliding on at a velocity, m/s, for a time over the shear modulus, s/m. What slides on along
 /// one direction follows Janosi and Hanamoto's law, 1 - exp(-j/K). What slides back, or aside, lets up as steeply as that law begins, and soil
-/// holds it, whichever way it slides, until as much is mobilised as ever was: there the law goes on. So what trembles on a slope stays.
+/// holds it, whichever way it slides, until as much is mobilised as ever was: there the law goes on. So what trembles on a slope stays. It `gives` over
+/// that part of the shear modulus.
 #[inline(always)]
-pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time: f64) -> Slid {
-    let (x, y) = (along + slide[0] * time, across + slide[1] * time);
+pub(super) fn slide_on([along, across, most]: Mobilised, slide: [Lanes; 2], time: f64, gives: Lanes) -> Slid {
+    let (x, y) = (along + slide[0] * time / gives, across + slide[1] * time / gives);
     let way = (x * x + y * y).sqrt();
-    let beyond = (way - most).fast_max(Lanes::ZERO);
-    let reached = most + (Lanes::ONE - most) * gone(beyond) * beyond;
-    let yields = |one: Lanes| select_above(beyond, Lanes::ZERO, one, Lanes::ONE);
-    let per = Lanes::ONE / at_least(way, f64::MIN_POSITIVE);
-    let aside = yields(reached * per);
+    let beyond = ((way - most) * gives).fast_max(Lanes::ZERO);
+    let [gone, per] = gone_and_inverse(beyond, at_least(way, f64::MIN_POSITIVE));
+    let reached = most + (Lanes::ONE - most) * gone * beyond;
+    let yields = |one: Lanes, other: Lanes| select_above(beyond, Lanes::ZERO, one, other);
+    let aside = yields(reached * per, Lanes::ONE);
     Slid {
         mobilised: [x * aside, y * aside, reached],
         direction: [x * per, y * per],
-        onwards: yields(Lanes::ONE - reached),
-        aside,
+        onwards: yields(Lanes::ONE - reached, Lanes::ONE / gives),
+        aside: aside / gives,
         beyond,
         free: at_least(Lanes::ONE - way * aside, 0.0),
     }
@@ -230,7 +287,7 @@ mod tests {
     fn slide(mut mobilised: Mobilised, [x, y]: [f64; 2], steps: usize) -> Mobilised {
         let per = 1.0 / steps as f64;
         for _ in 0..steps {
-            mobilised = slide_on(mobilised, [x, y].map(Lanes::splat), per).mobilised;
+            mobilised = slide_on(mobilised, [x, y].map(Lanes::splat), per, Lanes::ONE).mobilised;
         }
         mobilised
     }
@@ -288,7 +345,7 @@ mod tests {
         for (mobilised, [x, y]) in [([Lanes::ZERO; 3], [0.3, 0.1]), (loaded, [2.0, 1.2]), (loaded, [-1e-7, 1e-8])] {
             let at = |x: f64, y: f64| {
                 let slides = [Lanes::splat(x), Lanes::splat(y)];
-                law.shear(&stress, [Lanes::splat(1e-2), Lanes::ZERO], mobilised, slides, h)
+                law.shear(&stress, [Lanes::splat(1e-2), Lanes::ZERO], (mobilised, Lanes::ONE), slides, h)
             };
             let eases = law.eases(&at(x, y), h).map(|lanes| lanes.as_array()[0]);
             // Half of a change at the end is one in the middle.

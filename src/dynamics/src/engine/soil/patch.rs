@@ -81,6 +81,8 @@ pub(super) struct Sums {
     /// or where it is not known.
     pub(super) steepest: f64,
     pub(super) slack: f64,
+    /// The least part of the shear modulus over which any of it lets up.
+    pub(super) gives: f64,
     /// Its entries on the diagonal and below.
     pub(super) matrix: [Six; 6],
 }
@@ -156,7 +158,7 @@ impl Patch {
         let soft = 0.25 * h * sums.steepest;
         // A rim is sheared as far from the middle as it reaches, by turning.
         let reach = if self.rolls { 1.0 + (1.0 + self.law.grousers / self.size).powi(2) } else { 1.0 };
-        let most = |press: f64| self.spread * (press + self.law.stiffest_shear(press, pressure, h) * reach);
+        let most = |press: f64| self.spread * (press + self.law.stiffest_shear(press, pressure, h, sums.gives) * reach);
         let trust = Trust {
             stiffest: most(hard),
             within: sums.slack / (hard + soft),

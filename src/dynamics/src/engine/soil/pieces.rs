@@ -3,8 +3,8 @@
 use bevy_math::DVec3;
 
 use super::{
-    lanes::{LANES, Lanes, Vectors, at_least, largest, select_above, sum},
-    law::{Depths, Law, Mobilised, Stress, slide_on},
+    lanes::{self, LANES, Lanes, Vectors, at_least, largest, select_above, sum},
+    law::{Depths, Law, Mobilised, Stress},
     patch::Sums,
 };
 use crate::engine::{resistance::Six, spatial::Spatial};
@@ -27,6 +27,8 @@ pub(super) struct Piece {
     pub(super) depths: [f64; 3],
     /// What of the shear strength is mobilised ([`Mobilised`]).
     pub(super) mobilised: [f64; 3],
+    /// The strength under which that was, Pa.
+    pub(super) paid: f64,
 }
 
 /// Pair pieces. Those that are none have no area.
@@ -38,6 +40,7 @@ struct Pair {
     area: Lanes,
     depths: [Lanes; 3],
     mobilised: Mobilised,
+    paid: Lanes,
     derived: Derived,
 }
 
@@ -80,6 +83,7 @@ impl Pieces {
         pair.point.set(lane, piece.point);
         pair.normal.set(lane, piece.normal);
         pair.area.as_mut_array()[lane] = piece.area;
+        pair.paid.as_mut_array()[lane] = piece.paid;
         for k in 0..3 {
             pair.depths[k].as_mut_array()[lane] = piece.depths[k];
             pair.mobilised[k].as_mut_array()[lane] = piece.mobilised[k];
@@ -112,7 +116,14 @@ impl Pieces {
             let share = at_least(pair.normal.along(up), LEAST_SHARE);
             let (sinks, presses) = (row(ups), row(pair.normal));
             let arm = lever - pair.normal.times(Lanes::splat(law.grousers));
-            pair.derived = Derived { depths: law.depths(pair.depths), share, lever, arm, sinks, presses };
+            pair.derived = Derived {
+                depths: law.depths(pair.depths, law.plastic(pair.depths[0])),
+                share,
+                lever,
+                arm,
+                sinks,
+                presses,
+            };
             spread += (presses.dot(presses) + 1.0) * pair.area / share;
         }
         Some((middle, [area, largest(deepest), sum(spread)]))
@@ -120,7 +131,7 @@ impl Pieces {
 
     /// Force and moment in such a substep, and the force of normal stress in it; how they change only if that is wanted.
     pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Spatial; 2], h: f64) -> Sums {
-        let mut sums = Sums::default();
+        let (mut sums, mut least) = (Sums::default(), Lanes::ONE);
         let (mut moment, mut matrix) = (DVec3::ZERO, [[Lanes::ZERO; 6]; 6]);
         // The rows of sinking have one force in common.
         let mut sinking = [Lanes::ZERO; 10];
@@ -131,11 +142,13 @@ impl Pieces {
             }
             let pressed = pair.normal.times(stress.stress * pair.area);
             sums.pressed += pressed.sum();
-            let sheared = self.shear::<MATRIX>(law, pair, &stress, mean, h, &mut matrix);
+            let gives = law.gives(&stress, pair.mobilised, pair.paid);
+            least = least.fast_min(gives);
+            let sheared = self.shear::<MATRIX>(law, pair, (&stress, gives), mean, h, &mut matrix);
             sums.force += (pressed + sheared).sum();
             moment += (pair.derived.lever.cross(pressed) + pair.derived.arm.cross(sheared)).sum();
         }
-        sums.moment = moment / self.size;
+        (sums.moment, sums.gives) = (moment / self.size, lanes::least(least));
         if MATRIX {
             sums.matrix = matrix.map(|row| row.map(sum));
             self.add_sinking(sinking.map(sum), &mut sums.matrix);
@@ -160,7 +173,7 @@ impl Pieces {
             let rises = derived.sinks.along(before.angular * self.size) + self.up.dot(before.linear);
             let holds = depths.depth - self.presses(pair, before) * (0.5 * h);
             let stress = law.before(depths, depths.depth + rises * (0.5 * h), holds);
-            law.stored(stress, [pair.area, Lanes::ZERO, derived.share], pair.mobilised)
+            law.stored(stress, [pair.area, derived.share], (pair.mobilised, pair.paid))
         };
         self.pairs.iter().map(stored).sum()
     }
@@ -227,12 +240,13 @@ impl Pieces {
         &self,
         law: &Law,
         pair: &Pair,
-        stress: &Stress,
+        (stress, gives): (&Stress, Lanes),
         mean: &Spatial,
         h: f64,
         matrix: &mut [[Lanes; 6]; 6],
     ) -> Vectors {
-        let shear = law.shear(stress, [pair.area, Lanes::ZERO], pair.mobilised, Self::slide(pair, mean), h);
+        let mobilised = (pair.mobilised, gives);
+        let shear = law.shear(stress, [pair.area, Lanes::ZERO], mobilised, Self::slide(pair, mean), h);
         if MATRIX {
             let [own, both, other] = law.eases(&shear, h);
             let [a, b] = [0, 1].map(|k| {
@@ -248,18 +262,20 @@ impl Pieces {
         pair.tangents[0].times(shear.along) + pair.tangents[1].times(shear.across)
     }
 
-    /// Of two pieces: where they are, what of their strength they have mobilised at the end of a substep with this mean twist, and how fast
-    /// they press in the mean and at its end, m/s.
+    /// Of two pieces: where they are, what of their strength they have mobilised at the end of a substep with this mean twist and that at its end, under
+    /// which strength, and how fast they press in the mean and at the end, m/s.
     pub(super) fn go_on(
         &self,
         law: &Law,
         pair: usize,
         [mean, end]: [&Spatial; 2],
         h: f64,
-    ) -> (Vectors, Mobilised, [Lanes; 2]) {
+    ) -> (Vectors, (Mobilised, Lanes), [Lanes; 2]) {
         let pair = &self.pairs[pair];
-        let mobilised = slide_on(pair.mobilised, Self::slide(pair, mean), h / law.soil.shear_modulus).mobilised;
-        (pair.point, mobilised, [mean, end].map(|twist| self.presses(pair, twist)))
+        let change = Spatial::new(end.angular - mean.angular, end.linear - mean.linear);
+        let stress = self.press(law, pair, mean, &change, h);
+        let sheared = law.go_on(&stress, (pair.mobilised, pair.paid), Self::slide(pair, mean), h);
+        (pair.point, sheared, [mean, end].map(|twist| self.presses(pair, twist)))
     }
 }
 

@@ -39,7 +39,9 @@ pub(super) struct PieceState {
     ahead: f64,
     /// How deep others had left the surface, m.
     left: f64,
+    /// What is mobilised of the shear strength, and the strength under which it was, Pa.
     mobilised: [f64; 3],
+    paid: f64,
 }
 
 /// A shape in pieces.
@@ -101,6 +103,7 @@ impl Plate {
                     area: piece.area,
                     depths: [depth, if back > 0.0 { depth + back } else { 0.0 }, left],
                     mobilised: state.mobilised,
+                    paid: state.paid,
                 };
                 patch.pieces.push(&laid, normal);
             }
@@ -135,7 +138,7 @@ impl Plate {
         let surface = patch.surface();
         let mut next = 0;
         for (pair, inside) in self.inside.chunks(LANES).enumerate() {
-            let (points, mobilised, [pressed, ahead]) = patch.pieces.go_on(&patch.law, pair, [mean, end], h);
+            let (points, (mobilised, paid), [pressed, ahead]) = patch.pieces.go_on(&patch.law, pair, [mean, end], h);
             for (lane, &(index, [depth, left])) in inside.iter().enumerate() {
                 // What is in between is out of the soil, and knows nothing of it any more.
                 self.states[next..index].fill(PieceState::default());
@@ -143,6 +146,7 @@ impl Plate {
                 let state = &mut self.states[index];
                 (state.inside, state.left) = (true, left);
                 state.mobilised = mobilised.map(|part| part.as_array()[lane]);
+                state.paid = paid.as_array()[lane];
                 state.back = (state.back - h * pressed.as_array()[lane]).max(0.0);
                 state.ahead = 0.5 * h * ahead.as_array()[lane];
                 let left = patch.law.pressure.left_by(depth, left);

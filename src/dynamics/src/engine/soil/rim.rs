@@ -50,6 +50,8 @@ struct Half {
     per_share: Lanes,
     area: Lanes,
     facing: Lanes,
+    /// The areas of both sides times s, and times c, m².
+    faces: [Lanes; 2],
 }
 
 /// How many times two places a strip has on each side of its peak.
@@ -124,8 +126,14 @@ impl Rim {
         let facing = |side: &Side| (side.area * side.cosine * up).fast_max(Lanes::ZERO);
         let strip = &mut self.strips[strip];
         (strip.inside, strip.place) = (true, offset / self.radius);
+        let [front, behind] = &sides;
+        let (sines, cosines) = (
+            front.area * front.sine + behind.area * behind.sine,
+            front.area * front.cosine + behind.area * behind.cosine,
+        );
         strip.halves[half] = Half {
             depths,
+            faces: [sines, cosines],
             per_share: Lanes::ONE / at_least(sides[0].cosine * up, LEAST_SHARE),
             area: sides[0].area + sides[1].area,
             facing: facing(&sides[0]) + facing(&sides[1]),
@@ -144,9 +152,8 @@ impl Rim {
         let (mut aside, mut spread) = (Lanes::ZERO, Lanes::ZERO);
         for Strip { place, halves, .. } in self.strips() {
             for half in halves {
-                let [front, behind] = &half.sides;
-                ahead += front.area * front.sine + behind.area * behind.sine;
-                below += front.area * front.cosine + behind.area * behind.cosine;
+                ahead += half.faces[0];
+                below += half.faces[1];
                 aside += half.area * *place;
                 areas += half.area;
                 deepest = deepest.fast_max(half.depths.depth);
@@ -187,6 +194,7 @@ impl Rim {
             pressed: self.axes * DVec3::new(pressed[0], pressed[1], 0.0),
             slack: slack.max(0.0),
             steepest,
+            gives: 1.0,
             matrix,
         }
     }
@@ -205,8 +213,9 @@ impl Rim {
         let (now, more) = (Rates::new(mean, p), Rates::new(change, p));
         let (ahead, sinks) = (now.ahead + more.ahead, now.sinks + more.sinks);
         let [mut own, mut both, mut other, mut sinking, mut holding] = [Products::default(); 5];
-        // Forces of normal stress, along the rim and across, times s and c, and themselves.
-        let (mut sums, mut slack, mut steepest) = ([Lanes::ZERO; 8], Lanes::splat(f64::MAX), Lanes::ZERO);
+        // Forces of normal stress times s and c; forces along the rim and across times s, c and 1.
+        let (mut normal, mut sums) = ([Lanes::ZERO; 2], [Lanes::ZERO; 6]);
+        let (mut slack, mut steepest) = (Lanes::splat(f64::MAX), Lanes::ZERO);
         for half in &strip.halves {
             let depths = &half.depths;
             // Pressed as the face in front is.
@@ -219,15 +228,14 @@ impl Rim {
             let stress = law.press(depths, depths.depth - rises * (0.5 * h), end, rate);
             slack = slack.fast_min(stress.slack * at_least(cosine * -self.up[0], LEAST_SHARE));
             steepest = steepest.fast_max(stress.slope);
+            normal.iter_mut().zip(half.faces).for_each(|(sum, faces)| *sum += stress.stress * faces);
             for side in &half.sides {
                 let Side { cosine: c, sine: s, .. } = *side;
                 let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
-                let shear = law.shear(&stress, [side.area, side.aside], side.mobilised, slide, h);
-                let (normal, along, across) = (stress.stress * side.area, shear.along, shear.across);
-                let terms = [normal * s, normal * c, along * s, along * c, along, across * s, across * c, across];
-                for (sum, term) in sums.iter_mut().zip(terms) {
-                    *sum += term;
-                }
+                let shear = law.shear(&stress, [side.area, side.aside], (side.mobilised, Lanes::ONE), slide, h);
+                let (along, across) = (shear.along, shear.across);
+                let terms = [along * s, along * c, along, across * s, across * c, across];
+                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
                 if MATRIX {
                     let eases = law.eases(&shear, h);
                     own.add(eases[0], [c, s]);
@@ -240,11 +248,9 @@ impl Rim {
                 holding.add(stress.holds * half.area * half.per_share * law.stiffness(h), [cosine, sine]);
             }
         }
-        let [ns, nc, ls, lc, l, ts, tc, t] = sums.map(sum);
+        let ([ns, nc], [ls, lc, l, ts, tc, t]) = (normal.map(sum), sums.map(sum));
         let wrench = [lc - ns, -ls - nc, t, p * (ls + nc) + k * tc, p * (lc - ns) - k * ts, -k * l];
-        for (sum, part) in force.iter_mut().zip(wrench) {
-            *sum += part;
-        }
+        force.iter_mut().zip(wrench).for_each(|(sum, part)| *sum += part);
         (pressed[0], pressed[1]) = (pressed[0] - ns, pressed[1] - nc);
         if MATRIX {
             add_shear([own.sums(), both.sums(), other.sums()], [p, k], matrix);

@@ -55,10 +55,12 @@ impl Ruts {
         self.press_cells(std::iter::once(place), depth);
     }
 
-    /// The same below points next to each other on a plane, most of which are on one tile.
-    pub(super) fn press_all(&mut self, plane: (DVec3, f64), depth: f64, points: impl Iterator<Item = DVec3>) {
-        let steep = self.steep;
-        self.press_cells(points.map(|point| place(steep, plane, point)), depth);
+    /// The same below so many points on a plane: the first, and each a way on from the one before. Most of them are on one tile.
+    pub(super) fn press_row(&mut self, plane: (DVec3, f64), depth: f64, [first, way]: [DVec3; 2], count: usize) {
+        let [u, v] = self.place(plane, first);
+        let [u_next, v_next] = self.place(plane, first + way);
+        let (du, dv) = (u_next - u, v_next - v);
+        self.press_cells((0..count).map(|k| [u + k as f64 * du, v + k as f64 * dv]), depth);
     }
 
     fn press_cells(&mut self, places: impl Iterator<Item = [f64; 2]>, depth: f64) {

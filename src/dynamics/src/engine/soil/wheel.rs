@@ -65,7 +65,7 @@ pub(super) struct WheelState {
     sunk: [f64; STRIPS],
     unpressed: [bool; STRIPS],
     /// What of the strength is mobilised at each node of each strip, along the rim and across, and was at most.
-    rims: [[Vec<[f64; LANES]>; 3]; STRIPS],
+    rims: [Vec<[[f64; LANES]; 3]>; STRIPS],
     /// How far its nodes have slid since then, by what angle the wheel has turned, and in half of the last substep, rad, and how long the
     /// ways were, m, at most.
     slides: [Slide; STRIPS],
@@ -133,7 +133,7 @@ impl Wheel {
                 deepest: std::array::from_fn(|_| vec![[0.0; LANES]; WAY / LANES]),
                 sunk: [0.0; STRIPS],
                 unpressed: [false; STRIPS],
-                rims: std::array::from_fn(|_| std::array::from_fn(|_| vec![[0.0; LANES]; GROUPS])),
+                rims: std::array::from_fn(|_| vec![[[0.0; LANES]; 3]; GROUPS]),
                 slides: [Slide::default(); STRIPS],
                 turned: 0.0,
                 half_turn: 0.0,
@@ -193,20 +193,23 @@ impl Wheel {
         let peak = soil.peak[0] + soil.peak[1] * self.state.slip.abs();
         let heading = if self.state.travel < 0.0 { -1.0 } else { 1.0 };
         self.seen = [None; STRIPS];
-        self.strips = std::array::from_fn(|strip| {
+        for strip in 0..STRIPS {
+            self.strips[strip] = None;
             let base = centre + self.axle * self.offset(strip);
             let depth = distance - normal.dot(base + self.down * self.radius);
             let sinkage = depth / -self.down.dot(normal);
             if !(sinkage > 0.0) {
-                return None;
+                continue;
             }
             let ahead = heading * (self.radius * reach(sinkage / self.radius) + AHEAD);
             let left = ruts.left(ruts.place((normal, distance), base + self.forward * ahead));
             let left = self.state.edge[strip].map_or(left, |[low, high]| left.max(low).min(high));
             self.seen[strip] = Some(left);
-            let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
-            (sinkage > left).then_some(Strip { arc, sinkage, left })
-        });
+            if sinkage > left {
+                let arc = Arc::new(self.radius, sinkage - left, self.state.travel, peak);
+                self.strips[strip] = Some(Strip { arc, sinkage, left });
+            }
+        }
         patch.rim.clear(self.radius, DMat3::from_cols(self.forward, self.down, self.axle), normal);
         for strip in 0..STRIPS {
             self.lay_strip(patch, strip);
@@ -219,28 +222,48 @@ impl Wheel {
         let Some(Strip { arc, left, .. }) = self.strips[strip] else { return };
         let [linear, square] = patch.law.aside.map(|term| 0.5 * term * self.radius);
         let per_modulus = 1.0 / patch.law.soil.shear_modulus;
-        for (half, [roots, weights]) in GAUSS.into_iter().enumerate() {
-            // The stress falls to nothing at both ends, as some power of the distance.
-            let (part, share) = (roots * roots, roots * weights * 2.0);
-            let front = (Lanes::splat(arc.entry) - part * (arc.entry - arc.peak)) * arc.sign;
-            let behind = (Lanes::splat(arc.exit) + part * (arc.peak - arc.exit)) * arc.sign;
-            let (ahead, astern) = (sin_cos(front), sin_cos(behind));
-            let below = (ahead[1] - (1.0 - arc.sinkage / self.radius).max(-1.0)) * self.radius;
+        // The stress falls to nothing at both ends, as some power of the distance.
+        let front = |half: usize| {
+            let root = GAUSS[half][0];
+            let angle = (Lanes::splat(arc.entry) - root * root * (arc.entry - arc.peak)) * arc.sign;
+            let sine_cosine = sin_cos(angle);
+            let below = (sine_cosine[1] - (1.0 - arc.sinkage / self.radius).max(-1.0)) * self.radius;
+            (angle, sine_cosine, below, patch.law.plastic(below + left))
+        };
+        // All of them first: none waits for the other.
+        let fronts = [front(0), front(1)];
+        for (half, (front, ahead, below, plastic)) in fronts.into_iter().enumerate() {
+            let [root, weight] = GAUSS[half];
+            let share = root * weight * 2.0;
+            let behind = (Lanes::splat(arc.exit) + root * root * (arc.peak - arc.exit)) * arc.sign;
+            let astern = sin_cos(behind);
             let aside = (below * square + linear) * below;
-            let side = |angle: Lanes, sine_cosine: [Lanes; 2], span: f64| {
-                let ([sine, cosine], span) = (sine_cosine, share * span);
-                let (area, aside) = (span * (self.radius * self.half), aside * cosine.abs() * span);
-                Side {
-                    cosine,
-                    sine,
-                    area,
-                    mobilised: self.mobilised(per_modulus, strip, &arc, angle, sine_cosine),
-                    aside,
-                }
-            };
-            let sides = [side(front, ahead, arc.entry - arc.peak), side(behind, astern, arc.peak - arc.exit)];
-            let depths = patch.law.depths([below + left, self.deepest(strip, ahead), Lanes::splat(left)]);
-            patch.rim.lay([strip, half], self.offset(strip), depths, sides);
+            let sides = [
+                self.side(strip, &arc, front, ahead, [share * (arc.entry - arc.peak), aside], per_modulus),
+                self.side(strip, &arc, behind, astern, [share * (arc.peak - arc.exit), aside], per_modulus),
+            ];
+            let depths = [below + left, self.deepest(strip, ahead), Lanes::splat(left)];
+            patch.rim.lay([strip, half], self.offset(strip), patch.law.depths(depths, plastic), sides);
+        }
+    }
+
+    /// Two places of a strip at angles that stand for such spans of it, rad, and beside which soil resists with so much, N/rad.
+    #[inline(always)]
+    fn side(
+        &self,
+        strip: usize,
+        arc: &Arc,
+        angle: Lanes,
+        [sine, cosine]: [Lanes; 2],
+        [span, aside]: [Lanes; 2],
+        per_modulus: f64,
+    ) -> Side {
+        Side {
+            cosine,
+            sine,
+            area: span * (self.radius * self.half),
+            mobilised: self.mobilised(per_modulus, strip, arc, angle, [sine, cosine]),
+            aside: aside * cosine.abs() * span,
         }
     }
 
@@ -347,11 +370,11 @@ impl Wheel {
         self.state.unpressed[strip] = false;
         let (radius, way) = (self.radius, self.state.way);
         let (nodes, live) = (&mut self.state.deepest[strip], &mut self.state.pressed[strip]);
-        let Some(Strip { arc, left, .. }) = self.strips[strip] else { return live.clear(&mut [nodes]) };
+        let Some(Strip { arc, left, .. }) = self.strips[strip] else { return live.clear(nodes) };
         // As far ahead as behind.
         let reach = reach((arc.sinkage / radius).min(1.0)) * NODES_A_RADIUS;
         let (first, last) = ((way - reach).ceil(), (way + reach).floor());
-        live.visit([first, last], &mut [nodes], |_, [nodes], numbers, inside| {
+        live.visit([first, last], nodes, |_, nodes, numbers, inside| {
             let ahead = (numbers - way) * (1.0 / NODES_A_RADIUS);
             let depth = at_least(Lanes::splat(sinkage) - rise(ahead) * radius, left);
             *nodes = (Lanes::new(*nodes).fast_max(depth) * inside).to_array();
@@ -368,17 +391,12 @@ impl Wheel {
         let bottom = self.centre + self.axle * middle + self.down * self.radius;
         let count = |length: f64| (length / CELL).ceil().clamp(1.0, 1e3);
         let (across, along) = (count(self.half), count(way.abs()));
+        let aside = self.axle * (self.half / across);
         for j in 0..along as usize {
             // It is in the middle of a substep.
             let ahead = 0.5 * travelled - way * (j as f64 + 0.5) / along;
-            ruts.press_all(
-                surface,
-                left,
-                (0..across as usize).map(|i| {
-                    let aside = self.half * ((i as f64 + 0.5) / across - 0.5);
-                    bottom + self.axle * aside + self.forward * ahead
-                }),
-            );
+            let first = bottom + self.forward * ahead - aside * (0.5 * (across - 1.0));
+            ruts.press_row(surface, left, [first, aside], across as usize);
         }
     }
 
@@ -429,10 +447,10 @@ impl Wheel {
         (state.turned, state.half_turn, state.slid) = (0.0, 0.0, 0.0);
         state.edge = [None; STRIPS];
         for (live, way) in state.pressed.iter_mut().zip(&mut state.deepest) {
-            live.clear(&mut [way]);
+            live.clear(way);
         }
         for (live, rim) in state.sheared.iter_mut().zip(&mut state.rims) {
-            live.clear(&mut rim.each_mut().map(Vec::as_mut_slice));
+            live.clear(rim);
         }
     }
 }
@@ -440,7 +458,7 @@ impl Wheel {
 impl WheelState {
     /// False for one of another wheel.
     pub(super) fn fits(&self) -> bool {
-        self.rims.iter().flatten().all(|rim| rim.len() == GROUPS)
+        self.rims.iter().all(|rim| rim.len() == GROUPS)
             && self.deepest.iter().all(|way| way.len() == WAY / LANES)
             && self.sheared.iter().all(|live| live.fits(GROUPS))
             && self.pressed.iter().all(|live| live.fits(WAY / LANES))

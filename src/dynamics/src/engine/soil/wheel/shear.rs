@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        lanes::{LANES, Lanes, at_least, floor, select_above},
+        lanes::{LANES, Lanes, at_least, floor, largest, least, select_above},
         law::{Law, Mobilised, slide_on},
         patch::Patch,
         rim::STRIPS,
@@ -64,20 +64,21 @@ impl Wheel {
         let place = (angle - self.turned) * (1.0 / STEP);
         let below = floor(place);
         let part = place - below;
-        // How much the node nearer to the exit and the one nearer to the entry count.
-        let [near, far] = if arc.sign > 0.0 { [Lanes::ONE - part, part] } else { [part, Lanes::ONE - part] };
         let ahead = angle * arc.sign;
+        // How much the node behind and the one ahead count: where one of them is out of the soil, and at the entry soil that is not sheared.
+        let [near, far] = if arc.sign > 0.0 { [Lanes::ONE - part, part] } else { [part, Lanes::ONE - part] };
         let (low, high) = (ahead - far * STEP, ahead + near * STEP);
-        let (entry, exit) = (Lanes::splat(arc.entry), Lanes::splat(arc.exit));
-        let fades = (entry - ahead) / at_least(entry - low, f64::MIN_POSITIVE);
-        let first = select_above(exit, low, Lanes::ZERO, select_above(high, entry, fades, near));
-        let last = select_above(high, entry, Lanes::ZERO, select_above(exit, low, Lanes::ONE, far));
-        let shares = if arc.sign > 0.0 { [first, last] } else { [last, first] };
+        let [near, far] = if largest(high) > arc.entry || least(low) < arc.exit {
+            let (entry, exit) = (Lanes::splat(arc.entry), Lanes::splat(arc.exit));
+            let fades = (entry - ahead) / at_least(entry - low, f64::MIN_POSITIVE);
+            let first = select_above(exit, low, Lanes::ZERO, select_above(high, entry, fades, near));
+            [first, select_above(high, entry, Lanes::ZERO, select_above(exit, low, Lanes::ONE, far))]
+        } else {
+            [near, far]
+        };
+        let shares = if arc.sign > 0.0 { [near, far] } else { [far, near] };
         let nodes = Between::new::<NODES>(below);
-        let before = self.state.rims[strip].each_ref().map(|rim| {
-            let [one, other] = nodes.of(rim);
-            one * shares[0] + other * shares[1]
-        });
+        let before = nodes.mix(&self.state.rims[strip], shares);
         // From the first node, which is here.
         let [c, s] = self.first;
         let from_first = [cosine * c + sine * s, sine * c - cosine * s];
@@ -102,7 +103,7 @@ impl Wheel {
         let part = (Lanes::splat(arc.entry) - angle * arc.sign).fast_max(Lanes::ZERO);
         let part = select_above(Lanes::splat(turned), part, part * (1.0 / turned), Lanes::ONE);
         let slide = self.state.slides[strip].at(from_first).map(|slide| slide * part);
-        slide_on(before, slide, per_modulus).mobilised
+        slide_on(before, slide, per_modulus, Lanes::ONE).mobilised
     }
 
     /// Takes down how the rim slides in a substep with this mean twist. Where that goes back on the way since its nodes were sheared, these are
@@ -152,25 +153,20 @@ impl Wheel {
     pub(super) fn shear_rim(&mut self, law: &Law, strip: usize) {
         let mut rim = std::mem::take(&mut self.state.rims[strip]);
         let mut live = self.state.sheared[strip];
-        {
-            let mut rim = rim.each_mut().map(Vec::as_mut_slice);
-            match self.strips[strip] {
-                None => live.clear(&mut rim),
-                Some(Strip { arc, .. }) => {
-                    // The nodes from the one end to the other.
-                    let [low, high] = arc.ends().map(|angle| (angle - self.turned) * (1.0 / STEP));
-                    let (first, per) = (low.ceil(), 1.0 / law.soil.shear_modulus);
-                    let last = high.floor().min(first + (NODES - LANES) as f64);
-                    live.visit([first, last], &mut rim, |group, parts, numbers, inside| {
-                        let before = parts.each_ref().map(|part| Lanes::new(**part));
-                        // It has come half a substep farther.
-                        let angle = numbers * STEP + (self.turned - self.state.half_turn);
-                        let after = self.slid_on(strip, &arc, before, angle, self.circle[group], per);
-                        for (part, after) in parts.into_iter().zip(after) {
-                            *part = (after * inside).to_array();
-                        }
-                    });
-                }
+        match self.strips[strip] {
+            None => live.clear(&mut rim),
+            Some(Strip { arc, .. }) => {
+                // The nodes from the one end to the other.
+                let [low, high] = arc.ends().map(|angle| (angle - self.turned) * (1.0 / STEP));
+                let (first, per) = (low.ceil(), 1.0 / law.soil.shear_modulus);
+                let last = high.floor().min(first + (NODES - LANES) as f64);
+                live.visit([first, last], &mut rim, |group, parts, numbers, inside| {
+                    let [x, y, most] = parts.map(Lanes::new);
+                    // It has come half a substep farther.
+                    let angle = numbers * STEP + (self.turned - self.state.half_turn);
+                    let [x, y, most] = self.slid_on(strip, &arc, [x, y, most], angle, self.circle[group], per);
+                    *parts = [(x * inside).to_array(), (y * inside).to_array(), (most * inside).to_array()];
+                });
             }
         }
         self.state.rims[strip] = rim;
