@@ -34,6 +34,7 @@ use std::ops::Range;
 
 use super::{
     elimination::{Elimination, LOOSE},
+    exactness::Exactness,
     problem::{Block, Law, Problem},
 };
 
@@ -132,9 +133,9 @@ impl Step {
 }
 
 impl Newton {
-    /// Improves the impulses of a problem until the law holds to `tolerance`, m/s, as far as `work` goes, of which it takes what it
+    /// Improves the impulses of a problem until the law holds as exactly as is asked, as far as `work` goes, of which it takes what it
     /// costs, in multiplications. The impulses may leave their bounds by as much as the law does not hold.
-    pub(super) fn solve(&mut self, problem: &mut Problem, tolerance: f64, work: &mut f64) {
+    pub(super) fn solve(&mut self, problem: &mut Problem, exactness: Exactness, work: &mut f64) {
         let side = |(tree, columns): (usize, Range<usize>)| {
             let (first, end) = (problem.starts[tree], problem.starts[tree + 1]);
             let all = (first..end).eq(problem.index[columns.clone()].iter().map(|&index| index as usize));
@@ -148,8 +149,8 @@ impl Newton {
         self.points.extend(problem.blocks.iter().map(point));
         self.cost = self.couple(problem);
         self.w.clone_from(&problem.w);
-        if !self.solve_at_once(problem, tolerance, work) {
-            self.solve_in_steps(problem, tolerance, work);
+        if !self.solve_at_once(problem, exactness, work) {
+            self.solve_in_steps(problem, exactness.newton, work);
         }
         for (block, point) in problem.blocks.iter_mut().zip(&self.points) {
             block.impulse = point.centre;
