@@ -148,6 +148,12 @@ impl Elimination {
         }
     }
 
+    /// Whether two groups are the same or coupled, by themselves or by what is eliminated before them.
+    pub(super) fn couples(&self, [a, b]: [usize; 2]) -> bool {
+        let (first, second) = if self.place[a] < self.place[b] { (a, b) } else { (b, a) };
+        a == b || self.neighbours[first].iter().any(|&(other, _)| other == to_u32(second))
+    }
+
     /// Sets all coefficients to those of the unit matrix.
     pub(super) fn clear(&mut self) {
         let last = self.order.last().map(|&group| self.fronts[group as usize]);

@@ -78,6 +78,7 @@ mod correction;
 mod division;
 mod drive;
 mod elimination;
+mod exactness;
 mod gauss;
 mod guard;
 mod homotopy;

@@ -14,6 +14,7 @@
 
 use super::{Newton, Point, on_disc};
 use crate::engine::{
+    exactness::Exactness,
     problem::{Block, Law, Problem},
     sharing::STILL,
 };
@@ -28,9 +29,11 @@ const LEAST_OF_ALL: f64 = 1e-8;
 const LITTLE_GAINED: f64 = 0.5;
 const NOTHING_GAINED: f64 = 0.99;
 /// Iterations at most, and how many of them may come no nearer than half of what the best before them did: on the way to the solution
-/// what is lacking grows a few times.
+/// what is lacking grows a few times. Heaps in motion may lapse more often: any iteration on the way that comes near is enough for them, and proximal
+/// steps would cost ten times as much.
 const MOST_ITERATIONS: usize = 25;
 const MOST_LAPSES: usize = 8;
+const MOST_LAPSES_IN_MOTION: usize = 20;
 
 /// What the radius of a disc is now, what it is at the velocity without change, and how it falls with the velocity of its normal row.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,22 +44,23 @@ struct Radius {
 }
 
 impl Newton {
-    /// Solves a problem from the impulses it has, which are in `centre`. Where it comes to rest but for less than motion, and then no nearer, that is
-    /// the solution. False if it does not, or there is not enough work.
-    pub(super) fn solve_at_once(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) -> bool {
+    /// Solves a problem from the impulses it has, which are in `centre`. Where it comes near, and then no nearer, that is the solution: to rest but for
+    /// less than motion, or in a heap in motion to what does not show. False if it does not, or there is not enough work.
+    pub(super) fn solve_at_once(&mut self, problem: &Problem, exactness: Exactness, work: &mut f64) -> bool {
         let mut best = f64::INFINITY;
-        if self.converges_at_once(problem, tolerance, work, &mut best) {
+        if self.converges_at_once(problem, &exactness, work, &mut best) {
             return true;
         }
-        if best < STILL {
+        let is_near = best < exactness.near;
+        if is_near {
             self.points.iter_mut().zip(&self.nearest).for_each(|(point, l)| point.centre = *l);
         }
-        best < STILL
+        is_near
     }
 
-    /// Whether iterations converge. By how much the impulses nearest to the solution miss the laws, m/s, is in `best`; they are kept if it is less
-    /// than motion.
-    fn converges_at_once(&mut self, problem: &Problem, tolerance: f64, work: &mut f64, best: &mut f64) -> bool {
+    /// Whether iterations converge. By how much the impulses nearest to the solution miss the laws, m/s, is in `best`; they are kept if that is near.
+    fn converges_at_once(&mut self, problem: &Problem, to: &Exactness, work: &mut f64, best: &mut f64) -> bool {
+        let most_lapses = if to.is_of_motion() { MOST_LAPSES_IN_MOTION } else { MOST_LAPSES };
         for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
             let u = problem.moved_by(block, &self.w);
             point.u = std::array::from_fn(|c| block.bias[c] + u[c]);
@@ -68,7 +72,7 @@ impl Newton {
         let (mut lack, mut last) = (self.linearise(problem), f64::INFINITY);
         for _ in 0..=MOST_ITERATIONS {
             let (left, is_rest) = (lack / last, lack < STILL);
-            if lack < tolerance || is_rest && (NOTHING_GAINED..1.0 / NOTHING_GAINED).contains(&left) {
+            if lack < to.newton || is_rest && (NOTHING_GAINED..1.0 / NOTHING_GAINED).contains(&left) {
                 return true;
             }
             slow += usize::from(is_rest && (LITTLE_GAINED..1.0 / LITTLE_GAINED).contains(&left));
@@ -76,12 +80,12 @@ impl Newton {
                 least = (0.1 * least).max(LEAST_OF_ALL);
             }
             lapses += usize::from(!(lack < 0.5 * *best));
-            if lack < best.min(STILL) {
+            if lack < best.min(to.near) {
                 self.nearest.clear();
                 self.nearest.extend(self.points.iter().map(|point| point.centre));
             }
             (*best, last) = (best.min(lack), lack);
-            if lapses > MOST_LAPSES || self.cost > *work {
+            if lapses > most_lapses || self.cost > *work {
                 return false;
             }
             *work -= self.cost;
@@ -236,7 +240,7 @@ mod tests {
             }
             problem.sum_up();
             let (mut newton, mut work) = (Newton::default(), 1e9);
-            newton.solve(&mut problem, 1e-11, &mut work);
+            newton.solve(&mut problem, Exactness::of_rest(1e-9, 1e-11), &mut work);
             let [one, other] = [0, 1].map(|place| problem.blocks[place].impulse[0]);
             assert!((one + other - 1.0).abs() < 2.0 * apart, "{one} and {other} do not hold 1 N s");
             assert_eq!((one - other).abs() < 0.1, rests, "{one} {other}");
