@@ -298,26 +298,6 @@ fn broken_links_are_told_by_place() {
     shape("<mesh filename=\"package://a/../../etc/passwd\"/>", "leads out of its package");
 }
 
-/// What other readers take, and many files rely on.
-#[test]
-fn loose_files_are_read_as_elsewhere() {
-    let robot = |content: &str| read(&format!("<robot name=\"r\">{}{content}</robot>", link("a")));
-    let hanging = robot(&joint("revolute", "world", "a"));
-    assert!(hanging.warnings.is_empty(), "{:?}", hanging.warnings);
-    let joints = &hanging.mechanism.joints;
-    assert_eq!((joints.len(), joints[0].kind), (1, JointKind::Hinge));
-    let floating = "<link name=\"world\"/><joint name=\"f\" type=\"floating\"><parent link=\"world\"/><child link=\"a\"/>\
-                    <origin xyz=\"0 0 2\"/></joint>";
-    let free = robot(floating);
-    assert!(free.warnings.is_empty() && free.mechanism.joints.is_empty() && !body(&free, "a").fixed);
-    close(body(&free, "a").pose.translation, y_up(DVec3::new(0.0, 0.0, 2.0)));
-    let fast = "<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"index\"/>\
-                <limit lower=\"-1\" upper=\"1\" velocity=\"1e9\"/></joint>";
-    let followed = robot(&(link("b") + fast));
-    let told: Vec<String> = followed.warnings.iter().map(ToString::to_string).collect();
-    assert!(matches!(&told[..], [one] if one.contains("there is no joint 'index' to follow")), "{told:?}");
-}
-
 fn expect(text: &str, expected: &str) {
     let problems = xml::read_text("broken.urdf", text).err().unwrap_or_else(|| panic!("taken: {text}")).to_string();
     assert!(problems.starts_with("broken.urdf:") && problems.contains(expected), "{text}\n{problems}");
