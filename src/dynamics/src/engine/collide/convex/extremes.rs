@@ -50,9 +50,9 @@ impl Extremes {
         Self { vectors, nodes }
     }
 
-    /// The index of the vector whose product with `direction` is largest, and the product.
+    /// The index of the vector whose product with `direction` is largest, and the product; the first vector where none is a number.
     pub(super) fn farthest(&self, direction: DVec4) -> (usize, f64) {
-        let mut best = (u32::MAX, f64::NEG_INFINITY);
+        let mut best = (0, f64::NEG_INFINITY);
         self.search(0, direction, &mut best);
         (best.0 as usize, best.1)
     }

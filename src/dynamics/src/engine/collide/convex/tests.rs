@@ -291,6 +291,7 @@ fn the_tree_of_boxes_finds_what_a_look_at_all_vectors_finds() {
         };
         let vectors: Vec<DVec4> = (0..count).map(|_| DVec4::from_array([0; 4].map(|_| place(&mut random)))).collect();
         let tree = Extremes::new(vectors.iter().copied());
+        assert_eq!(tree.farthest(DVec4::NAN).0, 0);
         for _ in 0..20 {
             let direction = if random.below(2) == 0 {
                 DVec3::AXES[random.below(3)].extend(0.0)
