@@ -1,5 +1,5 @@
 //! A homotopy (continuation) solver for problems on which Gauss-Seidel and Newton's method do not converge. It smooths the law
-//! ([`super::smooth`]) so far that there is one solution, near a known point, and follows that solution by a predictor-corrector
+//! ([`smooth`]) so far that there is one solution, near a known point, and follows that solution by a predictor-corrector
 //! method while the smoothing nu goes to zero.
 //!
 //! The solutions (v, ln nu) form a curve, and it may turn back: a wheel that is about to slide has three solutions for some nu.
@@ -9,11 +9,11 @@
 //! motion opens every contact by more than its friction times its sliding; there a solution exists (Acary, Cadoux, Lemaréchal
 //! and Malick 2011). Elsewhere there may be no solution, and the guards repeat the step with half its size.
 
-use super::{
-    elimination::eliminate,
-    problem::{Block, Problem},
-    smooth::Equations,
-};
+mod linear;
+mod smooth;
+
+use self::{linear::Linear, smooth::Equations};
+use super::problem::Problem;
 
 /// A curve takes some hundred eliminations from end to end, and a few never end. With less than a third of the usual it is not begun.
 const LEAST_ELIMINATIONS: f64 = 30.0;
@@ -43,27 +43,27 @@ pub(super) struct Homotopy {
     tangent: Vec<f64>,
     ahead: Vec<f64>,
     tangent_ahead: Vec<f64>,
-    /// The solution of the last linear system, and that system.
+    linear: Linear,
+    /// The solution of the last linear equations, and their right side.
     solution: Vec<f64>,
-    system: Vec<f64>,
+    right: Vec<f64>,
 }
 
 impl Homotopy {
     /// Solves a problem for all impulses, whatever they are now, and takes what that costs from `work`, in multiplications. Returns
     /// the residual of the law, m/s. If that is more than `accepted`, or there is too little work, the impulses stay what they are.
     pub(super) fn solve(&mut self, problem: &mut Problem, work: &mut f64, accepted: f64) -> f64 {
-        let (rows, unknowns) = (problem.blocks.iter().map(Block::rows).sum::<usize>() as f64, problem.w.len() as f64);
-        let (first, each) = (rows * rows * unknowns, rows * rows * (rows / 3.0 + 4.0));
-        let most = ((*work - first) / each).min(MOST_ELIMINATIONS);
+        let each = Linear::cost(problem);
+        let most = (*work / each).min(MOST_ELIMINATIONS);
         if !(most >= LEAST_ELIMINATIONS) {
             return f64::INFINITY;
         }
         self.equations.set(problem);
         let (mut used, mut residual) = (0, f64::INFINITY);
-        let ended = self.follow(most as usize, &mut used);
-        *work -= first + used as f64 * each;
+        let ended = self.follow(problem, most as usize, &mut used);
+        *work -= used as f64 * each;
         if ended.is_some() {
-            residual = self.equations.residual(&mut self.at);
+            residual = self.equations.residual(problem, &mut self.at);
             if residual < accepted {
                 self.equations.write_impulses(problem, &self.at);
             }
@@ -72,15 +72,15 @@ impl Homotopy {
     }
 
     /// Follows the curve to its end, or as far as `most` eliminations lead.
-    fn follow(&mut self, most: usize, used: &mut usize) -> Option<()> {
+    fn follow(&mut self, problem: &Problem, most: usize, used: &mut usize) -> Option<()> {
         let n = self.equations.count;
         self.equations.start(FIRST_NU, &mut self.ahead)?;
         // Across a tangent along ln nu the corrector keeps nu.
         self.tangent.clear();
         self.tangent.resize(n + 1, 0.0);
         self.tangent[n] = -1.0;
-        self.correct(1.0, f64::INFINITY, 8 * CORRECTIONS, used)?;
-        self.find_tangent(used)?;
+        self.correct(problem, 1.0, f64::INFINITY, 8 * CORRECTIONS, used)?;
+        self.find_tangent(problem, used)?;
         self.advance();
         let mut length = LONGEST;
         while *used < most && length > SHORTEST {
@@ -89,8 +89,8 @@ impl Homotopy {
             for (k, (x, t)) in self.ahead.iter_mut().zip(&self.tangent).enumerate() {
                 *x += length * t * if k < n { scale } else { 1.0 };
             }
-            let corrections = self.correct(scale, length, CORRECTIONS, used);
-            let turn = corrections.and_then(|_| self.find_tangent(used));
+            let corrections = self.correct(problem, scale, length, CORRECTIONS, used);
+            let turn = corrections.and_then(|_| self.find_tangent(problem, used));
             let (Some(corrections), Some(LEAST_COSINE..)) = (corrections, turn) else {
                 length /= 3.0;
                 continue;
@@ -121,10 +121,11 @@ impl Homotopy {
 
     /// Finds the unit tangent at the point ahead that goes on in the direction of the present one. Returns the cosine of the
     /// angle between them.
-    fn find_tangent(&mut self, used: &mut usize) -> Option<f64> {
-        self.equations.evaluate(&self.ahead);
-        self.equations.value.fill(0.0);
-        self.eliminate(self.scale(&self.ahead), 1.0, used)?;
+    fn find_tangent(&mut self, problem: &Problem, used: &mut usize) -> Option<f64> {
+        self.equations.evaluate(problem, &self.ahead);
+        self.right.clear();
+        self.right.resize(self.equations.count, 0.0);
+        self.eliminate(problem, self.scale(&self.ahead), 1.0, used)?;
         let length = self.solution.iter().map(|t| t * t).sum::<f64>().sqrt();
         self.tangent_ahead.clear();
         self.tangent_ahead.extend(self.solution.iter().map(|t| t / length));
@@ -133,11 +134,11 @@ impl Homotopy {
 
     /// The corrector: Newton's method across the tangent, for the point ahead. Returns the number of corrections; `None` if it does
     /// not reach the curve nearby.
-    fn correct(&mut self, scale: f64, length: f64, most: usize, used: &mut usize) -> Option<usize> {
+    fn correct(&mut self, problem: &Problem, scale: f64, length: f64, most: usize, used: &mut usize) -> Option<usize> {
         let n = self.equations.count;
         let mut last = f64::INFINITY;
         for correction in 0..most {
-            self.equations.evaluate(&self.ahead);
+            self.equations.evaluate(problem, &self.ahead);
             let off = self.equations.value.iter().fold(0.0f64, |most, value| most.max(value.abs()));
             if correction > 0 && off < ON_CURVE * libm::exp(self.ahead[n]) + ROUNDING * scale.max(1.0) {
                 return Some(correction);
@@ -146,8 +147,9 @@ impl Homotopy {
                 return None;
             }
             last = off;
-            self.equations.value.iter_mut().for_each(|value| *value = -*value);
-            self.eliminate(scale, 0.0, used)?;
+            self.right.clear();
+            self.right.extend(self.equations.value.iter().map(|value| -value));
+            self.eliminate(problem, scale, 0.0, used)?;
             if !(self.solution.iter().map(|c| c * c).sum::<f64>().sqrt() < LONGEST_CORRECTION * length) {
                 return None;
             }
@@ -158,29 +160,11 @@ impl Homotopy {
         None
     }
 
-    /// Solves slope · x = value and tangent · x = `along`, x being in terms of `scale`.
-    fn eliminate(&mut self, scale: f64, along: f64, used: &mut usize) -> Option<()> {
+    /// Solves for what changes the value of the equations by the right side and leads `along` the tangent, in terms of `scale`.
+    fn eliminate(&mut self, problem: &Problem, scale: f64, along: f64, used: &mut usize) -> Option<()> {
         *used += 1;
-        let Equations { count: n, slope, value, .. } = &self.equations;
-        let (n, width, system) = (*n, n + 2, &mut self.system);
-        system.clear();
-        system.resize((n + 1) * width, 0.0);
-        for row in 0..n {
-            let target = &mut system[row * width..][..width];
-            for (x, slope) in target.iter_mut().zip(&slope[row * (n + 1)..][..n]) {
-                *x = slope * scale;
-            }
-            target[n] = slope[row * (n + 1) + n];
-            target[n + 1] = value[row];
-        }
-        system[n * width..][..n + 1].copy_from_slice(&self.tangent);
-        system[n * width + n + 1] = along;
-        if !eliminate(system, n + 1) {
-            return None;
-        }
-        self.solution.clear();
-        self.solution.extend((0..=n).map(|row| system[row * width + n + 1]));
-        Some(())
+        let Self { equations, linear, right, tangent, solution, .. } = self;
+        linear.solve(problem, equations, right, (tangent, along), scale, solution)
     }
 }
 
@@ -189,7 +173,7 @@ mod tests {
     use simpartner_model::random::Stream;
 
     use super::*;
-    use crate::engine::problem::Law;
+    use crate::engine::problem::{Block, Law};
 
     const UNKNOWNS: usize = 7;
     /// More than any of these takes.

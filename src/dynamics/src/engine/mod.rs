@@ -15,7 +15,7 @@
 //! | whitened rows | Y = Dg^(-1/2) L⁻ᵀ Jᵀ, u = J v_free + Yᵀ w, w = sum of Y l | `problem` | |
 //! | impulses | block Gauss-Seidel, each contact exactly (`cone`), finished by Newton's method (`newton`, `elimination`) | `solve` | Jean and Moreau 1992; Acary et al. 2018 |
 //! | loads that these leave open | least squares of the impulses with the same w | `sharing` | |
-//! | where these do not converge | homotopy: v = P(v - u - \|u_t\| n), smoothed (`smooth`), to zero smoothing | `homotopy` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
+//! | where these do not converge | homotopy: v = P(v - u - \|u_t\| n), smoothed, to zero smoothing | `homotopy` | De Saxcé and Feng 1998; Allgower and Georg 1990 |
 //! | penetration | pseudo-velocities that move apart what is in each other | `correction` | |
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
@@ -96,7 +96,6 @@ mod resistance;
 mod sharing;
 mod skyline;
 mod sleep;
-mod smooth;
 mod snapshot;
 mod soil;
 mod solve;
