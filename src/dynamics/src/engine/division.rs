@@ -16,15 +16,18 @@ use super::{
 /// How often a substep that guards reject may be halved, to a sixteenth: after that it is kept as it is, and the guards tell what is
 /// wrong with it.
 const HALVINGS: u32 = 4;
-/// Sweeps that a substep may make however small its share of a step's work: enough for what is easy. Where there would be fewer, a
-/// substep is not divided any more.
-const LEAST_SWEEPS: f64 = 8.0;
+/// Sweeps that an attempt may make however short it is, as long as there is work: enough for what is easy. Where its share of a step's whole
+/// work would be less, a substep is not divided any more.
+pub(super) const LEAST_SWEEPS: f64 = 8.0;
+/// Part of the work left that the blows of an instant may cost: there may be many in a step.
+const OF_A_BLOW: f64 = 1.0 / 30.0;
 
 /// A part of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
-    /// Its length, s.
+    /// Its length, and what of the step is left to be made, with it, s.
     pub(super) h: f64,
+    pub(super) left: f64,
     /// How many times it was halved, and how many impacts divided the step before.
     pub(super) halvings: u32,
     pub(super) impacts: u32,
@@ -33,13 +36,20 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// A step of `h` seconds, or one of its substeps.
-    pub(super) fn whole(h: f64) -> Self {
-        Self { h, halvings: 0, impacts: 0, lands: false }
+    /// A substep of `h` seconds, with which so many seconds of the step are left.
+    pub(super) fn whole(h: f64, left: f64) -> Self {
+        Self { h, left, halvings: 0, impacts: 0, lands: false }
     }
 
-    fn half(self) -> Self {
-        Self { h: 0.5 * self.h, halvings: self.halvings + 1, ..self }
+    fn halves(self) -> [Self; 2] {
+        let first = Self { h: 0.5 * self.h, halvings: self.halvings + 1, ..self };
+        [first, Self { left: self.left - first.h, ..first }]
+    }
+
+    /// What part of the work left an attempt may cost: half of what falls to its length. The other half is for attempts that may have to be
+    /// made in its place, and what is not spent is there for all that follow.
+    fn share_of_work(self) -> f64 {
+        0.5 * (self.h / self.left).min(1.0)
     }
 
     /// How often the step was divided that it is a part of.
@@ -146,7 +156,7 @@ impl Dynamics {
         let turning = (0..self.trees.len()).filter(|&tree| self.trees[tree].is_awake());
         let turning = turning.filter(|&tree| self.guards.depth(tree) > part.halvings);
         turning.for_each(|tree| groups.reject(groups.of(tree), Remains::Halves));
-        let last = !self.can_halve(part.halvings);
+        let last = !self.can_halve(part);
         self.solve(&groups, last);
         if !last {
             groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, part.h);
@@ -170,8 +180,7 @@ impl Dynamics {
         let depth = part.depth();
         if self.release(depth, |remains| remains == Remains::Halves) {
             self.scale_impulses(0.5);
-            self.advance(part.half());
-            self.advance(part.half());
+            part.halves().into_iter().for_each(|half| self.advance(half));
             self.scale_impulses(2.0);
             self.hold(depth);
         }
@@ -187,15 +196,10 @@ impl Dynamics {
         self.release(depth, |remains| remains == Remains::Nothing);
     }
 
-    /// Whether what is rejected after so many halvings is made again.
-    fn can_halve(&self, halvings: u32) -> bool {
-        let turns = self.guards.deepest();
-        halvings < turns + HALVINGS && self.work_of(halvings + 1) >= LEAST_SWEEPS
-    }
-
-    /// The work that a substep may cost, in sweeps.
-    fn work_of(&self, depth: u32) -> f64 {
-        self.model.max_sweeps / self.model.substeps as f64 * share_of_work(depth, self.guards.deepest())
+    /// Whether what is rejected of a part is made again in halves.
+    fn can_halve(&self, part: Part) -> bool {
+        let share = 0.25 * part.h / self.model.timestep;
+        part.halvings < self.guards.deepest() + HALVINGS && self.model.max_sweeps * share >= LEAST_SWEEPS
     }
 
     /// Goes back with what is rejected, and lets everything wait.
@@ -224,14 +228,12 @@ impl Dynamics {
         any
     }
 
-    /// Sets the length of a substep, and its share of the step's time and work. What is made again because of an impact may cost
-    /// as much as what is halved, beside that; how many there may be is bounded.
+    /// Sets the length of a substep, and its share of the step's time and work.
     pub(super) fn set_substep(&mut self, part: Part) {
         (self.scheme.h, self.scheme.share) = (part.h, part.h / self.model.timestep);
         let whole = self.model.timestep / self.model.substeps as f64;
         self.scheme.to_next = if part.impacts > 0 { 0.5 * (part.h + whole) } else { part.h };
-        let depth = if part.impacts > 0 { part.halvings.max(self.guards.deepest()) + 1 } else { part.halvings };
-        self.scheme.sweeps = self.work_of(depth).max(LEAST_SWEEPS.min(self.model.max_sweeps));
+        self.scheme.work = if self.scheme.instant { OF_A_BLOW } else { part.share_of_work() };
     }
 
     /// The impulses that contacts and rows start from, and the last changes of velocity that the next are extrapolated from, go with
@@ -253,26 +255,26 @@ impl Dynamics {
     }
 }
 
-/// The share of the work that a substep has `depth` halvings below a whole one, where joints turn so fast that substeps are halved
-/// `turns` times at once: half the work is for first attempts, half for all the parts that these may be made again in.
-fn share_of_work(depth: u32, turns: u32) -> f64 {
-    let first = depth.min(turns);
-    let share = if depth == first { 1.0 } else { 1.0 / f64::from(2 * ((1 << HALVINGS) - 1)) };
-    0.5 * share / f64::from(1u32 << first)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A group whose every part is rejected as often as may be has used up the work of the step, and no more.
+    /// Whatever is rejected, all attempts at a step cost no more than its work; and where only the first attempt costs anything, half of
+    /// what is left is there for the first half.
     #[test]
-    fn all_parts_share_the_work_of_a_step() {
-        for turns in 0..8 {
-            let attempts = (0..=HALVINGS).map(|halvings| f64::from(1u32 << (turns + halvings)));
-            let shares = (0..=HALVINGS).map(|halvings| share_of_work(turns + halvings, turns));
-            let whole: f64 = attempts.zip(shares).map(|(attempts, share)| attempts * share).sum();
-            assert!((whole - 1.0).abs() < 1e-12, "{turns}: {whole}");
+    fn all_attempts_share_the_work_of_a_step() {
+        fn attempt(part: Part, left: &mut f64, spends: &impl Fn(u32) -> f64) {
+            *left -= spends(part.halvings) * part.share_of_work() * *left;
+            if part.halvings < HALVINGS {
+                part.halves().into_iter().for_each(|half| attempt(half, left, spends));
+            }
         }
+        for substeps in [1, 3] {
+            let (mut left, h) = (1.0, 1e-3 / f64::from(substeps));
+            (0..substeps).for_each(|k| attempt(Part::whole(h, 1e-3 - f64::from(k) * h), &mut left, &|_| 1.0));
+            assert!(left > 0.0 && left < 0.2, "{left}");
+        }
+        let [first, second] = Part::whole(1e-3, 1e-3).halves();
+        assert_eq!([first.share_of_work(), second.share_of_work()], [0.25, 0.5]);
     }
 }

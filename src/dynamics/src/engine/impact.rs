@@ -238,7 +238,7 @@ impl Dynamics {
         last = INSTANT;
         if rest > 0.0 {
             self.scale_impulses(rest / last);
-            self.advance(Part { h: rest, ..next });
+            self.advance(Part { h: rest, left: part.left - part.h + rest, ..next });
             last = rest;
         }
         self.scale_impulses(part.h / last);
@@ -277,8 +277,8 @@ impl Dynamics {
         let (correction, mut seconds) = (self.scheme.correction, 0.0);
         let most = most_impacts(self.trees.iter().filter(|tree| tree.is_awake()).count());
         for _ in 0..MOST_IMPACTS {
-            self.set_substep(Part { h: INSTANT, ..next });
             (self.scheme.instant, self.scheme.correction) = (true, 0.0);
+            self.set_substep(Part { h: INSTANT, ..next });
             self.predict();
             let mut groups = std::mem::take(&mut self.groups);
             groups.find(&self.trees, &self.collider, &self.closures);

@@ -9,6 +9,7 @@ use super::{
     closure::Closure,
     collide::{Contact, Side},
     constraint::{Constraints, Parts},
+    division::LEAST_SWEEPS,
     problem::Scheme,
     soil::Footprints,
     solve::{Outcome, Solver},
@@ -233,7 +234,8 @@ impl Island {
             (false, true) => PASSES_OF_SOIL,
             (false, false) => PASSES,
         };
-        let mut spent = 0.0;
+        let left = parts.trees.iter().map(|tree| tree.work.sweeps_left).fold(f64::INFINITY, f64::min);
+        let (sweeps, mut spent) = ((scheme.work * left).max(LEAST_SWEEPS.min(left)), 0.0);
         for pass in 1..=passes {
             if pass > 1 {
                 self.constraints.press_soil(parts, scheme, true);
@@ -241,7 +243,7 @@ impl Island {
             }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {
-                self.outcome = problem.solve(&mut self.solver, scheme.sweeps - spent);
+                self.outcome = problem.solve(&mut self.solver, sweeps - spent);
                 spent += self.outcome.sweeps;
                 self.outcome.sweeps = spent;
             }
@@ -252,6 +254,7 @@ impl Island {
                 break;
             }
         }
+        parts.trees.iter_mut().for_each(|tree| tree.work.sweeps_left = (left - spent).max(0.0));
     }
 
     /// Whether nothing constrains it and nothing in it is stiff, so that the step was made to fourth order.

@@ -191,7 +191,7 @@ impl Dynamics {
                 correction: CORRECTION,
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
-                sweeps: settings.dynamics.max_sweeps as f64,
+                work: 1.0,
                 integrator: settings.dynamics.integrator,
             },
             trees: built.trees,
@@ -281,8 +281,11 @@ impl Engine for Dynamics {
         self.for_each_tree(Tree::begin_step);
         self.collider.soil.begin_step();
         self.guards.begin_step(&self.trees, &self.collider.contacts, self.model.timestep, self.model.substeps);
-        for _ in 0..self.model.substeps {
-            self.advance(Part::whole(self.model.timestep / self.model.substeps as f64));
+        self.trees.iter_mut().for_each(|tree| tree.work.sweeps_left = self.model.max_sweeps);
+        let Model { timestep, substeps, .. } = self.model;
+        for made in 0..substeps {
+            let left = timestep * (substeps - made) as f64 / substeps as f64;
+            self.advance(Part::whole(timestep / substeps as f64, left));
         }
         self.trees.iter_mut().for_each(Tree::clear_pushes);
         // Those of the last substep may be a part of them only.

@@ -82,8 +82,8 @@ pub(super) struct Scheme {
     pub(super) correction_speed: f64,
     /// Penetration that is left alone, m.
     pub(super) surface_layer: f64,
-    /// Work at most, in sweeps.
-    pub(super) sweeps: f64,
+    /// What part of the work that is left to it in this step an island may spend.
+    pub(super) work: f64,
     /// The scheme of what moves freely.
     pub(super) integrator: Integrator,
 }
