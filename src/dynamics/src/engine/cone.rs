@@ -7,6 +7,8 @@
 //! The friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone and an
 //! elliptic one (two coefficients) is exact with the rule of maximum dissipation.
 
+use super::newton::on_disc;
+
 /// Added to the diagonal of A, and the least pivot, relative: an A that is singular but for rounding has factors that rounding does not make.
 pub(super) const SHIFT: f64 = 1e-12;
 /// Tangential rows below this part of the normal one are rounding: without friction.
@@ -129,6 +131,25 @@ impl Cone {
         }
         self.mode = Mode::Slip;
         self.sliding(b)
+    }
+
+    /// By how much an impulse, and the velocity `u` with it, miss the law, m/s (the residual of Alart and Curnier 1991), and the mode
+    /// that they are in. Where what presses also pushes sideways, several impulses obey the law for the same velocity
+    /// without one, and [`Self::solve`] finds one of these.
+    pub(super) fn missed(&self, l: [f64; 3], u: [f64; 3]) -> (f64, Mode) {
+        let a = &self.a;
+        let normal = l[0] - u[0] / a[0];
+        if !(normal > 0.0) {
+            return (l[0].abs().max(l[1].abs()).max(l[2].abs()) * a[0], Mode::Open);
+        }
+        if !self.friction {
+            return (u[0].abs(), Mode::Stick);
+        }
+        let own = 0.5 * (a[3] + a[5]);
+        let asked = [l[1] - u[1] / own, l[2] - u[2] / own];
+        let [x, y] = on_disc(asked, normal);
+        let missed = u[0].abs().max((l[1] - x).abs() * own).max((l[2] - y).abs() * own);
+        (missed, if [x, y] == asked { Mode::Stick } else { Mode::Slip })
     }
 
     /// Sliding: u_n = 0 and u_t = -s l_t with s > 0, that is (A~ + s) l_t = -beta. The excess |l_t(s)| - l_n(s) is positive

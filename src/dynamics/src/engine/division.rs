@@ -10,6 +10,7 @@ use super::{
     collide::Collider,
     guard::Guards,
     island::Islands,
+    problem::Scheme,
     tree::{Remains, Tree},
 };
 
@@ -135,10 +136,10 @@ impl Groups {
     }
 
     /// Rejects what a guard wants made again.
-    fn judge(&mut self, guards: &mut Guards, islands: &Islands, trees: &[Tree], collider: &Collider, h: f64) {
+    fn judge(&mut self, guards: &mut Guards, islands: &Islands, trees: &[Tree], collider: &Collider, scheme: &Scheme) {
         for island in islands.all() {
             let first = island.trees()[0];
-            if !self.rejects(first) && guards.rejects(island, trees, &collider.contacts, h) {
+            if !self.rejects(first) && guards.rejects(island, trees, &collider.contacts, scheme) {
                 self.reject(self.of(first), Remains::Halves);
             }
         }
@@ -159,7 +160,7 @@ impl Dynamics {
         let last = !self.can_halve(part);
         self.solve(&groups, last);
         if !last {
-            groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, part.h);
+            groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, &self.scheme);
         }
         self.find_impacts(&mut groups, part);
         self.accept(&groups, part.depth());

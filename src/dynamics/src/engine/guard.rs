@@ -10,7 +10,8 @@ use super::{
     closure::Closure,
     collide::{Contact, Side},
     drive::MotorLimit,
-    island::Island,
+    island::{Island, negligible_energy},
+    problem::Scheme,
     tree::{Link, Tree},
 };
 use crate::{BodyState, DynamicsSettings, Guard, Notice};
@@ -177,7 +178,7 @@ impl Guards {
 
     /// Whether a substep of an island must be repeated with half its length: its contacts have no solution, or sank in before they
     /// could press, or a linkage gained energy, or a hit set its joints turning too fast for its length.
-    pub(super) fn rejects(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact], h: f64) -> bool {
+    pub(super) fn rejects(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
         if island.failed || !island.outcome.converged {
             return true;
         }
@@ -187,7 +188,7 @@ impl Guards {
             self.tell_sinking(trees, contact, depth);
             return true;
         }
-        self.rejects_linkage(island, trees, h)
+        self.rejects_linkage(island, trees, scheme)
     }
 
     fn allowed_depth(&self, island: &Island, trees: &[Tree]) -> f64 {
@@ -198,13 +199,15 @@ impl Guards {
         }
     }
 
-    fn rejects_linkage(&self, island: &Island, trees: &[Tree], h: f64) -> bool {
+    fn rejects_linkage(&self, island: &Island, trees: &[Tree], &Scheme { h, share, .. }: &Scheme) -> bool {
         if has_objects_only(island, trees) && !island.in_soil() {
             return false;
         }
         let own = || island.trees().iter().map(|&tree| &trees[tree]);
         let fastest = own().map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
-        let gains = island.gain > island.allowed_gain(own(), island.ties(), h);
+        // What lies on its points and rocks gains and loses by turns; what a loop gains it keeps.
+        let unseen = if let [true, false] = island.ties() { share * negligible_energy(own()) } else { 0.0 };
+        let gains = island.gain > island.allowed_gain(own(), island.ties(), h) + unseen;
         gains || island.was_hit(trees) && fastest * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
     }
 

@@ -469,7 +469,7 @@ fn trees<'a>(parts: &'a Parts) -> impl Iterator<Item = &'a Tree> + Clone {
 }
 
 /// The energy of a motion that nobody sees, J.
-fn negligible_energy<'a>(trees: impl Iterator<Item = &'a Tree>) -> f64 {
+pub(super) fn negligible_energy<'a>(trees: impl Iterator<Item = &'a Tree>) -> f64 {
     let mass: f64 = trees.flat_map(|tree| &tree.topology.links).map(|link| link.mass).sum();
     0.5 * mass * UNSEEN_SPEED * UNSEEN_SPEED
 }

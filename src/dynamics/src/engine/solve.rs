@@ -1,7 +1,8 @@
 //! The solver of an island: block Gauss-Seidel with exact local solutions (nonsmooth contact dynamics, Jean and Moreau 1992),
 //! finished by semismooth Newton steps ([`super::newton`]). If these do not converge, a homotopy solver takes over
 //! ([`super::homotopy`]): Gauss-Seidel has no proof of convergence, and cycles between modes where nearly the same problem has
-//! three solutions close to each other. Here too is restitution that gives no energy.
+//! three solutions close to each other. A contact alone may have two, too: what solves all of them is kept, though a visit to one would lead
+//! away from it. Here too is restitution that gives no energy.
 
 use super::{
     cone::Cone,
@@ -180,7 +181,7 @@ impl Problem {
         let mut residuals = [f64::INFINITY; SWEEPS];
         loop {
             *work -= cost;
-            residual = self.sweep();
+            residual = self.sweep(0.0);
             moved += residual;
             if residual > ROUNDED {
                 self.sum_up();
@@ -208,9 +209,9 @@ impl Problem {
             moved = f64::INFINITY;
             solver.saved.save(self);
             solver.newton.solve(self, exactness, work);
-            // The sweep brings all impulses into their bounds.
+            // The sweep brings all impulses into their bounds. A solution stays one, though each contact alone may have others.
             *work -= cost;
-            let reached = self.sweep();
+            let reached = self.sweep(solved);
             if reached <= residual {
                 residual = reached;
             } else {
@@ -242,11 +243,12 @@ impl Problem {
             block.cone.friction = false;
         }
         self.sum_up();
-        (0..SWEEPS_WITHOUT_FRICTION).for_each(|_| _ = self.sweep());
+        (0..SWEEPS_WITHOUT_FRICTION).for_each(|_| _ = self.sweep(0.0));
     }
 
-    /// Visits every block once and returns the largest change of velocity.
-    fn sweep(&mut self) -> f64 {
+    /// Visits every block once and returns the largest change of velocity. A contact that misses its law by less than `near`, m/s, keeps its
+    /// impulse, and that is what counts.
+    fn sweep(&mut self, near: f64) -> f64 {
         let mut largest = 0.0f64;
         for place in 0..self.blocks.len() {
             let radius = self.disc_radius(self.blocks[place].law);
@@ -263,7 +265,14 @@ impl Problem {
             for c in 0..3 {
                 u[c] += block.compliance[c] * block.impulse[c];
             }
-            let l = block.visit([u[0], u[1], u[2]], radius);
+            let u = [u[0], u[1], u[2]];
+            let l = match block.kept(u, near) {
+                Some((l, missed)) => {
+                    largest = largest.max(missed);
+                    l
+                }
+                None => block.visit(u, radius),
+            };
             let change = [l[0] - block.impulse[0], l[1] - block.impulse[1], l[2] - block.impulse[2]];
             if change == [0.0; 3] {
                 continue;

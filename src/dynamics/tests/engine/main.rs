@@ -17,6 +17,7 @@ mod guards;
 mod heaps;
 mod impact;
 mod joints;
+mod limp;
 mod loads;
 mod loops;
 mod motion;

@@ -155,7 +155,10 @@ impl Response {
         let columns = |part: &Part| {
             let block = &problem.blocks[part.block];
             let range = block.start..block.start + block.length;
-            problem.index[range.clone()].iter().zip(&problem.columns[range]).map(|(index, y)| (*index as usize, [y[0], y[1], y[2]]))
+            problem.index[range.clone()]
+                .iter()
+                .zip(&problem.columns[range])
+                .map(|(index, y)| (*index as usize, [y[0], y[1], y[2]]))
         };
         falls.clear();
         falls.extend(columns(part).map(|(index, y)| (index, self.by_u.map(|row| dot(row, y)))));

@@ -83,7 +83,8 @@ impl Equations {
     /// Takes the equations of a problem.
     pub(super) fn set(&mut self, problem: &Problem) {
         let Self { parts, of_block, count, .. } = self;
-        (parts.clear(), of_block.clear());
+        parts.clear();
+        of_block.clear();
         *count = 0;
         for (index, block) in problem.blocks.iter().enumerate() {
             let (a, rows) = (block.cone.a, block.rows());
@@ -96,9 +97,8 @@ impl Equations {
             let set = match block.law {
                 Law::Cone if rows == 3 => Set::Cone,
                 Law::Cone => Set::Interval(0.0, f64::INFINITY),
-                Law::Disc { normal, radius, .. } => {
-                    of_block[normal].map_or(Set::Disc(0, 0.0), |normal| Set::Disc(normal, radius * parts[normal].rho / rho))
-                }
+                Law::Disc { normal, radius, .. } => of_block[normal]
+                    .map_or(Set::Disc(0, 0.0), |normal| Set::Disc(normal, radius * parts[normal].rho / rho)),
                 Law::Interval { low, high } => Set::Interval(low / rho, high / rho),
             };
             let of = |c: usize, number: f64| if c < rows { number } else { 0.0 };
@@ -142,7 +142,8 @@ impl Equations {
         self.add_up(problem, at);
         self.value.clear();
         for index in 0..self.parts.len() {
-            let normal = if let Set::Disc(normal, _) = self.parts[index].set { at[self.parts[normal].row] } else { 0.0 };
+            let normal =
+                if let Set::Disc(normal, _) = self.parts[index].set { at[self.parts[normal].row] } else { 0.0 };
             let part = &mut self.parts[index];
             let moved = problem.moved_by(&problem.blocks[part.block], &self.w);
             let (mut v, mut u, mut own_by_v) = ([0.0; 3], [0.0; 3], [0.0; 3]);
@@ -221,7 +222,8 @@ impl Part {
             self.slope.by_v[c] = by_v;
             self.slope.by_u[c] = by_u;
             self.slope.by_nu[c] = grown + nu * (d[0] * by_nu - projection.by_nu[c]);
-            self.slope.by_normal[c] = if let Set::Disc(_, share) = self.set { -projection.by_radius[c] * share } else { 0.0 };
+            self.slope.by_normal[c] =
+                if let Set::Disc(_, share) = self.set { -projection.by_radius[c] * share } else { 0.0 };
         }
         std::array::from_fn(|c| v[c] - projection.value[c])
     }
