@@ -129,6 +129,9 @@ impl Problem {
             let shared = solver.sharing.share(self, work);
             // Velocities are those of the very impulses: a stiff motor's effort tells the least difference.
             self.sum_up();
+            if shared == Shared::Determined {
+                self.blocks.iter_mut().for_each(|block| block.unshared = block.unshared.max(f64::MIN_POSITIVE));
+            }
             let Shared::Moved(by) = shared else { break };
             let again = if by < LESS_MOVED * last { self.iterate(solver, work) } else { Outcome::default() };
             if !again.converged {

@@ -239,9 +239,8 @@ impl Collider {
         let bounds = placement.bounds;
         let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
         let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
-        let way = motion.length() + spin;
-        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * way };
-        let ahead = MARGIN + way;
+        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
+        let ahead = MARGIN.max(2.0 * h * shape.speed());
         let firm = |ground: &Ground| ground.material.soil.is_none();
         let grounds = grounds.iter().enumerate().filter(|(_, ground)| firm(ground) && ground.meets(&bounds));
         for (number, ground) in grounds {
@@ -269,7 +268,7 @@ impl Collider {
         let (first, second) = (shape(a), shape(b));
         let (motion, spin) =
             ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
-        let ahead = MARGIN + motion.length() + spin;
+        let ahead = MARGIN.max(motion.length() + 2.0 * h * (first.swing() + second.swing()));
         let sizes = Sizes { size: first.geom.size().min(second.geom.size()), motion: 0.5 * (motion.length() + spin) };
         let (one, two) = (first.placed(), second.placed());
         self.hits.clear();
