@@ -1,6 +1,6 @@
 //! What the world stands on: planes, terrain and triangles.
 
-use bevy_math::DVec3;
+use bevy_math::{DMat3, DVec3};
 use simpartner_model::{self as model, Material, Plane, Pose};
 
 use super::{
@@ -74,6 +74,27 @@ impl Ground {
             Form::Plane(plane) => bounds.reaches(plane),
             Form::Surface { .. } => self.bounds.meets(bounds),
         }
+    }
+
+    /// False where all of it that is below a box, or in it, is terrain lower than the box.
+    pub(super) fn reaches(&self, bounds: &Bounds) -> bool {
+        let Form::Surface { shape, pose, .. } = &self.form else { return true };
+        let Some(field) = shape.as_heightfield() else { return true };
+        let turn = DMat3::from_quat(pose.rotation.inverse());
+        let middle = turn * (0.5 * (bounds.low + bounds.high) - pose.translation);
+        let half = (turn.x_axis.abs(), turn.y_axis.abs(), turn.z_axis.abs());
+        let size = 0.5 * (bounds.high - bounds.low);
+        let half = half.0 * size.x + half.1 * size.y + half.2 * size.z;
+        let scale = field.scale();
+        let points = |at: f64, half: f64, extent: f64, cells: usize| {
+            let cell = |x: f64| ((x / extent + 0.5) * cells as f64).clamp(0.0, cells as f64);
+            cell(at - half).floor() as usize..=cell(at + half).ceil() as usize
+        };
+        let rows = points(middle.z, half.z, scale.z, field.nrows());
+        let mut columns = points(middle.x, half.x, scale.x, field.ncols());
+        let low = (middle.y - half.y) / scale.y;
+        let heights = field.heights();
+        columns.any(|column| rows.clone().any(|row| heights[(row, column)] >= low))
     }
 
     /// Contacts with a shape, normals towards the shape.

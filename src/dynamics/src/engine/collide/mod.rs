@@ -237,12 +237,15 @@ impl Collider {
         let tree = &trees[geoms[index].side.tree];
         geoms[index].tighten(placement, tree);
         let bounds = placement.bounds;
+        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(&bounds) && ground.reaches(&bounds);
+        let mut grounds = grounds.iter().enumerate().filter(|(_, ground)| near(ground)).peekable();
+        if grounds.peek().is_none() {
+            return;
+        }
         let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
         let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
         let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
         let ahead = MARGIN.max(2.0 * h * shape.speed());
-        let firm = |ground: &Ground| ground.material.soil.is_none();
-        let grounds = grounds.iter().enumerate().filter(|(_, ground)| firm(ground) && ground.meets(&bounds));
         for (number, ground) in grounds {
             self.hits.clear();
             ground.touch(&shape.placed(), ahead, &mut self.memory, &mut self.hits);
