@@ -93,6 +93,7 @@ mod problem;
 mod push;
 mod report;
 mod resistance;
+mod series;
 mod sharing;
 mod skyline;
 mod sleep;

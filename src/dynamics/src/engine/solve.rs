@@ -10,6 +10,7 @@ use super::{
     homotopy::Homotopy,
     newton::Newton,
     problem::{Block, Law, Problem},
+    series::Series,
     sharing::{self, Shared, Sharing},
 };
 
@@ -66,6 +67,7 @@ pub(super) type Solution = ([f64; 3], [f64; 3]);
 pub(super) struct Solver {
     newton: Newton,
     saved: SavedImpulses,
+    series: Series,
     homotopy: Homotopy,
     sharing: Sharing,
     /// The solution before its loads were shared.
@@ -175,37 +177,14 @@ impl Problem {
 
     fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> Outcome {
         let (cost, whole) = (self.sweep_cost(), *work);
-        let most = self.newton_cost() / cost;
-        let mut residual;
-        let mut moved = 0.0;
         let exactness @ Exactness { sweeps: solved, accepted, .. } = self.exactness();
-        // Of the last sweeps, the latest last.
-        let mut residuals = [f64::INFINITY; SWEEPS];
-        loop {
-            *work -= cost;
-            residual = self.sweep();
-            moved += residual;
-            if residual > ROUNDED {
-                self.sum_up();
+        let [mut residual, mut moved] = self.sweep_on(&mut solver.series, solved, work);
+        if !residual.is_finite() {
+            // From here no method leads back; where only the sweeps led away, a start without friction may.
+            if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
+                self.solve_without_friction();
             }
-            residuals.rotate_left(1);
-            residuals[SWEEPS - 1] = residual;
-            if !self.is_finite() {
-                // From here no method leads back; where only the sweeps led away, a start without friction may.
-                if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
-                    self.solve_without_friction();
-                }
-                return Outcome {
-                    sweeps: (whole - *work) / cost,
-                    residual: f64::INFINITY,
-                    moved: f64::INFINITY,
-                    converged: false,
-                };
-            }
-            let is_solved = residual < solved || *work < cost;
-            if is_solved || residuals[0].is_finite() && !(sweeps_left(&residuals, solved) <= most) {
-                break;
-            }
+            return Outcome { sweeps: (whole - *work) / cost, residual, moved: f64::INFINITY, converged: false };
         }
         if residual >= solved {
             moved = f64::INFINITY;
@@ -233,6 +212,39 @@ impl Problem {
         Outcome { sweeps: (whole - *work) / cost, residual, moved, converged }
     }
 
+    /// Sweeps as long as that pays. Returns the largest change of a velocity in the last sweep, infinite where velocities are no numbers any
+    /// more, and by how much sweeps changed them in all.
+    fn sweep_on(&mut self, series: &mut Series, solved: f64, work: &mut f64) -> [f64; 2] {
+        let cost = self.sweep_cost();
+        let most = self.newton_cost() / cost;
+        let mut moved = 0.0;
+        // Of the last sweeps, the latest last.
+        let mut residuals = [f64::INFINITY; SWEEPS];
+        loop {
+            *work -= cost;
+            let residual = self.sweep();
+            moved += residual;
+            if residual > ROUNDED {
+                self.sum_up();
+            }
+            residuals.rotate_left(1);
+            residuals[SWEEPS - 1] = residual;
+            if !self.is_finite() {
+                return [f64::INFINITY; 2];
+            }
+            let is_solved = residual < solved || *work < cost;
+            if is_solved || residuals[0].is_finite() && !(sweeps_left(&residuals, solved) <= most) {
+                return [residual, moved];
+            }
+            if residuals[0].is_finite() {
+                moved += series.sum(self, [residuals[1], residuals[2], residuals[3]]);
+            }
+            if residuals[1].is_finite() {
+                series.note(self);
+            }
+        }
+    }
+
     /// Whether all velocities are numbers; the largest change of a sweep passes over what is not.
     fn is_finite(&self) -> bool {
         self.w.iter().all(|w| w.is_finite())
@@ -249,7 +261,7 @@ impl Problem {
     }
 
     /// Visits every block once and returns the largest change of velocity.
-    fn sweep(&mut self) -> f64 {
+    pub(super) fn sweep(&mut self) -> f64 {
         let mut largest = 0.0f64;
         for place in 0..self.blocks.len() {
             let radius = self.disc_radius(self.blocks[place].law);
