@@ -432,6 +432,22 @@ mod tests {
         (problem, outcome)
     }
 
+    /// Two supports of two bodies of 1 kg leave nothing open: what is not shared is solved no more exactly in the next step.
+    #[test]
+    fn what_statics_leave_nothing_open_of_is_not_solved_to_more_digits() {
+        let mut problem = Problem::default();
+        problem.clear([1, 1].into_iter());
+        for place in 0..2 {
+            problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+            problem.index.push(place);
+            let block = problem.block(Law::Cone, place as usize, [0.0; 3], [-1.0, 0.0, 0.0], [0.0; 3]);
+            problem.blocks.push(Block { unshared: f64::INFINITY, ..block });
+        }
+        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        assert!(outcome.converged && !problem.was_shared() && problem.exactness().sweeps == TOLERANCE, "{outcome:?}");
+        assert!(problem.blocks.iter().all(|block| block.unshared < UNSHARED), "{:?}", problem.blocks);
+    }
+
     /// Loads stay as they were shared while nothing changes, though a contact beside is open; when that closes it takes its part, though
     /// no sweep changes anything.
     #[test]
