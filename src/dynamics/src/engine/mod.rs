@@ -101,6 +101,7 @@ mod soil;
 mod solve;
 mod spatial;
 mod spin;
+mod sweeps;
 mod tree;
 mod visit;
 

@@ -94,6 +94,8 @@ struct Support {
 /// How sharing went.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shared {
+    /// Statics leave nothing open: the impulses are those of the motion.
+    Determined,
     /// The motion is the same.
     Same,
     /// Friction is elsewhere now and changes a velocity by so much, m/s: the problem is to be solved again.
@@ -125,7 +127,7 @@ impl Sharing {
     pub(super) fn share(&mut self, problem: &mut Problem, work: &mut f64) -> Shared {
         self.find_supports(problem);
         if self.supports.len() < 2 || self.supports.len() > MOST_CONTACTS || !self.is_open(problem) {
-            return Shared::Same;
+            return Shared::Determined;
         }
         self.set_target(problem);
         let slides = |support: &Support| {

@@ -12,21 +12,12 @@ use super::{
     newton::Newton,
     problem::{Block, Law, Problem},
     sharing::{self, Shared, Sharing},
+    sweeps::Series,
 };
 
-/// Sweeps before Newton's method, at least: it then starts near, and it is known how fast sweeps converge. They go on as long as what
-/// is left of them costs less than Newton's method would.
-const SWEEPS: usize = 4;
-/// Iterations that Newton's method takes as a rule.
-const NEWTON_ITERATIONS: f64 = 10.0;
-/// Multiplications of a sweep: for each column of a block, and for its local solution, which has divisions and roots.
-const MULTIPLICATIONS_A_COLUMN: usize = 8;
-const MULTIPLICATIONS_A_BLOCK: usize = 100;
 /// Steps that sweeps solve keep the loads that were shared before until those sweeps have changed velocities by this in all, m/s: at
 /// 1 ms that is 1e-6 of a weight.
 const UNSHARED: f64 = 10.0 * TOLERANCE;
-/// What changes a velocity by more than this in a sweep, m/s, leaves its rounding in w, a hundredth of the tolerance: w is summed up anew.
-const ROUNDED: f64 = 1e-2 * TOLERANCE / f64::EPSILON;
 /// How often a problem is solved again at most because friction moved with the loads. Each time leaves a tenth of it or less.
 /// Where it moves by more than this part of what it did before, sharing and sliding do not come to terms.
 const SHARINGS: usize = 3;
@@ -67,6 +58,7 @@ pub(super) type Solution = ([f64; 3], [f64; 3]);
 pub(super) struct Solver {
     newton: Newton,
     saved: SavedImpulses,
+    series: Series,
     homotopy: Homotopy,
     sharing: Sharing,
     /// The solution before its loads were shared.
@@ -130,6 +122,9 @@ impl Problem {
             let shared = solver.sharing.share(self, work);
             // Velocities are those of the very impulses: a stiff motor's effort tells the least difference.
             self.sum_up();
+            if shared == Shared::Determined {
+                self.blocks.iter_mut().for_each(|block| block.unshared = block.unshared.max(f64::MIN_POSITIVE));
+            }
             let Shared::Moved(by) = shared else { break };
             let again = if by < LESS_MOVED * last { self.iterate(solver, work) } else { Outcome::default() };
             if !again.converged {
@@ -159,51 +154,16 @@ impl Problem {
         block.law == Law::Cone && block.impulse[0] == 0.0 && !sharing::takes_part(self, block)
     }
 
-    /// What a sweep costs, in multiplications.
-    fn sweep_cost(&self) -> f64 {
-        (MULTIPLICATIONS_A_COLUMN * self.columns.len() + MULTIPLICATIONS_A_BLOCK * self.blocks.len()) as f64
-    }
-
-    /// What the eliminations within the trees cost Newton's method about, in multiplications: little for loose bodies, much for robots,
-    /// and there it is what sweeps compete with.
-    fn newton_cost(&self) -> f64 {
-        let tree = |ends: &[usize]| (ends[1] - ends[0]).pow(3) / 6;
-        NEWTON_ITERATIONS * self.starts.windows(2).map(tree).sum::<usize>() as f64
-    }
-
     fn iterate(&mut self, solver: &mut Solver, work: &mut f64) -> Outcome {
         let (cost, whole) = (self.sweep_cost(), *work);
-        let most = self.newton_cost() / cost;
-        let mut residual;
-        let mut moved = 0.0;
         let exactness @ Exactness { sweeps: solved, accepted, .. } = self.exactness();
-        // Of the last sweeps, the latest last.
-        let mut residuals = [f64::INFINITY; SWEEPS];
-        loop {
-            *work -= cost;
-            residual = self.sweep(0.0);
-            moved += residual;
-            if residual > ROUNDED {
-                self.sum_up();
+        let [mut residual, mut moved] = self.sweep_on(&mut solver.series, solved, work);
+        if !residual.is_finite() {
+            // From here no method leads back; where only the sweeps led away, a start without friction may.
+            if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
+                self.solve_without_friction();
             }
-            residuals.rotate_left(1);
-            residuals[SWEEPS - 1] = residual;
-            if !self.is_finite() {
-                // From here no method leads back; where only the sweeps led away, a start without friction may.
-                if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
-                    self.solve_without_friction();
-                }
-                return Outcome {
-                    sweeps: (whole - *work) / cost,
-                    residual: f64::INFINITY,
-                    moved: f64::INFINITY,
-                    converged: false,
-                };
-            }
-            let is_solved = residual < solved || *work < cost;
-            if is_solved || residuals[0].is_finite() && !(sweeps_left(&residuals, solved) <= most) {
-                break;
-            }
+            return Outcome { sweeps: (whole - *work) / cost, residual, moved: f64::INFINITY, converged: false };
         }
         if residual >= solved {
             moved = f64::INFINITY;
@@ -231,11 +191,6 @@ impl Problem {
         Outcome { sweeps: (whole - *work) / cost, residual, moved, converged }
     }
 
-    /// Whether all velocities are numbers; the largest change of a sweep passes over what is not.
-    fn is_finite(&self) -> bool {
-        self.w.iter().all(|w| w.is_finite())
-    }
-
     /// Starts anew and lets contacts press without friction: sweeps over these can only come nearer.
     fn solve_without_friction(&mut self) {
         for block in &mut self.blocks {
@@ -244,47 +199,6 @@ impl Problem {
         }
         self.sum_up();
         (0..SWEEPS_WITHOUT_FRICTION).for_each(|_| _ = self.sweep(0.0));
-    }
-
-    /// Visits every block once and returns the largest change of velocity. A contact that misses its law by less than `near`, m/s, keeps its
-    /// impulse, and that is what counts.
-    fn sweep(&mut self, near: f64) -> f64 {
-        let mut largest = 0.0f64;
-        for place in 0..self.blocks.len() {
-            let radius = self.disc_radius(self.blocks[place].law);
-            let block = &mut self.blocks[place];
-            let range = block.start..block.start + block.length;
-            let (columns, index) = (&self.columns[range.clone()], &self.index[range]);
-            let mut u = [block.bias[0], block.bias[1], block.bias[2], 0.0];
-            for (column, &index) in columns.iter().zip(index) {
-                let w = self.w[index as usize];
-                for c in 0..4 {
-                    u[c] += column[c] * w;
-                }
-            }
-            for c in 0..3 {
-                u[c] += block.compliance[c] * block.impulse[c];
-            }
-            let u = [u[0], u[1], u[2]];
-            let l = match block.kept(u, near) {
-                Some((l, missed)) => {
-                    largest = largest.max(missed);
-                    l
-                }
-                None => block.visit(u, radius),
-            };
-            let change = [l[0] - block.impulse[0], l[1] - block.impulse[1], l[2] - block.impulse[2]];
-            if change == [0.0; 3] {
-                continue;
-            }
-            block.impulse = l;
-            for (column, &index) in columns.iter().zip(index) {
-                self.w[index as usize] += column[0] * change[0] + column[1] * change[1] + column[2] * change[2];
-            }
-            let du = block.cone.times(change);
-            largest = largest.max(du[0].abs()).max(du[1].abs()).max(du[2].abs());
-        }
-        largest
     }
 
     /// Newton's law of restitution with friction can create energy. The work of the impulses in this scheme is exactly
@@ -375,13 +289,6 @@ impl Problem {
     }
 }
 
-/// How many more sweeps a solution to `tolerance` takes if they go on to converge as over the last ones.
-fn sweeps_left(residuals: &[f64; SWEEPS], tolerance: f64) -> f64 {
-    let (first, last) = (residuals[0], residuals[SWEEPS - 1]);
-    let fall = libm::log(first / last) / (SWEEPS - 1) as f64;
-    if fall > 0.0 { libm::log(last / tolerance) / fall } else { f64::INFINITY }
-}
-
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
@@ -424,6 +331,22 @@ mod tests {
         problem.sum_up();
         let outcome = problem.solve(&mut Solver::default(), 6000.0);
         (problem, outcome)
+    }
+
+    /// Two supports of two bodies of 1 kg leave nothing open: what is not shared is solved no more exactly in the next step.
+    #[test]
+    fn what_statics_leave_nothing_open_of_is_not_solved_to_more_digits() {
+        let mut problem = Problem::default();
+        problem.clear([1, 1].into_iter());
+        for place in 0..2 {
+            problem.columns.push([1.0, 0.0, 0.0, 0.0]);
+            problem.index.push(place);
+            let block = problem.block(Law::Cone, place as usize, [0.0; 3], [-1.0, 0.0, 0.0], [0.0; 3]);
+            problem.blocks.push(Block { unshared: f64::INFINITY, ..block });
+        }
+        let outcome = problem.solve(&mut Solver::default(), 6000.0);
+        assert!(outcome.converged && !problem.was_shared() && problem.exactness().sweeps == TOLERANCE, "{outcome:?}");
+        assert!(problem.blocks.iter().all(|block| block.unshared < UNSHARED), "{:?}", problem.blocks);
     }
 
     /// Loads stay as they were shared while nothing changes, though a contact beside is open; when that closes it takes its part, though

@@ -1,6 +1,6 @@
 //! How many triangles of terrain a step looks at does not depend on how many there are.
 
-use std::cell::Cell;
+use std::{cell::Cell, f64::consts::PI};
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::{Body, Ground, Heightfield, Material, Mechanism, Placed, Pose, Shape, Timestep};
@@ -72,4 +72,28 @@ fn a_step_looks_at_as_many_triangles_of_large_terrain_as_of_small() {
     let (small, large) = (looked_at(terrain(64)), looked_at(terrain(4096)));
     assert_eq!(small, large);
     assert!(small > 10_000, "{small}");
+}
+
+/// A wheel over terrain, in the middle of whose cells it ends, is nowhere else while it spins about its axle; a wheel that tumbles may come to where
+/// more triangles are.
+#[test]
+fn a_wheel_that_spins_about_its_axle_looks_no_further() {
+    let looked_at = |spin: DVec3| {
+        let wheel = Body {
+            pose: Pose { translation: DVec3::new(0.5, 0.25, 0.5), rotation: DQuat::from_rotation_x(0.5 * PI) },
+            angular_velocity: spin,
+            shape: Some(Placed { pose: Pose::IDENTITY, shape: Shape::Cylinder { radius: 0.2, length: 0.1 } }),
+            ..Body::default()
+        };
+        let mechanism =
+            Mechanism { grounds: vec![Ground::from(terrain(64))], bodies: vec![wheel], ..Mechanism::default() };
+        let settings = Settings { engine: EngineKind::Dynamics, ..Settings::default() };
+        let mut engine = build(&mechanism, Timestep::MILLISECOND, &settings).expect("an engine");
+        LOOKED_AT.set(0);
+        engine.step();
+        LOOKED_AT.get()
+    };
+    let still = looked_at(DVec3::ZERO);
+    assert!(still > 0 && looked_at(DVec3::Z * 150.0) == still, "{still}");
+    assert!(looked_at(DVec3::X * 150.0) > still, "{still}");
 }

@@ -1,6 +1,6 @@
 //! What the world stands on: planes, terrain and triangles.
 
-use bevy_math::DVec3;
+use bevy_math::{DMat3, DVec3};
 use simpartner_model::{self as model, Material, Plane, Pose};
 
 use super::{
@@ -27,11 +27,12 @@ pub(in crate::engine) struct Ground {
 
 enum Form {
     Plane(Plane),
-    /// Terrain or triangles, and where they are in the world.
+    /// Terrain or triangles, and where they are in the world; `surface_from_world` for directions.
     Surface {
         shape: SharedShape,
         outline: Outline,
         pose: Pose,
+        turn: DMat3,
     },
 }
 
@@ -59,7 +60,8 @@ impl Ground {
             Some(mesh) => Outline::Mesh(Vec::new(), Faces::new(mesh)),
             None => Outline::Points(Vec::new()),
         };
-        Ok(Self { form: Form::Surface { shape, outline, pose }, material, bounds })
+        let turn = DMat3::from_quat(pose.rotation.inverse());
+        Ok(Self { form: Form::Surface { shape, outline, pose, turn }, material, bounds })
     }
 
     /// Whether it is a plane steeper than 60 degrees.
@@ -76,6 +78,25 @@ impl Ground {
         }
     }
 
+    /// False where all of it that is below a box, or in it, is terrain lower than the box.
+    pub(super) fn reaches(&self, bounds: &Bounds) -> bool {
+        let Form::Surface { shape, pose, turn, .. } = &self.form else { return true };
+        let Some(field) = shape.as_heightfield() else { return true };
+        let (middle, size) = (0.5 * (bounds.low + bounds.high), 0.5 * (bounds.high - bounds.low));
+        let middle = *turn * (middle - pose.translation);
+        let half = turn.x_axis.abs() * size.x + turn.y_axis.abs() * size.y + turn.z_axis.abs() * size.z;
+        let scale = field.scale();
+        let points = |at: f64, half: f64, extent: f64, cells: usize| {
+            let cell = |x: f64| ((x / extent + 0.5) * cells as f64).clamp(0.0, cells as f64);
+            cell(at - half).floor() as usize..=cell(at + half).ceil() as usize
+        };
+        let rows = points(middle.z, half.z, scale.z, field.nrows());
+        let mut columns = points(middle.x, half.x, scale.x, field.ncols());
+        let low = (middle.y - half.y) / scale.y;
+        let heights = field.heights();
+        columns.any(|column| rows.clone().any(|row| heights[(row, column)] >= low))
+    }
+
     /// Contacts with a shape, normals towards the shape.
     pub(super) fn touch(&self, body: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
         match (&self.form, self.placed()) {
@@ -89,7 +110,7 @@ impl Ground {
     pub(super) fn placed(&self) -> Option<Placed<'_>> {
         match &self.form {
             Form::Plane(_) => None,
-            Form::Surface { shape, outline, pose } => {
+            Form::Surface { shape, outline, pose, .. } => {
                 Some(Placed { outline, shape, centre: pose.translation, rotation: pose.rotation })
             }
         }
@@ -162,4 +183,55 @@ fn height(field: &HeightField, x: f64, z: f64) -> Option<f64> {
         inside.then_some(a.y + s * u.y + t * v.y)
     };
     first.and_then(on).or_else(|| second.and_then(on))
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy_math::DQuat;
+    use simpartner_model::{Heightfield, random::Stream};
+
+    use super::*;
+
+    /// Boxes at random about terrain that leans: every one that holds a point of the terrain is told to reach it, few of those that are above all of
+    /// it are.
+    #[test]
+    fn no_box_that_holds_a_point_of_terrain_is_passed_over() {
+        let mut stream = Stream::from_number(5);
+        let mut next = || stream.between(-1.0, 1.0);
+        let points = 9;
+        let mut field = Heightfield {
+            points_x: points,
+            points_z: points,
+            width: 4.0,
+            depth: 6.0,
+            heights: (0..points * points).map(|_| 0.2 * next()).collect(),
+            pose: Pose { translation: DVec3::new(1.0, 2.0, 3.0), rotation: DQuat::from_rotation_z(0.4) },
+            material: Material::default(),
+        };
+        field.pose.rotation *= DQuat::from_rotation_x(0.3);
+        let corners: Vec<DVec3> = (0..points * points)
+            .map(|index| {
+                let (x, z) = field.position(index / points, index % points);
+                field.pose.point(DVec3::new(x, field.heights[index], z))
+            })
+            .collect();
+        let pose = field.pose;
+        let ground = Ground::new(&field.into()).expect("sound terrain");
+        let (mut holding, mut above, mut told) = (0, 0, 0);
+        for _ in 0..4000 {
+            let middle = pose.point(DVec3::new(2.0 * next(), 1.0 * next(), 3.0 * next()));
+            let half = DVec3::new(next(), next(), next()).abs() * 0.5;
+            let bounds = Bounds { low: middle - half, high: middle + half };
+            let holds = corners.iter().any(|&corner| bounds.meets(&Bounds { low: corner, high: corner }));
+            let reaches = ground.reaches(&bounds);
+            assert!(reaches || !holds, "{bounds:?}");
+            holding += usize::from(holds);
+            let height = (pose.rotation.inverse() * (middle - pose.translation)).y;
+            if height > 0.25 + half.length() {
+                above += 1;
+                told += usize::from(reaches);
+            }
+        }
+        assert!(holding > 200 && above > 200 && 10 * told < above, "{holding} {above} {told}");
+    }
 }

@@ -14,7 +14,7 @@ use super::{
     narrow::Placed,
 };
 use crate::parry::{
-    bounding_volume::BoundingVolume,
+    bounding_volume::{Aabb, BoundingVolume},
     math::Pose,
     query::details::NormalConstraints,
     shape::{HeightField, Shape, Triangle, TrianglePseudoNormals},
@@ -96,7 +96,7 @@ impl Manifold {
         let (field, meshes) = (a.shape.as_heightfield(), [a.outline.faces(), b.outline.faces()]);
         match (field, meshes, a.part(), b.part()) {
             (Some(field), [_, Some(mesh)], ..) => search.mesh_on_terrain(field, mesh),
-            (Some(field), _, _, Some(part)) => search.shape_on_terrain(field, &*b.shape.0, &part),
+            (Some(field), _, _, Some(part)) => search.shape_on_terrain(field, &part),
             (None, [Some(first), Some(second)], ..) => search.mesh_on_mesh(first, second),
             (None, [Some(mesh), None], _, Some(part)) => search.shape_on_mesh(mesh, &*b.shape.0, &part),
             (None, [None, Some(mesh)], Some(part), _) => search.mesh_on_shape(&*a.shape.0, &part, mesh),
@@ -110,6 +110,14 @@ impl Placed<'_> {
     /// The shape if it is convex.
     fn part(&self) -> Option<Part<'_>> {
         self.outline.core().map(|(core, layer)| Part { core, layer, of: Origin::Convex })
+    }
+}
+
+impl Part<'_> {
+    /// Whether a direction is the normal of a triangle of terrain, along which it may press whatever is beside it: most contacts do, and the neighbours
+    /// need not be looked at.
+    fn always_allows(&self, direction: DVec3) -> bool {
+        matches!(self.of, Origin::Terrain(..)) && self.core.own_normal() == Some(direction)
     }
 }
 
@@ -131,11 +139,11 @@ impl Search<'_> {
     /// Adds the contacts of two convex parts.
     fn add(&mut self, one: &Part, two: &Part) {
         let (turn, back) = (self.turn, self.turn.transpose());
-        let difference =
-            Difference::new([(one.core, one.layer), (two.core, two.layer)], turn, self.relative.translation);
+        let cores = [(one.core, one.layer), (two.core, two.layer)];
+        let Some(difference) = Difference::new(cores, turn, self.relative.translation, self.ahead) else { return };
         let (limits, other_limits) = (LazyCell::new(|| one.of.limits()), LazyCell::new(|| two.of.limits()));
         self.meeting.find(&difference, self.ahead, |normal| {
-            let allowed = limits.allow(normal)?;
+            let allowed = if one.always_allows(normal) { normal } else { limits.allow(normal)? };
             if let Limits::None = *other_limits {
                 return Some(allowed);
             }
@@ -151,8 +159,10 @@ impl Search<'_> {
         self.hits.extend(touches.map(|touch| Hit { point: centre + rotation * touch.point, normal, gap: touch.gap }));
     }
 
-    fn shape_on_terrain(&mut self, field: &HeightField, shape: &dyn Shape, part: &Part) {
-        let around = shape.compute_aabb(&self.relative).loosened(self.ahead);
+    fn shape_on_terrain(&mut self, field: &HeightField, part: &Part) {
+        let (back, middle, more) = (self.turn.transpose(), self.relative.translation, self.ahead + part.layer);
+        let reach = |sign: f64| DVec3::from_array(DVec3::AXES.map(|axis| part.core.extent(back * axis * sign) + more));
+        let around = Aabb::new(middle - reach(-1.0), middle + reach(1.0));
         field.map_elements_in_local_aabb(&around, &mut |index, triangle| {
             self.add(&part_of(triangle, Origin::Terrain(field, index)), part);
         });

@@ -237,13 +237,15 @@ impl Collider {
         let tree = &trees[geoms[index].side.tree];
         geoms[index].tighten(placement, tree);
         let bounds = placement.bounds;
+        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(&bounds) && ground.reaches(&bounds);
+        let mut grounds = grounds.iter().enumerate().filter(|(_, ground)| near(ground)).peekable();
+        if grounds.peek().is_none() {
+            return;
+        }
         let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
         let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
-        let way = motion.length() + spin;
-        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * way };
-        let ahead = MARGIN + way;
-        let firm = |ground: &Ground| ground.material.soil.is_none();
-        let grounds = grounds.iter().enumerate().filter(|(_, ground)| firm(ground) && ground.meets(&bounds));
+        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
+        let ahead = MARGIN.max(2.0 * h * shape.speed());
         for (number, ground) in grounds {
             self.hits.clear();
             ground.touch(&shape.placed(), ahead, &mut self.memory, &mut self.hits);
@@ -269,7 +271,7 @@ impl Collider {
         let (first, second) = (shape(a), shape(b));
         let (motion, spin) =
             ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
-        let ahead = MARGIN + motion.length() + spin;
+        let ahead = MARGIN.max(motion.length() + 2.0 * h * (first.swing() + second.swing()));
         let sizes = Sizes { size: first.geom.size().min(second.geom.size()), motion: 0.5 * (motion.length() + spin) };
         let (one, two) = (first.placed(), second.placed());
         self.hits.clear();

@@ -79,9 +79,13 @@ impl Vertex {
 }
 
 impl<'a> Difference<'a> {
-    pub(super) fn new([one, two]: [(Core<'a>, f64); 2], turn: DMat3, shift: DVec3) -> Self {
-        let size = one.0.size() + one.1 + two.0.size() + two.1;
-        Self { cores: [one.0, two.0], layers: [one.1, two.1], turn, shift, size }
+    /// Of shapes that may be nearer than `reach`; `None` where the first direction that is asked parts them.
+    pub(super) fn new([one, two]: [(Core<'a>, f64); 2], turn: DMat3, shift: DVec3, reach: f64) -> Option<Self> {
+        let own = Self { cores: [one.0, two.0], layers: [one.1, two.1], turn, shift, size: 0.0 };
+        if own.is_often_apart() && own.is_apart(reach + one.1 + two.1) {
+            return None;
+        }
+        Some(Self { size: one.0.size() + one.1 + two.0.size() + two.1, ..own })
     }
 
     fn support_of_second(&self, direction: DVec3) -> DVec3 {
@@ -110,12 +114,13 @@ impl<'a> Difference<'a> {
     /// Whether the cores are farther apart than `reach` along the direction that the search for their distance begins with.
     fn is_apart(&self, reach: f64) -> bool {
         let towards = self.middle();
-        self.support(-towards).point.dot(towards) > reach * towards.length()
+        self.separation(-towards) > reach * towards.length()
     }
 
-    /// The separation of the cores along a unit vector.
+    /// The separation of the cores along a unit vector; along any, times its length.
     fn separation(&self, normal: DVec3) -> f64 {
-        -self.support(normal).point.dot(normal)
+        let [one, two] = self.cores;
+        self.shift.dot(normal) - one.extent(normal) - two.extent(self.turn.transpose() * -normal)
     }
 
     /// The faces that the shapes turn to each other's middle, as directions from the first to the second.
@@ -202,9 +207,6 @@ impl Meeting {
     pub(super) fn find(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
         self.touches.clear();
         let layers = difference.layers[0] + difference.layers[1];
-        if difference.is_often_apart() && difference.is_apart(ahead + layers) {
-            return;
-        }
         let Some((faces, deepest)) = difference.faces_to_try(ahead + layers) else { return };
         let opposed = faces[0].1.dot(faces[1].1) > OPPOSED && difference.are_surfaces();
         for (separation, normal) in faces {

@@ -190,7 +190,7 @@ mod tests {
             let turn = DMat3::from_quat(lean);
             let shift = DVec3::new(0.02, 0.3, 0.01 * f64::from(case));
             let cores = [(Core::Triangle(corners), 0.0), (Core::Cylinder { radius, half }, 0.0)];
-            let difference = Difference::new(cores, turn, shift);
+            let difference = Difference::new(cores, turn, shift, f64::INFINITY).expect("nothing is too far");
             let on_rim = |angle: f64| {
                 let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
                 shift + turn * DVec3::new(radius * cosine, -half, radius * sine)

@@ -124,6 +124,18 @@ impl Core<'_> {
         }
     }
 
+    /// How far it reaches along a direction, times the length of that: the support function.
+    pub(in crate::engine::collide) fn extent(&self, direction: DVec3) -> f64 {
+        let across = || (direction.x * direction.x + direction.z * direction.z).sqrt();
+        match *self {
+            Self::Segment(half) => half * direction.y.abs(),
+            Self::Box(half) => half.dot(direction.abs()),
+            Self::Cylinder { radius, half } => radius * across() + half * direction.y.abs(),
+            Self::Cone { radius, half } => (half * direction.y).max(radius * across() - half * direction.y),
+            _ => self.support(direction).dot(direction),
+        }
+    }
+
     /// A point inside.
     pub(super) fn middle(&self) -> DVec3 {
         match self {
@@ -154,6 +166,11 @@ impl Core<'_> {
             Self::Triangle(corners) => reach(corners, self.middle()),
             Self::Face(face) => face.size,
         }
+    }
+
+    /// The unit normal of a triangle.
+    pub(in crate::engine::collide) fn own_normal(&self) -> Option<DVec3> {
+        if let Self::Triangle(corners) = self { Some(flat_normal(corners)) } else { None }
     }
 
     /// Whether it is a face that presses along its normal alone.

@@ -126,7 +126,7 @@ fn place<'a>(random: &mut Random, hulls: &'a [Hull]) -> Difference<'a> {
     let pair = [core(random, hulls), core(random, hulls)];
     let rotation = random.rotation();
     let turn = DMat3::from_quat(rotation);
-    let at = |shift: DVec3| Difference::new(pair, turn, shift);
+    let at = |shift: DVec3| Difference::new(pair, turn, shift, f64::INFINITY).expect("nothing is too far");
     let together = pair[0].0.middle() - turn * pair[1].0.middle();
     let apart = at(together);
     let reach = pair[0].0.size() + pair[0].1 + pair[1].0.size() + pair[1].1;
