@@ -24,8 +24,8 @@ const DAMPING: [f64; 2] = [1e-10, 1e8];
 
 /// Moves bodies and joints to the initial positions as [`take_initial_positions`](crate::take_initial_positions) does, and closes
 /// loops that the given positions leave open: joints that begin at 0 move first, where that is not enough all joints of these loops,
-/// within their stops. Ball joints turn if they have neither stops nor a spring. Couplings of these joints hold. Nothing else moves,
-/// and nothing at all changes if all loops are closed.
+/// within their stops. Ball joints turn if they have neither stops nor a spring. What is coupled begins where its coupling says if it
+/// begins at 0 and its stops allow that. Nothing else moves, and nothing at all changes if all loops are closed and couplings hold.
 ///
 /// Returns the axes whose positions were given, not 0, and had to change.
 ///
@@ -39,11 +39,11 @@ pub fn close_loops(
     let forest = Graph::new(bodies, joints).spanning_forest();
     let given = Posture { joints: joints.to_vec(), turns: vec![DQuat::IDENTITY; joints.len()] };
     let linkage = Linkage { forest: &forest, bodies: bodies.len(), couplings };
-    let mut best = given.clone();
-    if linkage.first_open(&given).is_some() {
-        for keeps_given in [true, false] {
-            let problem = linkage.problem(&given, keeps_given);
-            best = problem.solve(given.clone());
+    let start = given.coupled(couplings);
+    let mut best = start.clone();
+    if linkage.first_open(&start).is_some() {
+        for kept in [Some(&given), None] {
+            best = linkage.problem(&start, kept).solve(start.clone());
             if linkage.first_open(&best).is_none() {
                 break;
             }
@@ -95,6 +95,29 @@ impl Posture {
 
     fn position(&self, axis: JointAxis) -> f64 {
         self.free(axis).initial_position
+    }
+
+    /// With followers where their leaders put them, or leaders where followers do, as far as these begin at 0 and their stops allow it.
+    fn coupled(&self, couplings: &[Coupling]) -> Self {
+        let mut coupled = self.clone();
+        // A follower may lead another one: the longest chain has all couplings.
+        for _ in couplings {
+            for &Coupling { leader, follower, ratio, offset, .. } in couplings {
+                let [leads, follows] = [leader, follower].map(|axis| coupled.position(axis));
+                let wanted = ratio * leads + offset;
+                let (moving, way) = match [leader, follower].map(|axis| self.position(axis) == 0.0) {
+                    _ if wanted == follows => continue,
+                    [_, true] => (follower, wanted - follows),
+                    [true, false] => (leader, (follows - offset) / ratio - leads),
+                    [false, false] => continue,
+                };
+                let FreeAxis { lower, upper, initial_position, .. } = coupled.free(moving);
+                if (lower..=upper).contains(&(initial_position + way)) {
+                    coupled.move_on(Unknown::Axis(moving), way);
+                }
+            }
+        }
+        coupled
     }
 
     /// Moves a number on.
@@ -174,14 +197,15 @@ impl<'a> Linkage<'a> {
         [only(&one, &other), only(&other, &one), vec![closing]].concat()
     }
 
-    /// The open loops with all that share joints with them, and what may move there.
-    fn problem(self, given: &Posture, keeps_given: bool) -> Problem<'a> {
-        let open: Vec<JointId> = self.open_loops(given).map(|open| open.joint).collect();
+    /// The open loops with all that share joints with them, and what may move there: not what is elsewhere than at 0 in a posture that is
+    /// kept.
+    fn problem(self, start: &Posture, kept: Option<&Posture>) -> Problem<'a> {
+        let open: Vec<JointId> = self.open_loops(start).map(|open| open.joint).collect();
         let mut others: Vec<JointId> = self.forest.loops().filter(|closing| !open.contains(closing)).collect();
         let (mut loops, mut joints) = (Vec::new(), Vec::<JointId>::new());
         let mut next = open;
         while !next.is_empty() {
-            joints.extend(next.iter().flat_map(|closing| self.cycle(&given.joints, *closing)));
+            joints.extend(next.iter().flat_map(|closing| self.cycle(&start.joints, *closing)));
             // A joint that follows one of a loop, or that one of a loop follows, moves with it.
             for Coupling { leader, follower, .. } in self.couplings {
                 if joints.contains(&leader.joint) || joints.contains(&follower.joint) {
@@ -193,18 +217,18 @@ impl<'a> Linkage<'a> {
             loops.append(&mut next);
             (next, others) = others
                 .into_iter()
-                .partition(|closing| self.cycle(&given.joints, *closing).iter().any(|joint| joints.contains(joint)));
+                .partition(|closing| self.cycle(&start.joints, *closing).iter().any(|joint| joints.contains(joint)));
         }
         let couplings = self.couplings.iter().filter(|coupling| joints.contains(&coupling.leader.joint)).collect();
-        let unknowns = joints.iter().flat_map(|&joint| unknowns(given, &loops, joint, keeps_given)).collect();
-        let size = size(&given.joints, &joints);
+        let unknowns = joints.iter().flat_map(|&joint| unknowns(start, &loops, joint, kept)).collect();
+        let size = size(&start.joints, &joints);
         Problem { linkage: self, loops, couplings, unknowns, size }
     }
 }
 
 /// What may move in a joint of loops.
-fn unknowns(given: &Posture, loops: &[JointId], id: JointId, keeps_given: bool) -> Vec<Unknown> {
-    let joint = &given.joints[id.index()];
+fn unknowns(start: &Posture, loops: &[JointId], id: JointId, kept: Option<&Posture>) -> Vec<Unknown> {
+    let joint = &start.joints[id.index()];
     if joint.kind == JointKind::Ball {
         let is_bound = |free: &FreeAxis| free.stiffness > 0.0 || free.lower.is_finite() || free.upper.is_finite();
         let is_free = joint.swing.is_infinite() && !joint.axes.iter().filter_map(Axis::free).any(is_bound);
@@ -213,7 +237,7 @@ fn unknowns(given: &Posture, loops: &[JointId], id: JointId, keeps_given: bool) 
         return (0..turns).map(|axis| Unknown::Turn(id, axis)).collect();
     }
     let axes = joint.free_coordinates().map(|(axis, _)| JointAxis { joint: id, axis });
-    axes.filter(|axis| !keeps_given || given.position(*axis) == 0.0).map(Unknown::Axis).collect()
+    axes.filter(|axis| kept.is_none_or(|kept| kept.position(*axis) == 0.0)).map(Unknown::Axis).collect()
 }
 
 /// The largest distance between joints, metres; 1 where all are at one place.

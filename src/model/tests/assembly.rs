@@ -173,3 +173,35 @@ fn couplings_hold_where_a_loop_is_closed() {
     assert_eq!(close_loops(&mut bodies, &mut joints, &[coupling]), Ok(vec![]));
     assert_close(&positions(&joints), &[0.3, -0.3, 0.3, -0.3, -0.5]);
 }
+
+/// A follower that is not given begins where its leader puts it, by way of another follower, too; a leader that is not given where its
+/// follower does. What is given twice stays.
+#[test]
+fn what_follows_begins_where_it_follows() {
+    let wheels = |given: [f64; 3]| {
+        let mut bodies = vec![body(DVec3::ZERO, true)];
+        let mut joints = Vec::new();
+        for (index, at) in given.into_iter().enumerate() {
+            bodies.push(body(DVec3::X * index as f64, false));
+            let mut hinge = joint(JointKind::Hinge, [0, index + 1], DVec3::X * index as f64);
+            begin(&mut hinge, at, [-1.0, 1.0]);
+            joints.push(hinge);
+        }
+        let coupling = |leader, follower, ratio, offset| Coupling {
+            leader: axis(leader),
+            follower: axis(follower),
+            ratio,
+            offset,
+            source: String::new(),
+        };
+        // The last follows the middle one, which follows the first.
+        let couplings = [coupling(1, 2, -1.0, 0.1), coupling(0, 1, 2.0, 0.0)];
+        assert_eq!(close_loops(&mut bodies, &mut joints, &couplings), Ok(vec![]));
+        positions(&joints)
+    };
+    assert_close(&wheels([0.15, 0.0, 0.0]), &[0.15, 0.3, -0.2]);
+    assert_close(&wheels([0.0, 0.4, 0.0]), &[0.2, 0.4, -0.3]);
+    assert_close(&wheels([0.1, 0.4, 0.0]), &[0.1, 0.4, -0.3]);
+    // Beyond its stop it does not begin.
+    assert_close(&wheels([0.6, 0.0, 0.0]), &[0.6, 0.0, 0.1]);
+}
