@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import warnings
+import xml.etree.ElementTree
 
 import numpy as np
 
@@ -193,9 +194,9 @@ def against_urdf(figures):
         return
     model = pinocchio.buildModelFromUrdf(figures["file"])
     data, names = model.createData(), list(model.names)
-    mass = sum(inertia.mass for inertia in model.inertias)
-    if abs(mass - sum(part[0] for part in parts)) > TOLERANCE * mass:
-        print(f"not compared {figures['file']}: accelerations: pinocchio leaves out inertias that it cannot read")
+    inertias = xml.etree.ElementTree.parse(figures["file"]).iter("inertia")
+    if any(value != value.strip() for inertia in inertias for value in inertia.attrib.values()):
+        print(f"not compared {figures['file']}: accelerations: pinocchio leaves out an inertia with a space behind its number")
         return
     if any(name not in names for name, *_ in figures["joint"]) or model.nv != len(joints):
         return
