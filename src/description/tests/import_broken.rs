@@ -50,7 +50,7 @@ const URDF: [Broken; 20] = [
         "lacks the attribute 'type'",
     ),
     (
-        "<robot name='r'><link name='a'/><link name='b'/>\n<joint name='j' type='floating'><parent link='a'/><child link='b'/></joint></robot>",
+        "<robot name='r'><link name='a'/><link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>\n<joint name='j' type='floating'><parent link='a'/><child link='b'/></joint></robot>",
         2,
         "make two robots of it",
     ),

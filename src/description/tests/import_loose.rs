@@ -43,6 +43,28 @@ fn a_robot_that_floats_above_the_world_is_free() {
     assert!(body.pose.translation.distance(DVec3::new(0.0, 2.0, 0.0)) < 1e-12, "{:?}", body.pose);
 }
 
+/// Frames of tools are written so: a link of next to no mass, which nothing can touch, on a floating joint whose axis has no length.
+#[test]
+fn a_frame_that_floats_is_fixed() {
+    let frame = |mass: &str, more: &str| {
+        format!(
+            "<robot name='r'>{}<link name='b'><inertial><mass value='{mass}'/><inertia ixx='0' iyy='0' izz='0'/></inertial>{more}</link>
+             <joint name='f' type='floating'><parent link='a'/><child link='b'/><axis xyz='0 0 0'/></joint></robot>",
+            link("a")
+        )
+    };
+    let world = read(&frame("1e-9", ""));
+    let told: Vec<String> = world.warnings.iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|told| told.contains("joint 'f' is floating")), "{told:?}");
+    assert!(world.mechanism.joints.is_empty() && world.mechanism.bodies.len() == 1);
+    // What has a mass or a shape would move away from its parent.
+    let ball = "<collision><geometry><sphere radius='0.1'/></geometry></collision>";
+    for text in [frame("0.1", ""), frame("1e-9", ball)] {
+        let Err(problems) = xml::read_text("robot.urdf", &text) else { panic!("it falls apart") };
+        assert!(problems.to_string().contains("make two robots of it"), "{problems}");
+    }
+}
+
 #[test]
 fn who_follows_nobody_moves_by_itself_and_as_fast_as_it_may() {
     let joint = "<joint name='j' type='revolute'><parent link='a'/><child link='b'/><mimic joint='index'/>

@@ -341,3 +341,46 @@ fn heightmaps_may_be_elevation_models() {
     let field = world.mechanism.heightfields().next().unwrap();
     assert_eq!((field.width, field.depth, field.heights[4]), (30.0, 20.0, 4.0));
 }
+
+/// A parallelogram of links on pins about y: it closes where all four pins are at 0, and at t, -t, t, -t.
+fn linkage(crank: &str, coupler: &str) -> String {
+    let link = |name: &str, at: &str| format!("<link name='{name}'><pose>{at} 0 0 0</pose>{INERTIAL}</link>");
+    let pin = |name: &str, parent: &str, child: &str, at: &str, limit: &str| {
+        format!(
+            "<joint name='{name}' type='revolute'><pose relative_to='__model__'>{at} 0 0 0</pose><parent>{parent}</parent><child>{child}</child>
+             <axis><xyz>0 1 0</xyz>{limit}</axis></joint>"
+        )
+    };
+    let parts = [
+        link("crank", "0 0 0.5"),
+        link("coupler", "1 0 1"),
+        link("rocker", "2 0 0.5"),
+        pin("p", "world", "crank", "0 0 0", crank),
+        pin("q", "crank", "coupler", "0 0 1", coupler),
+        pin("r", "coupler", "rocker", "2 0 1", ""),
+        pin("s", "world", "rocker", "2 0 0", ""),
+    ];
+    format!("<sdf version='1.9'><model name='linkage'>{}</model></sdf>", parts.concat())
+}
+
+#[test]
+fn a_loop_whose_stops_leave_out_zero_begins_closed_within_them() {
+    let world = read(&linkage("<limit><lower>0.3</lower><upper>0.5\"</upper></limit>", ""));
+    for (name, expected) in [("p", 0.3), ("q", -0.3), ("r", 0.3), ("s", 0.3)] {
+        let found = axis(&world, name).initial_position;
+        assert!((found - expected).abs() < 1e-9, "{name}: {found}");
+    }
+    assert_eq!((axis(&world, "p").lower, axis(&world, "p").upper), (0.3, 0.5));
+    assert!(world.warnings.iter().any(|told| told.to_string().contains("<upper> has a quote")), "{:?}", world.warnings);
+}
+
+#[test]
+fn a_loop_that_its_stops_keep_open_is_named() {
+    let text = linkage(
+        "<limit><lower>0.3</lower><upper>0.5</upper></limit>",
+        "<limit><lower>-0.1</lower><upper>0.1</upper></limit>",
+    );
+    let Err(problems) = xml::read_text("hall.sdf", &text) else { panic!("the loop is open") };
+    let told = problems.to_string();
+    assert!(told.contains("the loop at joint 'r' cannot be closed: it stays open by"), "{told}");
+}

@@ -94,6 +94,13 @@ impl<'a> Graph<'a> {
     }
 }
 
+impl SpanningForest {
+    /// The joints that close loops, tree by tree.
+    pub fn loops(&self) -> impl Iterator<Item = JointId> {
+        self.trees.iter().flat_map(|tree| &tree.loops).copied()
+    }
+}
+
 impl Tree {
     /// All bodies of the part, the root first.
     pub fn bodies(&self) -> impl Iterator<Item = BodyId> {

@@ -3,6 +3,7 @@
 //!
 //! The crate knows nothing of devices, ports, file formats and physics engines. Start at [`Mechanism`], or at [`Grasp`].
 
+mod assembly;
 mod body;
 mod color;
 mod coupling;
@@ -21,6 +22,7 @@ mod shape;
 mod soil;
 mod time;
 
+pub use assembly::close_loops;
 pub use body::{Body, CollisionFilter, CrossFriction, FrictionDirection, Inertia, Material};
 pub use color::{Color, NotAColor};
 pub use coupling::{Coupling, JointAxis};

@@ -2,7 +2,7 @@
 
 use bevy_math::{DQuat, DVec3};
 
-use crate::{Body, Graph, Joint, JointId, Pose};
+use crate::{Body, Graph, Joint, JointId, JointKind, Pose, SpanningForest};
 
 /// A loop is closed at the initial positions if it is open by less than this, m and rad: what a position with four digits leaves.
 const CLOSED: f64 = 1e-3;
@@ -63,33 +63,55 @@ impl Joint {
 /// # Errors
 /// The first joint that closes a loop and does not fit.
 pub fn take_initial_positions(bodies: &mut [Body], joints: &mut [Joint]) -> Result<(), OpenLoop> {
-    if joints.iter().all(|joint| joint.initial_motion() == Pose::IDENTITY) {
+    let motions: Vec<Pose> = joints.iter().map(Joint::initial_motion).collect();
+    if motions.iter().all(|motion| *motion == Pose::IDENTITY) {
         return Ok(());
     }
-    let mut moved = vec![Pose::IDENTITY; bodies.len()];
+    let forest = Graph::new(bodies, joints).spanning_forest();
+    let moved = moved_bodies(&forest, bodies.len(), joints, &motions);
+    match forest.loops().find_map(|closing| open_loop(joints, closing, &motions, &moved)) {
+        Some(open) => Err(open),
+        None => {
+            move_all(bodies, joints, &moved);
+            Ok(())
+        }
+    }
+}
+
+/// How each body moves from where all coordinates are zero, world frame, where each joint moves its child's frame in its parent's.
+pub(crate) fn moved_bodies(forest: &SpanningForest, bodies: usize, joints: &[Joint], motions: &[Pose]) -> Vec<Pose> {
+    let mut moved = vec![Pose::IDENTITY; bodies];
     let through = |joint: &Joint, motion: &Pose| {
         let frame = Pose { translation: joint.anchor, rotation: joint.frame };
         frame.then(motion).then(&frame.inverse())
     };
-    let forest = Graph::new(bodies, joints).spanning_forest();
     for edge in forest.trees.iter().flat_map(|tree| &tree.edges) {
-        let joint = &joints[edge.joint.index()];
-        let motion = joint.initial_motion();
+        let (joint, motion) = (&joints[edge.joint.index()], motions[edge.joint.index()]);
         let motion = if joint.child == edge.outer { motion } else { motion.inverse() };
         moved[edge.outer.index()] = moved[edge.inner.index()].then(&through(joint, &motion));
     }
-    for &closing in forest.trees.iter().flat_map(|tree| &tree.loops) {
-        let joint = &joints[closing.index()];
-        let frame = Pose { translation: joint.anchor, rotation: joint.frame };
-        let wanted = moved[joint.parent.index()].then(&frame).then(&joint.initial_motion());
-        let found = moved[joint.child.index()].then(&frame);
-        let distance = found.translation.distance(wanted.translation);
-        let angle = found.rotation.angle_between(wanted.rotation);
-        // A ball joint has no coordinates of which an initial angle could be given.
-        if distance > CLOSED || angle > CLOSED && joint.kind.has_axes() {
-            return Err(OpenLoop { joint: closing, distance, angle });
-        }
-    }
+    moved
+}
+
+/// Where the parent and where the child of a joint that closes a loop carry the child's frame, world frame.
+pub(crate) fn ends_of_loop(joint: &Joint, motion: &Pose, moved: &[Pose]) -> [Pose; 2] {
+    let frame = Pose { translation: joint.anchor, rotation: joint.frame };
+    [moved[joint.parent.index()].then(&frame).then(motion), moved[joint.child.index()].then(&frame)]
+}
+
+/// How far the loop at a joint is open, if it is.
+pub(crate) fn open_loop(joints: &[Joint], closing: JointId, motions: &[Pose], moved: &[Pose]) -> Option<OpenLoop> {
+    let joint = &joints[closing.index()];
+    let [wanted, found] = ends_of_loop(joint, &motions[closing.index()], moved);
+    let distance = found.translation.distance(wanted.translation);
+    let angle = found.rotation.angle_between(wanted.rotation);
+    // A ball joint takes any angle.
+    let is_open = distance > CLOSED || angle > CLOSED && joint.kind != JointKind::Ball;
+    is_open.then_some(OpenLoop { joint: closing, distance, angle })
+}
+
+/// Moves bodies, and joints with their parents and children.
+pub(crate) fn move_all(bodies: &mut [Body], joints: &mut [Joint], moved: &[Pose]) {
     for joint in joints {
         joint.anchor = moved[joint.child.index()].point(joint.anchor);
         joint.frame = (moved[joint.parent.index()].rotation * joint.frame).normalize();
@@ -97,5 +119,4 @@ pub fn take_initial_positions(bodies: &mut [Body], joints: &mut [Joint]) -> Resu
     for (body, moved) in bodies.iter_mut().zip(moved) {
         body.pose = moved.then(&body.pose);
     }
-    Ok(())
 }

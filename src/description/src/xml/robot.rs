@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use simpartner_model::{
     Axis, Body, BodyId, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, OpenLoop, Pose, Robot, RobotId,
-    take_initial_positions,
+    close_loops,
 };
 use simpartner_wire::signal::Port;
 
@@ -191,19 +191,40 @@ impl Draft {
                 reading.problem(offset, message);
             }
         }
-        move_to_initial_positions(reading, offset, &mut bodies, &mut joints);
+        move_to_initial_positions(reading, offset, &mut bodies, &mut joints, &self.couplings);
         (bodies, joints)
     }
 }
 
-/// Moves bodies and joints to where the joints begin; loops that do not fit are problems at `offset`.
-pub(super) fn move_to_initial_positions(reading: &Reading, offset: usize, bodies: &mut [Body], joints: &mut [Joint]) {
-    if let Err(OpenLoop { joint, distance, angle }) = take_initial_positions(bodies, joints) {
-        let name = &joints[joint.index()].name;
-        let message = format!(
-            "the loop at joint '{name}' is open by {distance:.2e} m and {angle:.2e} rad at the initial positions"
-        );
-        reading.problem_with_help(offset, message, "give each joint of the loop the position that closes it");
+/// Moves bodies and joints to where the joints begin, and closes loops; those that cannot be closed are problems at `offset`.
+pub(super) fn move_to_initial_positions(
+    reading: &Reading,
+    offset: usize,
+    bodies: &mut [Body],
+    joints: &mut [Joint],
+    couplings: &[Coupling],
+) {
+    let position = |joints: &[Joint], JointAxis { joint, axis }: JointAxis| {
+        joints[joint.index()].axes[axis].free().map_or(0.0, |free| free.initial_position)
+    };
+    let given = joints.to_vec();
+    match close_loops(bodies, joints, couplings) {
+        Ok(changed) => {
+            for axis in changed {
+                let name = &joints[axis.joint.index()].name;
+                let [was, is] = [position(&given, axis), position(joints, axis)];
+                let what = format!("joint '{name}' cannot begin at {was}: its loop does not close there");
+                reading.warn(offset, what, format!("it begins at {is}"));
+            }
+        }
+        Err(OpenLoop { joint, distance, angle }) => {
+            let name = &joints[joint.index()].name;
+            let message = format!(
+                "the loop at joint '{name}' cannot be closed: it stays open by {distance:.2e} m and {angle:.2e} rad"
+            );
+            let help = "no positions within the stops of its joints were found that close it; look at stops and initial positions";
+            reading.problem_with_help(offset, message, help);
+        }
     }
 }
 

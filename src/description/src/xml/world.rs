@@ -43,7 +43,7 @@ pub(super) fn read(reading: &Reading, root: &Node) -> World {
     world.mechanism.bodies = parts.bodies;
     world.mechanism.joints = parts.joints;
     let Mechanism { bodies, joints, .. } = &mut world.mechanism;
-    robot::move_to_initial_positions(reading, root.offset, bodies, joints);
+    robot::move_to_initial_positions(reading, root.offset, bodies, joints, &parts.couplings);
     rocks::scatter(reading, root, &mut world.mechanism);
     world.mechanism.couplings = parts.couplings;
     world.mechanism.apart = parts.apart;

@@ -58,6 +58,16 @@ pub(super) struct MassOf {
     pub(super) offset: usize,
 }
 
+/// A link of less mass, kg, is a frame: a thousandth of the lightest that moves by itself.
+const FRAME_MASS: f64 = 1e-6;
+
+impl Link {
+    /// Whether it is no more than a frame, which has next to no mass and nothing can touch.
+    pub(super) fn is_frame(&self) -> bool {
+        self.solids.is_empty() && self.mass.as_ref().is_none_or(|mass| mass.mass < FRAME_MASS)
+    }
+}
+
 /// A shape in its link.
 #[derive(Debug, Clone)]
 pub(super) struct Solid {

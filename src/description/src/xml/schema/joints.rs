@@ -117,7 +117,8 @@ pub(super) const FREE: Element = element(
             Real,
             "rad or m",
             "0",
-            "coordinate at step 0, which moves the bodies behind the joint; the one where a loop closes needs that which fits",
+            "coordinate at step 0, which moves the bodies behind the joint; joints of a loop that begin at 0 begin where it closes within their \
+             stops instead, the others too where that is not enough (with a warning), and what is coupled begins where its coupling says",
         ),
         optional(
             "initialRate",

@@ -55,7 +55,16 @@ pub(super) fn vector(reading: &Reading, node: &Node, tag: &str) -> Option<DVec3>
 
 /// So many numbers in the text of an element.
 pub(super) fn numbers<const N: usize>(reading: &Reading, node: &Node) -> Option<[f64; N]> {
-    let numbers = read_numbers(&node.text, N);
+    // sdformat reads as far as numbers go; what such files have behind them is a quote that an attribute left there.
+    let bare = node.text.trim_end().trim_end_matches('"');
+    if bare.len() < node.text.trim_end().len() {
+        reading.warn(
+            node.text_offset,
+            format!("<{}> has a quote behind its numbers", node.name),
+            "it is left out".into(),
+        );
+    }
+    let numbers = read_numbers(bare, N);
     match numbers.map(<[f64; N]>::try_from) {
         Ok(Ok(numbers)) => Some(numbers),
         _ => {

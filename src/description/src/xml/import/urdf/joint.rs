@@ -42,7 +42,13 @@ pub(super) fn read_all(reading: &Reading, root: &Node, links: &HashMap<String, u
             known
         };
         let (parent, child_link) = (end("parent"), end("child"));
-        let Some(motion) = motion_of(reading, node, &name) else { continue };
+        let carries = |link: &str| {
+            let parents =
+                root.children.iter().filter(|node| node.name == "joint").filter_map(|node| child(node, "parent"));
+            parents.filter_map(|end| attribute(end, "link")).any(|parent| parent.trim() == link)
+        };
+        let is_frame = child_link.is_some_and(|link| model.links[link].is_frame() && !carries(&model.links[link].name));
+        let Some(motion) = motion_of(reading, node, &name, is_frame) else { continue };
         let (Some(parent), Some(child_link)) = (parent, child_link) else { continue };
         let Some(joint) = read_joint(reading, node, name, motion, [parent, child_link]) else { continue };
         if let Some(mimic) = child(node, "mimic") {
@@ -55,7 +61,7 @@ pub(super) fn read_all(reading: &Reading, root: &Node, links: &HashMap<String, u
     }
 }
 
-fn motion_of(reading: &Reading, node: &Node, name: &str) -> Option<Motion> {
+fn motion_of(reading: &Reading, node: &Node, name: &str, is_frame: bool) -> Option<Motion> {
     let place = reading.place(node, "type");
     match attribute(node, "type").map(str::trim) {
         Some("revolute" | "continuous") => Some(Motion::Turning),
@@ -63,6 +69,11 @@ fn motion_of(reading: &Reading, node: &Node, name: &str) -> Option<Motion> {
         Some("fixed") => Some(Motion::Fixed),
         Some("planar") => Some(Motion::Planar),
         Some("spherical") => Some(Motion::Ball),
+        Some("floating") if is_frame => {
+            let meaning = "a robot hangs together, and its child is no more than a frame: it is fixed to its parent";
+            reading.warn(place, format!("joint '{name}' is floating: that joins nothing"), meaning.into());
+            Some(Motion::Fixed)
+        }
         Some("floating") => {
             let help = "make two robots of it, or take the joint out where it hangs the robot's root on a link 'world'";
             reading.problem_with_help(place, format!("joint '{name}' is floating: that joins nothing"), help);
