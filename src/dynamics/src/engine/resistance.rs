@@ -32,6 +32,14 @@ impl Response {
         let less = self.matrix.times(change);
         std::array::from_fn(|row| self.wrench[row] - less[row])
     }
+
+    /// Drags as well, by so much force for each unit of the mean of two velocities, of which it was found for the one at the end.
+    pub(super) fn drag(&mut self, drag: f64, [before, after]: [&Six; 2]) {
+        self.wrench = std::array::from_fn(|row| self.wrench[row] - 0.5 * drag * (before[row] + after[row]));
+        let all = DMat3::from_diagonal(DVec3::splat(0.5 * drag));
+        self.matrix.0[0] += all;
+        self.matrix.0[2] += all;
+    }
 }
 
 /// A symmetric matrix of six rows: its blocks of force for velocity, moment for velocity, and moment for angular velocity.

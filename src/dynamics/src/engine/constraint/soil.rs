@@ -22,6 +22,14 @@ const NEAR: f64 = 1e-4;
 /// How soil answers is found anew in the next step if the wrench was off by more than this part: half of what would have this step solved again.
 const KEPT: f64 = 0.5 * NEAR;
 
+/// Part of what soil may give that a search for its brake aims at: anything less will do.
+const PAYS: f64 = 0.5;
+/// A brake that is expected in the next substep has soil take this part of what its wrench would do along the way: at less, every other substep would
+/// have to be solved again.
+const TAKES: f64 = 0.02;
+/// A brake grows by no more than this in a pass, as a part of itself and of what it would take at the same speed.
+const FASTER: f64 = 100.0;
+
 /// A contact with soil in this substep. Six numbers are about its patch's point.
 #[derive(Debug, Clone)]
 struct SoilContact {
@@ -38,6 +46,39 @@ struct SoilContact {
     guess: Six,
     after: Six,
     wrench: Six,
+    brake: Brake,
+}
+
+/// What soil holds back of its wrench, in proportion to the mean velocity, so that it gives no more than it holds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Brake {
+    /// Force for a velocity, N s/m, and the same of the pass before, with one over the speed then, s/m.
+    drag: f64,
+    last: Option<[f64; 2]>,
+}
+
+impl Brake {
+    /// Brakes more where soil did more work than it may, J, at a mean velocity of this length in a substep of h seconds.
+    ///
+    /// The brake k slows a shape to the speed 1/y, which is that of something with a mass and a damper if y = y_1 + c (k - k_1), where c follows from the
+    /// last two passes. With F the force along the way without the brake, soil does the work h (F y - k)/y², which shall be W.
+    fn grow(&mut self, work: f64, gives: f64, speed: f64, h: f64) {
+        let (power, slow) = (PAYS * gives / h, 1.0 / speed);
+        let force = work / (h * speed) + self.drag * speed;
+        let yields = self.last.map_or(0.0, |[drag, before]| ((slow - before) / (self.drag - drag)).max(0.0));
+        // power c² d² - b d - a = 0 for d = k - k_1.
+        let a = (force - power * slow) * slow - self.drag;
+        let b = force * yields - 1.0 - 2.0 * power * slow * yields;
+        let more = 2.0 * a / ((b * b + 4.0 * power * yields * yields * a).sqrt() - b);
+        self.last = Some([self.drag, slow]);
+        self.drag += more.min(FASTER * (self.drag + a));
+    }
+
+    /// What brakes as much in the next substep if all goes on as in this one, in which soil did this work with that force.
+    fn expected(&self, work: f64, gives: f64, [force, speed]: [f64; 2], h: f64) -> f64 {
+        let more = ((work - PAYS * gives) / (h * speed) + TAKES * force) / speed;
+        if speed > 0.0 { (self.drag + more).max(0.0) } else { 0.0 }
+    }
 }
 
 impl SoilContact {
@@ -49,7 +90,21 @@ impl SoilContact {
 
     /// The work of the soil on the shape, J.
     fn work(&self, h: f64) -> f64 {
-        (0..6).map(|k| 0.5 * h * (self.before[k] + self.after[k]) * self.wrench[k]).sum()
+        self.mean().iter().zip(&self.wrench).map(|(velocity, force)| h * velocity * force).sum()
+    }
+
+    /// The mean twist.
+    fn mean(&self) -> Six {
+        mean(&self.before, &self.after)
+    }
+
+    /// What may brake it in the next substep: nothing that has more than enough to give.
+    fn next_drag(&self, work: f64, h: f64) -> f64 {
+        if self.brake.drag == 0.0 && work <= PAYS * self.answer.found.gives {
+            return 0.0;
+        }
+        let lengths = [length(&self.wrench), length(&self.mean())];
+        self.brake.expected(work, self.answer.found.gives, lengths, h)
     }
 }
 
@@ -71,6 +126,7 @@ impl Constraints {
             let place = (patch.point, patch.size);
             if std::mem::take(&mut contact.is_new) {
                 contact.answer = patch.respond(&contact.before, &contact.guess, scheme.h, true);
+                contact.answer.response.drag(contact.brake.drag, [&contact.before, &contact.guess]);
             }
             let change = std::array::from_fn(|k| contact.before[k] - contact.guess[k]);
             if let Some(tree) = parts.tree_mut(parts.contacts[contact.contact].b) {
@@ -96,16 +152,26 @@ impl Constraints {
             let change = std::array::from_fn(|k| contact.after[k] - contact.guess[k]);
             contact.wrench = contact.answer.response.wrench_at(&change);
             // Nearly all steps end as near to the guess as this.
-            if contact.answer.trust.error(length(&change)) <= NEAR * length(&contact.wrench) {
+            let is_near = contact.answer.trust.error(length(&change)) <= NEAR * length(&contact.wrench);
+            let (work, mean) = (contact.work(scheme.h), contact.mean());
+            if is_near && work <= contact.answer.found.gives {
                 continue;
             }
-            let (found, pressed) = patch.wrench(&contact.before, &contact.after, scheme.h);
+            let mut found = patch.wrench(&contact.before, &contact.after, scheme.h);
+            found.wrench = std::array::from_fn(|row| found.wrench[row] - contact.brake.drag * mean[row]);
             if !stands {
                 *search = Search::default();
             }
-            contact.answer.pressed = pressed;
+            contact.answer.found = found;
+            let work: f64 = mean.iter().zip(&found.wrench).map(|(velocity, force)| scheme.h * velocity * force).sum();
+            if work > found.gives {
+                contact.brake.grow(work, found.gives, length(&mean), scheme.h);
+                (contact.guess, contact.is_new, settles) = (contact.after, true, false);
+                *search = Search::default();
+                continue;
+            }
             let (mut off, mut whole) = (0.0, 0.0);
-            for (found, assumed) in found.into_iter().zip(contact.wrench) {
+            for (found, assumed) in found.wrench.into_iter().zip(contact.wrench) {
                 off += (found - assumed) * (found - assumed);
                 whole += found * found + assumed * assumed;
             }
@@ -137,10 +203,7 @@ impl Constraints {
     /// more comes from nowhere.
     pub(super) fn count_work_of_soil(&self, parts: &mut Parts, h: f64) {
         for soil in &self.soil.contacts {
-            let mut work = soil.work(h);
-            if work > 0.0 {
-                work = work.min(parts.prints.patch(soil.print).most_given(&soil.before, soil.answer.pressed, h));
-            }
+            let work = soil.work(h).min(soil.answer.found.gives);
             if let Some(tree) = parts.tree_mut(parts.contacts[soil.contact].b) {
                 tree.work.substep_work += work;
             }
@@ -155,11 +218,12 @@ impl Constraints {
             // A contact's moment is about its own point.
             let spin = moment + (patch.point - contact.point).cross(force);
             (contact.impulse, contact.spin_impulse) = (force * scheme.h, spin * scheme.h);
+            let work = soil.work(scheme.h);
             prints.advance(
                 soil.print,
                 [&soil.before, &soil.after],
-                [force, moment, soil.answer.pressed],
-                soil.work(scheme.h),
+                [force, moment],
+                (&soil.answer.found, [work, soil.next_drag(work, scheme.h)]),
                 [scheme.h, scheme.share],
             );
             prints.keep(soil.print, &soil.answer, soil.is_good);
@@ -194,6 +258,10 @@ impl Search {
     }
 }
 
+fn mean(one: &Six, other: &Six) -> Six {
+    std::array::from_fn(|k| 0.5 * (one[k] + other[k]))
+}
+
 fn length(six: &Six) -> f64 {
     six.iter().map(|entry| entry * entry).sum::<f64>().sqrt()
 }
@@ -218,17 +286,26 @@ impl SoilContacts {
             let place = (patch.point, patch.size);
             let before = tree.twist_at(chain.clone(), place, |dof| v[dof]);
             let guess = tree.twist_at(chain.clone(), place, |dof| v[dof] + last[dof]);
+            let mut answer = patch.respond(&before, &guess, h, false);
+            let mut brake = Brake::default();
+            if patch.drag > 0.0 {
+                // It holds nothing back that is not there.
+                let most = length(&answer.response.wrench) / length(&mean(&before, &guess));
+                brake.drag = patch.drag.min(most);
+                answer.response.drag(brake.drag, [&before, &guess]);
+            }
             contacts.push(SoilContact {
                 contact: index,
                 print,
                 chain,
-                answer: patch.respond(&before, &guess, h, false),
+                answer,
                 is_new: false,
                 is_good: true,
                 before,
                 guess,
                 after: guess,
                 wrench: [0.0; 6],
+                brake,
             });
         }
         searches.clear();

@@ -80,6 +80,15 @@ pub(super) struct Slid {
     free: Lanes,
 }
 
+impl Shear {
+    /// The squares of the mobilised parts times the strength, N.
+    #[inline(always)]
+    pub(super) fn holds(&self) -> Lanes {
+        let [x, y, _] = self.slid.mobilised.map(|part| part * part);
+        self.strength * (x + y) + self.side * y
+    }
+}
+
 impl Law {
     /// Under a shape whose grousers reach so far beyond its surface, m, where things fall at `gravity`, m/s².
     pub(super) fn new(soil: Soil, grousers: f64, gravity: f64) -> Self {
@@ -140,13 +149,6 @@ impl Law {
         Stress { stress, slope: slope * (presses - holds), presses, holds, slack: held - yields }
     }
 
-    /// The pressure on places where a substep begins, without what damps: soil yields at the one depth, and holds at the other.
-    pub(super) fn before(&self, depths: &Depths, yields: Lanes, holds: Lanes) -> Lanes {
-        let yields = self.at(depths, yields).0;
-        let held = depths.most - (depths.deepest - holds) * self.pressure.elastic;
-        select_above(depths.deepest, holds, held.fast_min(yields), yields).fast_max(Lanes::ZERO)
-    }
-
     /// How much the pressure of soil that holds changes with how fast it is pressed at the end of a substep, Pa s/m: by then it has been for half
     /// of it, and in the middle, where half of that counts, for another half.
     pub(super) fn stiffness(&self, h: f64) -> f64 {
@@ -158,11 +160,6 @@ impl Law {
     pub(super) fn stiffest_shear(&self, press: f64, pressure: f64, h: f64, gives: f64) -> f64 {
         let slides = 0.5 * h / (self.soil.shear_modulus * gives);
         press * self.friction + self.soil.damping + (self.soil.cohesion + pressure) * slides
-    }
-
-    /// The shear strength of so much of the surface, m², under a force, N.
-    pub(super) fn strength(&self, area: f64, force: f64) -> f64 {
-        self.soil.cohesion * area + self.friction * force
     }
 
     /// The shear stress at places of these areas, m², whose strength is mobilised in these parts when they slide so, m/s. `side` is the
@@ -239,20 +236,12 @@ impl Law {
         [own, held * more * x * y, other]
     }
 
-    /// The energy in the stresses at places of these areas, m², J: of pressure what its stiffness stores, where `share` is the vertical part of
-    /// their faces; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what soil gives back that
-    /// slides back; none for more strength than it was mobilised under, Pa.
-    pub(super) fn stored(
-        &self,
-        stress: Lanes,
-        [area, share]: [Lanes; 2],
-        (mobilised, paid): (Mobilised, Lanes),
-    ) -> f64 {
-        let [first, second, _] = mobilised.map(|part| part * part);
-        let strength = (stress * self.friction + self.soil.cohesion).fast_min(paid) * area;
-        let sheared = strength * (first + second) * self.soil.shear_modulus;
-        let pressed = area * share * stress * stress / self.pressure.elastic;
-        sum(select_above(stress, Lanes::ZERO, pressed + sheared, Lanes::ZERO)) * 0.5
+    /// The most energy that stresses hold, J, from sums over their places: of pressure what its stiffness stores, from the squares of stress times
+    /// area and the vertical part of the faces; of shear K m²/2 for each unit of strength where the part m of it is mobilised, which is what soil
+    /// gives back that slides back ([`Shear::holds`]).
+    #[inline(always)]
+    pub(super) fn stored(&self, pressed: Lanes, sheared: Lanes) -> f64 {
+        0.5 * (sum(pressed) / self.pressure.elastic + sum(sheared) * self.soil.shear_modulus)
     }
 }
 

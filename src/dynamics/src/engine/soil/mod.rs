@@ -23,7 +23,7 @@ use simpartner_model::Soil;
 use super::collide::Geom;
 use crate::{Rut, RutChanges, RutTile, SoilReading, engine::resistance::Six};
 
-pub(super) use self::patch::{Answer, Patch};
+pub(super) use self::patch::{Answer, Found, Patch};
 use self::{
     law::Law,
     patch::Kept,
@@ -69,8 +69,8 @@ pub(super) struct SavedSoil {
     ruts: Vec<Ruts>,
 }
 
-/// Of a shape: its wheel, the pieces of its surface, what energy it has put in, J, and how soil answered.
-type SavedPrint = (Option<WheelState>, Vec<PieceState>, f64, Option<Kept>);
+/// Of a shape: its wheel, the pieces of its surface, what energy it has put in and what the stresses held, J, what brakes it, and how soil answered.
+type SavedPrint = (Option<WheelState>, Vec<PieceState>, [f64; 3], Option<Kept>);
 
 /// Where a shape touches soil, for its contact.
 pub(super) struct Touch {
@@ -169,7 +169,7 @@ impl Footprints {
             if let Some(wheel) = wheel.as_mut().filter(|_| *unread) {
                 wheel.state.reading = None;
             }
-            (patch.held, patch.kept) = (0.0, None);
+            (patch.held, patch.stored, patch.drag, patch.kept) = (0.0, 0.0, 0.0, None);
             plate.forget();
         }
     }
@@ -190,13 +190,13 @@ impl Footprints {
     }
 
     /// A substep of so many seconds, that share of its step, counts in which a shape had one twist at its start and another at its end.
-    /// Force and moment on it about its patch's point, and the force of normal stress alone, were these, and the work that they did on it this, J.
+    /// Force and moment on it about its patch's point were these; the work that they did on it, J, and what may brake it in the next substep, N s/m.
     pub(super) fn advance(
         &mut self,
         print: usize,
         [before, after]: [&Six; 2],
-        forces: [DVec3; 3],
-        work: f64,
+        [force, moment]: [DVec3; 2],
+        (found, work): (&Found, [f64; 2]),
         [h, share]: [f64; 2],
     ) {
         let Footprint { ground, patch, wheel, plate, rolls, rolled, inside, unread, .. } = &mut self.prints[print];
@@ -208,13 +208,13 @@ impl Footprints {
                 None => plate.forget(),
             }
         }
-        patch.put_in(before, work, h);
+        patch.put_in(found, work);
         let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
         let (mean, end, ruts) = (patch.twist(&mean), patch.twist(after), &mut self.ruts[*ground]);
         match wheel.as_mut().filter(|_| *rolls) {
             Some(wheel) => {
                 wheel.advance(patch, &mean, h, ruts);
-                wheel.read(patch, &mean, forces, share, std::mem::take(unread));
+                wheel.read(patch, &mean, [force, moment, found.pressed], share, std::mem::take(unread));
             }
             None => plate.advance(patch, [&mean, &end], h, ruts),
         }
@@ -261,7 +261,12 @@ impl Footprints {
     pub(super) fn save(&self) -> SavedSoil {
         let state = |print: &Footprint| {
             let wheel = print.wheel.as_ref().map(|wheel| wheel.state.clone());
-            (wheel, print.plate.states.clone(), print.patch.held, print.patch.kept)
+            (
+                wheel,
+                print.plate.states.clone(),
+                [print.patch.held, print.patch.stored, print.patch.drag],
+                print.patch.kept,
+            )
         };
         SavedSoil { prints: self.prints.iter().map(state).collect(), ruts: self.ruts.clone() }
     }
@@ -272,7 +277,7 @@ impl Footprints {
             print.wheel.is_some() == wheel.is_some()
                 && wheel.iter().all(WheelState::fits)
                 && print.plate.states.len() == states.len()
-                && *held >= 0.0
+                && held.iter().all(|energy| energy.is_finite())
         };
         saved.prints.len() == self.prints.len()
             && saved.ruts.len() == self.ruts.len()
@@ -286,7 +291,7 @@ impl Footprints {
                 wheel.state = state;
             }
             print.plate.states = states;
-            (print.patch.held, print.patch.kept) = (held, kept);
+            ([print.patch.held, print.patch.stored, print.patch.drag], print.patch.kept) = (held, kept);
             print.inside = true;
         }
         self.ruts = saved.ruts;

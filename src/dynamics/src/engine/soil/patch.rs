@@ -9,6 +9,9 @@ use crate::engine::{
     spatial::Spatial,
 };
 
+/// Part of what stresses hold that is as good as nothing.
+const NOTHING: f64 = 1e-9;
+
 /// A shape's part in the soil.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Patch {
@@ -30,8 +33,12 @@ pub(in crate::engine) struct Patch {
     /// The sum of the areas, m²; and of all of them, each times the square of its row of pressing.
     area: f64,
     spread: f64,
-    /// What the shape has put into the soil and may have back, J; where it does not roll, no more than the stresses hold.
+    /// What the shape has put into the soil and may have back, J: below 0, by as much as steps are off, what it got too much. And the most that the
+    /// stresses held in the middle of the substep before.
     pub(super) held: f64,
+    pub(super) stored: f64,
+    /// What brakes it so that soil gives no more than that, as was expected when the substep before ended, N s/m.
+    pub(in crate::engine) drag: f64,
     /// How it answered in a step before, if it rolls.
     pub(super) kept: Option<Kept>,
 }
@@ -48,8 +55,17 @@ pub(in crate::engine) struct Kept {
 pub(in crate::engine) struct Answer {
     pub(in crate::engine) response: Response,
     pub(in crate::engine) trust: Trust,
-    pub(in crate::engine) pressed: DVec3,
+    pub(in crate::engine) found: Found,
     pub(in crate::engine) kept: Option<Kept>,
+}
+
+/// What soil does to a shape in a substep: force, and moment over the size; of the force that of normal stress; and what it may give at most, J.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine) struct Found {
+    pub(in crate::engine) wrench: Six,
+    pub(in crate::engine) pressed: DVec3,
+    pub(in crate::engine) gives: f64,
+    stored: f64,
 }
 
 /// How far from the guess the wrench may be another one than the response says.
@@ -83,6 +99,8 @@ pub(super) struct Sums {
     pub(super) slack: f64,
     /// The least part of the shear modulus over which any of it lets up.
     pub(super) gives: f64,
+    /// The most energy that the stresses hold, J.
+    pub(super) stored: f64,
     /// Its entries on the diagonal and below.
     pub(super) matrix: [Six; 6],
 }
@@ -103,6 +121,8 @@ impl Patch {
             area: 0.0,
             spread: 0.0,
             held: 0.0,
+            stored: 0.0,
+            drag: 0.0,
             kept: None,
         }
     }
@@ -154,6 +174,7 @@ impl Patch {
             Some(kept) => self.rim.in_world(&kept.matrix),
             None => Symmetric::new(&sums.matrix),
         };
+        let found = self.found(&sums);
         let (pressure, hard) = (sums.pressed.length() / self.area, self.law.stiffness(h));
         let soft = 0.25 * h * sums.steepest;
         // A rim is sheared as far from the middle as it reaches, by turning.
@@ -164,18 +185,25 @@ impl Patch {
             within: sums.slack / (hard + soft),
             yielding: most(soft) + known.or(kept.as_ref()).map_or(0.0, |kept| (0..6).map(|k| kept.matrix[k][k]).sum()),
         };
-        Answer { response: Response { wrench: sums.wrench(), matrix }, trust, pressed: sums.pressed, kept }
+        Answer { response: Response { wrench: found.wrench, matrix }, trust, found, kept }
     }
 
     /// The same without how it changes.
-    pub(in crate::engine) fn wrench(&self, before: &Six, after: &Six, h: f64) -> (Six, DVec3) {
-        let sums = self.sum_up::<false>(before, after, h);
-        (sums.wrench(), sums.pressed)
+    pub(in crate::engine) fn wrench(&self, before: &Six, after: &Six, h: f64) -> Found {
+        self.found(&self.sum_up::<false>(before, after, h))
+    }
+
+    /// The sums, and what soil may give: what was put in, as far as the stresses hold it that are there now, or were before.
+    fn found(&self, sums: &Sums) -> Found {
+        let Sums { pressed, stored, .. } = *sums;
+        let most = self.stored.max(stored);
+        let gives = self.held.min(most).max(NOTHING * most);
+        Found { wrench: sums.wrench(), pressed, gives, stored }
     }
 
     /// The sums over all elements, that of the matrix only if it is wanted.
     fn sum_up<const MATRIX: bool>(&self, before: &Six, after: &Six, h: f64) -> Sums {
-        let mean: Six = std::array::from_fn(|k| 0.5 * (before[k] + after[k]));
+        let mean = mean(before, after);
         let change: Six = std::array::from_fn(|k| 0.5 * (after[k] - before[k]));
         match self.rolls {
             true => self.rim.sum_up::<MATRIX>(&self.law, [&mean, &change], h),
@@ -183,31 +211,17 @@ impl Patch {
         }
     }
 
-    /// What soil gives at most in a substep in which the shape has this twist at first and presses with this force of normal stress, J: what
-    /// was put in, as far as the stresses hold it. Under what rolls these are not followed so closely: it is given no more than what a stiffness
-    /// stores of that force, and the strength over the length in which shear turns.
-    pub(in crate::engine) fn most_given(&self, before: &Six, pressed: DVec3, h: f64) -> f64 {
-        let held = self.held_before(before, h);
-        if !self.rolls {
-            return held;
-        }
-        let (area, force) = (self.area, pressed.length());
-        let sheared = self.law.strength(area, force) * self.law.soil.shear_modulus;
-        held.min(0.5 * force * force / (self.law.pressure.elastic * area) + sheared)
+    /// Takes down the work of soil on the shape in a substep, J, what it held, and what it may have to be braked with in the next.
+    pub(super) fn put_in(&mut self, found: &Found, [work, drag]: [f64; 2]) {
+        self.drag = drag;
+        self.held = self.held.min(self.stored.max(found.stored)) - work;
+        self.stored = found.stored;
     }
+}
 
-    /// Takes down the work of soil on the shape in such a substep, J.
-    pub(super) fn put_in(&mut self, before: &Six, work: f64, h: f64) {
-        self.held = (self.held_before(before, h) - work).max(0.0);
-    }
-
-    /// What of the energy that was put in is there when such a substep begins, J.
-    fn held_before(&self, before: &Six, h: f64) -> f64 {
-        match self.rolls {
-            true => self.held,
-            false => self.held.min(self.pieces.stored(&self.law, &self.twist(before), h)),
-        }
-    }
+/// The mean twist of a substep.
+fn mean(before: &Six, after: &Six) -> Six {
+    std::array::from_fn(|k| 0.5 * (before[k] + after[k]))
 }
 
 impl Sums {

@@ -135,6 +135,7 @@ impl Pieces {
         let (mut moment, mut matrix) = (DVec3::ZERO, [[Lanes::ZERO; 6]; 6]);
         // The rows of sinking have one force in common.
         let mut sinking = [Lanes::ZERO; 10];
+        let mut holds = [Lanes::ZERO; 2];
         for pair in &self.pairs {
             let stress = self.press(law, pair, mean, change, h);
             if MATRIX {
@@ -144,11 +145,14 @@ impl Pieces {
             sums.pressed += pressed.sum();
             let gives = law.gives(&stress, pair.mobilised, pair.paid);
             least = least.fast_min(gives);
-            let sheared = self.shear::<MATRIX>(law, pair, (&stress, gives), mean, h, &mut matrix);
+            let (sheared, held) = self.shear::<MATRIX>(law, pair, (&stress, gives), mean, h, &mut matrix);
+            holds[0] += stress.stress * stress.stress * pair.area * pair.derived.share;
+            holds[1] += held;
             sums.force += (pressed + sheared).sum();
             moment += (pair.derived.lever.cross(pressed) + pair.derived.arm.cross(sheared)).sum();
         }
         (sums.moment, sums.gives) = (moment / self.size, lanes::least(least));
+        sums.stored = law.stored(holds[0], holds[1]);
         if MATRIX {
             sums.matrix = matrix.map(|row| row.map(sum));
             self.add_sinking(sinking.map(sum), &mut sums.matrix);
@@ -164,18 +168,6 @@ impl Pieces {
         let (more, now) = (self.presses(pair, change), self.presses(pair, mean));
         let rate = now + more;
         law.press(depths, middle, depths.depth + (more + rate) * (0.5 * h), rate)
-    }
-
-    /// The energy in the stresses at the start of a substep in which the shape has this twist at first, J.
-    pub(super) fn stored(&self, law: &Law, before: &Spatial, h: f64) -> f64 {
-        let stored = |pair: &Pair| {
-            let (derived, depths) = (&pair.derived, &pair.derived.depths);
-            let rises = derived.sinks.along(before.angular * self.size) + self.up.dot(before.linear);
-            let holds = depths.depth - self.presses(pair, before) * (0.5 * h);
-            let stress = law.before(depths, depths.depth + rises * (0.5 * h), holds);
-            law.stored(stress, [pair.area, derived.share], (pair.mobilised, pair.paid))
-        };
-        self.pairs.iter().map(stored).sum()
     }
 
     /// How fast pieces press on their faces, as depths, m/s.
@@ -234,7 +226,7 @@ impl Pieces {
         }
     }
 
-    /// The force of shear stress, whose change is added to the matrix.
+    /// The force of shear stress, whose change is added to the matrix, and what it holds ([`Shear::holds`](super::law::Shear::holds)).
     #[inline(always)]
     fn shear<const MATRIX: bool>(
         &self,
@@ -244,7 +236,7 @@ impl Pieces {
         mean: &Spatial,
         h: f64,
         matrix: &mut [[Lanes; 6]; 6],
-    ) -> Vectors {
+    ) -> (Vectors, Lanes) {
         let mobilised = (pair.mobilised, gives);
         let shear = law.shear(stress, [pair.area, Lanes::ZERO], mobilised, Self::slide(pair, mean), h);
         if MATRIX {
@@ -259,7 +251,7 @@ impl Pieces {
             add_products(matrix, &a, &one);
             add_products(matrix, &b, &two);
         }
-        pair.tangents[0].times(shear.along) + pair.tangents[1].times(shear.across)
+        (pair.tangents[0].times(shear.along) + pair.tangents[1].times(shear.across), shear.holds())
     }
 
     /// Of two pieces: where they are, what of their strength they have mobilised at the end of a substep with this mean twist and that at its end, under

@@ -181,11 +181,11 @@ impl Rim {
     pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
-        let (mut slack, mut steepest) = (f64::INFINITY, 0.0f64);
+        let (mut slack, mut steepest, mut stored) = (f64::INFINITY, 0.0f64, 0.0);
         for strip in self.strips() {
             let sums = (&mut force, &mut pressed, &mut matrix);
-            let [own_slack, own_slope] = self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, sums);
-            (slack, steepest) = (slack.min(own_slack), steepest.max(own_slope));
+            let [own_slack, own_slope, held] = self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, sums);
+            (slack, steepest, stored) = (slack.min(own_slack), steepest.max(own_slope), stored + held);
         }
         let [a, b, c, d, e, f] = force;
         Sums {
@@ -195,11 +195,13 @@ impl Rim {
             slack: slack.max(0.0),
             steepest,
             gives: 1.0,
+            stored,
             matrix,
         }
     }
 
-    /// Adds what a strip has. By how much more what yields would hold, Pa over how fast a unit of velocity presses it; and how steep it is, Pa/m.
+    /// Adds what a strip has. By how much more what yields would hold, Pa over how fast a unit of velocity presses it; how steep it is, Pa/m; and the
+    /// most energy that it holds, J.
     #[inline(always)]
     fn add_strip<const MATRIX: bool>(
         &self,
@@ -208,13 +210,13 @@ impl Rim {
         [mean, change]: [&Six; 2],
         h: f64,
         (force, pressed, matrix): (&mut Six, &mut [f64; 2], &mut [Six; 6]),
-    ) -> [f64; 2] {
+    ) -> [f64; 3] {
         let (p, k) = (strip.place, (self.radius + law.grousers) / self.radius);
         let (now, more) = (Rates::new(mean, p), Rates::new(change, p));
         let (ahead, sinks) = (now.ahead + more.ahead, now.sinks + more.sinks);
         let [mut own, mut both, mut other, mut sinking, mut holding] = [Products::default(); 5];
-        // Forces of normal stress times s and c; forces along the rim and across times s, c and 1.
-        let (mut normal, mut sums) = ([Lanes::ZERO; 2], [Lanes::ZERO; 6]);
+        // Forces of normal stress times s and c; forces along the rim and across times s, c and 1; what pressure and shear hold.
+        let (mut normal, mut sums, mut holds) = ([Lanes::ZERO; 2], [Lanes::ZERO; 6], [Lanes::ZERO; 2]);
         let (mut slack, mut steepest) = (Lanes::splat(f64::MAX), Lanes::ZERO);
         for half in &strip.halves {
             let depths = &half.depths;
@@ -228,12 +230,14 @@ impl Rim {
             let stress = law.press(depths, depths.depth - rises * (0.5 * h), end, rate);
             slack = slack.fast_min(stress.slack * at_least(cosine * -self.up[0], LEAST_SHARE));
             steepest = steepest.fast_max(stress.slope);
+            holds[0] += stress.stress * stress.stress * half.area;
             normal.iter_mut().zip(half.faces).for_each(|(sum, faces)| *sum += stress.stress * faces);
             for side in &half.sides {
                 let Side { cosine: c, sine: s, .. } = *side;
                 let slide = [c * now.ahead + s * now.sinks - k * mean[5], (c * mean[3] - s * mean[4]) * k + mean[2]];
                 let shear = law.shear(&stress, [side.area, side.aside], (side.mobilised, Lanes::ONE), slide, h);
                 let (along, across) = (shear.along, shear.across);
+                holds[1] += shear.holds();
                 let terms = [along * s, along * c, along, across * s, across * c, across];
                 sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
                 if MATRIX {
@@ -257,7 +261,7 @@ impl Rim {
             add_sinking(sinking.sums(), p, self.up, matrix);
             add_holding(holding.sums(), p, matrix);
         }
-        [least(slack) / (1.0 + p.abs()), largest(steepest)]
+        [least(slack) / (1.0 + p.abs()), largest(steepest), law.stored(holds[0], holds[1])]
     }
 
     /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.

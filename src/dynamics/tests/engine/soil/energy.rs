@@ -7,9 +7,8 @@ use simpartner_model::{BodyId, JointId, Shape, Soil};
 use super::{G, WIDTH, rig, steps};
 use crate::{build, worlds::Chance};
 
-/// A substep in whose middle a shape is still above the soil presses nothing, and the next one finds it pressed: so much comes from nowhere, J,
-/// that is what 20 N press in 5 um.
-const UNPAID: f64 = 1e-4;
+/// What rounding makes of the work, as a part of all that soil took.
+const ROUNDING: f64 = 1e-9;
 
 /// What leads a shape: velocities along x and y and about z, and the soil's work so far.
 struct Guide {
@@ -74,11 +73,11 @@ fn no_way_through_soil_gives_energy() {
         let Guide { most, taken, work, .. } = guide;
         let shape = if is_wheel { "wheel" } else { "foot" };
         println!("{seed}: {shape}, {}, {h}: most {most:.2e}, in the end {work:.2e}, taken {taken:.2e} J", named.name);
-        assert!(most < UNPAID, "{seed}: {shape}, {}, {h}: {most} J", named.name);
+        assert!(most <= ROUNDING * taken, "{seed}: {shape}, {}, {h}: {most} J", named.name);
         wholes.push(taken);
     }
     // Nearly all of them come into the soil.
-    assert!(wholes.iter().filter(|&&taken| taken > 1000.0 * UNPAID).count() > 120, "{wholes:?}");
+    assert!(wholes.iter().filter(|&&taken| taken > 0.1).count() > 120, "{wholes:?}");
 }
 
 /// Legs that lead a shape down by `depth`, aside by half of the shear modulus and back a little, and then let it up by `up`, m.
@@ -93,9 +92,27 @@ fn leg(guide: &mut Guide, way: [f64; 3]) {
     guide.lead(way.map(|way| way / 0.2), steps(h, 0.2));
 }
 
-/// Sheared under little load, pressed, sheared back under this load and let up, again and again, where soil holds shear and pressure elastically. A foot
-/// gets no more from shear than it put in, in each round. What a wheel gets follows the strength that is there now, so a single round may give up to a
-/// twentieth of what was put in before; all in all soil has always taken more than it gave.
+/// Leads a shape round a way through corners, again and again. Once it has come to know the way a round gives nothing, or what
+/// was stored before: then the next one gives less.
+fn check_rounds(guide: &mut Guide, corners: &[[f64; 3]], case: &str) {
+    let mut last = f64::INFINITY;
+    for round in 0..12 {
+        let (before, mut at) = (guide.work, [0.0; 3]);
+        for next in corners.iter().copied().chain([[0.0; 3]]) {
+            leg(guide, std::array::from_fn(|k| next[k] - at[k]));
+            at = next;
+        }
+        let given = guide.work - before;
+        let settles = round < 6 || given <= ROUNDING * guide.taken || given < last;
+        assert!(settles, "{case}, round {round}: {given} J, {last} J before");
+        last = given;
+    }
+    println!("{case}: {last:.2e} J in the last round, {:.2e} J in all", guide.work);
+    assert!(guide.most <= ROUNDING * guide.taken, "{case}: {} J", guide.most);
+}
+
+/// Sheared under little load, pressed, sheared back under this load and let up, again and again, where soil holds shear and pressure elastically: nothing
+/// gets more from shear than it put in.
 #[test]
 fn shear_under_another_load_gives_less_than_was_put_in() {
     for named in Soil::NAMED {
@@ -105,47 +122,28 @@ fn shear_under_another_load_gives_less_than_was_put_in() {
         for (is_wheel, h) in [(true, 0.002), (true, 0.01), (false, 0.002), (false, 0.01)] {
             let mut guide = Guide::new(named.soil, is_wheel, h);
             press_and_shear(&mut guide, [depth, shear, up]);
-            let (first, mut given) = (guide.work, f64::NEG_INFINITY);
-            for _ in 0..10 {
-                let before = guide.work;
-                for way in [[0.4 * shear, 0.0, 0.0], [0.0, -up, 0.0], [-0.4 * shear, 0.0, 0.0], [0.0, up, 0.0]] {
-                    leg(&mut guide, way);
-                }
-                given = given.max(guide.work - before);
-            }
-            println!("{}, wheel {is_wheel}, {h}: {first:.3e} J before, {given:.3e} J in a round at most", named.name);
-            assert!(guide.most <= 0.0, "{}, wheel {is_wheel}, {h}: {} J", named.name, guide.most);
-            let most = if is_wheel { -0.05 * first } else { UNPAID };
-            assert!(given < most, "{}, wheel {is_wheel}, {h}: {given} J of {first} J", named.name);
+            let round = [[0.4 * shear, 0.0, 0.0], [0.4 * shear, -up, 0.0], [0.0, -up, 0.0]];
+            check_rounds(&mut guide, &round, &format!("{}, wheel {is_wheel}, {h}", named.name));
         }
     }
 }
 
-/// A foot that goes round a way of any corners within the soil that it pressed, again and again: once it has come to know the way, no round gives.
+/// A foot, or a wheel that also turns, that goes round a way of any corners within the soil that it pressed, again and again: no round gives.
 #[test]
-fn no_round_of_a_foot_gives_energy() {
-    for seed in 0..20 {
+fn no_round_gives_energy() {
+    for seed in 0..120 {
         let mut chance = Chance(seed);
         let h = [0.001, 0.002, 0.005, 0.01][chance.below(4)];
         let named = Soil::NAMED[chance.below(Soil::NAMED.len())];
         let (depth, shear) = (chance.between(0.005, 0.04), named.soil.shear_modulus * chance.between(0.2, 2.0));
         let up = Pressure::new(&named.soil, WIDTH, 0.0, G).at(depth, 0.0).0 / named.soil.elastic_stiffness;
-        let mut guide = Guide::new(named.soil, false, h);
+        let is_wheel = seed % 3 > 0;
+        let mut guide = Guide::new(named.soil, is_wheel, h);
         press_and_shear(&mut guide, [depth, shear, chance.between(0.0, 0.9) * up]);
+        let turn = if seed % 3 == 1 { 5.0 * shear } else { 0.0 };
         let corners = 2 + chance.below(4);
-        let corner = |_| [chance.between(-0.5, 0.5) * shear, chance.between(-0.4, 0.4) * up, 0.0];
-        let corners: Vec<[f64; 3]> = (0..corners).map(corner).collect();
-        let mut rounds = Vec::new();
-        for _ in 0..12 {
-            let (before, mut at) = (guide.work, [0.0; 3]);
-            for next in corners.iter().copied().chain([[0.0; 3]]) {
-                leg(&mut guide, std::array::from_fn(|k| next[k] - at[k]));
-                at = next;
-            }
-            rounds.push(guide.work - before);
-        }
-        let given = rounds[6..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        println!("{seed}: {}, {h}: {given:.2e} J in a round at most, {:.2e} J in all", named.name, guide.work);
-        assert!(given < UNPAID, "{seed}: {}, {h}: {rounds:?}", named.name);
+        let within = [0.5 * shear, 0.4 * up, turn];
+        let corners: Vec<[f64; 3]> = (0..corners).map(|_| within.map(|most| chance.between(-most, most))).collect();
+        check_rounds(&mut guide, &corners, &format!("{seed}: {}, wheel {is_wheel}, {h}", named.name));
     }
 }
