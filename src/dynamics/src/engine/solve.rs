@@ -58,6 +58,8 @@ pub(super) type Solution = ([f64; 3], [f64; 3]);
 pub(super) struct Solver {
     newton: Newton,
     saved: SavedImpulses,
+    /// What Newton's method found.
+    found: SavedImpulses,
     series: Series,
     homotopy: Homotopy,
     sharing: Sharing,
@@ -169,9 +171,7 @@ impl Problem {
             moved = f64::INFINITY;
             solver.saved.save(self);
             solver.newton.solve(self, exactness, work);
-            // The sweep brings all impulses into their bounds. A solution stays one, though each contact alone may have others.
-            *work -= cost;
-            let reached = self.sweep(solved);
+            let reached = self.confirm(solver, solved, accepted, work);
             if reached <= residual {
                 residual = reached;
             } else {
@@ -189,6 +189,21 @@ impl Problem {
         }
         let converged = self.is_finite() && residual < accepted;
         Outcome { sweeps: (whole - *work) / cost, residual, moved, converged }
+    }
+
+    /// Brings all impulses that Newton's method found into their bounds, by a sweep. If that leads away from a solution, for a contact alone may have
+    /// another one, the solution stays, and what obeys its law is left as it is. Returns the largest change of a velocity.
+    fn confirm(&mut self, solver: &mut Solver, solved: f64, accepted: f64, work: &mut f64) -> f64 {
+        let cost = self.sweep_cost();
+        solver.found.save(self);
+        *work -= cost;
+        let reached = self.sweep(0.0);
+        if reached < accepted {
+            return reached;
+        }
+        solver.found.restore(self);
+        *work -= cost;
+        self.sweep(solved)
     }
 
     /// Starts anew and lets contacts press without friction: sweeps over these can only come nearer.
