@@ -74,10 +74,13 @@ impl Homotopy {
     /// Follows the curve to its end, or as far as `most` eliminations lead.
     fn follow(&mut self, problem: &Problem, most: usize, used: &mut usize) -> Option<()> {
         let n = self.equations.count;
+        // All of them, for they change places.
+        for coordinates in [&mut self.at, &mut self.tangent, &mut self.ahead, &mut self.tangent_ahead] {
+            coordinates.clear();
+            coordinates.resize(n + 1, 0.0);
+        }
         self.equations.start(FIRST_NU, &mut self.ahead)?;
         // Across a tangent along ln nu the corrector keeps nu.
-        self.tangent.clear();
-        self.tangent.resize(n + 1, 0.0);
         self.tangent[n] = -1.0;
         self.correct(problem, 1.0, f64::INFINITY, 8 * CORRECTIONS, used)?;
         self.find_tangent(problem, used)?;

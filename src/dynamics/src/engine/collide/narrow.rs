@@ -105,14 +105,15 @@ fn rim(matrix: &DMat3, normal: DVec3, radius: f64) -> (DVec3, DVec3) {
 /// Of what is not yet in reach, keeps only what the bodies really come to when the second moves on by `motion` relative to
 /// the first: what passes by must not be pushed out of its way.
 pub(super) fn keep_real(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits: &mut Vec<Hit>) {
-    if hits.iter().all(|hit| hit.gap <= reach) {
+    // What is in reach at once is met.
+    if hits.is_empty() || hits.iter().any(|hit| hit.gap <= reach) {
         return;
     }
     let options = ShapeCastOptions { target_distance: reach, ..ShapeCastOptions::with_max_time_of_impact(1.0) };
     let still = DVec3::ZERO;
     // Where parry cannot tell, nothing is dropped.
     if let Ok(None) = cast_shapes(&a.pose(), still, &*a.shape.0, &b.pose(), motion, &*b.shape.0, options) {
-        hits.retain(|hit| hit.gap <= reach);
+        hits.clear();
     }
 }
 

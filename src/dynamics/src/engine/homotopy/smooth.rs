@@ -117,13 +117,11 @@ impl Equations {
         self.fastest = parts.iter().flat_map(|part| part.bias).fold(0.0f64, |most, u| most.max(u.abs()));
     }
 
-    /// Goes to about where the solution is for a nu `far` times the fastest velocity. `None` if nothing moves.
-    pub(super) fn start(&self, far: f64, at: &mut Vec<f64>) -> Option<()> {
+    /// Goes from zero to about where the solution is for a nu `far` times the fastest velocity. `None` if nothing moves.
+    pub(super) fn start(&self, far: f64, at: &mut [f64]) -> Option<()> {
         if !(self.fastest > 0.0 && self.fastest.is_finite()) {
             return None;
         }
-        at.clear();
-        at.resize(self.count + 1, 0.0);
         for part in self.parts.iter().filter(|part| matches!(part.set, Set::Cone)) {
             at[part.row] = self.fastest * far.sqrt();
         }
