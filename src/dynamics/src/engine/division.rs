@@ -260,19 +260,19 @@ impl Dynamics {
 mod tests {
     use super::*;
 
-    /// Whatever is rejected, all attempts at a step cost no more than its work; and where only the first attempt costs anything, half of
-    /// what is left is there for the first half.
+    /// Where every attempt is rejected and costs all it may, they cost no more than the work of the step, and nearly all of it; what the first half
+    /// does not spend of its fourth is there for the second.
     #[test]
     fn all_attempts_share_the_work_of_a_step() {
-        fn attempt(part: Part, left: &mut f64, spends: &impl Fn(u32) -> f64) {
-            *left -= spends(part.halvings) * part.share_of_work() * *left;
+        fn attempt(part: Part, left: &mut f64) {
+            *left -= part.share_of_work() * *left;
             if part.halvings < HALVINGS {
-                part.halves().into_iter().for_each(|half| attempt(half, left, spends));
+                part.halves().into_iter().for_each(|half| attempt(half, left));
             }
         }
         for substeps in [1, 3] {
             let (mut left, h) = (1.0, 1e-3 / f64::from(substeps));
-            (0..substeps).for_each(|k| attempt(Part::whole(h, 1e-3 - f64::from(k) * h), &mut left, &|_| 1.0));
+            (0..substeps).for_each(|k| attempt(Part::whole(h, 1e-3 - f64::from(k) * h), &mut left));
             assert!(left > 0.0 && left < 0.2, "{left}");
         }
         let [first, second] = Part::whole(1e-3, 1e-3).halves();
