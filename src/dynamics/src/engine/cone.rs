@@ -7,8 +7,6 @@
 //! The friction coefficients are multiplied into the tangential rows of the Jacobian, so every cone is the unit cone and an
 //! elliptic one (two coefficients) is exact with the rule of maximum dissipation.
 
-use super::newton::on_disc;
-
 /// Added to the diagonal of A, and the least pivot, relative: an A that is singular but for rounding has factors that rounding does not make.
 pub(super) const SHIFT: f64 = 1e-12;
 /// Tangential rows below this part of the normal one are rounding: without friction.
@@ -203,6 +201,16 @@ impl Cone {
         let (x, y) = (x * scale, y * scale);
         [normal, self.cosine * x - self.sine * y, self.sine * x + self.cosine * y]
     }
+}
+
+/// The nearest point of a disc.
+pub(super) fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
+    let square = x * x + y * y;
+    if square <= radius * radius {
+        return [x, y];
+    }
+    let share = radius / square.sqrt();
+    [x * share, y * share]
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ use std::ops::Range;
 
 use self::assembly::reorder;
 use super::{
+    cone::on_disc,
     elimination::{Elimination, LOOSE},
     exactness::Exactness,
     problem::{Block, Law, Problem},
@@ -452,17 +453,7 @@ impl Point {
     }
 }
 
-/// The nearest point of a disc.
-pub(super) fn on_disc([x, y]: [f64; 2], radius: f64) -> [f64; 2] {
-    let square = x * x + y * y;
-    if square <= radius * radius {
-        return [x, y];
-    }
-    let share = radius / square.sqrt();
-    [x * share, y * share]
-}
-
-/// Its derivatives by the point and by the radius.
+/// The derivatives of the nearest point of a disc ([`on_disc`]) by the point and by the radius.
 pub(super) fn disc_slopes([x, y]: [f64; 2], radius: f64) -> ([[f64; 2]; 2], [f64; 2]) {
     let square = x * x + y * y;
     if square <= radius * radius {

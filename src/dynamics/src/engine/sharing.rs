@@ -32,9 +32,9 @@
 //! is left to do then the next step does, which begins where this one ends.
 
 use super::{
-    cone::Mode,
+    cone::{Mode, on_disc},
     elimination::dot,
-    newton::{disc_slopes, on_disc},
+    newton::disc_slopes,
     problem::{Block, Law, Problem},
     skyline::Skyline,
 };
