@@ -199,16 +199,16 @@ impl Guards {
         }
     }
 
-    fn rejects_linkage(&self, island: &Island, trees: &[Tree], &Scheme { h, share, .. }: &Scheme) -> bool {
+    fn rejects_linkage(&self, island: &Island, trees: &[Tree], scheme: &Scheme) -> bool {
         if has_objects_only(island, trees) && !island.in_soil() {
             return false;
         }
         let own = || island.trees().iter().map(|&tree| &trees[tree]);
         let fastest = own().map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
         // What lies on its points and rocks gains and loses by turns; what a loop gains it keeps.
-        let unseen = if let [true, false] = island.ties() { share * negligible_energy(own()) } else { 0.0 };
-        let gains = island.gain > island.allowed_gain(own(), island.ties(), h) + unseen;
-        gains || island.was_hit(trees) && fastest * h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
+        let unseen = if let [true, false] = island.ties() { scheme.share * negligible_energy(own()) } else { 0.0 };
+        let gains = island.gain > island.allowed_gain(own(), island.ties(), scheme) + unseen;
+        gains || island.was_hit(trees) && fastest * scheme.h > DIVIDED_ABOVE * self.settings.turn_per_substep_rad
     }
 
     /// Tells, once for each pair and step, that a step is made in parts because something sank in.

@@ -296,7 +296,7 @@ impl Island {
         self.set_gain(parts);
         let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
         let unseen = if self.outcome.converged { negligible_energy(trees(parts)) } else { 0.0 };
-        let allowed = scheme.share * self.allowed_gain(trees(parts), ties, scheme.h) + unseen;
+        let allowed = scheme.share * self.allowed_gain(trees(parts), ties, scheme) + unseen;
         if last && self.gain > allowed {
             self.take_out_gain(parts, scheme);
         }
@@ -323,15 +323,16 @@ impl Island {
         self.gain = parts.trees.iter().map(|tree| gain(tree)).sum();
     }
 
-    /// What it may gain in a substep of `h` seconds, where something touches or closes a loop, by the error of the scheme and by rounding,
+    /// What it may gain in a substep, where something touches or closes a loop, by the error of the scheme and by rounding,
     /// J; single bodies gain nothing where their contacts are solved and they are in no soil. Where nothing touches, the part of the kinetic energy may be the cube of 1.5 times the angle that a joint
     /// turns by, of thrice the angle in a loop: so much the energy of a smooth motion swings to and fro, and halving the steps in which it
-    /// swings up alone would let it drift. Without loops and motors it swings by far less ([`super::gauss`]).
+    /// swings up alone would let it drift. The parts of a step that is divided swing together by no more than one of the largest angle. Without loops and
+    /// motors it swings by far less ([`super::gauss`]).
     pub(super) fn allowed_gain<'a>(
         &self,
         trees: impl Iterator<Item = &'a Tree> + Clone,
         [touches, closes]: [bool; 2],
-        h: f64,
+        scheme: &Scheme,
     ) -> f64 {
         let single = trees.clone().all(|tree| tree.topology.links.len() == 1);
         if self.outcome.converged && single && !self.in_soil() {
@@ -340,12 +341,13 @@ impl Island {
         let kinetic: f64 = trees.clone().map(|tree| tree.work.kinetic).sum();
         let whole: f64 = trees.clone().map(|tree| tree.work.energy.abs()).sum();
         let fastest = trees.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
-        let part = match fastest * h {
+        let swing = |factor: f64, turn: f64| (factor * turn).powi(3).min(scheme.share * (factor * FAST_TURN).powi(3));
+        let part = match fastest * scheme.h {
             _ if !self.outcome.converged => 0.0,
             turn if turn > FAST_TURN => 0.0,
             _ if touches => GAIN,
-            turn if closes => GAIN.max((3.0 * turn).powi(3)),
-            turn => GAIN.max((1.5 * turn).powi(3)),
+            turn if closes => GAIN.max(swing(3.0, turn)),
+            turn => GAIN.max(swing(1.5, turn)),
         };
         part * kinetic + ROUNDING * whole
     }

@@ -277,6 +277,14 @@ fn what_is_not_solved_gains_nothing() {
     assert!(seen.unconverged > 50 && seen.gain < 1e-6, "{seen:?}");
 }
 
+/// A loop of links of 3 g, which motors throw to more than 1000 m/s and 10,000 rad/s, so that each step is made in 128 parts. They gain no more
+/// together than one part may.
+#[test]
+fn the_parts_of_a_divided_step_gain_no_more_than_a_whole_one() {
+    let seen = run(501, 0.001, 0.25);
+    assert!(seen.steps == 250 && seen.gain < 1e-3, "{seen:?}");
+}
+
 /// A chain of twelve links of 0.1 g under a load of 1 kg, let go level: a mass ratio of 10,000. It swings down and up for 2 s at 1 ms and
 /// 10 ms. All steps are solved, and hardly any energy comes in; the joints of the links turn fast, so steps are divided and may be slowed down.
 #[test]
