@@ -8,8 +8,9 @@ use super::{
     tree::{LANES, Link, LinkJoint, LinkWork, Topology, Tree},
 };
 
-/// Degrees of freedom of a free root.
+/// Degrees of freedom of a free root, and the first group of entries of each of its rows.
 const ROOT: usize = 6;
+const FIRST: [usize; ROOT] = [0, 1, 2, 3, 4, 6];
 
 impl Tree {
     /// Where the links are at the present coordinates, their axes, and how they move at the velocity `work.bias_velocity`: all
@@ -112,23 +113,22 @@ impl Tree {
             work.factor.iter_mut().zip(&work.resistance).for_each(|(entry, more)| *entry += more);
         }
         let free = topology.links[0].joint == LinkJoint::Free;
+        let first = topology.free_axes();
         let (chains, numbers) = (&topology.chain[..], &topology.rows[..]);
         let (pivots, roots) = (&mut work.pivot[..], &mut work.root_pivot[..]);
         let groups = work.factor.as_chunks_mut::<LANES>().0;
-        for dof in (0..topology.freedom).rev() {
+        for dof in (first..topology.freedom).rev() {
             let (start, depth) = (topology.row[dof], topology.depth[dof]);
             // All ancestors' rows stand before this one.
             let (above, row) = groups.split_at_mut(start / LANES);
             let (chain, rows) = (&chains[start..start + depth], &numbers[start..start + depth]);
             let pivot = 1.0 / (row[depth / LANES][depth % LANES] + diagonal.map_or(0.0, |diagonal| diagonal[dof]));
             pivots[dof] = pivot;
-            roots[dof] = pivot.sqrt();
             let value = x[dof];
             // What hangs on a free root has all of it above, in rows that stand at known places.
-            let root = if free && dof >= ROOT { ROOT } else { 0 };
-            for (k, (&ancestor, &first)) in chain.iter().zip(rows).enumerate().skip(root).rev() {
+            for k in (first..depth).rev() {
                 let factor = row[k / LANES][k % LANES] * pivot;
-                let entries = &mut above[first as usize / LANES..];
+                let entries = &mut above[rows[k] as usize / LANES..];
                 match k / LANES {
                     0 => subtract::<1>(entries, factor, row),
                     1 => subtract::<2>(entries, factor, row),
@@ -136,15 +136,20 @@ impl Tree {
                     last => (0..=last).for_each(|group| subtract::<1>(&mut entries[group..], factor, &row[group..])),
                 }
                 row[k / LANES][k % LANES] = factor;
-                x[ancestor as usize] -= factor * value;
+                x[chain[k] as usize] -= factor * value;
             }
-            if root == ROOT {
+            if free {
                 let (entries, x) = (above.first_chunk_mut(), x.first_chunk_mut());
                 if let (Some(entries), Some(own), Some(x)) = (entries, row.first_chunk_mut(), x) {
                     eliminate_root(entries, own, pivot, value, x);
                 }
             }
         }
+        if free && let (Some(rows), Some(x)) = (groups.first_chunk_mut(), x.first_chunk_mut()) {
+            let diagonal = diagonal.and_then(|diagonal| diagonal.first_chunk()).unwrap_or(&[0.0; ROOT]);
+            pivots[..ROOT].copy_from_slice(&factorise_root(rows, diagonal, x));
+        }
+        roots.iter_mut().zip(&*pivots).for_each(|(root, pivot)| *root = pivot.sqrt());
     }
 
     /// x ← (M + h D)⁻¹ x, after [`Tree::factorise`].
@@ -221,6 +226,22 @@ impl Tree {
         }
     }
 
+    /// The same for all columns of a single body, whose linear and angular motions have nothing to do with each other.
+    pub(super) fn whiten_body(&self, columns: &mut [[f64; LANES]; ROOT]) {
+        let (Some(rows), Some(roots)) =
+            (self.work.factor.first_chunk::<32>(), self.work.root_pivot.first_chunk::<ROOT>())
+        else {
+            return;
+        };
+        for k in (0..ROOT).rev() {
+            let own = columns[k];
+            for j in 3..k {
+                (0..LANES).for_each(|c| columns[j][c] -= rows[LANES * FIRST[k] + j] * own[c]);
+            }
+            columns[k] = own.map(|entry| entry * roots[k]);
+        }
+    }
+
     /// y ← D^(-1/2) L⁻ᵀ y for columns over the whole tree.
     pub(super) fn whiten_all(&self, columns: &mut [[f64; 4]]) {
         let (topology, work) = (&self.topology, &self.work);
@@ -289,6 +310,25 @@ fn eliminate_root(
     for (x, factor) in x.iter_mut().zip(factors) {
         *x -= factor * value;
     }
+}
+
+/// Factors the rows of a free root, to whose diagonal this is added, after all others. Returns the reciprocals of the pivots; x becomes L⁻ᵀ x.
+fn factorise_root(rows: &mut [[f64; LANES]; 8], diagonal: &[f64; ROOT], x: &mut [f64; ROOT]) -> [f64; ROOT] {
+    let mut pivots = [0.0; ROOT];
+    let mut m = [[0.0; ROOT]; ROOT];
+    for row in 0..ROOT {
+        (0..=row).for_each(|k| m[row][k] = rows[FIRST[row] + k / LANES][k % LANES]);
+    }
+    for row in (0..ROOT).rev() {
+        pivots[row] = 1.0 / (m[row][row] + diagonal[row]);
+        for k in (0..row).rev() {
+            let factor = m[row][k] * pivots[row];
+            (0..=k).for_each(|j| m[k][j] -= factor * m[row][j]);
+            rows[FIRST[row] + k / LANES][k % LANES] = factor;
+            x[k] -= factor * x[row];
+        }
+    }
+    pivots
 }
 
 /// The motion of a link relative to its parent.

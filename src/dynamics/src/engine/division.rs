@@ -172,6 +172,8 @@ impl Dynamics {
         if divided {
             self.make_again(part);
             self.set_substep(part);
+            // Those of its last part may be some of them only.
+            self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
         }
     }
 

@@ -32,7 +32,7 @@ impl Tree {
             _ if state.v[dof].abs() > (1.0 - ON_TARGET) * laws[dof].max_rate => Some(MotorLimit::Rate),
             _ => None,
         };
-        (0..self.topology.freedom).find_map(|dof| Some((dof, limit(dof)?)))
+        (self.topology.free_axes()..self.topology.freedom).find_map(|dof| Some((dof, limit(dof)?)))
     }
 
     /// Sets the motor of a degree of freedom; a new one wakes the tree.

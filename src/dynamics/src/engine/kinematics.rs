@@ -192,10 +192,10 @@ impl Tree {
             }
         }
         work.fastest = fastest;
-        let mut stored = 0.0;
-        for (dof, law) in topology.laws.iter().enumerate() {
-            let stretch = law.spring_position - state.q[dof];
-            kinetic += law.armature * state.v[dof] * state.v[dof];
+        let (mut stored, free) = (0.0, topology.free_axes());
+        for ((law, q), v) in topology.laws[free..].iter().zip(&state.q[free..]).zip(&state.v[free..]) {
+            let stretch = law.spring_position - q;
+            kinetic += law.armature * v * v;
             stored += law.stiffness * stretch * stretch;
         }
         (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * (kinetic + stored) - gravity.dot(weight));

@@ -289,8 +289,6 @@ impl Engine for Dynamics {
             self.advance(Part::whole(timestep / substeps as f64, left));
         }
         self.trees.iter_mut().for_each(Tree::clear_pushes);
-        // Those of the last substep may be a part of them only.
-        self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
         self.fall_asleep();
         self.read_motion();
         self.read_static_reactions();

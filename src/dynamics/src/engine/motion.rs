@@ -169,7 +169,11 @@ impl Tree {
         self.set_motor_coordinates();
         let mut damping = std::mem::take(&mut self.work.scratch);
         let mut dv = std::mem::take(&mut self.work.dv_free);
-        for dof in 0..self.topology.freedom {
+        let free = self.topology.free_axes();
+        for dof in 0..free {
+            (damping[dof], dv[dof]) = (0.0, h * (self.work.resistance_effort[dof] - self.work.bias[dof]));
+        }
+        for dof in free..self.topology.freedom {
             let motor = &self.state.motors[dof];
             let law = &self.topology.laws[dof];
             let (q, v) = (self.state.q[dof], self.state.v[dof]);
@@ -208,7 +212,7 @@ impl Tree {
         }
         self.work.dv_impulse = dv;
         let mut unchanged = true;
-        for dof in 0..self.topology.freedom {
+        for dof in self.topology.free_axes()..self.topology.freedom {
             unchanged &= self.read_motor(dof, h, grows);
         }
         unchanged

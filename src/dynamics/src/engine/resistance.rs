@@ -107,11 +107,6 @@ impl Tree {
         [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
-    /// The axes at the beginning of each chain that are unit vectors: those of a free root, along which it moves and about which it turns.
-    fn free_axes(&self) -> usize {
-        if self.is_free() { 6 } else { 0 }
-    }
-
     /// Adds what resists the link at the end of a chain, for velocities at a point and angular velocities times a length. At the start of the substep
     /// they differ by `change` from the guess.
     pub(super) fn resist(
@@ -122,7 +117,7 @@ impl Tree {
         change: &Six,
         h: f64,
     ) {
-        let free = self.free_axes();
+        let free = self.topology.free_axes();
         let (topology, work) = (&self.topology, &mut self.work);
         work.resists = true;
         let lever = point - work.origin;

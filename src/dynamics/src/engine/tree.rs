@@ -115,6 +115,15 @@ pub(super) struct Topology {
     pub(super) whirls: bool,
 }
 
+impl Topology {
+    /// The axes at the beginning of each chain that are unit vectors: those of a free root, along which it moves and about which it turns. They have
+    /// no motors, springs or stops.
+    #[inline]
+    pub(super) fn free_axes(&self) -> usize {
+        if self.links[0].joint == LinkJoint::Free { 6 } else { 0 }
+    }
+}
+
 /// What a snapshot holds.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {

@@ -131,8 +131,8 @@ impl Bounds {
     #[inline]
     pub(super) fn reaches(&self, plane: &Plane) -> bool {
         // The corner that is deepest along the normal.
-        let low = DVec3::select(plane.normal.cmpge(DVec3::ZERO), self.low, self.high);
-        plane.normal.dot(low) < plane.distance
+        let deepest = (plane.normal * self.low).min(plane.normal * self.high);
+        deepest.element_sum() < plane.distance
     }
 
     #[inline]

@@ -88,6 +88,11 @@ impl Constraints {
             // A side that nothing moves belongs to no island; its columns would be empty.
             let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
             let Some(chain) = tree.chain_of(side.link) else { continue };
+            if tree.is_single() && !tree.work.resists {
+                floats = true;
+                self.add_columns_of_body(tree, point, directions, sign, [&mut free, &mut before]);
+                continue;
+            }
             let columns = &mut self.problem.columns;
             let start = columns.len();
             jacobian(tree, chain.clone(), point, directions, sign, columns);
@@ -101,8 +106,7 @@ impl Constraints {
             }
             self.problem.index.extend(dofs.iter().map(|dof| base + dof));
             let columns = &mut columns[start..];
-            add_velocity(&mut free, columns, dofs, &tree.work.v_free);
-            add_velocity(&mut before, columns, dofs, &tree.state.v);
+            add_velocities([&mut free, &mut before], columns, dofs, [&tree.work.v_free, &tree.state.v]);
             tree.whiten_chain(chain.start, columns);
         }
         for c in size.held().filter(|_| !floats) {
@@ -110,6 +114,23 @@ impl Constraints {
             (free[c], before[c]) = (0.0, 0.0);
         }
         ([free[0], free[1], free[2]], [before[0], before[1], before[2]])
+    }
+
+    /// The columns of a single body, and the velocities along the rows.
+    fn add_columns_of_body(
+        &mut self,
+        tree: &Tree,
+        point: DVec3,
+        directions: &Directions,
+        sign: f64,
+        velocities: [&mut [f64; 4]; 2],
+    ) {
+        let mut columns = root_columns(&wrenches(tree, point, directions, sign));
+        let base = to_index(tree.work.base);
+        add_velocities(velocities, &columns, &[0, 1, 2, 3, 4, 5], [&tree.work.v_free, &tree.state.v]);
+        tree.whiten_body(&mut columns);
+        self.problem.columns.extend_from_slice(&columns);
+        self.problem.index.extend_from_slice(&[base, base + 1, base + 2, base + 3, base + 4, base + 5]);
     }
 
     /// The same for links of one tree: columns over the whole tree. A link that is `None` does not move.
@@ -163,17 +184,36 @@ impl Constraints {
     }
 }
 
-/// Adds the velocities along rows over these degrees of freedom, which move at the rates `v`.
+/// Adds the velocities along rows over these degrees of freedom, which move at the rates `v`, either of two.
 #[inline]
-fn add_velocity(sum: &mut [f64; 4], columns: &[[f64; 4]], dofs: &[u32], v: &[f64]) {
-    let mut own = *sum;
+fn add_velocities([sum, other]: [&mut [f64; 4]; 2], columns: &[[f64; 4]], dofs: &[u32], v: [&[f64]; 2]) {
+    let (mut own, mut second) = (*sum, *other);
     for (column, &dof) in columns.iter().zip(dofs) {
-        let rate = v[dof as usize];
+        let rates = v.map(|v| v[dof as usize]);
         for c in 0..4 {
-            own[c] += column[c] * rate;
+            own[c] += column[c] * rates[0];
+            second[c] += column[c] * rates[1];
         }
     }
-    *sum = own;
+    (*sum, *other) = (own, second);
+}
+
+/// Forces and moments about the origin of a tree for which the point, or the link, moves by a unit along the three directions.
+fn wrenches(tree: &Tree, point: DVec3, &Directions { vectors, angular }: &Directions, sign: f64) -> [[DVec3; 3]; 2] {
+    let (lever, vectors) = (point - tree.work.origin, vectors.map(|vector| vector * sign));
+    if angular { [[DVec3::ZERO; 3], vectors] } else { [vectors, vectors.map(|direction| lever.cross(direction))] }
+}
+
+/// The rows of these over the degrees of freedom of a free root, whose axes are unit vectors.
+fn root_columns(&[[a, b, c], [u, v, w]]: &[[DVec3; 3]; 2]) -> [[f64; 4]; 6] {
+    [
+        [a.x, b.x, c.x, 0.0],
+        [a.y, b.y, c.y, 0.0],
+        [a.z, b.z, c.z, 0.0],
+        [u.x, v.x, w.x, 0.0],
+        [u.y, v.y, w.y, 0.0],
+        [u.z, v.z, w.z, 0.0],
+    ]
 }
 
 /// The rows of the three directions over a chain of degrees of freedom, for the point's or the link's angular velocity.
@@ -181,29 +221,21 @@ fn jacobian(
     tree: &Tree,
     chain: Range<usize>,
     point: DVec3,
-    &Directions { vectors, angular }: &Directions,
+    directions: &Directions,
     sign: f64,
     out: &mut Vec<[f64; 4]>,
 ) {
-    let (lever, vectors) = (point - tree.work.origin, vectors.map(|vector| vector * sign));
-    let (forces, moments) =
-        if angular { ([DVec3::ZERO; 3], vectors) } else { (vectors, vectors.map(|direction| lever.cross(direction))) };
-    let start = out.len();
-    out.resize(start + chain.len(), [0.0; 4]);
-    let (mut columns, mut dofs) = (&mut out[start..], &tree.topology.chain[chain]);
+    let wrenches @ [forces, moments] = wrenches(tree, point, directions, sign);
+    let mut dofs = &tree.topology.chain[chain];
     if tree.is_free() {
-        // The free root's axes are unit vectors.
-        let ([a, b, c], [u, v, w]) = (forces, moments);
-        let (root, joints) = columns.split_at_mut(6);
-        root[..3].copy_from_slice(&[[a.x, b.x, c.x, 0.0], [a.y, b.y, c.y, 0.0], [a.z, b.z, c.z, 0.0]]);
-        root[3..].copy_from_slice(&[[u.x, v.x, w.x, 0.0], [u.y, v.y, w.y, 0.0], [u.z, v.z, w.z, 0.0]]);
-        (columns, dofs) = (joints, &dofs[6..]);
+        out.extend_from_slice(&root_columns(&wrenches));
+        dofs = &dofs[6..];
     }
-    for (column, &dof) in columns.iter_mut().zip(dofs) {
+    out.extend(dofs.iter().map(|&dof| {
         let axis = &tree.work.axis[dof as usize];
         let along = |row: usize| axis.angular.dot(moments[row]) + axis.linear.dot(forces[row]);
-        *column = [along(0), along(1), along(2), 0.0];
-    }
+        [along(0), along(1), along(2), 0.0]
+    }));
 }
 
 pub(super) fn to_index(place: usize) -> u32 {
