@@ -8,8 +8,9 @@ use super::{
     tree::{LANES, Link, LinkJoint, LinkWork, Topology, Tree},
 };
 
-/// Degrees of freedom of a free root.
+/// Degrees of freedom of a free root, and the first of them that turns it.
 const ROOT: usize = 6;
+const TURN: usize = 3;
 
 impl Tree {
     /// Where the links are at the present coordinates, their axes, and how they move at the velocity `work.bias_velocity`: all
@@ -111,7 +112,7 @@ impl Tree {
         if work.resists && diagonal.is_some() {
             work.factor.iter_mut().zip(&work.resistance).for_each(|(entry, more)| *entry += more);
         }
-        let free = topology.links[0].joint == LinkJoint::Free;
+        let (free, apart) = (topology.links[0].joint == LinkJoint::Free, topology.is_single() && !work.resists);
         let (chains, numbers) = (&topology.chain[..], &topology.rows[..]);
         let (pivots, roots) = (&mut work.pivot[..], &mut work.root_pivot[..]);
         let groups = work.factor.as_chunks_mut::<LANES>().0;
@@ -125,7 +126,7 @@ impl Tree {
             roots[dof] = pivot.sqrt();
             let value = x[dof];
             // What hangs on a free root has all of it above, in rows that stand at known places.
-            let root = if free && dof >= ROOT { ROOT } else { 0 };
+            let root = if free && dof >= ROOT { ROOT } else { first_coupled(apart, dof) };
             for (k, (&ancestor, &first)) in chain.iter().zip(rows).enumerate().skip(root).rev() {
                 let factor = row[k / LANES][k % LANES] * pivot;
                 let entries = &mut above[first as usize / LANES..];
@@ -165,7 +166,7 @@ impl Tree {
 
     /// x ← L⁻¹ x.
     pub(super) fn solve_lower(&self, x: &mut [f64]) {
-        let (topology, factor) = (&self.topology, &self.work.factor);
+        let (topology, factor, apart) = (&self.topology, &self.work.factor, self.moves_apart());
         let (x, mut first) = (&mut x[..topology.freedom], 0);
         if topology.links[0].joint == LinkJoint::Free && topology.links.len() > 1 {
             solve_root(topology, factor, x);
@@ -175,7 +176,7 @@ impl Tree {
             let (start, depth) = (topology.row[dof], topology.depth[dof]);
             let (chain, row) = (&topology.chain[start..start + depth], &factor[start..start + depth]);
             let mut sum = x[dof];
-            let mut from = 0;
+            let mut from = first_coupled(apart, dof);
             if let (ROOT, Some(x), Some(l)) = (first, x.first_chunk::<ROOT>(), row.first_chunk::<ROOT>()) {
                 sum -= l[0] * x[0] + l[1] * x[1] + l[2] * x[2] + l[3] * x[3] + l[4] * x[4] + l[5] * x[5];
                 from = ROOT;
@@ -191,25 +192,26 @@ impl Tree {
     pub(super) fn whiten_chain(&self, start: usize, columns: &mut [[f64; LANES]]) {
         // A loop of known length is a straight run of operations on whole columns.
         match columns.len() {
-            6 => self.whiten_columns::<6>(start, columns),
-            7 => self.whiten_columns::<7>(start, columns),
-            8 => self.whiten_columns::<8>(start, columns),
-            9 => self.whiten_columns::<9>(start, columns),
-            10 => self.whiten_columns::<10>(start, columns),
-            _ => self.whiten_columns::<0>(start, columns),
+            6 if self.moves_apart() => self.whiten_columns::<6, true>(start, columns),
+            6 => self.whiten_columns::<6, false>(start, columns),
+            7 => self.whiten_columns::<7, false>(start, columns),
+            8 => self.whiten_columns::<8, false>(start, columns),
+            9 => self.whiten_columns::<9, false>(start, columns),
+            10 => self.whiten_columns::<10, false>(start, columns),
+            _ => self.whiten_columns::<0, false>(start, columns),
         }
     }
 
-    /// The same for `N` columns, or any number if `N` is 0.
+    /// The same for `N` columns, or any number if `N` is 0; `APART` if [`Tree::moves_apart`].
     #[inline(always)]
-    fn whiten_columns<const N: usize>(&self, start: usize, columns: &mut [[f64; LANES]]) {
+    fn whiten_columns<const N: usize, const APART: bool>(&self, start: usize, columns: &mut [[f64; LANES]]) {
         let count = if N == 0 { columns.len() } else { N };
         let columns = &mut columns[..count];
         let (chain, rows) = (&self.topology.chain[start..start + count], &self.topology.rows[start..start + count]);
         let (factor, roots) = (&self.work.factor[..], &self.work.root_pivot[..]);
         for k in (0..count).rev() {
             let (own, row) = (columns[k], &factor[rows[k] as usize..][..k]);
-            for j in 0..k {
+            for j in first_coupled(APART, k)..k {
                 for c in 0..LANES {
                     columns[j][c] -= row[j] * own[c];
                 }
@@ -239,6 +241,11 @@ impl Tree {
         }
     }
 
+    /// Whether it is a single body in no soil, whose mass matrix about its own centre of mass couples nothing that moves it with what turns it.
+    fn moves_apart(&self) -> bool {
+        self.topology.is_single() && !self.work.resists
+    }
+
     /// The change of velocity that whitened impulses bring: L⁻¹ D^(-1/2) w.
     pub(super) fn velocity_of(&self, whitened: &[f64], out: &mut [f64]) {
         for ((out, w), root) in out.iter_mut().zip(whitened).zip(&self.work.root_pivot) {
@@ -246,6 +253,12 @@ impl Tree {
         }
         self.solve_lower(out);
     }
+}
+
+/// The first degree of freedom that one of a root is coupled with, `apart` if [`Tree::moves_apart`].
+#[inline(always)]
+fn first_coupled(apart: bool, dof: usize) -> usize {
+    if apart { dof.min(TURN) } else { 0 }
 }
 
 /// The part of [`Tree::solve_lower`] that is a free root's.

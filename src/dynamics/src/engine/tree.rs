@@ -115,6 +115,14 @@ pub(super) struct Topology {
     pub(super) whirls: bool,
 }
 
+impl Topology {
+    /// True for a single body that floats.
+    #[inline]
+    pub(super) fn is_single(&self) -> bool {
+        self.links.len() == 1 && self.links[0].joint == LinkJoint::Free
+    }
+}
+
 /// What a snapshot holds.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
@@ -364,7 +372,7 @@ impl Tree {
     /// True for a single body that floats.
     #[inline]
     pub(super) fn is_single(&self) -> bool {
-        self.topology.links.len() == 1 && self.is_free()
+        self.topology.is_single()
     }
 
     /// False for a tree that nothing moves, and for one that sleeps, or waits.

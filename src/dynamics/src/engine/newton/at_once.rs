@@ -61,10 +61,7 @@ impl Newton {
     /// Whether iterations converge. By how much the impulses nearest to the solution miss the laws, m/s, is in `best`; they are kept if that is near.
     fn converges_at_once(&mut self, problem: &Problem, to: &Exactness, work: &mut f64, best: &mut f64) -> bool {
         let most_lapses = if to.is_of_motion() { MOST_LAPSES_IN_MOTION } else { MOST_LAPSES };
-        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
-            let u = problem.moved_by(block, &self.w);
-            point.u = std::array::from_fn(|c| block.bias[c] + u[c]);
-        }
+        self.begin_at(problem);
         let made = |(point, block): (&Point, &Block)| point.centre[0].abs() * block.cone.a[0];
         let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
         let (mut least, mut slow, mut lapses) = (LEAST, 0, 0);
@@ -91,6 +88,7 @@ impl Newton {
             *work -= self.cost;
             self.resist(problem, (lack / scale).clamp(least, MOST));
             self.linearise(problem);
+            self.find_rest(problem);
             if !self.find_step(problem) {
                 return false;
             }
@@ -100,10 +98,17 @@ impl Newton {
         false
     }
 
-    /// Finds the linear laws of all blocks at the present impulses and velocities, and what the equations lack with the impulses that
-    /// follow. Returns by how much the present ones miss the laws, m/s.
+    /// Takes the impulses that the blocks have, and the velocities with them.
+    fn begin_at(&mut self, problem: &Problem) {
+        self.w.clone_from(&problem.w);
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            point.centre = block.impulse;
+            point.u = problem.velocity(block);
+        }
+    }
+
+    /// Finds the linear laws of all blocks at the present impulses and velocities. Returns by how much these miss the laws, m/s.
     fn linearise(&mut self, problem: &Problem) -> f64 {
-        self.rest.clone_from(&self.w);
         let mut lack = 0.0f64;
         for (index, block) in problem.blocks.iter().enumerate() {
             let radius = match block.law {
@@ -117,10 +122,16 @@ impl Newton {
             let missed = point.linearise(block, radius);
             // Not `max`, which would pass over what is not a number.
             lack = if missed < lack { lack } else { missed };
-            let l = point.l;
-            problem.subtract_impulse(block, l, &mut self.rest);
         }
         lack
+    }
+
+    /// Finds what the equations lack with the impulses that follow from the linear laws.
+    fn find_rest(&mut self, problem: &Problem) {
+        self.rest.clone_from(&self.w);
+        for (point, block) in self.points.iter().zip(&problem.blocks) {
+            problem.subtract_impulse(block, point.l, &mut self.rest);
+        }
     }
 
     /// Takes the whole Newton step: the impulses follow the velocities by their linear laws.
