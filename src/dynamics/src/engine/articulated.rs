@@ -8,8 +8,9 @@ use super::{
     tree::{LANES, Link, LinkJoint, LinkWork, Topology, Tree},
 };
 
-/// Degrees of freedom of a free root, and the first group of entries of each of its rows.
+/// Degrees of freedom of a free root, the first of them that turns it, and the first group of entries of each of its rows.
 const ROOT: usize = 6;
+const TURN: usize = 3;
 const FIRST: [usize; ROOT] = [0, 1, 2, 3, 4, 6];
 
 impl Tree {
@@ -170,7 +171,7 @@ impl Tree {
 
     /// x ← L⁻¹ x.
     pub(super) fn solve_lower(&self, x: &mut [f64]) {
-        let (topology, factor) = (&self.topology, &self.work.factor);
+        let (topology, factor, apart) = (&self.topology, &self.work.factor, self.moves_apart());
         let (x, mut first) = (&mut x[..topology.freedom], 0);
         if topology.links[0].joint == LinkJoint::Free && topology.links.len() > 1 {
             solve_root(topology, factor, x);
@@ -180,7 +181,7 @@ impl Tree {
             let (start, depth) = (topology.row[dof], topology.depth[dof]);
             let (chain, row) = (&topology.chain[start..start + depth], &factor[start..start + depth]);
             let mut sum = x[dof];
-            let mut from = 0;
+            let mut from = if apart { dof.min(TURN) } else { 0 };
             if let (ROOT, Some(x), Some(l)) = (first, x.first_chunk::<ROOT>(), row.first_chunk::<ROOT>()) {
                 sum -= l[0] * x[0] + l[1] * x[1] + l[2] * x[2] + l[3] * x[3] + l[4] * x[4] + l[5] * x[5];
                 from = ROOT;
@@ -235,7 +236,7 @@ impl Tree {
         };
         for k in (0..ROOT).rev() {
             let own = columns[k];
-            for j in 3..k {
+            for j in TURN..k {
                 (0..LANES).for_each(|c| columns[j][c] -= rows[LANES * FIRST[k] + j] * own[c]);
             }
             columns[k] = own.map(|entry| entry * roots[k]);
@@ -258,6 +259,11 @@ impl Tree {
                 columns[dof][c] = own[c] * work.root_pivot[dof];
             }
         }
+    }
+
+    /// Whether it is a single body in no soil, whose mass matrix about its own centre of mass couples nothing that moves it with what turns it.
+    pub(super) fn moves_apart(&self) -> bool {
+        self.is_single() && !self.work.resists
     }
 
     /// The change of velocity that whitened impulses bring: L⁻¹ D^(-1/2) w.

@@ -9,8 +9,18 @@ const SWEEPS: usize = 20;
 #[derive(Debug, Default)]
 pub(super) struct Correction {
     pub(super) w: Vec<f64>,
-    targets: Vec<f64>,
-    impulses: Vec<f64>,
+    rows: Vec<Row>,
+    columns: Vec<(f64, u32)>,
+}
+
+/// The first row of a block: how fast it is to move, its diagonal entry of A, its columns, and its pseudo-impulse.
+#[derive(Debug)]
+struct Row {
+    target: f64,
+    own: f64,
+    held: bool,
+    end: usize,
+    impulse: f64,
 }
 
 impl Problem {
@@ -22,7 +32,7 @@ impl Problem {
         if !self.blocks.iter().any(|block| counts(block) && block.gap < -scheme.surface_layer) {
             return false;
         }
-        let Correction { w, targets, impulses } = correction;
+        let Correction { w, rows, columns } = correction;
         let target = |block: &Block| {
             let depth = -block.gap - scheme.surface_layer;
             if block.position == PositionRule::Held {
@@ -33,26 +43,29 @@ impl Problem {
                 -self.velocity(block)[0].max(0.0)
             }
         };
-        targets.clear();
-        targets.extend(self.blocks.iter().map(target));
-        for (numbers, count) in [(&mut *impulses, self.blocks.len()), (&mut *w, self.w.len())] {
-            numbers.clear();
-            numbers.resize(count, 0.0);
+        // Rows one after the other: the blocks themselves would take longer to read than all the rest.
+        rows.clear();
+        columns.clear();
+        for block in self.blocks.iter().filter(|block| counts(block) && block.cone.a[0] > 0.0) {
+            let range = block.start..block.start + block.length;
+            columns.extend(self.columns[range.clone()].iter().map(|y| y[0]).zip(self.index[range].iter().copied()));
+            let (own, held) = (block.cone.a[0], block.position == PositionRule::Held);
+            rows.push(Row { target: target(block), own, held, end: columns.len(), impulse: 0.0 });
         }
+        w.clear();
+        w.resize(self.w.len(), 0.0);
         for _ in 0..SWEEPS {
-            for (place, block) in self.blocks.iter().enumerate().filter(|(_, block)| counts(block)) {
-                let range = block.start..block.start + block.length;
-                let columns = self.columns[range.clone()].iter().zip(&self.index[range]);
-                let u = columns.clone().fold(-targets[place], |u, (y, &i)| u + y[0] * w[i as usize]);
-                if block.cone.a[0] <= 0.0 {
-                    continue;
-                }
-                let impulse = impulses[place] - u / block.cone.a[0];
-                let impulse = if block.position == PositionRule::Held { impulse } else { impulse.max(0.0) };
-                let change = impulse - impulses[place];
-                impulses[place] = impulse;
+            let mut start = 0;
+            for row in rows.iter_mut() {
+                let columns = &columns[start..row.end];
+                start = row.end;
+                let u = columns.iter().fold(-row.target, |u, &(y, i)| u + y * w[i as usize]);
+                let impulse = row.impulse - u / row.own;
+                let impulse = if row.held { impulse } else { impulse.max(0.0) };
+                let change = impulse - row.impulse;
+                row.impulse = impulse;
                 if change != 0.0 {
-                    columns.for_each(|(y, &i)| w[i as usize] += y[0] * change);
+                    columns.iter().for_each(|&(y, i)| w[i as usize] += y * change);
                 }
             }
         }

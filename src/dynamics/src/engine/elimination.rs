@@ -6,6 +6,8 @@
 
 mod dense;
 
+use std::{cmp::Reverse, collections::BinaryHeap};
+
 use dense::{LEAST_PIVOT, factorise, solve_factorised, substitute, subtract_product, subtract_times};
 pub(super) use dense::{LOOSE, dot};
 
@@ -46,6 +48,8 @@ pub(super) struct Elimination {
     /// their unknowns in its front.
     neighbours: Vec<Vec<(u32, u32)>>,
     order: Vec<u32>,
+    /// Numbers of neighbours that groups have or had, and the groups, while they are ordered.
+    queue: BinaryHeap<Reverse<(usize, u32)>>,
     /// Of each group, its place in the order.
     place: Vec<u32>,
     /// Of each group; their blocks stand in the order of elimination.
@@ -92,15 +96,20 @@ impl Elimination {
         self.place.clear();
         self.place.resize(count, NOWHERE);
         let mut neighbours = std::mem::take(&mut self.neighbours);
-        for place in 0..count {
-            let waiting = (0..count).filter(|&group| self.place[group] == NOWHERE);
-            let Some(next) = waiting.min_by_key(|&group| neighbours[group].len()) else { break };
-            self.place[next] = to_u32(place);
-            self.order.push(to_u32(next));
+        self.queue.clear();
+        self.queue.extend((0..count).map(|group| Reverse((neighbours[group].len(), to_u32(group)))));
+        while let Some(Reverse((degree, group))) = self.queue.pop() {
+            let next = group as usize;
+            if self.place[next] != NOWHERE || degree != neighbours[next].len() {
+                continue;
+            }
+            self.place[next] = to_u32(self.order.len());
+            self.order.push(group);
             let own = std::mem::take(&mut neighbours[next]);
-            for &(other, _) in &own {
-                let other = other as usize;
-                unite(&mut neighbours[other], &own, [to_u32(next), to_u32(other)], &mut self.merged);
+            for &(number, _) in &own {
+                let other = &mut neighbours[number as usize];
+                unite(other, &own, [group, number], &mut self.merged);
+                self.queue.push(Reverse((other.len(), number)));
             }
             neighbours[next] = own;
         }

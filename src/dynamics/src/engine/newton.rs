@@ -32,7 +32,7 @@ mod at_once;
 
 use std::ops::Range;
 
-use self::assembly::reorder;
+use self::assembly::{Loose, reorder};
 use super::{
     cone::on_disc,
     elimination::{Elimination, LOOSE},
@@ -105,6 +105,8 @@ enum Friction {
 #[derive(Debug, Default)]
 pub(super) struct Newton {
     points: Vec<Point>,
+    /// What of each is on loose bodies.
+    loose: Vec<Loose>,
     friction: Friction,
     elimination: Elimination,
     /// What an iteration costs, in multiplications.
@@ -149,11 +151,17 @@ impl Newton {
         };
         self.points.clear();
         self.points.extend(problem.blocks.iter().map(point));
+        self.loose.clear();
+        self.loose.extend(self.points.iter().map(|point| Loose::new(&point.sides, problem)));
         self.cost = self.couple(problem);
-        self.w.clone_from(&problem.w);
         if !self.solve_at_once(problem, exactness, work) {
             self.solve_in_steps(problem, exactness.newton, work);
         }
+        self.write_back(problem);
+    }
+
+    /// Gives the blocks the impulses that were found.
+    fn write_back(&self, problem: &mut Problem) {
         for (block, point) in problem.blocks.iter_mut().zip(&self.points) {
             block.impulse = point.centre;
         }
@@ -217,6 +225,7 @@ impl Newton {
             let columns = (b.to - a.from) as f64;
             cost += columns * (3.0 * columns + 12.0) + 200.0;
         }
+        self.loose.iter_mut().for_each(Loose::forget_places);
         cost + self.elimination.order()
     }
 
@@ -323,8 +332,14 @@ impl Newton {
     fn find_step(&mut self, problem: &Problem) -> bool {
         self.couple_what_counts(problem);
         self.elimination.clear();
-        for (point, block) in self.points.iter().zip(&problem.blocks).filter(|(point, _)| point.counts()) {
-            self.elimination.add(problem, &point.sides, &point.sides, &point.slope);
+        let counting =
+            self.points.iter().zip(&problem.blocks).zip(&mut self.loose).filter(|((point, _), _)| point.counts());
+        for ((point, block), loose) in counting {
+            if loose.is_any() {
+                self.elimination.add_loose(loose, &point.sides, &point.slope);
+            } else {
+                self.elimination.add(problem, &point.sides, &point.sides, &point.slope);
+            }
             if let Law::Disc { normal, .. } = block.law
                 && point.by_normal != [0.0; 3]
             {

@@ -5,7 +5,7 @@
 //! away from it. Here too is restitution that gives no energy.
 
 use super::{
-    cone::Cone,
+    cone::Mode,
     correction::Correction,
     exactness::{Exactness, TOLERANCE},
     homotopy::Homotopy,
@@ -27,24 +27,24 @@ const HOPELESS: f64 = 1e4;
 /// Sweeps of a pass that has no friction. They need not converge.
 const SWEEPS_WITHOUT_FRICTION: usize = 20;
 
-/// The impulses of all blocks.
+/// The impulses of all blocks, and what goes with them of their cones: mode, slip, and whether there is friction.
 #[derive(Debug, Default)]
 struct SavedImpulses {
-    blocks: Vec<([f64; 3], Cone)>,
+    blocks: Vec<([f64; 3], Mode, f64, bool)>,
     w: Vec<f64>,
 }
 
 impl SavedImpulses {
     fn save(&mut self, problem: &Problem) {
         self.blocks.clear();
-        self.blocks.extend(problem.blocks.iter().map(|block| (block.impulse, block.cone)));
+        let of = |Block { impulse, cone, .. }: &Block| (*impulse, cone.mode, cone.slip, cone.friction);
+        self.blocks.extend(problem.blocks.iter().map(of));
         self.w.clone_from(&problem.w);
     }
 
     fn restore(&self, problem: &mut Problem) {
-        for (block, (impulse, cone)) in problem.blocks.iter_mut().zip(&self.blocks) {
-            block.impulse = *impulse;
-            block.cone = *cone;
+        for (Block { impulse, cone, .. }, saved) in problem.blocks.iter_mut().zip(&self.blocks) {
+            (*impulse, cone.mode, cone.slip, cone.friction) = *saved;
         }
         problem.w.clone_from(&self.w);
     }

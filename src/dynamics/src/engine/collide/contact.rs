@@ -224,13 +224,21 @@ impl Pair {
 
     /// A contact that nothing is known of from before.
     #[inline(always)]
-    pub(super) fn contact(&self, a: Option<Side>, b: Side, hit: &Hit, key: u64, sizes: Sizes) -> Contact {
+    pub(super) fn contact(
+        &self,
+        a: Option<Side>,
+        b: Side,
+        hit: &Hit,
+        tangents: [DVec3; 2],
+        key: u64,
+        sizes: Sizes,
+    ) -> Contact {
         Contact {
             a,
             b,
             point: hit.point,
             normal: hit.normal,
-            tangents: self.tangents(hit.normal),
+            tangents,
             gap: hit.gap,
             surface: self.surface,
             key,
@@ -249,7 +257,7 @@ impl Pair {
     }
 
     /// The direction of friction as far as it lies in the surface, and the one across it; any two where there is none.
-    fn tangents(&self, normal: DVec3) -> [DVec3; 2] {
+    pub(super) fn tangents(&self, normal: DVec3) -> [DVec3; 2] {
         let wanted = match self.direction {
             None => DVec3::ZERO,
             Some((FrictionDirection::Along(axis), rotation)) => {

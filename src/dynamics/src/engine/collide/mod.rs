@@ -20,6 +20,8 @@ mod renumber;
 mod soil;
 mod triangles;
 
+use std::cmp::Ordering;
+
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::BodyId;
 
@@ -99,6 +101,9 @@ pub(super) struct Collider {
     order: Vec<usize>,
     /// Pairs of shapes whose boxes meet.
     pairs: Vec<(usize, usize)>,
+    /// Memory to sort them.
+    unsorted: Vec<(usize, usize)>,
+    places: Vec<usize>,
     /// Where the contacts of this step and those that sleep are merged.
     merged: Vec<Contact>,
     hits: Vec<Hit>,
@@ -130,6 +135,8 @@ impl Collider {
             boxes: vec![Bounds::NOTHING; trees],
             order: (0..trees).collect(),
             pairs: Vec::new(),
+            unsorted: Vec::new(),
+            places: Vec::new(),
             merged: Vec::new(),
             hits: Vec::new(),
             memory: Memory::default(),
@@ -272,7 +279,12 @@ impl Collider {
         let (motion, spin) =
             ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
         let ahead = MARGIN.max(motion.length() + 2.0 * h * (first.swing() + second.swing()));
-        let sizes = Sizes { size: first.geom.size().min(second.geom.size()), motion: 0.5 * (motion.length() + spin) };
+        let around = [first.geom.size(), second.geom.size()];
+        // Most pairs whose boxes meet are farther apart than the balls around them.
+        if (second.centre - first.centre).length() > around[0] + around[1] + ahead {
+            return;
+        }
+        let sizes = Sizes { size: around[0].min(around[1]), motion: 0.5 * (motion.length() + spin) };
         let (one, two) = (first.placed(), second.placed());
         self.hits.clear();
         narrow::of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
@@ -291,7 +303,7 @@ impl Collider {
     /// by their boxes first, swept along x, then shape by shape.
     fn find_pairs(&mut self, trees: &[Tree], most: usize) {
         let boxes = &self.boxes;
-        self.order.sort_unstable_by(|&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
+        insert_in_order(&mut self.order, |&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
         let mut found = std::mem::take(&mut self.pairs);
         found.clear();
         let order = std::mem::take(&mut self.order);
@@ -307,15 +319,33 @@ impl Collider {
                 if self.boxes[second].low.x > self.boxes[first].high.x {
                     break;
                 }
-                let waits = trees[first].waits() || trees[second].waits();
-                if (awake || trees[second].is_awake()) && !waits && self.boxes[first].meets(&self.boxes[second]) {
+                // Few boxes meet, and trees are slow to look at.
+                let meet = self.boxes[first].meets(&self.boxes[second]);
+                if meet && (awake || trees[second].is_awake()) && !trees[first].waits() && !trees[second].waits() {
                     self.pairs_of(first.min(second), first.max(second), trees, &mut found);
                 }
             }
         }
         self.order = order;
-        found.sort_unstable();
         self.pairs = found;
+        self.sort_pairs();
+    }
+
+    /// Sorts the pairs by counting those of each first shape, and then by their second.
+    fn sort_pairs(&mut self) {
+        let Self { pairs, places, unsorted, .. } = self;
+        places.clear();
+        places.resize(self.model.geoms.len() + 1, 0);
+        pairs.iter().for_each(|pair| places[pair.0 + 1] += 1);
+        for shape in 1..places.len() {
+            places[shape] += places[shape - 1];
+        }
+        unsorted.clone_from(pairs);
+        for &pair in &*unsorted {
+            pairs[places[pair.0]] = pair;
+            places[pair.0] += 1;
+        }
+        insert_in_order(pairs, Ord::cmp);
     }
 
     fn pairs_of(&mut self, first: usize, second: usize, trees: &[Tree], found: &mut Vec<(usize, usize)>) {
@@ -387,9 +417,28 @@ fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
     turned + contact.normal.cross(turned) * (slower * h)
 }
 
+/// Sorts a list by insertion, in which few are far from their places.
+fn insert_in_order<T: Copy>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
+    for end in 1..list.len() {
+        let (new, mut place) = (list[end], end);
+        while place > 0 && order(&new, &list[place - 1]).is_lt() {
+            list[place] = list[place - 1];
+            place -= 1;
+        }
+        list[place] = new;
+    }
+}
+
 /// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
 fn add(pair: &Pair, a: Option<Side>, b: Side, key: u64, sizes: Sizes, hits: &[Hit], contacts: &mut Vec<Contact>) {
-    contacts.extend(hits.iter().map(|hit| pair.contact(a, b, hit, key, sizes)));
+    // Those of a face have one normal.
+    let mut last = None;
+    contacts.extend(hits.iter().map(|hit| {
+        let (_, tangents) =
+            last.filter(|&(normal, _)| normal == hit.normal).unwrap_or_else(|| (hit.normal, pair.tangents(hit.normal)));
+        last = Some((hit.normal, tangents));
+        pair.contact(a, b, hit, tangents, key, sizes)
+    }));
 }
 
 /// Merges contacts that stand in the order of their keys with others that do too; `memory` is where.

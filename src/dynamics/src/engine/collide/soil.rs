@@ -107,7 +107,7 @@ impl Collider {
         let sizes = Sizes { size: geom.size(), motion: 0.0 };
         let hit = Hit { point: touch.point, normal: touch.normal, gap: touch.gap };
         let key = ((index as u64) << GROUND_BITS) | number as u64;
-        let contact = pair.contact(None, geom.side, &hit, key, sizes);
+        let contact = pair.contact(None, geom.side, &hit, pair.tangents(hit.normal), key, sizes);
         self.contacts.push(Contact { print: Some(print), ..contact.on_soil() });
     }
 }

@@ -88,7 +88,7 @@ impl Constraints {
             // A side that nothing moves belongs to no island; its columns would be empty.
             let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
             let Some(chain) = tree.chain_of(side.link) else { continue };
-            if tree.is_single() && !tree.work.resists {
+            if tree.moves_apart() {
                 floats = true;
                 self.add_columns_of_body(tree, point, directions, sign, [&mut free, &mut before]);
                 continue;

@@ -34,6 +34,9 @@ const NOTHING_GAINED: f64 = 0.99;
 const MOST_ITERATIONS: usize = 25;
 const MOST_LAPSES: usize = 8;
 const MOST_LAPSES_IN_MOTION: usize = 20;
+/// Sweeps at most where an iteration comes near the solution of a heap in motion. What is lacking there few contacts lack, which iterations take from one
+/// mode to another and back, and a sweep costs a tenth of an iteration.
+const SWEEPS_NEAR: usize = 4;
 
 /// What the radius of a disc is now, what it is at the velocity without change, and how it falls with the velocity of its normal row.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +49,7 @@ struct Radius {
 impl Newton {
     /// Solves a problem from the impulses it has, which are in `centre`. Where it comes near, and then no nearer, that is the solution: to rest but for
     /// less than motion, or in a heap in motion to what does not show. False if it does not, or there is not enough work.
-    pub(super) fn solve_at_once(&mut self, problem: &Problem, exactness: Exactness, work: &mut f64) -> bool {
+    pub(super) fn solve_at_once(&mut self, problem: &mut Problem, exactness: Exactness, work: &mut f64) -> bool {
         let mut best = f64::INFINITY;
         if self.converges_at_once(problem, &exactness, work, &mut best) {
             return true;
@@ -59,12 +62,9 @@ impl Newton {
     }
 
     /// Whether iterations converge. By how much the impulses nearest to the solution miss the laws, m/s, is in `best`; they are kept if that is near.
-    fn converges_at_once(&mut self, problem: &Problem, to: &Exactness, work: &mut f64, best: &mut f64) -> bool {
+    fn converges_at_once(&mut self, problem: &mut Problem, to: &Exactness, work: &mut f64, best: &mut f64) -> bool {
         let most_lapses = if to.is_of_motion() { MOST_LAPSES_IN_MOTION } else { MOST_LAPSES };
-        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
-            let u = problem.moved_by(block, &self.w);
-            point.u = std::array::from_fn(|c| block.bias[c] + u[c]);
-        }
+        self.begin_at(problem);
         let made = |(point, block): (&Point, &Block)| point.centre[0].abs() * block.cone.a[0];
         let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
         let (mut least, mut slow, mut lapses) = (LEAST, 0, 0);
@@ -91,19 +91,45 @@ impl Newton {
             *work -= self.cost;
             self.resist(problem, (lack / scale).clamp(least, MOST));
             self.linearise(problem);
+            self.find_rest(problem);
             if !self.find_step(problem) {
                 return false;
             }
             self.take_step(problem);
             lack = self.linearise(problem);
+            if to.is_of_motion() && (to.newton..to.near).contains(&lack) {
+                if self.is_solved_by_sweeps(problem, to.newton, work) {
+                    return true;
+                }
+                lack = self.linearise(problem);
+            }
         }
         false
     }
 
-    /// Finds the linear laws of all blocks at the present impulses and velocities, and what the equations lack with the impulses that
-    /// follow. Returns by how much the present ones miss the laws, m/s.
+    /// Whether sweeps from the present impulses solve the problem. These are where the sweeps end.
+    fn is_solved_by_sweeps(&mut self, problem: &mut Problem, tolerance: f64, work: &mut f64) -> bool {
+        self.write_back(problem);
+        let solves = |_| {
+            *work -= problem.sweep_cost();
+            problem.sweep(0.0) < tolerance
+        };
+        let is_solved = (0..SWEEPS_NEAR).any(solves);
+        self.begin_at(problem);
+        is_solved
+    }
+
+    /// Takes the impulses that the blocks have, and the velocities with them.
+    fn begin_at(&mut self, problem: &Problem) {
+        self.w.clone_from(&problem.w);
+        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+            point.centre = block.impulse;
+            point.u = problem.velocity(block);
+        }
+    }
+
+    /// Finds the linear laws of all blocks at the present impulses and velocities. Returns by how much these miss the laws, m/s.
     fn linearise(&mut self, problem: &Problem) -> f64 {
-        self.rest.clone_from(&self.w);
         let mut lack = 0.0f64;
         for (index, block) in problem.blocks.iter().enumerate() {
             let radius = match block.law {
@@ -117,10 +143,16 @@ impl Newton {
             let missed = point.linearise(block, radius);
             // Not `max`, which would pass over what is not a number.
             lack = if missed < lack { lack } else { missed };
-            let l = point.l;
-            problem.subtract_impulse(block, l, &mut self.rest);
         }
         lack
+    }
+
+    /// Finds what the equations lack with the impulses that follow from the linear laws.
+    fn find_rest(&mut self, problem: &Problem) {
+        self.rest.clone_from(&self.w);
+        for (point, block) in self.points.iter().zip(&problem.blocks) {
+            problem.subtract_impulse(block, point.l, &mut self.rest);
+        }
     }
 
     /// Takes the whole Newton step: the impulses follow the velocities by their linear laws.
