@@ -40,7 +40,8 @@ impl Island {
             let part = tree.work.kinetic / kinetic;
             tree.state.gained = (tree.state.gained + (gain - excess) * part).max(0.0);
             if excess > 0.0 {
-                tree.slow_down((1.0 - excess / kinetic).max(0.0).sqrt());
+                let left = (1.0 - excess / kinetic).max(0.0).sqrt();
+                tree.state.v.iter_mut().for_each(|v| *v *= left);
                 tree.update_kinematics(scheme.gravity);
             }
         }

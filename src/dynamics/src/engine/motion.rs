@@ -354,10 +354,10 @@ impl Tree {
         self.work.substep_work = 0.0;
     }
 
-    /// Moves at this share of its velocity.
+    /// Moves at this share of its velocity, as after an impact.
     pub(super) fn slow_down(&mut self, share: f64) {
-        let state = &mut self.state;
-        state.v.iter_mut().chain(&mut state.last_dv).for_each(|v| *v *= share);
+        self.state.v.iter_mut().for_each(|v| *v *= share);
+        self.state.last_dv.fill(0.0);
     }
 
     /// Stands still where it was at the start of the step, after it came to no finite state.
