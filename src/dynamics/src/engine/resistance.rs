@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use bevy_math::{DMat3, DVec3};
+use serde::{Deserialize, Serialize};
 
 use super::{spatial::Spatial, tree::Tree};
 
@@ -43,7 +44,7 @@ impl Response {
 }
 
 /// A symmetric matrix of six rows: its blocks of force for velocity, moment for velocity, and moment for angular velocity.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Symmetric([DMat3; 3]);
 
 impl Symmetric {

@@ -41,6 +41,8 @@ struct SoilContact {
     /// Whether the guess is another one than that of the answer; and whether this was as good as to be kept.
     is_new: bool,
     is_good: bool,
+    /// By how much the answer was seen to be off in this pass, for each unit of velocity from the guess, N s/m.
+    seen: Option<f64>,
     /// The twist at the start, as guessed for the end, and as found; and the wrench that this means.
     before: Six,
     guess: Six,
@@ -154,6 +156,7 @@ impl Constraints {
             // Nearly all steps end as near to the guess as this.
             let is_near = contact.answer.trust.error(length(&change)) <= NEAR * length(&contact.wrench);
             let (work, mean) = (contact.work(scheme.h), contact.mean());
+            contact.seen = None;
             if is_near && work <= contact.answer.found.gives {
                 continue;
             }
@@ -175,6 +178,8 @@ impl Constraints {
                 off += (found - assumed) * (found - assumed);
                 whole += found * found + assumed * assumed;
             }
+            let change = length(&change);
+            contact.seen = (change > 0.0).then(|| off.sqrt() / change);
             contact.is_good = off <= KEPT * KEPT * whole;
             if !(off <= NEAR * NEAR * whole) {
                 settles = false;
@@ -226,7 +231,7 @@ impl Constraints {
                 (&soil.answer.found, [work, soil.next_drag(work, scheme.h)]),
                 [scheme.h, scheme.share],
             );
-            prints.keep(soil.print, &soil.answer, soil.is_good);
+            prints.keep(soil.print, &soil.answer, soil.is_good, soil.seen);
         }
     }
 }
@@ -301,6 +306,7 @@ impl SoilContacts {
                 answer,
                 is_new: false,
                 is_good: true,
+                seen: None,
                 before,
                 guess,
                 after: guess,

@@ -15,6 +15,10 @@ const ROUNDING: f64 = 1e-9;
 /// of a step need not meet.
 const LEAST_GIVES: f64 = 0.05;
 
+/// What sinks faster at the end of a substep is deeper there by so much of the substep: by a quarter in the middle, since it grew to that rate evenly, and
+/// by half from there on.
+const HELD: f64 = 0.75;
+
 /// How a soil presses back under one shape.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
@@ -48,11 +52,12 @@ pub(super) struct Stress {
     pub(super) stress: Lanes,
     /// Where soil yields, how its pressure grows with depth, Pa/m; elsewhere 0.
     pub(super) slope: Lanes,
-    /// 1 where it presses, and where it does and was pressed as deep before; elsewhere 0.
+    /// 1 where it presses, elsewhere 0.
     pub(super) presses: Lanes,
+    /// Where it presses and holds, how its pressure grows with how fast it is pressed at the end, Pa s/m; elsewhere 0.
     pub(super) holds: Lanes,
-    /// By how much more soil that yields would hold, Pa; below 0 where it holds.
-    pub(super) slack: Lanes,
+    /// How far it is from where it would yield and not hold, hold and not yield, or let go, Pa.
+    pub(super) margin: Lanes,
 }
 
 /// What of its shear strength soil has mobilised at two places, against the slide: the parts along two directions, and the largest part that
@@ -110,6 +115,9 @@ impl Law {
     #[inline(always)]
     pub(super) fn depths(&self, [depth, deepest, left]: [Lanes; 3], plastic: Lanes) -> Depths {
         let depths = Depths { depth, deepest, left, per_depth: Lanes::ONE / depth, plastic, most: Lanes::ZERO };
+        if !(largest(deepest) > 0.0) {
+            return depths;
+        }
         let pressed = select_above(deepest, Lanes::ZERO, deepest, depth);
         let most = self.at(&depths, pressed).0;
         Depths { most: select_above(deepest, Lanes::ZERO, most, Lanes::ZERO), ..depths }
@@ -136,23 +144,37 @@ impl Law {
     }
 
     /// The pressure on places after a substep. Soil yields in its middle, where they are so deep; what was pressed is so stiff that it is
-    /// taken at its end, where that is stable at any timestep; there they sink at a rate, m/s.
+    /// taken at its end, where that is stable at any timestep. They sink at one rate at the start and at another at the end, m/s: what sinks first
+    /// and then rises presses new soil until it turns, and the soil holds from there.
     #[inline(always)]
-    pub(super) fn press(&self, depths: &Depths, middle: Lanes, end: Lanes, rate: Lanes) -> Stress {
+    pub(super) fn press(
+        &self,
+        depths: &Depths,
+        [middle, end]: [Lanes; 2],
+        [start, rate]: [Lanes; 2],
+        h: f64,
+    ) -> Stress {
         let (yields, slope) = self.at(depths, middle);
-        let most = select_above(depths.deepest, middle, depths.most, yields);
-        let deepest = depths.deepest.fast_max(middle);
-        let held = most - (deepest - end) * self.pressure.elastic + rate * self.soil.damping;
+        let (down, up) = (at_least(start, 0.0), at_least(-rate, 0.0));
+        let lets_up = up / at_least(up + down, f64::MIN_POSITIVE);
+        let turn = middle - up * (Lanes::ONE - lets_up) * (0.5 * h);
+        let within = |one: Lanes, other: Lanes| select_above(depths.deepest, turn, one, other);
+        let held = within(depths.most, yields) - (depths.deepest.fast_max(turn) - end) * self.pressure.elastic
+            + rate * self.soil.damping;
         let stress = held.fast_min(yields).fast_max(Lanes::ZERO);
         let presses = select_above(stress, Lanes::ZERO, Lanes::ONE, Lanes::ZERO);
         let holds = select_above(yields, held, presses, Lanes::ZERO);
-        Stress { stress, slope: slope * (presses - holds), presses, holds, slack: held - yields }
+        // How much deeper it is at the end, of how much faster it sinks there, as a part of the substep.
+        let deeper = within(Lanes::splat(HELD), lets_up * (lets_up * -0.5 + 1.0));
+        let stiff = deeper * (h * self.pressure.elastic) + self.soil.damping;
+        let near = (held - yields).abs();
+        let margin = select_above(held, yields, near, near.fast_min(held.abs()));
+        Stress { stress, slope: slope * (presses - holds), presses, holds: holds * stiff, margin }
     }
 
-    /// How much the pressure of soil that holds changes with how fast it is pressed at the end of a substep, Pa s/m: by then it has been for half
-    /// of it, and in the middle, where half of that counts, for another half.
+    /// How much the pressure of soil that holds changes at most with how fast it is pressed at the end of a substep, Pa s/m.
     pub(super) fn stiffness(&self, h: f64) -> f64 {
-        0.75 * h * self.pressure.elastic + self.soil.damping
+        HELD * h * self.pressure.elastic + self.soil.damping
     }
 
     /// How much stress changes with a velocity at most, Pa s/m, if that across the surface changes by this, Pa s/m, and soil is sheared from rest:
@@ -317,6 +339,39 @@ mod tests {
         assert!((first(there)[0] - first(at_once)[0]).abs() < 1e-8);
     }
 
+    /// How soil that holds presses back the more the faster it is pressed: where it was pressed deeper before, where it is left all the time, and where
+    /// it is pressed first and then left.
+    #[test]
+    fn what_holds_is_as_stiff_as_it_says() {
+        let mut law = Law::new(Soil::named("sandyLoam").unwrap(), 0.0, 9.81);
+        law.pressure = Pressure::new(&law.soil, 0.1, 0.0, 9.81);
+        let (depth, h) = (0.02, 0.005);
+        for (deepest, start, rate) in
+            [(0.0201, 0.01, 0.002), (0.0, -0.002, -0.01), (0.0, 0.01, -0.012), (0.0, 0.02, -0.003)]
+        {
+            let lanes = [depth, deepest, 0.0].map(Lanes::splat);
+            let depths = law.depths(lanes, law.plastic(lanes[0]));
+            let at = |rate: f64| {
+                let middle = depth + 0.25 * h * (rate - start);
+                let ends = [middle, middle + 0.5 * h * rate].map(Lanes::splat);
+                law.press(&depths, ends, [start, rate].map(Lanes::splat), h)
+            };
+            let d = 1e-6;
+            let [low, stress, high] = [-d, 0.0, d].map(|change| at(rate + change));
+            let yields = law.pressure.at(depth + 0.25 * h * (rate - start), 0.0);
+            let first = |lanes: Lanes| lanes.as_array()[0];
+            assert!(first(stress.stress) < yields.0 && first(stress.holds) > 0.0, "{start} {rate}");
+            // Where it turns in this substep, the soil that yields until then is steeper below; nothing beside what holds.
+            let more = if deepest > 0.0 { 0.0 } else { 0.25 * h * yields.1 };
+            let found = first(high.stress - low.stress) / (2.0 * d) - more;
+            let says = first(stress.holds);
+            assert!(
+                (found / says - 1.0).abs() < 1e-2 && says <= law.stiffness(h),
+                "{start} {rate}: {found}, not {says}"
+            );
+        }
+    }
+
     /// How forces ease is how they change.
     #[test]
     fn eases_is_the_derivative() {
@@ -326,7 +381,7 @@ mod tests {
             slope: Lanes::ZERO,
             presses: Lanes::ONE,
             holds: Lanes::ZERO,
-            slack: Lanes::ZERO,
+            margin: Lanes::ZERO,
         };
         let h = 0.01;
         let loaded = slide([Lanes::ZERO; 3], [0.5, 0.3], 1);

@@ -220,14 +220,16 @@ impl Footprints {
         }
     }
 
-    /// Keeps how soil answered a shape for its next step, if that was `good` enough: what was found anew, or what was kept before.
-    pub(super) fn keep(&mut self, print: usize, answer: &Answer, good: bool) {
+    /// Keeps how soil answered a shape for its next step, if that was `good` enough: what was found anew, or what was kept before. It was `seen` to be
+    /// off by so much for each unit of velocity from the guess, N s/m, if that was looked at.
+    pub(super) fn keep(&mut self, print: usize, answer: &Answer, good: bool, seen: Option<f64>) {
         let kept = &mut self.prints[print].patch.kept;
         match (good, answer.kept) {
             (false, _) => *kept = None,
             (true, Some(anew)) => *kept = Some(anew),
             (true, None) => {}
         }
+        kept.iter_mut().for_each(|kept| kept.age(seen));
     }
 
     /// How a ground of soil was left.

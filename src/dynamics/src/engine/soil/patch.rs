@@ -9,6 +9,11 @@ use crate::engine::{
     spatial::Spatial,
 };
 
+/// A response that is kept may be off by so many times what was seen last, which grows by this factor in each substep in which nobody looks: after some
+/// tens of them somebody does.
+const SAFETY: f64 = 10.0;
+const AGES: f64 = 1.1;
+
 /// Part of what stresses hold that is as good as nothing.
 const NOTHING: f64 = 1e-9;
 
@@ -43,11 +48,20 @@ pub(in crate::engine) struct Patch {
     pub(super) kept: Option<Kept>,
 }
 
-/// How the wrench on a rim falls with its velocity, in the wheel's frame, in a substep of so many seconds: from step to step it is much the same.
+/// How the wrench on a rim falls with its velocity in a substep of so many seconds: from step to step it is much the same.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(in crate::engine) struct Kept {
-    matrix: [Six; 6],
+    matrix: Symmetric,
     h: f64,
+    /// By how much the wrench was off by it, for each unit of velocity from the guess, N s/m.
+    off: f64,
+}
+
+impl Kept {
+    /// Another substep counts, in which it was `seen` to be off by so much, if that was looked at.
+    pub(super) fn age(&mut self, seen: Option<f64>) {
+        self.off = seen.unwrap_or(self.off * AGES);
+    }
 }
 
 /// How soil presses back, beside it the force of normal stress alone, and what of it was found anew and may be kept for the next step.
@@ -73,17 +87,16 @@ pub(in crate::engine) struct Found {
 pub(in crate::engine) struct Trust {
     /// A unit of velocity makes no larger difference than this anywhere.
     stiffest: f64,
-    /// As far as this from the guess all that yields goes on to yield, and that difference is no larger than this: the sum of how much the wrench
-    /// changes and of how much the response says.
+    /// As far as this from the guess all that yields goes on to yield and what holds holds, and the response is off by about so much.
     within: f64,
-    yielding: f64,
+    off: f64,
 }
 
 impl Trust {
-    /// The largest error of the response at a velocity so far from the guess. None of two matrices that push along no direction differs from the other
-    /// by more than the stiffer is.
+    /// The largest error of the response at a velocity so far from the guess.
     pub(in crate::engine) fn error(&self, change: f64) -> f64 {
-        change * if change <= self.within { self.yielding } else { 2.0 * self.stiffest }
+        let most = 2.0 * self.stiffest;
+        change * if change <= self.within { most.min(SAFETY * self.off) } else { most }
     }
 }
 
@@ -93,10 +106,9 @@ pub(super) struct Sums {
     pub(super) force: DVec3,
     pub(super) moment: DVec3,
     pub(super) pressed: DVec3,
-    /// What yields: how steep its pressure is at most, Pa/m, and by how much more it would hold at least, Pa. That is 0 where anything holds,
-    /// or where it is not known.
+    /// How steep the pressure of what yields is at most, Pa/m; and how far all of it is from answering otherwise, Pa: 0 where that is not known.
     pub(super) steepest: f64,
-    pub(super) slack: f64,
+    pub(super) margin: f64,
     /// The least part of the shear modulus over which any of it lets up.
     pub(super) gives: f64,
     /// The most energy that the stresses hold, J.
@@ -169,11 +181,12 @@ impl Patch {
             Some(_) => self.sum_up::<false>(before, after, h),
             None => self.sum_up::<true>(before, after, h),
         };
-        let kept = (self.rolls && known.is_none()).then_some(Kept { matrix: sums.matrix, h });
-        let matrix = match known.or(kept.as_ref()) {
-            Some(kept) => self.rim.in_world(&kept.matrix),
+        let matrix = match known {
+            Some(kept) => kept.matrix,
+            None if self.rolls => self.rim.in_world(&sums.matrix),
             None => Symmetric::new(&sums.matrix),
         };
+        let kept = (self.rolls && known.is_none()).then_some(Kept { matrix, h, off: f64::MAX });
         let found = self.found(&sums);
         let (pressure, hard) = (sums.pressed.length() / self.area, self.law.stiffness(h));
         let soft = 0.25 * h * sums.steepest;
@@ -182,8 +195,8 @@ impl Patch {
         let most = |press: f64| self.spread * (press + self.law.stiffest_shear(press, pressure, h, sums.gives) * reach);
         let trust = Trust {
             stiffest: most(hard),
-            within: sums.slack / (hard + soft),
-            yielding: most(soft) + known.or(kept.as_ref()).map_or(0.0, |kept| (0..6).map(|k| kept.matrix[k][k]).sum()),
+            within: sums.margin / (hard + soft),
+            off: known.map_or(f64::MAX, |kept| kept.off),
         };
         Answer { response: Response { wrench: found.wrench, matrix }, trust, found, kept }
     }

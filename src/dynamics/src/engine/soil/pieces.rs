@@ -139,7 +139,7 @@ impl Pieces {
         for pair in &self.pairs {
             let stress = self.press(law, pair, mean, change, h);
             if MATRIX {
-                self.add_stiffness(law, pair, &stress, h, &mut sinking, &mut matrix);
+                self.add_stiffness(pair, &stress, h, &mut sinking, &mut matrix);
             }
             let pressed = pair.normal.times(stress.stress * pair.area);
             sums.pressed += pressed.sum();
@@ -166,8 +166,8 @@ impl Pieces {
         let depths = &pair.derived.depths;
         let middle = depths.depth - rises * (0.5 * h);
         let (more, now) = (self.presses(pair, change), self.presses(pair, mean));
-        let rate = now + more;
-        law.press(depths, middle, depths.depth + (more + rate) * (0.5 * h), rate)
+        let (start, rate) = (now - more, now + more);
+        law.press(depths, [middle, depths.depth + (more + rate) * (0.5 * h)], [start, rate], h)
     }
 
     /// How fast pieces press on their faces, as depths, m/s.
@@ -189,7 +189,6 @@ impl Pieces {
     #[inline(always)]
     fn add_stiffness(
         &self,
-        law: &Law,
         pair: &Pair,
         stress: &Stress,
         h: f64,
@@ -204,7 +203,7 @@ impl Pieces {
             *sum += term;
         }
         if stress.holds != Lanes::ZERO {
-            let gain = stress.holds * pair.area * law.stiffness(h) / pair.derived.share;
+            let gain = stress.holds * pair.area / pair.derived.share;
             let ([a, b, c], [d, e, f]) = (pair.normal.components(), pair.derived.presses.components());
             let row = [a, b, c, d, e, f];
             add_products(matrix, &row, &row.map(|entry| entry * gain));

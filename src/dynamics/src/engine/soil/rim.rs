@@ -7,7 +7,7 @@
 //! ```text
 //! along the rim     ( c, -s, 0,  p s,  p c, -k)      k: radius at which soil is sheared over the radius
 //! across            ( 0,  0, 1,  k c, -k s,  0)
-//! presses           (-s, -c, 0,  p c, -p s,  0)      of its face, which is that in front of the peak; over the vertical part of this
+//! presses           (-s, -c, 0,  p c, -p s,  0)      of faces in front of the peak and behind it: means by area, over the vertical part of these
 //! rises             ( 0, u', u", u" c - p u', -u" s, 0)     u', u": the ground's normal along d and a; turning about the axle sinks nothing
 //! ```
 //!
@@ -25,7 +25,7 @@ use crate::engine::resistance::{Six, Symmetric};
 /// Strips along the width, at Gauss's points, so that a wheel that leans has the right moment.
 pub(super) const STRIPS: usize = 2;
 /// The vertical part of a face, at least: a wheel that is in the soil with more than its radius has faces that look upwards.
-const LEAST_SHARE: f64 = 0.1;
+pub(super) const LEAST_SHARE: f64 = 0.1;
 
 /// Two places on one side of the peak.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,12 +46,13 @@ struct Half {
     depths: Depths,
     /// In front, and behind.
     sides: [Side; 2],
-    /// One over the vertical part of the faces; the areas of both sides, m², and how much of that faces the ground.
-    per_share: Lanes,
+    /// The areas of both sides, m²; how much of that faces the ground, and the same where it is part of what presses, which is not as little.
     area: Lanes,
     facing: Lanes,
-    /// The areas of both sides times s, and times c, m².
+    below: Lanes,
+    /// The areas of both sides times s, and times c, m²; and the s and c of how fast soil is pressed.
     faces: [Lanes; 2],
+    presses: [Lanes; 2],
 }
 
 /// How many times two places a strip has on each side of its peak.
@@ -131,12 +132,15 @@ impl Rim {
             front.area * front.sine + behind.area * behind.sine,
             front.area * front.cosine + behind.area * behind.cosine,
         );
+        let area = front.area + behind.area;
+        let below = (cosines * up).fast_max(area * LEAST_SHARE);
         strip.halves[half] = Half {
             depths,
+            area,
+            facing: facing(front) + facing(behind),
+            below,
             faces: [sines, cosines],
-            per_share: Lanes::ONE / at_least(sides[0].cosine * up, LEAST_SHARE),
-            area: sides[0].area + sides[1].area,
-            facing: facing(&sides[0]) + facing(&sides[1]),
+            presses: [sines, cosines].map(|faces| faces / below),
             sides,
         };
     }
@@ -157,7 +161,8 @@ impl Rim {
                 aside += half.area * *place;
                 areas += half.area;
                 deepest = deepest.fast_max(half.depths.depth);
-                spread += half.area * half.per_share * (place * place + 1.0);
+                let [s, c] = half.presses;
+                spread += (half.below * (s * s + c * c)).fast_max(half.area) * (place * place + 1.0);
             }
         }
         let area = sum(areas);
@@ -181,18 +186,18 @@ impl Rim {
     pub(super) fn sum_up<const MATRIX: bool>(&self, law: &Law, [mean, change]: [&Six; 2], h: f64) -> Sums {
         let (mean, change) = (self.in_frame(mean), self.in_frame(change));
         let (mut force, mut pressed, mut matrix) = ([0.0; 6], [0.0; 2], [[0.0; 6]; 6]);
-        let (mut slack, mut steepest, mut stored) = (f64::INFINITY, 0.0f64, 0.0);
+        let (mut margin, mut steepest, mut stored) = (f64::INFINITY, 0.0f64, 0.0);
         for strip in self.strips() {
             let sums = (&mut force, &mut pressed, &mut matrix);
-            let [own_slack, own_slope, held] = self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, sums);
-            (slack, steepest, stored) = (slack.min(own_slack), steepest.max(own_slope), stored + held);
+            let [own_margin, own_slope, held] = self.add_strip::<MATRIX>(law, strip, [&mean, &change], h, sums);
+            (margin, steepest, stored) = (margin.min(own_margin), steepest.max(own_slope), stored + held);
         }
         let [a, b, c, d, e, f] = force;
         Sums {
             force: self.axes * DVec3::new(a, b, c),
             moment: self.axes * DVec3::new(d, e, f),
             pressed: self.axes * DVec3::new(pressed[0], pressed[1], 0.0),
-            slack: slack.max(0.0),
+            margin,
             steepest,
             gives: 1.0,
             stored,
@@ -200,8 +205,8 @@ impl Rim {
         }
     }
 
-    /// Adds what a strip has. By how much more what yields would hold, Pa over how fast a unit of velocity presses it; how steep it is, Pa/m; and the
-    /// most energy that it holds, J.
+    /// Adds what a strip has. How far it is from yielding elsewhere, Pa over how fast a unit of velocity presses it; how steep it is where it yields,
+    /// Pa/m; and the most energy that it holds, J.
     #[inline(always)]
     fn add_strip<const MATRIX: bool>(
         &self,
@@ -214,23 +219,25 @@ impl Rim {
         let (p, k) = (strip.place, (self.radius + law.grousers) / self.radius);
         let (now, more) = (Rates::new(mean, p), Rates::new(change, p));
         let (ahead, sinks) = (now.ahead + more.ahead, now.sinks + more.sinks);
-        let [mut own, mut both, mut other, mut sinking, mut holding] = [Products::default(); 5];
+        let [mut own, mut both, mut other, mut sinking] = [Products::default(); 4];
+        let mut holding = [Lanes::ZERO; 3];
         // Forces of normal stress times s and c; forces along the rim and across times s, c and 1; what pressure and shear hold.
         let (mut normal, mut sums, mut holds) = ([Lanes::ZERO; 2], [Lanes::ZERO; 6], [Lanes::ZERO; 2]);
-        let (mut slack, mut steepest) = (Lanes::splat(f64::MAX), Lanes::ZERO);
+        let (mut margin, mut steepest) = (Lanes::splat(f64::MAX), Lanes::ZERO);
         for half in &strip.halves {
             let depths = &half.depths;
-            // Pressed as the face in front is.
+            // It rises as the face in front does.
             let Side { cosine, sine, .. } = half.sides[0];
             let turns = (cosine * change[3] - sine * change[4] + change[2]) * self.up[1];
-            let rises = turns - self.up[0] * more.sinks;
-            let rate = (sine * ahead - cosine * sinks) * half.per_share;
-            let later = (sine * more.ahead - cosine * more.sinks) * half.per_share;
+            let middle = depths.depth - (turns - self.up[0] * more.sinks) * (0.5 * h);
+            let [s, c] = half.presses;
+            let rate = s * ahead - c * sinks;
+            let later = s * more.ahead - c * more.sinks;
             let end = depths.depth + (rate + later) * (0.5 * h);
-            let stress = law.press(depths, depths.depth - rises * (0.5 * h), end, rate);
-            slack = slack.fast_min(stress.slack * at_least(cosine * -self.up[0], LEAST_SHARE));
+            let stress = law.press(depths, [middle, end], [rate - later * 2.0, rate], h);
+            margin = margin.fast_min(stress.margin / at_least(s.abs() + c.abs(), f64::MIN_POSITIVE));
             steepest = steepest.fast_max(stress.slope);
-            holds[0] += stress.stress * stress.stress * half.area;
+            holds[0] += stress.stress * stress.stress * half.below;
             normal.iter_mut().zip(half.faces).for_each(|(sum, faces)| *sum += stress.stress * faces);
             for side in &half.sides {
                 let Side { cosine: c, sine: s, .. } = *side;
@@ -249,7 +256,8 @@ impl Rim {
             }
             if MATRIX {
                 sinking.add(half.facing * stress.slope * (0.25 * h), [cosine, sine]);
-                holding.add(stress.holds * half.area * half.per_share * law.stiffness(h), [cosine, sine]);
+                let gain = stress.holds * half.below;
+                holding.iter_mut().zip([c * c, c * s, s * s]).for_each(|(sum, product)| *sum += gain * product);
             }
         }
         let ([ns, nc], [ls, lc, l, ts, tc, t]) = (normal.map(sum), sums.map(sum));
@@ -259,9 +267,9 @@ impl Rim {
         if MATRIX {
             add_shear([own.sums(), both.sums(), other.sums()], [p, k], matrix);
             add_sinking(sinking.sums(), p, self.up, matrix);
-            add_holding(holding.sums(), p, matrix);
+            add_holding(holding.map(sum), p, matrix);
         }
-        [least(slack) / (1.0 + p.abs()), largest(steepest), law.stored(holds[0], holds[1])]
+        [least(margin) / (1.0 + p.abs()), largest(steepest), law.stored(holds[0], holds[1])]
     }
 
     /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.
@@ -316,7 +324,7 @@ fn add_sinking([g, gc, gs, gcc, gcs, gss]: [f64; 6], p: f64, [ud, ua]: [f64; 2],
 }
 
 /// Adds what soil resists that holds.
-fn add_holding([_, _, _, cc, cs, ss]: [f64; 6], p: f64, matrix: &mut [Six; 6]) {
+fn add_holding([cc, cs, ss]: [f64; 3], p: f64, matrix: &mut [Six; 6]) {
     let [f, d, _, wf, wd, _] = matrix;
     f[0] += ss;
     d[0] += cs;

@@ -13,7 +13,7 @@ use self::shear::{GROUPS, Slide, circle};
 use super::{
     lanes::{LANES, Lanes, at_least, floor, select_above, sin_cos},
     patch::Patch,
-    rim::{HALVES, STRIPS, Side},
+    rim::{HALVES, LEAST_SHARE, STRIPS, Side},
     ring::{Between, Live},
     ruts::Ruts,
 };
@@ -242,7 +242,9 @@ impl Wheel {
                 self.side(strip, &arc, front, ahead, [share * (arc.entry - arc.peak), aside], per_modulus),
                 self.side(strip, &arc, behind, astern, [share * (arc.peak - arc.exit), aside], per_modulus),
             ];
-            let depths = [below + left, self.deepest(strip, ahead), Lanes::splat(left)];
+            let depth = below + left;
+            let deepest = self.deepest_of_both(strip, &arc, depth, [ahead, astern]);
+            let depths = [depth, deepest, Lanes::splat(left)];
             patch.rim.lay([strip, half], self.offset(strip), patch.law.depths(depths, plastic), sides);
         }
     }
@@ -358,6 +360,20 @@ impl Wheel {
         } else {
             pressed
         }
+    }
+
+    /// How deep the soil was pressed that has the stress of two places which are so deep, m, in front of the peak and behind it: by what the rim has
+    /// risen from it on both sides, each counted as the part of its face that looks down. 0 where soil in front is new.
+    #[inline(always)]
+    fn deepest_of_both(&self, strip: usize, arc: &Arc, depth: Lanes, [ahead, astern]: [[Lanes; 2]; 2]) -> Lanes {
+        let weight = |span: f64, cosine: Lanes| at_least(cosine, LEAST_SHARE) * span;
+        let weights = [weight(arc.entry - arc.peak, ahead[1]), weight(arc.peak - arc.exit, astern[1])];
+        let (first, second) = (self.deepest(strip, ahead), self.deepest(strip, astern));
+        let front = first - depth;
+        let lower = (astern[1] - ahead[1]) * self.radius;
+        let behind = select_above(second, Lanes::ZERO, second - depth - lower, front);
+        let risen = (front * weights[0] + behind * weights[1]) / (weights[0] + weights[1]);
+        select_above(first, Lanes::ZERO, depth + risen, Lanes::ZERO)
     }
 
     /// How much higher the rim is so many radii ahead of its bottom, m.

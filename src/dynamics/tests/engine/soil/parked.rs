@@ -50,6 +50,44 @@ fn a_rover_stays_on_every_soil() {
     }
 }
 
+/// How far apart the places are, m, at which a braked rover is in three seconds once it has settled for ten.
+fn rocks(soil: Soil, h: f64, degrees: f64, heading: f64) -> f64 {
+    let mut world = slope(soil, degrees.to_radians());
+    let turn = DQuat::from_rotation_z(-degrees.to_radians());
+    let rover = six_wheels::add(&mut world, DVec3::ZERO, turn * DQuat::from_rotation_y(heading));
+    let mut engine = build(&world, h);
+    rover.park(&mut *engine);
+    run(&mut *engine, h, 10.0);
+    let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);
+    for _ in 0..steps(h, 3.0) {
+        engine.step();
+        let place = engine.body(rover.chassis).pose.translation;
+        (low, high) = (low.min(place), high.max(place));
+    }
+    (high - low).length()
+}
+
+/// On level ground and on slopes it does not rock to and fro in its ruts.
+#[test]
+fn a_rover_comes_to_rest() {
+    for named in Soil::NAMED {
+        for (h, degrees, heading) in [
+            (0.001, 15.0, 0.6),
+            (0.002, 0.0, 0.0),
+            (0.005, 0.0, 0.6),
+            (0.005, 10.0, 0.0),
+            (0.005, 15.0, 0.0),
+            (0.01, 0.0, 0.0),
+            (0.01, 10.0, 0.6),
+            (0.01, 15.0, 0.6),
+        ] {
+            let rocks = rocks(named.soil, h, degrees, heading);
+            println!("{}, {h} s, {degrees} degrees: {:.1e} mm", named.name, 1e3 * rocks);
+            assert!(rocks < 1e-6, "{}, {h} s, {degrees} degrees, heading {heading}: {rocks} m", named.name);
+        }
+    }
+}
+
 #[test]
 fn a_rover_stays_for_a_minute() {
     for (h, heading) in [(0.001, 0.0), (0.005, 1.5), (0.01, 1.0), (0.01, std::f64::consts::PI)] {
