@@ -26,7 +26,7 @@ const PASSES_OF_POWER: usize = 12;
 const PASSES_OF_SOIL: usize = 10;
 /// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
 const GAIN: f64 = 1e-4;
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 /// Where a joint turns by a larger angle than this in a substep, rad, nothing is gained: the errors of the scheme are all there is.
 const FAST_TURN: f64 = 0.1;
 /// Nobody sees a speed below this, m/s: what a coupling or a stop that is corrected gives is no reason to slow an island down.
@@ -326,30 +326,33 @@ impl Island {
     /// What it may gain in a substep, where something touches or closes a loop, by the error of the scheme and by rounding,
     /// J; single bodies gain nothing where their contacts are solved and they are in no soil. Where nothing touches, the part of the kinetic energy may be the cube of 1.5 times the angle that a joint
     /// turns by, of thrice the angle in a loop: so much the energy of a smooth motion swings to and fro, and halving the steps in which it
-    /// swings up alone would let it drift. The parts of a step that is divided swing together by no more than one of the largest angle. Without loops and
-    /// motors it swings by far less ([`super::gauss`]).
+    /// swings up alone would let it drift. Without loops and motors it swings by far less ([`super::gauss`]). What all substeps gain together is
+    /// bounded by the trees' accounts ([`super::account`]).
     pub(super) fn allowed_gain<'a>(
         &self,
         trees: impl Iterator<Item = &'a Tree> + Clone,
         [touches, closes]: [bool; 2],
         scheme: &Scheme,
     ) -> f64 {
-        let single = trees.clone().all(|tree| tree.topology.links.len() == 1);
-        if self.outcome.converged && single && !self.in_soil() {
+        if self.gains_nothing(trees.clone()) {
             return f64::INFINITY;
         }
         let kinetic: f64 = trees.clone().map(|tree| tree.work.kinetic).sum();
         let whole: f64 = trees.clone().map(|tree| tree.work.energy.abs()).sum();
         let fastest = trees.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
-        let swing = |factor: f64, turn: f64| (factor * turn).powi(3).min(scheme.share * (factor * FAST_TURN).powi(3));
         let part = match fastest * scheme.h {
             _ if !self.outcome.converged => 0.0,
             turn if turn > FAST_TURN => 0.0,
             _ if touches => GAIN,
-            turn if closes => GAIN.max(swing(3.0, turn)),
-            turn => GAIN.max(swing(1.5, turn)),
+            turn if closes => GAIN.max((3.0 * turn).powi(3)),
+            turn => GAIN.max((1.5 * turn).powi(3)),
         };
         part * kinetic + ROUNDING * whole
+    }
+
+    /// Whether it is of single bodies whose contacts are solved, and in no soil.
+    pub(super) fn gains_nothing<'a>(&self, mut trees: impl Iterator<Item = &'a Tree>) -> bool {
+        self.outcome.converged && trees.all(|tree| tree.topology.links.len() == 1) && !self.in_soil()
     }
 
     /// Whether anything of it is in soil, which may ask for smaller steps of single bodies as well.

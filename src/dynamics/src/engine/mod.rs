@@ -46,9 +46,10 @@
 //! | solve | these | impulses, changes of velocity |
 //! | finish | these | the state at the end; reactions, energies |
 //!
-//! **Energy.** A substep that no division mends is slowed down to the energy that its trees had and were given ([`island`]): motors and
-//! pushes give, and surfaces that yield and springs of loop joints give back. What takes out penetration, and closes couplings that begin
-//! open, changes heights and speeds; it is counted as given. Motors drive no axis beyond its largest rate, with no more than its largest
+//! **Energy.** A substep that no division mends is slowed down to the energy that its trees had and were given ([`island`]):
+//! motors and pushes give, and surfaces that yield and springs of loop joints give back. What takes out penetration, and closes
+//! couplings that begin open, changes heights and speeds; it is counted as given. Smooth motion gains and loses by turns: what
+//! a tree gains in all is bounded ([`account`]). Motors drive no axis beyond its largest rate, with no more than its largest
 //! effort and power ([`axis`], [`drive`]).
 //!
 //! **Work.** A step has a budget, in sweeps over an island's constraints, that all methods of the solver and all repetitions draw
@@ -65,6 +66,7 @@
 #![expect(clippy::needless_range_loop, reason = "several arrays run over one index of the equations")]
 #![expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is not a number goes where too large goes")]
 
+mod account;
 mod articulated;
 mod axis;
 mod ball;
@@ -247,6 +249,7 @@ impl Dynamics {
         for island in self.islands.all().iter().filter(accepted) {
             let Collider { contacts, soil, .. } = &mut self.collider;
             island.write_back(contacts, soil, &mut self.closures, &self.scheme);
+            island.enter_gain(&mut self.trees, &self.scheme);
         }
         for (index, tree) in
             self.trees.iter_mut().enumerate().filter(|(index, tree)| tree.is_awake() && !groups.rejects(*index))

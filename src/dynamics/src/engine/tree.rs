@@ -145,6 +145,9 @@ pub(super) struct State {
     /// Impulses of lower stop, upper stop, dry friction and couplings in the last step; those of a ball joint's stops are components of one
     /// vector, in place of lower stops.
     pub(super) row_impulses: Vec<[f64; 4]>,
+    /// What it has gained in all that nothing gave, and its largest kinetic energy of late, J ([`super::account`]).
+    pub(super) gained: f64,
+    pub(super) most_kinetic: f64,
     /// Seconds it has been at rest.
     pub(super) rest: f64,
     pub(super) asleep: bool,

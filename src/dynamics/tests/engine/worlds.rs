@@ -239,13 +239,12 @@ fn check(world: &World, engine: &dyn Engine, seed: u64) {
 /// Some dozens for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand for two seconds each.
 ///
 /// Where joints are nearly singular, or contacts are not solved, substeps are made in parts, and the last attempt is slowed down to the
-/// energy that it may have, but for the part of 1e-4 in a step that the scheme itself is off by where it touches something: 1e-12 in all
-/// worlds of the short test. In two seconds at 1 ms some 2 % of the worlds gain more than 1e-3, and 0.028 is the most that was seen:
-/// loops that motors throw to thousands of radians a second, whose energy swings in the 128 parts of a step. At 10 ms one of 500 does, by 1.2e-3.
+/// energy that it may have. A tree gains a part of 8e-4 of its kinetic energy in all, as smooth motion swings by. Objects keep no such
+/// account: seed 273, a box that is pushed out of the ground in steps of 10 ms, gains a part of 1.2e-3.
 #[test]
 fn worlds_at_random_stay_finite_and_gain_no_energy() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
-    let (count, seconds, most) = if long { (1000, 2.0, 5e-2) } else { (30, 0.1, 1e-3) };
+    let (count, seconds, most) = if long { (1000, 2.0, 2e-3) } else { (30, 0.1, 1e-3) };
     for h in [0.001, 0.01] {
         let (mut built, mut diverged, mut gaining, mut unconverged, mut worst) = (0, 0, 0, 0, 0.0f64);
         for seed in 0..count as u64 {
@@ -264,7 +263,7 @@ fn worlds_at_random_stay_finite_and_gain_no_energy() {
         // A body that a motor throws may leave the world.
         assert!(100 * diverged <= 3 * count, "{diverged} of {count} worlds ran away");
         assert!(
-            50 * gaining <= count && worst < most,
+            200 * gaining <= count && worst < most,
             "{gaining} of {count} worlds gained energy, {worst:.1e} at most"
         );
     }
@@ -278,12 +277,14 @@ fn what_is_not_solved_gains_nothing() {
     assert!(seen.unconverged > 50 && seen.gain < 1e-6, "{seen:?}");
 }
 
-/// A loop of links of 3 g, which motors throw to more than 1000 m/s and 10,000 rad/s, so that each step is made in 128 parts. They gain no more
-/// together than one part may.
+/// Links that motors throw to thousands of rad/s, so that each step is made in up to 128 parts, and the scheme errs to one side in all of them:
+/// a part of 1e-5 of the energy in each, before trees kept an account of what they gained.
 #[test]
-fn the_parts_of_a_divided_step_gain_no_more_than_a_whole_one() {
-    let seen = run(501, 0.001, 0.25);
-    assert!(seen.steps == 250 && seen.gain < 1e-3, "{seen:?}");
+fn small_gains_do_not_add_up() {
+    for seed in [41, 184, 303, 501, 553] {
+        let seen = run(seed, 0.001, 0.25);
+        assert!(seen.steps == 250 && seen.gain < 1e-3, "{seed}: {seen:?}");
+    }
 }
 
 /// A chain of twelve links of 0.1 g under a load of 1 kg, let go level: a mass ratio of 10,000. It swings down and up for 2 s at 1 ms and
