@@ -17,7 +17,7 @@ use bevy_math::{DMat3, DVec3};
 
 use super::{
     lanes::{Lanes, at_least, largest, least, sum},
-    law::{Depths, Law, Mobilised},
+    law::{Depths, Law, Mobilised, Stress},
     patch::Sums,
 };
 use crate::engine::resistance::{Six, Symmetric};
@@ -218,23 +218,14 @@ impl Rim {
     ) -> [f64; 3] {
         let (p, k) = (strip.place, (self.radius + law.grousers) / self.radius);
         let (now, more) = (Rates::new(mean, p), Rates::new(change, p));
-        let (ahead, sinks) = (now.ahead + more.ahead, now.sinks + more.sinks);
         let [mut own, mut both, mut other, mut sinking] = [Products::default(); 4];
         let mut holding = [Lanes::ZERO; 3];
         // Forces of normal stress times s and c; forces along the rim and across times s, c and 1; what pressure and shear hold.
         let (mut normal, mut sums, mut holds) = ([Lanes::ZERO; 2], [Lanes::ZERO; 6], [Lanes::ZERO; 2]);
         let (mut margin, mut steepest) = (Lanes::splat(f64::MAX), Lanes::ZERO);
         for half in &strip.halves {
-            let depths = &half.depths;
-            // It rises as the face in front does.
-            let Side { cosine, sine, .. } = half.sides[0];
-            let turns = (cosine * change[3] - sine * change[4] + change[2]) * self.up[1];
-            let middle = depths.depth - (turns - self.up[0] * more.sinks) * (0.5 * h);
-            let [s, c] = half.presses;
-            let rate = s * ahead - c * sinks;
-            let later = s * more.ahead - c * more.sinks;
-            let end = depths.depth + (rate + later) * (0.5 * h);
-            let stress = law.press(depths, [middle, end], [rate - later * 2.0, rate], h);
+            let ([s, c], Side { cosine, sine, .. }) = (half.presses, half.sides[0]);
+            let stress = self.press(law, half, change, [&now, &more], h);
             margin = margin.fast_min(stress.margin / at_least(s.abs() + c.abs(), f64::MIN_POSITIVE));
             steepest = steepest.fast_max(stress.slope);
             holds[0] += stress.stress * stress.stress * half.below;
@@ -270,6 +261,20 @@ impl Rim {
             add_holding(holding.map(sum), p, matrix);
         }
         [least(margin) / (1.0 + p.abs()), largest(steepest), law.stored(holds[0], holds[1])]
+    }
+
+    /// What presses on a half of a strip that changes its twist by twice this, and with that its velocity by twice `more`.
+    #[inline(always)]
+    fn press(&self, law: &Law, half: &Half, change: &Six, [now, more]: [&Rates; 2], h: f64) -> Stress {
+        let Half { depths, presses: [s, c], sides: [front, _], .. } = half;
+        // It rises as the face in front does.
+        let turns = (front.cosine * change[3] - front.sine * change[4] + change[2]) * self.up[1];
+        let middle = depths.depth - (turns - self.up[0] * more.sinks) * (0.5 * h);
+        let mean = *s * now.ahead - *c * now.sinks;
+        let later = *s * more.ahead - *c * more.sinks;
+        let rate = mean + later;
+        let end = depths.depth + (rate + later) * (0.5 * h);
+        law.press(depths, [middle, end], [mean - later, rate], h)
     }
 
     /// A matrix of the wheel's frame, below the diagonal and on it, in the world's.
