@@ -23,7 +23,7 @@ impl Island {
     pub(super) fn enter_gain(&self, trees: &mut [Tree], scheme: &Scheme) {
         let own = || self.trees().iter().map(|&tree| &trees[tree]);
         let kinetic: f64 = own().map(|tree| tree.work.kinetic).sum();
-        if self.gains_nothing(own()) || !(kinetic > 0.0) {
+        if !(kinetic > 0.0) {
             return;
         }
         let rounding = scheme.share * ROUNDING * own().map(|tree| tree.work.energy.abs()).sum::<f64>();

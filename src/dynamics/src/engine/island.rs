@@ -334,7 +334,8 @@ impl Island {
         [touches, closes]: [bool; 2],
         scheme: &Scheme,
     ) -> f64 {
-        if self.gains_nothing(trees.clone()) {
+        let single = trees.clone().all(|tree| tree.topology.links.len() == 1);
+        if self.outcome.converged && single && !self.in_soil() {
             return f64::INFINITY;
         }
         let kinetic: f64 = trees.clone().map(|tree| tree.work.kinetic).sum();
@@ -348,11 +349,6 @@ impl Island {
             turn => GAIN.max((1.5 * turn).powi(3)),
         };
         part * kinetic + ROUNDING * whole
-    }
-
-    /// Whether it is of single bodies whose contacts are solved, and in no soil.
-    pub(super) fn gains_nothing<'a>(&self, mut trees: impl Iterator<Item = &'a Tree>) -> bool {
-        self.outcome.converged && trees.all(|tree| tree.topology.links.len() == 1) && !self.in_soil()
     }
 
     /// Whether anything of it is in soil, which may ask for smaller steps of single bodies as well.
