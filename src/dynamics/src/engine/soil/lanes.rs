@@ -117,6 +117,12 @@ pub(super) fn floor(x: Lanes) -> Lanes {
     nearest - (nearest.simd_gt(x) & Lanes::ONE)
 }
 
+/// Whole numbers of less than 2^51 in the lowest 51 bits.
+#[inline(always)]
+pub(super) fn whole(x: Lanes) -> [usize; LANES] {
+    (x + ROUND).to_array().map(|x| x.to_bits() as usize)
+}
+
 /// Below this, [`gone_and_inverse`] has a series: the next term is 2e-9 of it.
 const SERIES: f64 = 0.5;
 

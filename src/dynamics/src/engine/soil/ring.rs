@@ -70,10 +70,14 @@ pub(super) struct Between([[usize; 2]; LANES]);
 impl Between {
     #[inline(always)]
     pub(super) fn new<const COUNT: usize>(below: Lanes) -> Self {
-        let count = COUNT as f64;
-        // Half a node on: the product is never rounded to a whole number from below.
-        let first = below - lanes::floor((below + 0.5) * (1.0 / count)) * count;
-        let [first, second] = first.to_array().map(|first| first as i64 as usize);
+        let first = if COUNT.is_power_of_two() {
+            below
+        } else {
+            // Half a node on: the product is never rounded to a whole number from below.
+            let count = COUNT as f64;
+            below - lanes::floor((below + 0.5) * (1.0 / count)) * count
+        };
+        let [first, second] = lanes::whole(first).map(|first| first & (COUNT.next_power_of_two() - 1));
         let after = |node: usize| if node + 1 < COUNT { node + 1 } else { 0 };
         Self([[first, after(first)], [second, after(second)]])
     }
