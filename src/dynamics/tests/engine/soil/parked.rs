@@ -1,6 +1,7 @@
 //! What is parked on a slope of soil stays where it is: it slides until enough of the shear strength is mobilised, swings there, and comes to rest.
 
 use bevy_math::{DQuat, DVec3};
+use simpartner_dynamics::Engine;
 use simpartner_model::{BodyId, Placed, Pose, Shape, Soil};
 
 use super::{run, slope, soil, steps};
@@ -11,18 +12,23 @@ const HOLDS: f64 = 1e-4;
 /// Degrees.
 const SLOPE: f64 = 15.0;
 
-/// How far a rover of six braked wheels moves in so many seconds on a slope, m; at first it may settle.
-fn creep(soil: Soil, h: f64, heading: f64, seconds: f64) -> f64 {
-    let angle = SLOPE.to_radians();
-    let mut world = slope(soil, angle);
-    let turn = DQuat::from_rotation_z(-angle);
+/// A rover of six braked wheels on a slope, which has settled for so many seconds.
+fn parked(soil: Soil, h: f64, degrees: f64, heading: f64, settled: f64) -> (Box<dyn Engine>, BodyId) {
+    let mut world = slope(soil, degrees.to_radians());
+    let turn = DQuat::from_rotation_z(-degrees.to_radians());
     let rover = six_wheels::add(&mut world, DVec3::ZERO, turn * DQuat::from_rotation_y(heading));
     let mut engine = build(&world, h);
     rover.park(&mut *engine);
-    run(&mut *engine, h, 15.0);
-    let before = engine.body(rover.chassis).pose.translation;
+    run(&mut *engine, h, settled);
+    (engine, rover.chassis)
+}
+
+/// How far it moves then in so many seconds, m.
+fn creep(soil: Soil, h: f64, heading: f64, seconds: f64) -> f64 {
+    let (mut engine, chassis) = parked(soil, h, SLOPE, heading, 15.0);
+    let before = engine.body(chassis).pose.translation;
     run(&mut *engine, h, seconds);
-    (engine.body(rover.chassis).pose.translation - before).length()
+    (engine.body(chassis).pose.translation - before).length()
 }
 
 /// In forty directions around, of which small steps try some.
@@ -52,16 +58,11 @@ fn a_rover_stays_on_every_soil() {
 
 /// How far apart the places are, m, at which a braked rover is in three seconds once it has settled for ten.
 fn rocks(soil: Soil, h: f64, degrees: f64, heading: f64) -> f64 {
-    let mut world = slope(soil, degrees.to_radians());
-    let turn = DQuat::from_rotation_z(-degrees.to_radians());
-    let rover = six_wheels::add(&mut world, DVec3::ZERO, turn * DQuat::from_rotation_y(heading));
-    let mut engine = build(&world, h);
-    rover.park(&mut *engine);
-    run(&mut *engine, h, 10.0);
+    let (mut engine, chassis) = parked(soil, h, degrees, heading, 10.0);
     let (mut low, mut high) = (DVec3::MAX, DVec3::MIN);
     for _ in 0..steps(h, 3.0) {
         engine.step();
-        let place = engine.body(rover.chassis).pose.translation;
+        let place = engine.body(chassis).pose.translation;
         (low, high) = (low.min(place), high.max(place));
     }
     (high - low).length()
@@ -114,7 +115,7 @@ fn a_foot_and_a_wheel_stay() {
             one.pose.rotation = turn * DQuat::from_rotation_y(turned);
             world.mechanism.bodies.push(one);
             let mut engine = build(&world, h);
-            let place = |engine: &dyn simpartner_dynamics::Engine| engine.body(BodyId::new(0)).pose.translation;
+            let place = |engine: &dyn Engine| engine.body(BodyId::new(0)).pose.translation;
             // Its fall may be slowed down by a guard.
             (0..steps(h, 15.0)).for_each(|_| engine.step());
             let before = place(&*engine);
