@@ -49,12 +49,18 @@ fn turn_once(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQu
     // Half a turn is one about any axis across.
     let onto = if onto.length_squared() > 1e-6 { onto } else { DQuat::from_rotation_arc(from, to) };
     let turned = (turned * onto.normalize()).normalize();
-    (turned, rotate(turned, now / principal))
+    let velocity = rotate(turned, now / principal);
+    // Rounding would lengthen the angular momentum by half the spacing of doubles in each step. What the next step reads is as long as this one's.
+    let next = principal * rotate(turned.inverse(), velocity);
+    let size = l.length_squared().max(f64::MIN_POSITIVE);
+    (turned, velocity + velocity * (0.5 * (l.length_squared() - next.length_squared()) / size))
 }
 
 /// Turns a vector. Quaternions are of length 1 but for rounding, which would change the vector's length step by step in one direction.
+/// A quotient beside 1 would do so, too: doubles are twice as dense below 1.
 fn rotate(rotation: DQuat, vector: DVec3) -> DVec3 {
-    rotation * vector / rotation.length_squared()
+    let turned = rotation * vector;
+    turned + turned * ((1.0 - rotation.w * rotation.w) - rotation.xyz().length_squared())
 }
 
 /// The angular momentum in the body's axes after `h` seconds. `None` where it turns so fast that the stages are not found.
