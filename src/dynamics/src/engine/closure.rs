@@ -199,7 +199,12 @@ impl Closure {
     /// Notes where its two frames are, and its coordinates.
     pub(super) fn set_place(&mut self, trees: &[Tree]) {
         let place = |side: Side, frame: &Pose| trees[side.tree].work.links[side.link].pose().then(frame);
-        self.place = Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) };
+        self.move_to(Placement { parent: place(self.a, &self.frames[0]), child: place(self.b, &self.frames[1]) });
+    }
+
+    /// The same for frames that are there.
+    pub(super) fn move_to(&mut self, place: Placement) {
+        self.place = place;
         let (offset, turn) = self.place.relative();
         self.coordinates = match self.kind {
             JointKind::Ball => rotation_vector(turn).to_array(),
@@ -217,6 +222,19 @@ impl Closure {
         let turns = |axis| self.coordinate(axis).is_some_and(|coordinate| !coordinate.linear);
         let mut turning = (0..3).filter(|&axis| turns(axis));
         [turning.next(), turning.next(), turning.next()]
+    }
+
+    /// How its sides move, which are these links of trees; `None` does not move.
+    pub(super) fn motion(&self, sides: [Option<(&Tree, usize)>; 2], gravity: DVec3) -> Motion {
+        let anchor = self.place.child.translation;
+        let [a, b] = sides.map(|side| {
+            let Some((tree, link)) = side else { return [Spatial::ZERO; 2] };
+            let (link, lever) = (&tree.work.links[link], anchor - tree.work.origin);
+            // The links' accelerations are those of bodies that gravity holds back.
+            let fall = Spatial::new(DVec3::ZERO, gravity);
+            [link.velocity.shifted(lever), link.acceleration.shifted(lever) + fall]
+        });
+        Motion { velocity: [a[0], b[0]], acceleration: [a[1], b[1]] }
     }
 
     /// The angles of its axes, each as near to the last as whole turns allow.

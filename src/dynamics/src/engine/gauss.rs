@@ -9,12 +9,17 @@
 //!
 //! The method is symmetric in time, so energy swings and does not drift. The stages are a fixed point, found from the
 //! acceleration at the middle of the step. Where nothing in a step is stiff, a round takes the part (h w)²/12 or h d/(4 m) of the
-//! error; where it does not converge, the midpoint scheme, which is stable for any stiffness, has the step.
+//! error; where it does not converge, the midpoint scheme, which is stable for any stiffness, has the step. Loops are closed at the
+//! stages and at the end ([`loops`]).
+
+pub(super) mod loops;
+mod semidefinite;
 
 use std::mem;
 
 use bevy_math::DVec3;
 
+use self::loops::Loops;
 use super::{
     spatial::{Spatial, rotation_by},
     tree::{LinkJoint, LinkWork, Tree},
@@ -31,6 +36,8 @@ const END: [f64; 2] = [0.5; 2];
 /// The stages are found when a round changes no velocity by more than this share of the largest. It is what is lost in a step at
 /// most, and as a rule a part h w of it: 1e-9 of the energy in a minute of steps of 1 ms.
 const FOUND: f64 = 1e-10;
+/// The same of what has loops, down to rounding, so that it shows to rounding alone where they were cut.
+const FOUND_IN_LOOPS: f64 = 1e-14;
 /// Rounds at most. Two or three do at 1 ms, twice as many at 10 ms; more say that something is stiff.
 const MOST_ROUNDS: usize = 10;
 
@@ -92,12 +99,12 @@ impl Tree {
 
     /// Makes the whole step from what [`Tree::predict`] kept: motion, loads and reactions. False if the stages are not found;
     /// then the midpoint scheme finds everything as it was.
-    pub(super) fn step_freely(&mut self, h: f64, gravity: DVec3) -> bool {
+    pub(super) fn step_freely(&mut self, loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
         let (mut stages, middle) = (mem::take(&mut self.work.stages), self.work.origin);
-        self.begin_stages(&mut stages, h);
-        let mut found = self.find_stages(&mut stages, h, gravity);
+        self.begin_stages(&mut stages, loops, h);
+        let mut found = self.find_stages(&mut stages, loops, h, gravity);
         if found {
-            self.set_mean_loads(&mut stages, h);
+            self.set_mean_loads(&mut stages, loops, h);
             self.set_velocities(&mut stages, h);
             self.move_by(&stages, END, h);
             let (state, v) = (&mut self.state, &self.work.kept.v);
@@ -105,7 +112,7 @@ impl Tree {
                 state.last_dv[dof] = add(END, h, [stages[0].a[dof], stages[1].a[dof]]);
                 *now = v[dof] + state.last_dv[dof];
             }
-            found = self.motors_are_steady();
+            found = self.motors_are_steady() && self.close_loops(loops, &mut stages[0], gravity);
         }
         (self.work.stages, self.work.origin) = (stages, middle);
         if !found {
@@ -118,11 +125,12 @@ impl Tree {
         found
     }
 
-    /// The first guess of the stages: the acceleration at the middle, which changes as it did since the last step.
-    fn begin_stages(&self, stages: &mut [Stage; 2], h: f64) {
+    /// The first guess of the stages: the acceleration at the middle, which changes as it did since the last step; with loops, that of the last step.
+    fn begin_stages(&self, stages: &mut [Stage; 2], loops: &Loops, h: f64) {
         let (topology, work, spread) = (&self.topology, &self.work, FAR - 0.25);
         for (stage, side) in stages.iter_mut().zip([-spread, spread]) {
-            let changes = work.dv_free.iter().zip(&work.kept.last_dv);
+            let now = if loops.is_empty() { &work.dv_free } else { &work.kept.last_dv };
+            let changes = now.iter().zip(&work.kept.last_dv);
             stage.a.clear();
             stage.a.extend(changes.map(|(dv, last)| (dv + side * (dv - last)) / h));
             stage.v.resize(topology.freedom, 0.0);
@@ -134,21 +142,21 @@ impl Tree {
         }
     }
 
-    fn find_stages(&mut self, stages: &mut [Stage; 2], h: f64, gravity: DVec3) -> bool {
+    fn find_stages(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
         let mut last = f64::INFINITY;
         for _ in 0..MOST_ROUNDS {
             let mut change = 0.0f64;
             for which in 0..2 {
                 self.set_velocities(stages, h);
                 self.move_by(stages, STAGES[which], h);
-                change = change.max(h * self.accelerate(&mut stages[which], gravity));
+                change = change.max(h * self.accelerate(stages, which, loops, gravity));
             }
             let size = stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()));
-            if change <= FOUND * size {
+            if change <= if loops.is_empty() { FOUND } else { FOUND_IN_LOOPS } * size {
                 return true;
             }
             if !(change < last) {
-                break;
+                return !loops.is_empty() && size.is_finite() && change <= FOUND * size;
             }
             last = change;
         }
@@ -203,7 +211,8 @@ impl Tree {
     }
 
     /// Works out the acceleration at a stage, which the coordinates are at. Returns its largest change.
-    fn accelerate(&mut self, stage: &mut Stage, gravity: DVec3) -> f64 {
+    fn accelerate(&mut self, stages: &mut [Stage; 2], which: usize, loops: &mut Loops, gravity: DVec3) -> f64 {
+        let stage = &mut stages[which];
         self.exchange(stage);
         self.work.bias_velocity.copy_from_slice(&stage.v);
         self.set_motion();
@@ -214,11 +223,13 @@ impl Tree {
             stage.passive[dof] = law.stiffness * stretch - law.damping * stage.v[dof];
             a[dof] = stage.passive[dof] + f64::from(motor.certain_side()) * motor.max_effort - self.work.bias[dof];
         }
+        self.look_at_loops(loops, gravity, &mut a);
         self.factorise(None, &mut a);
         for (x, pivot) in a.iter_mut().zip(&self.work.pivot) {
             *x *= pivot;
         }
         self.solve_lower(&mut a);
+        self.constrain_loops(loops, which, &mut a);
         let change = a.iter().zip(&stage.a).fold(0.0f64, |change, (new, old)| change.max((new - old).abs()));
         mem::swap(&mut stage.a, &mut a);
         self.work.scratch = a;
@@ -235,14 +246,15 @@ impl Tree {
     }
 
     /// Loads and reactions: the mean of those at the stages, each of which balances.
-    fn set_mean_loads(&mut self, stages: &mut [Stage; 2], h: f64) {
+    fn set_mean_loads(&mut self, stages: &mut [Stage; 2], loops: &Loops, h: f64) {
         self.work.substep_work = 0.0;
         self.work.imbalance = 0.0;
         self.work.substep_loads.fill([0.0; 3]);
         self.work.substep_reactions.fill(Spatial::ZERO);
-        for (stage, share) in stages.iter_mut().zip(END) {
+        for (which, (stage, share)) in stages.iter_mut().zip(END).enumerate() {
             self.exchange(stage);
             self.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
+            self.work.substep_work += share * h * self.push_by_loops(loops, which);
             self.add_to_forces(&stage.a);
             self.add_reactions(share);
             let loads = stage.a.iter().zip(&stage.passive).zip(&self.topology.laws).zip(&self.state.motors);

@@ -10,6 +10,7 @@ use super::{
     collide::{Contact, Side},
     constraint::{Constraints, Parts},
     division::LEAST_SWEEPS,
+    gauss::loops::Loops,
     problem::Scheme,
     soil::Footprints,
     solve::{Outcome, Solver},
@@ -43,6 +44,7 @@ pub(super) struct Island {
     contacts: Vec<usize>,
     closures: Vec<usize>,
     constraints: Constraints,
+    loops: Loops,
     solver: Solver,
     pub(super) outcome: Outcome,
     /// True if its state was not sound: it is back where the step began, at rest.
@@ -257,16 +259,21 @@ impl Island {
         parts.trees.iter_mut().for_each(|tree| tree.work.sweeps_left = (left - spent).max(0.0));
     }
 
-    /// Whether nothing constrains it and nothing in it is stiff, so that the step was made to fourth order.
-    fn moves_freely(&self, parts: &mut Parts, scheme: &Scheme) -> bool {
+    /// Whether nothing constrains it but joints that close loops, and nothing in it is stiff, so that the step was made to fourth order.
+    fn moves_freely(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
+        self.loops.made = false;
         let touches = |&contact: &usize| !parts.contacts[contact].passes;
-        let alone = !parts.own_contacts.iter().any(touches) && parts.own_closures.is_empty();
+        let touches = parts.own_contacts.iter().any(touches);
+        let is_smooth = matches!(&*parts.trees, [tree] if tree.is_smooth());
+        if touches || !is_smooth || scheme.integrator != Integrator::Gauss {
+            return false;
+        }
+        let smooth = self.loops.begin(parts, self.constraints.purposes());
         let [tree] = &mut *parts.trees else { return false };
-        let smooth = alone
-            && self.constraints.problem.blocks.is_empty()
-            && scheme.integrator == Integrator::Gauss
-            && tree.is_smooth();
-        tree.work.is_free = smooth && tree.step_freely(scheme.h, scheme.gravity);
+        tree.work.is_free = smooth && tree.step_freely(&mut self.loops, scheme.h, scheme.gravity);
+        if tree.work.is_free {
+            self.constraints.clear();
+        }
         tree.work.is_free
     }
 
@@ -443,6 +450,9 @@ impl Island {
         for &closure in &self.closures {
             closures[closure].impulses.fill(0.0);
             (closures[closure].power_means, closures[closure].motor_limit) = ([0.0; 3], None);
+        }
+        if self.loops.made && !self.failed {
+            self.loops.write_back(&self.closures, closures, scheme);
         }
         if !self.failed {
             self.constraints.write_back(contacts, prints, closures, scheme);

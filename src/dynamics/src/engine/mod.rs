@@ -20,12 +20,12 @@
 //! | kick and drift | v' = v + M⁻¹(h (tau - b) + Jᵀ p), q' = q_m + h/2 v' | `motion` | |
 //! | reactions | Newton-Euler with the step's own accelerations and contact forces | `motion` | Featherstone 2008, chapter 5 |
 //!
-//! What nothing touches, holds or rubs has its step by Gauss's method of fourth order instead ([`gauss`]), unless the setting
-//! `integrator` says midpoint.
+//! What nothing touches or rubs has its step by Gauss's method of fourth order instead ([`gauss`]), unless the setting
+//! `integrator` says midpoint; joints that close loops are constraints of its stages ([`gauss::loops`]).
 //!
 //! **Order.** Of second order in smooth motion, of fourth order in free motion, and the same backwards in time: energy swings to
 //! and fro. A constant acceleration is exact, a single body that turns freely keeps angular momentum and energy to rounding
-//! ([`spin`]). A loop is closed at the middle of every step ([`constraint`]), and a contact that tips or rolls moves on with it. What
+//! ([`spin`]). A loop is closed at the end of every step of Gauss's method, and at the middle of every other ([`constraint`]); a contact that tips or rolls moves on with it. What
 //! bounces does so at the time when it arrives, to rounding ([`impact`]); an impact without restitution is an event within a step
 //! and of first order in time. **Law of contact.** Signorini and Coulomb at the
 //! velocities of the end of the step, without approximation of the cone, with one coefficient or two

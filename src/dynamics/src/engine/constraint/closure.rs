@@ -16,10 +16,9 @@ use crate::engine::{
         AxisLaw, AxisRow, bounded_effort, exceeds_power, mean_at_power, motor_row, passive_row, same_mean,
         stops_and_friction,
     },
-    closure::{Closure, Direction, Motion, Placement, Purpose},
+    closure::{Closure, Direction, Placement, Purpose},
     drive::{MotorLimit, ON_TARGET},
     problem::{Block, Law, PositionRule, Scheme},
-    spatial::Spatial,
 };
 
 /// Part of a loop's error that is taken out in a step (Baumgarte 1972): it falls to a hundredth in 20 steps, and a fifth is far
@@ -73,7 +72,8 @@ impl Constraints {
     pub(super) fn add_closure(&mut self, parts: &Parts, place: usize, scheme: &Scheme) {
         let index = parts.own_closures[place];
         let (closure, h) = (&parts.closures[index], scheme.h);
-        let motion = motion(parts, closure, scheme.gravity);
+        let sides = [closure.a, closure.b].map(|side| parts.tree(side).map(|tree| (tree, side.link)));
+        let motion = closure.motion(sides, scheme.gravity);
         let closing = self.closing[place];
         for (number, held) in closure.held(&motion).into_iter().enumerate() {
             let Some((direction, error)) = held else { continue };
@@ -268,17 +268,4 @@ impl Constraints {
             tree.work.substep_work += given;
         }
     }
-}
-
-/// How the sides of a closure move at the middle of the step.
-fn motion(parts: &Parts, closure: &Closure, gravity: DVec3) -> Motion {
-    let anchor = closure.place.child.translation;
-    let [a, b] = [closure.a, closure.b].map(|side| {
-        let Some(tree) = parts.tree(side) else { return [Spatial::ZERO; 2] };
-        let (link, lever) = (&tree.work.links[side.link], anchor - tree.work.origin);
-        // The links' accelerations are those of bodies that gravity holds back.
-        let fall = Spatial::new(DVec3::ZERO, gravity);
-        [link.velocity.shifted(lever), link.acceleration.shifted(lever) + fall]
-    });
-    Motion { velocity: [a[0], b[0]], acceleration: [a[1], b[1]] }
 }

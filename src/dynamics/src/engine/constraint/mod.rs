@@ -27,7 +27,7 @@ use bevy_math::DVec3;
 use self::{closure::ClosureRows, contact::SKIN, soil::SoilContacts};
 use super::{
     axis::AxisLaw,
-    closure::{Closure, HELD_ROWS},
+    closure::{Closure, HELD_ROWS, Purpose},
     collide::{Contact, Side},
     problem::{Block, Problem, Scheme},
     soil::Footprints,
@@ -94,7 +94,7 @@ pub(super) struct Parts<'a, 'b> {
 impl Parts<'_, '_> {
     /// The tree of a side in this island; `None` if nothing moves that side. It may then stand on a tree of another island.
     #[inline]
-    fn tree(&self, side: Side) -> Option<&Tree> {
+    pub(super) fn tree(&self, side: Side) -> Option<&Tree> {
         let slot = (self.numbers[side.tree] == self.number).then(|| self.slots[side.tree])?;
         self.trees.get(slot).map(|tree| &**tree)
     }
@@ -162,6 +162,20 @@ impl Constraints {
     fn push_block(&mut self, source: Source, block: Block) {
         self.sources.push(source);
         self.problem.blocks.push(block);
+    }
+
+    /// What each block of a closure does; `None` for the blocks of all else.
+    pub(super) fn purposes(&self) -> impl Iterator<Item = Option<Purpose>> {
+        self.sources.iter().map(|source| match source {
+            Source::Closure(row) => Some(self.closure_rows[*row].purpose),
+            _ => None,
+        })
+    }
+
+    /// Leaves all to the trees, which have found what is constrained by themselves.
+    pub(super) fn clear(&mut self) {
+        self.sources.clear();
+        self.problem.blocks.clear();
     }
 
     /// Every block with what it stands for.
