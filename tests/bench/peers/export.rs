@@ -16,7 +16,10 @@ use simpartner_description::{
 use simpartner_dynamics::{Servo, give_inertias};
 use simpartner_model::{Graph, Mechanism};
 
-use super::rover::{self, JOINTS, Rover};
+use super::{
+    Scene,
+    rover::{self, JOINTS, Rover},
+};
 
 /// The rate of the wheels, rad/s.
 pub const RATE: f64 = 4.0;
@@ -26,24 +29,28 @@ pub const RATE: f64 = 4.0;
 pub struct Files {
     /// MuJoCo's: the exported world, and what drives it.
     pub mjcf: PathBuf,
-    /// That of PhysX and DART: bodies as text, robots by their URDF file.
-    pub urdf: PathBuf,
-    /// Everything as text: a line for each thing, numbers behind its word.
-    pub plain: PathBuf,
+    /// That of PhysX and DART: bodies as text, robots by their URDF file. None of what touches nothing, which is beside MuJoCo alone.
+    pub urdf: Option<PathBuf>,
+    /// Everything as text: a line for each thing, numbers behind its word. None likewise.
+    pub plain: Option<PathBuf>,
 }
 
-/// Writes a scene into a folder; `robot` is a world of one of its rovers alone.
-pub fn write(folder: &Path, world: &World, rovers: &[Rover], robot: Option<&World>) -> Files {
+/// Writes a scene into a folder.
+pub fn write(folder: &Path, scene: &Scene) -> Files {
+    let Scene { world, rovers, robot, is_free, .. } = scene;
     let [mjcf, urdf, plain] = ["scene_driven.xml", "scene_robots.txt", "scene.txt"].map(|name| folder.join(name));
     let save = |path: &Path, text: &str| fs::write(path, text).expect("the scene can be written");
     save(&folder.join("scene.xml"), &exported(world, ExportFormat::Mjcf));
-    save(&mjcf, &driven(world, rovers));
+    save(&mjcf, &driven(scene));
+    if *is_free {
+        return Files { mjcf, urdf: None, plain: None };
+    }
     if let Some(robot) = robot {
         save(&folder.join("rover.urdf"), &exported(robot, ExportFormat::Urdf));
     }
     save(&urdf, &placed(world, rovers));
     save(&plain, &text(world, rovers));
-    Files { mjcf, urdf, plain }
+    Files { mjcf, urdf: Some(urdf), plain: Some(plain) }
 }
 
 /// The world as the exporter writes it, with nothing left out.
@@ -61,9 +68,11 @@ fn servos(rovers: &[Rover]) -> impl Iterator<Item = (usize, Servo)> {
 }
 
 /// The exported world with the time step, the solver's settings and the motors of the bench around it.
-fn driven(world: &World, rovers: &[Rover]) -> String {
-    let mut text = String::from(
-        "<mujoco>\n<include file=\"scene.xml\"/>\n<option timestep=\"0.001\" integrator=\"implicitfast\"/>\n<size memory=\"1G\"/>\n",
+fn driven(scene: &Scene) -> String {
+    let Scene { world, rovers, timestep, is_free, .. } = scene;
+    let (timestep, integrator) = (timestep.seconds(), if *is_free { "RK4" } else { "implicitfast" });
+    let mut text = format!(
+        "<mujoco>\n<include file=\"scene.xml\"/>\n<option timestep=\"{timestep}\" integrator=\"{integrator}\"/>\n<size memory=\"1G\"/>\n",
     );
     let (mut motors, mut targets) = (String::new(), String::new());
     for (number, servo) in servos(rovers) {

@@ -5,7 +5,8 @@
 //! All engines are measured in turn, several rounds of them in one run, so that their ratios hold on a machine whose speed
 //! drifts. The robot is the one of the tests (`src/dynamics/tests/engine/rover.rs`); it drives, and how far it came before the clock runs tells
 //! whether it is the same one in all engines: MuJoCo reads it as `simpartner convert` writes it in MJCF, PhysX and DART in URDF. MuJoCo runs with its
-//! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more.
+//! implicit integrator and default solver, ODE with `dWorldStep` for up to 30 bodies and `dWorldQuickStep` for more. Pendulums that touch nothing are
+//! beside MuJoCo's Runge-Kutta method of fourth order, the order of ours, and beside rapier.
 
 #[path = "../../../src/dynamics/benches/costs/heaps.rs"]
 mod heaps;
@@ -24,7 +25,7 @@ use std::{path::Path, time::Instant};
 use bevy_math::DVec3;
 use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, EngineKind, Settings};
-use simpartner_model::{BodyId, Mechanism, Timestep};
+use simpartner_model::{BodyId, JointKind, Mechanism, Timestep};
 
 use self::{
     peer::Peer,
@@ -44,6 +45,9 @@ const TURNS: usize = 20;
 struct Scene {
     name: &'static str,
     world: World,
+    /// The length of a step, and whether nothing touches in it.
+    timestep: Timestep,
+    is_free: bool,
     rovers: Vec<Rover>,
     /// One of the rovers in a world of its own.
     robot: Option<World>,
@@ -61,7 +65,7 @@ fn main() {
     let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     let folder = tempfile::tempdir().expect("a folder for the scenes");
     println!(
-        "microseconds a step of 1 ms, medians of {ROUNDS} rounds in turn, or {SHORT_ROUNDS}; in brackets the least and the most\n"
+        "microseconds a step, of 1 ms unless the name says another, medians of {ROUNDS} rounds in turn, or {SHORT_ROUNDS}; in brackets the least and the most\n"
     );
     print!("{:<30}", "");
     ENGINES.iter().for_each(|engine| print!("{engine:>22}"));
@@ -77,7 +81,7 @@ fn main() {
 /// Measures and prints a scene; of many robots also what each costs beside the one of the first scene, which drives in turn with
 /// them.
 fn measure(scene: &Scene, alone: &Scene, folder: &Path, rounds: usize, real: bool) {
-    let files = export::write(folder, &scene.world, &scene.rovers, scene.robot.as_ref());
+    let files = export::write(folder, scene);
     let (warm_up, steps) = if real { (scene.warm_up, scene.steps) } else { (1, 1) };
     let start = || {
         let own = [EngineKind::Dynamics, EngineKind::Rapier].map(|kind| {
@@ -152,8 +156,7 @@ fn engine(scene: &Scene, kind: EngineKind) -> Box<dyn Engine> {
     let rapier = simpartner_dynamics::RapierSettings { solver_iterations: 4, ..Default::default() };
     let settings = Settings { engine: kind, dynamics: DynamicsSettings::default(), rapier, ..Settings::default() };
     let mechanism = &scene.world.mechanism;
-    let mut engine =
-        simpartner_dynamics::build(mechanism, Timestep::MILLISECOND, &settings).expect("the scene can be built");
+    let mut engine = simpartner_dynamics::build(mechanism, scene.timestep, &settings).expect("the scene can be built");
     scene.rovers.iter().for_each(|rover| rover.drive(&mut *engine, export::RATE));
     engine
 }
@@ -191,13 +194,17 @@ fn scenes() -> Vec<Scene> {
         rover::add(&mut robot, DVec3::ZERO, wheel);
         number(&mut robot, JOINTED_BODIES);
         number(&mut world, JOINTED_BODIES);
-        Scene { name, world, rovers, robot: Some(robot), warm_up, steps, is_event: false }
+        Scene { rovers, robot: Some(robot), ..scene(name, world, warm_up, steps) }
     };
     let loose = |name, mut world: World, warm_up, steps| {
         number(&mut world, usize::MAX);
-        Scene { name, world, rovers: Vec::new(), robot: None, warm_up, steps, is_event: false }
+        scene(name, world, warm_up, steps)
     };
     let event = |name, world, steps| Scene { is_event: true, ..loose(name, world, 0, steps) };
+    let free = |name, links, milliseconds: f64| {
+        let timestep = Timestep::from_seconds(1e-3 * milliseconds).expect("a whole number of microseconds");
+        Scene { timestep, is_free: true, ..loose(name, pendulum(links), 100, 5000) }
+    };
     vec![
         robots("robot, flat, balls", 1, false, Wheel::Ball),
         robots("robot, flat, cylinders", 1, false, Wheel::Cylinder),
@@ -214,5 +221,27 @@ fn scenes() -> Vec<Scene> {
         event("300 mixed", heaps::mixed(), 1000),
         loose("pile of 27", heaps::pile(3), 3000, 1000),
         loose("pile of 1000", heaps::pile(10), 400, 5),
+        free("double pendulum", 2, 1.0),
+        free("double pendulum, 10 ms", 2, 10.0),
+        free("pendulum of 20", 20, 1.0),
     ]
+}
+
+/// A world of loose bodies, whose steps are measured as they come.
+fn scene(name: &'static str, world: World, warm_up: usize, steps: usize) -> Scene {
+    let (timestep, rovers) = (Timestep::MILLISECOND, Vec::new());
+    Scene { name, world, timestep, is_free: false, rovers, robot: None, warm_up, steps, is_event: false }
+}
+
+/// So many links of 1 kg, half a metre apart, let go from the horizontal. Those of a robot do not meet.
+fn pendulum(links: usize) -> World {
+    let mut world = scene::world();
+    world.mechanism.bodies.push(scene::body("base", 1.0, None, DVec3::ZERO));
+    world.mechanism.bodies[0].fixed = true;
+    for index in 0..links {
+        let hinge = DVec3::X * (0.5 * index as f64);
+        world.mechanism.bodies.push(scene::body("link", 1.0, scene::ball(0.05), hinge + DVec3::X * 0.5));
+        world.mechanism.joints.push(scene::joint("hinge", JointKind::Hinge, index, index + 1, hinge));
+    }
+    scene::as_robot(world)
 }

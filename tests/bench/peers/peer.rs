@@ -21,13 +21,15 @@ pub struct Peer {
 impl Peer {
     /// MuJoCo, PhysX and DART, where their Python packages are installed and can do the scene, and ODE.
     pub fn all(scene: &Files, folder: &Path, warm_up: usize, steps: usize) -> [Option<Self>; 4] {
-        let scripts = [("mujoco_peer.py", &scene.mjcf), ("physx_peer.py", &scene.urdf), ("dart_peer.py", &scene.urdf)];
+        let (mjcf, urdf) = (Some(&scene.mjcf), scene.urdf.as_ref());
+        let scripts = [("mujoco_peer.py", mjcf), ("physx_peer.py", urdf), ("dart_peer.py", urdf)];
         let [mujoco, physx, dart] = scripts.map(|(script, file)| {
             let mut command = Command::new("python3");
             command.arg("-B").arg(format!("{SOURCES}/{script}"));
-            Self::start(command, file, warm_up, steps)
+            Self::start(command, file?, warm_up, steps)
         });
-        [mujoco, physx, dart, Self::ode(&scene.plain, folder, warm_up, steps)]
+        let ode = scene.plain.as_ref().and_then(|plain| Self::ode(plain, folder, warm_up, steps));
+        [mujoco, physx, dart, ode]
     }
 
     /// ODE's library, if there is one and a C compiler.
