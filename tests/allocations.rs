@@ -27,7 +27,7 @@ use simpartner_wire::{
     signal::{ClientId, Command, Reservation, StepRecord},
 };
 
-use self::scene::{ball, body, cube, hills, joint, with_plane, world};
+use self::scene::{as_robot, ball, body, cube, hills, joint, with_plane, world};
 
 /// Makes a motion twice from the same snapshot: the first time the buffers grow, the second time no step may allocate or free.
 /// A step that gives a notice allocates its words, and the step after it frees them.
@@ -158,9 +158,8 @@ fn what_bounces() {
     repeat(&world, &Settings::default(), 1500, idle);
 }
 
-/// A crank drives a rocker: four bars, of which one joint closes the loop, with a motor and with stops that it hits.
-#[test]
-fn a_loop_with_motor_and_stops() {
+/// A crank and a rocker: four bars, of which one joint closes the loop, with these laws of all joints and of the rod's end.
+fn crank_and_rocker(losses: FreeAxis, end: FreeAxis) -> World {
     let mut world = world();
     let bar = |name: &str, length: f64, at: DVec3| Body {
         pose: Pose { translation: at, rotation: DQuat::IDENTITY },
@@ -174,17 +173,34 @@ fn a_loop_with_motor_and_stops() {
         axes: [Axis::Locked, Axis::Locked, Axis::Free(law)],
         ..joint(name, JointKind::Hinge, parent, child, DVec3::new(x, 0.0, 0.0))
     };
-    let losses = FreeAxis { friction: 0.01, damping: 0.01, ..FreeAxis::default() };
-    let stops = FreeAxis { lower: -0.3, upper: 0.3, ..losses };
     world.mechanism.joints.push(hinge("first", 0, 1, 0.0, losses));
     world.mechanism.joints.push(hinge("second", 1, 2, 0.3, losses));
-    world.mechanism.joints.push(hinge("third", 2, 3, 1.2, stops));
+    world.mechanism.joints.push(hinge("third", 2, 3, 1.2, end));
     world.mechanism.joints.push(hinge("fourth", 0, 3, 1.0, losses));
-    repeat(&world, &Settings::default(), 1500, |engine, step| {
+    world
+}
+
+/// The crank has a motor, and the rod's end stops that it hits.
+#[test]
+fn a_loop_with_motor_and_stops() {
+    let losses = FreeAxis { friction: 0.01, damping: 0.01, ..FreeAxis::default() };
+    let stops = FreeAxis { lower: -0.3, upper: 0.3, ..losses };
+    repeat(&crank_and_rocker(losses, stops), &Settings::default(), 1500, |engine, step| {
         let target = if step / 300 % 2 == 0 { 3.0 } else { -3.0 };
         for joint in 0..4 {
             engine.drive(JointId::new(joint), 2, Motor::Velocity { target, max_effort: 2.0 });
         }
+    });
+}
+
+/// After a push by its motor it swings freely, with a spring and a rotor.
+#[test]
+fn a_loop_that_moves_freely() {
+    let law = FreeAxis { damping: 0.001, stiffness: 0.5, armature: 0.01, ..FreeAxis::default() };
+    let world = as_robot(crank_and_rocker(law, law));
+    repeat(&world, &Settings::default(), 1500, |engine, step| {
+        let push = Motor::Velocity { target: 3.0, max_effort: 2.0 };
+        engine.drive(JointId::new(0), 2, if step < 100 { push } else { Motor::Off });
     });
 }
 
