@@ -8,7 +8,7 @@
 //! Degrees of freedom are numbered root outwards, so each one's ancestors form a chain. Matrices over a tree keep only the
 //! entries of a row's ancestors, ordered by depth, the diagonal last: [`Topology::row`] says where row i starts,
 //! `chain[row[i]..]` lists the ancestors. Since a row is indexed by depth, and so is every ancestor's, the factorisation in
-//! `articulated` runs over contiguous memory without any index.
+//! `factor` runs over contiguous memory without any index.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
