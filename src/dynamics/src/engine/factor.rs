@@ -1,7 +1,9 @@
 //! The factor of a tree's mass matrix, M = Lᵀ D L without fill-in (Featherstone 2005; 2008, chapter 6), and what is solved with it: changes of
 //! velocity, and the columns of constraints, which it whitens.
 
-use super::tree::{LANES, LinkJoint, Topology, Tree};
+use wide::{f64x2, f64x4};
+
+use super::tree::{LANES, LinkJoint, Tree};
 
 /// Degrees of freedom of a free root, the first of them that turns it, and the first group of entries of each of its rows.
 const ROOT: usize = 6;
@@ -43,16 +45,19 @@ impl Tree {
                 row[k / LANES][k % LANES] = factor;
                 x[chain[k] as usize] -= factor * value;
             }
-            if free {
-                let (entries, x) = (above.first_chunk_mut(), x.first_chunk_mut());
-                if let (Some(entries), Some(own), Some(x)) = (entries, row.first_chunk_mut(), x) {
-                    eliminate_root(entries, own, pivot, value, x);
-                }
-            }
         }
-        if free && let (Some(rows), Some(x)) = (groups.first_chunk_mut(), x.first_chunk_mut()) {
-            let diagonal = diagonal.and_then(|diagonal| diagonal.first_chunk()).unwrap_or(&[0.0; ROOT]);
-            pivots[..ROOT].copy_from_slice(&factorise_root(rows, diagonal, x));
+        let diagonal = diagonal.and_then(|diagonal| diagonal.first_chunk()).unwrap_or(&[0.0; ROOT]);
+        if free
+            && let (Some((rows, below)), Some((x, values))) =
+                (groups.split_first_chunk_mut(), x.split_first_chunk_mut())
+        {
+            let mut root = Root::new(rows, x);
+            // Rows that hang on the root begin with what ties them to it.
+            let starts = topology.row[ROOT..].iter().map(|start| start / LANES - rows.len());
+            for ((start, pivot), value) in starts.zip(&pivots[ROOT..]).zip(values).rev() {
+                root.eliminate(&mut below[start..], *pivot, *value);
+            }
+            pivots[..ROOT].copy_from_slice(&root.factorise(diagonal, rows, x));
         }
         roots.iter_mut().zip(&*pivots).for_each(|(root, pivot)| *root = pivot.sqrt());
     }
@@ -75,59 +80,58 @@ impl Tree {
 
     /// x ← L⁻¹ x.
     pub(super) fn solve_lower(&self, x: &mut [f64]) {
-        let (topology, factor, apart) = (&self.topology, &self.work.factor, self.moves_apart());
-        let (x, mut first) = (&mut x[..topology.freedom], 0);
-        if topology.links[0].joint == LinkJoint::Free && topology.links.len() > 1 {
-            solve_root(topology, factor, x);
-            first = ROOT;
+        let (topology, factor, apart) = (&self.topology, &self.work.factor[..], self.moves_apart());
+        let (mut root, mut first) = ([0.0; ROOT], 0);
+        if let Some(x) = x.first_chunk_mut().filter(|_| topology.free_axes() == ROOT && topology.links.len() > 1) {
+            solve_root(factor, x);
+            (root, first) = (*x, ROOT);
         }
-        for dof in first..topology.freedom {
-            let (start, depth) = (topology.row[dof], topology.depth[dof]);
+        let rows = topology.row[first..].iter().zip(&topology.depth[first..]);
+        for (dof, (&start, &depth)) in (first..x.len()).zip(rows) {
             let (chain, row) = (&topology.chain[start..start + depth], &factor[start..start + depth]);
-            let mut sum = x[dof];
+            let (solved, own) = x.split_at_mut(dof);
+            let mut sum = own[0];
             let mut from = if apart { dof.min(TURN) } else { 0 };
-            if let (ROOT, Some(x), Some(l)) = (first, x.first_chunk::<ROOT>(), row.first_chunk::<ROOT>()) {
+            if let (ROOT, Some(l)) = (first, row.first_chunk::<ROOT>()) {
+                let x = &root;
                 sum -= l[0] * x[0] + l[1] * x[1] + l[2] * x[2] + l[3] * x[3] + l[4] * x[4] + l[5] * x[5];
                 from = ROOT;
             }
             for (&ancestor, l) in chain[from..].iter().zip(&row[from..]) {
-                sum -= l * x[ancestor as usize];
+                sum -= l * solved[ancestor as usize];
             }
-            x[dof] = sum;
+            own[0] = sum;
         }
     }
 
     /// y ← D^(-1/2) L⁻ᵀ y for columns that live on the chain that starts at `start`: they stay on it.
     pub(super) fn whiten_chain(&self, start: usize, columns: &mut [[f64; LANES]]) {
-        // A loop of known length is a straight run of operations on whole columns.
-        match columns.len() {
-            6 => self.whiten_columns::<6>(start, columns),
-            7 => self.whiten_columns::<7>(start, columns),
-            8 => self.whiten_columns::<8>(start, columns),
-            9 => self.whiten_columns::<9>(start, columns),
-            10 => self.whiten_columns::<10>(start, columns),
-            _ => self.whiten_columns::<0>(start, columns),
+        let (topology, factor) = (&self.topology, &self.work.factor[..]);
+        let numbers = &topology.rows[start..start + columns.len()];
+        let (mut root, mut first) = ([f64x4::ZERO; ROOT], 0);
+        if let Some(columns) = columns.first_chunk::<ROOT>().filter(|_| topology.free_axes() == ROOT) {
+            (root, first) = (columns.map(f64x4::new), ROOT);
         }
-    }
-
-    /// The same for `N` columns, or any number if `N` is 0.
-    #[inline(always)]
-    fn whiten_columns<const N: usize>(&self, start: usize, columns: &mut [[f64; LANES]]) {
-        let count = if N == 0 { columns.len() } else { N };
-        let columns = &mut columns[..count];
-        let (chain, rows) = (&self.topology.chain[start..start + count], &self.topology.rows[start..start + count]);
-        let (factor, roots) = (&self.work.factor[..], &self.work.root_pivot[..]);
-        for k in (0..count).rev() {
-            let (own, row) = (columns[k], &factor[rows[k] as usize..][..k]);
-            for j in 0..k {
-                for c in 0..LANES {
-                    columns[j][c] -= row[j] * own[c];
-                }
+        for k in (first..columns.len()).rev() {
+            let (before, own) = columns.split_at_mut(k);
+            let (own, row) = (f64x4::new(own[0]), &factor[numbers[k] as usize..][..k]);
+            if let Some(row) = row.first_chunk::<ROOT>().filter(|_| first == ROOT) {
+                (0..ROOT).for_each(|j| root[j] -= own * row[j]);
             }
-            let root = roots[chain[k] as usize];
-            for c in 0..LANES {
-                columns[k][c] = own[c] * root;
+            for (column, l) in before[first..].iter_mut().zip(&row[first..]) {
+                *column = (f64x4::new(*column) - own * *l).to_array();
             }
+        }
+        if let (ROOT, Some(rows)) = (first, factor.first_chunk::<32>()) {
+            for k in (0..ROOT).rev() {
+                let own = root[k];
+                (0..k).for_each(|j| root[j] -= own * rows[LANES * FIRST[k] + j]);
+            }
+            columns[..ROOT].copy_from_slice(&root.map(f64x4::to_array));
+        }
+        let chain = &topology.chain[start..start + columns.len()];
+        for (column, &dof) in columns.iter_mut().zip(chain) {
+            *column = (f64x4::new(*column) * self.work.root_pivot[dof as usize]).to_array();
         }
     }
 
@@ -180,9 +184,10 @@ impl Tree {
 }
 
 /// The part of [`Tree::solve_lower`] that is a free root's.
-fn solve_root(topology: &Topology, factor: &[f64], x: &mut [f64]) {
+fn solve_root(factor: &[f64], x: &mut [f64; ROOT]) {
+    let Some(rows) = factor.first_chunk::<32>() else { return };
     for dof in 0..ROOT {
-        let row = &factor[topology.row[dof]..][..dof];
+        let row = &rows[LANES * FIRST[dof]..][..dof];
         x[dof] -= row.iter().zip(&*x).map(|(l, x)| l * x).sum::<f64>();
     }
 }
@@ -197,46 +202,65 @@ fn subtract<const N: usize>(entries: &mut [[f64; LANES]], factor: f64, own: &[[f
     }
 }
 
-/// The rows of a free root less what a row below it takes from them; the row becomes one of L, and x one of L⁻ᵀ x.
-#[inline(always)]
-fn eliminate_root(
-    entries: &mut [[f64; LANES]; 8],
-    own: &mut [[f64; LANES]; 2],
-    pivot: f64,
-    value: f64,
-    x: &mut [f64; ROOT],
-) {
-    let [[a, b, c, d], [e, f, ..]] = *own;
-    let factors = [a, b, c, d, e, f].map(|entry| entry * pivot);
-    // Which row each group of entries belongs to, and which group of it that is.
-    const GROUPS: [(usize, usize); 8] = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1), (5, 0), (5, 1)];
-    for (entries, (row, group)) in entries.iter_mut().zip(GROUPS) {
-        for lane in 0..LANES {
-            entries[lane] -= factors[row] * own[group][lane];
-        }
-    }
-    own[0].copy_from_slice(&factors[..LANES]);
-    own[1][..2].copy_from_slice(&factors[LANES..]);
-    for (x, factor) in x.iter_mut().zip(factors) {
-        *x -= factor * value;
-    }
+/// The rows of a free root while they are factored, two entries at a time, and its part of x.
+struct Root {
+    rows: [f64x2; 12],
+    x: [f64x2; 3],
 }
 
-/// Factors the rows of a free root, to whose diagonal this is added, after all others. Returns the reciprocals of the pivots; x becomes L⁻ᵀ x.
-fn factorise_root(rows: &mut [[f64; LANES]; 8], diagonal: &[f64; ROOT], x: &mut [f64; ROOT]) -> [f64; ROOT] {
-    let mut pivots = [0.0; ROOT];
-    let mut m = [[0.0; ROOT]; ROOT];
-    for row in 0..ROOT {
-        (0..=row).for_each(|k| m[row][k] = rows[FIRST[row] + k / LANES][k % LANES]);
-    }
-    for row in (0..ROOT).rev() {
-        pivots[row] = 1.0 / (m[row][row] + diagonal[row]);
-        for k in (0..row).rev() {
-            let factor = m[row][k] * pivots[row];
-            (0..=k).for_each(|j| m[k][j] -= factor * m[row][j]);
-            rows[FIRST[row] + k / LANES][k % LANES] = factor;
-            x[k] -= factor * x[row];
+/// Which row each two entries belong to, and which of it they are.
+const PAIRS: [(usize, usize); 12] =
+    [(0, 0), (1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2), (5, 0), (5, 1), (5, 2)];
+
+impl Root {
+    #[inline(always)]
+    fn new(rows: &[[f64; LANES]; 8], x: &[f64; ROOT]) -> Self {
+        let two = |row: usize, pair: usize| {
+            let group = &rows[FIRST[row] + pair / 2];
+            f64x2::new([group[2 * pair % LANES], group[2 * pair % LANES + 1]])
+        };
+        Self {
+            rows: PAIRS.map(|(row, pair)| two(row, pair)),
+            x: [0, 1, 2].map(|pair| f64x2::new([x[2 * pair], x[2 * pair + 1]])),
         }
     }
-    pivots
+
+    /// Takes off what a row below takes from them, of this pivot and this entry of x; the row becomes one of L, and x one of L⁻ᵀ x.
+    #[inline(always)]
+    fn eliminate(&mut self, row: &mut [[f64; LANES]], pivot: f64, value: f64) {
+        let Some([[a, b, c, d], [e, f, ..]]) = row.first_chunk_mut() else { return };
+        let own = [f64x2::new([*a, *b]), f64x2::new([*c, *d]), f64x2::new([*e, *f])];
+        let factors = own.map(|entries| entries * pivot);
+        let [[g, h], [i, j], [k, l]] = factors.map(f64x2::to_array);
+        (*a, *b, *c, *d, *e, *f) = (g, h, i, j, k, l);
+        let each = [g, h, i, j, k, l].map(f64x2::splat);
+        for (entries, (row, pair)) in self.rows.iter_mut().zip(PAIRS) {
+            *entries -= each[row] * own[pair];
+        }
+        for (x, factors) in self.x.iter_mut().zip(factors) {
+            *x -= factors * value;
+        }
+    }
+
+    /// Factors the rows, to whose diagonal this is added, after all others. Returns the reciprocals of the pivots; x becomes L⁻ᵀ x.
+    #[inline(always)]
+    fn factorise(self, diagonal: &[f64; ROOT], rows: &mut [[f64; LANES]; 8], x: &mut [f64; ROOT]) -> [f64; ROOT] {
+        let (mut pivots, mut m) = ([0.0; ROOT], [[0.0; ROOT]; ROOT]);
+        for (entries, (row, pair)) in self.rows.iter().zip(PAIRS) {
+            m[row][2 * pair..][..2].copy_from_slice(entries.as_array());
+        }
+        for (x, own) in x.as_chunks_mut::<2>().0.iter_mut().zip(self.x) {
+            *x = own.to_array();
+        }
+        for row in (0..ROOT).rev() {
+            pivots[row] = 1.0 / (m[row][row] + diagonal[row]);
+            for k in (0..row).rev() {
+                let factor = m[row][k] * pivots[row];
+                (0..=k).for_each(|j| m[k][j] -= factor * m[row][j]);
+                rows[FIRST[row] + k / LANES][k % LANES] = factor;
+                x[k] -= factor * x[row];
+            }
+        }
+        pivots
+    }
 }
