@@ -35,7 +35,7 @@ pub(super) use self::{
 };
 use self::{
     contact::{Half, Pair, Sizes},
-    geom::{Bounds, MARGIN, Moving, Placement},
+    geom::{Bounds, Extent, MARGIN, Moving, Placement},
     narrow::Memory,
 };
 use super::{soil::Footprints, tree::Tree};
@@ -59,6 +59,7 @@ pub(super) const MAX_GROUNDS: usize = 1 << GROUND_BITS;
 struct Model {
     /// In the order of their trees.
     geoms: Vec<Geom>,
+    extents: Vec<Extent>,
     /// First of each tree's shapes.
     starts: Vec<usize>,
     grounds: Vec<Ground>,
@@ -125,10 +126,11 @@ impl Collider {
     ) -> Self {
         apart.sort_unstable();
         let (soil, prints) = soil::footprints(&geoms, &grounds, gravity);
+        let extents = geoms.iter().map(Geom::extent).collect();
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
             placements: vec![Placement::NOWHERE; geoms.len()],
-            model: Model { geoms, starts, grounds, apart, self_colliding },
+            model: Model { geoms, extents, starts, grounds, apart, self_colliding },
             contacts: Vec::new(),
             old: Vec::new(),
             placed: false,
@@ -219,17 +221,19 @@ impl Collider {
     /// Moves the shapes of a tree to where its links are, and looks at what they have of the ground.
     fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
         let tree = &trees[index];
+        let (is_awake, has_soil) = (tree.is_awake(), !self.soil.is_empty());
         let mut bounds = Bounds::NOTHING;
         for geom in self.model.starts[index]..self.model.starts[index + 1] {
-            let placement = self.model.geoms[geom].place(tree, h);
-            let near = self.model.grounds.iter().any(|ground| ground.meets(&placement.bounds));
-            let mut around = placement.bounds;
+            let extent = &self.model.extents[geom];
+            let placement = extent.place(tree, h);
+            let (mut around, on_ground) = (placement.bounds, is_awake && extent.may_touch_ground);
+            let near = on_ground && self.model.grounds.iter().any(|ground| ground.meets(&around));
             self.placements[geom] = placement;
-            if self.model.geoms[geom].may_touch_ground() && tree.is_awake() {
-                if near {
-                    self.on_ground(geom, trees, h);
-                    around = self.placements[geom].bounds;
-                }
+            if near {
+                self.on_ground(geom, trees, h);
+                around = self.placements[geom].bounds;
+            }
+            if on_ground && has_soil {
                 self.on_soils(geom, trees, h);
             }
             bounds = bounds.with(&around);
