@@ -15,11 +15,13 @@ impl Tree {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         let origin = state.root_position;
         work.origin = origin;
-        let (links, axes, v) = (&mut work.links[..], &mut work.axis[..], &work.bias_velocity[..]);
+        state.set_turns(&mut work.turns, topology.free_axes());
+        let (links, axes, v, turns) =
+            (&mut work.links[..], &mut work.axis[..], &work.bias_velocity[..], &work.turns[..]);
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
-            own.place(link, parent, state);
+            own.place(link, parent, state, turns);
             let relative = own.set_axes(link, parent, origin, axes, v);
             own.velocity = match parent {
                 Some(parent) => parent.velocity + relative,
@@ -45,6 +47,9 @@ impl Tree {
             (own.inertia, own.composite) = (inertia, inertia);
             own.set_bias_force(link, parent, axes, v, gravity, single);
         }
+        self.take_off_pushes();
+        let (topology, work) = (&self.topology, &mut self.work);
+        let (links, axes) = (&mut work.links[..], &work.axis[..]);
         let (bias, mass) = (&mut work.bias[..], &mut work.mass[..]);
         for (index, link) in topology.links.iter().enumerate().rev() {
             let (before, rest) = links.split_at_mut(index);
@@ -68,6 +73,8 @@ impl Tree {
             own.velocity = moving(link, parent, &work.axis, &work.bias_velocity);
             own.set_bias_force(link, parent, &work.axis, &work.bias_velocity, gravity, single);
         }
+        self.take_off_pushes();
+        let (topology, work) = (&self.topology, &mut self.work);
         for (index, link) in topology.links.iter().enumerate().rev() {
             let force = work.links[index].force;
             project(link, force, &work.axis, &mut work.bias);
@@ -160,7 +167,7 @@ impl LinkWork {
             Spatial::new(DVec3::ZERO, -gravity * link.mass)
         } else {
             self.inertia.times(acceleration) + velocity.cross_force(self.inertia.times(velocity))
-        } - self.push;
+        };
     }
 }
 
