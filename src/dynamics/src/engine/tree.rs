@@ -169,8 +169,9 @@ impl State {
     }
 }
 
-/// What a step computes of a link on the way.
+/// What a step computes of a link on the way. Its numbers are where lines of the cache begin, so that none is in two of them in some links only.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 pub(super) struct LinkWork {
     /// Its pose, and the world position of its joint's origin.
     pub(super) position: DVec3,

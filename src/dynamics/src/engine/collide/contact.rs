@@ -201,7 +201,29 @@ pub(super) struct Pair {
     direction: Option<(FrictionDirection, DQuat)>,
 }
 
+/// The tangents at the last normal: those of a face have one normal, and so have all on a plane.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tangents {
+    normal: DVec3,
+    tangents: [DVec3; 2],
+}
+
+impl Tangents {
+    /// Those at a normal.
+    pub(super) fn at(&mut self, pair: &Pair, normal: DVec3) -> [DVec3; 2] {
+        if normal != self.normal {
+            *self = Self { normal, tangents: pair.tangents(normal) };
+        }
+        self.tangents
+    }
+}
+
 impl Pair {
+    /// Whether its friction has a direction; otherwise tangents depend on the normal alone.
+    pub(super) fn has_direction(&self) -> bool {
+        self.direction.is_some()
+    }
+
     pub(super) fn new(a: &Half, b: &Half) -> Self {
         let (one, two) = (a.material, b.material);
         let across = |material: &Material| material.across.map_or(material.friction, |across| across.coefficient);

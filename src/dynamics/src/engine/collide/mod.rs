@@ -34,7 +34,7 @@ pub(super) use self::{
     renumber::NewNumbers,
 };
 use self::{
-    contact::{Half, Pair, Sizes},
+    contact::{Half, Pair, Sizes, Tangents},
     geom::{Bounds, Extent, MARGIN, Moving, Placement},
     narrow::Memory,
 };
@@ -108,6 +108,7 @@ pub(super) struct Collider {
     /// Where the contacts of this step and those that sleep are merged.
     merged: Vec<Contact>,
     hits: Vec<Hit>,
+    tangents: Tangents,
     memory: Memory,
     /// What of each shape is in soil, and which of these are a shape's.
     pub(super) soil: Footprints,
@@ -141,6 +142,7 @@ impl Collider {
             places: Vec::new(),
             merged: Vec::new(),
             hits: Vec::new(),
+            tangents: Tangents::default(),
             memory: Memory::default(),
             soil,
             prints,
@@ -195,6 +197,7 @@ impl Collider {
     pub(super) fn collide(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
+        self.tangents = Tangents::default();
         // The lists grow together, so that a motion made again finds enough memory in each: to the same size exactly, since lists that
         // double in turn have no bound.
         self.contacts.reserve_exact(self.old.capacity());
@@ -247,8 +250,8 @@ impl Collider {
         let placement = &mut self.placements[index];
         let tree = &trees[geoms[index].side.tree];
         geoms[index].tighten(placement, tree);
-        let bounds = placement.bounds;
-        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(&bounds) && ground.reaches(&bounds);
+        let bounds = &placement.bounds;
+        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(bounds) && ground.reaches(bounds);
         let mut grounds = grounds.iter().enumerate().filter(|(_, ground)| near(ground)).peekable();
         if grounds.peek().is_none() {
             return;
@@ -270,7 +273,7 @@ impl Collider {
             let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
             // The grounds come before all pairs.
             let key = ((index as u64) << GROUND_BITS) | number as u64;
-            add(&pair, None, shape.geom.side, key, sizes, &self.hits, &mut self.contacts);
+            add(&pair, (None, shape.geom.side), key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
         }
     }
 
@@ -300,7 +303,8 @@ impl Collider {
             return;
         }
         let (pair, key) = (Pair::new(&first.half(), &second.half()), ((a as u64 + 1) << 32) | b as u64);
-        add(&pair, Some(first.geom.side), second.geom.side, key, sizes, &self.hits, &mut self.contacts);
+        let sides = (Some(first.geom.side), second.geom.side);
+        add(&pair, sides, key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
     }
 
     /// Finds the pairs of shapes whose boxes meet and of which one is awake, in order and about as many as `most` at most: trees
@@ -338,6 +342,9 @@ impl Collider {
     /// Sorts the pairs by counting those of each first shape, and then by their second.
     fn sort_pairs(&mut self) {
         let Self { pairs, places, unsorted, .. } = self;
+        if pairs.len() < 2 {
+            return;
+        }
         places.clear();
         places.resize(self.model.geoms.len() + 1, 0);
         pairs.iter().for_each(|pair| places[pair.0 + 1] += 1);
@@ -434,14 +441,20 @@ fn insert_in_order<T: Copy>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) 
 }
 
 /// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
-fn add(pair: &Pair, a: Option<Side>, b: Side, key: u64, sizes: Sizes, hits: &[Hit], contacts: &mut Vec<Contact>) {
-    // Those of a face have one normal.
-    let mut last = None;
+fn add(
+    pair: &Pair,
+    sides: (Option<Side>, Side),
+    key: u64,
+    sizes: Sizes,
+    hits: &[Hit],
+    (contacts, last): (&mut Vec<Contact>, &mut Tangents),
+) {
+    // Those of a pair with a direction of friction are its own.
+    let mut own = Tangents::default();
+    let last = if pair.has_direction() { &mut own } else { last };
     contacts.extend(hits.iter().map(|hit| {
-        let (_, tangents) =
-            last.filter(|&(normal, _)| normal == hit.normal).unwrap_or_else(|| (hit.normal, pair.tangents(hit.normal)));
-        last = Some((hit.normal, tangents));
-        pair.contact(a, b, hit, tangents, key, sizes)
+        let tangents = last.at(pair, hit.normal);
+        pair.contact(sides.0, sides.1, hit, tangents, key, sizes)
     }));
 }
 
