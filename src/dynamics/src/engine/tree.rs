@@ -169,7 +169,7 @@ impl State {
     }
 }
 
-/// What a step computes of a link on the way. Its numbers are where lines of the cache begin, so that none is in two of them in some links only.
+/// What a step computes of a link on the way. Each begins a line of the cache, so that the same fields share lines in every link.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(super) struct LinkWork {
