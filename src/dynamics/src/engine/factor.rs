@@ -32,7 +32,6 @@ impl Tree {
             let pivot = 1.0 / (row[depth / LANES][depth % LANES] + diagonal.map_or(0.0, |diagonal| diagonal[dof]));
             pivots[dof] = pivot;
             let value = x[dof];
-            // What hangs on a free root has all of it above, in rows that stand at known places.
             for k in (first..depth).rev() {
                 let factor = row[k / LANES][k % LANES] * pivot;
                 let entries = &mut above[rows[k] as usize / LANES..];
@@ -52,7 +51,7 @@ impl Tree {
                 (groups.split_first_chunk_mut(), x.split_first_chunk_mut())
         {
             let mut root = Root::new(rows, x);
-            // Rows that hang on the root begin with what ties them to it.
+            // A row that hangs on a free root begins with what ties it to all of that.
             let starts = topology.row[ROOT..].iter().map(|start| start / LANES - rows.len());
             for ((start, pivot), value) in starts.zip(&pivots[ROOT..]).zip(values).rev() {
                 root.eliminate(&mut below[start..], *pivot, *value);
