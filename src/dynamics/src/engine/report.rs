@@ -130,14 +130,8 @@ impl Dynamics {
 #[inline(always)]
 pub(super) fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) {
     let link = &tree.work.links[place.link];
-    // Most bodies have their origin in their centre of mass. What goes through memory in one way or the other is waited for.
-    let (translation, rotation) = if place.is_link {
-        (link.position, link.rotation)
-    } else {
-        let Pose { translation, rotation } = link.pose().then(&place.frame);
-        (translation, rotation)
-    };
-    let pose = Pose { translation, rotation };
+    // Most bodies have their origin in their centre of mass.
+    let pose = if place.is_link { link.pose() } else { link.pose().then(&place.frame) };
     (pose, link.velocity.at(link.position - tree.work.origin), link.velocity.angular)
 }
 
