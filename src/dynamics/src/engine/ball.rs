@@ -158,8 +158,13 @@ impl Tree {
         }
     }
 
+    /// The same of all degrees of freedom.
+    pub(super) fn motor_coordinates(&self) -> &[f64] {
+        if self.topology.balls.is_empty() { &self.state.q } else { &self.work.motor_coordinates }
+    }
+
     /// What the motor of a degree of freedom takes for its coordinate: of a ball joint what the motor asks for less the way there.
     pub(super) fn motor_coordinate(&self, dof: usize) -> f64 {
-        if self.topology.balls.is_empty() { self.state.q[dof] } else { self.work.motor_coordinates[dof] }
+        self.motor_coordinates()[dof]
     }
 }

@@ -49,6 +49,31 @@ impl Tree {
         self.wake();
     }
 
+    /// Reads what the motors exerted if all of them follow their laws, below all of their bounds, as was assumed. False otherwise.
+    pub(super) fn motors_follow_laws(&mut self, h: f64) -> bool {
+        let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
+        let mut efforts = std::mem::take(&mut self.work.effort);
+        // Slices of one length are checked once.
+        let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
+        let (v, motors, sides) = (&state.v[..freedom], &state.motors[..freedom], &state.saturation[..freedom]);
+        let (means, coordinates) = (&state.power_means[..freedom], &self.motor_coordinates()[..freedom]);
+        let (dv_free, dv_impulse, exerted) =
+            (&work.dv_free[..freedom], &work.dv_impulse[..freedom], &mut efforts[..freedom]);
+        let mut follow = true;
+        for dof in free..freedom {
+            let (motor, law, dv) = (&motors[dof], &laws[dof], dv_free[dof] + dv_impulse[dof]);
+            exerted[dof] = 0.0;
+            if motor.is_on() {
+                let effort = axis::motor_effort(motor, law, coordinates[dof], v[dof] + dv, h);
+                exerted[dof] = effort;
+                follow &= sides[dof] == 0 && means[dof] == 0.0 && effort.abs() <= motor.max_effort;
+                follow &= !axis::exceeds_power(law, effort, v[dof] + 0.5 * dv);
+            }
+        }
+        self.work.effort = efforts;
+        follow
+    }
+
     /// Reads what a motor exerted, and assumes what it does next. False if that is something else than was assumed. Where `grows`, what is
     /// at its largest power stays there: that is never exceeded, whatever the rate.
     pub(super) fn read_motor(&mut self, dof: usize, h: f64, grows: bool) -> bool {

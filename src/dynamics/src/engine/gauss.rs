@@ -258,15 +258,17 @@ impl Tree {
             self.add_to_forces(&stage.a);
             self.add_reactions(share);
             let loads = stage.a.iter().zip(&stage.passive).zip(&self.topology.laws).zip(&self.state.motors);
-            self.work.stage_loads.clear();
-            self.work.stage_loads.extend(loads.map(|(((a, passive), law), motor)| {
+            let mut stage_loads = mem::take(&mut self.work.stage_loads);
+            stage_loads.clear();
+            stage_loads.extend(loads.map(|(((a, passive), law), motor)| {
                 [f64::from(motor.certain_side()) * motor.max_effort, 0.0, passive - law.armature * a]
             }));
-            for ((load, now), v) in self.work.substep_loads.iter_mut().zip(&self.work.stage_loads).zip(&stage.v) {
+            for ((load, now), v) in self.work.substep_loads.iter_mut().zip(&stage_loads).zip(&stage.v) {
                 (0..3).for_each(|k| load[k] += share * now[k]);
                 self.work.substep_work += share * h * now[0] * v;
             }
-            self.balance();
+            self.balance(&stage_loads);
+            self.work.stage_loads = stage_loads;
             self.exchange(stage);
         }
     }

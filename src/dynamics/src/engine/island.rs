@@ -228,7 +228,7 @@ impl Island {
             return;
         }
         let bounded = |axis: &FreeAxis| axis.max_power.is_finite();
-        let has_powers = parts.trees.iter().any(|tree| tree.topology.laws.iter().any(bounded))
+        let has_powers = parts.trees.iter().any(|tree| tree.topology.has_powers)
             || parts.own_closures.iter().any(|&own| parts.closures[own].axes.iter().flatten().any(bounded));
         let on_soil = parts.own_contacts.iter().any(|&own| parts.contacts[own].print.is_some());
         let passes = match (has_powers, on_soil) {
@@ -301,16 +301,20 @@ impl Island {
             self.bound_speeds(parts, scheme);
         }
         self.set_gain(parts);
-        let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
-        let unseen = if self.outcome.converged { negligible_energy(trees(parts)) } else { 0.0 };
-        let allowed = scheme.share * self.allowed_gain(trees(parts), ties, scheme) + unseen;
-        if last && self.gain > allowed {
+        if last && self.gain > self.bearable_gain(parts, scheme) {
             self.take_out_gain(parts, scheme);
         }
         self.failed = !parts.trees.iter().all(|tree| tree.is_sound());
         if self.failed {
             self.restore_at_rest(parts, scheme);
         }
+    }
+
+    /// What it may gain in the last attempt at a substep, J.
+    fn bearable_gain(&self, parts: &Parts, scheme: &Scheme) -> f64 {
+        let ties = [!parts.own_contacts.is_empty(), !parts.own_closures.is_empty()];
+        let unseen = if self.outcome.converged { negligible_energy(trees(parts)) } else { 0.0 };
+        scheme.share * self.allowed_gain(trees(parts), ties, scheme) + unseen
     }
 
     /// What would become faster than anything may be stays where it was, and all of the island is that much slower.
@@ -481,6 +485,6 @@ fn trees<'a>(parts: &'a Parts) -> impl Iterator<Item = &'a Tree> + Clone {
 
 /// The energy of a motion that nobody sees, J.
 pub(super) fn negligible_energy<'a>(trees: impl Iterator<Item = &'a Tree>) -> f64 {
-    let mass: f64 = trees.flat_map(|tree| &tree.topology.links).map(|link| link.mass).sum();
+    let mass: f64 = trees.map(|tree| tree.topology.mass).sum();
     0.5 * mass * UNSEEN_SPEED * UNSEEN_SPEED
 }

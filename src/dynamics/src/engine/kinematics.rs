@@ -27,9 +27,9 @@ impl LinkWork {
         Pose { translation: self.position, rotation: self.rotation }
     }
 
-    /// The pose, from that of the parent.
+    /// The pose, from that of the parent; `turns` are those of [`State::set_turns`].
     #[inline(always)]
-    pub(super) fn place(&mut self, link: &Link, parent: Option<&Self>, state: &State) {
+    pub(super) fn place(&mut self, link: &Link, parent: Option<&Self>, state: &State, turns: &[(f64, f64)]) {
         let Some(parent) = parent else {
             (self.anchor, self.position) = (state.root_position, state.root_position);
             self.rotation = state.root_rotation;
@@ -40,7 +40,7 @@ impl LinkWork {
         let relative = match link.joint {
             LinkJoint::Free | LinkJoint::Weld => link.turn,
             LinkJoint::Revolute(_) => {
-                let (sine, cosine) = libm::sincos(0.5 * state.q[link.dof]);
+                let (sine, cosine) = turns[link.dof];
                 link.turn * cosine + link.half_turn * sine
             }
             LinkJoint::Spherical { number, .. } => link.half_turn * state.balls[number] * link.turn,
@@ -126,6 +126,15 @@ impl LinkWork {
     }
 }
 
+impl State {
+    /// Sets sine and cosine of half of each coordinate: apart from all else, which would be put aside for each call. Few coordinates turn nothing.
+    pub(super) fn set_turns(&self, turns: &mut [(f64, f64)], free: usize) {
+        for (turn, q) in turns[free..].iter_mut().zip(&self.q[free..]) {
+            *turn = libm::sincos(0.5 * q);
+        }
+    }
+}
+
 impl Tree {
     /// The velocity of a point of a link, where the links are.
     #[inline]
@@ -150,9 +159,10 @@ impl Tree {
         }
         self.drift_at(&v, h);
         ahead.resize(self.topology.links.len(), LinkWork::default());
+        self.state.set_turns(&mut self.work.turns, self.topology.free_axes());
         for (index, link) in self.topology.links.iter().enumerate() {
             let (before, rest) = ahead.split_at_mut(index);
-            rest[0].place(link, link.parent.map(|parent| &before[parent]), &self.state);
+            rest[0].place(link, link.parent.map(|parent| &before[parent]), &self.state, &self.work.turns);
         }
         self.move_back();
         self.drift(0.5 * h);
@@ -175,12 +185,14 @@ impl Tree {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         let origin = state.root_position;
         work.origin = origin;
+        state.set_turns(&mut work.turns, topology.free_axes());
+        let turns = &work.turns[..];
         let (mut kinetic, mut weight) = (0.0, DVec3::ZERO);
         let (links, mut fastest) = (&mut work.links[..], (0.0, None));
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
-            own.place(link, parent, state);
+            own.place(link, parent, state, turns);
             own.set_velocity(link, parent, origin, &state.v);
             let spin = own.matrix.transpose() * own.velocity.angular;
             let speed = own.velocity.at(own.position - origin);

@@ -8,7 +8,7 @@
 //! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
 //! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | Gilbert, Johnson and Keerthi 1988; van den Bergen 2001; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
-//! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
+//! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated`, `factor` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs, soil | implicit in D; a motor at its limit is a constant effort, at its largest power a tangent | `motion`, `drive` | |
 //! | ball joints | log R, swing and twist of the child in the parent | `ball` | |
 //! | constraints | contacts, rolling, stops, friction, loop joints as rows | `constraint` | |
@@ -81,6 +81,7 @@ mod division;
 mod drive;
 mod elimination;
 mod exactness;
+mod factor;
 mod gauss;
 mod guard;
 mod homotopy;

@@ -16,7 +16,7 @@ use bevy_math::DVec3;
 use super::{
     axis::{self, LinearEffort},
     spatial::Spatial,
-    tree::Tree,
+    tree::{Tree, Work},
 };
 use crate::state::{RUNAWAY_SPEED, RUNAWAY_SPIN};
 
@@ -169,25 +169,29 @@ impl Tree {
         self.set_motor_coordinates();
         let mut damping = std::mem::take(&mut self.work.scratch);
         let mut dv = std::mem::take(&mut self.work.dv_free);
-        let free = self.topology.free_axes();
+        let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
+        // Slices of one length are checked once.
+        let (state, work, laws) = (&self.state, &self.work, &self.topology.laws[..freedom]);
+        let (q, v, motors) = (&state.q[..freedom], &state.v[..freedom], &state.motors[..freedom]);
+        let (sides, means) = (&state.saturation[..freedom], &state.power_means[..freedom]);
+        let (bias, resistance) = (&work.bias[..freedom], &work.resistance_effort[..freedom]);
+        let (followed, damping_of, dv_of) =
+            (&self.motor_coordinates()[..freedom], &mut damping[..freedom], &mut dv[..freedom]);
         for dof in 0..free {
-            (damping[dof], dv[dof]) = (0.0, h * (self.work.resistance_effort[dof] - self.work.bias[dof]));
+            (damping_of[dof], dv_of[dof]) = (0.0, h * (resistance[dof] - bias[dof]));
         }
-        for dof in free..self.topology.freedom {
-            let motor = &self.state.motors[dof];
-            let law = &self.topology.laws[dof];
-            let (q, v) = (self.state.q[dof], self.state.v[dof]);
-            let LinearEffort { at_start: mut effort, slope: mut implicit } = axis::spring_and_damper(law, q, v, h);
-            let motor = match (self.state.saturation[dof], self.state.power_means[dof]) {
-                (0, _) if !motor.is_on() => LinearEffort::NONE,
-                (0, 0.0) => axis::motor(motor, law, self.motor_coordinate(dof), v, h),
-                (side, 0.0) => LinearEffort { at_start: f64::from(side) * motor.max_effort, slope: 0.0 },
-                (_, mean) => axis::motor_at_power(law.max_power, mean, v),
+        for dof in free..freedom {
+            let (law, servo) = (&laws[dof], &motors[dof]);
+            let passive = axis::spring_and_damper(law, q[dof], v[dof], h);
+            let motor = match (sides[dof], means[dof]) {
+                (0, _) if !servo.is_on() => LinearEffort::NONE,
+                (0, 0.0) => axis::motor(servo, law, followed[dof], v[dof], h),
+                (side, 0.0) => LinearEffort { at_start: f64::from(side) * servo.max_effort, slope: 0.0 },
+                (_, mean) => axis::motor_at_power(law.max_power, mean, v[dof]),
             };
-            effort += motor.at_start + self.work.resistance_effort[dof];
-            implicit += motor.slope;
-            damping[dof] = h * implicit;
-            dv[dof] = h * (effort - self.work.bias[dof]);
+            let effort = passive.at_start + (motor.at_start + resistance[dof]);
+            damping_of[dof] = h * (passive.slope + motor.slope);
+            dv_of[dof] = h * (effort - bias[dof]);
         }
         self.factorise(Some(&damping), &mut dv);
         for (x, pivot) in dv.iter_mut().zip(&self.work.pivot) {
@@ -211,6 +215,9 @@ impl Tree {
             self.velocity_of(whitened, &mut dv);
         }
         self.work.dv_impulse = dv;
+        if self.motors_follow_laws(h) {
+            return true;
+        }
         let mut unchanged = true;
         for dof in self.topology.free_axes()..self.topology.freedom {
             unchanged &= self.read_motor(dof, h, grows);
@@ -254,18 +261,19 @@ impl Tree {
             power += effort * (v + 0.5 * dv);
         }
         work.substep_work = h * power;
-        work.stage_loads.clone_from(&work.substep_loads);
         work.imbalance = 0.0;
-        self.balance();
+        let loads = std::mem::take(&mut work.substep_loads);
+        self.balance(&loads);
+        self.work.substep_loads = loads;
     }
 
-    /// The books must balance: what a joint transmits along an axis is what is exerted there (`work.stage_loads`).
-    pub(super) fn balance(&mut self) {
+    /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads.
+    pub(super) fn balance(&mut self, loads: &[[f64; 3]]) {
         let work = &mut self.work;
-        for (joint, link) in self.topology.links.iter().zip(&work.links).skip(1) {
-            for dof in joint.dof..joint.dof + joint.joint.freedom() {
-                let [motor, stop, passive] = work.stage_loads[dof];
-                let (off, push) = (work.axis[dof].dot(link.force) - (motor + stop + passive), link.force.linear.abs());
+        for (joint, link) in self.topology.links[1..].iter().zip(&work.links[1..]) {
+            let own = joint.dof..joint.dof + joint.joint.freedom();
+            for (axis, [motor, stop, passive]) in work.axis[own.clone()].iter().zip(&loads[own]) {
+                let (off, push) = (axis.dot(link.force) - (motor + stop + passive), link.force.linear.abs());
                 let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + push.element_sum();
                 if !(off.abs() <= work.imbalance * size) {
                     work.imbalance = off.abs() / size;
@@ -381,10 +389,11 @@ impl Tree {
     /// Ends the step: kicks, and drifts the second half.
     pub(super) fn finish(&mut self, h: f64) {
         let (state, work) = (&mut self.state, &self.work);
-        for dof in 0..self.topology.freedom {
-            let dv = work.dv_free[dof] + work.dv_impulse[dof];
-            state.v[dof] += dv;
-            state.last_dv[dof] = if work.impact { 0.0 } else { dv };
+        let changes = work.dv_free.iter().zip(&work.dv_impulse);
+        for ((v, last), (free, impulse)) in state.v.iter_mut().zip(&mut state.last_dv).zip(changes) {
+            let dv = free + impulse;
+            *v += dv;
+            *last = if work.impact { 0.0 } else { dv };
         }
         self.drift(0.5 * h);
     }
@@ -400,25 +409,18 @@ impl Tree {
         }
         self.add_to_forces(&acceleration);
         self.work.scratch = acceleration;
-        for index in 0..self.work.links.len() {
-            self.work.substep_reactions[index] = self.reaction(index);
+        let Work { links, substep_reactions, origin, .. } = &mut self.work;
+        for ((joint, link), reaction) in self.topology.links.iter().zip(&*links).zip(substep_reactions) {
+            *reaction = link.reaction(joint, links, *origin);
         }
     }
 
     /// Adds a share of what the links' joints transmit.
     pub(super) fn add_reactions(&mut self, share: f64) {
-        for index in 0..self.work.links.len() {
-            let reaction = self.reaction(index);
-            self.work.substep_reactions[index] += reaction * share;
+        let Work { links, substep_reactions, origin, .. } = &mut self.work;
+        for ((joint, link), reaction) in self.topology.links.iter().zip(&*links).zip(substep_reactions) {
+            *reaction += link.reaction(joint, links, *origin) * share;
         }
-    }
-
-    /// What the joint of a link transmits, the moment about the joint's origin.
-    #[inline(always)]
-    fn reaction(&self, index: usize) -> Spatial {
-        let (work, Spatial { angular, linear }) = (&self.work, self.work.links[index].force);
-        let lever = work.joint_origin(&self.topology, index) - work.origin;
-        Spatial::new(angular - lever.cross(linear), linear)
     }
 
     /// Sets the reactions of a tree that nothing can move: its weight, and what pushes on it, which the links' `external` forces

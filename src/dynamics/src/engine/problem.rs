@@ -130,6 +130,12 @@ impl Problem {
         free: [f64; 3],
         before: [f64; 3],
     ) -> Block {
+        self.block_of(law, start, self.own_matrix(start), compliance, free, before)
+    }
+
+    /// Yᵀ Y of the columns from `start` on.
+    #[inline]
+    pub(super) fn own_matrix(&self, start: usize) -> [f64; 6] {
         let mut a = [0.0; 6];
         for y in &self.columns[start..] {
             a[0] += y[0] * y[0];
@@ -139,6 +145,20 @@ impl Problem {
             a[4] += y[1] * y[2];
             a[5] += y[2] * y[2];
         }
+        a
+    }
+
+    /// A block over the columns from `start` on, whose Yᵀ Y is known.
+    #[inline]
+    pub(super) fn block_of(
+        &self,
+        law: Law,
+        start: usize,
+        mut a: [f64; 6],
+        compliance: [f64; 3],
+        free: [f64; 3],
+        before: [f64; 3],
+    ) -> Block {
         a[0] += compliance[0];
         a[3] += compliance[1];
         a[5] += compliance[2];

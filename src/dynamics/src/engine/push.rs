@@ -39,11 +39,23 @@ impl Tree {
 
     /// Sums the pushes on each link about the common point, where the links now are.
     pub(super) fn place_pushes(&mut self) {
-        let (pushes, links, origin) = (&self.work.pushes, &mut self.work.links, self.work.origin);
-        pushes.iter().for_each(|push| links[push.link].push = Spatial::ZERO);
+        let (pushes, links, origin) = (&self.work.pushes, &self.work.links, self.work.origin);
+        let placed = &mut self.work.placed_pushes;
+        placed.clear();
         for push in pushes {
-            let own = &mut links[push.link];
-            own.push += push.about(own, origin);
+            let force = push.about(&links[push.link], origin);
+            match placed.iter_mut().find(|(link, _)| *link == push.link) {
+                Some((_, sum)) => *sum += force,
+                None => placed.push((push.link, force)),
+            }
+        }
+    }
+
+    /// Takes the pushes off the forces that the links need for the bias.
+    pub(super) fn take_off_pushes(&mut self) {
+        for &(link, force) in &self.work.placed_pushes {
+            let own = &mut self.work.links[link];
+            own.force = own.force - force;
         }
     }
 
@@ -68,8 +80,7 @@ impl Tree {
 
     /// Forgets the pushes of the step that was made.
     pub(super) fn clear_pushes(&mut self) {
-        let (pushes, links) = (&mut self.work.pushes, &mut self.work.links);
-        pushes.iter().for_each(|push| links[push.link].push = Spatial::ZERO);
-        pushes.clear();
+        self.work.pushes.clear();
+        self.work.placed_pushes.clear();
     }
 }

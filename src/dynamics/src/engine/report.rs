@@ -112,11 +112,7 @@ impl Dynamics {
         for (place, state) in self.model.joints.iter().zip(&mut self.joints) {
             match place {
                 JointPlace::Tree { tree, link, dofs, sign } => {
-                    let tree = &self.trees[*tree];
-                    read_axes(tree, *link, dofs, *sign, state);
-                    if !tree.state.asleep {
-                        read_loads(tree, *link, dofs, *sign, state);
-                    }
+                    read_joint(&self.trees[*tree], *link, dofs, *sign, state);
                 }
                 JointPlace::Closure(closure) => {
                     let closure = &self.closures[*closure];
@@ -139,26 +135,24 @@ pub(super) fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) 
     (pose, link.velocity.at(link.position - tree.work.origin), link.velocity.angular)
 }
 
-fn read_axes(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64, state: &mut JointState) {
-    state.anchor = tree.work.joint_origin(&tree.topology, link);
-    for axis in 0..3 {
-        if let Some(dof) = dofs[axis] {
-            state.position[axis] = sign * tree.state.q[dof];
-            state.rate[axis] = sign * tree.state.v[dof];
+fn read_joint(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64, state: &mut JointState) {
+    let Tree { topology, state: own, work } = tree;
+    state.anchor = work.links[link].joint_origin(&topology.links[link], &work.links);
+    let JointState { position, rate, effort, load, .. } = state;
+    // What sleeps goes on transmitting what it did.
+    let mut load = if own.asleep { None } else { Some(load.get_or_insert_default()) };
+    for (axis, dof) in dofs.iter().enumerate() {
+        let Some(dof) = *dof else { continue };
+        (position[axis], rate[axis]) = (sign * own.q[dof], sign * own.v[dof]);
+        if let Some(load) = &mut load {
+            let [motor, stops, rest] = work.loads[dof];
+            (effort[axis], load.stop[axis], load.passive[axis]) = (sign * motor, sign * stops, sign * rest);
         }
     }
-}
-
-fn read_loads(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64, state: &mut JointState) {
-    let (loads, reaction) = (&tree.work.loads, &tree.work.reactions[link]);
-    let load = state.load.get_or_insert_default();
-    for axis in 0..3 {
-        if let Some(dof) = dofs[axis] {
-            let [motor, stops, rest] = loads[dof];
-            (state.effort[axis], load.stop[axis], load.passive[axis]) = (sign * motor, sign * stops, sign * rest);
-        }
+    if let Some(load) = load {
+        let reaction = &work.reactions[link];
+        load.reaction = Wrench { force: reaction.linear * sign, torque: reaction.angular * sign };
     }
-    load.reaction = Wrench { force: reaction.linear * sign, torque: reaction.angular * sign };
 }
 
 fn read_load(closure: &Closure, state: &mut JointState) {

@@ -8,7 +8,7 @@
 //! Degrees of freedom are numbered root outwards, so each one's ancestors form a chain. Matrices over a tree keep only the
 //! entries of a row's ancestors, ordered by depth, the diagonal last: [`Topology::row`] says where row i starts,
 //! `chain[row[i]..]` lists the ancestors. Since a row is indexed by depth, and so is every ancestor's, the factorisation in
-//! `articulated` runs over contiguous memory without any index.
+//! `factor` runs over contiguous memory without any index.
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,8 @@ pub(super) struct Topology {
     pub(super) links: Vec<Link>,
     /// Number of degrees of freedom.
     pub(super) freedom: usize,
+    /// The mass of all links.
+    pub(super) mass: f64,
     /// Ancestors of each degree of freedom.
     pub(super) depth: Vec<usize>,
     /// Where its packed row starts.
@@ -109,6 +111,8 @@ pub(super) struct Topology {
     pub(super) couplings: Vec<Coupling>,
     /// True if any axis has stops, dry friction or a coupling, or any ball joint has stops.
     pub(super) has_rows: bool,
+    /// True if the power of any motor is bounded.
+    pub(super) has_powers: bool,
     /// The ball joints.
     pub(super) balls: Vec<Ball>,
     /// Whether the bias depends on the velocity: where a joint turns, or moves on a root that turns.
@@ -165,8 +169,9 @@ impl State {
     }
 }
 
-/// What a step computes of a link on the way.
+/// What a step computes of a link on the way. Each begins a line of the cache, so that the same fields share lines in every link.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 pub(super) struct LinkWork {
     /// Its pose, and the world position of its joint's origin.
     pub(super) position: DVec3,
@@ -180,8 +185,6 @@ pub(super) struct LinkWork {
     pub(super) force: Spatial,
     /// Contact forces on it about the common point, for the reactions.
     pub(super) external: Spatial,
-    /// What pushes it from outside of the world (`push`), about the common point.
-    pub(super) push: Spatial,
     pub(super) inertia: SpatialInertia,
     pub(super) composite: SpatialInertia,
 }
@@ -194,6 +197,8 @@ pub(super) struct Work {
     pub(super) links: Vec<LinkWork>,
     /// Where the links are at the middle of the next step.
     pub(super) ahead: Vec<LinkWork>,
+    /// Sine and cosine of half of each coordinate where links were last placed.
+    pub(super) turns: Vec<(f64, f64)>,
     /// Spatial axis of each degree of freedom.
     pub(super) axis: Vec<Spatial>,
     /// The mass matrix and its factor, packed rows.
@@ -234,7 +239,7 @@ pub(super) struct Work {
     /// The same of the last substep alone.
     pub(super) substep_loads: Vec<[f64; 3]>,
     pub(super) substep_reactions: Vec<Spatial>,
-    /// The loads that the links' present forces must balance.
+    /// The loads of a stage that the links' forces there must balance ([`super::gauss`]).
     pub(super) stage_loads: Vec<[f64; 3]>,
     /// How far the reactions along the axes are from what is exerted there, as a share of it.
     pub(super) imbalance: f64,
@@ -252,6 +257,8 @@ pub(super) struct Work {
     pub(super) kept_energy: f64,
     /// What pushes its links in this step.
     pub(super) pushes: Vec<Push>,
+    /// The links that these push, and their sum on each about the common point.
+    pub(super) placed_pushes: Vec<(usize, Spatial)>,
     /// Work that is left to it in this step, in sweeps over its island's constraints.
     pub(super) sweeps_left: f64,
     /// First of its unknowns in its island.
@@ -276,14 +283,22 @@ pub(super) enum Remains {
     Impact { after: f64, group: usize },
 }
 
-impl Work {
-    /// Where the joint of a link has its origin.
+impl LinkWork {
+    /// Where its joint has its origin, which one of the tree's links carries.
     #[inline(always)]
-    pub(super) fn joint_origin(&self, topology: &Topology, link: usize) -> DVec3 {
-        match topology.links[link].origin {
-            None => self.links[link].anchor,
-            Some((carrier, point)) => self.links[carrier].position + self.links[carrier].matrix * point,
+    pub(super) fn joint_origin(&self, joint: &Link, links: &[Self]) -> DVec3 {
+        match joint.origin {
+            None => self.anchor,
+            Some((carrier, point)) => links[carrier].position + links[carrier].matrix * point,
         }
+    }
+
+    /// What its joint transmits, the moment about the joint's origin, where spatial quantities are about `common`.
+    #[inline(always)]
+    pub(super) fn reaction(&self, joint: &Link, links: &[Self], common: DVec3) -> Spatial {
+        let Spatial { angular, linear } = self.force;
+        let lever = self.joint_origin(joint, links) - common;
+        Spatial::new(angular - lever.cross(linear), linear)
     }
 }
 
@@ -323,6 +338,7 @@ impl Tree {
             parent = Some(dof);
         }
         topology.leaf.push(parent);
+        topology.mass += link.mass;
         let turns = |link: &Link| matches!(link.joint, LinkJoint::Revolute(_) | LinkJoint::Spherical { .. });
         topology.links.push(link);
         let free = topology.links[0].joint == LinkJoint::Free;
@@ -356,6 +372,7 @@ impl Tree {
         ] {
             numbers.resize(freedom, 0.0);
         }
+        work.turns.resize(freedom, (0.0, 1.0));
         work.axis.resize(freedom, Spatial::ZERO);
         work.loads.resize(freedom, [0.0; 3]);
         work.reactions.resize(links, Spatial::ZERO);

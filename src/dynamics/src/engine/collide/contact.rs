@@ -163,24 +163,30 @@ impl Contact {
     }
 }
 
-/// A surface, its body's orientation, and the radius it rolls with.
+/// A surface, its body's orientation as that of its link and of the body on it, and the radius it rolls with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Half<'a> {
     pub(super) material: &'a Material,
-    pub(super) rotation: DQuat,
+    pub(super) link: DQuat,
+    pub(super) on_link: DQuat,
     pub(super) radius: Option<f64>,
 }
 
 impl<'a> Half<'a> {
     /// The ground, which rolls nowhere.
     pub(super) fn ground(material: &'a Material) -> Self {
-        Self { material, rotation: DQuat::IDENTITY, radius: None }
+        Self { material, link: DQuat::IDENTITY, on_link: DQuat::IDENTITY, radius: None }
+    }
+
+    /// The orientation of its body, which few surfaces ask for.
+    fn rotation(&self) -> DQuat {
+        self.link * self.on_link
     }
 
     /// How fast it moves along beside its body, world axes, m/s.
     fn motion(&self) -> DVec3 {
         let velocity = self.material.surface_velocity;
-        if velocity == DVec3::ZERO { velocity } else { self.rotation * velocity }
+        if velocity == DVec3::ZERO { velocity } else { self.rotation() * velocity }
     }
 }
 
@@ -195,7 +201,29 @@ pub(super) struct Pair {
     direction: Option<(FrictionDirection, DQuat)>,
 }
 
+/// The tangents at the last normal: those of a face have one normal, and so have all on a plane.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tangents {
+    normal: DVec3,
+    tangents: [DVec3; 2],
+}
+
+impl Tangents {
+    /// Those at a normal.
+    pub(super) fn at(&mut self, pair: &Pair, normal: DVec3) -> [DVec3; 2] {
+        if normal != self.normal {
+            *self = Self { normal, tangents: pair.tangents(normal) };
+        }
+        self.tangents
+    }
+}
+
 impl Pair {
+    /// Whether its friction has a direction; otherwise tangents depend on the normal alone.
+    pub(super) fn has_direction(&self) -> bool {
+        self.direction.is_some()
+    }
+
     pub(super) fn new(a: &Half, b: &Half) -> Self {
         let (one, two) = (a.material, b.material);
         let across = |material: &Material| material.across.map_or(material.friction, |across| across.coefficient);
@@ -205,7 +233,7 @@ impl Pair {
             (false, true) => (two.stiffness, two.damping),
             (false, false) => (f64::INFINITY, 0.0),
         };
-        let direction = |half: &Half| half.material.across.map(|across| (across.direction, half.rotation));
+        let direction = |half: &Half| half.material.across.map(|across| (across.direction, half.rotation()));
         let radius = b.radius.or(a.radius).unwrap_or(0.0);
         Self {
             surface: Surface {

@@ -84,8 +84,19 @@ pub(in crate::engine) struct Geom {
     reach: f64,
     /// True if a ball of that radius is much more than the shape.
     long: bool,
-    /// True if its middle is its link's.
+}
+
+/// What is read of every shape in every step: together they take little of the cache.
+pub(super) struct Extent {
+    link: usize,
+    /// Its centre in the link's frame, and whether that is the link's own.
+    offset: DVec3,
     is_centred: bool,
+    /// The farthest that a point of it is from its centre, and whether a ball of that radius is much more than the shape.
+    reach: f64,
+    long: bool,
+    /// Whether it moves and collides with a ground, which is of every category.
+    pub(super) may_touch_ground: bool,
 }
 
 /// Where a shape is in this step.
@@ -172,7 +183,6 @@ impl Geom {
             moves: true,
             reach,
             long: half.max_element() > 4.0 * half.min_element(),
-            is_centred: at.0 == DVec3::ZERO,
         }
     }
 
@@ -186,19 +196,16 @@ impl Geom {
         self.reach
     }
 
-    /// Where it is on its link, and what it could come to at its velocity within two steps of `h` seconds.
-    #[inline]
-    pub(super) fn place(&self, tree: &Tree, h: f64) -> Placement {
-        let work = &tree.work;
-        let link = &work.links[self.side.link];
-        let velocity = link.velocity;
-        let centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
-        // Sums of sizes instead of lengths are a little more than enough.
-        let spin = velocity.angular.abs().element_sum() * self.reach;
-        let motion = velocity.at(centre - work.origin).abs() + DVec3::splat(spin);
-        let around = motion * (2.0 * h) + (0.5 * MARGIN + self.reach);
-        let bounds = Bounds { low: centre - around, high: centre + around };
-        Placement { centre, bounds, needs_tight_aabb: self.long }
+    /// What of it is read in every step.
+    pub(super) fn extent(&self) -> Extent {
+        Extent {
+            link: self.side.link,
+            offset: self.offset,
+            is_centred: self.offset == DVec3::ZERO,
+            reach: self.reach,
+            long: self.long,
+            may_touch_ground: self.may_touch_ground(),
+        }
     }
 
     /// Shrinks the box around a long shape.
@@ -227,6 +234,23 @@ impl Geom {
             Outline::Ball(radius) | Outline::Cylinder { radius, .. } | Outline::Capsule { radius, .. } => Some(radius),
             Outline::Box(_) | Outline::Cone { .. } | Outline::Hull(_) | Outline::Mesh(..) | Outline::Points(_) => None,
         }
+    }
+}
+
+impl Extent {
+    /// Where it is on its link, and what it could come to at its velocity within two steps of `h` seconds.
+    #[inline]
+    pub(super) fn place(&self, tree: &Tree, h: f64) -> Placement {
+        let work = &tree.work;
+        let link = &work.links[self.link];
+        let velocity = link.velocity;
+        let centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
+        // Sums of sizes instead of lengths are a little more than enough.
+        let spin = velocity.angular.abs().element_sum() * self.reach;
+        let motion = velocity.at(centre - work.origin).abs() + DVec3::splat(spin);
+        let around = motion * (2.0 * h) + (0.5 * MARGIN + self.reach);
+        let bounds = Bounds { low: centre - around, high: centre + around };
+        Placement { centre, bounds, needs_tight_aabb: self.long }
     }
 }
 
@@ -271,7 +295,8 @@ impl<'a> Moving<'a> {
     /// Its surface as a contact needs it.
     #[inline]
     pub(super) fn half(&self) -> Half<'a> {
-        let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.frame;
-        Half { material: &self.geom.material, rotation, radius: self.geom.rolling_radius() }
+        let Geom { material, frame, side, .. } = self.geom;
+        let link = self.tree.work.links[side.link].rotation;
+        Half { material, link, on_link: *frame, radius: self.geom.rolling_radius() }
     }
 }

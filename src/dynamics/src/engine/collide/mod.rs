@@ -34,8 +34,8 @@ pub(super) use self::{
     renumber::NewNumbers,
 };
 use self::{
-    contact::{Half, Pair, Sizes},
-    geom::{Bounds, MARGIN, Moving, Placement},
+    contact::{Half, Pair, Sizes, Tangents},
+    geom::{Bounds, Extent, MARGIN, Moving, Placement},
     narrow::Memory,
 };
 use super::{soil::Footprints, tree::Tree};
@@ -59,6 +59,7 @@ pub(super) const MAX_GROUNDS: usize = 1 << GROUND_BITS;
 struct Model {
     /// In the order of their trees.
     geoms: Vec<Geom>,
+    extents: Vec<Extent>,
     /// First of each tree's shapes.
     starts: Vec<usize>,
     grounds: Vec<Ground>,
@@ -107,6 +108,7 @@ pub(super) struct Collider {
     /// Where the contacts of this step and those that sleep are merged.
     merged: Vec<Contact>,
     hits: Vec<Hit>,
+    tangents: Tangents,
     memory: Memory,
     /// What of each shape is in soil, and which of these are a shape's.
     pub(super) soil: Footprints,
@@ -125,10 +127,11 @@ impl Collider {
     ) -> Self {
         apart.sort_unstable();
         let (soil, prints) = soil::footprints(&geoms, &grounds, gravity);
+        let extents = geoms.iter().map(Geom::extent).collect();
         let starts = (0..=trees).map(|tree| geoms.partition_point(|geom| geom.side.tree < tree)).collect();
         Self {
             placements: vec![Placement::NOWHERE; geoms.len()],
-            model: Model { geoms, starts, grounds, apart, self_colliding },
+            model: Model { geoms, extents, starts, grounds, apart, self_colliding },
             contacts: Vec::new(),
             old: Vec::new(),
             placed: false,
@@ -139,6 +142,7 @@ impl Collider {
             places: Vec::new(),
             merged: Vec::new(),
             hits: Vec::new(),
+            tangents: Tangents::default(),
             memory: Memory::default(),
             soil,
             prints,
@@ -193,6 +197,7 @@ impl Collider {
     pub(super) fn collide(&mut self, trees: &[Tree], h: f64) {
         std::mem::swap(&mut self.contacts, &mut self.old);
         self.contacts.clear();
+        self.tangents = Tangents::default();
         // The lists grow together, so that a motion made again finds enough memory in each: to the same size exactly, since lists that
         // double in turn have no bound.
         self.contacts.reserve_exact(self.old.capacity());
@@ -219,17 +224,19 @@ impl Collider {
     /// Moves the shapes of a tree to where its links are, and looks at what they have of the ground.
     fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
         let tree = &trees[index];
+        let (is_awake, has_soil) = (tree.is_awake(), !self.soil.is_empty());
         let mut bounds = Bounds::NOTHING;
         for geom in self.model.starts[index]..self.model.starts[index + 1] {
-            let placement = self.model.geoms[geom].place(tree, h);
-            let near = self.model.grounds.iter().any(|ground| ground.meets(&placement.bounds));
-            let mut around = placement.bounds;
+            let extent = &self.model.extents[geom];
+            let placement = extent.place(tree, h);
+            let (mut around, on_ground) = (placement.bounds, is_awake && extent.may_touch_ground);
+            let near = on_ground && self.model.grounds.iter().any(|ground| ground.meets(&around));
             self.placements[geom] = placement;
-            if self.model.geoms[geom].may_touch_ground() && tree.is_awake() {
-                if near {
-                    self.on_ground(geom, trees, h);
-                    around = self.placements[geom].bounds;
-                }
+            if near {
+                self.on_ground(geom, trees, h);
+                around = self.placements[geom].bounds;
+            }
+            if on_ground && has_soil {
                 self.on_soils(geom, trees, h);
             }
             bounds = bounds.with(&around);
@@ -243,8 +250,8 @@ impl Collider {
         let placement = &mut self.placements[index];
         let tree = &trees[geoms[index].side.tree];
         geoms[index].tighten(placement, tree);
-        let bounds = placement.bounds;
-        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(&bounds) && ground.reaches(&bounds);
+        let bounds = &placement.bounds;
+        let near = |ground: &Ground| ground.material.soil.is_none() && ground.meets(bounds) && ground.reaches(bounds);
         let mut grounds = grounds.iter().enumerate().filter(|(_, ground)| near(ground)).peekable();
         if grounds.peek().is_none() {
             return;
@@ -266,7 +273,7 @@ impl Collider {
             let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
             // The grounds come before all pairs.
             let key = ((index as u64) << GROUND_BITS) | number as u64;
-            add(&pair, None, shape.geom.side, key, sizes, &self.hits, &mut self.contacts);
+            add(&pair, (None, shape.geom.side), key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
         }
     }
 
@@ -296,7 +303,8 @@ impl Collider {
             return;
         }
         let (pair, key) = (Pair::new(&first.half(), &second.half()), ((a as u64 + 1) << 32) | b as u64);
-        add(&pair, Some(first.geom.side), second.geom.side, key, sizes, &self.hits, &mut self.contacts);
+        let sides = (Some(first.geom.side), second.geom.side);
+        add(&pair, sides, key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
     }
 
     /// Finds the pairs of shapes whose boxes meet and of which one is awake, in order and about as many as `most` at most: trees
@@ -334,6 +342,9 @@ impl Collider {
     /// Sorts the pairs by counting those of each first shape, and then by their second.
     fn sort_pairs(&mut self) {
         let Self { pairs, places, unsorted, .. } = self;
+        if pairs.len() < 2 {
+            return;
+        }
         places.clear();
         places.resize(self.model.geoms.len() + 1, 0);
         pairs.iter().for_each(|pair| places[pair.0 + 1] += 1);
@@ -430,14 +441,20 @@ fn insert_in_order<T: Copy>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) 
 }
 
 /// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
-fn add(pair: &Pair, a: Option<Side>, b: Side, key: u64, sizes: Sizes, hits: &[Hit], contacts: &mut Vec<Contact>) {
-    // Those of a face have one normal.
-    let mut last = None;
+fn add(
+    pair: &Pair,
+    sides: (Option<Side>, Side),
+    key: u64,
+    sizes: Sizes,
+    hits: &[Hit],
+    (contacts, last): (&mut Vec<Contact>, &mut Tangents),
+) {
+    // Those of a pair with a direction of friction are its own.
+    let mut own = Tangents::default();
+    let last = if pair.has_direction() { &mut own } else { last };
     contacts.extend(hits.iter().map(|hit| {
-        let (_, tangents) =
-            last.filter(|&(normal, _)| normal == hit.normal).unwrap_or_else(|| (hit.normal, pair.tangents(hit.normal)));
-        last = Some((hit.normal, tangents));
-        pair.contact(a, b, hit, tangents, key, sizes)
+        let tangents = last.at(pair, hit.normal);
+        pair.contact(sides.0, sides.1, hit, tangents, key, sizes)
     }));
 }
 

@@ -85,6 +85,9 @@ impl Collider {
 
     /// A substep of a tree counts: what of it was out of the soil forgets it.
     pub(in crate::engine) fn settle_soil(&mut self, tree: usize) {
+        if self.soil.is_empty() {
+            return;
+        }
         let own = self.model.starts[tree]..self.model.starts[tree + 1];
         for print in self.prints[own].iter().flatten().flatten() {
             self.soil.settle(*print);

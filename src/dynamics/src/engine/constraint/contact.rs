@@ -67,13 +67,13 @@ impl Constraints {
             true => [0.0; 2],
             false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
         };
-        let own = |row: usize| self.problem.columns[start..].iter().map(|y| y[row] * y[row]).sum::<f64>();
-        let creep = |row: usize, friction: f64| {
-            let rolls = if rolling > 0.0 { (friction * rolling).min(MOST_CREEP * own(row)) } else { 0.0 };
+        let own = self.problem.own_matrix(start);
+        let creep = |own: f64, friction: f64| {
+            let rolls = if rolling > 0.0 { (friction * rolling).min(MOST_CREEP * own) } else { 0.0 };
             friction * friction * slip + rolls
         };
-        let compliance = [normal, creep(1, first), creep(2, second)];
-        let mut block = self.problem.block(Law::Cone, start, compliance, free, before);
+        let compliance = [normal, creep(own[3], first), creep(own[5], second)];
+        let mut block = self.problem.block_of(Law::Cone, start, own, compliance, free, before);
         block.gap = contact.gap;
         block.friction = first.max(second);
         block.impulse = contact.start();
@@ -97,7 +97,9 @@ impl Constraints {
         }
         let place = self.problem.blocks.len();
         self.push_block(Source::Contact(index), block);
-        self.add_rolling(parts, index, place);
+        if surface.rolling > 0.0 || surface.torsion > 0.0 {
+            self.add_rolling(parts, index, place);
+        }
     }
 
     /// Has the points of a face arrive together. Two rigid faces that lie on each other have gaps that differ by rounding and by little

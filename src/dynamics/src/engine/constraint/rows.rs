@@ -67,7 +67,9 @@ impl RowSize {
 }
 
 impl Constraints {
-    /// Appends the whitened Jacobian of (link `b`) - (link `a`) at a point; `None` is the ground.
+    /// Appends the whitened Jacobian of (link `b`) - (link `a`) at a point; `None` is the ground. Within its caller: three vectors that go through
+    /// memory are waited for.
+    #[inline(always)]
     pub(super) fn add_columns(
         &mut self,
         parts: &Parts,

@@ -92,6 +92,11 @@ impl SavedSoil {
 }
 
 impl Footprints {
+    /// Whether no shape may be in soil.
+    pub(super) fn is_empty(&self) -> bool {
+        self.prints.is_empty()
+    }
+
     pub(super) fn new(gravity: f64) -> Self {
         Self { prints: Vec::new(), ruts: Vec::new(), gravity }
     }
