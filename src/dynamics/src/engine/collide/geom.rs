@@ -127,6 +127,12 @@ impl Bounds {
         self.low.cmple(other.high).all() && other.low.cmple(self.high).all()
     }
 
+    /// Whether all of another box is in it.
+    #[inline]
+    pub(super) fn holds(&self, other: &Self) -> bool {
+        self.low.cmple(other.low).all() && other.high.cmple(self.high).all()
+    }
+
     /// Whether any of it is in the ground below a plane.
     #[inline]
     pub(super) fn reaches(&self, plane: &Plane) -> bool {

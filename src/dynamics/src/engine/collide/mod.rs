@@ -1,10 +1,11 @@
-//! Which shapes meet, and where: two levels of bounding boxes, then the narrow phase, then each contact takes up the impulse
+//! Which shapes meet, and where: bounding boxes ([`broad`]), then the narrow phase, then each contact takes up the impulse
 //! it had in the last step.
 //!
 //! Distances are looked for as far ahead as the bodies could come in a step, so a fast body is stopped at the surface
-//! before it is through. Nothing here outlives a step except the contacts.
+//! before it is through. Nothing here outlives a step except the contacts, and candidates of pairs, which change no result.
 
 mod arrival;
+mod broad;
 mod contact;
 mod convex;
 #[cfg(test)]
@@ -20,11 +21,15 @@ mod renumber;
 mod soil;
 mod triangles;
 
-use std::cmp::Ordering;
-
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::BodyId;
 
+use self::{
+    broad::BroadPhase,
+    contact::{Half, Pair, Sizes},
+    geom::{MARGIN, Moving, Placement},
+    narrow::Memory,
+};
 pub(super) use self::{
     contact::{Contact, Side, Surface},
     convex::Hull,
@@ -32,11 +37,6 @@ pub(super) use self::{
     geom::{Geom, Outline},
     ground::Ground,
     renumber::NewNumbers,
-};
-use self::{
-    contact::{Half, Pair, Sizes},
-    geom::{Bounds, MARGIN, Moving, Placement},
-    narrow::Memory,
 };
 use super::{soil::Footprints, tree::Tree};
 
@@ -95,15 +95,9 @@ pub(super) struct Collider {
     /// Where each shape is, and false until all are where their links are.
     placements: Vec<Placement>,
     placed: bool,
-    /// Around all shapes of each tree.
-    boxes: Vec<Bounds>,
-    /// The trees in the order of the lower ends of their boxes along x.
-    order: Vec<usize>,
+    broad: BroadPhase,
     /// Pairs of shapes whose boxes meet.
     pairs: Vec<(usize, usize)>,
-    /// Memory to sort them.
-    unsorted: Vec<(usize, usize)>,
-    places: Vec<usize>,
     /// Where the contacts of this step and those that sleep are merged.
     merged: Vec<Contact>,
     hits: Vec<Hit>,
@@ -132,11 +126,8 @@ impl Collider {
             contacts: Vec::new(),
             old: Vec::new(),
             placed: false,
-            boxes: vec![Bounds::NOTHING; trees],
-            order: (0..trees).collect(),
+            broad: BroadPhase::new(trees, prints.len()),
             pairs: Vec::new(),
-            unsorted: Vec::new(),
-            places: Vec::new(),
             merged: Vec::new(),
             hits: Vec::new(),
             memory: Memory::default(),
@@ -206,7 +197,7 @@ impl Collider {
             }
         }
         self.placed = true;
-        self.find_pairs(trees, usize::MAX);
+        self.broad.find_pairs(&self.model, trees, &mut self.placements, h, &mut self.pairs);
         let pairs = std::mem::take(&mut self.pairs);
         pairs.iter().for_each(|&(a, b)| self.between(a, b, trees, h));
         self.pairs = pairs;
@@ -219,22 +210,18 @@ impl Collider {
     /// Moves the shapes of a tree to where its links are, and looks at what they have of the ground.
     fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
         let tree = &trees[index];
-        let mut bounds = Bounds::NOTHING;
         for geom in self.model.starts[index]..self.model.starts[index + 1] {
             let placement = self.model.geoms[geom].place(tree, h);
             let near = self.model.grounds.iter().any(|ground| ground.meets(&placement.bounds));
-            let mut around = placement.bounds;
+            self.broad.note(geom, &placement.bounds);
             self.placements[geom] = placement;
             if self.model.geoms[geom].may_touch_ground() && tree.is_awake() {
                 if near {
                     self.on_ground(geom, trees, h);
-                    around = self.placements[geom].bounds;
                 }
                 self.on_soils(geom, trees, h);
             }
-            bounds = bounds.with(&around);
         }
-        self.boxes[index] = bounds;
     }
 
     /// Contacts of a shape with the firm grounds that are near it.
@@ -299,73 +286,6 @@ impl Collider {
         add(&pair, Some(first.geom.side), second.geom.side, key, sizes, &self.hits, &mut self.contacts);
     }
 
-    /// Finds the pairs of shapes whose boxes meet and of which one is awake, in order and about as many as `most` at most: trees
-    /// by their boxes first, swept along x, then shape by shape.
-    fn find_pairs(&mut self, trees: &[Tree], most: usize) {
-        let boxes = &self.boxes;
-        insert_in_order(&mut self.order, |&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
-        let mut found = std::mem::take(&mut self.pairs);
-        found.clear();
-        let order = std::mem::take(&mut self.order);
-        for (place, &first) in order.iter().enumerate() {
-            if found.len() >= most {
-                break;
-            }
-            let awake = trees[first].is_awake();
-            if self.model.self_colliding[first] && awake {
-                self.pairs_of(first, first, trees, &mut found);
-            }
-            for &second in &order[place + 1..] {
-                if self.boxes[second].low.x > self.boxes[first].high.x {
-                    break;
-                }
-                // Few boxes meet, and trees are slow to look at.
-                let meet = self.boxes[first].meets(&self.boxes[second]);
-                if meet && (awake || trees[second].is_awake()) && !trees[first].waits() && !trees[second].waits() {
-                    self.pairs_of(first.min(second), first.max(second), trees, &mut found);
-                }
-            }
-        }
-        self.order = order;
-        self.pairs = found;
-        self.sort_pairs();
-    }
-
-    /// Sorts the pairs by counting those of each first shape, and then by their second.
-    fn sort_pairs(&mut self) {
-        let Self { pairs, places, unsorted, .. } = self;
-        places.clear();
-        places.resize(self.model.geoms.len() + 1, 0);
-        pairs.iter().for_each(|pair| places[pair.0 + 1] += 1);
-        for shape in 1..places.len() {
-            places[shape] += places[shape - 1];
-        }
-        unsorted.clone_from(pairs);
-        for &pair in &*unsorted {
-            pairs[places[pair.0]] = pair;
-            places[pair.0] += 1;
-        }
-        insert_in_order(pairs, Ord::cmp);
-    }
-
-    fn pairs_of(&mut self, first: usize, second: usize, trees: &[Tree], found: &mut Vec<(usize, usize)>) {
-        let Model { geoms, starts, .. } = &self.model;
-        for a in starts[first]..starts[first + 1] {
-            let from = if first == second { a + 1 } else { starts[second] };
-            for b in from..starts[second + 1] {
-                let (one, two) = (&geoms[a], &geoms[b]);
-                let meet = |placements: &[Placement]| placements[a].bounds.meets(&placements[b].bounds);
-                if (one.moves || two.moves) && meet(&self.placements) && self.model.may_meet(one, two) {
-                    one.tighten(&mut self.placements[a], &trees[first]);
-                    two.tighten(&mut self.placements[b], &trees[second]);
-                    if meet(&self.placements) {
-                        found.push((a, b));
-                    }
-                }
-            }
-        }
-    }
-
     /// Each contact takes the impulse of the nearest old contact of the same pair, every old one at most once. Both lists
     /// stand in the order of their keys.
     fn take_up(&mut self, trees: &[Tree], h: f64) {
@@ -415,18 +335,6 @@ fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
     let same = old.normal == contact.normal;
     let turned = if same { old.rate } else { DQuat::from_rotation_arc(old.normal, contact.normal) * old.rate };
     turned + contact.normal.cross(turned) * (slower * h)
-}
-
-/// Sorts a list by insertion, in which few are far from their places.
-fn insert_in_order<T: Copy>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
-    for end in 1..list.len() {
-        let (new, mut place) = (list[end], end);
-        while place > 0 && order(&new, &list[place - 1]).is_lt() {
-            list[place] = list[place - 1];
-            place -= 1;
-        }
-        list[place] = new;
-    }
 }
 
 /// Makes contacts of hits on side `b`; the other side is `a`, or the ground.
