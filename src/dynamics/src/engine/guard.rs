@@ -141,12 +141,12 @@ impl Guards {
         self.energy = trees.iter().map(|tree| tree.work.energy).sum();
         self.turning.clear();
         self.turning.extend(trees.iter().map(|tree| {
-            let turns = tree.is_awake() && tree.topology.links.len() > 1;
+            let turns = tree.topology.links.len() > 1 && tree.is_awake();
             if turns { tree.fastest_turn() } else { (0.0, None) }
         }));
         for side in contacts.iter().flat_map(Contact::sides) {
             let tree = &trees[side.tree];
-            if tree.is_awake() && tree.topology.links.len() > 1 {
+            if tree.topology.links.len() > 1 && tree.is_awake() {
                 self.turning[side.tree] = tree.work.fastest;
             }
         }
@@ -261,7 +261,7 @@ impl Guards {
         for island in islands.clone() {
             self.tell_slowed(island, trees);
         }
-        let wrong = |tree: &Tree| tree.is_awake() && tree.work.imbalance > IMBALANCE;
+        let wrong = |tree: &Tree| tree.work.imbalance > IMBALANCE && tree.is_awake();
         for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| wrong(tree)) {
             if !self.begins((0, index)) {
                 continue;
@@ -344,7 +344,8 @@ impl Guards {
     }
 
     fn check_motors(&mut self, trees: &[Tree], closures: &[Closure]) {
-        for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| tree.is_awake()) {
+        let has_motors = |tree: &Tree| tree.topology.links.len() > 1 && tree.is_awake();
+        for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| has_motors(tree)) {
             let Some((dof, limit)) = tree.motor_at_limit() else { continue };
             if self.begins((4, index)) {
                 let is_moved = |link: &&Link| (link.dof..link.dof + link.joint.freedom()).contains(&dof);

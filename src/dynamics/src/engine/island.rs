@@ -33,8 +33,9 @@ const FAST_TURN: f64 = 0.1;
 const UNSEEN_SPEED: f64 = 1e-3;
 /// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
 const SLOW_ENOUGH: f64 = 0.99;
-/// What [`Islands::slots`] says of a tree that nothing moves.
+/// What [`Islands::slots`] says of a tree that nothing moves, and [`Islands::number`] of one that flies alone.
 const NOWHERE: usize = usize::MAX;
+const ALONE: usize = usize::MAX - 1;
 
 /// One island of this step, with the memory to solve it.
 #[derive(Debug, Default)]
@@ -66,6 +67,8 @@ pub(super) struct Islands {
     slots: Vec<usize>,
     /// Each tree's island.
     number: Vec<usize>,
+    /// Whether each tree has contacts or closes loops.
+    tied: Vec<bool>,
     islands: Vec<Island>,
     count: usize,
     /// Memory for references to all trees, and to those of one island; empty between steps.
@@ -74,9 +77,10 @@ pub(super) struct Islands {
 }
 
 impl Islands {
-    /// Groups the trees that contacts and closures tie together; trees that nothing moves, or that sleep, are in none.
-    pub(super) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure]) {
+    /// Groups the trees that contacts and closures tie together; trees that nothing moves, or that sleep, or fly alone, are in none.
+    pub(super) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure], scheme: &Scheme) {
         let moves = |side: Side| trees[side.tree].topology.leaf[side.link].is_some();
+        self.mark_tied(trees.len(), contacts, closures);
         self.parent.clear();
         self.parent.extend(0..trees.len());
         let ties = contacts.iter().filter_map(|contact| Some((contact.a?, contact.b)));
@@ -93,6 +97,10 @@ impl Islands {
         self.number.resize(trees.len(), NOWHERE);
         for index in 0..trees.len() {
             if !trees[index].is_awake() {
+                continue;
+            }
+            if !self.tied[index] && trees[index].may_fly(scheme.h, scheme.gravity) {
+                self.number[index] = ALONE;
                 continue;
             }
             let root = self.root(index);
@@ -118,6 +126,20 @@ impl Islands {
                 self.islands[number].closures.push(index);
             }
         }
+    }
+
+    fn mark_tied(&mut self, trees: usize, contacts: &[Contact], closures: &[Closure]) {
+        self.tied.clear();
+        self.tied.resize(trees, false);
+        let ends = contacts.iter().flat_map(Contact::sides);
+        for side in ends.chain(closures.iter().flat_map(|closure| [closure.a, closure.b])) {
+            self.tied[side.tree] = true;
+        }
+    }
+
+    /// Whether a tree flies alone.
+    pub(super) fn is_alone(&self, tree: usize) -> bool {
+        self.number[tree] == ALONE
     }
 
     fn begin(&mut self) {
@@ -319,8 +341,7 @@ impl Island {
     }
 
     fn set_gain(&mut self, parts: &Parts) {
-        let gain = |tree: &Tree| tree.work.energy - tree.work.kept_energy - tree.work.substep_work;
-        self.gain = parts.trees.iter().map(|tree| gain(tree)).sum();
+        self.gain = parts.trees.iter().map(|tree| tree.gain()).sum();
     }
 
     /// What it may gain in a substep, where something touches or closes a loop, by the error of the scheme and by rounding,

@@ -8,6 +8,7 @@
 //! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
 //! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | Gilbert, Johnson and Keerthi 1988; van den Bergen 2001; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
+//! | bodies that touch nothing | v' = v + h g, and a free turn; without equations | `flight`, `spin` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs, soil | implicit in D; a motor at its limit is a constant effort, at its largest power a tangent | `motion`, `drive` | |
 //! | ball joints | log R, swing and twist of the child in the parent | `ball` | |
@@ -81,6 +82,7 @@ mod division;
 mod drive;
 mod elimination;
 mod exactness;
+mod flight;
 mod gauss;
 mod guard;
 mod homotopy;
@@ -228,6 +230,16 @@ impl Dynamics {
                 island.finish(parts, scheme, last);
             }
         });
+        let Self { islands, trees, scheme, .. } = self;
+        let flies = |index: usize| islands.is_alone(index) && !groups.rejects(index);
+        let fly = |tree: &mut Tree| tree.fly(scheme.h, scheme.gravity);
+        match &self.pool {
+            Some(pool) => pool.install(|| {
+                let trees = trees.par_iter_mut().with_min_len(64).enumerate();
+                trees.filter(|(index, _)| flies(*index)).for_each(|(_, tree)| fly(tree));
+            }),
+            None => trees.iter_mut().enumerate().filter(|(index, _)| flies(*index)).for_each(|(_, tree)| fly(tree)),
+        }
     }
 
     /// The first phase: drifts to the midpoint, looks what touches there, wakes it, and groups what is tied together.
@@ -239,7 +251,7 @@ impl Dynamics {
         for closure in &mut self.closures {
             closure.set_place(&self.trees);
         }
-        self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
+        self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
     }
 
     /// Makes the substep that was just made count where it is not made again.
@@ -249,7 +261,10 @@ impl Dynamics {
         for island in self.islands.all().iter().filter(accepted) {
             let Collider { contacts, soil, .. } = &mut self.collider;
             island.write_back(contacts, soil, &mut self.closures, &self.scheme);
-            island.enter_gain(&mut self.trees, &self.scheme);
+            account::enter_gain(island.trees(), island.gain, &mut self.trees, &self.scheme);
+        }
+        for index in (0..self.trees.len()).filter(|&index| self.islands.is_alone(index) && !groups.rejects(index)) {
+            account::enter_gain(&[index], self.trees[index].gain(), &mut self.trees, &self.scheme);
         }
         for (index, tree) in
             self.trees.iter_mut().enumerate().filter(|(index, tree)| tree.is_awake() && !groups.rejects(*index))
@@ -282,10 +297,10 @@ impl Engine for Dynamics {
 
     fn step(&mut self) {
         self.begin_loads();
-        self.for_each_tree(Tree::begin_step);
+        let sweeps = self.model.max_sweeps;
+        self.for_each_tree(|tree| tree.begin_step(sweeps));
         self.collider.soil.begin_step();
         self.guards.begin_step(&self.trees, &self.collider.contacts, self.model.timestep, self.model.substeps);
-        self.trees.iter_mut().for_each(|tree| tree.work.sweeps_left = self.model.max_sweeps);
         let Model { timestep, substeps, .. } = self.model;
         for made in 0..substeps {
             let left = timestep * (substeps - made) as f64 / substeps as f64;

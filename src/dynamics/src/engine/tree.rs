@@ -26,6 +26,16 @@ use crate::{Servo, state::rotation_vector};
 /// Entries of packed rows that are worked on at once.
 pub(super) const LANES: usize = 4;
 
+/// The spatial axes of a free root.
+const FREE_AXES: [Spatial; 6] = [
+    Spatial { angular: DVec3::ZERO, linear: DVec3::X },
+    Spatial { angular: DVec3::ZERO, linear: DVec3::Y },
+    Spatial { angular: DVec3::ZERO, linear: DVec3::Z },
+    Spatial { angular: DVec3::X, linear: DVec3::ZERO },
+    Spatial { angular: DVec3::Y, linear: DVec3::ZERO },
+    Spatial { angular: DVec3::Z, linear: DVec3::ZERO },
+];
+
 /// How a link may move relative to its parent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum LinkJoint {
@@ -357,6 +367,9 @@ impl Tree {
             numbers.resize(freedom, 0.0);
         }
         work.axis.resize(freedom, Spatial::ZERO);
+        if let (true, Some(axes)) = (self.topology.free_axes() > 0, work.axis.first_chunk_mut()) {
+            *axes = FREE_AXES;
+        }
         work.loads.resize(freedom, [0.0; 3]);
         work.reactions.resize(links, Spatial::ZERO);
         work.substep_loads.resize(freedom, [0.0; 3]);
