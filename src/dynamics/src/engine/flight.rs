@@ -18,12 +18,12 @@ const FAR_FROM_RUNAWAY: f64 = 10.0;
 const FARTHEST: f64 = 1e12;
 
 impl Tree {
-    /// Where a single body is at its present pose, and how it moves at the velocity `work.bias_velocity`.
+    /// Where a single body is at its present pose, and how it moves at the velocity extrapolated to the middle of the step.
     pub(super) fn set_single_motion(&mut self) {
         let (link, state, work) = (&self.topology.links[0], &self.state, &mut self.work);
         work.origin = state.root_position;
         work.links[0].place(link, None, state);
-        work.links[0].velocity = Self::root_motion(&work.bias_velocity);
+        work.links[0].velocity = Self::root_motion(&state.v) + Self::root_motion(&state.last_dv) * 0.5;
         if !work.pushes.is_empty() {
             self.place_pushes();
         }
@@ -50,13 +50,10 @@ impl Tree {
         // The effort less the bias, which is the weight, by the pivots of the mass matrix.
         let dv = (DVec3::ZERO + gravity * link.mass) * h * (1.0 / link.mass);
         let (state, work) = (&mut self.state, &mut self.work);
-        (work.impact, work.is_free, work.substep_work) = (false, false, 0.0);
-        work.dv_free[..3].copy_from_slice(dv.as_ref());
-        work.dv_free[3..6].fill(0.0);
-        work.dv_impulse.fill(0.0);
-        let changes = state.v.iter_mut().zip(&mut state.last_dv).zip(&work.dv_free);
-        changes.for_each(|((v, last), dv)| (*v, *last) = (*v + dv, *dv));
-        work.links[0].middle = work.links[0].position;
+        (work.impact, work.is_free, work.substep_work) = (false, true, 0.0);
+        state.last_dv[..3].copy_from_slice(dv.as_ref());
+        state.last_dv[3..6].fill(0.0);
+        state.v.iter_mut().zip(&state.last_dv).for_each(|(v, dv)| *v += dv);
         self.drift(0.5 * h);
         self.update_single(gravity);
     }

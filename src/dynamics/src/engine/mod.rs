@@ -152,6 +152,8 @@ pub(super) struct Dynamics {
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
     contacts: Vec<ContactPoint>,
+    /// Trees that are pushed in the coming step.
+    pushed: Vec<usize>,
     pool: Option<rayon::ThreadPool>,
 }
 
@@ -167,6 +169,8 @@ struct Model {
     /// Where the bodies and joints of the world are.
     bodies: Vec<BodyPlace>,
     joints: Vec<JointPlace>,
+    /// Trees of several links that nothing can move.
+    frames: Vec<usize>,
 }
 
 impl Dynamics {
@@ -186,6 +190,7 @@ impl Dynamics {
                 sleepers,
                 bodies: built.bodies,
                 joints: built.joints,
+                frames: (0..built.trees.len()).filter(|&tree| built.trees[tree].is_frame()).collect(),
             },
             scheme: Scheme {
                 h: timestep.seconds() / settings.substeps as f64,
@@ -199,16 +204,17 @@ impl Dynamics {
                 work: 1.0,
                 integrator: settings.dynamics.integrator,
             },
-            trees: built.trees,
-            collider: built.collider,
-            closures: built.closures,
             islands: Islands::default(),
             groups: Groups::default(),
             impacts: Impacts::new(settings.dynamics.impact_law),
-            guards: Guards::new(mechanism, &settings.dynamics),
+            guards: Guards::new(mechanism, &settings.dynamics, &built.trees),
             bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
+            trees: built.trees,
+            collider: built.collider,
+            closures: built.closures,
             contacts: Vec::new(),
+            pushed: Vec::new(),
             pool: threads(settings.dynamics.threads),
         };
         // What flies fast is seen from the first step on.
@@ -263,12 +269,12 @@ impl Dynamics {
             island.write_back(contacts, soil, &mut self.closures, &self.scheme);
             account::enter_gain(island.trees(), island.gain, &mut self.trees, &self.scheme);
         }
-        for index in (0..self.trees.len()).filter(|&index| self.islands.is_alone(index) && !groups.rejects(index)) {
-            account::enter_gain(&[index], self.trees[index].gain(), &mut self.trees, &self.scheme);
-        }
-        for (index, tree) in
-            self.trees.iter_mut().enumerate().filter(|(index, tree)| tree.is_awake() && !groups.rejects(*index))
-        {
+        for (index, tree) in self.trees.iter_mut().enumerate().filter(|(index, _)| !groups.rejects(*index)) {
+            if self.islands.is_alone(index) {
+                account::enter_gain(&[0], tree.gain(), std::slice::from_mut(tree), &self.scheme);
+            } else if !tree.is_awake() {
+                continue;
+            }
             tree.add_loads(share);
             self.collider.settle_soil(index);
         }
@@ -306,7 +312,7 @@ impl Engine for Dynamics {
             let left = timestep * (substeps - made) as f64 / substeps as f64;
             self.advance(Part::whole(timestep / substeps as f64, left));
         }
-        self.trees.iter_mut().for_each(Tree::clear_pushes);
+        self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_pushes());
         self.fall_asleep();
         self.read_motion();
         self.read_static_reactions();
@@ -364,6 +370,7 @@ impl Engine for Dynamics {
 
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
         let place = &self.model.bodies[body.index()];
+        self.pushed.push(place.tree);
         self.trees[place.tree].add_push(Push { link: place.link, point: place.frame.point(point), wrench });
     }
 

@@ -39,18 +39,26 @@ impl Tree {
     pub(super) fn predict(&mut self, h: f64) {
         self.keep();
         self.drift(0.5 * h);
-        for ((out, v), last) in self.work.bias_velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
-            *out = v + 0.5 * last;
-        }
         if self.is_single() {
             self.set_single_motion();
         } else {
+            self.extrapolate_velocity();
             self.set_motion();
+        }
+    }
+
+    /// The bias is taken at the velocity extrapolated to the middle of the step.
+    fn extrapolate_velocity(&mut self) {
+        for ((out, v), last) in self.work.bias_velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
+            *out = v + 0.5 * last;
         }
     }
 
     /// Assembles the equations of motion at the midpoint, all but the velocity without impulses.
     pub(super) fn assemble(&mut self, gravity: DVec3) {
+        if self.is_single() {
+            self.extrapolate_velocity();
+        }
         self.set_equations(gravity);
         self.work.impact = false;
         self.work.is_free = false;

@@ -77,7 +77,7 @@ impl Dynamics {
 
     /// Wakes what sleeps and is touched by, or joined to, something awake, and all that it leans on.
     pub(super) fn wake_touched(&mut self) {
-        if !self.trees.iter().any(|tree| tree.state.asleep) {
+        if !self.collider.sees_sleepers {
             return;
         }
         let mut changed = true;

@@ -234,7 +234,7 @@ pub(super) struct Work {
     pub(super) pseudo: Vec<f64>,
     pub(super) scratch: Vec<f64>,
     pub(super) impact: bool,
-    /// Whether [`Tree::step_freely`] has made the whole substep, and its memory.
+    /// Whether [`Tree::step_freely`] or [`Tree::fly`] has made the whole substep, and the memory of the former.
     pub(super) is_free: bool,
     pub(super) stages: [Stage; 2],
     /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
@@ -390,6 +390,11 @@ impl Tree {
     #[inline]
     pub(super) fn is_single(&self) -> bool {
         self.topology.links.len() == 1 && self.is_free()
+    }
+
+    /// True for several links that nothing can move.
+    pub(super) fn is_frame(&self) -> bool {
+        self.topology.freedom == 0 && self.topology.links.len() > 1
     }
 
     /// False for a tree that nothing moves, and for one that sleeps, or waits.

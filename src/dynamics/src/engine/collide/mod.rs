@@ -95,6 +95,8 @@ pub(super) struct Collider {
     /// Where each shape is, and false until all are where their links are.
     placements: Vec<Placement>,
     placed: bool,
+    /// Whether anything slept when contacts were last looked for.
+    pub(super) sees_sleepers: bool,
     broad: BroadPhase,
     /// Pairs of shapes whose boxes meet.
     pairs: Vec<(usize, usize)>,
@@ -126,6 +128,7 @@ impl Collider {
             contacts: Vec::new(),
             old: Vec::new(),
             placed: false,
+            sees_sleepers: false,
             broad: BroadPhase::new(trees, prints.len()),
             pairs: Vec::new(),
             merged: Vec::new(),
@@ -191,8 +194,11 @@ impl Collider {
             self.merged.clear();
             self.merged.reserve_exact(self.old.capacity());
         }
+        self.sees_sleepers = false;
         for (index, tree) in trees.iter().enumerate() {
-            if !self.placed || tree.is_awake() {
+            let is_awake = tree.is_awake();
+            self.sees_sleepers |= !is_awake && tree.state.asleep;
+            if !self.placed || is_awake {
                 self.place(index, trees, h);
             }
         }
