@@ -267,17 +267,23 @@ impl<'a> Moving<'a> {
         self.tree.work.links[self.geom.side.link].velocity.at(self.centre - self.tree.work.origin)
     }
 
+    /// How its link is turned.
+    #[inline]
+    pub(super) fn rotation(&self) -> DQuat {
+        self.tree.work.links[self.geom.side.link].rotation
+    }
+
     /// The shape where it is now.
     #[inline]
     pub(super) fn placed(&self) -> Placed<'a> {
-        let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.turn;
+        let rotation = self.rotation() * self.geom.turn;
         Placed { outline: &self.geom.outline, shape: &self.geom.shape, centre: self.centre, rotation }
     }
 
     /// Its surface as a contact needs it.
     #[inline]
     pub(super) fn half(&self) -> Half<'a> {
-        let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.frame;
+        let rotation = self.rotation() * self.geom.frame;
         Half { material: &self.geom.material, rotation, radius: self.geom.rolling_radius() }
     }
 }

@@ -6,6 +6,7 @@
 
 mod arrival;
 mod broad;
+mod clearance;
 mod contact;
 mod convex;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use simpartner_model::BodyId;
 
 use self::{
     broad::BroadPhase,
+    clearance::Clearances,
     contact::{Half, Pair, Sizes},
     geom::{MARGIN, Moving, Placement},
     narrow::Memory,
@@ -102,6 +104,7 @@ pub(super) struct Collider {
     pairs: Vec<(usize, usize)>,
     /// Where the contacts of this step and those that sleep are merged.
     merged: Vec<Contact>,
+    clearances: Clearances,
     hits: Vec<Hit>,
     memory: Memory,
     /// What of each shape is in soil, and which of these are a shape's.
@@ -132,6 +135,7 @@ impl Collider {
             broad: BroadPhase::new(trees, prints.len()),
             pairs: Vec::new(),
             merged: Vec::new(),
+            clearances: Clearances::default(),
             hits: Vec::new(),
             memory: Memory::default(),
             soil,
@@ -205,6 +209,7 @@ impl Collider {
         self.placed = true;
         self.broad.find_pairs(&self.model, trees, &mut self.placements, h, &mut self.pairs);
         let pairs = std::mem::take(&mut self.pairs);
+        self.clearances.begin();
         pairs.iter().for_each(|&(a, b)| self.between(a, b, trees, h));
         self.pairs = pairs;
         let awake = |side: Side| trees[side.tree].is_awake();
@@ -268,7 +273,8 @@ impl Collider {
             let geom = &self.model.geoms[index];
             Moving { geom, centre: self.placements[index].centre, tree: &trees[geom.side.tree] }
         };
-        let (first, second) = (shape(a), shape(b));
+        let shapes = [shape(a), shape(b)];
+        let [first, second] = &shapes;
         let (motion, spin) =
             ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
         let ahead = MARGIN.max(motion.length() + 2.0 * h * (first.swing() + second.swing()));
@@ -277,10 +283,16 @@ impl Collider {
         if (second.centre - first.centre).length() > around[0] + around[1] + ahead {
             return;
         }
+        if self.clearances.parts((a, b), &shapes, ahead) {
+            return;
+        }
         let sizes = Sizes { size: around[0].min(around[1]), motion: 0.5 * (motion.length() + spin) };
         let (one, two) = (first.placed(), second.placed());
         self.hits.clear();
         narrow::of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
+        if self.hits.is_empty() {
+            return self.clearances.note((a, b), &shapes, self.memory.apart());
+        }
         if sizes.are_passed_by(motion, spin) {
             narrow::keep_real(&one, &two, motion, sizes.margin(), &mut self.hits);
         }
