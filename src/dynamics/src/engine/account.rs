@@ -5,17 +5,15 @@
 //! steps would let the energy grow. So gains pass as long as a tree has not gained more in all than a motion swings by. A loss goes off the
 //! account, not below zero.
 
-use super::{
-    island::{ROUNDING, negligible_energy},
-    problem::Scheme,
-    tree::Tree,
-};
+use super::{island::ROUNDING, problem::Scheme, tree::Tree};
 
 /// Part of the largest kinetic energy of late that a tree may have gained: a crank and slider whose joints turn by 0.1 rad in a step swings by
 /// 0.6e-3 of it.
 const MOST_GAINED: f64 = 8e-4;
 /// How long that energy counts, s: longer than a mechanism that swings stands still.
 const MEMORY: f64 = 10.0;
+/// Nobody sees a speed below this, m/s: what a coupling or a stop that is corrected gives is no reason to slow an island down.
+const UNSEEN_SPEED: f64 = 1e-3;
 
 /// Enters what an island gained in a substep that counts into the accounts of its trees, and takes out what is too much in all. Trees that touch give
 /// each other energy, so each has gained the part of it that it has of the kinetic energy.
@@ -44,4 +42,10 @@ pub(super) fn enter_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme
             tree.update_kinematics(scheme.gravity);
         }
     }
+}
+
+/// The energy of a motion that nobody sees, J.
+pub(super) fn negligible_energy<'a>(trees: impl Iterator<Item = &'a Tree>) -> f64 {
+    let mass: f64 = trees.flat_map(|tree| &tree.topology.links).map(|link| link.mass).sum();
+    0.5 * mass * UNSEEN_SPEED * UNSEEN_SPEED
 }

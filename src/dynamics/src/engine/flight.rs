@@ -59,7 +59,7 @@ impl Tree {
     }
 
     /// [`Tree::update_kinematics`] of a single body.
-    fn update_single(&mut self, gravity: DVec3) {
+    pub(super) fn update_single(&mut self, gravity: DVec3) {
         let (link, state, work) = (&self.topology.links[0], &self.state, &mut self.work);
         work.origin = state.root_position;
         let own: &mut LinkWork = &mut work.links[0];

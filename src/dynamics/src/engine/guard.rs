@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis, Mechanism};
 
 use super::{
+    account::negligible_energy,
     closure::Closure,
     collide::{Contact, Side},
     drive::MotorLimit,
-    island::{Island, negligible_energy},
+    island::Island,
     problem::Scheme,
     tree::{Link, Tree},
 };
