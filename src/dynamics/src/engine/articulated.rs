@@ -171,7 +171,10 @@ impl Tree {
 
     /// x ← L⁻¹ x.
     pub(super) fn solve_lower(&self, x: &mut [f64]) {
-        let (topology, factor, apart) = (&self.topology, &self.work.factor, self.moves_apart());
+        if self.moves_apart() {
+            return self.solve_apart(x);
+        }
+        let (topology, factor) = (&self.topology, &self.work.factor);
         let (x, mut first) = (&mut x[..topology.freedom], 0);
         if topology.links[0].joint == LinkJoint::Free && topology.links.len() > 1 {
             solve_root(topology, factor, x);
@@ -181,7 +184,7 @@ impl Tree {
             let (start, depth) = (topology.row[dof], topology.depth[dof]);
             let (chain, row) = (&topology.chain[start..start + depth], &factor[start..start + depth]);
             let mut sum = x[dof];
-            let mut from = if apart { dof.min(TURN) } else { 0 };
+            let mut from = 0;
             if let (ROOT, Some(x), Some(l)) = (first, x.first_chunk::<ROOT>(), row.first_chunk::<ROOT>()) {
                 sum -= l[0] * x[0] + l[1] * x[1] + l[2] * x[2] + l[3] * x[3] + l[4] * x[4] + l[5] * x[5];
                 from = ROOT;

@@ -8,10 +8,12 @@ use bevy_math::DVec3;
 
 use super::{
     spatial::Spatial,
-    tree::{LinkWork, Tree},
+    tree::{LinkWork, Tree, Work},
 };
 use crate::state::{RUNAWAY_SPEED, RUNAWAY_SPIN};
 
+/// The first degree of freedom that turns it.
+const TURN: usize = 3;
 /// What flies alone is this many times slower than anything may be, and falls by no more in a substep.
 const FAR_FROM_RUNAWAY: f64 = 10.0;
 /// It is no farther away than this along each axis, m: numbers of that size are far from overflow.
@@ -69,6 +71,45 @@ impl Tree {
         let kinetic = link.mass * own.velocity.linear.length_squared() + (link.principal * spin).dot(spin);
         work.fastest = (0.0, None);
         (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * kinetic - gravity.dot(own.position * link.mass));
+    }
+
+    /// [`Tree::set_free_velocity`] of what [`Tree::moves_apart`]: its mass, and the rows that turn it, are factored apart.
+    pub(super) fn set_apart_velocity(&mut self, h: f64) {
+        let starts = self.turning_rows();
+        let Work { mass, factor, pivot, root_pivot, bias, dv_free, .. } = &mut self.work;
+        let mut dv: [f64; 6] = std::array::from_fn(|dof| h * (0.0 - bias[dof]));
+        pivot[..TURN].fill(1.0 / mass[0]);
+        let mut m: [[f64; 3]; 3] =
+            std::array::from_fn(|row| std::array::from_fn(|k| if k <= row { mass[starts[row] + k] } else { 0.0 }));
+        for row in (0..3).rev() {
+            pivot[TURN + row] = 1.0 / m[row][row];
+            for k in (0..row).rev() {
+                let part = m[row][k] * pivot[TURN + row];
+                (0..=k).for_each(|j| m[k][j] -= part * m[row][j]);
+                factor[starts[row] + k] = part;
+                dv[TURN + k] -= part * dv[TURN + row];
+            }
+        }
+        root_pivot.iter_mut().zip(&*pivot).for_each(|(root, pivot)| *root = pivot.sqrt());
+        dv.iter_mut().zip(&*pivot).for_each(|(dv, pivot)| *dv *= pivot);
+        dv_free.copy_from_slice(&dv);
+        let mut dv = std::mem::take(&mut self.work.dv_free);
+        self.solve_apart(&mut dv);
+        let changes = self.state.v.iter().zip(&dv);
+        self.work.v_free.iter_mut().zip(changes).for_each(|(out, (v, dv))| *out = v + dv);
+        self.work.dv_free = dv;
+    }
+
+    /// [`Tree::solve_lower`] of what [`Tree::moves_apart`].
+    pub(super) fn solve_apart(&self, x: &mut [f64]) {
+        let (factor, [_, y, z]) = (&self.work.factor, self.turning_rows());
+        x[4] -= factor[y] * x[3];
+        x[5] = x[5] - factor[z] * x[3] - factor[z + 1] * x[4];
+    }
+
+    /// Where the entries begin, in the packed rows that turn a free root, of what turns it.
+    fn turning_rows(&self) -> [usize; 3] {
+        [3, 4, 5].map(|dof| self.topology.row[dof] + TURN)
     }
 
     /// What it gained in the last substep beyond what came in, J.

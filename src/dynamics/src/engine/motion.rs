@@ -178,6 +178,9 @@ impl Tree {
 
     /// Motors, damping and what else resists go into the mass matrix, and the velocity without impulses follows.
     pub(super) fn set_free_velocity(&mut self, h: f64) {
+        if self.moves_apart() {
+            return self.set_apart_velocity(h);
+        }
         self.set_motor_coordinates();
         let mut damping = std::mem::take(&mut self.work.scratch);
         let mut dv = std::mem::take(&mut self.work.dv_free);
