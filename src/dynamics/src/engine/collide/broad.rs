@@ -14,8 +14,8 @@ use super::{
 };
 use crate::engine::tree::Tree;
 
-/// How much room a box has on each side: this part of the shape's size, and what its motion takes in so many steps. In a heap that falls a sweep is
-/// made every tenth to twentieth step, and there are a fifth more candidates than pairs.
+/// How much room a box has on each side: this part of the shape's size, and what its motion takes in so many steps. Where 1000 bodies fall side by side, a
+/// sweep is made every twelfth step and costs as much as a look at all candidates in six.
 const ROOM: f64 = 0.1;
 const STEPS_OF_MOTION: f64 = 8.0;
 
@@ -70,7 +70,7 @@ impl BroadPhase {
             for (shape, geom) in model.geoms.iter().enumerate() {
                 let bounds = geom.place(&trees[geom.side.tree], h).bounds;
                 let motion = 0.5 * (bounds.high - bounds.low) - DVec3::splat(0.5 * MARGIN + geom.size());
-                let room = motion * (0.5 * STEPS_OF_MOTION) + ROOM * geom.size();
+                let room = if geom.moves { motion * (0.5 * STEPS_OF_MOTION) + ROOM * geom.size() } else { DVec3::ZERO };
                 let roomy = Bounds { low: bounds.low - room, high: bounds.high + room };
                 // What waits or sleeps may have been placed some time ago.
                 self.roomy[shape] = roomy.with(&placements[shape].bounds);
