@@ -5,45 +5,47 @@
 //! steps would let the energy grow. So gains pass as long as a tree has not gained more in all than a motion swings by. A loss goes off the
 //! account, not below zero.
 
-use super::{
-    island::{Island, ROUNDING, negligible_energy},
-    problem::Scheme,
-    tree::Tree,
-};
+use super::{island::ROUNDING, problem::Scheme, tree::Tree};
 
 /// Part of the largest kinetic energy of late that a tree may have gained: a crank and slider whose joints turn by 0.1 rad in a step swings by
 /// 0.6e-3 of it.
 const MOST_GAINED: f64 = 8e-4;
 /// How long that energy counts, s: longer than a mechanism that swings stands still.
 const MEMORY: f64 = 10.0;
+/// Nobody sees a speed below this, m/s: what a coupling or a stop that is corrected gives is no reason to slow an island down.
+const UNSEEN_SPEED: f64 = 1e-3;
 
-impl Island {
-    /// Enters what a substep that counts gained into the accounts of its trees, and takes out what is too much in all. Trees that touch give
-    /// each other energy, so each has gained the part of it that it has of the kinetic energy.
-    pub(super) fn enter_gain(&self, trees: &mut [Tree], scheme: &Scheme) {
-        let own = || self.trees().iter().map(|&tree| &trees[tree]);
-        let kinetic: f64 = own().map(|tree| tree.work.kinetic).sum();
-        if !(kinetic > 0.0) {
-            return;
-        }
-        let rounding = scheme.share * ROUNDING * own().map(|tree| tree.work.energy.abs()).sum::<f64>();
-        let gain = if self.gain > 0.0 { (self.gain - rounding).max(0.0) } else { self.gain };
-        let (mut before, mut most) = (0.0, negligible_energy(own()));
-        for &tree in self.trees() {
-            let Tree { state, work, .. } = &mut trees[tree];
-            state.most_kinetic = work.kinetic.max(state.most_kinetic * (1.0 - scheme.h / MEMORY));
-            (before, most) = (before + state.gained, most + MOST_GAINED * state.most_kinetic);
-        }
-        let excess = (before + gain - most).min(gain).max(0.0);
-        for &tree in self.trees() {
-            let tree = &mut trees[tree];
-            let part = tree.work.kinetic / kinetic;
-            tree.state.gained = (tree.state.gained + (gain - excess) * part).max(0.0);
-            if excess > 0.0 {
-                let left = (1.0 - excess / kinetic).max(0.0).sqrt();
-                tree.state.v.iter_mut().for_each(|v| *v *= left);
-                tree.update_kinematics(scheme.gravity);
-            }
+/// Enters what an island gained in a substep that counts into the accounts of its trees, and takes out what is too much in all. Trees that touch give
+/// each other energy, so each has gained the part of it that it has of the kinetic energy.
+pub(super) fn enter_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme: &Scheme) {
+    let own = || island.iter().map(|&tree| &trees[tree]);
+    let kinetic: f64 = own().map(|tree| tree.work.kinetic).sum();
+    if !(kinetic > 0.0) {
+        return;
+    }
+    let rounding = scheme.share * ROUNDING * own().map(|tree| tree.work.energy.abs()).sum::<f64>();
+    let gain = if gain > 0.0 { (gain - rounding).max(0.0) } else { gain };
+    let (mut before, mut most) = (0.0, negligible_energy(own()));
+    for &tree in island {
+        let Tree { state, work, .. } = &mut trees[tree];
+        state.most_kinetic = work.kinetic.max(state.most_kinetic * (1.0 - scheme.h / MEMORY));
+        (before, most) = (before + state.gained, most + MOST_GAINED * state.most_kinetic);
+    }
+    let excess = (before + gain - most).min(gain).max(0.0);
+    for &tree in island {
+        let tree = &mut trees[tree];
+        let part = tree.work.kinetic / kinetic;
+        tree.state.gained = (tree.state.gained + (gain - excess) * part).max(0.0);
+        if excess > 0.0 {
+            let left = (1.0 - excess / kinetic).max(0.0).sqrt();
+            tree.state.v.iter_mut().for_each(|v| *v *= left);
+            tree.update_kinematics(scheme.gravity);
         }
     }
+}
+
+/// The energy of a motion that nobody sees, J.
+pub(super) fn negligible_energy<'a>(trees: impl Iterator<Item = &'a Tree>) -> f64 {
+    let mass: f64 = trees.map(|tree| tree.topology.mass).sum();
+    0.5 * mass * UNSEEN_SPEED * UNSEEN_SPEED
 }

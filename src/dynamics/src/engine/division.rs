@@ -154,8 +154,8 @@ impl Dynamics {
         let mut groups = std::mem::take(&mut self.groups);
         groups.find(&self.trees, &self.collider, &self.closures);
         self.let_pass(&groups, part);
-        let turning = (0..self.trees.len()).filter(|&tree| self.trees[tree].is_awake());
-        let turning = turning.filter(|&tree| self.guards.depth(tree) > part.halvings);
+        let turning = (0..self.trees.len()).filter(|&tree| self.guards.depth(tree) > part.halvings);
+        let turning = turning.filter(|&tree| self.trees[tree].is_awake());
         turning.for_each(|tree| groups.reject(groups.of(tree), Remains::Halves));
         let last = !self.can_halve(part);
         self.solve(&groups, last);
@@ -173,7 +173,7 @@ impl Dynamics {
             self.make_again(part);
             self.set_substep(part);
             // Those of its last part may be some of them only.
-            self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
+            self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
         }
     }
 

@@ -79,7 +79,10 @@ impl Tree {
 
     /// x ← L⁻¹ x.
     pub(super) fn solve_lower(&self, x: &mut [f64]) {
-        let (topology, factor, apart) = (&self.topology, &self.work.factor[..], self.moves_apart());
+        if self.moves_apart() {
+            return self.solve_apart(x);
+        }
+        let (topology, factor) = (&self.topology, &self.work.factor[..]);
         let (mut root, mut first) = ([0.0; ROOT], 0);
         if let Some(x) = x.first_chunk_mut().filter(|_| topology.free_axes() == ROOT && topology.links.len() > 1) {
             solve_root(factor, x);
@@ -90,7 +93,7 @@ impl Tree {
             let (chain, row) = (&topology.chain[start..start + depth], &factor[start..start + depth]);
             let (solved, own) = x.split_at_mut(dof);
             let mut sum = own[0];
-            let mut from = if apart { dof.min(TURN) } else { 0 };
+            let mut from = 0;
             if let (ROOT, Some(l)) = (first, row.first_chunk::<ROOT>()) {
                 let x = &root;
                 sum -= l[0] * x[0] + l[1] * x[1] + l[2] * x[2] + l[3] * x[3] + l[4] * x[4] + l[5] * x[5];

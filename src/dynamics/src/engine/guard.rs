@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, FreeAxis, Mechanism};
 
 use super::{
+    account::negligible_energy,
     closure::Closure,
     collide::{Contact, Side},
     drive::MotorLimit,
-    island::{Island, negligible_energy},
+    island::Island,
     problem::Scheme,
     tree::{Link, Tree},
 };
@@ -80,6 +81,8 @@ impl Watch {
 /// All guards.
 pub(super) struct Guards {
     names: Vec<String>,
+    /// Trees that have joints.
+    jointed: Vec<usize>,
     settings: DynamicsSettings,
     watch: Watch,
     /// Alarms that hold in this step, in the order in which they were seen.
@@ -93,8 +96,9 @@ pub(super) struct Guards {
 }
 
 impl Guards {
-    pub(super) fn new(mechanism: &Mechanism, settings: &DynamicsSettings) -> Self {
+    pub(super) fn new(mechanism: &Mechanism, settings: &DynamicsSettings, trees: &[Tree]) -> Self {
         Self {
+            jointed: (0..trees.len()).filter(|&tree| trees[tree].topology.links.len() > 1).collect(),
             names: mechanism.bodies.iter().map(|body| mechanism.qualified_name(body)).collect(),
             settings: settings.clone(),
             watch: Watch::default(),
@@ -140,13 +144,13 @@ impl Guards {
         });
         self.energy = trees.iter().map(|tree| tree.work.energy).sum();
         self.turning.clear();
-        self.turning.extend(trees.iter().map(|tree| {
-            let turns = tree.is_awake() && tree.topology.links.len() > 1;
-            if turns { tree.fastest_turn() } else { (0.0, None) }
-        }));
+        self.turning.resize(trees.len(), (0.0, None));
+        for &tree in self.jointed.iter().filter(|&&tree| trees[tree].is_awake()) {
+            self.turning[tree] = trees[tree].fastest_turn();
+        }
         for side in contacts.iter().flat_map(Contact::sides) {
             let tree = &trees[side.tree];
-            if tree.is_awake() && tree.topology.links.len() > 1 {
+            if tree.topology.links.len() > 1 && tree.is_awake() {
                 self.turning[side.tree] = tree.work.fastest;
             }
         }
@@ -261,9 +265,10 @@ impl Guards {
         for island in islands.clone() {
             self.tell_slowed(island, trees);
         }
-        let wrong = |tree: &Tree| tree.is_awake() && tree.work.imbalance > IMBALANCE;
-        for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| wrong(tree)) {
-            if !self.begins((0, index)) {
+        for place in 0..self.jointed.len() {
+            let index = self.jointed[place];
+            let tree = &trees[index];
+            if !(tree.is_awake() && tree.work.imbalance > IMBALANCE && self.begins((0, index))) {
                 continue;
             }
             let bodies: Vec<BodyId> = tree.topology.links.iter().filter_map(|link| link.body).collect();
@@ -344,8 +349,10 @@ impl Guards {
     }
 
     fn check_motors(&mut self, trees: &[Tree], closures: &[Closure]) {
-        for (index, tree) in trees.iter().enumerate().filter(|(_, tree)| tree.is_awake()) {
-            let Some((dof, limit)) = tree.motor_at_limit() else { continue };
+        for place in 0..self.jointed.len() {
+            let index = self.jointed[place];
+            let tree = &trees[index];
+            let Some((dof, limit)) = tree.motor_at_limit().filter(|_| tree.is_awake()) else { continue };
             if self.begins((4, index)) {
                 let is_moved = |link: &&Link| (link.dof..link.dof + link.joint.freedom()).contains(&dof);
                 // A link between two coordinates of a joint is no body; that one stands behind it.
@@ -389,8 +396,8 @@ impl Guards {
     /// The energy of the links and of their trees' springs may grow by what motors gave, and springs and rotors of joints that
     /// close loops; by nothing else.
     fn check_energy(&mut self, trees: &[Tree]) {
-        let energy: f64 = trees.iter().map(|tree| tree.work.energy).sum();
-        let given: f64 = trees.iter().map(|tree| tree.work.motor_work).sum();
+        let add = |[energy, given]: [f64; 2], tree: &Tree| [energy + tree.work.energy, given + tree.work.motor_work];
+        let [energy, given] = trees.iter().fold([0.0; 2], add);
         let gain = energy - self.energy - given;
         if gain > self.settings.max_energy_gain_j && self.begins((1, 0)) {
             let text = format!("the world gained {gain:.3} J in a step that no motor gave");

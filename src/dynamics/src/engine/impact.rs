@@ -334,7 +334,9 @@ impl Tree {
         let mut along = std::mem::take(&mut self.work.dv_along);
         along.clear();
         let work = &self.work;
-        if self.is_single() {
+        if self.is_single() && work.is_free {
+            along.extend(&self.state.last_dv);
+        } else if self.is_single() {
             along.extend(work.dv_free.iter().zip(&work.dv_impulse).map(|(free, impulse)| free + impulse));
         } else {
             along.extend(self.state.v.iter().zip(&work.kept.v).map(|(after, before)| after - before));

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use simpartner_model::FreeAxis;
 
 use super::{
+    account::negligible_energy,
     closure::Closure,
     collide::{Contact, Side},
     constraint::{Constraints, Parts},
@@ -30,12 +31,11 @@ const GAIN: f64 = 1e-4;
 pub(super) const ROUNDING: f64 = 1e-9;
 /// Where a joint turns by a larger angle than this in a substep, rad, nothing is gained: the errors of the scheme are all there is.
 const FAST_TURN: f64 = 0.1;
-/// Nobody sees a speed below this, m/s: what a coupling or a stop that is corrected gives is no reason to slow an island down.
-const UNSEEN_SPEED: f64 = 1e-3;
 /// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
 const SLOW_ENOUGH: f64 = 0.99;
-/// What [`Islands::slots`] says of a tree that nothing moves.
+/// What [`Islands::slots`] says of a tree that nothing moves, and [`Islands::number`] of one that flies alone.
 const NOWHERE: usize = usize::MAX;
+const ALONE: usize = usize::MAX - 1;
 
 /// One island of this step, with the memory to solve it.
 #[derive(Debug, Default)]
@@ -68,6 +68,8 @@ pub(super) struct Islands {
     slots: Vec<usize>,
     /// Each tree's island.
     number: Vec<usize>,
+    /// Whether each tree has contacts or closes loops.
+    tied: Vec<bool>,
     islands: Vec<Island>,
     count: usize,
     /// Memory for references to all trees, and to those of one island; empty between steps.
@@ -76,12 +78,13 @@ pub(super) struct Islands {
 }
 
 impl Islands {
-    /// Groups the trees that contacts and closures tie together; trees that nothing moves, or that sleep, are in none.
-    pub(super) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure]) {
+    /// Groups the trees that contacts and closures tie together; trees that nothing moves, or that sleep, or fly alone, are in none.
+    pub(super) fn find(&mut self, trees: &[Tree], contacts: &[Contact], closures: &[Closure], scheme: &Scheme) {
         let moves = |side: Side| trees[side.tree].topology.leaf[side.link].is_some();
+        self.mark_tied(trees.len(), contacts, closures);
         self.parent.clear();
         self.parent.extend(0..trees.len());
-        let ties = contacts.iter().filter_map(|contact| Some((contact.a?, contact.b)));
+        let ties = one_of_each_pair(contacts).filter_map(|contact| Some((contact.a?, contact.b)));
         for (a, b) in ties.chain(closures.iter().map(|closure| (closure.a, closure.b))) {
             if moves(a) && moves(b) {
                 let (a, b) = (self.root(a.tree), self.root(b.tree));
@@ -97,6 +100,10 @@ impl Islands {
             if !trees[index].is_awake() {
                 continue;
             }
+            if !self.tied[index] && trees[index].may_fly(scheme.h, scheme.gravity) {
+                self.number[index] = ALONE;
+                continue;
+            }
             let root = self.root(index);
             if root == index {
                 self.number[index] = self.count;
@@ -108,11 +115,13 @@ impl Islands {
             island.trees.push(index);
         }
         let of = |side: Side| if moves(side) { self.number[side.tree] } else { NOWHERE };
-        for (index, contact) in contacts.iter().enumerate() {
-            let number = of(contact.b).min(contact.a.map_or(NOWHERE, of));
+        let mut first = 0;
+        for pair in contacts.chunk_by(|one, other| one.key == other.key) {
+            let number = of(pair[0].b).min(pair[0].a.map_or(NOWHERE, of));
             if number != NOWHERE {
-                self.islands[number].contacts.push(index);
+                self.islands[number].contacts.extend(first..first + pair.len());
             }
+            first += pair.len();
         }
         for (index, closure) in closures.iter().enumerate() {
             let number = of(closure.b).min(of(closure.a));
@@ -120,6 +129,20 @@ impl Islands {
                 self.islands[number].closures.push(index);
             }
         }
+    }
+
+    fn mark_tied(&mut self, trees: usize, contacts: &[Contact], closures: &[Closure]) {
+        self.tied.clear();
+        self.tied.resize(trees, false);
+        let ends = one_of_each_pair(contacts).flat_map(Contact::sides);
+        for side in ends.chain(closures.iter().flat_map(|closure| [closure.a, closure.b])) {
+            self.tied[side.tree] = true;
+        }
+    }
+
+    /// Whether a tree flies alone.
+    pub(super) fn is_alone(&self, tree: usize) -> bool {
+        self.number[tree] == ALONE
     }
 
     fn begin(&mut self) {
@@ -192,6 +215,11 @@ impl Islands {
     pub(super) fn all(&self) -> &[Island] {
         &self.islands[..self.count]
     }
+}
+
+/// A contact of each pair of shapes.
+fn one_of_each_pair(contacts: &[Contact]) -> impl Iterator<Item = &Contact> {
+    contacts.chunk_by(|one, other| one.key == other.key).map(|pair| &pair[0])
 }
 
 /// An empty list in the memory of another, whose references may live longer or less long: where the elements are of one size
@@ -330,8 +358,7 @@ impl Island {
     }
 
     fn set_gain(&mut self, parts: &Parts) {
-        let gain = |tree: &Tree| tree.work.energy - tree.work.kept_energy - tree.work.substep_work;
-        self.gain = parts.trees.iter().map(|tree| gain(tree)).sum();
+        self.gain = parts.trees.iter().map(|tree| tree.gain()).sum();
     }
 
     /// What it may gain in a substep, where something touches or closes a loop, by the error of the scheme and by rounding,
@@ -481,10 +508,4 @@ impl Island {
 
 fn trees<'a>(parts: &'a Parts) -> impl Iterator<Item = &'a Tree> + Clone {
     parts.trees.iter().map(|tree| &**tree)
-}
-
-/// The energy of a motion that nobody sees, J.
-pub(super) fn negligible_energy<'a>(trees: impl Iterator<Item = &'a Tree>) -> f64 {
-    let mass: f64 = trees.map(|tree| tree.topology.mass).sum();
-    0.5 * mass * UNSEEN_SPEED * UNSEEN_SPEED
 }

@@ -182,6 +182,9 @@ impl Tree {
 
     /// Everything that is read of the present state: poses, velocities about the root, kinetic and whole energy, J.
     pub(super) fn update_kinematics(&mut self, gravity: DVec3) {
+        if self.is_single() {
+            return self.update_single(gravity);
+        }
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
         let origin = state.root_position;
         work.origin = origin;

@@ -8,6 +8,7 @@
 //! | drift | q_m = q + h/2 v | `motion`, `kinematics` | Moreau 1988 |
 //! | contacts at q_m | point, normal, gap; warm start from the last step | `collide` | Gilbert, Johnson and Keerthi 1988; van den Bergen 2001; Ericson 2005 |
 //! | islands | what touches or closes loops is solved together | `island` | |
+//! | bodies that touch nothing | v' = v + h g, and a free turn; without equations | `flight`, `spin` | |
 //! | mass matrix, bias, factor | M(q_m), b(q_m, (v + v')/2), M + h D = Lᵀ Dg L | `articulated`, `factor` | Featherstone 2008, chapters 5, 6, 8 |
 //! | motors, damping, springs, soil | implicit in D; a motor at its limit is a constant effort, at its largest power a tangent | `motion`, `drive` | |
 //! | ball joints | log R, swing and twist of the child in the parent | `ball` | |
@@ -82,6 +83,7 @@ mod drive;
 mod elimination;
 mod exactness;
 mod factor;
+mod flight;
 mod gauss;
 mod guard;
 mod homotopy;
@@ -151,6 +153,8 @@ pub(super) struct Dynamics {
     bodies: Vec<BodyState>,
     joints: Vec<JointState>,
     contacts: Vec<ContactPoint>,
+    /// Trees that are pushed in the coming step.
+    pushed: Vec<usize>,
     pool: Option<rayon::ThreadPool>,
 }
 
@@ -166,6 +170,8 @@ struct Model {
     /// Where the bodies and joints of the world are.
     bodies: Vec<BodyPlace>,
     joints: Vec<JointPlace>,
+    /// Trees of several links that nothing can move.
+    frames: Vec<usize>,
 }
 
 impl Dynamics {
@@ -185,6 +191,7 @@ impl Dynamics {
                 sleepers,
                 bodies: built.bodies,
                 joints: built.joints,
+                frames: (0..built.trees.len()).filter(|&tree| built.trees[tree].is_frame()).collect(),
             },
             scheme: Scheme {
                 h: timestep.seconds() / settings.substeps as f64,
@@ -198,16 +205,17 @@ impl Dynamics {
                 work: 1.0,
                 integrator: settings.dynamics.integrator,
             },
-            trees: built.trees,
-            collider: built.collider,
-            closures: built.closures,
             islands: Islands::default(),
             groups: Groups::default(),
             impacts: Impacts::new(settings.dynamics.impact_law),
-            guards: Guards::new(mechanism, &settings.dynamics),
+            guards: Guards::new(mechanism, &settings.dynamics, &built.trees),
             bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
+            trees: built.trees,
+            collider: built.collider,
+            closures: built.closures,
             contacts: Vec::new(),
+            pushed: Vec::new(),
             pool: threads(settings.dynamics.threads),
         };
         // What flies fast is seen from the first step on.
@@ -229,6 +237,16 @@ impl Dynamics {
                 island.finish(parts, scheme, last);
             }
         });
+        let Self { islands, trees, scheme, .. } = self;
+        let flies = |index: usize| islands.is_alone(index) && !groups.rejects(index);
+        let fly = |tree: &mut Tree| tree.fly(scheme.h, scheme.gravity);
+        match &self.pool {
+            Some(pool) => pool.install(|| {
+                let trees = trees.par_iter_mut().with_min_len(64).enumerate();
+                trees.filter(|(index, _)| flies(*index)).for_each(|(_, tree)| fly(tree));
+            }),
+            None => trees.iter_mut().enumerate().filter(|(index, _)| flies(*index)).for_each(|(_, tree)| fly(tree)),
+        }
     }
 
     /// The first phase: drifts to the midpoint, looks what touches there, wakes it, and groups what is tied together.
@@ -240,7 +258,7 @@ impl Dynamics {
         for closure in &mut self.closures {
             closure.set_place(&self.trees);
         }
-        self.islands.find(&self.trees, &self.collider.contacts, &self.closures);
+        self.islands.find(&self.trees, &self.collider.contacts, &self.closures, &self.scheme);
     }
 
     /// Makes the substep that was just made count where it is not made again.
@@ -250,11 +268,14 @@ impl Dynamics {
         for island in self.islands.all().iter().filter(accepted) {
             let Collider { contacts, soil, .. } = &mut self.collider;
             island.write_back(contacts, soil, &mut self.closures, &self.scheme);
-            island.enter_gain(&mut self.trees, &self.scheme);
+            account::enter_gain(island.trees(), island.gain, &mut self.trees, &self.scheme);
         }
-        for (index, tree) in
-            self.trees.iter_mut().enumerate().filter(|(index, tree)| tree.is_awake() && !groups.rejects(*index))
-        {
+        for (index, tree) in self.trees.iter_mut().enumerate().filter(|(index, _)| !groups.rejects(*index)) {
+            if self.islands.is_alone(index) {
+                account::enter_gain(&[0], tree.gain(), std::slice::from_mut(tree), &self.scheme);
+            } else if !tree.is_awake() {
+                continue;
+            }
             tree.add_loads(share);
             self.collider.settle_soil(index);
         }
@@ -283,16 +304,16 @@ impl Engine for Dynamics {
 
     fn step(&mut self) {
         self.begin_loads();
-        self.for_each_tree(Tree::begin_step);
+        let sweeps = self.model.max_sweeps;
+        self.for_each_tree(|tree| tree.begin_step(sweeps));
         self.collider.soil.begin_step();
         self.guards.begin_step(&self.trees, &self.collider.contacts, self.model.timestep, self.model.substeps);
-        self.trees.iter_mut().for_each(|tree| tree.work.sweeps_left = self.model.max_sweeps);
         let Model { timestep, substeps, .. } = self.model;
         for made in 0..substeps {
             let left = timestep * (substeps - made) as f64 / substeps as f64;
             self.advance(Part::whole(timestep / substeps as f64, left));
         }
-        self.trees.iter_mut().for_each(Tree::clear_pushes);
+        self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_pushes());
         self.fall_asleep();
         self.read_motion();
         self.read_static_reactions();
@@ -350,6 +371,7 @@ impl Engine for Dynamics {
 
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
         let place = &self.model.bodies[body.index()];
+        self.pushed.push(place.tree);
         self.trees[place.tree].add_push(Push { link: place.link, point: place.frame.point(point), wrench });
     }
 

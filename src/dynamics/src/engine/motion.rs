@@ -39,14 +39,26 @@ impl Tree {
     pub(super) fn predict(&mut self, h: f64) {
         self.keep();
         self.drift(0.5 * h);
+        if self.is_single() {
+            self.set_single_motion();
+        } else {
+            self.extrapolate_velocity();
+            self.set_motion();
+        }
+    }
+
+    /// The bias is taken at the velocity extrapolated to the middle of the step.
+    fn extrapolate_velocity(&mut self) {
         for ((out, v), last) in self.work.bias_velocity.iter_mut().zip(&self.state.v).zip(&self.state.last_dv) {
             *out = v + 0.5 * last;
         }
-        self.set_motion();
     }
 
     /// Assembles the equations of motion at the midpoint, all but the velocity without impulses.
     pub(super) fn assemble(&mut self, gravity: DVec3) {
+        if self.is_single() {
+            self.extrapolate_velocity();
+        }
         self.set_equations(gravity);
         self.work.impact = false;
         self.work.is_free = false;
@@ -166,6 +178,9 @@ impl Tree {
 
     /// Motors, damping and what else resists go into the mass matrix, and the velocity without impulses follows.
     pub(super) fn set_free_velocity(&mut self, h: f64) {
+        if self.moves_apart() {
+            return self.set_apart_velocity(h);
+        }
         self.set_motor_coordinates();
         let mut damping = std::mem::take(&mut self.work.scratch);
         let mut dv = std::mem::take(&mut self.work.dv_free);
@@ -237,12 +252,15 @@ impl Tree {
         self.work.substep_work += self.work.energy - before;
     }
 
-    /// Forgets the loads of the last step.
-    pub(super) fn begin_step(&mut self) {
-        self.work.loads.fill([0.0; 3]);
-        self.work.reactions.fill(Spatial::ZERO);
+    /// Forgets the loads of the last step, and may cost so many sweeps in this one.
+    pub(super) fn begin_step(&mut self, sweeps: f64) {
+        if self.topology.links.len() > 1 {
+            self.work.loads.fill([0.0; 3]);
+            self.work.reactions.fill(Spatial::ZERO);
+        }
         self.work.motor_work = 0.0;
         self.work.impacts = 0;
+        self.work.sweeps_left = sweeps;
     }
 
     /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. After
@@ -286,13 +304,15 @@ impl Tree {
     pub(super) fn add_loads(&mut self, share: f64) {
         let work = &mut self.work;
         work.motor_work += work.substep_work;
+        // A single body has no joints.
+        if self.topology.links.len() == 1 {
+            return;
+        }
         for (loads, now) in work.loads.iter_mut().zip(&work.substep_loads) {
             (0..3).for_each(|k| loads[k] += share * now[k]);
         }
-        if self.topology.links.len() > 1 {
-            for (reaction, now) in work.reactions.iter_mut().zip(&work.substep_reactions) {
-                *reaction += *now * share;
-            }
+        for (reaction, now) in work.reactions.iter_mut().zip(&work.substep_reactions) {
+            *reaction += *now * share;
         }
     }
 
@@ -300,11 +320,14 @@ impl Tree {
     fn keep(&mut self) {
         let (state, kept) = (&self.state, &mut self.work.kept);
         (kept.root_position, kept.root_rotation) = (state.root_position, state.root_rotation);
-        kept.q.clone_from(&state.q);
         kept.v.clone_from(&state.v);
         kept.last_dv.clone_from(&state.last_dv);
-        kept.saturation.clone_from(&state.saturation);
-        kept.power_means.clone_from(&state.power_means);
+        // A single body has no coordinates and motors.
+        if self.topology.links.len() > 1 {
+            kept.q.clone_from(&state.q);
+            kept.saturation.clone_from(&state.saturation);
+            kept.power_means.clone_from(&state.power_means);
+        }
         if !self.topology.balls.is_empty() {
             kept.balls.clone_from(&state.balls);
         }
@@ -318,7 +341,9 @@ impl Tree {
     pub(super) fn move_back(&mut self) {
         let (state, kept) = (&mut self.state, &self.work.kept);
         (state.root_position, state.root_rotation) = (kept.root_position, kept.root_rotation);
-        state.q.clone_from(&kept.q);
+        if self.topology.links.len() > 1 {
+            state.q.clone_from(&kept.q);
+        }
         if !self.topology.balls.is_empty() {
             state.balls.clone_from(&kept.balls);
         }
@@ -330,8 +355,10 @@ impl Tree {
         let (state, kept) = (&mut self.state, &self.work.kept);
         state.v.clone_from(&kept.v);
         state.last_dv.clone_from(&kept.last_dv);
-        state.saturation.clone_from(&kept.saturation);
-        state.power_means.clone_from(&kept.power_means);
+        if self.topology.links.len() > 1 {
+            state.saturation.clone_from(&kept.saturation);
+            state.power_means.clone_from(&kept.power_means);
+        }
         if self.topology.has_rows {
             state.row_impulses.clone_from(&kept.row_impulses);
         }

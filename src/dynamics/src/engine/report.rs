@@ -75,17 +75,16 @@ impl Dynamics {
     /// Works out what the joints of trees transmit that nothing can move, from what pushed on them in the step.
     pub(super) fn read_static_reactions(&mut self) {
         let gravity = self.scheme.gravity;
-        let is_frame = |tree: &Tree| tree.topology.freedom == 0 && tree.topology.links.len() > 1;
-        if !self.trees.iter().any(is_frame) {
+        if self.model.frames.is_empty() {
             return;
         }
-        for tree in self.trees.iter_mut().filter(|tree| is_frame(tree)) {
-            tree.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
+        for &tree in &self.model.frames {
+            self.trees[tree].work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
         }
         let trees = &mut self.trees;
         let mut push = |tree: usize, link: usize, wrench: Wrench, point: DVec3, sign: f64| {
             let tree = &mut trees[tree];
-            if is_frame(tree) {
+            if tree.is_frame() {
                 let lever = point - tree.work.origin;
                 let moment = wrench.torque + lever.cross(wrench.force);
                 tree.work.links[link].external += Spatial::new(moment, wrench.force) * sign;
@@ -104,7 +103,7 @@ impl Dynamics {
             push(closure.a.tree, closure.a.link, wrench, anchor, -1.0);
             push(closure.b.tree, closure.b.link, wrench, anchor, 1.0);
         }
-        self.trees.iter_mut().filter(|tree| is_frame(tree)).for_each(|tree| tree.set_static_reactions(gravity));
+        self.model.frames.iter().for_each(|&tree| self.trees[tree].set_static_reactions(gravity));
     }
 
     /// Reads where the joints are, how they move, and what they transmit. Those of what sleeps go on transmitting what they did.

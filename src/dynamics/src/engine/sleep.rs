@@ -48,29 +48,36 @@ impl Dynamics {
         if self.model.sleepers.iter().all(Option::is_none) {
             return;
         }
-        for island in self.islands.all() {
-            let mut all = true;
-            for &tree in island.trees() {
-                let rests = self.model.sleepers[tree].is_some_and(|speed| self.trees[tree].is_at_rest(speed));
-                let state = &mut self.trees[tree].state;
-                state.rest = if rests { state.rest + self.model.timestep } else { 0.0 };
-                all &= state.rest >= REST_TIME;
-            }
-            if all {
-                for &tree in island.trees() {
-                    let tree = &mut self.trees[tree];
-                    tree.state.asleep = true;
-                    tree.state.v.fill(0.0);
-                    tree.state.last_dv.fill(0.0);
-                    tree.update_kinematics(self.scheme.gravity);
-                }
+        let islands = std::mem::take(&mut self.islands);
+        islands.all().iter().for_each(|island| self.fall_asleep_together(island.trees()));
+        (0..self.trees.len())
+            .filter(|&tree| islands.is_alone(tree))
+            .for_each(|tree| self.fall_asleep_together(&[tree]));
+        self.islands = islands;
+    }
+
+    fn fall_asleep_together(&mut self, trees: &[usize]) {
+        let mut all = true;
+        for &tree in trees {
+            let rests = self.model.sleepers[tree].is_some_and(|speed| self.trees[tree].is_at_rest(speed));
+            let state = &mut self.trees[tree].state;
+            state.rest = if rests { state.rest + self.model.timestep } else { 0.0 };
+            all &= state.rest >= REST_TIME;
+        }
+        if all {
+            for &tree in trees {
+                let tree = &mut self.trees[tree];
+                tree.state.asleep = true;
+                tree.state.v.fill(0.0);
+                tree.state.last_dv.fill(0.0);
+                tree.update_kinematics(self.scheme.gravity);
             }
         }
     }
 
     /// Wakes what sleeps and is touched by, or joined to, something awake, and all that it leans on.
     pub(super) fn wake_touched(&mut self) {
-        if !self.trees.iter().any(|tree| tree.state.asleep) {
+        if !self.collider.sees_sleepers {
             return;
         }
         let mut changed = true;
@@ -82,7 +89,7 @@ impl Dynamics {
                 for (one, other) in [(a, b), (b, a)] {
                     if self.trees[one].is_awake() && self.trees[other].state.asleep {
                         self.trees[other].wake();
-                        self.trees[other].begin_step();
+                        self.trees[other].begin_step(self.model.max_sweeps);
                         self.trees[other].predict(self.scheme.h);
                         changed = true;
                     }

@@ -26,6 +26,16 @@ use crate::{Servo, state::rotation_vector};
 /// Entries of packed rows that are worked on at once.
 pub(super) const LANES: usize = 4;
 
+/// The spatial axes of a free root.
+const FREE_AXES: [Spatial; 6] = [
+    Spatial { angular: DVec3::ZERO, linear: DVec3::X },
+    Spatial { angular: DVec3::ZERO, linear: DVec3::Y },
+    Spatial { angular: DVec3::ZERO, linear: DVec3::Z },
+    Spatial { angular: DVec3::X, linear: DVec3::ZERO },
+    Spatial { angular: DVec3::Y, linear: DVec3::ZERO },
+    Spatial { angular: DVec3::Z, linear: DVec3::ZERO },
+];
+
 /// How a link may move relative to its parent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum LinkJoint {
@@ -229,7 +239,7 @@ pub(super) struct Work {
     pub(super) pseudo: Vec<f64>,
     pub(super) scratch: Vec<f64>,
     pub(super) impact: bool,
-    /// Whether [`Tree::step_freely`] has made the whole substep, and its memory.
+    /// Whether [`Tree::step_freely`] or [`Tree::fly`] has made the whole substep, and the memory of the former.
     pub(super) is_free: bool,
     pub(super) stages: [Stage; 2],
     /// Means over the step: effort of motor, stops and the rest of each degree of freedom; reaction of each link's joint,
@@ -374,6 +384,9 @@ impl Tree {
         }
         work.turns.resize(freedom, (0.0, 1.0));
         work.axis.resize(freedom, Spatial::ZERO);
+        if let (true, Some(axes)) = (self.topology.free_axes() > 0, work.axis.first_chunk_mut()) {
+            *axes = FREE_AXES;
+        }
         work.loads.resize(freedom, [0.0; 3]);
         work.reactions.resize(links, Spatial::ZERO);
         work.substep_loads.resize(freedom, [0.0; 3]);
@@ -394,6 +407,11 @@ impl Tree {
     #[inline]
     pub(super) fn is_single(&self) -> bool {
         self.topology.links.len() == 1 && self.is_free()
+    }
+
+    /// True for several links that nothing can move.
+    pub(super) fn is_frame(&self) -> bool {
+        self.topology.freedom == 0 && self.topology.links.len() > 1
     }
 
     /// False for a tree that nothing moves, and for one that sleeps, or waits.

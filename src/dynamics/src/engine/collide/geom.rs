@@ -138,6 +138,12 @@ impl Bounds {
         self.low.cmple(other.high).all() && other.low.cmple(self.high).all()
     }
 
+    /// Whether all of another box is in it.
+    #[inline]
+    pub(super) fn holds(&self, other: &Self) -> bool {
+        self.low.cmple(other.low).all() && other.high.cmple(self.high).all()
+    }
+
     /// Whether any of it is in the ground below a plane.
     #[inline]
     pub(super) fn reaches(&self, plane: &Plane) -> bool {
@@ -285,18 +291,23 @@ impl<'a> Moving<'a> {
         self.tree.work.links[self.geom.side.link].velocity.at(self.centre - self.tree.work.origin)
     }
 
+    /// How its link is turned.
+    #[inline]
+    pub(super) fn rotation(&self) -> DQuat {
+        self.tree.work.links[self.geom.side.link].rotation
+    }
+
     /// The shape where it is now.
     #[inline]
     pub(super) fn placed(&self) -> Placed<'a> {
-        let rotation = self.tree.work.links[self.geom.side.link].rotation * self.geom.turn;
+        let rotation = self.rotation() * self.geom.turn;
         Placed { outline: &self.geom.outline, shape: &self.geom.shape, centre: self.centre, rotation }
     }
 
     /// Its surface as a contact needs it.
     #[inline]
     pub(super) fn half(&self) -> Half<'a> {
-        let Geom { material, frame, side, .. } = self.geom;
-        let link = self.tree.work.links[side.link].rotation;
-        Half { material, link, on_link: *frame, radius: self.geom.rolling_radius() }
+        let Geom { material, frame, .. } = self.geom;
+        Half { material, link: self.rotation(), on_link: *frame, radius: self.geom.rolling_radius() }
     }
 }

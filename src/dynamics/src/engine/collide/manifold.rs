@@ -73,6 +73,8 @@ impl Limits<'_> {
 #[derive(Default)]
 pub(super) struct Manifold {
     meeting: Meeting,
+    /// How far apart two convex shapes were at least, m.
+    pub(super) apart: f64,
 }
 
 /// A search for the contacts of two shapes nearer than `ahead`.
@@ -100,7 +102,11 @@ impl Manifold {
             (None, [Some(first), Some(second)], ..) => search.mesh_on_mesh(first, second),
             (None, [Some(mesh), None], _, Some(part)) => search.shape_on_mesh(mesh, &*b.shape.0, &part),
             (None, [None, Some(mesh)], Some(part), _) => search.mesh_on_shape(&*a.shape.0, &part, mesh),
-            (None, _, Some(one), Some(two)) => search.add(&one, &two),
+            (None, _, Some(one), Some(two)) => {
+                search.meeting.apart = f64::NEG_INFINITY;
+                search.add(&one, &two);
+                self.apart = self.meeting.apart;
+            }
             _ => {}
         }
     }

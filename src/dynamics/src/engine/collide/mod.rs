@@ -1,10 +1,12 @@
-//! Which shapes meet, and where: two levels of bounding boxes, then the narrow phase, then each contact takes up the impulse
+//! Which shapes meet, and where: bounding boxes ([`broad`]), then the narrow phase, then each contact takes up the impulse
 //! it had in the last step.
 //!
 //! Distances are looked for as far ahead as the bodies could come in a step, so a fast body is stopped at the surface
-//! before it is through. Nothing here outlives a step except the contacts.
+//! before it is through. Nothing here outlives a step except the contacts, and candidates of pairs, which change no result.
 
 mod arrival;
+mod broad;
+mod clearance;
 mod contact;
 mod convex;
 #[cfg(test)]
@@ -20,11 +22,16 @@ mod renumber;
 mod soil;
 mod triangles;
 
-use std::cmp::Ordering;
-
 use bevy_math::{DQuat, DVec3};
 use simpartner_model::BodyId;
 
+use self::{
+    broad::BroadPhase,
+    clearance::Clearances,
+    contact::{Half, Pair, Sizes, Tangents},
+    geom::{Extent, MARGIN, Moving, Placement},
+    narrow::Memory,
+};
 pub(super) use self::{
     contact::{Contact, Side, Surface},
     convex::Hull,
@@ -32,11 +39,6 @@ pub(super) use self::{
     geom::{Geom, Outline},
     ground::Ground,
     renumber::NewNumbers,
-};
-use self::{
-    contact::{Half, Pair, Sizes, Tangents},
-    geom::{Bounds, Extent, MARGIN, Moving, Placement},
-    narrow::Memory,
 };
 use super::{soil::Footprints, tree::Tree};
 
@@ -96,17 +98,14 @@ pub(super) struct Collider {
     /// Where each shape is, and false until all are where their links are.
     placements: Vec<Placement>,
     placed: bool,
-    /// Around all shapes of each tree.
-    boxes: Vec<Bounds>,
-    /// The trees in the order of the lower ends of their boxes along x.
-    order: Vec<usize>,
+    /// Whether anything slept when contacts were last looked for.
+    pub(super) sees_sleepers: bool,
+    broad: BroadPhase,
     /// Pairs of shapes whose boxes meet.
     pairs: Vec<(usize, usize)>,
-    /// Memory to sort them.
-    unsorted: Vec<(usize, usize)>,
-    places: Vec<usize>,
     /// Where the contacts of this step and those that sleep are merged.
     merged: Vec<Contact>,
+    clearances: Clearances,
     hits: Vec<Hit>,
     tangents: Tangents,
     memory: Memory,
@@ -135,12 +134,11 @@ impl Collider {
             contacts: Vec::new(),
             old: Vec::new(),
             placed: false,
-            boxes: vec![Bounds::NOTHING; trees],
-            order: (0..trees).collect(),
+            sees_sleepers: false,
+            broad: BroadPhase::new(trees, prints.len()),
             pairs: Vec::new(),
-            unsorted: Vec::new(),
-            places: Vec::new(),
             merged: Vec::new(),
+            clearances: Clearances::default(),
             hits: Vec::new(),
             tangents: Tangents::default(),
             memory: Memory::default(),
@@ -205,14 +203,18 @@ impl Collider {
             self.merged.clear();
             self.merged.reserve_exact(self.old.capacity());
         }
+        self.sees_sleepers = false;
         for (index, tree) in trees.iter().enumerate() {
-            if !self.placed || tree.is_awake() {
+            let is_awake = tree.is_awake();
+            self.sees_sleepers |= !is_awake && tree.state.asleep;
+            if !self.placed || is_awake {
                 self.place(index, trees, h);
             }
         }
         self.placed = true;
-        self.find_pairs(trees, usize::MAX);
+        self.broad.find_pairs(&self.model, trees, &mut self.placements, h, &mut self.pairs);
         let pairs = std::mem::take(&mut self.pairs);
+        self.clearances.begin();
         pairs.iter().for_each(|&(a, b)| self.between(a, b, trees, h));
         self.pairs = pairs;
         let awake = |side: Side| trees[side.tree].is_awake();
@@ -225,23 +227,19 @@ impl Collider {
     fn place(&mut self, index: usize, trees: &[Tree], h: f64) {
         let tree = &trees[index];
         let (is_awake, has_soil) = (tree.is_awake(), !self.soil.is_empty());
-        let mut bounds = Bounds::NOTHING;
         for geom in self.model.starts[index]..self.model.starts[index + 1] {
             let extent = &self.model.extents[geom];
-            let placement = extent.place(tree, h);
-            let (mut around, on_ground) = (placement.bounds, is_awake && extent.may_touch_ground);
-            let near = on_ground && self.model.grounds.iter().any(|ground| ground.meets(&around));
+            let (placement, on_ground) = (extent.place(tree, h), is_awake && extent.may_touch_ground);
+            let near = on_ground && self.model.grounds.iter().any(|ground| ground.meets(&placement.bounds));
+            self.broad.note(geom, &placement.bounds);
             self.placements[geom] = placement;
             if near {
                 self.on_ground(geom, trees, h);
-                around = self.placements[geom].bounds;
             }
             if on_ground && has_soil {
                 self.on_soils(geom, trees, h);
             }
-            bounds = bounds.with(&around);
         }
-        self.boxes[index] = bounds;
     }
 
     /// Contacts of a shape with the firm grounds that are near it.
@@ -282,7 +280,8 @@ impl Collider {
             let geom = &self.model.geoms[index];
             Moving { geom, centre: self.placements[index].centre, tree: &trees[geom.side.tree] }
         };
-        let (first, second) = (shape(a), shape(b));
+        let shapes = [shape(a), shape(b)];
+        let [first, second] = &shapes;
         let (motion, spin) =
             ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
         let ahead = MARGIN.max(motion.length() + 2.0 * h * (first.swing() + second.swing()));
@@ -291,10 +290,16 @@ impl Collider {
         if (second.centre - first.centre).length() > around[0] + around[1] + ahead {
             return;
         }
+        if self.clearances.parts((a, b), &shapes, ahead) {
+            return;
+        }
         let sizes = Sizes { size: around[0].min(around[1]), motion: 0.5 * (motion.length() + spin) };
         let (one, two) = (first.placed(), second.placed());
         self.hits.clear();
         narrow::of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);
+        if self.hits.is_empty() {
+            return self.clearances.note((a, b), &shapes, self.memory.apart());
+        }
         if sizes.are_passed_by(motion, spin) {
             narrow::keep_real(&one, &two, motion, sizes.margin(), &mut self.hits);
         }
@@ -305,76 +310,6 @@ impl Collider {
         let (pair, key) = (Pair::new(&first.half(), &second.half()), ((a as u64 + 1) << 32) | b as u64);
         let sides = (Some(first.geom.side), second.geom.side);
         add(&pair, sides, key, sizes, &self.hits, (&mut self.contacts, &mut self.tangents));
-    }
-
-    /// Finds the pairs of shapes whose boxes meet and of which one is awake, in order and about as many as `most` at most: trees
-    /// by their boxes first, swept along x, then shape by shape.
-    fn find_pairs(&mut self, trees: &[Tree], most: usize) {
-        let boxes = &self.boxes;
-        insert_in_order(&mut self.order, |&a, &b| boxes[a].low.x.total_cmp(&boxes[b].low.x).then(a.cmp(&b)));
-        let mut found = std::mem::take(&mut self.pairs);
-        found.clear();
-        let order = std::mem::take(&mut self.order);
-        for (place, &first) in order.iter().enumerate() {
-            if found.len() >= most {
-                break;
-            }
-            let awake = trees[first].is_awake();
-            if self.model.self_colliding[first] && awake {
-                self.pairs_of(first, first, trees, &mut found);
-            }
-            for &second in &order[place + 1..] {
-                if self.boxes[second].low.x > self.boxes[first].high.x {
-                    break;
-                }
-                // Few boxes meet, and trees are slow to look at.
-                let meet = self.boxes[first].meets(&self.boxes[second]);
-                if meet && (awake || trees[second].is_awake()) && !trees[first].waits() && !trees[second].waits() {
-                    self.pairs_of(first.min(second), first.max(second), trees, &mut found);
-                }
-            }
-        }
-        self.order = order;
-        self.pairs = found;
-        self.sort_pairs();
-    }
-
-    /// Sorts the pairs by counting those of each first shape, and then by their second.
-    fn sort_pairs(&mut self) {
-        let Self { pairs, places, unsorted, .. } = self;
-        if pairs.len() < 2 {
-            return;
-        }
-        places.clear();
-        places.resize(self.model.geoms.len() + 1, 0);
-        pairs.iter().for_each(|pair| places[pair.0 + 1] += 1);
-        for shape in 1..places.len() {
-            places[shape] += places[shape - 1];
-        }
-        unsorted.clone_from(pairs);
-        for &pair in &*unsorted {
-            pairs[places[pair.0]] = pair;
-            places[pair.0] += 1;
-        }
-        insert_in_order(pairs, Ord::cmp);
-    }
-
-    fn pairs_of(&mut self, first: usize, second: usize, trees: &[Tree], found: &mut Vec<(usize, usize)>) {
-        let Model { geoms, starts, .. } = &self.model;
-        for a in starts[first]..starts[first + 1] {
-            let from = if first == second { a + 1 } else { starts[second] };
-            for b in from..starts[second + 1] {
-                let (one, two) = (&geoms[a], &geoms[b]);
-                let meet = |placements: &[Placement]| placements[a].bounds.meets(&placements[b].bounds);
-                if (one.moves || two.moves) && meet(&self.placements) && self.model.may_meet(one, two) {
-                    one.tighten(&mut self.placements[a], &trees[first]);
-                    two.tighten(&mut self.placements[b], &trees[second]);
-                    if meet(&self.placements) {
-                        found.push((a, b));
-                    }
-                }
-            }
-        }
     }
 
     /// Each contact takes the impulse of the nearest old contact of the same pair, every old one at most once. Both lists
@@ -426,18 +361,6 @@ fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
     let same = old.normal == contact.normal;
     let turned = if same { old.rate } else { DQuat::from_rotation_arc(old.normal, contact.normal) * old.rate };
     turned + contact.normal.cross(turned) * (slower * h)
-}
-
-/// Sorts a list by insertion, in which few are far from their places.
-fn insert_in_order<T: Copy>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
-    for end in 1..list.len() {
-        let (new, mut place) = (list[end], end);
-        while place > 0 && order(&new, &list[place - 1]).is_lt() {
-            list[place] = list[place - 1];
-            place -= 1;
-        }
-        list[place] = new;
-    }
 }
 
 /// Makes contacts of hits on side `b`; the other side is `a`, or the ground.

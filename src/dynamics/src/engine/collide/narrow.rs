@@ -47,6 +47,13 @@ pub(super) struct Memory {
     face: Vec<Hit>,
 }
 
+impl Memory {
+    /// How far apart the last pair is at least in which no contact was found, m; minus infinity where that is not known.
+    pub(super) fn apart(&self) -> f64 {
+        self.manifold.apart
+    }
+}
+
 /// Contacts of a shape with the half space below `normal · x = distance`, the normal towards the shape.
 pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, hits: &mut Vec<Hit>) {
     let mut touch = |point: DVec3| {
@@ -119,6 +126,7 @@ pub(super) fn keep_real(a: &Placed, b: &Placed, motion: DVec3, reach: f64, hits:
 
 /// Contacts of two shapes, of which a ground is the first, normals from the first to the second.
 pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, hits: &mut Vec<Hit>) {
+    memory.manifold.apart = f64::NEG_INFINITY;
     match (a.outline, b.outline) {
         (Outline::Ball(first), Outline::Ball(second)) => {
             let offset = b.centre - a.centre;

@@ -16,7 +16,7 @@ impl Collider {
         for tree in 0..trees.len() {
             self.place(tree, trees, 0.0);
         }
-        self.find_pairs(trees, MAX_PAIRS);
+        self.broad.find_some(&self.model, trees, &mut self.placements, MAX_PAIRS, &mut self.pairs);
         let pairs = std::mem::take(&mut self.pairs);
         pairs.iter().take(MAX_PAIRS).for_each(|&(a, b)| self.between(a, b, trees, 0.0));
         self.pairs = pairs;

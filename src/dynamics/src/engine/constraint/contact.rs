@@ -65,6 +65,7 @@ impl Constraints {
         // A blow is over before anything creeps.
         let [slip, rolling] = match scheme.instant {
             true => [0.0; 2],
+            false if self.problem.is_loose => [surface.slip / scheme.h, 0.0],
             false => [surface.slip / scheme.h, creep_of_rolling(parts, contact, scheme)],
         };
         let own = self.problem.own_matrix(start);
@@ -179,6 +180,9 @@ impl Constraints {
         for (source, block) in self.blocks() {
             let Source::Contact(index) = source else { continue };
             let depth = (-block.gap).min(-0.5 * h * block.before[0]);
+            if !(depth > 0.0) {
+                continue;
+            }
             let relative = depth / contacts[index].share_of_depth();
             if relative > most && !is_compliant(&contacts[index].surface) {
                 (deepest, most) = (Some((depth, index)), relative);

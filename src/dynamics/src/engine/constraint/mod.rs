@@ -186,6 +186,10 @@ impl Constraints {
     /// Gives the trees what the reactions of their joints and the next step need: the forces on their links, the impulses of
     /// their stops and dry friction.
     pub(super) fn push_links(&self, parts: &mut Parts, h: f64) {
+        // Single bodies have no joints, and no stops.
+        if self.problem.is_loose {
+            return;
+        }
         let (rate, contacts, closures) = (1.0 / h, parts.contacts, parts.closures);
         for tree in parts.trees.iter_mut() {
             if tree.topology.has_rows {
@@ -240,14 +244,15 @@ impl Constraints {
             let l = block.impulse;
             match source {
                 Source::Contact(index) => {
-                    contacts[index].impulse = contacts[index].impulse_of(l);
-                    (contacts[index].slip, contacts[index].unshared) = (block.cone.slip, block.unshared);
+                    let contact = &mut contacts[index];
+                    contact.impulse = contact.impulse_of(l);
+                    (contact.slip, contact.unshared) = (block.cone.slip, block.unshared);
                     let u = self.problem.velocity(block);
                     let after = [0, 1, 2].map(|row| u[row] - block.bias[row] + block.free[row]);
-                    contacts[index].rate = contacts[index].velocity_of(after);
+                    contact.rate = contact.velocity_of(after);
                     // All points of a face that stays, or those that bear nothing would ask for another motion than their neighbours.
                     let stays = l[0] > 0.0 || u[0] * scheme.to_next < SKIN;
-                    contacts[index].pressed_for = if stays && !scheme.instant { scheme.h } else { 0.0 };
+                    contact.pressed_for = if stays && !scheme.instant { scheme.h } else { 0.0 };
                 }
                 Source::Rolling(index) | Source::Torsion(index) => {
                     let contact = &mut contacts[index];

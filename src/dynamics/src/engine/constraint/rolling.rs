@@ -10,6 +10,9 @@ impl Constraints {
     /// Adds what a contact has of both; `normal` is the place of its own block.
     pub(super) fn add_rolling(&mut self, parts: &Parts, index: usize, normal: usize) {
         let contact = &parts.contacts[index];
+        if !(contact.surface.rolling > 0.0 || contact.surface.torsion > 0.0) {
+            return;
+        }
         let (surface, [first, second], none) = (&contact.surface, contact.tangents, DVec3::ZERO);
         for (source, radius, rows, vectors) in [
             (Source::Rolling(index), surface.rolling, 2, [first, second, none]),

@@ -89,12 +89,12 @@ impl Constraints {
         for (side, sign) in [a, b].into_iter().zip([-1.0, 1.0]) {
             // A side that nothing moves belongs to no island; its columns would be empty.
             let Some((side, tree)) = side.and_then(|side| Some((side, parts.tree(side)?))) else { continue };
-            let Some(chain) = tree.chain_of(side.link) else { continue };
             if tree.moves_apart() {
                 floats = true;
                 self.add_columns_of_body(tree, point, directions, sign, [&mut free, &mut before]);
                 continue;
             }
+            let Some(chain) = tree.chain_of(side.link) else { continue };
             let columns = &mut self.problem.columns;
             let start = columns.len();
             jacobian(tree, chain.clone(), point, directions, sign, columns);
@@ -125,11 +125,19 @@ impl Constraints {
         point: DVec3,
         directions: &Directions,
         sign: f64,
-        velocities: [&mut [f64; 4]; 2],
+        [free, before]: [&mut [f64; 4]; 2],
     ) {
         let mut columns = root_columns(&wrenches(tree, point, directions, sign));
         let base = to_index(tree.work.base);
-        add_velocities(velocities, &columns, &[0, 1, 2, 3, 4, 5], [&tree.work.v_free, &tree.state.v]);
+        let rates = [&tree.work.v_free, &tree.state.v].map(|v| v.first_chunk::<6>());
+        if let [Some(v_free), Some(v)] = rates {
+            for ((column, v_free), v) in columns.iter().zip(v_free).zip(v) {
+                for c in 0..3 {
+                    free[c] += column[c] * v_free;
+                    before[c] += column[c] * v;
+                }
+            }
+        }
         tree.whiten_body(&mut columns);
         self.problem.columns.extend_from_slice(&columns);
         self.problem.index.extend_from_slice(&[base, base + 1, base + 2, base + 3, base + 4, base + 5]);

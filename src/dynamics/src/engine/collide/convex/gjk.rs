@@ -13,8 +13,8 @@ const TOUCHING: f64 = 1e-9;
 const FIRST_TURN: usize = 2;
 /// What a search for the closest points ends with.
 pub(super) enum Outcome {
-    /// Farther apart than asked for.
-    Apart,
+    /// Farther apart than asked for, by so much at least.
+    Apart(f64),
     Near(Nearest),
     /// So near, or overlapping, that the depth must be looked for; the simplex holds zero, and the separation was largest along
     /// the normal.
@@ -59,7 +59,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
         let vertex = difference.support(-v);
         let separation = v.dot(vertex.point) / length;
         if separation > reach {
-            return Outcome::Apart;
+            return Outcome::Apart(separation);
         }
         if separation > best.0 {
             best = (separation, -v / length);

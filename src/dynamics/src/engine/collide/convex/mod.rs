@@ -143,23 +143,26 @@ impl<'a> Difference<'a> {
     }
 
     /// The faces that are tried first, with the separations along them, the larger first where both are of surfaces; and how deep the shapes may be in
-    /// each other for that. `None` if they are farther apart than `reach`, or one is behind a face of the other.
-    fn faces_to_try(&self, reach: f64) -> Option<([(f64, DVec3); 2], f64)> {
+    /// each other for that. An error if they are farther apart than `reach`, with how far at least, or one is behind a face of the other.
+    fn faces_to_try(&self, reach: f64) -> Result<([(f64, DVec3); 2], f64), f64> {
         let mut faces = [(0.0, DVec3::ZERO); 2];
         for ((face, normal), core) in faces.iter_mut().zip(self.faces_between()).zip(&self.cores) {
             let separation = self.separation(normal);
-            if separation >= reach || core.is_one_sided() && self.separation(-normal) > self.deepest_behind() {
-                return None;
+            if separation >= reach {
+                return Err(separation);
+            }
+            if core.is_one_sided() && self.separation(-normal) > self.deepest_behind() {
+                return Err(f64::NEG_INFINITY);
             }
             *face = (separation, normal);
         }
         if !self.are_surfaces() {
-            return Some((faces, SHALLOW * self.size));
+            return Ok((faces, SHALLOW * self.size));
         }
         if faces[1].0 > faces[0].0 {
             faces.swap(0, 1);
         }
-        Some((faces, self.deepest_behind()))
+        Ok((faces, self.deepest_behind()))
     }
 
     /// The faces that the shapes turn along a direction and against it.
@@ -197,6 +200,8 @@ pub(super) struct Meeting {
     /// From the first to the second, in the frame of the first.
     pub(super) normal: DVec3,
     pub(super) touches: Vec<Touch>,
+    /// How far apart shapes of the last search are at least that have no contact, m, where that was seen.
+    pub(super) apart: f64,
     polytope: Polytope,
     patches: Patches,
 }
@@ -207,7 +212,13 @@ impl Meeting {
     pub(super) fn find(&mut self, difference: &Difference, ahead: f64, allow: impl Fn(DVec3) -> Option<DVec3>) {
         self.touches.clear();
         let layers = difference.layers[0] + difference.layers[1];
-        let Some((faces, deepest)) = difference.faces_to_try(ahead + layers) else { return };
+        let (faces, deepest) = match difference.faces_to_try(ahead + layers) {
+            Ok(faces) => faces,
+            Err(separation) => {
+                self.apart = separation - layers;
+                return;
+            }
+        };
         let opposed = faces[0].1.dot(faces[1].1) > OPPOSED && difference.are_surfaces();
         for (separation, normal) in faces {
             let allowed = if separation > -deepest { allow(normal) } else { None };
@@ -219,7 +230,13 @@ impl Meeting {
                 self.touches.clear();
             }
         }
-        let Some(nearest) = self.nearest(difference, ahead + layers) else { return };
+        let nearest = match self.nearest(difference, ahead + layers) {
+            Ok(nearest) => nearest,
+            Err(separation) => {
+                self.apart = separation - layers;
+                return;
+            }
+        };
         let (steady, separation) = steady(difference, nearest.normal);
         let (gap, Some(normal)) = (separation - layers, allow(steady)) else { return };
         let least = if is_same(normal, steady) { gap } else { f64::NEG_INFINITY };
@@ -250,21 +267,21 @@ impl Meeting {
         });
     }
 
-    /// The normal along which the cores are nearest, and their closest points; `None` if they are farther apart than `reach`.
-    fn nearest(&mut self, difference: &Difference, reach: f64) -> Option<Nearest> {
+    /// The normal along which the cores are nearest, and their closest points; if they are farther apart than `reach`, how far at least.
+    fn nearest(&mut self, difference: &Difference, reach: f64) -> Result<Nearest, f64> {
         match gjk::closest(difference, reach, EXACT * difference.size) {
-            Outcome::Apart => None,
-            Outcome::Near(nearest) => Some(nearest),
+            Outcome::Apart(separation) => Err(separation),
+            Outcome::Near(nearest) => Ok(nearest),
             Outcome::Touching { normal, simplex } => {
                 // Hardly overlapping, they have one way out, and the search for the distance has come near it.
                 if difference.separation(normal) > -MOVED_APART * difference.size {
                     let nearest = climb(difference, normal);
                     if difference.separation(nearest.normal) > -SHALLOW * difference.size {
-                        return Some(nearest);
+                        return Ok(nearest);
                     }
                 }
                 let normal = self.polytope.deepest(difference, &simplex);
-                Some(climb(difference, normal.unwrap_or_else(|| flat(difference))))
+                Ok(climb(difference, normal.unwrap_or_else(|| flat(difference))))
             }
         }
     }
