@@ -351,10 +351,9 @@ impl Tree {
         links.chain(rates).fold(0.0, f64::max)
     }
 
-    /// Stays where it was at the start of the substep, with a share of the velocity at its end. Nothing came in.
-    pub(super) fn stay(&mut self, share: f64) {
+    /// Stays where it was at the start of the substep, with the velocity at its end. Nothing came in.
+    pub(super) fn stay(&mut self) {
         self.move_back();
-        self.slow_down(share);
         self.work.substep_work = 0.0;
     }
 

@@ -252,8 +252,8 @@ pub(super) struct Work {
     pub(super) kept_energy: f64,
     /// What pushes its links in this step.
     pub(super) pushes: Vec<Push>,
-    /// Work that is left to it in this step, in sweeps over its island's constraints.
-    pub(super) sweeps_left: f64,
+    /// Work that was spent on it in this step, in sweeps over its island's constraints.
+    pub(super) spent: f64,
     /// First of its unknowns in its island.
     pub(super) base: usize,
     /// In which depth of division it waits, and what for.
