@@ -164,7 +164,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "max_sweeps",
         integer(1, 100_000),
         "6000",
-        "Work of a step at most: as much as so many sweeps over the constraints; the solver stops when they are solved.",
+        "Work of a step at most: as much as so many sweeps over the constraints, with its parts and repetitions; the solver stops when they are solved.",
     ),
     setting(
         "dynamics",

@@ -157,6 +157,12 @@ pub trait Engine: Send {
         None
     }
 
+    /// What the last step cost, of what touches the part of the world that cost most, in the unit of [`DynamicsSettings::max_sweeps`];
+    /// `None` from an engine that has no budget of work.
+    fn work(&self) -> Option<f64> {
+        None
+    }
+
     /// What was out of the ordinary in the last step; empty when all is well.
     fn notices(&self) -> &[Notice];
 

@@ -87,7 +87,8 @@ pub struct DynamicsSettings {
     /// How bounces at the same instant are solved.
     pub impact_law: ImpactLaw,
     /// Work of a step at most, at least 1: what so many sweeps over the constraints of an island cost. All methods of the solver and
-    /// all repetitions of a step draw from it. At its end the best solution so far is taken.
+    /// all repetitions of a step draw from it, and what these cost beside their solves. At its end the best solution so far is taken, and the rest of the step is
+    /// made in few parts.
     pub max_sweeps: usize,
     /// Depth to which bodies may sink into each other without being pushed apart, m (ODE's contactSurfaceLayer).
     pub contact_surface_layer_m: f64,

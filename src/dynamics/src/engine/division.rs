@@ -9,7 +9,7 @@ use super::{
     closure::Closure,
     collide::Collider,
     guard::Guards,
-    island::Islands,
+    island::{Island, Islands},
     problem::Scheme,
     tree::{Remains, Tree},
 };
@@ -17,9 +17,6 @@ use super::{
 /// How often a substep that guards reject may be halved, to a sixteenth: after that it is kept as it is, and the guards tell what is
 /// wrong with it.
 const HALVINGS: u32 = 4;
-/// Sweeps that an attempt may make however short it is, as long as there is work: enough for what is easy. Where its share of a step's whole
-/// work would be less, a substep is not divided any more.
-pub(super) const LEAST_SWEEPS: f64 = 8.0;
 /// Part of the work left that the blows of an instant may cost: there may be many in a step.
 const OF_A_BLOW: f64 = 1.0 / 30.0;
 
@@ -47,10 +44,15 @@ impl Part {
         [first, Self { left: self.left - first.h, ..first }]
     }
 
-    /// What part of the work left an attempt may cost: half of what falls to its length. The other half is for attempts that may have to be
+    /// What part of the work left falls to its length.
+    fn fair_share(self) -> f64 {
+        (self.h / self.left).min(1.0)
+    }
+
+    /// What part of it the solves of an attempt may cost: half of that. The other half is for attempts that may have to be
     /// made in its place, and what is not spent is there for all that follow.
     fn share_of_work(self) -> f64 {
-        0.5 * (self.h / self.left).min(1.0)
+        0.5 * self.fair_share()
     }
 
     /// How often the step was divided that it is a part of.
@@ -69,6 +71,8 @@ pub(super) struct Groups {
     /// Of each root, the number of trees in its group, and whether joints close loops there.
     size: Vec<usize>,
     has_loops: Vec<bool>,
+    /// Of each root, the most work that was spent on a tree of its group.
+    spent: Vec<f64>,
 }
 
 impl Groups {
@@ -94,6 +98,21 @@ impl Groups {
         for closure in closures {
             for tree in [closure.a.tree, closure.b.tree] {
                 self.has_loops[self.parent[tree]] = true;
+            }
+        }
+    }
+
+    /// What is made again together has its work together: an attempt at one island is one at all of them.
+    fn share_work(&mut self, trees: &mut [Tree]) {
+        self.spent.clear();
+        self.spent.resize(trees.len(), 0.0);
+        for (index, tree) in trees.iter().enumerate() {
+            let spent = &mut self.spent[self.parent[index]];
+            *spent = spent.max(tree.work.spent);
+        }
+        for index in 0..trees.len() {
+            if self.rejects(index) && trees[index].is_awake() {
+                trees[index].work.spent = self.spent[self.parent[index]];
             }
         }
     }
@@ -139,7 +158,7 @@ impl Groups {
     fn judge(&mut self, guards: &mut Guards, islands: &Islands, trees: &[Tree], collider: &Collider, scheme: &Scheme) {
         for island in islands.all() {
             let first = island.trees()[0];
-            if !self.rejects(first) && guards.rejects(island, trees, &collider.contacts, scheme) {
+            if !island.is_last && !self.rejects(first) && guards.rejects(island, trees, &collider.contacts, scheme) {
                 self.reject(self.of(first), Remains::Halves);
             }
         }
@@ -156,9 +175,12 @@ impl Dynamics {
         self.let_pass(&groups, part);
         let turning = (0..self.trees.len()).filter(|&tree| self.guards.depth(tree) > part.halvings);
         let turning = turning.filter(|&tree| self.trees[tree].is_awake());
+        let turning = turning.filter(|&tree| self.scheme.affords_halves(&self.trees[tree]));
         turning.for_each(|tree| groups.reject(groups.of(tree), Remains::Halves));
-        let last = !self.can_halve(part);
+        let last = part.halvings >= self.guards.deepest() + HALVINGS;
         self.solve(&groups, last);
+        let turns = |island: &Island| island.trees().iter().any(|&tree| self.guards.depth(tree) > part.halvings);
+        self.islands.all_mut().iter_mut().for_each(|island| island.is_cut |= turns(island));
         if !last {
             groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, &self.scheme);
         }
@@ -166,6 +188,7 @@ impl Dynamics {
         self.accept(&groups, part.depth());
         let divided = groups.rejects_any();
         if divided {
+            groups.share_work(&mut self.trees);
             self.go_back(&groups, part.depth());
         }
         self.groups = groups;
@@ -199,12 +222,6 @@ impl Dynamics {
         self.release(depth, |remains| remains == Remains::Nothing);
     }
 
-    /// Whether what is rejected of a part is made again in halves.
-    fn can_halve(&self, part: Part) -> bool {
-        let share = 0.25 * part.h / self.model.timestep;
-        part.halvings < self.guards.deepest() + HALVINGS && self.model.max_sweeps * share >= LEAST_SWEEPS
-    }
-
     /// Goes back with what is rejected, and lets everything wait.
     fn go_back(&mut self, groups: &Groups, depth: u32) {
         for (index, tree) in self.trees.iter_mut().enumerate().filter(|(_, tree)| tree.is_awake()) {
@@ -236,6 +253,7 @@ impl Dynamics {
         (self.scheme.h, self.scheme.share) = (part.h, part.h / self.model.timestep);
         let whole = self.model.timestep / self.model.substeps as f64;
         self.scheme.to_next = if part.impacts > 0 { 0.5 * (part.h + whole) } else { part.h };
+        self.scheme.fair = part.fair_share();
         self.scheme.work = if self.scheme.instant { OF_A_BLOW } else { part.share_of_work() };
     }
 

@@ -181,9 +181,9 @@ impl Guards {
     }
 
     /// Whether a substep of an island must be repeated with half its length: its contacts have no solution, or sank in before they
-    /// could press, or a linkage gained energy, or a hit set its joints turning too fast for its length.
+    /// could press, or something became faster than anything may be, or a linkage gained energy, or a hit set its joints turning too fast for its length.
     pub(super) fn rejects(&mut self, island: &Island, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
-        if island.failed || !island.outcome.converged {
+        if island.failed || !island.outcome.converged || island.too_fast > 0.0 {
             return true;
         }
         if let Some((depth, contact)) = island.sunk.map(|(depth, index)| (depth, &contacts[index]))
@@ -245,20 +245,25 @@ impl Guards {
 
     /// Tells which islands have no solution, or no sound state.
     pub(super) fn after_substep<'a>(&mut self, islands: impl Iterator<Item = &'a Island> + Clone, trees: &[Tree]) {
-        for island in islands.clone().filter(|island| island.failed || !island.outcome.converged) {
+        for island in islands.clone().filter(|island| island.failed || !island.outcome.converged || island.is_cut) {
             let bodies = bodies_of(island, trees);
-            let outcome = &island.outcome;
-            let (guard, text, value) = if island.failed {
-                let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
-                (Guard::Divergence, format!("body '{first}' and what it touches came to no finite state"), f64::NAN)
+            let (guard, value) = if island.failed {
+                (Guard::Divergence, f64::NAN)
             } else {
-                let text = format!(
-                    "contacts of {} bodies are solved to {:.1e} m/s only, with the work of {:.0} sweeps",
-                    bodies.len(),
-                    outcome.residual,
-                    outcome.sweeps
-                );
-                (Guard::Unconverged, text, outcome.residual)
+                (Guard::Unconverged, island.outcome.residual)
+            };
+            let text = match guard {
+                Guard::Divergence => {
+                    let first = bodies.first().map_or("", |body| self.names[body.index()].as_str());
+                    format!("body '{first}' and what it touches came to no finite state")
+                }
+                _ => {
+                    let (count, spent) = (bodies.len(), island.spent(trees));
+                    let cut = if island.is_cut { ", all that the step may cost: it is divided no further" } else { "" };
+                    format!(
+                        "contacts of {count} bodies are solved to {value:.1e} m/s, with the work of {spent:.0} sweeps{cut}"
+                    )
+                }
             };
             self.tell_worst(Notice { guard, bodies, text, value });
         }

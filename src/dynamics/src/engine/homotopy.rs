@@ -82,7 +82,7 @@ impl Homotopy {
         self.equations.start(FIRST_NU, &mut self.ahead)?;
         // Across a tangent along ln nu the corrector keeps nu.
         self.tangent[n] = -1.0;
-        self.correct(problem, 1.0, f64::INFINITY, 8 * CORRECTIONS, used)?;
+        self.correct(problem, 1.0, f64::INFINITY, most.min(8 * CORRECTIONS), used)?;
         self.find_tangent(problem, used)?;
         self.advance();
         let mut length = LONGEST;

@@ -122,7 +122,8 @@ impl Dynamics {
         let (trees, h, gravity) = (&self.trees, part.h, self.scheme.gravity.length());
         let flying = |contact: &Contact| {
             let group = groups.of_contact(contact, trees).filter(|_| contact.bounces())?;
-            let spent = trees[group].work.impacts >= most_impacts(groups.size(group));
+            let spent = trees[group].work.impacts >= most_impacts(groups.size(group))
+                || !self.scheme.affords_an_impact(&trees[group]);
             (!spent && !groups.has_loops(group)).then_some(group)
         };
         let (suspects, leaning) = (&mut self.impacts.suspects, &mut self.impacts.leaning);
@@ -292,7 +293,8 @@ impl Dynamics {
             for tree in self.trees.iter_mut().filter(|tree| tree.is_awake()) {
                 tree.end_blow(strikes, self.scheme.gravity);
             }
-            if !strikes {
+            let affords = |tree: &Tree| !tree.is_awake() || self.scheme.affords_an_impact(tree);
+            if !strikes || !self.trees.iter().all(affords) {
                 break;
             }
         }
@@ -306,7 +308,7 @@ impl Dynamics {
     }
 
     /// Lets pass what has no part in the next blow of the group that does not wait. False if nothing strikes. When it has had the
-    /// most impacts that it may, all that strikes does so at once.
+    /// most impacts that it may, or no work is left for more, all that strikes does so at once.
     fn choose_blows(&mut self, most: usize) -> bool {
         let (trees, law) = (&self.trees, self.impacts.law);
         let has_arrived = |contact: &Contact| contact.gap < SKIN && contact.surface.stiffness.is_infinite();
@@ -315,7 +317,8 @@ impl Dynamics {
             if may_strike { approach(contact, trees) } else { 0.0 }
         };
         let fastest = self.collider.contacts.iter().map(speed).fold(0.0, f64::max);
-        let is_spent = trees.iter().any(|tree| tree.is_awake() && tree.work.impacts >= most);
+        let has_had_its_share = |tree: &Tree| tree.work.impacts >= most || !self.scheme.affords_an_impact(tree);
+        let is_spent = trees.iter().any(|tree| tree.is_awake() && has_had_its_share(tree));
         let slowest = if is_spent || law == ImpactLaw::Newton { 0.0 } else { (1.0 - AT_ONCE) * fastest };
         let contacts = &mut self.collider.contacts;
         for pair in contacts.chunk_by_mut(|one, other| one.key == other.key).filter(|pair| moves(&pair[0], trees)) {

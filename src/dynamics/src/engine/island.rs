@@ -7,10 +7,10 @@ use simpartner_model::FreeAxis;
 
 use super::{
     account::negligible_energy,
+    budget::Budget,
     closure::Closure,
     collide::{Contact, Side},
     constraint::{Constraints, Parts},
-    division::LEAST_SWEEPS,
     gauss::loops::Loops,
     problem::Scheme,
     soil::Footprints,
@@ -31,8 +31,6 @@ const GAIN: f64 = 1e-4;
 pub(super) const ROUNDING: f64 = 1e-9;
 /// Where a joint turns by a larger angle than this in a substep, rad, nothing is gained: the errors of the scheme are all there is.
 const FAST_TURN: f64 = 0.1;
-/// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
-const SLOW_ENOUGH: f64 = 0.99;
 /// What [`Islands::slots`] says of a tree that nothing moves, and [`Islands::number`] of one that flies alone.
 const NOWHERE: usize = usize::MAX;
 const ALONE: usize = usize::MAX - 1;
@@ -47,6 +45,9 @@ pub(super) struct Island {
     loops: Loops,
     solver: Solver,
     pub(super) outcome: Outcome,
+    /// True if the attempt is taken as it comes, and if work was missing for another pass or for smaller parts.
+    pub(super) is_last: bool,
+    pub(super) is_cut: bool,
     /// True if its state was not sound: it is back where the step began, at rest.
     pub(super) failed: bool,
     /// Energy gained beyond what came in ([`super::tree::Work::substep_work`]), J.
@@ -211,6 +212,11 @@ impl Islands {
         self.free = reuse(free);
     }
 
+    /// The same, to change them.
+    pub(super) fn all_mut(&mut self) -> &mut [Island] {
+        &mut self.islands[..self.count]
+    }
+
     /// The islands of this step.
     pub(super) fn all(&self) -> &[Island] {
         &self.islands[..self.count]
@@ -252,9 +258,15 @@ impl Island {
     /// and which of them are at their limits.
     pub(super) fn solve(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.outcome = Outcome { converged: true, ..Outcome::default() };
-        if self.moves_freely(parts, scheme) {
-            return;
+        self.is_cut = false;
+        let mut budget = Budget::begin(parts, scheme, &self.constraints.problem);
+        if !self.moves_freely(parts, scheme) {
+            self.solve_in_passes(parts, scheme, &mut budget);
         }
+        budget.end(parts, scheme);
+    }
+
+    fn solve_in_passes(&mut self, parts: &mut Parts, scheme: &Scheme, budget: &mut Budget) {
         let bounded = |axis: &FreeAxis| axis.max_power.is_finite();
         let has_powers = parts.trees.iter().any(|tree| tree.topology.has_powers)
             || parts.own_closures.iter().any(|&own| parts.closures[own].axes.iter().flatten().any(bounded));
@@ -264,27 +276,34 @@ impl Island {
             (false, true) => PASSES_OF_SOIL,
             (false, false) => PASSES,
         };
-        let left = parts.trees.iter().map(|tree| tree.work.sweeps_left).fold(f64::INFINITY, f64::min);
-        let (sweeps, mut spent) = ((scheme.work * left).max(LEAST_SWEEPS.min(left)), 0.0);
         for pass in 1..=passes {
             if pass > 1 {
+                budget.begin_pass();
                 self.constraints.press_soil(parts, scheme, true);
                 self.constraints.assemble(parts, scheme, true);
             }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {
-                self.outcome = problem.solve(&mut self.solver, sweeps - spent);
-                spent += self.outcome.sweeps;
-                self.outcome.sweeps = spent;
+                self.outcome = problem.solve(&mut self.solver, budget.sweeps());
+                self.outcome.sweeps = budget.sweep(self.outcome.sweeps);
             }
-            let settled = self.apply_impulses(parts, scheme, [pass, passes]);
+            let last = if budget.affords_a_pass() { passes } else { pass };
+            let settled = self.apply_impulses(parts, scheme, [pass, last]);
             let keeps = self.constraints.keeps_powers(parts, scheme.h, 2 * pass > passes);
             let presses = self.constraints.soil_settles(parts, scheme, settled && keeps);
             if settled && keeps && presses && self.constraints.closes(parts, scheme.h) {
                 break;
             }
+            if last < passes {
+                self.is_cut = true;
+                break;
+            }
         }
-        parts.trees.iter_mut().for_each(|tree| tree.work.sweeps_left = (left - spent).max(0.0));
+    }
+
+    /// Whether there is work enough to make the substep again in two parts.
+    pub(super) fn affords_halves(&self, parts: &Parts, scheme: &Scheme) -> bool {
+        parts.trees.iter().all(|tree| scheme.affords_halves(tree))
     }
 
     /// Whether nothing constrains it but joints that close loops, and nothing in it is stiff, so that the step was made to fourth order.
@@ -305,11 +324,11 @@ impl Island {
         tree.work.is_free
     }
 
-    /// Kicks and drifts to the end of the substep. In the `last` attempt no energy may be there that nothing gave.
+    /// Kicks and drifts to the end of the substep. In the last attempt no energy may be there that nothing gave.
     ///
     /// Reads the impulses. Writes the state of each tree, where its links then are, its reactions, loads and energies, and what
     /// the guards look at.
-    pub(super) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme, last: bool) {
+    pub(super) fn finish(&mut self, parts: &mut Parts, scheme: &Scheme) {
         self.compute_reactions(parts, scheme);
         self.sunk = self.constraints.deepest_sinking(parts.contacts, scheme.h);
         for tree in parts.trees.iter_mut() {
@@ -324,12 +343,10 @@ impl Island {
                 tree.push_out(&self.solver.correction.w, scheme.h, scheme.gravity);
             }
         }
-        (self.taken_out, self.too_fast) = (0.0, 0.0);
-        if last {
-            self.bound_speeds(parts, scheme);
-        }
+        self.taken_out = 0.0;
+        self.bound_speeds(parts, scheme);
         self.set_gain(parts);
-        if last && self.gain > self.bearable_gain(parts, scheme) {
+        if self.is_last && self.gain > self.bearable_gain(parts, scheme) {
             self.take_out_gain(parts, scheme);
         }
         self.failed = !parts.trees.iter().all(|tree| tree.is_sound());
@@ -345,19 +362,7 @@ impl Island {
         scheme.share * self.allowed_gain(trees(parts), ties, scheme) + unseen
     }
 
-    /// What would become faster than anything may be stays where it was, and all of the island is that much slower.
-    fn bound_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        let fastest = parts.trees.iter().map(|tree| tree.relative_speed()).fold(0.0, f64::max);
-        if fastest > 1.0 {
-            self.too_fast = fastest;
-            for tree in parts.trees.iter_mut() {
-                tree.stay(SLOW_ENOUGH / fastest);
-                tree.update_kinematics(scheme.gravity);
-            }
-        }
-    }
-
-    fn set_gain(&mut self, parts: &Parts) {
+    pub(super) fn set_gain(&mut self, parts: &Parts) {
         self.gain = parts.trees.iter().map(|tree| tree.gain()).sum();
     }
 
@@ -392,32 +397,6 @@ impl Island {
     /// Whether anything of it is in soil, which may ask for smaller steps of single bodies as well.
     pub(super) fn in_soil(&self) -> bool {
         self.constraints.has_soil()
-    }
-
-    /// Slows all down until the energy is what it was before and what came in. Where there is more of it in heights and springs alone,
-    /// it stays where it was.
-    fn take_out_gain(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        self.taken_out = self.gain;
-        let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();
-        let share = 1.0 - self.gain / kinetic;
-        if !(share > 0.0) {
-            self.restore_at_rest(parts, scheme);
-            return;
-        }
-        for tree in parts.trees.iter_mut() {
-            tree.slow_down(share.sqrt());
-            tree.update_kinematics(scheme.gravity);
-        }
-        self.set_gain(parts);
-    }
-
-    /// Lets all of it rest where it was at the start of the substep.
-    fn restore_at_rest(&mut self, parts: &mut Parts, scheme: &Scheme) {
-        for tree in parts.trees.iter_mut() {
-            tree.restore_at_rest();
-            tree.update_kinematics(scheme.gravity);
-        }
-        self.set_gain(parts);
     }
 
     /// Applies the impulses to every tree. False if one of them has to be solved again, and prepares that.
@@ -488,6 +467,11 @@ impl Island {
         if !self.failed {
             self.constraints.write_back(contacts, prints, closures, scheme);
         }
+    }
+
+    /// What it has cost in this step so far, in sweeps.
+    pub(super) fn spent(&self, trees: &[Tree]) -> f64 {
+        self.trees.iter().map(|&tree| trees[tree].work.spent).fold(0.0, f64::max)
     }
 
     /// True if one of its trees was hit.

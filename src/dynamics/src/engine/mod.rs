@@ -53,8 +53,9 @@
 //! a tree gains in all is bounded ([`account`]). Motors drive no axis beyond its largest rate, with no more than its largest
 //! effort and power ([`axis`], [`drive`]).
 //!
-//! **Work.** A step has a budget, in sweeps over an island's constraints, that all methods of the solver and all repetitions draw
-//! from ([`division`]). At its end the best impulses so far are taken, and an event tells how good they are.
+//! **Work.** A step has a budget, in sweeps over an island's constraints, that all methods of the solver, all repetitions, and what
+//! these cost beside their solves, draw from ([`budget`], [`division`]). At its end the best impulses so far are taken, the rest of the step is made in
+//! as few parts as that leaves, and an event tells how good they are and what they cost.
 //!
 //! **The same bits.** Every loop runs in an order that the model gives, threads share whole islands, sines come from `libm`.
 //! **Memory.** What the model gives is apart from what a step changes: [`tree::Topology`], the collider's shapes, [`Model`]. Once the
@@ -71,6 +72,8 @@ mod account;
 mod articulated;
 mod axis;
 mod ball;
+mod bounds;
+mod budget;
 mod build;
 mod carry_over;
 mod closure;
@@ -163,8 +166,6 @@ struct Model {
     /// The timestep, and the substeps that it is made in at least.
     timestep: f64,
     substeps: usize,
-    /// Work of a step at most, in sweeps over the constraints.
-    max_sweeps: f64,
     /// For each tree that may sleep, the speed below which it is at rest, m/s.
     sleepers: Vec<Option<f64>>,
     /// Where the bodies and joints of the world are.
@@ -187,7 +188,6 @@ impl Dynamics {
             model: Model {
                 timestep: timestep.seconds(),
                 substeps: settings.substeps,
-                max_sweeps: settings.dynamics.max_sweeps as f64,
                 sleepers,
                 bodies: built.bodies,
                 joints: built.joints,
@@ -202,7 +202,9 @@ impl Dynamics {
                 correction: CORRECTION,
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
+                budget: settings.dynamics.max_sweeps as f64,
                 work: 1.0,
+                fair: 1.0,
                 integrator: settings.dynamics.integrator,
             },
             islands: Islands::default(),
@@ -226,7 +228,7 @@ impl Dynamics {
     }
 
     /// The second to fourth phase of every island that is not made again: equations of motion and rows, impulses, the state at
-    /// the end; in the `last` attempt it is taken as it comes.
+    /// the end. In the `last` attempt it is taken as it comes, and so where the work is at its end.
     fn solve(&mut self, groups: &Groups, last: bool) {
         let (scheme, contacts, closures) = (&self.scheme, &self.collider.contacts, &self.closures);
         let prints = &self.collider.soil;
@@ -234,7 +236,8 @@ impl Dynamics {
             if !groups.rejects(island.trees()[0]) {
                 island.assemble(parts, scheme);
                 island.solve(parts, scheme);
-                island.finish(parts, scheme, last);
+                island.is_last = last || !island.affords_halves(parts, scheme);
+                island.finish(parts, scheme);
             }
         });
         let Self { islands, trees, scheme, .. } = self;
@@ -304,8 +307,7 @@ impl Engine for Dynamics {
 
     fn step(&mut self) {
         self.begin_loads();
-        let sweeps = self.model.max_sweeps;
-        self.for_each_tree(|tree| tree.begin_step(sweeps));
+        self.for_each_tree(Tree::begin_step);
         self.collider.soil.begin_step();
         self.guards.begin_step(&self.trees, &self.collider.contacts, self.model.timestep, self.model.substeps);
         let Model { timestep, substeps, .. } = self.model;
@@ -400,6 +402,10 @@ impl Engine for Dynamics {
             kinetic: sum(|work| work.kinetic),
             given: sum(|work| work.motor_work),
         })
+    }
+
+    fn work(&self) -> Option<f64> {
+        Some(self.trees.iter().map(|tree| tree.work.spent).fold(0.0, f64::max))
     }
 
     fn notices(&self) -> &[Notice] {

@@ -252,15 +252,15 @@ impl Tree {
         self.work.substep_work += self.work.energy - before;
     }
 
-    /// Forgets the loads of the last step, and may cost so many sweeps in this one.
-    pub(super) fn begin_step(&mut self, sweeps: f64) {
+    /// Forgets the loads of the last step, and what it cost.
+    pub(super) fn begin_step(&mut self) {
         if self.topology.links.len() > 1 {
             self.work.loads.fill([0.0; 3]);
             self.work.reactions.fill(Spatial::ZERO);
         }
         self.work.motor_work = 0.0;
         self.work.impacts = 0;
-        self.work.sweeps_left = sweeps;
+        self.work.spent = 0.0;
     }
 
     /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. After
@@ -386,10 +386,9 @@ impl Tree {
         links.chain(rates).fold(0.0, f64::max)
     }
 
-    /// Stays where it was at the start of the substep, with a share of the velocity at its end. Nothing came in.
-    pub(super) fn stay(&mut self, share: f64) {
+    /// Stays where it was at the start of the substep, with the velocity at its end. Nothing came in.
+    pub(super) fn stay(&mut self) {
         self.move_back();
-        self.slow_down(share);
         self.work.substep_work = 0.0;
     }
 

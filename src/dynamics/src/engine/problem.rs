@@ -82,8 +82,11 @@ pub(super) struct Scheme {
     pub(super) correction_speed: f64,
     /// Penetration that is left alone, m.
     pub(super) surface_layer: f64,
-    /// What part of the work that is left to it in this step an island may spend.
+    /// Work that a step may cost an island, in sweeps; what part of what is left of it the solves of an attempt may cost, and what part falls
+    /// to the length of the substep.
+    pub(super) budget: f64,
     pub(super) work: f64,
+    pub(super) fair: f64,
     /// The scheme of what moves freely.
     pub(super) integrator: Integrator,
 }

@@ -89,7 +89,7 @@ impl Dynamics {
                 for (one, other) in [(a, b), (b, a)] {
                     if self.trees[one].is_awake() && self.trees[other].state.asleep {
                         self.trees[other].wake();
-                        self.trees[other].begin_step(self.model.max_sweeps);
+                        self.trees[other].begin_step();
                         self.trees[other].predict(self.scheme.h);
                         changed = true;
                     }

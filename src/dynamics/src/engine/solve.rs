@@ -177,7 +177,7 @@ impl Problem {
         if !residual.is_finite() {
             // From here no method leads back; where only the sweeps led away, a start without friction may.
             if self.blocks.iter().all(|block| block.bias.iter().all(|bias| bias.is_finite())) {
-                self.solve_without_friction();
+                self.solve_without_friction(work);
             }
             return Outcome { sweeps: (whole - *work) / cost, residual, moved: f64::INFINITY, converged: false };
         }
@@ -199,7 +199,7 @@ impl Problem {
             residual = residual.min(solver.homotopy.solve(self, work, accepted));
         }
         if !(self.is_finite() && residual < HOPELESS) {
-            self.solve_without_friction();
+            self.solve_without_friction(work);
         }
         let converged = self.is_finite() && residual < accepted && self.rounding() <= accepted;
         Outcome { sweeps: (whole - *work) / cost, residual, moved, converged }
@@ -221,7 +221,8 @@ impl Problem {
     }
 
     /// Starts anew and lets contacts press without friction: sweeps over these can only come nearer.
-    fn solve_without_friction(&mut self) {
+    fn solve_without_friction(&mut self, work: &mut f64) {
+        *work -= SWEEPS_WITHOUT_FRICTION as f64 * self.sweep_cost();
         for block in &mut self.blocks {
             block.impulse = [0.0; 3];
             block.cone.friction = false;

@@ -269,8 +269,8 @@ pub(super) struct Work {
     pub(super) pushes: Vec<Push>,
     /// The links that these push, and their sum on each about the common point.
     pub(super) placed_pushes: Vec<(usize, Spatial)>,
-    /// Work that is left to it in this step, in sweeps over its island's constraints.
-    pub(super) sweeps_left: f64,
+    /// Work that was spent on it in this step, in sweeps over its island's constraints.
+    pub(super) spent: f64,
     /// First of its unknowns in its island.
     pub(super) base: usize,
     /// In which depth of division it waits, and what for.

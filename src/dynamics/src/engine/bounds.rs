@@ -1,0 +1,54 @@
+//! What an island is brought back to in the last attempt at a substep: speeds that anything may have, and the energy that it had and was given.
+
+use super::{constraint::Parts, island::Island, problem::Scheme};
+
+/// What was too fast is left with this part of what is allowed, so that rounding does not make it too fast again.
+const SLOW_ENOUGH: f64 = 0.99;
+
+impl Island {
+    /// What would become faster than anything may be is made again in parts. In the last attempt it stays where it was, and all of the island is
+    /// that much slower: than it became, and than the same rates of joints make it where it stays.
+    pub(super) fn bound_speeds(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        let fastest = |parts: &Parts| parts.trees.iter().map(|tree| tree.relative_speed()).fold(0.0, f64::max);
+        self.too_fast = fastest(parts);
+        if !(self.too_fast > 1.0) {
+            self.too_fast = 0.0;
+        } else if self.is_last {
+            for tree in parts.trees.iter_mut() {
+                tree.stay();
+                tree.update_kinematics(scheme.gravity);
+            }
+            let share = SLOW_ENOUGH / self.too_fast.max(fastest(parts));
+            for tree in parts.trees.iter_mut() {
+                tree.slow_down(share);
+                tree.update_kinematics(scheme.gravity);
+            }
+        }
+    }
+
+    /// Slows all down until the energy is what it was before and what came in. Where there is more of it in heights and springs alone,
+    /// it stays where it was.
+    pub(super) fn take_out_gain(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        self.taken_out = self.gain;
+        let kinetic: f64 = parts.trees.iter().map(|tree| tree.work.kinetic).sum();
+        let share = 1.0 - self.gain / kinetic;
+        if !(share > 0.0) {
+            self.restore_at_rest(parts, scheme);
+            return;
+        }
+        for tree in parts.trees.iter_mut() {
+            tree.slow_down(share.sqrt());
+            tree.update_kinematics(scheme.gravity);
+        }
+        self.set_gain(parts);
+    }
+
+    /// Lets all of it rest where it was at the start of the substep.
+    pub(super) fn restore_at_rest(&mut self, parts: &mut Parts, scheme: &Scheme) {
+        for tree in parts.trees.iter_mut() {
+            tree.restore_at_rest();
+            tree.update_kinematics(scheme.gravity);
+        }
+        self.set_gain(parts);
+    }
+}
