@@ -9,11 +9,11 @@
 mod random;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_dynamics::{DynamicsSettings, Guard};
-use simpartner_model::{JointKind, Shape};
+use simpartner_dynamics::{DynamicsSettings, EngineKind, Guard, ImpactLaw, Integrator, Settings};
+use simpartner_model::{BodyId, JointKind, Pose, Shape};
 
 pub use self::random::{Chance, run};
-use self::random::{check, run_by};
+use self::random::{check, drive, of_seed, run_by, run_with};
 use crate::scene::{self, body, joint};
 
 /// Some dozens for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand for two seconds each.
@@ -23,7 +23,7 @@ use crate::scene::{self, body, joint};
 #[test]
 fn worlds_at_random_stay_finite_and_gain_no_energy() {
     let long = std::env::var_os("SIMPARTNER_LONG_TESTS").is_some();
-    let (count, seconds, most) = if long { (1000, 2.0, 2e-3) } else { (30, 0.1, 1e-3) };
+    let (count, seconds) = if long { (1000, 2.0) } else { (30, 0.1) };
     for h in [0.001, 0.01] {
         let (mut built, mut diverged, mut gaining, mut unconverged, mut worst) = (0, 0, 0, 0, 0.0f64);
         for seed in 0..count as u64 {
@@ -40,11 +40,8 @@ fn worlds_at_random_stay_finite_and_gain_no_energy() {
         );
         assert!(10 * built > 9 * count, "the engine built {built} of {count} worlds only");
         // A body that a motor throws may leave the world.
-        assert!(100 * diverged <= 3 * count, "{diverged} of {count} worlds ran away");
-        assert!(
-            200 * gaining <= count && worst < most,
-            "{gaining} of {count} worlds gained energy, {worst:.1e} at most"
-        );
+        assert!(100 * diverged <= count, "{diverged} of {count} worlds ran away");
+        assert!(worst < 1e-3, "{gaining} of {count} worlds gained energy, {worst:.1e} at most");
     }
 }
 
@@ -73,6 +70,68 @@ fn what_motors_throw_does_not_run_away() {
     for (seed, seconds) in [(37, 1.0), (90, 0.4), (178, 2.0), (214, 0.5)] {
         let seen = run(seed, 0.01, seconds);
         assert!(!seen.diverged && seen.steps > 30, "{seed}: {seen:?}");
+    }
+}
+
+/// Long and short steps, several substeps, the other law of impacts and the other integrator, a tenth of the work.
+#[test]
+fn other_settings_stay_finite_and_gain_no_energy() {
+    let with = |substeps, impact_law, integrator, max_sweeps| Settings {
+        engine: EngineKind::Dynamics,
+        substeps,
+        dynamics: DynamicsSettings { impact_law, integrator, max_sweeps, ..Default::default() },
+        ..Settings::default()
+    };
+    let usual = with(1, ImpactLaw::Sequential, Integrator::Gauss, 6000);
+    let other = with(3, ImpactLaw::Newton, Integrator::Midpoint, 6000);
+    let scarce = with(1, ImpactLaw::Sequential, Integrator::Gauss, 600);
+    for (h, seconds, settings) in
+        [(1e-4, 0.02, &usual), (0.02, 0.4, &usual), (0.005, 0.1, &other), (0.01, 0.2, &scarce)]
+    {
+        for seed in 2000..2012 {
+            let seen = run_with(seed, h, seconds, settings, &mut |engine| engine.step());
+            println!("{seed} at {h} s: {seen:?}");
+            assert!(!seen.diverged && seen.gain < 1e-3, "{seed} at {h} s: {seen:?}");
+        }
+    }
+}
+
+/// Threads share whole islands, and a snapshot holds all that a step reads: the same bits on one thread, on two, and in an engine that takes up a
+/// snapshot on the way, after a body was placed elsewhere.
+#[test]
+fn threads_and_snapshots_change_no_bit() {
+    for (seed, places) in (2000..2008).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let (mut chance, world) = of_seed(seed);
+        let engine = |threads| {
+            let dynamics = DynamicsSettings { threads, ..Default::default() };
+            crate::build_with(&world, 0.01, dynamics)
+        };
+        let (mut one, mut two, mut later) = (engine(1), engine(2), engine(1));
+        for step in 0..20 {
+            if step % 5 == 0 {
+                drive(&world, &mut [&mut *one, &mut *two, &mut *later], &mut chance);
+            }
+            if step == 10 {
+                let state = one.body(BodyId::new(0));
+                let pose = Pose { translation: state.pose.translation + DVec3::Y, ..state.pose };
+                for engine in [&mut one, &mut two].into_iter().filter(|_| places) {
+                    engine.place(BodyId::new(0), &pose, DVec3::X, DVec3::Z);
+                }
+                later.restore(&one.snapshot()).unwrap();
+            }
+            [&mut one, &mut two].into_iter().for_each(|engine| engine.step());
+            if step >= 10 {
+                later.step();
+                let moves_alike = (0..world.mechanism.bodies.len()).map(BodyId::new).all(|body| {
+                    let (one, later) = (one.body(body), later.body(body));
+                    one.pose == later.pose
+                        && one.linear_velocity == later.linear_velocity
+                        && one.angular_velocity == later.angular_velocity
+                });
+                assert!(moves_alike, "{seed}: a snapshot taken up, step {step}");
+            }
+            assert!(two.snapshot() == one.snapshot(), "{seed}: two threads, step {step}");
+        }
     }
 }
 

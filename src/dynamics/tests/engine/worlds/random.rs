@@ -112,7 +112,13 @@ impl Chance {
     }
 }
 
-/// The world of a seed.
+/// The world of a seed, and the chance that goes on to drive it.
+pub fn of_seed(seed: u64) -> (Chance, World) {
+    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let world = world(&mut chance);
+    (chance, world)
+}
+
 fn world(chance: &mut Chance) -> World {
     let mut world = scene::world();
     if chance.happens(0.8) {
@@ -198,20 +204,21 @@ pub fn run(seed: u64, h: f64, seconds: f64) -> Seen {
 
 /// The same with steps that `step` makes. New commands come 20 times a second.
 pub fn run_by(seed: u64, h: f64, seconds: f64, step: &mut dyn FnMut(&mut dyn Engine)) -> Seen {
-    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let world = world(&mut chance);
-    let settings = Settings { engine: EngineKind::Dynamics, ..Settings::default() };
+    run_with(seed, h, seconds, &Settings { engine: EngineKind::Dynamics, ..Settings::default() }, step)
+}
+
+/// The same with settings of its own.
+pub fn run_with(seed: u64, h: f64, seconds: f64, settings: &Settings, step: &mut dyn FnMut(&mut dyn Engine)) -> Seen {
+    let (mut chance, world) = of_seed(seed);
     let timestep = Timestep::from_seconds(h).expect("a whole number of microseconds");
     let mut seen = Seen::default();
-    let Ok(mut engine) = simpartner_dynamics::build(&world.mechanism, timestep, &settings) else { return seen };
-    let every = (0.05 / h).round() as usize;
+    let Ok(mut engine) = simpartner_dynamics::build(&world.mechanism, timestep, settings) else { return seen };
+    let every = ((0.05 / h).round() as usize).max(1);
     let start = engine.energy().expect("the engine keeps an account");
     let (mut given, mut worked, mut most) = (0.0, 0.0, start.kinetic);
     for number in 0..(seconds / h).round() as usize {
         if number % every == 0 {
-            for joint in 0..world.mechanism.joints.len() {
-                (0..3).for_each(|axis| engine.drive(JointId::new(joint), axis, chance.motor()));
-            }
+            drive(&world, &mut [&mut *engine], &mut chance);
         }
         step(&mut *engine);
         seen.steps += 1;
@@ -227,6 +234,16 @@ pub fn run_by(seed: u64, h: f64, seconds: f64, step: &mut dyn FnMut(&mut dyn Eng
         }
     }
     seen
+}
+
+/// Gives all motors of the same world in some engines new commands.
+pub fn drive(world: &World, engines: &mut [&mut dyn Engine], chance: &mut Chance) {
+    for joint in 0..world.mechanism.joints.len() {
+        for axis in 0..3 {
+            let motor = chance.motor();
+            engines.iter_mut().for_each(|engine| engine.drive(JointId::new(joint), axis, motor));
+        }
+    }
 }
 
 /// Everything that can be read is finite.
