@@ -37,9 +37,6 @@ const ROUNDING: f64 = 1e-12;
 const SAME_GAP: f64 = 1e-9;
 /// The square of the angle by which normals may differ and still be one.
 const SAME_NORMAL: f64 = 1e-20;
-/// The square of the sine of the angle below which lines count as parallel: where they cross is then known to a hundredth of their length only, and they are
-/// beside each other by less than 1e-9 of it there.
-const PARALLEL: f64 = 1e-14;
 /// Part of the size up to which shapes that overlap touch along the faces that they turn to each other: whatever else they could
 /// be pushed out along is as near.
 const SHALLOW: f64 = 1e-5;
@@ -132,18 +129,6 @@ impl<'a> Difference<'a> {
         let first = one.face_below(self.turn * two.middle() + self.shift);
         let second = two.face_below(self.turn.transpose() * (one.middle() - self.shift));
         [first, self.turn * -second]
-    }
-
-    /// The closest points of two lines (Ericson 2005, 5.1.9), of all else those that were found. The search for the distance of lines that are nearly parallel
-    /// finds where they cross only as far as that changes the distance.
-    fn closest_of_lines(&self, found: [DVec3; 2]) -> [DVec3; 2] {
-        let [Core::Segment(one), Core::Segment(two)] = self.cores else { return found };
-        let (along, from) = (self.turn.y_axis, self.shift);
-        let (cosine, square) = (along.y, along.x * along.x + along.z * along.z);
-        let crossing = if square > PARALLEL { (from.y - cosine * along.dot(from)) / square } else { found[0].y };
-        let second = (cosine * crossing.clamp(-one, one) - along.dot(from)).clamp(-two, two);
-        let first = (from.y + cosine * second).clamp(-one, one);
-        [DVec3::Y * first, from + along * second]
     }
 
     /// Whether both are faces of surfaces, which have no thickness: where these cross, what was the shorter way out would be either side. Their own
@@ -260,7 +245,7 @@ impl Meeting {
             let deepest = DEEPEST_REPLACED * gap.min(0.0);
             self.touches.retain(|touch| touch.gap >= deepest);
         } else if gap < ahead && !self.has(gap, difference) {
-            let [one, two] = difference.closest_of_lines(nearest.points);
+            let [one, two] = nearest.points;
             let shift = 0.5 * (difference.layers[0] - difference.layers[1]);
             self.touches.push(Touch { point: 0.5 * (one + two) + normal * shift, gap });
         }

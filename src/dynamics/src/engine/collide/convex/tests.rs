@@ -295,21 +295,6 @@ fn random_pairs_meet_where_a_slow_search_says() {
     assert!(faults.is_empty(), "{} of {count}: {:#?}", faults.len(), &faults[..faults.len().min(40)]);
 }
 
-/// Lines that are nearly parallel touch where they cross: those that the million pairs found to be up to 1e-5 m beside.
-#[test]
-fn capsules_that_are_nearly_parallel_touch_where_they_cross() {
-    let (grid, hulls) = (directions(150), hulls(&mut Random(1)));
-    let mut meeting = Meeting::default();
-    for seed in [0xab8b_fc3c_9d08_5595, 0x9042_fb82_7f4b_df54, 0x3ca7_f829_b3eb_62b1, 0x6d87_415b_9947_f8df] {
-        let mut random = Random(seed);
-        let difference = place(&mut random, &hulls);
-        let ahead = if random.below(2) == 0 { 0.002 } else { 0.1 };
-        assert!(matches!(difference.cores, [Core::Segment(_), Core::Segment(_)]));
-        meeting.find(&difference, ahead, Some);
-        assert_eq!(fault(&difference, &meeting, ahead, &grid), None, "{seed:#x}");
-    }
-}
-
 /// To the bit, and of equal products the first: points of a grid have many of these.
 #[test]
 fn the_tree_of_boxes_finds_what_a_look_at_all_vectors_finds() {
