@@ -167,14 +167,12 @@ fn time(engine: &mut dyn Engine, steps: usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e6 / steps as f64
 }
 
-/// Numbers bodies and joints behind their names, anew for each robot of so many bodies: files want names of their own.
+/// Numbers bodies and joints behind their names, anew for each robot of so many bodies, which has a joint less: files want names of their own.
 fn number(world: &mut World, bodies: usize) {
     let Mechanism { bodies: all, joints, .. } = &mut world.mechanism;
     all.iter_mut().enumerate().for_each(|(index, body)| body.name = format!("{}{}", body.name, index % bodies));
-    joints
-        .iter_mut()
-        .enumerate()
-        .for_each(|(index, joint)| joint.name = format!("{}{}", joint.name, index % rover::JOINTS));
+    let numbered = joints.iter_mut().enumerate();
+    numbered.for_each(|(index, joint)| joint.name = format!("{}{}", joint.name, index % (bodies - 1)));
 }
 
 fn scenes() -> Vec<Scene> {

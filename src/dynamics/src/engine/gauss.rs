@@ -112,7 +112,8 @@ impl Tree {
                 state.last_dv[dof] = add(END, h, [stages[0].a[dof], stages[1].a[dof]]);
                 *now = v[dof] + state.last_dv[dof];
             }
-            found = self.motors_are_steady() && self.close_loops(loops, &mut stages[0], gravity);
+            // No change is larger than one that is no number.
+            found = self.is_sound() && self.motors_are_steady() && self.close_loops(loops, &mut stages[0], gravity);
         }
         (self.work.stages, self.work.origin) = (stages, middle);
         if !found {

@@ -64,10 +64,11 @@ fn a_step_costs_no_more_than_its_budget() {
 }
 
 /// Motors throw these faster than anything may be, in attempts that were no last ones, or in places that the step then went back to, where the same
-/// rates of joints are other speeds. They are made again or slowed down; nothing runs away.
+/// rates of joints are other speeds. They are made again or slowed down; nothing runs away. The last is thrown so fast that the stages of its free motion are
+/// no numbers.
 #[test]
 fn what_motors_throw_does_not_run_away() {
-    for (seed, seconds) in [(37, 1.0), (90, 0.4), (178, 2.0), (214, 0.5)] {
+    for (seed, seconds) in [(37, 1.0), (90, 0.4), (178, 2.0), (214, 0.5), (271, 1.0)] {
         let seen = run(seed, 0.01, seconds);
         assert!(!seen.diverged && seen.steps > 30, "{seed}: {seen:?}");
     }
