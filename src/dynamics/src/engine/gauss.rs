@@ -36,10 +36,11 @@ const END: [f64; 2] = [0.5; 2];
 /// The stages are found when a round changes no velocity by more than this share of the largest. It is what is lost in a step at
 /// most, and as a rule a part h w of it: 1e-9 of the energy in a minute of steps of 1 ms.
 const FOUND: f64 = 1e-10;
-/// The same of what has loops, down to rounding, so that it shows to rounding alone where they were cut.
+/// What is looked for with loops, down to rounding, so that it shows to rounding alone where they were cut; what comes no nearer than the above is found, too.
 const FOUND_IN_LOOPS: f64 = 1e-14;
 /// Rounds at most. Two or three do at 1 ms, twice as many at 10 ms; more say that something is stiff.
 const MOST_ROUNDS: usize = 10;
+const MOST_ROUNDS_OF_LOOPS: usize = 20;
 
 /// A stage.
 #[derive(Debug, Clone, Default)]
@@ -144,24 +145,26 @@ impl Tree {
     }
 
     fn find_stages(&mut self, stages: &mut [Stage; 2], loops: &mut Loops, h: f64, gravity: DVec3) -> bool {
-        let mut last = f64::INFINITY;
-        for _ in 0..MOST_ROUNDS {
+        let (found, rounds) =
+            if loops.is_empty() { (FOUND, MOST_ROUNDS) } else { (FOUND_IN_LOOPS, MOST_ROUNDS_OF_LOOPS) };
+        let (mut last, mut size) = (f64::INFINITY, 0.0);
+        for _ in 0..rounds {
             let mut change = 0.0f64;
             for which in 0..2 {
                 self.set_velocities(stages, h);
                 self.move_by(stages, STAGES[which], h);
                 change = change.max(h * self.accelerate(stages, which, loops, gravity));
             }
-            let size = stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()));
-            if change <= if loops.is_empty() { FOUND } else { FOUND_IN_LOOPS } * size {
+            size = stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()));
+            if change <= found * size {
                 return true;
             }
             if !(change < last) {
-                return !loops.is_empty() && size.is_finite() && change <= FOUND * size;
+                break;
             }
             last = change;
         }
-        false
+        !loops.is_empty() && size.is_finite() && last <= FOUND * size
     }
 
     /// The velocities of both stages from their accelerations, and the rates of what turns freely.
