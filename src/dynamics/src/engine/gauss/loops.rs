@@ -107,22 +107,10 @@ impl Loops {
             });
             closure.move_to(Placement { parent, child });
             let motion = closure.motion(links.map(|link| link.map(|link| (tree, link))), gravity);
-            let anchor = closure.place.child.translation;
+            let row = |purpose, direction| Row::new(index, purpose, direction, closure.place.child.translation);
             for (number, held) in closure.held(&motion).into_iter().enumerate() {
                 let Some((direction, off)) = held else { continue };
-                let purpose = Purpose::Hold(number);
-                let (rate, compliance, given, effort) = (0.0, 0.0, 0.0, 0.0);
-                self.rows.push(Row {
-                    closure: index,
-                    purpose,
-                    direction,
-                    anchor,
-                    off,
-                    rate,
-                    compliance,
-                    given,
-                    effort,
-                });
+                self.rows.push(Row { off, ..row(Purpose::Hold(number), direction) });
             }
             let rates = closure.rates(&motion);
             for (axis, direction) in closure.free(&motion).into_iter().enumerate() {
@@ -132,19 +120,8 @@ impl Loops {
                 }
                 let stretch = law.spring_position - closure.coordinates[axis];
                 let given = law.stiffness * stretch - law.damping * rates[axis];
-                let purpose = Purpose::Axis(axis, AxisLaw::Passive);
-                let (off, rate, compliance, effort) = (0.0, rates[axis], 1.0 / law.armature, given);
-                self.rows.push(Row {
-                    closure: index,
-                    purpose,
-                    direction,
-                    anchor,
-                    off,
-                    rate,
-                    compliance,
-                    given,
-                    effort,
-                });
+                let row = row(Purpose::Axis(axis, AxisLaw::Passive), direction);
+                self.rows.push(Row { rate: rates[axis], compliance: 1.0 / law.armature, given, effort: given, ..row });
             }
         }
         self.set_columns(tree);
@@ -266,6 +243,11 @@ impl Loops {
 }
 
 impl Row {
+    /// One that exerts nothing yet.
+    fn new(closure: usize, purpose: Purpose, direction: Direction, anchor: DVec3) -> Self {
+        Self { closure, purpose, direction, anchor, off: 0.0, rate: 0.0, compliance: 0.0, given: 0.0, effort: 0.0 }
+    }
+
     /// Its wrench on the child's side about a point, where it exerts this much.
     fn wrench(&self, effort: f64, origin: DVec3) -> Spatial {
         let force = self.direction.force(effort);
