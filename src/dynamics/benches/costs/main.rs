@@ -35,25 +35,37 @@ fn main() {
         names.clone().next().is_none() || names.any(|wanted| wanted == name)
     };
     println!("microseconds a step of 1 ms, over {steps} steps, the least of {ROUNDS} rounds");
-    println!("{:<26}{:>10}{:>10}{:>10}{:>12}", "", "mean", "p99.9", "worst", "worst/mean");
+    println!("the number of the worst step, and its work in sweeps (`dynamics.max_sweeps`), stand behind");
+    println!("{:<26}{:>10}{:>10}{:>10}{:>12}{:>8}{:>8}", "", "mean", "p99.9", "worst", "worst/mean", "step", "sweeps");
     for scene in scenes::all().iter().filter(|scene| wanted(scene.name)) {
-        let mut costs = vec![f64::INFINITY; steps];
+        let mut costs = vec![Cost { microseconds: f64::INFINITY, step: 0, sweeps: 0.0 }; steps];
         for _ in 0..if real { ROUNDS } else { 1 } {
             run(scene, &mut costs);
         }
-        let mean = costs.iter().sum::<f64>() / steps as f64;
-        costs.sort_by(f64::total_cmp);
-        let (high, worst) = (costs[(steps * 999 / 1000).min(steps - 1)], costs[steps - 1]);
-        println!("{:<26}{mean:10.1}{high:10.1}{worst:10.1}{:12.1}", scene.name, worst / mean);
+        let mean = costs.iter().map(|cost| cost.microseconds).sum::<f64>() / steps as f64;
+        costs.sort_by(|one, other| one.microseconds.total_cmp(&other.microseconds));
+        let high = costs[(steps * 999 / 1000).min(steps - 1)].microseconds;
+        let Cost { microseconds: worst, step, sweeps } = costs[steps - 1];
+        let share = worst / mean;
+        println!("{:<26}{mean:10.1}{high:10.1}{worst:10.1}{share:12.1}{step:8}{sweeps:8.0}", scene.name);
     }
 }
 
-/// Runs a scene, and lowers the cost of each step to what it was now, microseconds.
-fn run(scene: &Scene, costs: &mut [f64]) {
+/// What a step costs.
+#[derive(Clone, Copy)]
+struct Cost {
+    microseconds: f64,
+    step: usize,
+    sweeps: f64,
+}
+
+/// Runs a scene, and lowers the cost of each step to what it was now.
+fn run(scene: &Scene, costs: &mut [Cost]) {
     let mut engine = scene.engine();
-    for cost in costs {
+    for (step, cost) in costs.iter_mut().enumerate() {
         let start = Instant::now();
         engine.step();
-        *cost = cost.min(start.elapsed().as_secs_f64() * 1e6);
+        cost.microseconds = cost.microseconds.min(start.elapsed().as_secs_f64() * 1e6);
+        (cost.step, cost.sweeps) = (step + 1, engine.work().unwrap_or_default());
     }
 }

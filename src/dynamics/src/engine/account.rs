@@ -5,7 +5,7 @@
 //! steps would let the energy grow. So gains pass as long as a tree has not gained more in all than a motion swings by. A loss goes off the
 //! account, not below zero.
 
-use super::{island::ROUNDING, problem::Scheme, tree::Tree};
+use super::{problem::Scheme, tree::Tree};
 
 /// Part of the largest kinetic energy of late that a tree may have gained: a crank and slider whose joints turn by 0.1 rad in a step swings by
 /// 0.6e-3 of it.
@@ -14,6 +14,40 @@ const MOST_GAINED: f64 = 8e-4;
 const MEMORY: f64 = 10.0;
 /// Nobody sees a speed below this, m/s: what a coupling or a stop that is corrected gives is no reason to slow an island down.
 const UNSEEN_SPEED: f64 = 1e-3;
+
+/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
+const GAIN: f64 = 1e-4;
+const ROUNDING: f64 = 1e-9;
+/// Where a joint turns by a larger angle than this in a substep, rad, nothing is gained: the errors of the scheme are all there is. What moves
+/// freely may turn twice as far ([`super::guard`]).
+const FAST_TURN: f64 = 0.1;
+const FAST_FREE_TURN: f64 = 0.2;
+
+/// What an island may gain in a substep of `h` seconds, where something touches or closes a loop, by the error of the scheme and by rounding, J.
+/// Where nothing touches, the part of the kinetic energy may be the cube of 1.5 times the angle that a joint
+/// turns by, of thrice the angle in a loop: so much the energy of a smooth motion swings to and fro, and halving the steps in which it
+/// swings up alone would let it drift. What moves freely swings by the fourth power, of which a step makes a part of the fifth ([`super::gauss`]). What all substeps gain together is
+/// bounded by [`enter_gain`].
+pub(super) fn allowed_gain<'a>(
+    trees: impl Iterator<Item = &'a Tree> + Clone,
+    [touches, closes]: [bool; 2],
+    converged: bool,
+    h: f64,
+) -> f64 {
+    let kinetic: f64 = trees.clone().map(|tree| tree.work.kinetic).sum();
+    let whole: f64 = trees.clone().map(|tree| tree.work.energy.abs()).sum();
+    let is_free = trees.clone().all(|tree| tree.work.is_free);
+    let fastest = trees.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
+    let part = match fastest * h {
+        _ if !converged => 0.0,
+        turn if turn > if is_free { FAST_FREE_TURN } else { FAST_TURN } => 0.0,
+        _ if touches => GAIN,
+        turn if is_free => GAIN.max(turn.powi(5)),
+        turn if closes => GAIN.max((3.0 * turn).powi(3)),
+        turn => GAIN.max((1.5 * turn).powi(3)),
+    };
+    part * kinetic + ROUNDING * whole
+}
 
 /// Enters what an island gained in a substep that counts into the accounts of its trees, and takes out what is too much in all. Trees that touch give
 /// each other energy, so each has gained the part of it that it has of the kinetic energy.

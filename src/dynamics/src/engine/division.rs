@@ -9,7 +9,7 @@ use super::{
     closure::Closure,
     collide::Collider,
     guard::Guards,
-    island::{Island, Islands},
+    island::Islands,
     problem::Scheme,
     tree::{Remains, Tree},
 };
@@ -173,14 +173,19 @@ impl Dynamics {
         let mut groups = std::mem::take(&mut self.groups);
         groups.find(&self.trees, &self.collider, &self.closures);
         self.let_pass(&groups, part);
-        let turning = (0..self.trees.len()).filter(|&tree| self.guards.depth(tree) > part.halvings);
+        let is_free =
+            |tree: usize| self.islands.may_move_freely(tree, &self.trees, &self.collider.contacts, &self.scheme);
+        let turning = (0..self.trees.len()).filter(|&tree| self.guards.depth(tree, is_free(tree)) > part.halvings);
         let turning = turning.filter(|&tree| self.trees[tree].is_awake());
         let turning = turning.filter(|&tree| self.scheme.affords_halves(&self.trees[tree]));
         turning.for_each(|tree| groups.reject(groups.of(tree), Remains::Halves));
         let last = part.halvings >= self.guards.deepest() + HALVINGS;
         self.solve(&groups, last);
-        let turns = |island: &Island| island.trees().iter().any(|&tree| self.guards.depth(tree) > part.halvings);
-        self.islands.all_mut().iter_mut().for_each(|island| island.is_cut |= turns(island));
+        let far = |&tree: &usize| self.guards.depth(tree, self.trees[tree].work.is_free) > part.halvings;
+        for island in self.islands.all_mut() {
+            island.turns_far = island.trees().iter().any(far);
+            island.is_cut |= island.turns_far;
+        }
         if !last {
             groups.judge(&mut self.guards, &self.islands, &self.trees, &self.collider, &self.scheme);
         }

@@ -38,6 +38,8 @@ const END: [f64; 2] = [0.5; 2];
 const FOUND: f64 = 1e-10;
 /// What is looked for with loops, down to rounding, so that it shows to rounding alone where they were cut; what comes no nearer than the above is found, too.
 const FOUND_IN_LOOPS: f64 = 1e-14;
+/// What the next round would change must seem this many times smaller still: what is left over adds up over all steps.
+const SAFETY: f64 = 1e3;
 /// Rounds at most. Two or three do at 1 ms, twice as many at 10 ms; more say that something is stiff.
 const MOST_ROUNDS: usize = 10;
 const MOST_ROUNDS_OF_LOOPS: usize = 20;
@@ -156,7 +158,9 @@ impl Tree {
                 change = change.max(h * self.accelerate(stages, which, loops, gravity));
             }
             size = stages.iter().flat_map(|stage| &stage.v).fold(0.0f64, |size, v| size.max(v.abs()));
-            if change <= found * size {
+            // Each round leaves the same share of the error, so the last two tell how much the next would change.
+            let next = if loops.is_empty() && last.is_finite() { SAFETY * change * (change / last) } else { change };
+            if change.min(next) <= found * size {
                 return true;
             }
             if !(change < last) {

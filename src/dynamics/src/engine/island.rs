@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use simpartner_model::FreeAxis;
 
 use super::{
-    account::negligible_energy,
+    account::{self, negligible_energy},
     budget::Budget,
     closure::Closure,
     collide::{Contact, Side},
@@ -26,11 +26,6 @@ const PASSES: usize = 4;
 const PASSES_OF_POWER: usize = 12;
 /// The same where something stands on soil, which yields or holds.
 const PASSES_OF_SOIL: usize = 10;
-/// Part of its kinetic energy that an island of robots may gain in a substep, and part of all its energy, for rounding.
-const GAIN: f64 = 1e-4;
-pub(super) const ROUNDING: f64 = 1e-9;
-/// Where a joint turns by a larger angle than this in a substep, rad, nothing is gained: the errors of the scheme are all there is.
-const FAST_TURN: f64 = 0.1;
 /// What [`Islands::slots`] says of a tree that nothing moves, and [`Islands::number`] of one that flies alone.
 const NOWHERE: usize = usize::MAX;
 const ALONE: usize = usize::MAX - 1;
@@ -48,6 +43,8 @@ pub(super) struct Island {
     /// True if the attempt is taken as it comes, and if work was missing for another pass or for smaller parts.
     pub(super) is_last: bool,
     pub(super) is_cut: bool,
+    /// True if a joint turns farther than the method may take it that it was moved by.
+    pub(super) turns_far: bool,
     /// True if its state was not sound: it is back where the step began, at rest.
     pub(super) failed: bool,
     /// Energy gained beyond what came in ([`super::tree::Work::substep_work`]), J.
@@ -163,6 +160,15 @@ impl Islands {
             tree = self.parent[tree];
         }
         tree
+    }
+
+    /// Whether nothing keeps a tree from being moved to fourth order, before that is tried.
+    pub(super) fn may_move_freely(&self, tree: usize, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
+        let island = self.islands[..self.count].get(self.number[tree]);
+        island.is_some_and(|island| {
+            let touches = island.contacts.iter().any(|&contact| !contacts[contact].passes);
+            island.trees.len() == 1 && !touches && scheme.integrator == Integrator::Gauss && trees[tree].is_smooth()
+        })
     }
 
     /// Does the same to every island, on the threads of `pool` if there is one.
@@ -366,32 +372,19 @@ impl Island {
         self.gain = parts.trees.iter().map(|tree| tree.gain()).sum();
     }
 
-    /// What it may gain in a substep, where something touches or closes a loop, by the error of the scheme and by rounding,
-    /// J; single bodies gain nothing where their contacts are solved and they are in no soil. Where nothing touches, the part of the kinetic energy may be the cube of 1.5 times the angle that a joint
-    /// turns by, of thrice the angle in a loop: so much the energy of a smooth motion swings to and fro, and halving the steps in which it
-    /// swings up alone would let it drift. Without loops and motors it swings by far less ([`super::gauss`]). What all substeps gain together is
-    /// bounded by the trees' accounts ([`super::account`]).
+    /// What it may gain in a substep ([`account::allowed_gain`]), J; single bodies gain nothing where their contacts are solved and they are in
+    /// no soil.
     pub(super) fn allowed_gain<'a>(
         &self,
         trees: impl Iterator<Item = &'a Tree> + Clone,
-        [touches, closes]: [bool; 2],
+        ties: [bool; 2],
         scheme: &Scheme,
     ) -> f64 {
-        let single = trees.clone().all(|tree| tree.topology.links.len() == 1);
-        if self.outcome.converged && single && !self.in_soil() {
+        let converged = self.outcome.converged;
+        if converged && !self.in_soil() && trees.clone().all(|tree| tree.topology.links.len() == 1) {
             return f64::INFINITY;
         }
-        let kinetic: f64 = trees.clone().map(|tree| tree.work.kinetic).sum();
-        let whole: f64 = trees.clone().map(|tree| tree.work.energy.abs()).sum();
-        let fastest = trees.map(|tree| tree.work.fastest.0).fold(0.0, f64::max);
-        let part = match fastest * scheme.h {
-            _ if !self.outcome.converged => 0.0,
-            turn if turn > FAST_TURN => 0.0,
-            _ if touches => GAIN,
-            turn if closes => GAIN.max((3.0 * turn).powi(3)),
-            turn => GAIN.max((1.5 * turn).powi(3)),
-        };
-        part * kinetic + ROUNDING * whole
+        account::allowed_gain(trees, ties, converged, scheme.h)
     }
 
     /// Whether anything of it is in soil, which may ask for smaller steps of single bodies as well.
