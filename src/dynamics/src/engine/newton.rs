@@ -155,7 +155,9 @@ impl Newton {
         self.loose.extend(self.points.iter().map(|point| Loose::new(&point.sides, problem)));
         self.cost = self.couple(problem);
         if !self.solve_at_once(problem, exactness, work) {
-            self.solve_in_steps(problem, exactness.newton, work);
+            // The last digit takes as many steps as all before it: a heap in motion is content without it.
+            let tolerance = if exactness.is_of_motion() { exactness.near } else { exactness.newton };
+            self.solve_in_steps(problem, tolerance, work);
         }
         self.write_back(problem);
     }

@@ -29,11 +29,11 @@ const LEAST_OF_ALL: f64 = 1e-8;
 const LITTLE_GAINED: f64 = 0.5;
 const NOTHING_GAINED: f64 = 0.99;
 /// Iterations at most, and how many of them may come no nearer than half of what the best before them did: on the way to the solution
-/// what is lacking grows a few times. Heaps in motion may lapse more often: any iteration on the way that comes near is enough for them, and proximal
-/// steps would cost ten times as much.
+/// what is lacking grows a few times. Heaps in motion may lapse more often until they came near: any iteration on the way that does is enough for them, and
+/// proximal steps would cost ten times as much.
 const MOST_ITERATIONS: usize = 25;
 const MOST_LAPSES: usize = 8;
-const MOST_LAPSES_IN_MOTION: usize = 20;
+const MOST_LAPSES_IN_MOTION: usize = 14;
 /// Sweeps at most where an iteration comes near the solution of a heap in motion. What is lacking there few contacts lack, which iterations take from one
 /// mode to another and back, and a sweep costs a tenth of an iteration.
 const SWEEPS_NEAR: usize = 4;
@@ -63,7 +63,6 @@ impl Newton {
 
     /// Whether iterations converge. By how much the impulses nearest to the solution miss the laws, m/s, is in `best`; they are kept if that is near.
     fn converges_at_once(&mut self, problem: &mut Problem, to: &Exactness, work: &mut f64, best: &mut f64) -> bool {
-        let most_lapses = if to.is_of_motion() { MOST_LAPSES_IN_MOTION } else { MOST_LAPSES };
         self.begin_at(problem);
         let made = |(point, block): (&Point, &Block)| point.centre[0].abs() * block.cone.a[0];
         let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
@@ -85,7 +84,8 @@ impl Newton {
                 self.nearest.extend(self.points.iter().map(|point| point.centre));
             }
             (*best, last) = (best.min(lack), lack);
-            if lapses > most_lapses || self.cost > *work {
+            let is_far = to.is_of_motion() && *best >= to.near;
+            if lapses > if is_far { MOST_LAPSES_IN_MOTION } else { MOST_LAPSES } || self.cost > *work {
                 return false;
             }
             *work -= self.cost;
