@@ -323,8 +323,10 @@ fn pairs_that_were_wrong_once_meet_where_a_slow_search_says() {
     let crossed = [0x3ca7_f829_b3eb_62b1, 0x6d87_415b_9947_f8df, 0x1ccc_33eb_9c7f_9c56];
     // Cones are as deep in each other along the side of the one as along that of the other.
     let even = [0x72ca_9570_da43_19d6, 0x0d2d_2a84_f092_6cc9];
+    // A capsule whose line is across a plate, and as good as on an edge of the difference: points on that edge make no face.
+    let across = [0x0d22_ba34_a0bf_30c7];
     let mut trial = Trial::new(&mut Random(1));
-    let seeds = [&turned[..], &overhanging, &crossed, &even].concat();
+    let seeds = [&turned[..], &overhanging, &crossed, &even, &across].concat();
     let faults: Vec<String> = seeds.into_iter().filter_map(|seed| trial.run(&mut Random(seed))).collect();
     assert!(faults.is_empty(), "{faults:#?}");
 }
