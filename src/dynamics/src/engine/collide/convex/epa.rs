@@ -18,6 +18,8 @@ const EXACT: f64 = 1e-6;
 const UNSURE: f64 = 1e-3;
 /// Part of the size that a point is above a face at least that sees it.
 const ABOVE: f64 = 1e-12;
+/// Likewise, where a new face would have no area otherwise: less than [`EXACT`].
+const WELL_ABOVE: f64 = 1e-7;
 /// Part of the size below which a simplex has no area or no volume.
 const FLAT: f64 = 1e-10;
 /// Part of the size's square that twice the area of a face is at least; the normal of a smaller one would be rounding.
@@ -104,13 +106,19 @@ impl Polytope {
         (0..self.faces.len()).min_by(|one, two| self.faces[*one].distance.total_cmp(&self.faces[*two].distance))
     }
 
-    /// Replaces the faces that a new vertex is above by those that join it with their outline. False, and nothing is changed, if one of
-    /// these had no area or the outline were not one ring, which rounding makes of faces in one plane: a surface with a hole would no
-    /// longer tell inside from outside.
+    /// Adds a vertex. Faces that it is hardly above may have an edge with it in one line, where a new face has no area. They stay then: the
+    /// surface is hollow there by less than the depth may be off. False, and nothing is changed, if that does not help either.
     fn expand(&mut self, vertex: Vertex, size: f64) -> bool {
+        self.join(vertex, ABOVE * size, size) || self.join(vertex, WELL_ABOVE * size, size)
+    }
+
+    /// Replaces the faces that a new vertex is above by more than `least` by those that join it with their outline. False, and nothing is
+    /// changed, if one of these had no area or the outline were not one ring, which rounding makes of faces in one plane: a surface with a
+    /// hole would no longer tell inside from outside.
+    fn join(&mut self, vertex: Vertex, least: f64, size: f64) -> bool {
         let Self { vertices, faces, horizon } = self;
         horizon.clear();
-        let sees = |face: &Face| vertex.point.dot(face.normal) - face.plane > ABOVE * size;
+        let sees = |face: &Face| vertex.point.dot(face.normal) - face.plane > least;
         for [i, j, k] in faces.iter().filter(|face| sees(face)).map(|face| face.corners) {
             for [from, to] in [[i, j], [j, k], [k, i]] {
                 // An edge between two faces that go is inside the outline.

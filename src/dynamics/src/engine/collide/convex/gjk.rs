@@ -46,7 +46,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
     let mut simplex = Simplex { vertices: [Vertex::ZERO; 4], weights: [0.0; 4], count: 0 };
     let mut v = difference.middle();
     let mut best = (f64::NEG_INFINITY, DVec3::X);
-    let is_round = difference.is_round();
+    let (is_round, mut is_stalled) = (difference.is_round(), false);
     for step in 0..MOST_STEPS {
         let length = v.length();
         if !(length > TOUCHING * difference.size) {
@@ -70,8 +70,15 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
         simplex.push(vertex);
         match simplex.reduce(best.0 > 0.0) {
             None => return Outcome::Touching { normal: best.1, simplex },
-            // Rounding is all that is left.
-            Some(next) if simplex.count > 1 && step > 0 && next.length() >= length && separation > 0.0 => break,
+            // A step across the direction may be so short that its square is rounding. It turns the direction and leaves the length as it is.
+            // The turn, times the size of the shapes, still changes the separation. Where the length stays the same again, rounding is all
+            // that is left.
+            Some(next) if simplex.count > 1 && step > 0 && next.length() >= length && separation > 0.0 => {
+                if is_stalled {
+                    break;
+                }
+                (v, is_stalled) = (next, true);
+            }
             Some(next) => v = next,
         }
         if is_round && step >= FIRST_TURN {

@@ -37,6 +37,8 @@ const ROUNDING: f64 = 1e-12;
 const SAME_GAP: f64 = 1e-9;
 /// The square of the angle by which normals may differ and still be one.
 const SAME_NORMAL: f64 = 1e-20;
+/// The square of the angle by which normals may differ and still have the same closest points. These move by about that angle times the size.
+const SAME_SIDE: f64 = 1e-10;
 /// Part of the size up to which shapes that overlap touch along the faces that they turn to each other: whatever else they could
 /// be pushed out along is as near.
 const SHALLOW: f64 = 1e-5;
@@ -137,6 +139,11 @@ impl<'a> Difference<'a> {
         self.cores.iter().all(Core::is_one_sided)
     }
 
+    /// Whether both are lines or points. Their difference is flat: across it they have no depth, and [`flat`] tries that direction.
+    fn are_lines(&self) -> bool {
+        self.cores.iter().all(|core| matches!(core, Core::Segment(_)))
+    }
+
     /// How deep what is behind a face of one side may be and still be pushed out along its normal, m.
     fn deepest_behind(&self) -> f64 {
         DEEPEST_BEHIND_AT_MOST.min(DEEPEST_BEHIND * self.size)
@@ -163,6 +170,11 @@ impl<'a> Difference<'a> {
             faces.swap(0, 1);
         }
         Ok((faces, self.deepest_behind()))
+    }
+
+    /// How far a distance may be off that a separation is told from, m.
+    fn exact_at(&self, separation: f64) -> f64 {
+        EXACT * self.size + EXACT_IN_DEPTH * separation.abs()
     }
 
     /// The faces that the shapes turn along a direction and against it.
@@ -245,7 +257,7 @@ impl Meeting {
             let deepest = DEEPEST_REPLACED * gap.min(0.0);
             self.touches.retain(|touch| touch.gap >= deepest);
         } else if gap < ahead && !self.has(gap, difference) {
-            let [one, two] = nearest.points;
+            let [one, two] = points_along(difference, normal, &nearest);
             let shift = 0.5 * (difference.layers[0] - difference.layers[1]);
             self.touches.push(Touch { point: 0.5 * (one + two) + normal * shift, gap });
         }
@@ -272,6 +284,7 @@ impl Meeting {
         match gjk::closest(difference, reach, EXACT * difference.size) {
             Outcome::Apart(separation) => Err(separation),
             Outcome::Near(nearest) => Ok(nearest),
+            Outcome::Touching { .. } if difference.are_lines() => Ok(climb(difference, flat(difference))),
             Outcome::Touching { normal, simplex } => {
                 // Hardly overlapping, they have one way out, and the search for the distance has come near it.
                 if difference.separation(normal) > -MOVED_APART * difference.size {
@@ -294,18 +307,34 @@ fn climb(difference: &Difference, mut normal: DVec3) -> Nearest {
     let mut best = Nearest { normal, points: [DVec3::ZERO; 2] };
     let mut separation = difference.separation(normal);
     for _ in 0..MOST_CLIMBS {
-        let exact = EXACT * difference.size + EXACT_IN_DEPTH * separation.abs();
-        let way = normal * (MOVED_APART * difference.size - separation);
-        let apart = Difference { shift: difference.shift + way, ..*difference };
-        let Outcome::Near(found) = gjk::closest(&apart, f64::INFINITY, exact) else { break };
-        best = Nearest { normal, points: [found.points[0], found.points[1] - way] };
+        let Some(found) = moved_apart(difference, normal, separation) else { break };
+        best = Nearest { normal, ..found };
         let next = difference.separation(found.normal);
-        if !(next > separation + 10.0 * exact) {
+        if !(next > separation + 10.0 * difference.exact_at(separation)) {
             break;
         }
         (separation, normal) = (next, found.normal);
     }
     best
+}
+
+/// Moves cores apart along a normal, and finds the normal to their closest points, and where these are when the cores are moved back.
+fn moved_apart(difference: &Difference, normal: DVec3, separation: f64) -> Option<Nearest> {
+    let way = normal * (MOVED_APART * difference.size - separation);
+    let apart = Difference { shift: difference.shift + way, ..*difference };
+    let Outcome::Near(found) = gjk::closest(&apart, f64::INFINITY, difference.exact_at(separation)) else {
+        return None;
+    };
+    Some(Nearest { points: [found.points[0], found.points[1] - way], ..found })
+}
+
+/// The points where cores touch along the normal that [`steady`] made of the one that was found. Shapes may be as deep in each other along a
+/// face of another side. What was found is not on that, and the points are looked for again.
+fn points_along(difference: &Difference, normal: DVec3, nearest: &Nearest) -> [DVec3; 2] {
+    if normal.distance_squared(nearest.normal) < SAME_SIDE {
+        return nearest.points;
+    }
+    moved_apart(difference, normal, difference.separation(normal)).map_or(nearest.points, |found| found.points)
 }
 
 /// The normal, or one of a face or across two round sides if that is as good but for rounding; and the separation along it.
