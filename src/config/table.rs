@@ -185,7 +185,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "turn_per_substep_rad",
         real(0.001, 10.0),
         "0.05",
-        "Angle that a joint may turn by in a substep; where one turns by more than twice that, the step is divided.",
+        "Angle that a joint may turn by in a substep; where one turns by more than twice that, the step is divided. What moves freely may turn twice as far.",
     ),
     setting("dynamics", "max_speed_m_per_s", real(0.0, 1e5), "1000.0", "A body faster than this gets an event."),
     setting(

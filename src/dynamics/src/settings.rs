@@ -94,7 +94,8 @@ pub struct DynamicsSettings {
     pub contact_surface_layer_m: f64,
     /// Threads that islands are shared between, at least 1. The results are the same for any number.
     pub threads: usize,
-    /// Angle that a joint may turn by in a substep, rad: where one turns by more than twice that, the step is divided.
+    /// Angle that a joint may turn by in a substep, rad: where one turns by more than twice that, the step is divided. What moves freely, to fourth order, may
+    /// turn twice as far.
     pub turn_per_substep_rad: f64,
     /// A body faster than this gets an event, m/s.
     pub max_speed_m_per_s: f64,
