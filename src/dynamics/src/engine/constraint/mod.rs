@@ -19,7 +19,7 @@ pub(super) mod contact;
 mod coordinate;
 mod coupling;
 mod rolling;
-mod rows;
+pub(super) mod rows;
 mod soil;
 
 use bevy_math::DVec3;

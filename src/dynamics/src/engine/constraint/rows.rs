@@ -12,6 +12,11 @@ use crate::engine::{collide::Side, tree::Tree};
 /// some 1e-16 for each operation on the way there.
 const ROUNDING: f64 = 1e-10;
 
+/// Whether a row is nothing but rounding, by its square and the sum of the squares of its terms.
+pub(in crate::engine) fn is_rounding(row: f64, terms: f64) -> bool {
+    row < ROUNDING * ROUNDING * terms
+}
+
 /// Velocities of three rows: without impulses, and at the start of the step.
 pub(super) type Velocities = ([f64; 3], [f64; 3]);
 
@@ -62,7 +67,7 @@ impl RowSize {
 
     /// The rows that are zero but for rounding: what could be pushed there is held by its joints already.
     fn held(&self) -> impl Iterator<Item = usize> {
-        (0..3).filter(|&c| self.rows[c] < ROUNDING * ROUNDING * self.terms[c])
+        (0..3).filter(|&c| is_rounding(self.rows[c], self.terms[c]))
     }
 }
 

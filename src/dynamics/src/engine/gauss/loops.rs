@@ -16,14 +16,12 @@ use super::{Stage, semidefinite::System};
 use crate::engine::{
     axis::AxisLaw,
     closure::{Closure, Direction, Placement, Purpose},
-    constraint::Parts,
+    constraint::{Parts, rows::is_rounding},
     problem::Scheme,
     spatial::Spatial,
     tree::{LANES, Tree},
 };
 
-/// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of.
-const ROUNDING: f64 = 1e-10;
 /// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but rounding; after one of the midpoint
 /// scheme, which closes loops in the middle of steps, three do.
 const MOST_ROUNDS: usize = 5;
@@ -147,7 +145,7 @@ impl Loops {
                 }
             }
             let size: f64 = columns.iter().map(|column| column[lane] * column[lane]).sum();
-            if size < ROUNDING * ROUNDING * terms {
+            if is_rounding(size, terms) {
                 columns.iter_mut().for_each(|column| column[lane] = 0.0);
             }
         }
