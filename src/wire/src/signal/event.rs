@@ -19,7 +19,7 @@ pub enum EventKind {
     Disconnect,
     /// The physics went wrong: a body was found in a state that is not finite, or was put out of action.
     Divergence,
-    /// From this step on, steps are made in as many parts as the value says, because something turns too fast for one.
+    /// From this step on, steps are made in parts, up to as many as the value says, because something turns too fast for one.
     Substeps,
     /// The solver of contacts stopped short of its tolerance; the value is the residual in m/s.
     Unconverged,
