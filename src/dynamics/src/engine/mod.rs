@@ -283,7 +283,8 @@ impl Dynamics {
             self.collider.settle_soil(index);
         }
         self.add_contacts(groups, depth);
-        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees);
+        let counts = |tree: usize| !groups.rejects(tree);
+        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees, counts);
     }
 
     /// Does the same to every tree that is awake, on all threads.
