@@ -28,8 +28,10 @@ pub(super) fn enter_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme
     let (mut before, mut most) = (0.0, negligible_energy(own()));
     for &tree in island {
         let Tree { state, work, .. } = &mut trees[tree];
-        state.most_kinetic = work.kinetic.max(state.most_kinetic * (1.0 - scheme.h / MEMORY));
-        (before, most) = (before + state.gained, most + MOST_GAINED * state.most_kinetic);
+        state.most_kinetic *= 1.0 - scheme.h / MEMORY;
+        // What it gained just now is no measure of what it may gain.
+        let without = work.kinetic * (1.0 - gain.max(0.0) / kinetic);
+        (before, most) = (before + state.gained, most + MOST_GAINED * without.max(state.most_kinetic));
     }
     let excess = (before + gain - most).min(gain).max(0.0);
     for &tree in island {
@@ -41,6 +43,7 @@ pub(super) fn enter_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme
             tree.state.v.iter_mut().for_each(|v| *v *= left);
             tree.update_kinematics(scheme.gravity);
         }
+        tree.state.most_kinetic = tree.work.kinetic.max(tree.state.most_kinetic);
     }
 }
 
