@@ -203,7 +203,6 @@ impl Dynamics {
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
                 budget: settings.dynamics.max_sweeps as f64,
-                work: 1.0,
                 fair: 1.0,
                 integrator: settings.dynamics.integrator,
             },
@@ -314,7 +313,7 @@ impl Engine for Dynamics {
         let Model { timestep, substeps, .. } = self.model;
         for made in 0..substeps {
             let left = timestep * (substeps - made) as f64 / substeps as f64;
-            self.advance(Part::whole(timestep / substeps as f64, left));
+            self.advance_first(Part::whole(timestep / substeps as f64, left));
         }
         self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_pushes());
         self.fall_asleep();
