@@ -13,7 +13,7 @@ use simpartner_dynamics::{DynamicsSettings, EngineKind, Guard, ImpactLaw, Integr
 use simpartner_model::{BodyId, JointKind, Pose, Shape};
 
 pub use self::random::{Chance, run};
-use self::random::{WIDE, check, drive, of_seed, run_by, run_with};
+use self::random::{WIDE, check, drive, of_seed, run_by, run_with, wide::command_anything};
 use crate::scene::{self, body, joint};
 
 /// Some dozens for a moment each; with `SIMPARTNER_LONG_TESTS=1` a thousand of each family for two seconds each. None costs more than the budget
@@ -74,6 +74,23 @@ fn what_motors_throw_does_not_run_away() {
     for (seed, seconds) in [(37, 1.0), (90, 0.4), (178, 2.0), (214, 0.5), (271, 1.0)] {
         let seen = run(seed, 0.01, seconds);
         assert!(!seen.diverged && seen.steps > 30, "{seed}: {seen:?}");
+    }
+}
+
+/// Numbers of any size in commands, up to 1e300: forces whose moments are no numbers were loads of joints, and targets of motors made the account of energy none.
+#[test]
+fn commands_beyond_all_reason_leave_all_finite() {
+    for seed in [0, 1, 2, WIDE + 6, WIDE + 10, WIDE + 22, WIDE + 26, WIDE + 50] {
+        let (mut chance, world) = of_seed(seed);
+        let mut engine = crate::build(&world, 0.01);
+        for _ in 0..20 {
+            command_anything(&world, &mut *engine, &mut chance);
+            engine.step();
+            check(&world, &*engine, seed);
+            let energy = engine.energy().unwrap();
+            let finite = energy.stored.is_finite() && energy.kinetic.is_finite() && energy.given.is_finite();
+            assert!(finite, "{seed}: {energy:?}");
+        }
     }
 }
 

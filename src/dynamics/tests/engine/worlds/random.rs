@@ -1,7 +1,7 @@
 //! Worlds at random, by seed, and what is seen of them while they run.
 
 #[path = "wide.rs"]
-mod wide;
+pub mod wide;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;

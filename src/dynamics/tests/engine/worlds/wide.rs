@@ -4,10 +4,10 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{Engine, EngineKind, ImpactLaw, Integrator, Settings, Wrench, hull_surface};
+use simpartner_dynamics::{Engine, EngineKind, ImpactLaw, Integrator, Motor, Servo, Settings, Wrench, hull_surface};
 use simpartner_model::{
     Axis, BodyId, CollisionFilter, Coupling, CrossFriction, FreeAxis, FrictionDirection, Graph, Ground, GroundMesh,
-    Heightfield, Inertia, JointAxis, JointKind, Material, Placed, Plane, Pose, Robot, RobotId, Shape, Soil,
+    Heightfield, Inertia, JointAxis, JointId, JointKind, Material, Placed, Plane, Pose, Robot, RobotId, Shape, Soil,
 };
 
 use super::Chance;
@@ -292,4 +292,29 @@ pub fn disturb(world: &World, engine: &mut dyn Engine, chance: &mut Chance) -> (
         engine.place(any(chance), &at, chance.vector(5.0), chance.vector(10.0));
     }
     (pushes, stored(engine) - before)
+}
+
+/// Commands with numbers of any size that a double has.
+pub fn command_anything(world: &World, engine: &mut dyn Engine, chance: &mut Chance) {
+    let any = |chance: &mut Chance| {
+        let size = chance.of_any_size(1e-300, 1e300);
+        if chance.happens(0.5) { size } else { -size }
+    };
+    let vector = |chance: &mut Chance| DVec3::new(any(chance), any(chance), any(chance));
+    for (joint, axis) in (0..world.mechanism.joints.len()).flat_map(|joint| (0..3).map(move |axis| (joint, axis))) {
+        let (target, max_effort) = (any(chance), any(chance).abs());
+        let motor = match chance.below(4) {
+            0 => Motor::Velocity { target, max_effort },
+            1 => Motor::Position { target, max_effort },
+            2 => Motor::Effort(target),
+            _ => {
+                let [rate, stiffness, damping] = [any(chance), any(chance).abs(), any(chance).abs()];
+                Motor::Servo(Servo { position: target, rate, stiffness, damping, max_effort })
+            }
+        };
+        engine.drive(JointId::new(joint), axis, motor);
+    }
+    let body = BodyId::new(chance.below(world.mechanism.bodies.len()));
+    engine.push(body, vector(chance), Wrench { force: vector(chance), torque: vector(chance) });
+    engine.set_surface_velocity(body, vector(chance));
 }
