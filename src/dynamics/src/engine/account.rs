@@ -25,13 +25,14 @@ pub(super) fn enter_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme
     }
     let rounding = scheme.share * ROUNDING * own().map(|tree| tree.work.energy.abs()).sum::<f64>();
     let gain = if gain > 0.0 { (gain - rounding).max(0.0) } else { gain };
+    // What they gained just now is no measure of what they may gain.
+    let without_gain = 1.0 - gain.max(0.0) / kinetic;
     let (mut before, mut most) = (0.0, negligible_energy(own()));
     for &tree in island {
         let Tree { state, work, .. } = &mut trees[tree];
         state.most_kinetic *= 1.0 - scheme.h / MEMORY;
-        // What it gained just now is no measure of what it may gain.
-        let without = work.kinetic * (1.0 - gain.max(0.0) / kinetic);
-        (before, most) = (before + state.gained, most + MOST_GAINED * without.max(state.most_kinetic));
+        let kinetic = (work.kinetic * without_gain).max(state.most_kinetic);
+        (before, most) = (before + state.gained, most + MOST_GAINED * kinetic);
     }
     let excess = (before + gain - most).min(gain).max(0.0);
     for &tree in island {
