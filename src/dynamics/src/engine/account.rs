@@ -23,7 +23,10 @@ pub(super) fn enter_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme
     if !(kinetic > 0.0) {
         return;
     }
-    let rounding = scheme.share * ROUNDING * own().map(|tree| tree.work.energy.abs()).sum::<f64>();
+    let whole: f64 = own().map(|tree| tree.work.energy.abs()).sum();
+    // What is mostly gain itself was not there to be rounded.
+    let whole = if gain > 0.5 * kinetic { (whole - gain).max(0.0) } else { whole };
+    let rounding = scheme.share * ROUNDING * whole;
     let gain = if gain > 0.0 { (gain - rounding).max(0.0) } else { gain };
     // What they gained just now is no measure of what they may gain.
     let without_gain = 1.0 - gain.max(0.0) / kinetic;
