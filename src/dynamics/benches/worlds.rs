@@ -1,7 +1,9 @@
 //! What worlds at random gain, tell and cost: `cargo bench -p simpartner-dynamics --bench worlds -- h=0.001 seeds=0..500`.
 //!
 //! A line for each: how many steps it made, the largest part of energy that nothing gave, what a step cost in the mean and at most,
-//! in microseconds and in sweeps (`dynamics.max_sweeps`), and its events by kind. Runs are of two seconds, or `seconds=0.5`.
+//! in microseconds and in sweeps (`dynamics.max_sweeps`), and its events by kind. Runs are of two seconds, or `seconds=0.5`. Seeds from
+//! 1000000 on are worlds of the wide family. The last lines sum up; with `only=odd` there are no others but those of worlds that ran away, gained
+//! energy, cost too much or ended in a panic.
 
 #[path = "../tests/engine/worlds/random.rs"]
 #[expect(dead_code, reason = "the tests use the rest of it")]
@@ -10,9 +12,32 @@ mod random;
 #[expect(dead_code, reason = "the tests use the rest of it")]
 mod scene;
 
-use std::time::Instant;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Instant,
+};
+
+use simpartner_dynamics::{DynamicsSettings, Guard};
 
 use self::random::{Seen, run_by};
+
+/// More than this part of energy that nothing gave is odd, and more than this part of the budget.
+const MUCH_GAIN: f64 = 1e-3;
+const MUCH_WORK: f64 = 1.3;
+
+/// What was seen of all worlds.
+#[derive(Default)]
+struct Sum {
+    built: usize,
+    refused: usize,
+    panicked: usize,
+    diverged: usize,
+    gained: usize,
+    costly: usize,
+    gain: f64,
+    work: f64,
+    events: Vec<(Guard, usize, usize)>,
+}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,28 +48,70 @@ fn main() {
     let seconds = if real { given("seconds").map_or(2.0, number) } else { 0.01 };
     let h = given("h").map_or(0.001, number);
     let (first, end) = given("seeds").and_then(|seeds| seeds.split_once("..")).unwrap_or(("0", "10"));
+    let only_odd = given("only") == Some("odd");
     println!(
-        "{:>5} {:>7} {:>6} {:>8} {:>9} {:>10} {:>8}  events",
+        "{:>7} {:>7} {:>6} {:>8} {:>9} {:>10} {:>8}  events",
         "seed", "h", "steps", "gain", "mean us", "worst us", "sweeps"
     );
+    let mut sum = Sum::default();
     for seed in number(first) as u64..number(end) as u64 {
-        show(seed, h, seconds);
+        match catch_unwind(AssertUnwindSafe(|| show(seed, h, seconds, only_odd, &mut sum))) {
+            Ok(()) => {}
+            Err(_) => {
+                sum.panicked += 1;
+                println!("{seed:7} {h:7} panicked");
+            }
+        }
+    }
+    sum.show();
+}
+
+impl Sum {
+    fn add(&mut self, seen: &Seen, most: f64) -> bool {
+        self.built += usize::from(seen.steps > 0);
+        self.refused += usize::from(seen.steps == 0);
+        self.diverged += usize::from(seen.diverged);
+        let [gained, costly] = [seen.gain > MUCH_GAIN, seen.work > MUCH_WORK * most];
+        (self.gained, self.costly) = (self.gained + usize::from(gained), self.costly + usize::from(costly));
+        (self.gain, self.work) = (self.gain.max(seen.gain), self.work.max(seen.work));
+        for &(guard, count) in &seen.events {
+            match self.events.iter_mut().find(|(own, ..)| *own == guard) {
+                Some((_, worlds, events)) => (*worlds, *events) = (*worlds + 1, *events + count),
+                None => self.events.push((guard, 1, count)),
+            }
+        }
+        seen.diverged || gained || costly
+    }
+
+    fn show(&self) {
+        let Self { built, refused, panicked, diverged, gained, costly, gain, work, events } = self;
+        println!(
+            "{built} worlds, {refused} refused: {panicked} panicked, {diverged} ran away, {gained} gained more than {MUCH_GAIN:.0e} \
+             ({gain:.1e} at most), {costly} cost more than {MUCH_WORK} of the budget ({work:.0} sweeps at most)"
+        );
+        for (guard, worlds, events) in events {
+            println!("{guard:?}: {events} events in {worlds} worlds");
+        }
     }
 }
 
-fn show(seed: u64, h: f64, seconds: f64) {
-    let (mut total, mut worst, mut work) = (0.0, 0.0f64, 0.0f64);
-    let Seen { steps, gain, events, end, .. } = run_by(seed, h, seconds, &mut |engine| {
+fn show(seed: u64, h: f64, seconds: f64, only_odd: bool, sum: &mut Sum) {
+    let (mut total, mut worst) = (0.0, 0.0f64);
+    let seen = run_by(seed, h, seconds, &mut |engine| {
         let start = Instant::now();
         engine.step();
         let cost = start.elapsed().as_secs_f64() * 1e6;
         (total, worst) = (total + cost, worst.max(cost));
-        work = work.max(engine.work().unwrap_or_default());
     });
+    let odd = sum.add(&seen, DynamicsSettings::default().max_sweeps as f64);
+    let Seen { steps, gain, work, events, end, .. } = seen;
+    if only_odd && !odd {
+        return;
+    }
     let mean = total / steps.max(1) as f64;
     let told: Vec<String> = events.iter().map(|(guard, count)| format!("{guard:?} {count}")).collect();
     println!(
-        "{seed:5} {h:7} {steps:6} {gain:8.1e} {mean:9.1} {worst:10.1} {work:8.0}  {}{}{end}",
+        "{seed:7} {h:7} {steps:6} {gain:8.1e} {mean:9.1} {worst:10.1} {work:8.0}  {}{}{end}",
         told.join(", "),
         if end.is_empty() { "" } else { ": " }
     );

@@ -101,7 +101,8 @@ pub trait Engine: Send {
     /// Anchor, coordinates and efforts of a joint.
     fn joint(&self, joint: JointId) -> JointState;
 
-    /// Sets the motor of one coordinate (0 to 2) of a joint. It stays until it is set again. A locked one ignores it.
+    /// Sets the motor of one coordinate (0 to 2) of a joint. It stays until it is set again. A locked one ignores it. No number of a command, here
+    /// and below, counts as larger than 1e15, and no surface moves faster than 1e5 m/s.
     fn drive(&mut self, joint: JointId, axis: usize, motor: Motor);
 
     /// Whether a motor can drive a coordinate (0 to 2) of a joint that moves in it.

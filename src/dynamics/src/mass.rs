@@ -73,12 +73,23 @@ fn filled(placed: &Placed) -> Result<ParryMass, String> {
                 .into(),
         );
     }
-    let (shape, pose) = shape::collider_shape(placed)?;
-    let spread: ParryMass = shape.mass_properties(1.0).transform_by(&pose);
+    // Parry's own compound takes no meshes.
+    let spread: ParryMass = match &placed.shape {
+        Shape::Compound { parts } => {
+            let parts: Result<Vec<_>, String> = parts.iter().map(one_filled).collect();
+            parts?.into_iter().sum::<ParryMass>().transform_by(&shape::pose(&placed.pose))
+        }
+        _ => one_filled(placed)?,
+    };
     if !(spread.mass() > 0.0 && spread.mass().is_finite()) {
         return Err(format!("the {} encloses no volume: give the body an <inertia>", placed.shape.name()));
     }
     Ok(spread)
+}
+
+fn one_filled(placed: &Placed) -> Result<ParryMass, String> {
+    let (shape, pose) = shape::collider_shape(placed)?;
+    Ok(shape.mass_properties(1.0).transform_by(&pose))
 }
 
 /// Whether the meshes in a shape have no boundary: each edge is walked as often one way as the other. Points in one place

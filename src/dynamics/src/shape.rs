@@ -56,7 +56,11 @@ pub(super) fn collider_shape(placed: &Placed) -> Result<(SharedShape, ParryPose)
         Shape::Compound { parts } => {
             let parts: Result<Vec<_>, String> =
                 parts.iter().map(|part| Ok((pose(&part.pose), simple_shape(&part.shape)?))).collect();
-            SharedShape::compound(parts?)
+            let parts = parts?;
+            if parts.is_empty() || parts.iter().any(|(_, shape)| shape.as_trimesh().is_some()) {
+                return Err("a triangleMesh cannot be a part of a compound here, and a compound has parts".into());
+            }
+            SharedShape::compound(parts)
         }
         simple => simple_shape(simple)?,
     };

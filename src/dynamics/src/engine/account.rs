@@ -57,13 +57,19 @@ pub(super) fn enter_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme
     if !(kinetic > 0.0) {
         return;
     }
-    let rounding = scheme.share * ROUNDING * own().map(|tree| tree.work.energy.abs()).sum::<f64>();
+    let whole: f64 = own().map(|tree| tree.work.energy.abs()).sum();
+    // What is mostly gain itself was not there to be rounded.
+    let whole = if gain > 0.5 * kinetic { (whole - gain).max(0.0) } else { whole };
+    let rounding = scheme.share * ROUNDING * whole;
     let gain = if gain > 0.0 { (gain - rounding).max(0.0) } else { gain };
+    // What they gained just now is no measure of what they may gain.
+    let without_gain = 1.0 - gain.max(0.0) / kinetic;
     let (mut before, mut most) = (0.0, negligible_energy(own()));
     for &tree in island {
         let Tree { state, work, .. } = &mut trees[tree];
-        state.most_kinetic = work.kinetic.max(state.most_kinetic * (1.0 - scheme.h / MEMORY));
-        (before, most) = (before + state.gained, most + MOST_GAINED * state.most_kinetic);
+        state.most_kinetic *= 1.0 - scheme.h / MEMORY;
+        let kinetic = (work.kinetic * without_gain).max(state.most_kinetic);
+        (before, most) = (before + state.gained, most + MOST_GAINED * kinetic);
     }
     let excess = (before + gain - most).min(gain).max(0.0);
     for &tree in island {
@@ -75,6 +81,7 @@ pub(super) fn enter_gain(island: &[usize], gain: f64, trees: &mut [Tree], scheme
             tree.state.v.iter_mut().for_each(|v| *v *= left);
             tree.update_kinematics(scheme.gravity);
         }
+        tree.state.most_kinetic = tree.work.kinetic.max(tree.state.most_kinetic);
     }
 }
 

@@ -17,8 +17,6 @@ use super::{
 /// How often a substep that guards reject may be halved, to a sixteenth: after that it is kept as it is, and the guards tell what is
 /// wrong with it.
 const HALVINGS: u32 = 4;
-/// Part of the work left that the blows of an instant may cost: there may be many in a step.
-const OF_A_BLOW: f64 = 1.0 / 30.0;
 
 /// A part of a step.
 #[derive(Debug, Clone, Copy)]
@@ -47,12 +45,6 @@ impl Part {
     /// What part of the work left falls to its length.
     fn fair_share(self) -> f64 {
         (self.h / self.left).min(1.0)
-    }
-
-    /// What part of it the solves of an attempt may cost: half of that. The other half is for attempts that may have to be
-    /// made in its place, and what is not spent is there for all that follow.
-    fn share_of_work(self) -> f64 {
-        0.5 * self.fair_share()
     }
 
     /// How often the step was divided that it is a part of.
@@ -205,13 +197,27 @@ impl Dynamics {
         }
     }
 
+    /// Makes the first part of what is left of a step. Work is reserved for what follows, if anything does.
+    pub(super) fn advance_first(&mut self, part: Part) {
+        if part.h >= part.left {
+            return self.advance(part);
+        }
+        self.reserve_work(1.0 - part.fair_share());
+        self.advance(part);
+        self.release_work();
+    }
+
     /// Makes again what was rejected: all that is halved together, and each group that something bounces in alone, since impacts have
     /// their own times.
     fn make_again(&mut self, part: Part) {
         let depth = part.depth();
         if self.release(depth, |remains| remains == Remains::Halves) {
             self.scale_impulses(0.5);
-            part.halves().into_iter().for_each(|half| self.advance(half));
+            let [first, second] = part.halves();
+            self.reserve_work(0.5);
+            self.advance(first);
+            self.release_work();
+            self.advance(second);
             self.scale_impulses(2.0);
             self.hold(depth);
         }
@@ -257,9 +263,8 @@ impl Dynamics {
     pub(super) fn set_substep(&mut self, part: Part) {
         (self.scheme.h, self.scheme.share) = (part.h, part.h / self.model.timestep);
         let whole = self.model.timestep / self.model.substeps as f64;
-        self.scheme.to_next = if part.impacts > 0 { 0.5 * (part.h + whole) } else { part.h };
         self.scheme.fair = part.fair_share();
-        self.scheme.work = if self.scheme.instant { OF_A_BLOW } else { part.share_of_work() };
+        self.scheme.to_next = if part.impacts > 0 { 0.5 * (part.h + whole) } else { part.h };
     }
 
     /// The impulses that contacts and rows start from, and the last changes of velocity that the next are extrapolated from, go with
@@ -278,29 +283,5 @@ impl Dynamics {
             let state = &mut tree.state;
             state.row_impulses.iter_mut().flatten().chain(&mut state.last_dv).for_each(|number| *number *= ratio);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Where every attempt is rejected and costs all it may, they cost no more than the work of the step, and nearly all of it; what the first half
-    /// does not spend of its fourth is there for the second.
-    #[test]
-    fn all_attempts_share_the_work_of_a_step() {
-        fn attempt(part: Part, left: &mut f64) {
-            *left -= part.share_of_work() * *left;
-            if part.halvings < HALVINGS {
-                part.halves().into_iter().for_each(|half| attempt(half, left));
-            }
-        }
-        for substeps in [1, 3] {
-            let (mut left, h) = (1.0, 1e-3 / f64::from(substeps));
-            (0..substeps).for_each(|k| attempt(Part::whole(h, 1e-3 - f64::from(k) * h), &mut left));
-            assert!(left > 0.0 && left < 0.2, "{left}");
-        }
-        let [first, second] = Part::whole(1e-3, 1e-3).halves();
-        assert_eq!([first.share_of_work(), second.share_of_work()], [0.25, 0.5]);
     }
 }

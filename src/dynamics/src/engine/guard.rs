@@ -246,8 +246,13 @@ impl Guards {
         body.map_or("the ground", |body| self.names[body.index()].as_str())
     }
 
-    /// Tells which islands have no solution, or no sound state.
-    pub(super) fn after_substep<'a>(&mut self, islands: impl Iterator<Item = &'a Island> + Clone, trees: &[Tree]) {
+    /// Tells which islands have no solution, or no sound state, and of which trees that the substep `counts` for the books do not balance.
+    pub(super) fn after_substep<'a>(
+        &mut self,
+        islands: impl Iterator<Item = &'a Island> + Clone,
+        trees: &[Tree],
+        counts: impl Fn(usize) -> bool,
+    ) {
         for island in islands.clone().filter(|island| island.failed || !island.outcome.converged || island.is_cut) {
             let bodies = bodies_of(island, trees);
             let (guard, value) = if island.failed {
@@ -276,7 +281,8 @@ impl Guards {
         for place in 0..self.jointed.len() {
             let index = self.jointed[place];
             let tree = &trees[index];
-            if !(tree.is_awake() && tree.work.imbalance > IMBALANCE && self.begins((0, index))) {
+            let off = tree.is_awake() && counts(index) && tree.work.imbalance > IMBALANCE;
+            if !(off && self.begins((0, index))) {
                 continue;
             }
             let bodies: Vec<BodyId> = tree.topology.links.iter().filter_map(|link| link.body).collect();
@@ -369,7 +375,9 @@ impl Guards {
             }
         }
         for (index, closure) in closures.iter().enumerate() {
-            let Some((axis, limit)) = closure.motor_limit else { continue };
+            // What sleeps has the limit that it fell asleep with, of which a snapshot says nothing.
+            let sleeps = trees[closure.a.tree].state.asleep || trees[closure.b.tree].state.asleep;
+            let Some((axis, limit)) = closure.motor_limit.filter(|_| !sleeps) else { continue };
             if let Some(law) = &closure.axes[axis]
                 && self.begins((5, index))
             {

@@ -222,6 +222,7 @@ impl Dynamics {
             return self.advance(Part { lands: true, ..next });
         }
         let (mut flight, mut last) = (0.0, part.h);
+        self.reserve_work(1.0 - after / part.h);
         if after > INSTANT {
             self.scale_impulses(after / last);
             // The middle of the blow is the time of the impact.
@@ -234,8 +235,12 @@ impl Dynamics {
         } else {
             flight = 0.0;
         }
+        self.release_work();
         self.scale_impulses(INSTANT / last);
+        // Blows take no time.
+        self.reserve_work(1.0);
         let rest = part.h - flight - self.strike(next);
+        self.release_work();
         last = INSTANT;
         if rest > 0.0 {
             self.scale_impulses(rest / last);

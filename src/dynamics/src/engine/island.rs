@@ -269,7 +269,7 @@ impl Island {
         if !self.moves_freely(parts, scheme) {
             self.solve_in_passes(parts, scheme, &mut budget);
         }
-        budget.end(parts, scheme);
+        budget.end(parts);
     }
 
     fn solve_in_passes(&mut self, parts: &mut Parts, scheme: &Scheme, budget: &mut Budget) {

@@ -121,6 +121,7 @@ use simpartner_model::{BodyId, JointId, Mechanism, Pose, Timestep};
 
 pub use self::probe::{Equations, Probe};
 use self::{
+    bounds::{bounded_servo, bounded_vector, bounded_velocity, bounded_wrench},
     build::{BodyPlace, JointPlace},
     closure::Closure,
     collide::{Collider, Contact},
@@ -203,7 +204,6 @@ impl Dynamics {
                 correction_speed: settings.contact_max_correcting_velocity_m_per_s,
                 surface_layer: settings.dynamics.contact_surface_layer_m,
                 budget: settings.dynamics.max_sweeps as f64,
-                work: 1.0,
                 fair: 1.0,
                 integrator: settings.dynamics.integrator,
             },
@@ -283,7 +283,8 @@ impl Dynamics {
             self.collider.settle_soil(index);
         }
         self.add_contacts(groups, depth);
-        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees);
+        let counts = |tree: usize| !groups.rejects(tree);
+        self.guards.after_substep(self.islands.all().iter().filter(accepted), &self.trees, counts);
     }
 
     /// Does the same to every tree that is awake, on all threads.
@@ -313,7 +314,7 @@ impl Engine for Dynamics {
         let Model { timestep, substeps, .. } = self.model;
         for made in 0..substeps {
             let left = timestep * (substeps - made) as f64 / substeps as f64;
-            self.advance(Part::whole(timestep / substeps as f64, left));
+            self.advance_first(Part::whole(timestep / substeps as f64, left));
         }
         self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_pushes());
         self.fall_asleep();
@@ -332,15 +333,16 @@ impl Engine for Dynamics {
     }
 
     fn drive(&mut self, joint: JointId, axis: usize, motor: super::Motor) {
+        let motor = bounded_servo(motor.servo(Gains::EXACT));
         match self.model.joints[joint.index()] {
             JointPlace::Tree { tree, dofs, sign, .. } => {
                 if let Some(dof) = dofs[axis] {
-                    self.trees[tree].drive(dof, motor.servo(Gains::EXACT).signed(sign));
+                    self.trees[tree].drive(dof, motor.signed(sign));
                 }
             }
             JointPlace::Closure(closure) => {
                 let closure = &mut self.closures[closure];
-                if closure.drive(axis, motor.servo(Gains::EXACT)) {
+                if closure.drive(axis, motor) {
                     self.trees[closure.a.tree].wake();
                     self.trees[closure.b.tree].wake();
                 }
@@ -361,7 +363,7 @@ impl Engine for Dynamics {
     }
 
     fn set_surface_velocity(&mut self, body: BodyId, velocity: DVec3) -> bool {
-        if self.collider.set_surface_velocity(body, velocity) {
+        if self.collider.set_surface_velocity(body, bounded_velocity(velocity)) {
             let place = self.model.bodies[body.index()].side();
             let touches = |contact: &&Contact| contact.sides().any(|side| side == place);
             for side in self.collider.contacts.iter().filter(touches).flat_map(Contact::sides) {
@@ -374,7 +376,8 @@ impl Engine for Dynamics {
     fn push(&mut self, body: BodyId, point: DVec3, wrench: Wrench) {
         let place = &self.model.bodies[body.index()];
         self.pushed.push(place.tree);
-        self.trees[place.tree].add_push(Push { link: place.link, point: place.frame.point(point), wrench });
+        let (point, wrench) = (place.frame.point(bounded_vector(point)), bounded_wrench(wrench));
+        self.trees[place.tree].add_push(Push { link: place.link, point, wrench });
     }
 
     fn obstacle_to_placing(&self, body: BodyId) -> Option<&'static str> {

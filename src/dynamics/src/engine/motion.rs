@@ -260,7 +260,8 @@ impl Tree {
         }
         self.work.motor_work = 0.0;
         self.work.impacts = 0;
-        self.work.spent = 0.0;
+        (self.work.spent, self.work.reserved) = (0.0, 0.0);
+        self.work.reserves.clear();
     }
 
     /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. After

@@ -82,10 +82,8 @@ pub(super) struct Scheme {
     pub(super) correction_speed: f64,
     /// Penetration that is left alone, m.
     pub(super) surface_layer: f64,
-    /// Work that a step may cost an island, in sweeps; what part of what is left of it the solves of an attempt may cost, and what part falls
-    /// to the length of the substep.
+    /// Work that a step may cost an island, in sweeps; what part of what is left of it falls to the length of the substep.
     pub(super) budget: f64,
-    pub(super) work: f64,
     pub(super) fair: f64,
     /// The scheme of what moves freely.
     pub(super) integrator: Integrator,

@@ -271,6 +271,9 @@ pub(super) struct Work {
     pub(super) placed_pushes: Vec<(usize, Spatial)>,
     /// Work that was spent on it in this step, in sweeps over its island's constraints.
     pub(super) spent: f64,
+    /// What of the step's work is reserved for later parts, and what was before each of the divisions that are being made ([`super::budget`]).
+    pub(super) reserved: f64,
+    pub(super) reserves: Vec<f64>,
     /// First of its unknowns in its island.
     pub(super) base: usize,
     /// In which depth of division it waits, and what for.

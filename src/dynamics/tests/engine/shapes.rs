@@ -100,6 +100,27 @@ fn a_mesh_rests_on_a_mesh_and_on_terrain() {
     }
 }
 
+/// A mesh is a part of a compound like any other: a cube of triangles beside a ball has the mass properties of a box beside a ball.
+/// It panicked, since parry's compounds take no meshes.
+#[test]
+fn a_compound_may_hold_a_mesh() {
+    let named = |wanted: &str| shapes().into_iter().find(|(name, _)| *name == wanted).map(|(_, shape)| shape).unwrap();
+    let beside_a_ball = |shape: Shape| {
+        let part = |x: f64, shape| Placed { pose: Pose { translation: DVec3::X * x, ..Pose::IDENTITY }, shape };
+        let parts = vec![part(0.0, shape), part(0.4, Shape::Sphere { radius: 0.2 })];
+        body("both", 3.0, Some(Shape::Compound { parts }), DVec3::Y * 0.31)
+    };
+    let (mesh, cube) = (beside_a_ball(named("mesh")), beside_a_ball(scene::cube(0.6).unwrap()));
+    let [of_mesh, of_cube] = [&mesh, &cube].map(|body| simpartner_dynamics::mass_properties(body).unwrap());
+    assert!((of_mesh.centre_of_mass - of_cube.centre_of_mass).length() < 1e-12, "{of_mesh:?} {of_cube:?}");
+    assert!((of_mesh.tensor - of_cube.tensor).to_cols_array().iter().all(|off| off.abs() < 1e-12), "{of_mesh:?}");
+    let mut world = scene::with_plane(scene::world(), 0.8);
+    world.mechanism.bodies.push(mesh);
+    let mut engine = build(&world, 0.001);
+    (0..500).for_each(|_| engine.step());
+    assert!((engine.body(BodyId::new(0)).force.y - 3.0 * G).abs() < 1e-6, "{:?}", engine.body(BodyId::new(0)));
+}
+
 /// Every pair presses with opposite forces: what one body gets, the other gives.
 #[test]
 fn contacts_are_listed_with_both_bodies() {

@@ -208,9 +208,12 @@ impl Constraints {
     fn set_last_row(&mut self, parts: &Parts, closure: &Closure, direction: &Direction, h: f64) {
         let vectors = [direction.vector, DVec3::ZERO, DVec3::ZERO];
         let directions = Directions { vectors, angular: direction.angular };
-        // Either both sides are links of one tree, or one is a second fixed body (`Graph::spanning_forest`).
-        let links = [closure.a, closure.b].map(|side| parts.tree(side).map(|_| side.link));
-        let Some(tree) = parts.tree(closure.a).or(parts.tree(closure.b)) else { return };
+        // Either both sides are links of one tree, or one is a second fixed body (`Graph::spanning_forest`), whose own tree may be in this
+        // island as well.
+        let moving =
+            [closure.a, closure.b].map(|side| parts.tree(side).filter(|tree| tree.chain_of(side.link).is_some()));
+        let links = [(moving[0], closure.a), (moving[1], closure.b)].map(|(tree, side)| tree.map(|_| side.link));
+        let Some(tree) = moving[0].or(moving[1]) else { return };
         let (start, anchor) = (self.problem.columns.len(), closure.place.child.translation);
         let (free, before) = self.add_columns_within(tree, links, anchor, &directions);
         let (row, drifted) = (&mut self.closure_rows.last, 0.5 * h * direction.drift);

@@ -1,11 +1,17 @@
 //! Worlds at random, by seed, and what is seen of them while they run.
 
+#[path = "wide.rs"]
+pub mod wide;
+
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{Engine, EngineKind, Guard, Motor, Notice, Servo, Settings};
 use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Material, Shape, Timestep};
 
 use crate::scene::{self, body, joint};
+
+/// Seeds from here on are worlds of the wide family.
+pub const WIDE: u64 = 1_000_000;
 
 /// Numbers at random, the same for the same seed.
 pub struct Chance(pub u64);
@@ -115,7 +121,7 @@ impl Chance {
 /// The world of a seed, and the chance that goes on to drive it.
 pub fn of_seed(seed: u64) -> (Chance, World) {
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let world = world(&mut chance);
+    let world = if seed < WIDE { world(&mut chance) } else { wide::world(&mut chance) };
     (chance, world)
 }
 
@@ -179,6 +185,8 @@ pub struct Seen {
     pub end: String,
     /// The largest part of energy that nothing gave.
     pub gain: f64,
+    /// The most that a step cost, in sweeps.
+    pub work: f64,
     pub unconverged: usize,
     /// How many events there were of each kind.
     pub events: Vec<(Guard, usize)>,
@@ -204,7 +212,9 @@ pub fn run(seed: u64, h: f64, seconds: f64) -> Seen {
 
 /// The same with steps that `step` makes. New commands come 20 times a second.
 pub fn run_by(seed: u64, h: f64, seconds: f64, step: &mut dyn FnMut(&mut dyn Engine)) -> Seen {
-    run_with(seed, h, seconds, &Settings { engine: EngineKind::Dynamics, ..Settings::default() }, step)
+    let usual = Settings { engine: EngineKind::Dynamics, ..Settings::default() };
+    let settings = if seed < WIDE { usual } else { wide::settings(&mut Chance(seed)) };
+    run_with(seed, h, seconds, &settings, step)
 }
 
 /// The same with settings of its own.
@@ -216,12 +226,19 @@ pub fn run_with(seed: u64, h: f64, seconds: f64, settings: &Settings, step: &mut
     let every = ((0.05 / h).round() as usize).max(1);
     let start = engine.energy().expect("the engine keeps an account");
     let (mut given, mut worked, mut most) = (0.0, 0.0, start.kinetic);
+    let mut pushes = wide::Pushes::new();
     for number in 0..(seconds / h).round() as usize {
         if number % every == 0 {
             drive(&world, &mut [&mut *engine], &mut chance);
         }
+        if number % every == 0 && seed >= WIDE {
+            let (next, jump) = wide::disturb(&world, &mut *engine, &mut chance);
+            (pushes, given) = (next, given + jump);
+        }
+        pushes.iter().for_each(|(body, point, wrench)| engine.push(*body, *point, *wrench));
         step(&mut *engine);
         seen.steps += 1;
+        seen.work = engine.work().expect("the engine counts its work").max(seen.work);
         check(&world, &*engine, seed);
         let now = engine.energy().expect("the engine keeps an account");
         (given, worked, most) = (given + now.given, worked + now.given.abs(), now.kinetic.max(most));
@@ -259,5 +276,14 @@ pub fn check(world: &World, engine: &dyn Engine, seed: u64) {
         let state = engine.joint(JointId::new(joint));
         let numbers = state.position.iter().chain(&state.rate).chain(&state.effort);
         assert!(numbers.clone().all(|number| number.is_finite()), "seed {seed}: {state:?}");
+        let load = state.load.unwrap_or_default();
+        let numbers = load.stop.iter().chain(&load.passive).all(|number| number.is_finite());
+        let reaction = load.reaction.force.is_finite() && load.reaction.torque.is_finite();
+        assert!(state.anchor.is_finite() && numbers && reaction, "seed {seed}: {state:?}");
+    }
+    for contact in engine.contacts() {
+        let wrench = contact.wrench.force.is_finite() && contact.wrench.torque.is_finite();
+        let place = contact.point.is_finite() && contact.normal.is_finite() && contact.gap.is_finite();
+        assert!(wrench && place, "seed {seed}: {contact:?}");
     }
 }
