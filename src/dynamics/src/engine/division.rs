@@ -167,7 +167,8 @@ impl Dynamics {
         self.let_pass(&groups, part);
         let is_free =
             |tree: usize| self.islands.may_move_freely(tree, &self.trees, &self.collider.contacts, &self.scheme);
-        let turning = (0..self.trees.len()).filter(|&tree| self.guards.depth(tree, is_free(tree)) > part.halvings);
+        let turning = (0..self.trees.len()).filter(|&tree| self.guards.depth(tree, false) > part.halvings);
+        let turning = turning.filter(|&tree| self.guards.depth(tree, is_free(tree)) > part.halvings);
         let turning = turning.filter(|&tree| self.trees[tree].is_awake());
         let turning = turning.filter(|&tree| self.scheme.affords_halves(&self.trees[tree]));
         turning.for_each(|tree| groups.reject(groups.of(tree), Remains::Halves));
