@@ -291,10 +291,11 @@ impl Tree {
 
     /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads.
     pub(super) fn balance(&mut self, loads: &[[f64; 3]]) {
-        let work = &mut self.work;
+        let (work, freedom) = (&mut self.work, self.topology.freedom);
+        let (axes, loads) = (&work.axis[..freedom], &loads[..freedom]);
         for (joint, link) in self.topology.links[1..].iter().zip(&work.links[1..]) {
-            let own = joint.dof..joint.dof + joint.joint.freedom();
-            for (axis, [motor, stop, passive]) in work.axis[own.clone()].iter().zip(&loads[own]) {
+            for dof in joint.dof..joint.dof + joint.joint.freedom() {
+                let (axis, [motor, stop, passive]) = (axes[dof], loads[dof]);
                 let (off, push) = (axis.dot(link.force) - (motor + stop + passive), link.force.linear().abs());
                 let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + push.element_sum();
                 if !(off.abs() <= work.imbalance * size) {
