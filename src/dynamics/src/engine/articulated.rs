@@ -2,10 +2,11 @@
 //! and for the joint reactions (Featherstone 2008, chapters 5, 6 and 8).
 
 use bevy_math::DVec3;
+use simpartner_model::FreeAxis;
 
 use super::{
     spatial::{Spatial, SpatialInertia},
-    tree::{Link, LinkJoint, LinkWork, Topology, Tree},
+    tree::{Link, LinkJoint, LinkWork, Topology, Tree, Work},
 };
 
 impl Tree {
@@ -13,20 +14,17 @@ impl Tree {
     /// that is needed to see what they touch.
     pub(super) fn set_motion(&mut self) {
         let (topology, state, work) = (&self.topology, &self.state, &mut self.work);
-        let origin = state.root_position;
-        work.origin = origin;
+        work.origin = state.root_position;
         state.set_turns(&mut work.turns, topology.free_axes());
         let (links, axes, v, turns) =
             (&mut work.links[..], &mut work.axis[..], &work.bias_velocity[..], &work.turns[..]);
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
-            own.place(link, parent, state, turns);
-            let relative = own.set_axes(link, parent, origin, axes, v);
-            own.velocity = match parent {
-                Some(parent) => parent.velocity + relative,
-                None => relative,
-            };
+            match link.joint {
+                hinge @ LinkJoint::Revolute(_) => own.set_motion(hinge, link, parent, state, turns, (axes, v)),
+                other => own.set_motion(other, link, parent, state, turns, (axes, v)),
+            }
         }
         self.place_pushes();
     }
@@ -40,22 +38,33 @@ impl Tree {
         let (topology, work) = (&self.topology, &mut self.work);
         let origin = work.origin;
         let (links, axes, v) = (&mut work.links[..], &work.axis[..], &work.bias_velocity[..]);
+        for (own, link) in links.iter_mut().zip(&topology.links) {
+            let inertia = SpatialInertia::new(link.mass, link.principal, own.position - origin, &own.matrix);
+            (own.inertia, own.composite) = (inertia, inertia);
+        }
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
-            let inertia = SpatialInertia::new(link.mass, link.principal, own.position - origin, &own.matrix);
-            (own.inertia, own.composite) = (inertia, inertia);
-            own.set_bias_force(link, parent, axes, v, gravity, single);
+            match link.joint {
+                hinge @ LinkJoint::Revolute(_) => own.set_bias_force(hinge, link, parent, (axes, v), gravity, single),
+                other => own.set_bias_force(other, link, parent, (axes, v), gravity, single),
+            }
         }
         self.take_off_pushes();
         let (topology, work) = (&self.topology, &mut self.work);
         let (links, axes) = (&mut work.links[..], &work.axis[..]);
-        let (bias, mass) = (&mut work.bias[..], &mut work.mass[..]);
+        let mut rows = Rows::new(topology, axes, &mut work.bias, &mut work.mass);
         for (index, link) in topology.links.iter().enumerate().rev() {
             let (before, rest) = links.split_at_mut(index);
             let own = &rest[0];
-            project(link, own.force, axes, bias);
-            set_mass_rows(&own.composite, link, topology, axes, mass);
+            match link.joint {
+                LinkJoint::Revolute(_) => rows.set(link.dof, own),
+                LinkJoint::Free => {
+                    project(link, own.force, axes, rows.bias);
+                    rows.set_root(own);
+                }
+                joint => (link.dof..link.dof + joint.freedom()).for_each(|dof| rows.set(dof, own)),
+            }
             if let Some(parent) = link.parent {
                 before[parent].force += own.force;
                 before[parent].composite += own.composite;
@@ -71,7 +80,7 @@ impl Tree {
             let (before, rest) = work.links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
             own.velocity = moving(link, parent, &work.axis, &work.bias_velocity);
-            own.set_bias_force(link, parent, &work.axis, &work.bias_velocity, gravity, single);
+            own.set_bias_force(link.joint, link, parent, (&work.axis, &work.bias_velocity), gravity, single);
         }
         self.take_off_pushes();
         let (topology, work) = (&self.topology, &mut self.work);
@@ -85,22 +94,25 @@ impl Tree {
     }
 
     /// Adds to `work.force`, which holds what the joints transmit for the bias, what they transmit for an acceleration, less
-    /// the external forces: the equations are linear in both.
-    pub(super) fn add_to_forces(&mut self, acceleration: &[f64]) {
-        let (topology, links, axes) = (&self.topology, &mut self.work.links[..], &self.work.axis[..]);
+    /// the external forces: the equations are linear in both. Each joint's reaction is `told` with that of the substep.
+    pub(super) fn add_to_forces(&mut self, acceleration: &[f64], told: impl Fn(&mut Spatial, Spatial)) {
+        let topology = &self.topology;
+        let Work { links, axis: axes, substep_reactions, origin, .. } = &mut self.work;
+        let (links, axes, reactions) = (&mut links[..], &axes[..], &mut substep_reactions[..topology.links.len()]);
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
             own.acceleration = match (parent, link.joint) {
                 (None, LinkJoint::Free) => Self::root_motion(acceleration),
                 (None, _) => Spatial::ZERO,
-                (Some(parent), _) => parent.acceleration + relative(link, axes, acceleration),
+                (Some(parent), _) => parent.acceleration + relative(link.joint, link.dof, axes, acceleration),
             };
             own.external = own.inertia.times(own.acceleration) - own.external;
         }
         for (index, link) in topology.links.iter().enumerate().rev() {
             let force = links[index].external;
             links[index].force += force;
+            told(&mut reactions[index], links[index].reaction(link, links, *origin));
             if let Some(parent) = link.parent {
                 links[parent].external += force;
             }
@@ -110,11 +122,11 @@ impl Tree {
 
 /// The motion of a link relative to its parent.
 #[inline(always)]
-fn relative(link: &Link, axes: &[Spatial], v: &[f64]) -> Spatial {
+fn relative(joint: LinkJoint, dof: usize, axes: &[Spatial], v: &[f64]) -> Spatial {
     let along = |dof: usize| axes[dof] * v[dof];
-    match link.joint {
-        LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => along(link.dof),
-        LinkJoint::Spherical { .. } => along(link.dof) + along(link.dof + 1) + along(link.dof + 2),
+    match joint {
+        LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => along(dof),
+        LinkJoint::Spherical { .. } => along(dof) + along(dof + 1) + along(dof + 2),
         LinkJoint::Free | LinkJoint::Weld => Spatial::ZERO,
     }
 }
@@ -125,7 +137,7 @@ fn moving(link: &Link, parent: Option<&LinkWork>, axes: &[Spatial], v: &[f64]) -
     match (parent, link.joint) {
         (None, LinkJoint::Free) => Tree::root_motion(v),
         (None, _) => Spatial::ZERO,
-        (Some(parent), _) => parent.velocity + relative(link, axes, v),
+        (Some(parent), _) => parent.velocity + relative(link.joint, link.dof, axes, v),
     }
 }
 
@@ -134,8 +146,8 @@ fn moving(link: &Link, parent: Option<&LinkWork>, axes: &[Spatial], v: &[f64]) -
 fn project(link: &Link, force: Spatial, axes: &[Spatial], out: &mut [f64]) {
     match link.joint {
         LinkJoint::Free => {
-            out[..3].copy_from_slice(force.linear.as_ref());
-            out[3..6].copy_from_slice(force.angular.as_ref());
+            out[..3].copy_from_slice(force.linear().as_ref());
+            out[3..6].copy_from_slice(force.angular().as_ref());
         }
         LinkJoint::Weld => {}
         LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => out[link.dof] = axes[link.dof].dot(force),
@@ -148,19 +160,21 @@ impl LinkWork {
     #[inline(always)]
     fn set_bias_force(
         &mut self,
+        joint: LinkJoint,
         link: &Link,
         parent: Option<&Self>,
-        axes: &[Spatial],
-        v: &[f64],
+        (axes, v): (&[Spatial], &[f64]),
         gravity: DVec3,
         single: bool,
     ) {
         let velocity = self.velocity;
-        let acceleration = match (parent, link.joint) {
+        let acceleration = match (parent, joint) {
             // The root's rates are those of a moving point.
-            (None, LinkJoint::Free) => Spatial::new(DVec3::ZERO, -gravity - velocity.angular.cross(velocity.linear)),
+            (None, LinkJoint::Free) => {
+                Spatial::new(DVec3::ZERO, -gravity - velocity.angular().cross(velocity.linear()))
+            }
             (None, _) => Spatial::new(DVec3::ZERO, -gravity),
-            (Some(parent), _) => parent.acceleration + parent.velocity.cross_motion(relative(link, axes, v)),
+            (Some(parent), _) => parent.acceleration + parent.velocity.cross_motion(relative(joint, link.dof, axes, v)),
         };
         self.acceleration = acceleration;
         self.force = if single {
@@ -171,31 +185,61 @@ impl LinkWork {
     }
 }
 
-/// The rows of the mass matrix of a link's degrees of freedom, from the inertia of all that they move.
-#[inline(always)]
-fn set_mass_rows(composite: &SpatialInertia, link: &Link, topology: &Topology, axes: &[Spatial], mass: &mut [f64]) {
-    if link.joint == LinkJoint::Free {
-        for (dof, entries) in composite.matrix().iter().enumerate() {
-            let row = topology.row[dof];
-            mass[row..=row + dof].copy_from_slice(&entries[..=dof]);
+/// The bias and the rows of the mass matrix. Slices over the degrees of freedom have one length, which is checked once.
+struct Rows<'a> {
+    free: usize,
+    axes: &'a [Spatial],
+    laws: &'a [FreeAxis],
+    starts: &'a [usize],
+    depths: &'a [usize],
+    chain: &'a [u32],
+    bias: &'a mut [f64],
+    mass: &'a mut [f64],
+}
+
+impl<'a> Rows<'a> {
+    fn new(topology: &'a Topology, axes: &'a [Spatial], bias: &'a mut [f64], mass: &'a mut [f64]) -> Self {
+        let freedom = topology.freedom;
+        Self {
+            free: topology.free_axes(),
+            axes: &axes[..freedom],
+            laws: &topology.laws[..freedom],
+            starts: &topology.row[..freedom],
+            depths: &topology.depth[..freedom],
+            chain: &topology.chain[..mass.len()],
+            bias: &mut bias[..freedom],
+            mass,
         }
-        return;
     }
-    let free = topology.links[0].joint == LinkJoint::Free;
-    for dof in link.dof..link.dof + link.joint.freedom() {
-        let force = composite.times(axes[dof]);
-        let (row, depth) = (topology.row[dof], topology.depth[dof]);
-        let (entries, chain) = (&mut mass[row..=row + depth], &topology.chain[row..=row + depth]);
+
+    /// Sets those of a free root, from the inertia of all.
+    fn set_root(&mut self, own: &LinkWork) {
+        for (dof, entries) in own.composite.matrix().iter().enumerate() {
+            let row = self.starts[dof];
+            self.mass[row..=row + dof].copy_from_slice(&entries[..=dof]);
+        }
+    }
+
+    /// Sets those of a degree of freedom, from the force and the inertia of all that it moves.
+    #[inline(always)]
+    fn set(&mut self, dof: usize, own: &LinkWork) {
+        let axis = self.axes[dof];
+        self.bias[dof] = axis.dot(own.force);
+        let momentum = own.composite.times(axis);
+        let (start, depth) = (self.starts[dof], self.depths[dof]);
+        let (entries, chain) = (&mut self.mass[start..][..=depth], &self.chain[start..][..depth]);
+        entries[depth] = axis.dot(momentum) + self.laws[dof].armature;
         let mut first = 0;
-        if free {
+        if self.free > 0
+            && let Some(root) = entries.first_chunk_mut::<6>()
+        {
             // The free root's axes are unit vectors.
-            entries[..3].copy_from_slice(force.linear.as_ref());
-            entries[3..6].copy_from_slice(force.angular.as_ref());
-            first = 6;
+            let (force, moment) = (momentum.linear(), momentum.angular());
+            *root = [force.x, force.y, force.z, moment.x, moment.y, moment.z];
+            first = root.len();
         }
-        for (entry, &ancestor) in entries[first..].iter_mut().zip(&chain[first..]) {
-            *entry = axes[ancestor as usize].dot(force);
+        for (entry, &ancestor) in entries[..depth].iter_mut().zip(chain).skip(first) {
+            *entry = self.axes[ancestor as usize].dot(momentum);
         }
-        entries[depth] += topology.laws[dof].armature;
     }
 }

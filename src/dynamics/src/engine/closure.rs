@@ -117,21 +117,21 @@ impl Motion {
         let [parent, child] = self.velocity;
         let (velocity, drift) = (child - parent, self.acceleration[1] - self.acceleration[0]);
         // The anchor moves with the child.
-        let carried = velocity.angular.cross(child.linear);
-        (velocity, Spatial::new(drift.angular, drift.linear + carried))
+        let carried = velocity.angular().cross(child.linear());
+        (velocity, Spatial::new(drift.angular(), drift.linear() + carried))
     }
 
     /// A direction that turns with the angular velocity `spin`.
     fn along(&self, vector: DVec3, spin: DVec3) -> Direction {
         let (velocity, drift) = self.relative();
-        let drift = vector.dot(drift.linear) + spin.cross(vector).dot(velocity.linear);
+        let drift = vector.dot(drift.linear()) + spin.cross(vector).dot(velocity.linear());
         Direction { vector, angular: false, drift }
     }
 
     /// The same for a turn about a direction that changes by `change` in a second.
     fn about(&self, vector: DVec3, change: DVec3) -> Direction {
         let (velocity, drift) = self.relative();
-        Direction { vector, angular: true, drift: vector.dot(drift.angular) + change.dot(velocity.angular) }
+        Direction { vector, angular: true, drift: vector.dot(drift.angular()) + change.dot(velocity.angular()) }
     }
 }
 
@@ -147,10 +147,10 @@ impl Closure {
     /// Adds what a row exerts, a share of the step's mean.
     pub(super) fn add_load(&mut self, purpose: Purpose, direction: &Direction, effort: f64) {
         let force = direction.force(effort);
-        let along = self.place.parent.rotation.inverse() * force.angular;
+        let along = self.place.parent.rotation.inverse() * force.angular();
         let load = &mut self.load;
-        load.force += force.linear;
-        load.torque += force.angular;
+        load.force += force.linear();
+        load.torque += force.angular();
         match purpose {
             Purpose::Hold(_) => {}
             Purpose::Axis(_, law) if law.is_stop() && self.kind == JointKind::Ball => {
@@ -280,7 +280,7 @@ impl Closure {
     pub(super) fn held(&self, motion: &Motion) -> [Option<(Direction, f64)>; HELD_ROWS] {
         let (offset, turn) = self.place.relative();
         let units = self.parent_axes();
-        let spin = motion.velocity.map(|velocity| velocity.angular);
+        let spin = motion.velocity.map(|velocity| velocity.angular());
         let mut held = [None; HELD_ROWS];
         for k in (0..3).filter(|&axis| self.holds_offset(axis)) {
             held[k] = Some((motion.along(units[k], spin[0]), offset[k]));
@@ -310,7 +310,7 @@ impl Closure {
     /// effort there acts on it alone. Those of a ball joint are the parent's axes.
     pub(super) fn free(&self, motion: &Motion) -> [Option<Direction>; 3] {
         let [parent, child] = [self.place.parent.rotation, self.place.child.rotation];
-        let spin = motion.velocity[0].angular;
+        let spin = motion.velocity[0].angular();
         if self.kind == JointKind::Ball {
             return DVec3::AXES.map(|axis| Some(self.along_parent(motion, axis)));
         }
@@ -334,9 +334,9 @@ impl Closure {
         };
         let (velocity, drift) = motion.relative();
         // Each axis is carried by the parent and turned by the axes before it.
-        let (mut carrier, mut drift) = (spin, drift.angular);
+        let (mut carrier, mut drift) = (spin, drift.angular());
         for (axis, dual) in axes.iter().zip(duals) {
-            let rate = dual.dot(velocity.angular);
+            let rate = dual.dot(velocity.angular());
             drift -= carrier.cross(*axis) * rate;
             carrier += *axis * rate;
         }
@@ -363,7 +363,7 @@ impl Closure {
     /// A turn about a direction that the parent carries, given in the joint's frame there.
     pub(super) fn along_parent(&self, motion: &Motion, direction: DVec3) -> Direction {
         let vector = self.place.parent.rotation * direction;
-        motion.about(vector, motion.velocity[0].angular.cross(vector))
+        motion.about(vector, motion.velocity[0].angular().cross(vector))
     }
 
     /// The joint's axes as the parent carries them.
@@ -376,7 +376,7 @@ impl Closure {
         let (velocity, _) = motion.relative();
         self.free(motion).map(|direction| {
             direction.map_or(0.0, |Direction { vector, angular, .. }| {
-                vector.dot(if angular { velocity.angular } else { velocity.linear })
+                vector.dot(if angular { velocity.angular() } else { velocity.linear() })
             })
         })
     }

@@ -22,15 +22,25 @@ impl Tree {
         let free = topology.links[0].joint == LinkJoint::Free;
         let first = topology.free_axes();
         let (chains, numbers) = (&topology.chain[..], &topology.rows[..]);
-        let (pivots, roots) = (&mut work.pivot[..], &mut work.root_pivot[..]);
+        // Slices of one length are checked once.
+        let freedom = topology.freedom;
+        let (starts, depths, x) = (&topology.row[..freedom], &topology.depth[..freedom], &mut x[..freedom]);
+        let (pivots, roots) = (&mut work.pivot[..freedom], &mut work.root_pivot[..freedom]);
+        match diagonal {
+            Some(diagonal) => pivots.copy_from_slice(&diagonal[..freedom]),
+            None => pivots.fill(0.0),
+        }
         let groups = work.factor.as_chunks_mut::<LANES>().0;
-        for dof in (first..topology.freedom).rev() {
-            let (start, depth) = (topology.row[dof], topology.depth[dof]);
+        for dof in (first..freedom).rev() {
+            let (start, depth) = (starts[dof], depths[dof]);
             // All ancestors' rows stand before this one.
             let (above, row) = groups.split_at_mut(start / LANES);
-            let (chain, rows) = (&chains[start..start + depth], &numbers[start..start + depth]);
-            let pivot = 1.0 / (row[depth / LANES][depth % LANES] + diagonal.map_or(0.0, |diagonal| diagonal[dof]));
+            let pivot = 1.0 / (row[depth / LANES][depth % LANES] + pivots[dof]);
             pivots[dof] = pivot;
+            if depth == first {
+                continue;
+            }
+            let (chain, rows) = (&chains[start..][..depth], &numbers[start..][..depth]);
             let value = x[dof];
             for k in (first..depth).rev() {
                 let factor = row[k / LANES][k % LANES] * pivot;
@@ -45,7 +55,6 @@ impl Tree {
                 x[chain[k] as usize] -= factor * value;
             }
         }
-        let diagonal = diagonal.and_then(|diagonal| diagonal.first_chunk()).unwrap_or(&[0.0; ROOT]);
         if free
             && let (Some((rows, below)), Some((x, values))) =
                 (groups.split_first_chunk_mut(), x.split_first_chunk_mut())
@@ -56,7 +65,9 @@ impl Tree {
             for ((start, pivot), value) in starts.zip(&pivots[ROOT..]).zip(values).rev() {
                 root.eliminate(&mut below[start..], *pivot, *value);
             }
-            pivots[..ROOT].copy_from_slice(&root.factorise(diagonal, rows, x));
+            if let Some(pivots) = pivots.first_chunk_mut() {
+                *pivots = root.factorise(pivots, rows, x);
+            }
         }
         roots.iter_mut().zip(&*pivots).for_each(|(root, pivot)| *root = pivot.sqrt());
     }

@@ -6,10 +6,7 @@
 
 use bevy_math::DVec3;
 
-use super::{
-    spatial::Spatial,
-    tree::{LinkWork, Tree, Work},
-};
+use super::tree::{LinkWork, Tree, Work};
 use crate::state::{RUNAWAY_SPEED, RUNAWAY_SPIN};
 
 /// The first degree of freedom that turns it.
@@ -24,7 +21,7 @@ impl Tree {
     pub(super) fn set_single_motion(&mut self) {
         let (link, state, work) = (&self.topology.links[0], &self.state, &mut self.work);
         work.origin = state.root_position;
-        work.links[0].place(link, None, state, &[]);
+        work.links[0].place(link.joint, link, None, state, &[]);
         work.links[0].velocity = Self::root_motion(&state.v) + Self::root_motion(&state.last_dv) * 0.5;
         if !work.pushes.is_empty() {
             self.place_pushes();
@@ -38,7 +35,8 @@ impl Tree {
             return false;
         }
         let (state, principal) = (&self.state, self.topology.links[0].principal);
-        let Spatial { angular, linear } = Self::root_motion(&state.v);
+        let motion = Self::root_motion(&state.v);
+        let (angular, linear) = (motion.angular(), motion.linear());
         let (speed, spin) = (RUNAWAY_SPEED / FAR_FROM_RUNAWAY, RUNAWAY_SPIN / FAR_FROM_RUNAWAY);
         linear.length() + gravity.length() * h < speed
             && angular.length_squared() * principal.max_element() < spin * spin * principal.min_element()
@@ -65,10 +63,10 @@ impl Tree {
         let (link, state, work) = (&self.topology.links[0], &self.state, &mut self.work);
         work.origin = state.root_position;
         let own: &mut LinkWork = &mut work.links[0];
-        own.place(link, None, state, &[]);
+        own.place(link.joint, link, None, state, &[]);
         own.velocity = Self::root_motion(&state.v);
-        let spin = own.matrix.transpose() * own.velocity.angular;
-        let kinetic = link.mass * own.velocity.linear.length_squared() + (link.principal * spin).dot(spin);
+        let spin = own.matrix.transpose() * own.velocity.angular();
+        let kinetic = link.mass * own.velocity.linear().length_squared() + (link.principal * spin).dot(spin);
         work.fastest = (0.0, None);
         (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * kinetic - gravity.dot(own.position * link.mass));
     }

@@ -263,8 +263,7 @@ impl Tree {
             self.exchange(stage);
             self.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
             self.work.substep_work += share * h * self.push_by_loops(loops, which);
-            self.add_to_forces(&stage.a);
-            self.add_reactions(share);
+            self.add_to_forces(&stage.a, |reaction, now| *reaction += now * share);
             let loads = stage.a.iter().zip(&stage.passive).zip(&self.topology.laws).zip(&self.state.motors);
             let mut stage_loads = mem::take(&mut self.work.stage_loads);
             stage_loads.clear();

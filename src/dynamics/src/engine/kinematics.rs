@@ -27,9 +27,16 @@ impl LinkWork {
         Pose { translation: self.position, rotation: self.rotation }
     }
 
-    /// The pose, from that of the parent; `turns` are those of [`State::set_turns`].
+    /// The pose, from that of the parent; `turns` are those of [`State::set_turns`]. The joint stands for that of the link.
     #[inline(always)]
-    pub(super) fn place(&mut self, link: &Link, parent: Option<&Self>, state: &State, turns: &[(f64, f64)]) {
+    pub(super) fn place(
+        &mut self,
+        joint: LinkJoint,
+        link: &Link,
+        parent: Option<&Self>,
+        state: &State,
+        turns: &[(f64, f64)],
+    ) {
         let Some(parent) = parent else {
             (self.anchor, self.position) = (state.root_position, state.root_position);
             self.rotation = state.root_rotation;
@@ -37,7 +44,7 @@ impl LinkWork {
             return;
         };
         let mut anchor = parent.position + parent.matrix * link.anchor_in_parent;
-        let relative = match link.joint {
+        let relative = match joint {
             LinkJoint::Free | LinkJoint::Weld => link.turn,
             LinkJoint::Revolute(_) => {
                 let (sine, cosine) = turns[link.dof];
@@ -67,6 +74,7 @@ impl LinkWork {
     #[inline(always)]
     pub(super) fn set_axes(
         &self,
+        joint: LinkJoint,
         link: &Link,
         parent: Option<&Self>,
         origin: DVec3,
@@ -78,7 +86,7 @@ impl LinkWork {
             axes[dof] = axis;
             axis * v[dof]
         };
-        match (link.joint, parent) {
+        match (joint, parent) {
             (LinkJoint::Free, _) => {
                 for (k, unit) in DVec3::AXES.into_iter().enumerate() {
                     set(k, Spatial::new(DVec3::ZERO, unit));
@@ -105,14 +113,14 @@ impl LinkWork {
 
     /// The spatial velocity about `origin`, for the rates `v`.
     #[inline(always)]
-    fn set_velocity(&mut self, link: &Link, parent: Option<&Self>, origin: DVec3, v: &[f64]) {
+    fn set_velocity(&mut self, joint: LinkJoint, link: &Link, parent: Option<&Self>, origin: DVec3, v: &[f64]) {
         let Some(parent) = parent else {
-            let free = link.joint == LinkJoint::Free;
+            let free = joint == LinkJoint::Free;
             self.velocity = if free { Tree::root_motion(v) } else { Spatial::ZERO };
             return;
         };
         let turn = |rate: DVec3| Spatial::new(rate, (self.anchor - origin).cross(rate));
-        self.velocity = match link.joint {
+        self.velocity = match joint {
             LinkJoint::Revolute(axis) => parent.velocity + turn(parent.matrix * (axis * v[link.dof])),
             LinkJoint::Prismatic(axis) => {
                 parent.velocity + Spatial::new(DVec3::ZERO, parent.matrix * (axis * v[link.dof]))
@@ -122,6 +130,43 @@ impl LinkWork {
                 parent.velocity + turn(frame * DVec3::from_slice(&v[link.dof..]))
             }
             LinkJoint::Free | LinkJoint::Weld => parent.velocity,
+        };
+    }
+}
+
+impl LinkWork {
+    /// Its pose and its velocity about the root. Returns how fast its joint turns, rad/s. Most joints are hinges: where the joint is known to be one,
+    /// it is not asked again at each turn.
+    #[inline(always)]
+    fn move_on(
+        &mut self,
+        joint: LinkJoint,
+        link: &Link,
+        parent: Option<&Self>,
+        state: &State,
+        turns: &[(f64, f64)],
+    ) -> f64 {
+        self.place(joint, link, parent, state, turns);
+        self.set_velocity(joint, link, parent, state.root_position, &state.v);
+        joint.turning_rate(&state.v[link.dof..])
+    }
+
+    /// Its pose, the axes of its joint, and its velocity at the rates `v`.
+    #[inline(always)]
+    pub(super) fn set_motion(
+        &mut self,
+        joint: LinkJoint,
+        link: &Link,
+        parent: Option<&Self>,
+        state: &State,
+        turns: &[(f64, f64)],
+        (axes, v): (&mut [Spatial], &[f64]),
+    ) {
+        self.place(joint, link, parent, state, turns);
+        let relative = self.set_axes(joint, link, parent, state.root_position, axes, v);
+        self.velocity = match parent {
+            Some(parent) => parent.velocity + relative,
+            None => relative,
         };
     }
 }
@@ -145,7 +190,7 @@ impl Tree {
     /// The motion of a link, with the velocity of that point of it.
     #[inline]
     pub(super) fn motion_at(&self, link: usize, point: DVec3) -> Spatial {
-        let angular = self.work.links[link].velocity.angular;
+        let angular = self.work.links[link].velocity.angular();
         Spatial::new(angular, self.velocity_at(link, point))
     }
 
@@ -162,7 +207,7 @@ impl Tree {
         self.state.set_turns(&mut self.work.turns, self.topology.free_axes());
         for (index, link) in self.topology.links.iter().enumerate() {
             let (before, rest) = ahead.split_at_mut(index);
-            rest[0].place(link, link.parent.map(|parent| &before[parent]), &self.state, &self.work.turns);
+            rest[0].place(link.joint, link, link.parent.map(|parent| &before[parent]), &self.state, &self.work.turns);
         }
         self.move_back();
         self.drift(0.5 * h);
@@ -171,7 +216,7 @@ impl Tree {
 
     /// The largest rate of its joints, and of a root that floats, rad/s, and the body that turns so fast.
     pub(super) fn fastest_turn(&self) -> (f64, Option<BodyId>) {
-        let spin = if self.is_free() { Self::root_motion(&self.state.v).angular.length() } else { 0.0 };
+        let spin = if self.is_free() { Self::root_motion(&self.state.v).angular().length() } else { 0.0 };
         if spin > self.work.fastest.0 { (spin, self.topology.links[0].body) } else { self.work.fastest }
     }
 
@@ -195,13 +240,14 @@ impl Tree {
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
-            own.place(link, parent, state, turns);
-            own.set_velocity(link, parent, origin, &state.v);
-            let spin = own.matrix.transpose() * own.velocity.angular;
+            let rate = match link.joint {
+                hinge @ LinkJoint::Revolute(_) => own.move_on(hinge, link, parent, state, turns),
+                other => own.move_on(other, link, parent, state, turns),
+            };
+            let spin = own.matrix.transpose() * own.velocity.angular();
             let speed = own.velocity.at(own.position - origin);
             kinetic += link.mass * speed.length_squared() + (link.principal * spin).dot(spin);
             weight += own.position * link.mass;
-            let rate = link.joint.turning_rate(&state.v[link.dof..]);
             if rate > fastest.0 {
                 fastest = (rate, link.body);
             }

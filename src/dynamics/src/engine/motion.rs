@@ -16,7 +16,7 @@ use bevy_math::DVec3;
 use super::{
     axis::{self, LinearEffort},
     spatial::Spatial,
-    tree::{Tree, Work},
+    tree::Tree,
 };
 use crate::state::{RUNAWAY_SPEED, RUNAWAY_SPIN};
 
@@ -268,9 +268,13 @@ impl Tree {
     /// [`Tree::set_reactions`] and before [`Tree::finish`].
     pub(super) fn set_loads(&mut self, h: f64) {
         let (state, work, rate) = (&self.state, &mut self.work, 1.0 / h);
-        let (loads, mut power) = (&mut work.substep_loads[..], 0.0);
-        let known = state.q.iter().zip(&state.v).zip(&state.row_impulses).zip(&self.topology.laws);
-        let found = work.dv_free.iter().zip(&work.dv_impulse).zip(&work.effort);
+        // Nothing is exerted along the axes of a free root.
+        let (joints, mut power) = (self.topology.free_axes()..self.topology.freedom, 0.0);
+        let loads = &mut work.substep_loads[joints.clone()];
+        let (q, v, laws) = (&state.q[joints.clone()], &state.v[joints.clone()], &self.topology.laws[joints.clone()]);
+        let known = q.iter().zip(v).zip(&state.row_impulses[joints.clone()]).zip(laws);
+        let (free, impulse) = (&work.dv_free[joints.clone()], &work.dv_impulse[joints.clone()]);
+        let found = free.iter().zip(impulse).zip(&work.effort[joints]);
         for (load, (known, found)) in loads.iter_mut().zip(known.zip(found)) {
             let ((((q, v), [lower, upper, friction, coupled]), law), ((free, impulse), &effort)) = (known, found);
             let dv = free + impulse;
@@ -288,11 +292,12 @@ impl Tree {
 
     /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads.
     pub(super) fn balance(&mut self, loads: &[[f64; 3]]) {
-        let work = &mut self.work;
+        let (work, freedom) = (&mut self.work, self.topology.freedom);
+        let (axes, loads) = (&work.axis[..freedom], &loads[..freedom]);
         for (joint, link) in self.topology.links[1..].iter().zip(&work.links[1..]) {
-            let own = joint.dof..joint.dof + joint.joint.freedom();
-            for (axis, [motor, stop, passive]) in work.axis[own.clone()].iter().zip(&loads[own]) {
-                let (off, push) = (axis.dot(link.force) - (motor + stop + passive), link.force.linear.abs());
+            for dof in joint.dof..joint.dof + joint.joint.freedom() {
+                let (axis, [motor, stop, passive]) = (axes[dof], loads[dof]);
+                let (off, push) = (axis.dot(link.force) - (motor + stop + passive), link.force.linear().abs());
                 let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + push.element_sum();
                 if !(off.abs() <= work.imbalance * size) {
                     work.imbalance = off.abs() / size;
@@ -380,7 +385,7 @@ impl Tree {
     pub(super) fn relative_speed(&self) -> f64 {
         let origin = self.work.origin;
         let links = self.work.links.iter().map(|link| {
-            let (speed, spin) = (link.velocity.at(link.position - origin).length(), link.velocity.angular.length());
+            let (speed, spin) = (link.velocity.at(link.position - origin).length(), link.velocity.angular().length());
             (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN)
         });
         let rates = self.state.v.iter().map(|rate| rate.abs() / RUNAWAY_SPIN);
@@ -434,20 +439,8 @@ impl Tree {
         for ((a, free), impulse) in acceleration.iter_mut().zip(&self.work.dv_free).zip(&self.work.dv_impulse) {
             *a = (free + impulse) * rate;
         }
-        self.add_to_forces(&acceleration);
+        self.add_to_forces(&acceleration, |reaction, now| *reaction = now);
         self.work.scratch = acceleration;
-        let Work { links, substep_reactions, origin, .. } = &mut self.work;
-        for ((joint, link), reaction) in self.topology.links.iter().zip(&*links).zip(substep_reactions) {
-            *reaction = link.reaction(joint, links, *origin);
-        }
-    }
-
-    /// Adds a share of what the links' joints transmit.
-    pub(super) fn add_reactions(&mut self, share: f64) {
-        let Work { links, substep_reactions, origin, .. } = &mut self.work;
-        for ((joint, link), reaction) in self.topology.links.iter().zip(&*links).zip(substep_reactions) {
-            *reaction += link.reaction(joint, links, *origin) * share;
-        }
     }
 
     /// Sets the reactions of a tree that nothing can move: its weight, and what pushes on it, which the links' `external` forces

@@ -49,8 +49,8 @@ impl Dynamics {
         state.root_position = moved(state.root_position);
         state.root_rotation = (turn * state.root_rotation).normalize();
         let extra_spin = angular - turn * old_angular;
-        let root_linear = linear + turn * (root.linear - old_linear) + extra_spin.cross(state.root_position - centre);
-        let root_angular = angular + turn * (root.angular - old_angular);
+        let root_linear = linear + turn * (root.linear() - old_linear) + extra_spin.cross(state.root_position - centre);
+        let root_angular = angular + turn * (root.angular() - old_angular);
         state.v[..3].copy_from_slice(root_linear.as_ref());
         state.v[3..6].copy_from_slice(root_angular.as_ref());
         tree.forget_last_step();

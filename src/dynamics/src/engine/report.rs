@@ -131,7 +131,7 @@ pub(super) fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) 
     let link = &tree.work.links[place.link];
     // Most bodies have their origin in their centre of mass.
     let pose = if place.is_link { link.pose() } else { link.pose().then(&place.frame) };
-    (pose, link.velocity.at(link.position - tree.work.origin), link.velocity.angular)
+    (pose, link.velocity.at(link.position - tree.work.origin), link.velocity.angular())
 }
 
 fn read_joint(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64, state: &mut JointState) {
@@ -150,7 +150,7 @@ fn read_joint(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64, st
     }
     if let Some(load) = load {
         let reaction = &work.reactions[link];
-        load.reaction = Wrench { force: reaction.linear * sign, torque: reaction.angular * sign };
+        load.reaction = Wrench { force: reaction.linear() * sign, torque: reaction.angular() * sign };
     }
 }
 

@@ -104,7 +104,7 @@ impl Tree {
         for &dof in chain {
             twist += self.work.axis[dof as usize] * v(dof);
         }
-        let (v, w) = (twist.at(point - self.work.origin), twist.angular * size);
+        let (v, w) = (twist.at(point - self.work.origin), twist.angular() * size);
         [v.x, v.y, v.z, w.x, w.y, w.z]
     }
 
@@ -129,9 +129,9 @@ impl Tree {
         let (rows, chain) = (&topology.rows[chain.clone()], &topology.chain[chain]);
         for k in 0..free {
             let (force, effort) = if k < 3 {
-                (resistance.along(k), wrench.linear[k])
+                (resistance.along(k), wrench.linear()[k])
             } else {
-                (resistance.about(k - 3), wrench.angular[k - 3])
+                (resistance.about(k - 3), wrench.angular()[k - 3])
             };
             work.resistance_effort[chain[k] as usize] += effort;
             add_root(&mut work.resistance[rows[k] as usize..][..=k], force);
@@ -152,7 +152,7 @@ impl Tree {
 /// Adds what a wrench does along the axes of a free root, or the first of them.
 #[inline(always)]
 fn add_root(row: &mut [f64], wrench: Spatial) {
-    let Spatial { linear, angular } = wrench;
+    let (linear, angular) = (wrench.linear(), wrench.angular());
     let along = [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z];
     row.iter_mut().zip(&along).for_each(|(entry, along)| *entry += along);
 }
@@ -185,10 +185,10 @@ impl Resistance {
     fn times(&self, motion: Spatial) -> Spatial {
         let [first, force, moment] = &self.0;
         let turns = DVec3::new(
-            force.x_axis.dot(motion.linear),
-            force.y_axis.dot(motion.linear),
-            force.z_axis.dot(motion.linear),
+            force.x_axis.dot(motion.linear()),
+            force.y_axis.dot(motion.linear()),
+            force.z_axis.dot(motion.linear()),
         );
-        Spatial::new(turns + *moment * motion.angular, *first * motion.linear + *force * motion.angular)
+        Spatial::new(turns + *moment * motion.angular(), *first * motion.linear() + *force * motion.angular())
     }
 }

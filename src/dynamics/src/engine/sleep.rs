@@ -35,7 +35,7 @@ impl Tree {
         let work = &self.work;
         let still = |link: usize| {
             let velocity = work.links[link].velocity;
-            velocity.angular.length() < REST_SPEED
+            velocity.angular().length() < REST_SPEED
                 && velocity.at(work.links[link].position - work.origin).length() < speed
         };
         (0..self.topology.links.len()).all(still)

@@ -4,70 +4,121 @@
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
 use bevy_math::{DMat3, DQuat, DVec3};
+use wide::f64x2;
 
 /// A spatial motion (angular velocity, velocity of the material point at the common point) or a spatial force (moment about
-/// the common point, force).
+/// the common point, force). Each coordinate of both stands in one register of two, the angular one first: what is done to the one
+/// part is done to the other at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Spatial {
-    pub(super) angular: DVec3,
-    pub(super) linear: DVec3,
+    x: f64x2,
+    y: f64x2,
+    z: f64x2,
+}
+
+/// Takes the sign of the second of two.
+const MINUS_SECOND: f64x2 = f64x2::new([0.0, -0.0]);
+
+/// The first of `one` and the second of `other`.
+#[inline(always)]
+fn blend(one: f64x2, other: f64x2) -> f64x2 {
+    f64x2::new([one.to_array()[0], other.to_array()[1]])
 }
 
 impl Spatial {
-    pub(super) const ZERO: Self = Self { angular: DVec3::ZERO, linear: DVec3::ZERO };
+    pub(super) const ZERO: Self = Self { x: f64x2::ZERO, y: f64x2::ZERO, z: f64x2::ZERO };
 
-    #[inline]
-    pub(super) fn new(angular: DVec3, linear: DVec3) -> Self {
-        Self { angular, linear }
+    #[inline(always)]
+    pub(super) const fn new(angular: DVec3, linear: DVec3) -> Self {
+        Self {
+            x: f64x2::new([angular.x, linear.x]),
+            y: f64x2::new([angular.y, linear.y]),
+            z: f64x2::new([angular.z, linear.z]),
+        }
+    }
+
+    /// The angular part.
+    #[inline(always)]
+    pub(super) fn angular(&self) -> DVec3 {
+        DVec3::new(self.x.as_array()[0], self.y.as_array()[0], self.z.as_array()[0])
+    }
+
+    /// The linear part.
+    #[inline(always)]
+    pub(super) fn linear(&self) -> DVec3 {
+        DVec3::new(self.x.as_array()[1], self.y.as_array()[1], self.z.as_array()[1])
     }
 
     /// The power of a force on a motion.
-    #[inline]
+    #[inline(always)]
     pub(super) fn dot(self, other: Self) -> f64 {
-        self.angular.dot(other.angular) + self.linear.dot(other.linear)
+        let [angular, linear] = (self.x * other.x + self.y * other.y + self.z * other.z).to_array();
+        angular + linear
     }
 
-    /// Rate of change of a motion vector that is fixed in a body moving with `self`.
-    #[inline]
+    /// The cross products of a vector with both parts.
+    #[inline(always)]
+    fn crossed_by(self, v: DVec3) -> Self {
+        let (x, y, z) = (f64x2::splat(v.x), f64x2::splat(v.y), f64x2::splat(v.z));
+        Self { x: y * self.z - self.y * z, y: z * self.x - self.z * x, z: x * self.y - self.x * y }
+    }
+
+    /// The cross products of both parts with a vector.
+    #[inline(always)]
+    fn cross(self, v: DVec3) -> Self {
+        let (x, y, z) = (f64x2::splat(v.x), f64x2::splat(v.y), f64x2::splat(v.z));
+        Self { x: self.y * z - y * self.z, y: self.z * x - z * self.x, z: self.x * y - x * self.y }
+    }
+
+    /// The linear part in place of the angular one, and the other way round.
+    #[inline(always)]
+    fn swapped(self) -> Self {
+        Self::new(self.linear(), self.angular())
+    }
+
+    /// Its angular part with the linear one of another.
+    #[inline(always)]
+    fn with_linear_of(self, other: Self) -> Self {
+        Self { x: blend(self.x, other.x), y: blend(self.y, other.y), z: blend(self.z, other.z) }
+    }
+
+    /// Rate of change of a motion vector that is fixed in a body moving with `self`: angular x angular, angular x linear + linear x angular.
+    #[inline(always)]
     pub(super) fn cross_motion(self, motion: Self) -> Self {
-        Self {
-            angular: self.angular.cross(motion.angular),
-            linear: self.angular.cross(motion.linear) + self.linear.cross(motion.angular),
-        }
+        let turned = motion.crossed_by(self.angular());
+        turned.with_linear_of(turned + self.cross(motion.angular()))
     }
 
-    /// Rate of change of a force vector that is fixed in a body moving with `self`.
-    #[inline]
+    /// Rate of change of a force vector that is fixed in a body moving with `self`: angular x angular + linear x linear, angular x linear.
+    #[inline(always)]
     pub(super) fn cross_force(self, force: Self) -> Self {
-        Self {
-            angular: self.angular.cross(force.angular) + self.linear.cross(force.linear),
-            linear: self.angular.cross(force.linear),
-        }
+        let turned = force.crossed_by(self.angular());
+        (turned + self.cross(force.linear()).swapped()).with_linear_of(turned)
     }
 
     /// The same motion about the point at `lever` from the common point.
     #[inline]
     pub(super) fn shifted(self, lever: DVec3) -> Self {
-        Self { angular: self.angular, linear: self.at(lever) }
+        Self::new(self.angular(), self.at(lever))
     }
 
     /// Velocity of the material point at `lever` from the common point.
-    #[inline]
+    #[inline(always)]
     pub(super) fn at(self, lever: DVec3) -> DVec3 {
-        self.linear + self.angular.cross(lever)
+        self.linear() + self.angular().cross(lever)
     }
 }
 
 impl Add for Spatial {
     type Output = Self;
-    #[inline]
+    #[inline(always)]
     fn add(self, other: Self) -> Self {
-        Self { angular: self.angular + other.angular, linear: self.linear + other.linear }
+        Self { x: self.x + other.x, y: self.y + other.y, z: self.z + other.z }
     }
 }
 
 impl AddAssign for Spatial {
-    #[inline]
+    #[inline(always)]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -75,9 +126,9 @@ impl AddAssign for Spatial {
 
 impl Sub for Spatial {
     type Output = Self;
-    #[inline]
+    #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        Self { angular: self.angular - other.angular, linear: self.linear - other.linear }
+        Self { x: self.x - other.x, y: self.y - other.y, z: self.z - other.z }
     }
 }
 
@@ -85,113 +136,103 @@ impl Neg for Spatial {
     type Output = Self;
     #[inline]
     fn neg(self) -> Self {
-        Self { angular: -self.angular, linear: -self.linear }
+        Self::new(-self.angular(), -self.linear())
     }
 }
 
 impl Mul<f64> for Spatial {
     type Output = Self;
-    #[inline]
+    #[inline(always)]
     fn mul(self, factor: f64) -> Self {
-        Self { angular: self.angular * factor, linear: self.linear * factor }
+        let factor = f64x2::splat(factor);
+        Self { x: self.x * factor, y: self.y * factor, z: self.z * factor }
     }
 }
 
-/// A symmetric 3 by 3 matrix.
+/// A spatial inertia about the common point: mass, first moment m c, second moment. Each moment about an axis stands beside the mass: what turns
+/// about the axis, and what moves along it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Symmetric {
-    xx: f64,
-    yy: f64,
-    zz: f64,
+pub(super) struct SpatialInertia {
+    xx: f64x2,
+    yy: f64x2,
+    zz: f64x2,
     xy: f64,
     xz: f64,
     yz: f64,
-}
-
-impl Symmetric {
-    #[inline]
-    fn times(&self, v: DVec3) -> DVec3 {
-        DVec3::new(
-            self.xx * v.x + self.xy * v.y + self.xz * v.z,
-            self.xy * v.x + self.yy * v.y + self.yz * v.z,
-            self.xz * v.x + self.yz * v.y + self.zz * v.z,
-        )
-    }
-
-    /// R diag(d) Rᵀ.
-    fn rotated_diagonal(rotation: &DMat3, diagonal: DVec3) -> Self {
-        let (a, b, c) = (rotation.x_axis, rotation.y_axis, rotation.z_axis);
-        let (u, v, w) = (a * diagonal.x, b * diagonal.y, c * diagonal.z);
-        Self {
-            xx: a.x * u.x + b.x * v.x + c.x * w.x,
-            yy: a.y * u.y + b.y * v.y + c.y * w.y,
-            zz: a.z * u.z + b.z * v.z + c.z * w.z,
-            xy: a.x * u.y + b.x * v.y + c.x * w.y,
-            xz: a.x * u.z + b.x * v.z + c.x * w.z,
-            yz: a.y * u.z + b.y * v.z + c.y * w.z,
-        }
-    }
-}
-
-/// A spatial inertia about the common point: mass, first moment m c, second moment.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct SpatialInertia {
-    mass: f64,
     moment: DVec3,
-    second: Symmetric,
+}
+
+/// Adds to the first of two.
+#[inline(always)]
+fn add_first(pair: f64x2, more: f64) -> f64x2 {
+    let [first, second] = pair.to_array();
+    f64x2::new([first + more, second])
 }
 
 impl SpatialInertia {
     /// Of a body whose centre of mass is at `centre` from the common point and whose principal axes are the columns of
-    /// `rotation`.
+    /// `rotation`: R diag(principal) Rᵀ about its centre.
     #[inline]
     pub(super) fn new(mass: f64, principal: DVec3, centre: DVec3, rotation: &DMat3) -> Self {
-        let mut second = Symmetric::rotated_diagonal(rotation, principal);
+        let (a, b, c) = (rotation.x_axis, rotation.y_axis, rotation.z_axis);
+        let (u, v, w) = (a * principal.x, b * principal.y, c * principal.z);
         let square = centre.length_squared();
-        second.xx += mass * (square - centre.x * centre.x);
-        second.yy += mass * (square - centre.y * centre.y);
-        second.zz += mass * (square - centre.z * centre.z);
-        second.xy -= mass * centre.x * centre.y;
-        second.xz -= mass * centre.x * centre.z;
-        second.yz -= mass * centre.y * centre.z;
-        Self { mass, moment: centre * mass, second }
+        let xx = a.x * u.x + b.x * v.x + c.x * w.x + mass * (square - centre.x * centre.x);
+        let yy = a.y * u.y + b.y * v.y + c.y * w.y + mass * (square - centre.y * centre.y);
+        let zz = a.z * u.z + b.z * v.z + c.z * w.z + mass * (square - centre.z * centre.z);
+        Self {
+            xx: f64x2::new([xx, mass]),
+            yy: f64x2::new([yy, mass]),
+            zz: f64x2::new([zz, mass]),
+            xy: a.x * u.y + b.x * v.y + c.x * w.y - mass * centre.x * centre.y,
+            xz: a.x * u.z + b.x * v.z + c.x * w.z - mass * centre.x * centre.z,
+            yz: a.y * u.z + b.y * v.z + c.y * w.z - mass * centre.y * centre.z,
+            moment: centre * mass,
+        }
     }
 
     /// The matrix of it, rows and columns in the order of a free root: linear, then angular.
     pub(super) fn matrix(&self) -> [[f64; 6]; 6] {
-        let (m, c, s) = (self.mass, self.moment, &self.second);
+        let ([xx, m], [yy, _], [zz, _]) = (self.xx.to_array(), self.yy.to_array(), self.zz.to_array());
+        let (c, xy, xz, yz) = (self.moment, self.xy, self.xz, self.yz);
         [
             [m, 0.0, 0.0, 0.0, c.z, -c.y],
             [0.0, m, 0.0, -c.z, 0.0, c.x],
             [0.0, 0.0, m, c.y, -c.x, 0.0],
-            [0.0, -c.z, c.y, s.xx, s.xy, s.xz],
-            [c.z, 0.0, -c.x, s.xy, s.yy, s.yz],
-            [-c.y, c.x, 0.0, s.xz, s.yz, s.zz],
+            [0.0, -c.z, c.y, xx, xy, xz],
+            [c.z, 0.0, -c.x, xy, yy, yz],
+            [-c.y, c.x, 0.0, xz, yz, zz],
         ]
     }
 
-    /// The momentum of a motion.
-    #[inline]
+    /// The momentum of a motion: second angular + moment x linear, mass linear - moment x angular.
+    #[inline(always)]
     pub(super) fn times(&self, motion: Spatial) -> Spatial {
-        Spatial {
-            angular: self.second.times(motion.angular) + self.moment.cross(motion.linear),
-            linear: motion.linear * self.mass - self.moment.cross(motion.angular),
-        }
+        let Spatial { x, y, z } = motion.crossed_by(self.moment).swapped();
+        // What is taken off is added with its sign turned.
+        let levers = Spatial { x: x ^ MINUS_SECOND, y: y ^ MINUS_SECOND, z: z ^ MINUS_SECOND };
+        let turn = motion.angular();
+        let (x, y, z) = (self.xx * motion.x, self.yy * motion.y, self.zz * motion.z);
+        // Two terms may change places, three may not.
+        let own = Spatial {
+            x: add_first(add_first(x, self.xy * turn.y), self.xz * turn.z),
+            y: add_first(add_first(y, self.xy * turn.x), self.yz * turn.z),
+            z: add_first(z, self.xz * turn.x + self.yz * turn.y),
+        };
+        own + levers
     }
 }
 
 impl AddAssign for SpatialInertia {
     #[inline]
     fn add_assign(&mut self, other: Self) {
-        self.mass += other.mass;
+        self.xx += other.xx;
+        self.yy += other.yy;
+        self.zz += other.zz;
+        self.xy += other.xy;
+        self.xz += other.xz;
+        self.yz += other.yz;
         self.moment += other.moment;
-        let (a, b) = (&mut self.second, &other.second);
-        a.xx += b.xx;
-        a.yy += b.yy;
-        a.zz += b.zz;
-        a.xy += b.xy;
-        a.xz += b.xz;
-        a.yz += b.yz;
     }
 }
 

@@ -28,12 +28,12 @@ pub(super) const LANES: usize = 4;
 
 /// The spatial axes of a free root.
 const FREE_AXES: [Spatial; 6] = [
-    Spatial { angular: DVec3::ZERO, linear: DVec3::X },
-    Spatial { angular: DVec3::ZERO, linear: DVec3::Y },
-    Spatial { angular: DVec3::ZERO, linear: DVec3::Z },
-    Spatial { angular: DVec3::X, linear: DVec3::ZERO },
-    Spatial { angular: DVec3::Y, linear: DVec3::ZERO },
-    Spatial { angular: DVec3::Z, linear: DVec3::ZERO },
+    Spatial::new(DVec3::ZERO, DVec3::X),
+    Spatial::new(DVec3::ZERO, DVec3::Y),
+    Spatial::new(DVec3::ZERO, DVec3::Z),
+    Spatial::new(DVec3::X, DVec3::ZERO),
+    Spatial::new(DVec3::Y, DVec3::ZERO),
+    Spatial::new(DVec3::Z, DVec3::ZERO),
 ];
 
 /// How a link may move relative to its parent.
@@ -309,7 +309,7 @@ impl LinkWork {
     /// What its joint transmits, the moment about the joint's origin, where spatial quantities are about `common`.
     #[inline(always)]
     pub(super) fn reaction(&self, joint: &Link, links: &[Self], common: DVec3) -> Spatial {
-        let Spatial { angular, linear } = self.force;
+        let (angular, linear) = (self.force.angular(), self.force.linear());
         let lever = self.joint_origin(joint, links) - common;
         Spatial::new(angular - lever.cross(linear), linear)
     }

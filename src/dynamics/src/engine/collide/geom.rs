@@ -252,7 +252,7 @@ impl Extent {
         let velocity = link.velocity;
         let centre = if self.is_centred { link.position } else { link.position + link.matrix * self.offset };
         // Sums of sizes instead of lengths are a little more than enough.
-        let spin = velocity.angular.abs().element_sum() * self.reach;
+        let spin = velocity.angular().abs().element_sum() * self.reach;
         let motion = velocity.at(centre - work.origin).abs() + DVec3::splat(spin);
         let around = motion * (2.0 * h) + (0.5 * MARGIN + self.reach);
         let bounds = Bounds { low: centre - around, high: centre + around };
@@ -273,7 +273,7 @@ impl<'a> Moving<'a> {
             Outline::Ball(_) => 0.0,
             Outline::Cylinder { .. } | Outline::Capsule { .. } | Outline::Cone { .. } => {
                 let axis = link.matrix * (self.geom.turn * DVec3::Y);
-                link.velocity.angular.cross(axis).length() * self.geom.reach
+                link.velocity.angular().cross(axis).length() * self.geom.reach
             }
             _ => self.spin(),
         }
@@ -282,7 +282,7 @@ impl<'a> Moving<'a> {
     /// How far from its centre its points are, at most, times its angular speed.
     #[inline]
     pub(super) fn spin(&self) -> f64 {
-        self.tree.work.links[self.geom.side.link].velocity.angular.length() * self.geom.reach
+        self.tree.work.links[self.geom.side.link].velocity.angular().length() * self.geom.reach
     }
 
     /// The velocity of its centre.

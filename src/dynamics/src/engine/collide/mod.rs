@@ -355,7 +355,7 @@ fn carried(old: &Contact, contact: &Contact, trees: &[Tree], h: f64) -> DVec3 {
     if old.rate == DVec3::ZERO {
         return DVec3::ZERO;
     }
-    let spin = |side: Side| trees[side.tree].work.links[side.link].velocity.angular.dot(contact.normal);
+    let spin = |side: Side| trees[side.tree].work.links[side.link].velocity.angular().dot(contact.normal);
     let (one, other) = (contact.a.map_or(0.0, spin), spin(contact.b));
     let slower = if one.abs() < other.abs() { one } else { other };
     let same = old.normal == contact.normal;

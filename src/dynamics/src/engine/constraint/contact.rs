@@ -232,12 +232,12 @@ fn creep_of_rolling(parts: &Parts, contact: &Contact, scheme: &Scheme) -> f64 {
     };
     let (a, b) = (motion(contact.a), motion(Some(contact.b)));
     // What is carried along moves with both, and would seem to roll by as much as it moves on in half a step.
-    let turns = contact.normal.cross(b.angular - a.angular) * contact.size;
+    let turns = contact.normal.cross(b.angular() - a.angular()) * contact.size;
     if turns.length_squared() < ROLLING_SPEED * ROLLING_SPEED {
         return 0.0;
     }
     let along = contact.moved / (0.5 * (scheme.h + contact.pressed_for));
-    let speed = (along - a.linear).length_squared().min((along - b.linear).length_squared()).sqrt();
+    let speed = (along - a.linear()).length_squared().min((along - b.linear()).length_squared()).sqrt();
     if speed > ROLLING_SPEED { ROLLING_CREEP * speed / load } else { 0.0 }
 }
 

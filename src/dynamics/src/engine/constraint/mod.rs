@@ -111,7 +111,8 @@ impl Parts<'_, '_> {
     fn push(&mut self, side: Side, force: Spatial, point: DVec3) {
         let Some(tree) = self.tree_mut(side) else { return };
         let lever = point - tree.work.origin;
-        tree.work.links[side.link].external += Spatial::new(force.angular + lever.cross(force.linear), force.linear);
+        tree.work.links[side.link].external +=
+            Spatial::new(force.angular() + lever.cross(force.linear()), force.linear());
     }
 }
 

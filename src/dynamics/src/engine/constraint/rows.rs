@@ -50,7 +50,7 @@ impl RowSize {
         let reach = (point - tree.work.origin).length();
         for &dof in dofs {
             let axis = &tree.work.axis[dof as usize];
-            let (turn, slide) = (axis.angular.length(), axis.linear.length());
+            let (turn, slide) = (axis.angular().length(), axis.linear().length());
             let size = if directions.angular { turn } else { turn * reach + slide };
             for c in 0..3 {
                 self.terms[c] += size * size * directions.vectors[c].length_squared();
@@ -248,7 +248,7 @@ fn jacobian(
     }
     out.extend(dofs.iter().map(|&dof| {
         let axis = &tree.work.axis[dof as usize];
-        let along = |row: usize| axis.angular.dot(moments[row]) + axis.linear.dot(forces[row]);
+        let along = |row: usize| axis.angular().dot(moments[row]) + axis.linear().dot(forces[row]);
         [along(0), along(1), along(2), 0.0]
     }));
 }

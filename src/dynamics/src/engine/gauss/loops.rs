@@ -134,14 +134,14 @@ impl Loops {
             let (group, lane) = (number / LANES, number % LANES);
             let columns = &mut self.columns[group * freedom..][..freedom];
             let wrench = row.wrench(1.0, tree.work.origin);
-            let sizes = [wrench.angular.length(), wrench.linear.length()];
+            let sizes = [wrench.angular().length(), wrench.linear().length()];
             let mut terms = 0.0;
             for (link, sign) in self.links[row.closure].into_iter().zip([-1.0, 1.0]) {
                 let Some(chain) = link.and_then(|link| tree.chain_of(link)) else { continue };
                 for &dof in &tree.topology.chain[chain] {
                     let axis = tree.work.axis[dof as usize];
                     columns[dof as usize][lane] += sign * axis.dot(wrench);
-                    terms += (axis.angular.length() * sizes[0] + axis.linear.length() * sizes[1]).powi(2);
+                    terms += (axis.angular().length() * sizes[0] + axis.linear().length() * sizes[1]).powi(2);
                 }
             }
             let size: f64 = columns.iter().map(|column| column[lane] * column[lane]).sum();
@@ -249,7 +249,7 @@ impl Row {
     /// Its wrench on the child's side about a point, where it exerts this much.
     fn wrench(&self, effort: f64, origin: DVec3) -> Spatial {
         let force = self.direction.force(effort);
-        Spatial::new(force.angular + (self.anchor - origin).cross(force.linear), force.linear)
+        Spatial::new(force.angular() + (self.anchor - origin).cross(force.linear()), force.linear())
     }
 }
 

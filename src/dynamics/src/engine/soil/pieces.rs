@@ -162,7 +162,7 @@ impl Pieces {
 
     #[inline(always)]
     fn press(&self, law: &Law, pair: &Pair, mean: &Spatial, change: &Spatial, h: f64) -> Stress {
-        let rises = pair.derived.sinks.along(change.angular * self.size) + self.up.dot(change.linear);
+        let rises = pair.derived.sinks.along(change.angular() * self.size) + self.up.dot(change.linear());
         let depths = &pair.derived.depths;
         let middle = depths.depth - rises * (0.5 * h);
         let (more, now) = (self.presses(pair, change), self.presses(pair, mean));
@@ -173,14 +173,14 @@ impl Pieces {
     /// How fast pieces press on their faces, as depths, m/s.
     #[inline(always)]
     fn presses(&self, pair: &Pair, twist: &Spatial) -> Lanes {
-        let turns = pair.derived.presses.along(twist.angular * self.size);
-        (pair.normal.along(twist.linear) + turns) / -pair.derived.share
+        let turns = pair.derived.presses.along(twist.angular() * self.size);
+        (pair.normal.along(twist.linear()) + turns) / -pair.derived.share
     }
 
     /// How fast pieces slide along their tangents, m/s.
     #[inline(always)]
     fn slide(pair: &Pair, twist: &Spatial) -> [Lanes; 2] {
-        let velocity = Vectors::splat(twist.linear) + Vectors::splat(twist.angular).cross(pair.derived.arm);
+        let velocity = Vectors::splat(twist.linear()) + Vectors::splat(twist.angular()).cross(pair.derived.arm);
         pair.tangents.map(|tangent| tangent.dot(velocity))
     }
 
@@ -263,7 +263,7 @@ impl Pieces {
         h: f64,
     ) -> (Vectors, (Mobilised, Lanes), [Lanes; 2]) {
         let pair = &self.pairs[pair];
-        let change = Spatial::new(end.angular - mean.angular, end.linear - mean.linear);
+        let change = Spatial::new(end.angular() - mean.angular(), end.linear() - mean.linear());
         let stress = self.press(law, pair, mean, &change, h);
         let sheared = law.go_on(&stress, (pair.mobilised, pair.paid), Self::slide(pair, mean), h);
         (pair.point, sheared, [mean, end].map(|twist| self.presses(pair, twist)))

@@ -272,7 +272,7 @@ impl Wheel {
     /// Goes on to the end of a substep in which it had this mean twist about `point`, and leaves its rut.
     pub(super) fn advance(&mut self, patch: &Patch, mean: &Spatial, h: f64, ruts: &mut Ruts) {
         let velocity = mean.at(self.centre - patch.point);
-        let (travelled, rolled) = (h * velocity.dot(self.forward), h * self.radius * mean.angular.dot(self.axle));
+        let (travelled, rolled) = (h * velocity.dot(self.forward), h * self.radius * mean.angular().dot(self.axle));
         if self.strips.iter().all(Option::is_none) {
             self.forget();
             return;

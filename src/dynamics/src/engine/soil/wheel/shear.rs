@@ -110,9 +110,9 @@ impl Wheel {
     /// sheared first: soil remembers a turn.
     pub(super) fn slide(&mut self, patch: &Patch, mean: &Spatial, h: f64) {
         let reach = self.radius + patch.law.grousers;
-        let turns = mean.angular.dot(self.axle);
+        let turns = mean.angular().dot(self.axle);
         let ([x, z], mut fastest, mut onwards) = (self.spokes, 0.0f64, 0.0);
-        let across = [mean.angular.dot(z) * reach, -mean.angular.dot(x) * reach];
+        let across = [mean.angular().dot(z) * reach, -mean.angular().dot(x) * reach];
         let mut slides = [Slide::default(); STRIPS];
         for (strip, own) in slides.iter_mut().enumerate() {
             let Some(Strip { arc, .. }) = self.strips[strip] else { continue };
