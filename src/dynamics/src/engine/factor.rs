@@ -26,6 +26,7 @@ impl Tree {
         let freedom = topology.freedom;
         let (starts, depths, x) = (&topology.row[..freedom], &topology.depth[..freedom], &mut x[..freedom]);
         let (pivots, roots) = (&mut work.pivot[..freedom], &mut work.root_pivot[..freedom]);
+        let masses = &work.mass[..];
         match diagonal {
             Some(diagonal) => pivots.copy_from_slice(&diagonal[..freedom]),
             None => pivots.fill(0.0),
@@ -35,7 +36,7 @@ impl Tree {
             let (start, depth) = (starts[dof], depths[dof]);
             // All ancestors' rows stand before this one.
             let (above, row) = groups.split_at_mut(start / LANES);
-            let pivot = 1.0 / (row[depth / LANES][depth % LANES] + pivots[dof]);
+            let pivot = reciprocal(row[depth / LANES][depth % LANES] + pivots[dof], masses[start + depth]);
             pivots[dof] = pivot;
             if depth == first {
                 continue;
@@ -205,6 +206,16 @@ fn solve_root(factor: &[f64], x: &mut [f64; ROOT]) {
     }
 }
 
+/// What is left of an inertia is nothing but rounding below this part of it: the errors of the terms that it is the rest of, some 1e-16 each.
+const ROUNDING: f64 = 1e-14;
+
+/// The reciprocal of what inertia is left of a degree of freedom where all after it move freely, of this `whole`. Where that is nothing but rounding, as
+/// of a speck between two hinges in one line, no number would tell how it moves: it keeps its rate, and what hangs on it moves along.
+#[inline(always)]
+fn reciprocal(left: f64, whole: f64) -> f64 {
+    if left <= ROUNDING * whole { 0.0 } else { 1.0 / left }
+}
+
 /// Subtracts a multiple of `own` from `entries`, both of at least `N` groups.
 #[inline(always)]
 fn subtract<const N: usize>(entries: &mut [[f64; LANES]], factor: f64, own: &[[f64; LANES]]) {
@@ -266,7 +277,7 @@ impl Root {
             *x = own.to_array();
         }
         for row in (0..ROOT).rev() {
-            pivots[row] = 1.0 / (m[row][row] + diagonal[row]);
+            pivots[row] = reciprocal(m[row][row] + diagonal[row], rows[FIRST[row] + row / LANES][row % LANES]);
             for k in (0..row).rev() {
                 let factor = m[row][k] * pivots[row];
                 (0..=k).for_each(|j| m[k][j] -= factor * m[row][j]);
