@@ -166,8 +166,8 @@ impl Islands {
     pub(super) fn may_move_freely(&self, tree: usize, trees: &[Tree], contacts: &[Contact], scheme: &Scheme) -> bool {
         let island = self.islands[..self.count].get(self.number[tree]);
         island.is_some_and(|island| {
-            let touches = island.contacts.iter().any(|&contact| !contacts[contact].passes);
-            island.trees.len() == 1 && !touches && scheme.integrator == Integrator::Gauss && trees[tree].is_smooth()
+            let own = island.contacts.iter().map(|&contact| &contacts[contact]);
+            island.trees.len() == 1 && nothing_hinders(&trees[tree], own, scheme)
         })
     }
 
@@ -227,6 +227,11 @@ impl Islands {
     pub(super) fn all(&self) -> &[Island] {
         &self.islands[..self.count]
     }
+}
+
+/// Whether a tree with these contacts may be moved to fourth order, as far as they and its laws tell.
+fn nothing_hinders<'a>(tree: &Tree, mut contacts: impl Iterator<Item = &'a Contact>, scheme: &Scheme) -> bool {
+    scheme.integrator == Integrator::Gauss && contacts.all(|contact| contact.passes) && tree.is_smooth()
 }
 
 /// A contact of each pair of shapes.
@@ -315,10 +320,8 @@ impl Island {
     /// Whether nothing constrains it but joints that close loops, and nothing in it is stiff, so that the step was made to fourth order.
     fn moves_freely(&mut self, parts: &mut Parts, scheme: &Scheme) -> bool {
         self.loops.made = false;
-        let touches = |&contact: &usize| !parts.contacts[contact].passes;
-        let touches = parts.own_contacts.iter().any(touches);
-        let is_smooth = matches!(&*parts.trees, [tree] if tree.is_smooth());
-        if touches || !is_smooth || scheme.integrator != Integrator::Gauss {
+        let own = parts.own_contacts.iter().map(|&contact| &parts.contacts[contact]);
+        if !matches!(&*parts.trees, [tree] if nothing_hinders(tree, own, scheme)) {
             return false;
         }
         let smooth = self.loops.begin(parts, self.constraints.purposes());

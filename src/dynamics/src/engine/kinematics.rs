@@ -132,9 +132,7 @@ impl LinkWork {
             LinkJoint::Free | LinkJoint::Weld => parent.velocity,
         };
     }
-}
 
-impl LinkWork {
     /// Its pose and its velocity about the root. Returns how fast its joint turns, rad/s. Most joints are hinges: where the joint is known to be one,
     /// it is not asked again at each turn.
     #[inline(always)]
