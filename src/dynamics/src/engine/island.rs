@@ -292,6 +292,7 @@ impl Island {
                 budget.begin_pass();
                 self.constraints.press_soil(parts, scheme, true);
                 self.constraints.assemble(parts, scheme, true);
+                self.constraints.problem.left = self.outcome.residual;
             }
             let problem = &mut self.constraints.problem;
             if !problem.blocks.is_empty() {

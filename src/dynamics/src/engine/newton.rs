@@ -32,7 +32,10 @@ mod at_once;
 
 use std::ops::Range;
 
-use self::assembly::{Loose, reorder};
+use self::{
+    assembly::{Loose, reorder},
+    at_once::Nearest,
+};
 use super::{
     cone::on_disc,
     elimination::{Elimination, LOOSE},
@@ -40,7 +43,7 @@ use super::{
     problem::{Block, Law, Problem},
 };
 
-/// The resistance r in terms of the diagonal of A: first, least and most. The least is the square root of rounding: smaller ones
+/// The resistance r in terms of the diagonal of A: first at most, least and most. The least is the square root of rounding: smaller ones
 /// let rounding into the solution.
 const FIRST: f64 = 0.1;
 const LEAST: f64 = 1e-8;
@@ -48,9 +51,12 @@ const MOST: f64 = 1.0;
 /// By how much it changes after a proximal step that was easy, and after one that failed. A faster fall fails more often.
 const FALL: f64 = 0.3;
 const RISE: f64 = 10.0;
-/// Newton iterations in a proximal step: up to so many are easy, and one that is not solved after so many has failed.
+/// Newton iterations in a proximal step: up to so many are easy, and one that is not solved after so many has failed. Few of those that go on are
+/// solved after all.
 const EASY: usize = 3;
-const MOST_ITERATIONS: usize = 10;
+const MOST_ITERATIONS: usize = 7;
+/// By how much more what is enough may be left from one proximal step to the next.
+const LOOSER: f64 = 2.0;
 /// Proximal steps at most: most problems need five.
 const PROXIMAL_STEPS: usize = 50;
 /// A proximal step is solved when its equations hold to this part of what it changes. The next step mends what is left.
@@ -117,8 +123,8 @@ pub(super) struct Newton {
     /// What the equations lack, and the Newton step.
     rest: Vec<f64>,
     step: Vec<f64>,
-    /// The impulses nearest to the solution so far.
-    nearest: Vec<[f64; 3]>,
+    /// What solving it at once came nearest to.
+    nearest: Nearest,
 }
 
 /// How a proximal step went.
@@ -155,9 +161,7 @@ impl Newton {
         self.loose.extend(self.points.iter().map(|point| Loose::new(&point.sides, problem)));
         self.cost = self.couple(problem);
         if !self.solve_at_once(problem, exactness, work) {
-            // The last digit takes as many steps as all before it: a heap in motion is content without it.
-            let tolerance = if exactness.is_of_motion() { exactness.near } else { exactness.newton };
-            self.solve_in_steps(problem, tolerance, work);
+            self.solve_in_steps(problem, exactness, work);
         }
         self.write_back(problem);
     }
@@ -170,15 +174,15 @@ impl Newton {
         problem.sum_up();
     }
 
-    /// Solves it in proximal steps.
-    fn solve_in_steps(&mut self, problem: &Problem, tolerance: f64, work: &mut f64) {
-        self.w.clone_from(&problem.w);
+    /// Solves it in proximal steps from the impulses that are in `centre`.
+    fn solve_in_steps(&mut self, problem: &Problem, exactness: Exactness, work: &mut f64) {
         self.start.clone_from(&self.w);
-        for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
-            point.centre = block.impulse;
-        }
         self.friction = Friction::Coulomb;
-        let (mut share, mut last) = (FIRST, f64::INFINITY);
+        // The last digit takes as many steps as all before it: a heap in motion is content without it.
+        let mut tolerance = if exactness.is_of_motion() { exactness.near } else { exactness.newton };
+        // The nearer the solution is, the less is to be resisted.
+        let first = (self.nearest.lack / self.nearest.scale).sqrt().clamp(LEAST, FIRST);
+        let (mut share, mut last) = (first, f64::INFINITY);
         for _ in 0..PROXIMAL_STEPS {
             self.resist(problem, share);
             let Some(step) = self.proximal_step(problem, tolerance, work) else { break };
@@ -202,6 +206,7 @@ impl Newton {
                 Friction::Coulomb => {}
             }
             last = step.change;
+            tolerance = (LOOSER * tolerance).min(exactness.enough);
         }
     }
 

@@ -102,6 +102,8 @@ pub(super) struct Problem {
     pub(super) starts: Vec<usize>,
     /// Whether it is of single bodies only, without a joint.
     pub(super) is_loose: bool,
+    /// What a solve left, m/s, of nearly the same problem earlier in the substep; zero if there was none.
+    pub(super) left: f64,
 }
 
 impl Problem {
@@ -113,7 +115,7 @@ impl Problem {
             self.starts.push(self.starts[self.starts.len() - 1] + freedom);
         }
         let unknowns = self.starts[self.starts.len() - 1];
-        self.is_loose = false;
+        (self.is_loose, self.left) = (false, 0.0);
         self.blocks.clear();
         self.columns.clear();
         self.index.clear();

@@ -29,11 +29,9 @@ const LEAST_OF_ALL: f64 = 1e-8;
 const LITTLE_GAINED: f64 = 0.5;
 const NOTHING_GAINED: f64 = 0.99;
 /// Iterations at most, and how many of them may come no nearer than half of what the best before them did: on the way to the solution
-/// what is lacking grows a few times. Heaps in motion may lapse more often until they came near: any iteration on the way that does is enough for them, and
-/// proximal steps would cost ten times as much.
+/// what is lacking grows a few times.
 const MOST_ITERATIONS: usize = 25;
 const MOST_LAPSES: usize = 8;
-const MOST_LAPSES_IN_MOTION: usize = 14;
 /// Sweeps at most where an iteration comes near the solution of a heap in motion. What is lacking there few contacts lack, which iterations take from one
 /// mode to another and back, and a sweep costs a tenth of an iteration.
 const SWEEPS_NEAR: usize = 4;
@@ -46,26 +44,46 @@ struct Radius {
     slope: f64,
 }
 
+/// What iterations came nearest to the solution.
+#[derive(Debug, Default)]
+pub(super) struct Nearest {
+    impulses: Vec<[f64; 3]>,
+    w: Vec<f64>,
+    /// By how much it misses the laws, and the fastest that an impulse makes, m/s.
+    pub(super) lack: f64,
+    pub(super) scale: f64,
+}
+
+impl Nearest {
+    fn keep(&mut self, lack: f64, points: &[Point], w: &[f64]) {
+        self.lack = lack;
+        self.impulses.clear();
+        self.impulses.extend(points.iter().map(|point| point.centre));
+        self.w.clear();
+        self.w.extend_from_slice(w);
+    }
+}
+
 impl Newton {
-    /// Solves a problem from the impulses it has, which are in `centre`. Where it comes near, and then no nearer, that is the solution: to rest but for
-    /// less than motion, or in a heap in motion to what does not show. False if it does not, or there is not enough work.
+    /// Solves a problem from the impulses it has. Where it comes near, and then no nearer, that is the solution: to rest but for
+    /// less than motion, or in a heap in motion to what does not show. False if it does not, or there is not enough work; then the impulses and velocities
+    /// are those that came nearest.
     pub(super) fn solve_at_once(&mut self, problem: &mut Problem, exactness: Exactness, work: &mut f64) -> bool {
-        let mut best = f64::INFINITY;
-        if self.converges_at_once(problem, &exactness, work, &mut best) {
+        if self.converges_at_once(problem, &exactness, work) {
             return true;
         }
-        let is_near = best < exactness.near;
-        if is_near {
-            self.points.iter_mut().zip(&self.nearest).for_each(|(point, l)| point.centre = *l);
-        }
-        is_near
+        self.points.iter_mut().zip(&self.nearest.impulses).for_each(|(point, l)| point.centre = *l);
+        self.w.clone_from(&self.nearest.w);
+        self.nearest.lack < exactness.near
     }
 
-    /// Whether iterations converge. By how much the impulses nearest to the solution miss the laws, m/s, is in `best`; they are kept if that is near.
-    fn converges_at_once(&mut self, problem: &mut Problem, to: &Exactness, work: &mut f64, best: &mut f64) -> bool {
+    /// Whether iterations converge. What they come nearest to the solution is kept.
+    fn converges_at_once(&mut self, problem: &mut Problem, to: &Exactness, work: &mut f64) -> bool {
         self.begin_at(problem);
         let made = |(point, block): (&Point, &Block)| point.centre[0].abs() * block.cone.a[0];
         let scale = self.points.iter().zip(&problem.blocks).map(made).fold(f64::MIN_POSITIVE, f64::max);
+        self.nearest.scale = scale;
+        self.nearest.keep(f64::INFINITY, &self.points, &self.w);
         let (mut least, mut slow, mut lapses) = (LEAST, 0, 0);
         self.resist(problem, MOST);
         let (mut lack, mut last) = (self.linearise(problem), f64::INFINITY);
@@ -78,14 +96,12 @@ impl Newton {
             if slow > 1 {
                 least = (0.1 * least).max(LEAST_OF_ALL);
             }
-            lapses += usize::from(!(lack < 0.5 * *best));
-            if lack < best.min(to.near) {
-                self.nearest.clear();
-                self.nearest.extend(self.points.iter().map(|point| point.centre));
+            lapses += usize::from(!(lack < 0.5 * self.nearest.lack));
+            if lack < self.nearest.lack {
+                self.nearest.keep(lack, &self.points, &self.w);
             }
-            (*best, last) = (best.min(lack), lack);
-            let is_far = to.is_of_motion() && *best >= to.near;
-            if lapses > if is_far { MOST_LAPSES_IN_MOTION } else { MOST_LAPSES } || self.cost > *work {
+            last = lack;
+            if lapses > MOST_LAPSES || self.cost > *work {
                 return false;
             }
             *work -= self.cost;
