@@ -410,14 +410,15 @@ impl Island {
             }
             let unchanged = tree.take_impulses(whitened, scheme.h, 2 * pass > passes);
             let sound = tree.ends_sound();
-            let impact = sound && tree.work.impact && pass == 1;
+            // After the last pass the bias stays what the motion was found with, and reactions are worked out from.
+            let again = sound && pass < passes;
+            let impact = again && tree.work.impact && pass == 1;
             if impact {
                 tree.average_bias(scheme.gravity);
             }
-            let again = pass < passes;
             let stands = alone || tree.work.impact || touches && tree.turns_little(scheme.h);
-            let unsettled = pass < PASSES && sound && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
-            if (impact || !unchanged || unsettled) && again {
+            let unsettled = again && pass < PASSES && !stands && tree.takes_mean_bias(scheme.h, scheme.gravity);
+            if impact || unsettled || !unchanged && pass < passes {
                 tree.set_free_velocity(scheme.h);
                 settled = false;
             }
