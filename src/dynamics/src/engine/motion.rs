@@ -108,9 +108,10 @@ impl Tree {
                 *change = -h * (new - old);
             }
             self.solve(&mut change);
-            let largest = change.iter().fold(0.0f64, |largest, change| largest.max(change.abs()));
-            // What does not come nearer any more has come as near as it does.
-            if !(largest < last) {
+            let largest = largest_of(&change);
+            // What does not come nearer any more has come as near as it does. Where the first round would change more than there is, the body turns
+            // too far in the step for any round to come nearer.
+            if !(largest < last.min(largest_of(&self.work.bias_velocity))) {
                 self.take_bias_back();
                 break;
             }
@@ -119,8 +120,7 @@ impl Tree {
                 *free += change;
                 *v += change;
             }
-            let size = self.work.bias_velocity.iter().fold(0.0f64, |size, v| size.max(v.abs()));
-            if !(largest > SETTLED * size) {
+            if !(largest > SETTLED * largest_of(&self.work.bias_velocity)) {
                 break;
             }
             last = largest;
@@ -455,4 +455,9 @@ impl Tree {
         self.set_reactions(1.0);
         self.work.reactions.clone_from(&self.work.substep_reactions);
     }
+}
+
+/// The largest of numbers, whatever their signs.
+fn largest_of(numbers: &[f64]) -> f64 {
+    numbers.iter().fold(0.0, |largest, number| largest.max(number.abs()))
 }

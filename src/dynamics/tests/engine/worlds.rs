@@ -48,6 +48,14 @@ fn worlds_at_random_stay_finite_and_gain_no_energy() {
     }
 }
 
+/// Motors turn a chain by many radians in a step, and the last attempt at it must take what comes. A bias at the mean velocity that a round towards it
+/// only led away from was kept: velocities of 1e46, and no number after the next round.
+#[test]
+fn a_chain_that_turns_many_times_in_a_step_stays_finite() {
+    let seen = run(661, 0.01, 1.4);
+    assert!(!seen.diverged && seen.steps == 140, "{} steps", seen.steps);
+}
+
 /// What the engine spends beside its solves counts as well: collision, equations and rows of each attempt at a part of a step. Worlds in which most
 /// attempts are rejected made thousands of them; now the rest of a step is made in few parts when its work is spent. An attempt for each open level of
 /// division and each impact may still be made then.
