@@ -10,7 +10,9 @@
 //! ```
 //!
 //! The solves of an attempt may spend half of what of all work left falls to its length; the other half is for attempts that may have to be made in
-//! its place. However short it is, they may spend a twelfth of what is not reserved: where much bounces, most attempts are short. Where a step or a part of it is divided, half of what falls to the later parts is reserved while the earlier are made, which cannot
+//! its place. However short it is, they may spend a twelfth of what is not reserved: where much bounces, most attempts are short.
+//!
+//! Where a step or a part of it is divided, half of what falls to the later parts is reserved while the earlier are made, which cannot
 //! spend it however often they are made again; what they do not spend is there for those that follow. When no work but what is reserved
 //! is left for two more attempts, an island is not halved any more, and nothing in it bounces at a time of its own; when none is left for a
 //! pass, the last one counts. So after its end the budget is exceeded by one attempt for each level of division that is still open,
@@ -38,7 +40,7 @@ const LEAST_OF_PASSES: f64 = 100.0;
 const OF_AN_ATTEMPT: f64 = 0.5;
 const OF_A_LATER_PART: f64 = 0.5;
 /// Part of all work left that a blow may cost, and an attempt however short it is: there may be many in a step.
-const OF_A_BLOW: f64 = 1.0 / 12.0;
+const OF_THE_SHORTEST: f64 = 1.0 / 12.0;
 
 /// The work of an attempt at a substep of an island, in sweeps.
 #[derive(Debug)]
@@ -60,8 +62,8 @@ impl Budget {
         let left = (scheme.budget - before).max(0.0);
         let own = parts.trees.iter().map(|tree| tree.own_work(scheme.budget)).fold(left, f64::min);
         // A blow takes no time, so that nothing falls to its length, and little to that of a flight between two.
-        let falls_to_it = if scheme.instant { OF_A_BLOW * left } else { OF_AN_ATTEMPT * scheme.fair * left };
-        let share = falls_to_it.max(OF_A_BLOW * own);
+        let falls_to_it = if scheme.instant { OF_THE_SHORTEST * left } else { OF_AN_ATTEMPT * scheme.fair * left };
+        let share = falls_to_it.max(OF_THE_SHORTEST * own);
         let links: usize = parts.trees.iter().map(|tree| tree.topology.links.len()).sum();
         let beside = A_LINK * links as f64 + A_CONTACT * parts.own_contacts.len() as f64;
         Self {

@@ -174,14 +174,23 @@ impl Newton {
         problem.sum_up();
     }
 
-    /// Solves it in proximal steps from the impulses that are in `centre`.
+    /// Solves it in proximal steps: a heap in motion from where solving it at once came nearest. What rests may have several solutions, and keeps to the
+    /// one that is near its present impulses.
     fn solve_in_steps(&mut self, problem: &Problem, exactness: Exactness, work: &mut f64) {
+        let mut first = FIRST;
+        if exactness.is_of_motion() {
+            // The nearer the solution is, the less is to be resisted.
+            first = (self.nearest.lack / self.nearest.scale).sqrt().clamp(LEAST, FIRST);
+        } else {
+            self.w.clone_from(&problem.w);
+            for (point, block) in self.points.iter_mut().zip(&problem.blocks) {
+                point.centre = block.impulse;
+            }
+        }
         self.start.clone_from(&self.w);
         self.friction = Friction::Coulomb;
         // The last digit takes as many steps as all before it: a heap in motion is content without it.
         let mut tolerance = if exactness.is_of_motion() { exactness.near } else { exactness.newton };
-        // The nearer the solution is, the less is to be resisted.
-        let first = (self.nearest.lack / self.nearest.scale).sqrt().clamp(LEAST, FIRST);
         let (mut share, mut last) = (first, f64::INFINITY);
         for _ in 0..PROXIMAL_STEPS {
             self.resist(problem, share);
