@@ -162,7 +162,9 @@ mod tests {
     /// falls of all that is left, and those at its halves. Returns the least part of what fell to the second halves that was there when they began.
     fn attempt(tree: &mut Tree, fair: f64, halvings: u32, least: f64) -> f64 {
         let (left, own) = ((BUDGET - tree.work.spent).max(0.0), tree.own_work(BUDGET));
-        tree.work.spent += (OF_AN_ATTEMPT * fair * left).max(least).min(own).max(LEAST_OF_AN_ATTEMPT.min(left));
+        // Its passes may cost twice what its solves may.
+        let share = (OF_AN_ATTEMPT * fair * left).max(least).max(2.0 * OF_THE_SHORTEST * own);
+        tree.work.spent += share.min(own).max(LEAST_OF_AN_ATTEMPT.min(left));
         let own = tree.own_work(BUDGET);
         if halvings == HALVINGS || own.min(fair * (BUDGET - tree.work.spent)) < 2.0 * LEAST_OF_AN_ATTEMPT {
             return 1.0;
