@@ -1,6 +1,6 @@
 //! What worlds at random gain, tell and cost: `cargo bench -p simpartner-dynamics --bench worlds -- h=0.001 seeds=0..500`.
 //!
-//! A line for each: how many steps it made, the largest part of energy that nothing gave, what a step cost in the mean and at most,
+//! A line for each: how many steps it made, a number that any other bit in any of these would change, the largest part of energy that nothing gave, what a step cost in the mean and at most,
 //! in microseconds and in sweeps (`dynamics.max_sweeps`), and its events by kind. Runs are of two seconds, or `seconds=0.5`. Seeds from
 //! 1000000 on are worlds of the wide family. The last lines sum up; with `only=odd` there are no others but those of worlds that ran away, gained
 //! energy, cost too much or ended in a panic.
@@ -50,8 +50,8 @@ fn main() {
     let (first, end) = given("seeds").and_then(|seeds| seeds.split_once("..")).unwrap_or(("0", "10"));
     let only_odd = given("only") == Some("odd");
     println!(
-        "{:>7} {:>7} {:>6} {:>8} {:>9} {:>10} {:>8}  events",
-        "seed", "h", "steps", "gain", "mean us", "worst us", "sweeps"
+        "{:>7} {:>7} {:>6} {:>16} {:>8} {:>9} {:>10} {:>8}  events",
+        "seed", "h", "steps", "bits", "gain", "mean us", "worst us", "sweeps"
     );
     let mut sum = Sum::default();
     for seed in number(first) as u64..number(end) as u64 {
@@ -104,14 +104,14 @@ fn show(seed: u64, h: f64, seconds: f64, only_odd: bool, sum: &mut Sum) {
         (total, worst) = (total + cost, worst.max(cost));
     });
     let odd = sum.add(&seen, DynamicsSettings::default().max_sweeps as f64);
-    let Seen { steps, gain, work, events, end, .. } = seen;
+    let Seen { steps, bits, gain, work, events, end, .. } = seen;
     if only_odd && !odd {
         return;
     }
     let mean = total / steps.max(1) as f64;
     let told: Vec<String> = events.iter().map(|(guard, count)| format!("{guard:?} {count}")).collect();
     println!(
-        "{seed:7} {h:7} {steps:6} {gain:8.1e} {mean:9.1} {worst:10.1} {work:8.0}  {}{}{end}",
+        "{seed:7} {h:7} {steps:6} {bits:016x} {gain:8.1e} {mean:9.1} {worst:10.1} {work:8.0}  {}{}{end}",
         told.join(", "),
         if end.is_empty() { "" } else { ": " }
     );

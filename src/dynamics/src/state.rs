@@ -2,7 +2,9 @@
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{Body, BodyId, Pose};
+#[cfg(feature = "rapier")]
+use simpartner_model::Body;
+use simpartner_model::{BodyId, Pose};
 
 /// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far from overflow.
 pub(super) const RUNAWAY_SPEED: f64 = 1e5;
@@ -10,7 +12,7 @@ pub(super) const RUNAWAY_SPEED: f64 = 1e5;
 pub(super) const RUNAWAY_SPIN: f64 = 1e6;
 /// A body farther away than this has run away, m: a hundred times what any vehicle covers in a day, and near it rounding is still
 /// far below a millimetre.
-const RUNAWAY_DISTANCE: f64 = 1e6;
+pub(super) const RUNAWAY_DISTANCE: f64 = 1e6;
 
 /// The state of a body.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,6 +100,7 @@ impl JointState {
 
 impl BodyState {
     /// The state of a body of the model before the first step.
+    #[cfg(feature = "rapier")]
     pub(super) fn at_rest(body: &Body) -> Self {
         Self {
             pose: body.pose,

@@ -47,7 +47,7 @@ fn main() {
         let high = costs[(steps * 999 / 1000).min(steps - 1)].microseconds;
         let Cost { microseconds: worst, step, sweeps } = costs[steps - 1];
         let share = worst / mean;
-        println!("{:<26}{mean:10.1}{high:10.1}{worst:10.1}{share:12.1}{step:8}{sweeps:8.0}", scene.name);
+        println!("{:<26}{mean:10.2}{high:10.1}{worst:10.1}{share:12.1}{step:8}{sweeps:8.0}", scene.name);
     }
 }
 

@@ -279,6 +279,7 @@ impl Builder<'_> {
             coordinates: joint.axes.map(|axis| axis.free().map_or(0.0, |free| free.initial_position)),
             impulses: [0.0; ROWS],
             load: Load::default(),
+            told: Load::default(),
             power_means: [0.0; 3],
             motor_limit: None,
         });

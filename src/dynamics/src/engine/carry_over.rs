@@ -20,12 +20,12 @@ struct Numbers {
 impl Numbers {
     fn new(old: &Dynamics, new: &Dynamics, kept: &Kept) -> Self {
         let trees = trees(old, new, kept);
-        let mut bodies = vec![None; old.bodies.len()];
+        let mut bodies = vec![None; old.model.bodies.len()];
         for (number, before) in kept.bodies.iter().enumerate() {
             let before = before.filter(|before| trees[old.model.bodies[before.index()].tree].is_some());
             before.into_iter().for_each(|before| bodies[before.index()] = Some(number));
         }
-        let (mut joints, mut closures) = (vec![None; old.joints.len()], vec![None; old.closures.len()]);
+        let (mut joints, mut closures) = (vec![None; old.model.joints.len()], vec![None; old.closures.len()]);
         for (number, before) in kept.joints.iter().enumerate() {
             let Some(before) = before.map(simpartner_model::JointId::index) else { continue };
             match (old.model.joints[before], new.model.joints[number]) {

@@ -42,8 +42,9 @@ pub(super) struct Closure {
     pub(super) coordinates: [f64; 3],
     /// The rows' impulses in the last step, by the rows' numbers.
     pub(super) impulses: [f64; ROWS],
-    /// What it transmitted, mean over the step.
+    /// What it transmitted, mean over the step; and over the last that it was awake in, which it goes on transmitting.
     pub(super) load: Load,
+    pub(super) told: Load,
     /// The mean rate in the last substep of each motor that gave its largest power in it, otherwise 0.
     pub(super) power_means: [f64; 3],
     /// The axis whose motor was held back in the last substep, and by which of its bounds.

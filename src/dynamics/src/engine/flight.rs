@@ -66,8 +66,9 @@ impl Tree {
         own.place(link.joint, link, None, state, &[]);
         own.velocity = Self::root_motion(&state.v);
         let spin = own.matrix.transpose() * own.velocity.angular();
-        let kinetic = link.mass * own.velocity.linear().length_squared() + (link.principal * spin).dot(spin);
-        work.fastest = (0.0, None);
+        let (speed, turn) = (own.velocity.linear().length_squared(), own.velocity.angular().length_squared());
+        let kinetic = link.mass * speed + (link.principal * spin).dot(spin);
+        (work.fastest, work.farthest_link) = ((0.0, None), [speed, turn, own.position.length_squared()]);
         (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * kinetic - gravity.dot(own.position * link.mass));
     }
 

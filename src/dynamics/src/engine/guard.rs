@@ -8,14 +8,16 @@ use simpartner_model::{BodyId, FreeAxis, Mechanism};
 
 use super::{
     account::negligible_energy,
+    build::BodyPlace,
     closure::Closure,
     collide::{Contact, Side},
     drive::MotorLimit,
     island::Island,
     problem::Scheme,
+    report::read_body,
     tree::{Link, Tree},
 };
-use crate::{BodyState, DynamicsSettings, Guard, Notice};
+use crate::{DynamicsSettings, Guard, Notice};
 
 /// A substep is divided when a joint turns by more than this times the angle that it may turn by: above 1, so that rates about the
 /// limit do not change the number of parts from step to step.
@@ -308,22 +310,17 @@ impl Guards {
         }
     }
 
-    /// Tells of a body whose state is not sound.
-    pub(super) fn complain(&mut self, body: BodyId, (what, value): (String, f64)) {
-        let text = format!("body '{}' {what}", self.names[body.index()]);
-        self.notices.push(Notice { guard: Guard::Divergence, bodies: vec![body], text, value });
-    }
-
-    /// Checks speeds, penetrations, loops and energy.
+    /// Checks whether bodies have run away, speeds, penetrations, loops and energy.
     pub(super) fn after_step(
         &mut self,
         trees: &[Tree],
         contacts: &[Contact],
         closures: &[Closure],
-        bodies: &[BodyState],
+        bodies: &[BodyPlace],
     ) {
         self.seen.clear();
-        self.check_speeds(bodies);
+        self.check_bounds(trees, bodies);
+        self.check_speeds(trees, bodies);
         self.check_penetration(trees, contacts);
         self.check_joints(trees, closures);
         self.check_motors(trees, closures);
@@ -335,11 +332,28 @@ impl Guards {
         self.notices.sort_by_key(|notice| notice.guard != Guard::Divergence);
     }
 
-    fn check_speeds(&mut self, bodies: &[BodyState]) {
-        for (index, body) in bodies.iter().enumerate() {
-            let limit = self.settings.max_speed_m_per_s;
-            if body.linear_velocity.length_squared() > limit * limit && self.is_new((0, index, 0)) {
-                let (bodies, speed) = (vec![BodyId::new(index)], body.linear_velocity.length());
+    /// Tells of bodies that have run away.
+    fn check_bounds(&mut self, trees: &[Tree], bodies: &[BodyPlace]) {
+        if trees.iter().all(Tree::is_within_bounds) {
+            return;
+        }
+        for (index, place) in bodies.iter().enumerate() {
+            if let Some((what, value)) = read_body(&trees[place.tree], place).complaint() {
+                let text = format!("body '{}' {what}", self.names[index]);
+                self.notices.push(Notice { guard: Guard::Divergence, bodies: vec![BodyId::new(index)], text, value });
+            }
+        }
+    }
+
+    fn check_speeds(&mut self, trees: &[Tree], bodies: &[BodyPlace]) {
+        let limit = self.settings.max_speed_m_per_s;
+        if !trees.iter().any(|tree| tree.work.farthest_link[0] > limit * limit) {
+            return;
+        }
+        for (index, place) in bodies.iter().enumerate() {
+            let speed = read_body(&trees[place.tree], place).linear_velocity.length();
+            if speed > limit && self.is_new((0, index, 0)) {
+                let bodies = vec![BodyId::new(index)];
                 let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);
                 self.notices.push(Notice { guard: Guard::Speed, bodies, text, value: speed });
             }

@@ -27,6 +27,13 @@ impl LinkWork {
         Pose { translation: self.position, rotation: self.rotation }
     }
 
+    /// The squares of the speed of its centre of mass, of how fast it turns, and of how far it is from the origin.
+    #[inline(always)]
+    fn squares(&self, origin: DVec3) -> [f64; 3] {
+        let speed = self.velocity.at(self.position - origin);
+        [speed.length_squared(), self.velocity.angular().length_squared(), self.position.length_squared()]
+    }
+
     /// The pose, from that of the parent; `turns` are those of [`State::set_turns`]. The joint stands for that of the link.
     #[inline(always)]
     pub(super) fn place(
@@ -234,7 +241,7 @@ impl Tree {
         state.set_turns(&mut work.turns, topology.free_axes());
         let turns = &work.turns[..];
         let (mut kinetic, mut weight) = (0.0, DVec3::ZERO);
-        let (links, mut fastest) = (&mut work.links[..], (0.0, None));
+        let (links, mut fastest, mut farthest_link) = (&mut work.links[..], (0.0, None), [0.0f64; 3]);
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
@@ -243,14 +250,15 @@ impl Tree {
                 other => own.move_on(other, link, parent, state, turns),
             };
             let spin = own.matrix.transpose() * own.velocity.angular();
-            let speed = own.velocity.at(own.position - origin);
-            kinetic += link.mass * speed.length_squared() + (link.principal * spin).dot(spin);
+            let squares = own.squares(origin);
+            kinetic += link.mass * squares[0] + (link.principal * spin).dot(spin);
+            farthest_link = std::array::from_fn(|k| farthest_link[k].max(squares[k]));
             weight += own.position * link.mass;
             if rate > fastest.0 {
                 fastest = (rate, link.body);
             }
         }
-        work.fastest = fastest;
+        (work.fastest, work.farthest_link) = (fastest, farthest_link);
         let (mut stored, free) = (0.0, topology.free_axes());
         for ((law, q), v) in topology.laws[free..].iter().zip(&state.q[free..]).zip(&state.v[free..]) {
             let stretch = law.spring_position - q;

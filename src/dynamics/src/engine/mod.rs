@@ -154,8 +154,8 @@ pub(super) struct Dynamics {
     groups: Groups,
     impacts: Impacts,
     guards: Guards,
-    bodies: Vec<BodyState>,
-    joints: Vec<JointState>,
+    /// What touched each body in the last step.
+    wrenches: Vec<Wrench>,
     contacts: Vec<ContactPoint>,
     /// Trees that are pushed in the coming step.
     pushed: Vec<usize>,
@@ -211,8 +211,7 @@ impl Dynamics {
             groups: Groups::default(),
             impacts: Impacts::new(settings.dynamics.impact_law),
             guards: Guards::new(mechanism, &settings.dynamics, &built.trees),
-            bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
-            joints: vec![JointState::ZERO; mechanism.joints.len()],
+            wrenches: vec![Wrench::default(); mechanism.bodies.len()],
             // The copies of its lists stand one after the other, so that many trees take less time to read: as built, they grew here and there.
             trees: built.trees.clone(),
             collider: built.collider,
@@ -223,8 +222,6 @@ impl Dynamics {
         };
         // What flies fast is seen from the first step on.
         engine.collider.collide(&engine.trees, timestep.seconds());
-        engine.read_motion();
-        engine.read_joints();
         Ok(engine)
     }
 
@@ -319,18 +316,17 @@ impl Engine for Dynamics {
         }
         self.pushed.drain(..).for_each(|tree| self.trees[tree].clear_pushes());
         self.fall_asleep();
-        self.read_motion();
+        self.read_closures();
         self.read_static_reactions();
-        self.read_joints();
-        self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.bodies);
+        self.guards.after_step(&self.trees, &self.collider.contacts, &self.closures, &self.model.bodies);
     }
 
     fn body(&self, body: BodyId) -> BodyState {
-        self.bodies[body.index()]
+        self.body_state(body)
     }
 
     fn joint(&self, joint: JointId) -> JointState {
-        self.joints[joint.index()]
+        self.joint_state(joint.index())
     }
 
     fn drive(&mut self, joint: JointId, axis: usize, motor: super::Motor) {

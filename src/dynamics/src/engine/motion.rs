@@ -18,7 +18,7 @@ use super::{
     spatial::Spatial,
     tree::Tree,
 };
-use crate::state::{RUNAWAY_SPEED, RUNAWAY_SPIN};
+use crate::state::{RUNAWAY_DISTANCE, RUNAWAY_SPEED, RUNAWAY_SPIN};
 
 /// Rounds in which the bias of a tree without impulses finds its mean velocity. Each brings the part h w of the error of the one
 /// before, where w is the rate at which joints turn: 5 do at 1 ms, 9 at 10 ms and 10 rad/s.
@@ -381,15 +381,17 @@ impl Tree {
             && state.root_rotation.is_finite()
     }
 
+    /// Whether all its bodies are far from having run away: then none of them has to be looked at.
+    pub(super) fn is_within_bounds(&self) -> bool {
+        let limits = [RUNAWAY_SPEED, RUNAWAY_SPIN, RUNAWAY_DISTANCE].map(|limit| 0.25 * limit * limit);
+        let within = self.work.farthest_link.iter().zip(limits).all(|(square, limit)| *square <= limit);
+        within && self.work.energy.is_finite()
+    }
+
     /// The fastest of its bodies and joints, in terms of what counts as having run away.
     pub(super) fn relative_speed(&self) -> f64 {
-        let origin = self.work.origin;
-        let links = self.work.links.iter().map(|link| {
-            let (speed, spin) = (link.velocity.at(link.position - origin).length(), link.velocity.angular().length());
-            (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN)
-        });
-        let rates = self.state.v.iter().map(|rate| rate.abs() / RUNAWAY_SPIN);
-        links.chain(rates).fold(0.0, f64::max)
+        let [speed, spin, _] = self.work.farthest_link.map(f64::sqrt);
+        (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN).max(largest_of(&self.state.v) / RUNAWAY_SPIN)
     }
 
     /// Stays where it was at the start of the substep, with the velocity at its end. Nothing came in.

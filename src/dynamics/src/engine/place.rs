@@ -16,6 +16,7 @@ use bevy_math::DVec3;
 use simpartner_model::{BodyId, Pose};
 
 use super::{Dynamics, closure::ROWS, collide::Contact, report::read_body, tree::Tree};
+use crate::BodyState;
 
 impl Tree {
     /// Forgets what its last step has left for the solver to begin with.
@@ -40,7 +41,8 @@ impl Dynamics {
     pub(super) fn put(&mut self, body: BodyId, pose: &Pose, linear: DVec3, angular: DVec3) {
         let place = self.model.bodies[body.index()];
         let tree = &mut self.trees[place.tree];
-        let (old_pose, old_linear, old_angular) = read_body(tree, &place);
+        let BodyState { pose: old_pose, linear_velocity: old_linear, angular_velocity: old_angular, .. } =
+            read_body(tree, &place);
         let turn = (pose.rotation * old_pose.rotation.inverse()).normalize();
         let moved = |point: DVec3| pose.translation + turn * (point - old_pose.translation);
         let centre = moved(tree.work.links[place.link].position);
@@ -56,15 +58,11 @@ impl Dynamics {
         tree.forget_last_step();
         tree.update_kinematics(self.scheme.gravity);
         self.forget_neighbours(place.tree);
-        self.read_tree(place.tree);
+        self.place_closures(place.tree);
     }
 
-    /// Reads where the bodies of a tree are now and how they move; the forces on them are still those of the last step.
-    fn read_tree(&mut self, tree: usize) {
-        let own = self.model.bodies.iter().zip(&mut self.bodies).filter(|(place, _)| place.tree == tree);
-        for (place, state) in own {
-            (state.pose, state.linear_velocity, state.angular_velocity) = read_body(&self.trees[tree], place);
-        }
+    /// Notes where the joints are that close loops with a tree.
+    fn place_closures(&mut self, tree: usize) {
         for closure in self.closures.iter_mut().filter(|closure| closure.a.tree == tree || closure.b.tree == tree) {
             closure.set_place(&self.trees);
         }

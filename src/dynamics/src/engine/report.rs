@@ -1,7 +1,7 @@
 //! What can be read after a step: poses and twists at its end, forces as means over it.
 
 use bevy_math::DVec3;
-use simpartner_model::{BodyId, Pose};
+use simpartner_model::BodyId;
 
 use super::{
     Dynamics,
@@ -18,9 +18,7 @@ impl Dynamics {
     /// Before the first substep.
     pub(super) fn begin_loads(&mut self) {
         self.contacts.clear();
-        for body in &mut self.bodies {
-            (body.force, body.torque) = (DVec3::ZERO, DVec3::ZERO);
-        }
+        self.wrenches.fill(Wrench::default());
         for closure in &mut self.closures {
             closure.load = Load::default();
         }
@@ -44,9 +42,9 @@ impl Dynamics {
                 let tree = &self.trees[side.tree];
                 let id = tree.topology.links[side.link].body?;
                 let lever = contact.point - tree.work.links[side.link].middle;
-                let state = &mut self.bodies[id.index()];
-                state.force += force * sign;
-                state.torque += (torque + lever.cross(force)) * sign;
+                let wrench = &mut self.wrenches[id.index()];
+                wrench.force += force * sign;
+                wrench.torque += (torque + lever.cross(force)) * sign;
                 Some(id)
             };
             let bodies = [contact.a.and_then(|side| body(side, -1.0)), body(contact.b, 1.0)];
@@ -55,20 +53,14 @@ impl Dynamics {
         }
     }
 
-    /// Reads where the bodies are and how they move. A body whose state is not sound keeps the last that was.
-    pub(super) fn read_motion(&mut self) {
-        for (index, (place, state)) in self.model.bodies.iter().zip(&mut self.bodies).enumerate() {
-            let (pose, linear_velocity, angular_velocity) = read_body(&self.trees[place.tree], place);
-            let with = |state: &BodyState| BodyState { pose, linear_velocity, angular_velocity, ..*state };
-            if with(state).is_sound() {
-                (state.pose, state.linear_velocity, state.angular_velocity) = (pose, linear_velocity, angular_velocity);
-            } else if let Some(complaint) = with(state).complaint() {
-                (state.force, state.torque) = (DVec3::ZERO, DVec3::ZERO);
-                self.guards.complain(BodyId::new(index), complaint);
-            }
-        }
+    /// Notes where the joints that close loops are now, and what those that are awake transmitted.
+    pub(super) fn read_closures(&mut self) {
+        let sleeps = |side: Side| self.trees[side.tree].state.asleep;
         for closure in &mut self.closures {
             closure.set_place(&self.trees);
+            if !sleeps(closure.a) && !sleeps(closure.b) {
+                closure.told = closure.load;
+            }
         }
     }
 
@@ -106,69 +98,75 @@ impl Dynamics {
         self.model.frames.iter().for_each(|&tree| self.trees[tree].set_static_reactions(gravity));
     }
 
-    /// Reads where the joints are, how they move, and what they transmit. Those of what sleeps go on transmitting what they did.
-    pub(super) fn read_joints(&mut self) {
-        for (place, state) in self.model.joints.iter().zip(&mut self.joints) {
-            match place {
-                JointPlace::Tree { tree, link, dofs, sign } => {
-                    read_joint(&self.trees[*tree], *link, dofs, *sign, state);
-                }
-                JointPlace::Closure(closure) => {
-                    let closure = &self.closures[*closure];
-                    read_closure(closure, &self.trees, state);
-                    if !self.trees[closure.a.tree].state.asleep && !self.trees[closure.b.tree].state.asleep {
-                        read_load(closure, state);
+    /// Where a body is, how it moves, and what touched it.
+    pub(super) fn body_state(&self, body: BodyId) -> BodyState {
+        let place = &self.model.bodies[body.index()];
+        let Wrench { force, torque } = self.wrenches[body.index()];
+        BodyState { force, torque, ..read_body(&self.trees[place.tree], place) }
+    }
+
+    /// Where a joint is, how it moves, and what it transmits. That of what sleeps goes on transmitting what it did.
+    pub(super) fn joint_state(&self, joint: usize) -> JointState {
+        match &self.model.joints[joint] {
+            JointPlace::Tree { tree, link, dofs, sign } => read_joint(&self.trees[*tree], *link, dofs, *sign),
+            JointPlace::Closure(closure) => read_closure(&self.closures[*closure], &self.trees),
+        }
+    }
+
+    /// Takes up what a joint transmitted in the last step.
+    pub(super) fn restore_load(&mut self, joint: usize, load: Load) {
+        let Load { effort, stop, passive, force, torque } = load;
+        match self.model.joints[joint] {
+            JointPlace::Tree { tree, link, dofs, sign } => {
+                let work = &mut self.trees[tree].work;
+                for (axis, dof) in dofs.iter().enumerate() {
+                    if let Some(dof) = *dof {
+                        work.loads[dof] = [effort[axis], stop[axis], passive[axis]].map(|load| sign * load);
                     }
                 }
+                work.reactions[link] = Spatial::new(torque * sign, force * sign);
             }
+            JointPlace::Closure(closure) => self.closures[closure].told = load,
         }
     }
 }
 
-/// Pose, velocity of the centre of mass and angular velocity of a body.
-#[inline(always)]
-pub(super) fn read_body(tree: &Tree, place: &BodyPlace) -> (Pose, DVec3, DVec3) {
+/// Where a body is and how it moves.
+pub(super) fn read_body(tree: &Tree, place: &BodyPlace) -> BodyState {
     let link = &tree.work.links[place.link];
     // Most bodies have their origin in their centre of mass.
     let pose = if place.is_link { link.pose() } else { link.pose().then(&place.frame) };
-    (pose, link.velocity.at(link.position - tree.work.origin), link.velocity.angular())
+    let linear_velocity = link.velocity.at(link.position - tree.work.origin);
+    let angular_velocity = link.velocity.angular();
+    BodyState { pose, linear_velocity, angular_velocity, force: DVec3::ZERO, torque: DVec3::ZERO }
 }
 
-fn read_joint(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64, state: &mut JointState) {
+fn read_joint(tree: &Tree, link: usize, dofs: &[Option<usize>; 3], sign: f64) -> JointState {
     let Tree { topology, state: own, work } = tree;
-    state.anchor = work.links[link].joint_origin(&topology.links[link], &work.links);
-    let JointState { position, rate, effort, load, .. } = state;
-    // What sleeps goes on transmitting what it did.
-    let mut load = if own.asleep { None } else { Some(load.get_or_insert_default()) };
+    let anchor = work.links[link].joint_origin(&topology.links[link], &work.links);
+    let reaction = &work.reactions[link];
+    let reaction = Wrench { force: reaction.linear() * sign, torque: reaction.angular() * sign };
+    let (mut state, mut load) =
+        (JointState { anchor, ..JointState::ZERO }, JointLoad { reaction, ..JointLoad::default() });
     for (axis, dof) in dofs.iter().enumerate() {
         let Some(dof) = *dof else { continue };
-        (position[axis], rate[axis]) = (sign * own.q[dof], sign * own.v[dof]);
-        if let Some(load) = &mut load {
-            let [motor, stops, rest] = work.loads[dof];
-            (effort[axis], load.stop[axis], load.passive[axis]) = (sign * motor, sign * stops, sign * rest);
-        }
+        (state.position[axis], state.rate[axis]) = (sign * own.q[dof], sign * own.v[dof]);
+        let [motor, stops, rest] = work.loads[dof];
+        (state.effort[axis], load.stop[axis], load.passive[axis]) = (sign * motor, sign * stops, sign * rest);
     }
-    if let Some(load) = load {
-        let reaction = &work.reactions[link];
-        load.reaction = Wrench { force: reaction.linear() * sign, torque: reaction.angular() * sign };
-    }
+    JointState { load: Some(load), ..state }
 }
 
-fn read_load(closure: &Closure, state: &mut JointState) {
-    let Load { effort, stop, passive, force, torque } = closure.load;
-    state.effort = effort;
-    state.load = Some(JointLoad { stop, passive, reaction: Wrench { force, torque } });
-}
-
-fn read_closure(closure: &Closure, trees: &[Tree], state: &mut JointState) {
-    state.anchor = closure.place.child.translation;
+fn read_closure(closure: &Closure, trees: &[Tree]) -> JointState {
+    let anchor = closure.place.child.translation;
     let velocity = |side: Side| {
         let work = &trees[side.tree].work;
-        work.links[side.link].velocity.shifted(state.anchor - work.origin)
+        work.links[side.link].velocity.shifted(anchor - work.origin)
     };
     let motion = Motion { velocity: [velocity(closure.a), velocity(closure.b)], acceleration: [Spatial::ZERO; 2] };
-    let rates = closure.rates(&motion);
-    for axis in (0..3).filter(|&axis| closure.axes[axis].is_some()) {
-        (state.position[axis], state.rate[axis]) = (closure.coordinates[axis], rates[axis]);
-    }
+    let (rates, coordinates) = (closure.rates(&motion), closure.coordinates);
+    let free = |numbers: [f64; 3]| [0, 1, 2].map(|axis| if closure.axes[axis].is_some() { numbers[axis] } else { 0.0 });
+    let Load { effort, stop, passive, force, torque } = closure.told;
+    let load = Some(JointLoad { stop, passive, reaction: Wrench { force, torque } });
+    JointState { anchor, position: free(coordinates), rate: free(rates), effort, load }
 }

@@ -48,7 +48,8 @@ impl Dynamics {
 
     /// The state.
     pub(super) fn saved(&self) -> Saved {
-        let loads = self.joints.iter().map(|joint| {
+        let loads = (0..self.model.joints.len()).map(|joint| {
+            let joint = self.joint_state(joint);
             let JointLoad { stop, passive, reaction } = joint.load.unwrap_or_default();
             Load { effort: joint.effort, stop, passive, force: reaction.force, torque: reaction.torque }
         });
@@ -68,7 +69,7 @@ impl Dynamics {
                 })
                 .collect(),
             watch: self.guards.watch().clone(),
-            wrenches: self.bodies.iter().map(|body| [body.force, body.torque]).collect(),
+            wrenches: self.wrenches.iter().map(|wrench| [wrench.force, wrench.torque]).collect(),
             loads: loads.collect(),
             points: self.contacts.iter().map(save_point).collect(),
         }
@@ -80,9 +81,9 @@ impl Dynamics {
         let fits = saved.trees.len() == self.trees.len()
             && saved.closures.len() == self.closures.len()
             && saved.surfaces.len() == self.collider.surface_velocities().len()
-            && saved.wrenches.len() == self.bodies.len()
+            && saved.wrenches.len() == self.wrenches.len()
             && self.collider.soil.fits(&saved.soil)
-            && saved.loads.len() == self.joints.len()
+            && saved.loads.len() == self.model.joints.len()
             && states.all(|(state, tree)| state.fits(&tree.state));
         if !fits {
             return Err(SnapshotError("it holds other bodies".into()));
@@ -106,16 +107,11 @@ impl Dynamics {
             (closure.power_means, closure.impulses) = (saved.power_means, saved.impulses);
         }
         self.guards.restore(saved.watch);
-        self.read_motion();
-        self.read_joints();
-        for (body, [force, torque]) in self.bodies.iter_mut().zip(saved.wrenches) {
-            (body.force, body.torque) = (force, torque);
+        self.closures.iter_mut().for_each(|closure| closure.set_place(&self.trees));
+        for (wrench, [force, torque]) in self.wrenches.iter_mut().zip(saved.wrenches) {
+            *wrench = Wrench { force, torque };
         }
-        for (joint, load) in self.joints.iter_mut().zip(saved.loads) {
-            let Load { effort, stop, passive, force, torque } = load;
-            joint.effort = effort;
-            joint.load = Some(JointLoad { stop, passive, reaction: Wrench { force, torque } });
-        }
+        saved.loads.into_iter().enumerate().for_each(|(joint, load)| self.restore_load(joint, load));
         self.contacts.clear();
         self.contacts.extend(saved.points.into_iter().map(load_point));
     }

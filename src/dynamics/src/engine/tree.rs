@@ -260,6 +260,9 @@ pub(super) struct Work {
     pub(super) energy: f64,
     /// The largest rate of any of its joints that turns, rad/s, and the body it moves.
     pub(super) fastest: (f64, Option<BodyId>),
+    /// The squares of the speed of the fastest of its links' centres of mass, m²/s², of its fastest turn, rad²/s², and of how far the farthest is
+    /// from the origin, m².
+    pub(super) farthest_link: [f64; 3],
     /// The kinetic part of the energy.
     pub(super) kinetic: f64,
     /// What the last substep started from.

@@ -3,10 +3,10 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use bevy_math::{DQuat, DVec3};
+use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{DynamicsSettings, Engine, Guard, Motor, Notice};
-use simpartner_model::{Body, BodyId, Joint, JointId, JointKind, Material, Shape, random::Stream};
+use simpartner_model::{Body, BodyId, Inertia, Joint, JointId, JointKind, Material, Shape, random::Stream};
 
 use super::{build, build_with, on_plane, position, steps, unconverged};
 use crate::{
@@ -108,6 +108,30 @@ fn a_body_that_is_too_fast_is_told_once() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!((told[0].1.guard, &told[0].1.bodies[..]), (Guard::Speed, &[BodyId::new(0)][..]));
     assert!(told[0].1.value > 60.0 && told[0].1.value < 60.1, "{told:?}");
+}
+
+/// Two bodies on their way beyond where anything may be: one has its centre of mass there first, the other its origin, which is half a metre ahead of that.
+/// Each is told by name in the step in which it arrives, its state is still a number, and the third, which stays, is not told.
+#[test]
+fn a_body_that_runs_away_is_told_by_name() {
+    let mut world = scene::world();
+    world.mechanism.gravity = DVec3::ZERO;
+    for (index, (name, far)) in [("stone", 1e6 - 0.5), ("stick", 1e6 - 1.0), ("wall", 0.0)].into_iter().enumerate() {
+        world.mechanism.bodies.push(body(name, 1.0, ball(0.1), DVec3::new(far, index as f64, 0.0)));
+        world.mechanism.bodies[index].linear_velocity = DVec3::X * if far > 0.0 { 10.0 } else { 0.0 };
+    }
+    let tensor = DMat3::from_diagonal(DVec3::splat(0.01));
+    world.mechanism.bodies[1].inertia = Some(Inertia { centre_of_mass: DVec3::X * -0.5, tensor });
+    let mut engine = build(&world, 0.01);
+    let told = notices(&mut *engine, 20);
+    let of = |name: &str| told.iter().filter(|(_, notice)| notice.text.contains(name)).map(|(step, _)| *step).min();
+    println!("{told:?}");
+    assert!(
+        told.iter().all(|(_, notice)| notice.guard == Guard::Divergence && notice.text.contains("run away to")),
+        "{told:?}"
+    );
+    assert!(matches!((of("stone"), of("stick"), of("wall")), (Some(4..=5), Some(9..=10), None)), "{told:?}");
+    assert!(engine.body(BodyId::new(0)).pose.translation.is_finite());
 }
 
 /// A solver that may sweep once only does not solve a stack, and says how far it came.

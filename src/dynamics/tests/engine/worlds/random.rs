@@ -5,7 +5,7 @@ pub mod wide;
 
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
-use simpartner_dynamics::{Engine, EngineKind, Guard, Motor, Notice, Servo, Settings};
+use simpartner_dynamics::{BodyState, Engine, EngineKind, Guard, Motor, Notice, Servo, Settings};
 use simpartner_model::{Axis, BodyId, FreeAxis, JointId, JointKind, Material, Shape, Timestep};
 
 use crate::scene::{self, body, joint};
@@ -188,11 +188,25 @@ pub struct Seen {
     /// The most that a step cost, in sweeps.
     pub work: f64,
     pub unconverged: usize,
+    /// Where all bodies were after each step and how they moved, every bit of it, as one number.
+    pub bits: u64,
     /// How many events there were of each kind.
     pub events: Vec<(Guard, usize)>,
 }
 
 impl Seen {
+    fn note_bits(&mut self, world: &World, engine: &dyn Engine) {
+        for (id, _) in world.mechanism.bodies() {
+            let BodyState { pose, linear_velocity, angular_velocity, .. } = engine.body(id);
+            let numbers = [pose.translation, linear_velocity, angular_velocity].map(|vector| vector.to_array());
+            let numbers = numbers.as_flattened().iter().chain(pose.rotation.as_ref());
+            // One bit that differs changes all that follow (the multiplier of Fowler, Noll and Vo).
+            self.bits = numbers.fold(self.bits, |bits, number| {
+                (bits ^ number.to_bits()).wrapping_mul(0x100_0000_01b3).rotate_left(29)
+            });
+        }
+    }
+
     fn note(&mut self, notice: &Notice) {
         match self.events.iter_mut().find(|(guard, _)| *guard == notice.guard) {
             Some((_, count)) => *count += 1,
@@ -240,6 +254,7 @@ pub fn run_with(seed: u64, h: f64, seconds: f64, settings: &Settings, step: &mut
         seen.steps += 1;
         seen.work = engine.work().expect("the engine counts its work").max(seen.work);
         check(&world, &*engine, seed);
+        seen.note_bits(&world, &*engine);
         let now = engine.energy().expect("the engine keeps an account");
         (given, worked, most) = (given + now.given, worked + now.given.abs(), now.kinetic.max(most));
         // A millijoule is what bodies of a kilogram have at 5 cm/s.
