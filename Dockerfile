@@ -14,7 +14,8 @@ WORKDIR /simpartner
 COPY . .
 # build.rs takes a page that was bundled before where there is no Node.
 COPY --from=page /viewer/dist clients/viewer/dist
-RUN cargo install --locked --path . --root /out
+# For any processor of this kind, not the one that builds it alone.
+RUN RUSTFLAGS= cargo install --locked --path . --root /out
 
 FROM debian:bookworm-slim
 COPY --from=build /out/bin/simpartner /usr/local/bin/
