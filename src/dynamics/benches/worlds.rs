@@ -13,6 +13,7 @@ mod random;
 mod scene;
 
 use std::{
+    hash::Hasher,
     panic::{AssertUnwindSafe, catch_unwind},
     time::Instant,
 };
@@ -111,7 +112,8 @@ fn show(seed: u64, h: f64, seconds: f64, only_odd: bool, sum: &mut Sum) {
     let mean = total / steps.max(1) as f64;
     let told: Vec<String> = events.iter().map(|(guard, count)| format!("{guard:?} {count}")).collect();
     println!(
-        "{seed:7} {h:7} {steps:6} {bits:016x} {gain:8.1e} {mean:9.1} {worst:10.1} {work:8.0}  {}{}{end}",
+        "{seed:7} {h:7} {steps:6} {:016x} {gain:8.1e} {mean:9.1} {worst:10.1} {work:8.0}  {}{}{end}",
+        bits.finish(),
         told.join(", "),
         if end.is_empty() { "" } else { ": " }
     );

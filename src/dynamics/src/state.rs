@@ -2,8 +2,6 @@
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-#[cfg(feature = "rapier")]
-use simpartner_model::Body;
 use simpartner_model::{BodyId, Pose};
 
 /// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far from overflow.
@@ -99,18 +97,6 @@ impl JointState {
 }
 
 impl BodyState {
-    /// The state of a body of the model before the first step.
-    #[cfg(feature = "rapier")]
-    pub(super) fn at_rest(body: &Body) -> Self {
-        Self {
-            pose: body.pose,
-            linear_velocity: body.linear_velocity,
-            angular_velocity: body.angular_velocity,
-            force: DVec3::ZERO,
-            torque: DVec3::ZERO,
-        }
-    }
-
     /// Whether [`complaint`](Self::complaint) has nothing to say.
     #[inline]
     pub(super) fn is_sound(&self) -> bool {

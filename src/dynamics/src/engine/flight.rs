@@ -68,7 +68,7 @@ impl Tree {
         let spin = own.matrix.transpose() * own.velocity.angular();
         let (speed, turn) = (own.velocity.linear().length_squared(), own.velocity.angular().length_squared());
         let kinetic = link.mass * speed + (link.principal * spin).dot(spin);
-        (work.fastest, work.farthest_link) = ((0.0, None), [speed, turn, own.position.length_squared()]);
+        (work.fastest, work.largest_squares) = ((0.0, None), [speed, turn, own.position.length_squared()]);
         (work.kinetic, work.energy) = (0.5 * kinetic, 0.5 * kinetic - gravity.dot(own.position * link.mass));
     }
 

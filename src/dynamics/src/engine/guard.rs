@@ -347,7 +347,7 @@ impl Guards {
 
     fn check_speeds(&mut self, trees: &[Tree], bodies: &[BodyPlace]) {
         let limit = self.settings.max_speed_m_per_s;
-        if !trees.iter().any(|tree| tree.work.farthest_link[0] > limit * limit) {
+        if !trees.iter().any(|tree| tree.work.largest_squares[0] > limit * limit) {
             return;
         }
         for (index, place) in bodies.iter().enumerate() {

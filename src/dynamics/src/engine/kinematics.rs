@@ -241,7 +241,7 @@ impl Tree {
         state.set_turns(&mut work.turns, topology.free_axes());
         let turns = &work.turns[..];
         let (mut kinetic, mut weight) = (0.0, DVec3::ZERO);
-        let (links, mut fastest, mut farthest_link) = (&mut work.links[..], (0.0, None), [0.0f64; 3]);
+        let (links, mut fastest, mut largest_squares) = (&mut work.links[..], (0.0, None), [0.0f64; 3]);
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
@@ -252,13 +252,13 @@ impl Tree {
             let spin = own.matrix.transpose() * own.velocity.angular();
             let squares = own.squares(origin);
             kinetic += link.mass * squares[0] + (link.principal * spin).dot(spin);
-            farthest_link = std::array::from_fn(|k| farthest_link[k].max(squares[k]));
+            largest_squares = std::array::from_fn(|k| largest_squares[k].max(squares[k]));
             weight += own.position * link.mass;
             if rate > fastest.0 {
                 fastest = (rate, link.body);
             }
         }
-        (work.fastest, work.farthest_link) = (fastest, farthest_link);
+        (work.fastest, work.largest_squares) = (fastest, largest_squares);
         let (mut stored, free) = (0.0, topology.free_axes());
         for ((law, q), v) in topology.laws[free..].iter().zip(&state.q[free..]).zip(&state.v[free..]) {
             let stretch = law.spring_position - q;

@@ -381,16 +381,17 @@ impl Tree {
             && state.root_rotation.is_finite()
     }
 
-    /// Whether all its bodies are far from having run away: then none of them has to be looked at.
+    /// Whether none of its bodies can have run away: then none of them has to be looked at.
     pub(super) fn is_within_bounds(&self) -> bool {
-        let limits = [RUNAWAY_SPEED, RUNAWAY_SPIN, RUNAWAY_DISTANCE].map(|limit| 0.25 * limit * limit);
-        let within = self.work.farthest_link.iter().zip(limits).all(|(square, limit)| *square <= limit);
+        // At half of the distance no body's origin, which is beside its centre of mass, is beyond all of it.
+        let limits = [RUNAWAY_SPEED, RUNAWAY_SPIN, 0.5 * RUNAWAY_DISTANCE].map(|limit| limit * limit);
+        let within = self.work.largest_squares.iter().zip(limits).all(|(square, limit)| *square <= limit);
         within && self.work.energy.is_finite()
     }
 
     /// The fastest of its bodies and joints, in terms of what counts as having run away.
     pub(super) fn relative_speed(&self) -> f64 {
-        let [speed, spin, _] = self.work.farthest_link.map(f64::sqrt);
+        let [speed, spin, _] = self.work.largest_squares.map(f64::sqrt);
         (speed / RUNAWAY_SPEED).max(spin / RUNAWAY_SPIN).max(largest_of(&self.state.v) / RUNAWAY_SPIN)
     }
 

@@ -262,7 +262,7 @@ pub(super) struct Work {
     pub(super) fastest: (f64, Option<BodyId>),
     /// The squares of the speed of the fastest of its links' centres of mass, m²/s², of its fastest turn, rad²/s², and of how far the farthest is
     /// from the origin, m².
-    pub(super) farthest_link: [f64; 3],
+    pub(super) largest_squares: [f64; 3],
     /// The kinetic part of the energy.
     pub(super) kinetic: f64,
     /// What the last substep started from.

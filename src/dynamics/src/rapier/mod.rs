@@ -61,7 +61,7 @@ impl Rapier {
         let (rapier_world, fixture) = build::build(mechanism, timestep, settings)?;
         let mut engine = Self {
             contacts: Contacts::new(mechanism, timestep.seconds(), settings.substeps),
-            bodies: mechanism.bodies.iter().map(BodyState::at_rest).collect(),
+            bodies: mechanism.bodies.iter().map(state::before_first_step).collect(),
             joints: vec![JointState::ZERO; mechanism.joints.len()],
             notices: Vec::new(),
             pushed: Vec::new(),

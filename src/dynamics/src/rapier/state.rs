@@ -3,7 +3,7 @@
 
 use bevy_math::{DQuat, DVec3};
 use rapier3d_f64::prelude::*;
-use simpartner_model::{BodyId, JointId};
+use simpartner_model::{Body, BodyId, JointId};
 
 use super::{
     Fixture,
@@ -11,6 +11,12 @@ use super::{
     contacts::Contacts,
 };
 use crate::{BodyState, Guard, JointState, Notice, state::rotation_vector};
+
+/// The state of a body of the model before the first step.
+pub(super) fn before_first_step(body: &Body) -> BodyState {
+    let Body { pose, linear_velocity, angular_velocity, .. } = *body;
+    BodyState { pose, linear_velocity, angular_velocity, force: DVec3::ZERO, torque: DVec3::ZERO }
+}
 
 /// Reads all bodies. Notices are added of bodies that are not sound.
 pub(super) fn read_bodies(

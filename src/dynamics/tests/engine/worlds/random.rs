@@ -3,6 +3,8 @@
 #[path = "wide.rs"]
 pub mod wide;
 
+use std::hash::{DefaultHasher, Hasher};
+
 use bevy_math::{DQuat, DVec3};
 use simpartner_description::World;
 use simpartner_dynamics::{BodyState, Engine, EngineKind, Guard, Motor, Notice, Servo, Settings};
@@ -189,7 +191,7 @@ pub struct Seen {
     pub work: f64,
     pub unconverged: usize,
     /// Where all bodies were after each step and how they moved, every bit of it, as one number.
-    pub bits: u64,
+    pub bits: DefaultHasher,
     /// How many events there were of each kind.
     pub events: Vec<(Guard, usize)>,
 }
@@ -200,10 +202,7 @@ impl Seen {
             let BodyState { pose, linear_velocity, angular_velocity, .. } = engine.body(id);
             let numbers = [pose.translation, linear_velocity, angular_velocity].map(|vector| vector.to_array());
             let numbers = numbers.as_flattened().iter().chain(pose.rotation.as_ref());
-            // One bit that differs changes all that follow (the multiplier of Fowler, Noll and Vo).
-            self.bits = numbers.fold(self.bits, |bits, number| {
-                (bits ^ number.to_bits()).wrapping_mul(0x100_0000_01b3).rotate_left(29)
-            });
+            numbers.for_each(|number| self.bits.write_u64(number.to_bits()));
         }
     }
 
