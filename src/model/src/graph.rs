@@ -1,7 +1,9 @@
 //! The graph of bodies (nodes) and joints (edges): its parts, a tree in each, and the joints that close loops.
 
+use std::collections::VecDeque;
+
 use super::{Body, Joint};
-use crate::{BodyId, JointId};
+use crate::{BodyId, Coupling, JointId};
 
 /// Bodies and joints as a graph.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +26,7 @@ pub struct TreeEdge {
 /// One connected part: its root and its tree edges, each after the edge that reaches its inner body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
-    /// A fixed body of the part, if there is one; else its first body.
+    /// A fixed body of the part, if there is one; else its first body, or its heaviest ([`Graph::canonical_forest`]).
     pub root: BodyId,
     /// The edges, root outwards.
     pub edges: Vec<TreeEdge>,
@@ -48,49 +50,158 @@ impl<'a> Graph<'a> {
     /// Spans the graph breadth first, fixed bodies first and then bodies in order, joints in order: the same graph always
     /// gives the same trees. A fixed body is only ever a root, since it holds up every part that hangs on it by itself.
     pub fn spanning_forest(&self) -> SpanningForest {
-        let mut neighbours = vec![Vec::new(); self.bodies.len()];
-        for (index, joint) in self.joints.iter().enumerate() {
-            neighbours[joint.parent.index()].push((JointId::new(index), joint.child));
-            neighbours[joint.child.index()].push((JointId::new(index), joint.parent));
+        let bodies: Vec<usize> = (0..self.bodies.len()).collect();
+        let joints: Vec<usize> = (0..self.joints.len()).collect();
+        self.span_all(&bodies, &joints, &[])
+    }
+
+    /// As [`spanning_forest`](Self::spanning_forest), but the order of bodies and joints does not show in what hangs together with a loop: the heaviest
+    /// body is the root where none is fixed, joints of few degrees of freedom come first, and names decide between equals. So a joint of many degrees
+    /// of freedom closes a loop, which then takes few constraints. A joint of a coupling closes one only where all others of it are coupled, too, fixed
+    /// bodies taken for one.
+    pub fn canonical_forest(&self, couplings: &[Coupling]) -> SpanningForest {
+        let forest = self.spanning_forest();
+        if forest.loops().next().is_none() {
+            return forest;
         }
-        let mut reached = vec![false; self.bodies.len()];
-        let mut used = vec![false; self.joints.len()];
-        let (fixed, free): (Vec<usize>, Vec<usize>) = (0..self.bodies.len()).partition(|&i| self.bodies[i].fixed);
+        let mut parts = Parts::new(self);
+        let mut has_loop = vec![false; self.bodies.len()];
+        forest.loops().for_each(|joint| has_loop[parts.of(self.joints[joint.index()].parent)] = true);
+        let mut is_canonical = |body: BodyId| has_loop[parts.of(body)];
+        let mut bodies: Vec<usize> = (0..self.bodies.len()).filter(|&body| is_canonical(BodyId::new(body))).collect();
+        let mut joints: Vec<usize> =
+            (0..self.joints.len()).filter(|&joint| is_canonical(self.joints[joint].parent)).collect();
+        bodies.sort_by(|&a, &b| {
+            let (a, b) = (&self.bodies[a], &self.bodies[b]);
+            b.mass.total_cmp(&a.mass).then_with(|| a.name.cmp(&b.name))
+        });
+        joints.sort_by_key(|&joint| (self.joints[joint].degrees_of_freedom(), &self.joints[joint].name));
+        let mut coupled = vec![false; self.joints.len()];
+        for joint in couplings.iter().flat_map(|coupling| [coupling.leader.joint, coupling.follower.joint]) {
+            coupled[joint.index()] = true;
+        }
+        let mut trees = self.span_all(&bodies, &joints, &coupled).trees;
+        trees.extend(forest.trees.into_iter().filter(|tree| !is_canonical(tree.root)));
+        trees.sort_by_key(|tree| tree.root);
+        SpanningForest { trees }
+    }
+
+    /// Spans what these bodies and joints are, in this order; `coupled` joints, of which there may be none, come before all others of a body.
+    fn span_all(&self, bodies: &[usize], joints: &[usize], coupled: &[bool]) -> SpanningForest {
+        let mut neighbours = vec![Vec::new(); self.bodies.len()];
+        for &index in joints {
+            let (joint, id) = (&self.joints[index], JointId::new(index));
+            neighbours[joint.parent.index()].push((id, joint.child));
+            neighbours[joint.child.index()].push((id, joint.parent));
+        }
+        let (fixed, free): (Vec<usize>, Vec<usize>) = bodies.iter().partition(|&&body| self.bodies[body].fixed);
+        let (reached, used) = (vec![false; self.bodies.len()], vec![false; self.joints.len()]);
+        let mut span = Span { graph: self, neighbours, coupled, reached, used };
         let mut trees = Vec::new();
-        for root in fixed.into_iter().chain(free) {
-            if !reached[root] {
-                trees.push(self.span(BodyId::new(root), &neighbours, &mut reached, &mut used));
+        // What is coupled to a fixed body hangs on that, even if another fixed body leads there.
+        let begun: Vec<Begun> = fixed.into_iter().map(|root| span.begin(BodyId::new(root))).collect();
+        trees.extend(begun.into_iter().map(|begun| span.finish(begun)));
+        for root in free {
+            if !span.reached[root] {
+                let begun = span.begin(BodyId::new(root));
+                trees.push(span.finish(begun));
             }
         }
         trees.sort_by_key(|tree| tree.root);
         SpanningForest { trees }
     }
+}
 
-    fn span(
-        &self,
-        root: BodyId,
-        neighbours: &[Vec<(JointId, BodyId)>],
-        reached: &mut [bool],
-        used: &mut [bool],
-    ) -> Tree {
-        let mut tree = Tree { root, edges: Vec::new(), loops: Vec::new() };
-        let mut frontier = std::collections::VecDeque::from([root]);
-        reached[root.index()] = true;
-        while let Some(inner) = frontier.pop_front() {
-            for &(joint, outer) in &neighbours[inner.index()] {
-                if std::mem::replace(&mut used[joint.index()], true) {
-                    continue;
-                }
-                if reached[outer.index()] || self.bodies[outer.index()].fixed {
-                    tree.loops.push(joint);
-                } else {
-                    reached[outer.index()] = true;
-                    tree.edges.push(TreeEdge { joint, inner, outer });
-                    frontier.push_back(outer);
+/// A spanning forest in the making.
+struct Span<'a> {
+    graph: &'a Graph<'a>,
+    /// The joints of each body, and where they lead.
+    neighbours: Vec<Vec<(JointId, BodyId)>>,
+    /// Of each joint; none is if it is empty.
+    coupled: &'a [bool],
+    reached: Vec<bool>,
+    used: Vec<bool>,
+}
+
+/// A tree in the making, and the bodies whose joints are still to be walked.
+struct Begun {
+    tree: Tree,
+    frontier: VecDeque<BodyId>,
+}
+
+impl Span<'_> {
+    fn begin(&mut self, root: BodyId) -> Begun {
+        let mut begun = Begun { tree: Tree { root, edges: Vec::new(), loops: Vec::new() }, frontier: VecDeque::new() };
+        self.reached[root.index()] = true;
+        self.reach(root, &mut begun);
+        begun
+    }
+
+    fn finish(&mut self, mut begun: Begun) -> Tree {
+        while let Some(inner) = begun.frontier.pop_front() {
+            for (joint, outer) in std::mem::take(&mut self.neighbours[inner.index()]) {
+                if self.walk(joint, inner, outer, &mut begun.tree) {
+                    self.reach(outer, &mut begun);
                 }
             }
         }
-        tree
+        begun.tree
+    }
+
+    /// Comes to a body, and through coupled joints to those behind it, before any other joint leads there.
+    fn reach(&mut self, body: BodyId, begun: &mut Begun) {
+        let mut behind = vec![body];
+        while let Some(inner) = behind.pop() {
+            begun.frontier.push_back(inner);
+            let is_coupled = |(joint, _): &&(JointId, BodyId)| self.coupled.get(joint.index()) == Some(&true);
+            let joints: Vec<_> = self.neighbours[inner.index()].iter().filter(is_coupled).copied().collect();
+            for (joint, outer) in joints {
+                if self.walk(joint, inner, outer, &mut begun.tree) {
+                    behind.push(outer);
+                }
+            }
+        }
+    }
+
+    /// Takes a joint for an edge of the tree, or for one that closes a loop. True if it leads on.
+    fn walk(&mut self, joint: JointId, inner: BodyId, outer: BodyId, tree: &mut Tree) -> bool {
+        if std::mem::replace(&mut self.used[joint.index()], true) {
+            return false;
+        }
+        let closes =
+            self.graph.bodies[outer.index()].fixed || std::mem::replace(&mut self.reached[outer.index()], true);
+        if closes {
+            tree.loops.push(joint);
+        } else {
+            tree.edges.push(TreeEdge { joint, inner, outer });
+        }
+        !closes
+    }
+}
+
+/// What hangs together by joints, through fixed bodies as well: each body leads towards one that stands for its part.
+struct Parts {
+    towards: Vec<usize>,
+}
+
+impl Parts {
+    fn new(graph: &Graph) -> Self {
+        let mut parts = Self { towards: (0..graph.bodies.len()).collect() };
+        for joint in graph.joints {
+            let [a, b] = [parts.of(joint.parent), parts.of(joint.child)];
+            parts.towards[a.max(b)] = a.min(b);
+        }
+        parts
+    }
+
+    /// The body that stands for the part of this one.
+    fn of(&mut self, body: BodyId) -> usize {
+        let mut at = body.index();
+        while self.towards[at] != at {
+            self.towards[at] = self.towards[self.towards[at]];
+            at = self.towards[at];
+        }
+        at
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) fn build(mechanism: &Mechanism) -> Result<Built, BuildError> {
         joints: vec![JointPlace::Closure(0); mechanism.joints.len()],
         closures: Vec::new(),
     };
-    let forest = Graph::new(&mechanism.bodies, &mechanism.joints).spanning_forest();
+    let forest = Graph::new(&mechanism.bodies, &mechanism.joints).canonical_forest(&mechanism.couplings);
     forest.trees.iter().for_each(|span| builder.add_tree(span));
     for &joint in forest.trees.iter().flat_map(|span| &span.loops) {
         builder.add_closure(joint);
@@ -238,7 +238,9 @@ impl Builder<'_> {
             let (Some((tree, leader, leader_sign)), Some((second, follower, sign))) =
                 (place(coupling.leader), place(coupling.follower))
             else {
-                return Err(refuse("a coupling ties free axes of joints that are no ball joints and close no loop"));
+                return Err(refuse(
+                    "a coupling ties free axes of joints that are no ball joints, and no loop may have coupled joints alone",
+                ));
             };
             if tree != second {
                 return Err(refuse("a coupling ties joints of one robot, whose parts hang together without the world"));
@@ -302,7 +304,7 @@ impl Builder<'_> {
                 geoms.push(geom);
             }
         }
-        geoms.sort_by_key(|geom| (geom.side.tree, geom.body));
+        geoms.sort_by_key(|geom| (geom.side.tree, geom.side.link));
         let refuse = |what| BuildError { place: "the ground".into(), what };
         if self.mechanism.grounds.len() > MAX_GROUNDS {
             return Err(refuse(format!("a world has at most {MAX_GROUNDS} grounds")));

@@ -167,12 +167,14 @@ fn threads_and_snapshots_change_no_bit() {
     }
 }
 
-/// A world of extreme ratios of mass, in which hardly any step is solved. What is not solved gains nothing, not even the part of 1e-4 of the
+/// Worlds of extreme ratios of mass, in which hardly any step is solved. What is not solved gains nothing, not even the part of 1e-4 of the
 /// kinetic energy that the scheme may be off by in a step: a hundred of those would be 2 %.
 #[test]
 fn what_is_not_solved_gains_nothing() {
-    let seen = run(1008, 0.001, 0.1);
-    assert!(seen.unconverged > 50 && seen.gain < 1e-6, "{seen:?}");
+    for seed in [200, 496, 1013] {
+        let seen = run(seed, 0.001, 0.1);
+        assert!(seen.unconverged > 80 && seen.gain < 1e-6, "{seed}: {seen:?}");
+    }
 }
 
 /// Links that motors throw to thousands of rad/s, so that each step is made in up to 128 parts, and the scheme errs to one side in all of them:

@@ -143,7 +143,7 @@ pub(super) const COUPLING: Element = element(
     "coupling",
     "Ties the coordinate of one joint's axis to that of another's, as gears, belts and the fingers of a gripper do: follower = \
      ratio x leader + offset. It holds both ways, without play and losses. Both joints are of the same robot; none of them is a \
-     ball joint or closes a loop. The rapier engine refuses it.",
+     ball joint, and no loop has coupled joints alone. The rapier engine refuses it.",
     &[
         required("leader", Name, "", "the joint that is followed"),
         required("follower", Name, "", "the joint that follows"),
