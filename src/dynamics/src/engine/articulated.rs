@@ -5,6 +5,7 @@ use bevy_math::DVec3;
 use simpartner_model::FreeAxis;
 
 use super::{
+    guard::IMBALANCE,
     spatial::{Spatial, SpatialInertia},
     tree::{Link, LinkJoint, LinkWork, Topology, Tree, Work},
 };
@@ -95,10 +96,19 @@ impl Tree {
 
     /// Adds to `work.force`, which holds what the joints transmit for the bias, what they transmit for an acceleration, less
     /// the external forces: the equations are linear in both. Each joint's reaction is `told` with that of the substep.
-    pub(super) fn add_to_forces(&mut self, acceleration: &[f64], told: impl Fn(&mut Spatial, Spatial)) {
+    ///
+    /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads. `work.imbalance` is by how much they do not,
+    /// where that may be more than [`IMBALANCE`].
+    pub(super) fn add_to_forces(
+        &mut self,
+        acceleration: &[f64],
+        loads: &[[f64; 3]],
+        told: impl Fn(&mut Spatial, Spatial),
+    ) {
         let topology = &self.topology;
-        let Work { links, axis: axes, substep_reactions, origin, .. } = &mut self.work;
-        let (links, axes, reactions) = (&mut links[..], &axes[..], &mut substep_reactions[..topology.links.len()]);
+        let Work { links, axis: axes, substep_reactions, origin, imbalance, .. } = &mut self.work;
+        let (links, axes, loads) = (&mut links[..], &axes[..topology.freedom], &loads[..topology.freedom]);
+        let reactions = &mut substep_reactions[..topology.links.len()];
         for (index, link) in topology.links.iter().enumerate() {
             let (before, rest) = links.split_at_mut(index);
             let (own, parent) = (&mut rest[0], link.parent.map(|parent| &before[parent]));
@@ -109,14 +119,31 @@ impl Tree {
             };
             own.external = own.inertia.times(own.acceleration) - own.external;
         }
+        let mut most = *imbalance;
+        let mut compare = |dof: usize, force: Spatial| {
+            let (axis, [motor, stop, passive]) = (axes[dof], loads[dof]);
+            let off = (axis.dot(force) - (motor + stop + passive)).abs();
+            // A share of something larger than 1.
+            if !(off <= IMBALANCE) {
+                let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + force.linear().abs().element_sum();
+                most = if off <= most * size { most } else { off / size };
+            }
+        };
         for (index, link) in topology.links.iter().enumerate().rev() {
-            let force = links[index].external;
-            links[index].force += force;
+            let external = links[index].external;
+            links[index].force += external;
+            let force = links[index].force;
+            match link.joint {
+                LinkJoint::Revolute(_) | LinkJoint::Prismatic(_) => compare(link.dof, force),
+                LinkJoint::Spherical { .. } => (link.dof..link.dof + 3).for_each(|dof| compare(dof, force)),
+                LinkJoint::Free | LinkJoint::Weld => {}
+            }
             told(&mut reactions[index], links[index].reaction(link, links, *origin));
             if let Some(parent) = link.parent {
-                links[parent].external += force;
+                links[parent].external += external;
             }
         }
+        *imbalance = most;
     }
 }
 

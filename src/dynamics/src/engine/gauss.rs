@@ -263,7 +263,6 @@ impl Tree {
             self.exchange(stage);
             self.work.links.iter_mut().for_each(|link| link.external = Spatial::ZERO);
             self.work.substep_work += share * h * self.push_by_loops(loops, which);
-            self.add_to_forces(&stage.a, |reaction, now| *reaction += now * share);
             let loads = stage.a.iter().zip(&stage.passive).zip(&self.topology.laws).zip(&self.state.motors);
             let mut stage_loads = mem::take(&mut self.work.stage_loads);
             stage_loads.clear();
@@ -274,7 +273,7 @@ impl Tree {
                 (0..3).for_each(|k| load[k] += share * now[k]);
                 self.work.substep_work += share * h * now[0] * v;
             }
-            self.balance(&stage_loads);
+            self.add_to_forces(&stage.a, &stage_loads, |reaction, now| *reaction += now * share);
             self.work.stage_loads = stage_loads;
             self.exchange(stage);
         }

@@ -24,7 +24,7 @@ use crate::{DynamicsSettings, Guard, Notice};
 const DIVIDED_ABOVE: f64 = 2.0;
 /// Difference between reactions and efforts, as a share of them, that rounding (1e-16 times the condition of a mass matrix) does not
 /// explain.
-const IMBALANCE: f64 = 1e-6;
+pub(super) const IMBALANCE: f64 = 1e-6;
 /// A contact that sinks in by more than this before it presses asks for smaller steps, metres; between small shapes by less
 /// ([`Contact::share_of_depth`]). What comes straight at a surface is stopped at it; what turns towards it fast, or slides over an
 /// edge, may come deeper. Objects alone, whose heaps would cost many times as much, ask when they come deeper than the penetration

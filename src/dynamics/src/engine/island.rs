@@ -431,8 +431,8 @@ impl Island {
         self.constraints.push_links(parts, scheme.h);
         for tree in parts.trees.iter_mut().filter(|tree| !tree.work.is_free) {
             if tree.topology.links.len() > 1 {
-                tree.set_reactions(scheme.h);
                 tree.set_loads(scheme.h);
+                tree.set_reactions(scheme.h);
             } else {
                 tree.work.substep_work = 0.0;
             }

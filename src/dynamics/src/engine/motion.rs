@@ -264,8 +264,8 @@ impl Tree {
         self.work.reserves.clear();
     }
 
-    /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. After
-    /// [`Tree::set_reactions`] and before [`Tree::finish`].
+    /// Takes down what motors, stops and the rest of each axis exert, and what the motors give. Before
+    /// [`Tree::set_reactions`].
     pub(super) fn set_loads(&mut self, h: f64) {
         let (state, work, rate) = (&self.state, &mut self.work, 1.0 / h);
         // Nothing is exerted along the axes of a free root.
@@ -284,26 +284,6 @@ impl Tree {
             power += effort * (v + 0.5 * dv);
         }
         work.substep_work = h * power;
-        work.imbalance = 0.0;
-        let loads = std::mem::take(&mut work.substep_loads);
-        self.balance(&loads);
-        self.work.substep_loads = loads;
-    }
-
-    /// The books must balance: what a joint transmits along an axis is what is exerted there, these loads.
-    pub(super) fn balance(&mut self, loads: &[[f64; 3]]) {
-        let (work, freedom) = (&mut self.work, self.topology.freedom);
-        let (axes, loads) = (&work.axis[..freedom], &loads[..freedom]);
-        for (joint, link) in self.topology.links[1..].iter().zip(&work.links[1..]) {
-            for dof in joint.dof..joint.dof + joint.joint.freedom() {
-                let (axis, [motor, stop, passive]) = (axes[dof], loads[dof]);
-                let (off, push) = (axis.dot(link.force) - (motor + stop + passive), link.force.linear().abs());
-                let size = 1.0 + motor.abs() + stop.abs() + passive.abs() + push.element_sum();
-                if !(off.abs() <= work.imbalance * size) {
-                    work.imbalance = off.abs() / size;
-                }
-            }
-        }
     }
 
     /// Adds the loads of a substep that counts, a `share` of the step's means.
@@ -312,6 +292,11 @@ impl Tree {
         work.motor_work += work.substep_work;
         // A single body has no joints.
         if self.topology.links.len() == 1 {
+            return;
+        }
+        if share == 1.0 {
+            std::mem::swap(&mut work.loads, &mut work.substep_loads);
+            std::mem::swap(&mut work.reactions, &mut work.substep_reactions);
             return;
         }
         for (loads, now) in work.loads.iter_mut().zip(&work.substep_loads) {
@@ -438,12 +423,14 @@ impl Tree {
     /// axis is what motor, stop and friction exert there to rounding. Before [`Tree::finish`].
     pub(super) fn set_reactions(&mut self, h: f64) {
         let mut acceleration = std::mem::take(&mut self.work.scratch);
+        let loads = std::mem::take(&mut self.work.substep_loads);
         let rate = 1.0 / h;
         for ((a, free), impulse) in acceleration.iter_mut().zip(&self.work.dv_free).zip(&self.work.dv_impulse) {
             *a = (free + impulse) * rate;
         }
-        self.add_to_forces(&acceleration, |reaction, now| *reaction = now);
-        self.work.scratch = acceleration;
+        self.work.imbalance = 0.0;
+        self.add_to_forces(&acceleration, &loads, |reaction, now| *reaction = now);
+        (self.work.scratch, self.work.substep_loads) = (acceleration, loads);
     }
 
     /// Sets the reactions of a tree that nothing can move: its weight, and what pushes on it, which the links' `external` forces
