@@ -106,12 +106,12 @@ fn joints_of_a_loop_may_be_coupled() {
         run(&mut *engine, 0.001, 0.3);
         let [own, other] = [leader, follower].map(|joint| engine.joint(JointId::new(joint)).position[2]);
         assert!((other + 0.7 * own).abs() < 1e-9 && own.abs() > 1e-3, "{leader} {follower}: {own} {other}");
-        for k in 0..5 {
-            let corner = |link: usize| {
+        for (k, pin) in corners.iter().enumerate() {
+            let carried_by = |link: usize| {
                 let pose = engine.body(BodyId::new(link)).pose;
-                pose.point(corners[k] - world.mechanism.bodies[link].pose.translation)
+                pose.point(pin - world.mechanism.bodies[link].pose.translation)
             };
-            let open = corner(k).distance(corner((k + 1) % 5));
+            let open = carried_by(k).distance(carried_by((k + 1) % 5));
             // Driven loops are closed in the middle of each step, at its ends to the second order in the timestep.
             assert!(open < 1e-5, "{leader} {follower}: pin {k} is open by {open} m");
         }
