@@ -15,7 +15,7 @@ struct Scene {
 
 impl Scene {
     fn new(stream: &mut Stream) -> Self {
-        let mut below = |count: usize| (stream.between(0.0, count as f64) as usize).min(count - 1);
+        let mut below = |count: usize| stream.below(count);
         let count = 2 + below(12);
         let bodies: Vec<Body> = (0..count)
             .map(|body| Body {

@@ -24,26 +24,15 @@ pub(super) enum MotorLimit {
 impl Tree {
     /// The first motor that its axis holds back, if any does.
     pub(super) fn motor_at_limit(&self) -> Option<(usize, MotorLimit)> {
-        let (free, freedom) = (self.topology.free_axes(), self.topology.freedom);
-        let (state, laws) = (&self.state, &self.topology.laws[..freedom]);
-        let (v, motors, sides) = (&state.v[..freedom], &state.motors[..freedom], &state.saturation[..freedom]);
-        let means = &state.power_means[..freedom];
-        (free..freedom).find_map(|dof| {
-            let (motor, law) = (&motors[dof], &laws[dof]);
-            let is_fast = v[dof].abs() > (1.0 - ON_TARGET) * law.max_rate;
-            // Nothing holds most motors back.
-            if sides[dof] == 0 && means[dof] == 0.0 && !is_fast || !motor.is_on() {
-                return None;
-            }
-            let at_most = sides[dof] != 0 && motor.max_effort == law.max_effort;
-            let limit = match means[dof] {
-                _ if at_most => MotorLimit::Effort,
-                0.0 if is_fast => MotorLimit::Rate,
-                0.0 => return None,
-                _ => MotorLimit::Power,
-            };
-            Some((dof, limit))
-        })
+        let (state, laws) = (&self.state, &self.topology.laws);
+        let limit = |dof: usize| match &state.motors[dof] {
+            motor if !motor.is_on() => None,
+            motor if motor.max_effort == laws[dof].max_effort && state.saturation[dof] != 0 => Some(MotorLimit::Effort),
+            _ if self.state.power_means[dof] != 0.0 => Some(MotorLimit::Power),
+            _ if state.v[dof].abs() > (1.0 - ON_TARGET) * laws[dof].max_rate => Some(MotorLimit::Rate),
+            _ => None,
+        };
+        (self.topology.free_axes()..self.topology.freedom).find_map(|dof| Some((dof, limit(dof)?)))
     }
 
     /// Sets the motor of a degree of freedom; a new one wakes the tree.

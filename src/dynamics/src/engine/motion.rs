@@ -294,6 +294,7 @@ impl Tree {
         if self.topology.links.len() == 1 {
             return;
         }
+        // Those of a whole step are its means.
         if share == 1.0 {
             std::mem::swap(&mut work.loads, &mut work.substep_loads);
             std::mem::swap(&mut work.reactions, &mut work.substep_reactions);
@@ -420,7 +421,7 @@ impl Tree {
 
     /// What each link's joint transmits, moments about the joint's origin, from the parent on the link: Newton and Euler at the
     /// midpoint with the step's own bias, acceleration and contact forces (`external`), so that the component along an
-    /// axis is what motor, stop and friction exert there to rounding. Before [`Tree::finish`].
+    /// axis is what motor, stop and friction exert there to rounding. After [`Tree::set_loads`], with which they are compared, and before [`Tree::finish`].
     pub(super) fn set_reactions(&mut self, h: f64) {
         let mut acceleration = std::mem::take(&mut self.work.scratch);
         let loads = std::mem::take(&mut self.work.substep_loads);

@@ -82,7 +82,7 @@ fn a_motor_holds_through_a_gear() {
     assert!(engine.body(BodyId::new(2)).pose.translation.y.abs() < 1e-6);
 }
 
-/// Any two joints of five bars may be coupled, whichever would have closed the loop, and one link of it moves at the ratio to the other.
+/// Any two joints of five bars may be coupled, whichever would close the loop otherwise, and they turn in that ratio.
 #[test]
 fn joints_of_a_loop_may_be_coupled() {
     let corners: Vec<DVec3> = (0..5).map(|k| DQuat::from_rotation_z(TAU * f64::from(k) / 5.0) * DVec3::X).collect();
@@ -128,6 +128,10 @@ fn what_cannot_be_coupled_is_refused() {
     let mut loose = gear(0.0, false);
     loose.mechanism.joints[1].kind = JointKind::Ball;
     assert!(refusal(&loose, EngineKind::Dynamics).starts_with("gear.xml:9: a coupling ties free axes"));
+    // Two hinges of one body make a loop, and both are coupled.
+    let mut both = gear(0.0, false);
+    both.mechanism.joints[1].child = BodyId::new(1);
+    assert!(refusal(&both, EngineKind::Dynamics).contains("no loop may have coupled joints alone"));
     #[cfg(feature = "rapier")]
     assert!(refusal(&gear(0.0, false), EngineKind::Rapier).contains("rapier has no couplings"));
 }

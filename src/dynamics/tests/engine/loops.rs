@@ -1,6 +1,6 @@
 //! Joints that close a loop obey the same laws as joints of a tree.
 //!
-//! A door on two hinges of one axis has one coordinate, whichever of them is in the tree: the first that is named is, and the
+//! A door on two hinges of one axis has one coordinate, whichever of them is in the tree: of two of one name the first is, and the
 //! second closes a loop. So a law (stop, motor, spring, damper, friction, rotor) on the first hinge and the same law on the
 //! second are one mechanism, and both worlds must move alike to what the solver rounds.
 
