@@ -40,6 +40,7 @@
 mod engine;
 mod mass;
 mod motor;
+mod norm;
 #[cfg(feature = "rapier")]
 mod rapier;
 mod settings;

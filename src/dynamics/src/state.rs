@@ -1,5 +1,6 @@
 //! What can be read of a world after a step.
 
+use crate::norm::Norm;
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use simpartner_model::{BodyId, Pose};
@@ -132,7 +133,7 @@ impl BodyState {
 pub(super) fn rotation_vector(rotation: DQuat) -> DVec3 {
     let rotation = if rotation.w < 0.0 { -rotation } else { rotation };
     let vector = DVec3::new(rotation.x, rotation.y, rotation.z);
-    let sine = vector.length();
+    let sine = vector.norm();
     // Below this the angle is twice the sine to the last bit.
     if sine < 1e-9 { vector * 2.0 } else { vector * (2.0 * libm::atan2(sine, rotation.w) / sine) }
 }
@@ -181,7 +182,7 @@ pub fn rut_axes(normal: DVec3) -> [DVec3; 2] {
 /// The axes along a ground with this normal: x and z of the world where it is level.
 pub(crate) fn ground_axes(normal: DVec3) -> [DVec3; 2] {
     let across = normal.cross(DVec3::Z);
-    let first = if across.length_squared() > 1e-6 { across.normalize() } else { DVec3::X };
+    let first = if across.length_squared() > 1e-6 { across.normalized() } else { DVec3::X };
     [first, first.cross(normal)]
 }
 

@@ -56,9 +56,9 @@ impl<'a> Graph<'a> {
     }
 
     /// As [`spanning_forest`](Self::spanning_forest), but the order of bodies and joints does not show in what hangs together with a loop: the heaviest
-    /// body is the root where none is fixed, joints of few degrees of freedom come first, and names decide between equals. So a joint of many degrees
-    /// of freedom closes a loop, which then takes few constraints. A joint of a coupling closes one only where all others of it are coupled, too, fixed
-    /// bodies taken for one.
+    /// body is the root where none is fixed, joints of few degrees of freedom come first, then those of heavy bodies. So a joint of many degrees of
+    /// freedom closes a loop, which then takes few constraints, and between equals one of light bodies. Names decide only between those of equal masses.
+    /// A joint of a coupling closes one only where all others of it are coupled, too, fixed bodies taken for one.
     pub fn canonical_forest(&self, couplings: &[Coupling]) -> SpanningForest {
         let forest = self.spanning_forest();
         if forest.loops().next().is_none() {
@@ -75,7 +75,13 @@ impl<'a> Graph<'a> {
             let (a, b) = (&self.bodies[a], &self.bodies[b]);
             b.mass.total_cmp(&a.mass).then_with(|| a.name.cmp(&b.name))
         });
-        joints.sort_by_key(|&joint| (self.joints[joint].degrees_of_freedom(), &self.joints[joint].name));
+        joints.sort_by(|&a, &b| {
+            let (a, b) = (&self.joints[a], &self.joints[b]);
+            let fewest = a.degrees_of_freedom().cmp(&b.degrees_of_freedom());
+            let [own, other] = [self.masses_at(a), self.masses_at(b)];
+            let heaviest = other[0].total_cmp(&own[0]).then(other[1].total_cmp(&own[1]));
+            fewest.then(heaviest).then_with(|| a.name.cmp(&b.name))
+        });
         let mut coupled = vec![false; self.joints.len()];
         for joint in couplings.iter().flat_map(|coupling| [coupling.leader.joint, coupling.follower.joint]) {
             coupled[joint.index()] = true;
@@ -84,6 +90,15 @@ impl<'a> Graph<'a> {
         trees.extend(forest.trees.into_iter().filter(|tree| !is_canonical(tree.root)));
         trees.sort_by_key(|tree| tree.root);
         SpanningForest { trees }
+    }
+
+    /// The masses of the bodies that a joint connects, the larger one first; what is fixed moves with no mass.
+    fn masses_at(&self, joint: &Joint) -> [f64; 2] {
+        let [one, other] = [joint.parent, joint.child].map(|body| {
+            let body = &self.bodies[body.index()];
+            if body.fixed { 0.0 } else { body.mass }
+        });
+        [one.max(other), one.min(other)]
     }
 
     /// Spans what these bodies and joints are, in this order; `coupled` joints, of which there may be none, come before all others of a body.

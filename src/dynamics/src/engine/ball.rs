@@ -20,7 +20,7 @@ use super::{
     spatial::rotation_by,
     tree::Tree,
 };
-use crate::{Servo, state::rotation_vector};
+use crate::{Servo, norm::Norm, state::rotation_vector};
 
 /// Below this sine of the swing its direction is rounding (1e-16) by a millionth and more, and below this square of the cosine of half of it
 /// the twist's is.
@@ -73,10 +73,10 @@ impl Stops {
     fn measure(&self, turn: DQuat, rate: DVec3) -> [(f64, DVec3); 2] {
         let leaning = turn * DVec3::Z;
         let across = DVec3::Z.cross(leaning);
-        let sine = across.length();
+        let sine = across.norm();
         let swing = libm::atan2(sine, leaning.z);
         let direction =
-            if sine > SMALLEST_SINE { across / sine } else { DVec3::new(rate.x, rate.y, 0.0).normalize_or_zero() };
+            if sine > SMALLEST_SINE { across / sine } else { DVec3::new(rate.x, rate.y, 0.0).normalized_or_zero() };
         let DQuat { x, y, z, w } = turn;
         let square = w * w + z * z;
         let gradient = match square > SMALLEST_COSINE {
@@ -125,7 +125,7 @@ impl Ball {
 
     /// A rotation of the outer link in the inner one after a further turn, whose vector is along the axes of the one that carries them.
     pub(super) fn turned(&self, turn: DQuat, further: DQuat) -> DQuat {
-        if self.sign < 0.0 { turn * further } else { further * turn }.normalize()
+        if self.sign < 0.0 { turn * further } else { further * turn }.normalized()
     }
 }
 

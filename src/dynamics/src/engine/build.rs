@@ -12,7 +12,7 @@ use super::{
     collide::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline, Side},
     tree::{self, Link, LinkJoint, Tree},
 };
-use crate::{BuildError, MassProperties, Servo, mass_properties, parry::shape::SharedShape, shape};
+use crate::{BuildError, MassProperties, Servo, mass_properties, norm::Norm, parry::shape::SharedShape, shape};
 
 /// Radius of the ball that a particle is taken for, metres: what no moment of inertia is smaller than.
 const PARTICLE_RADIUS: f64 = 1e-4;
@@ -318,7 +318,7 @@ impl Builder<'_> {
             let robot = bodies.next().and_then(|body| self.mechanism.body(body).robot);
             bodies.next().is_some() && robot.is_none_or(|robot| self.mechanism.robot(robot).self_collision)
         });
-        let gravity = self.mechanism.gravity.length();
+        let gravity = self.mechanism.gravity.norm();
         Ok(Collider::new(geoms, self.trees.len(), grounds, apart.collect(), self_colliding.collect(), gravity))
     }
 }
@@ -414,7 +414,7 @@ fn principal_axes(tensor: &DMat3) -> (DVec3, DQuat) {
     let (first, second) = (axis(0), axis(1));
     let rotation = DMat3::from_cols(first, second, first.cross(second));
     let moments = DVec3::new(eigen.eigenvalues[0], eigen.eigenvalues[1], eigen.eigenvalues[2]);
-    (moments, DQuat::from_mat3(&rotation).normalize())
+    (moments, DQuat::from_mat3(&rotation).normalized())
 }
 
 /// The shapes a placed shape is made of.

@@ -13,7 +13,7 @@ use super::{
     spatial::Spatial,
     tree::Tree,
 };
-use crate::{Servo, state::rotation_vector};
+use crate::{Servo, norm::Norm, state::rotation_vector};
 
 /// Rows that hold a joint together at most, and rows of the laws of an axis.
 pub(super) const HELD_ROWS: usize = 6;
@@ -329,7 +329,7 @@ impl Closure {
             }
             _ => {
                 let last = of(child, numbers[2]);
-                let middle = last.cross(first).normalize_or_zero();
+                let middle = last.cross(first).normalized_or_zero();
                 ([first, middle, last], duals(first, middle, last))
             }
         };

@@ -7,7 +7,10 @@
 use bevy_math::DVec3;
 
 use super::tree::{LinkWork, Tree, Work};
-use crate::state::{RUNAWAY_SPEED, RUNAWAY_SPIN};
+use crate::{
+    norm::Norm,
+    state::{RUNAWAY_SPEED, RUNAWAY_SPIN},
+};
 
 /// The first degree of freedom that turns it.
 const TURN: usize = 3;
@@ -38,7 +41,7 @@ impl Tree {
         let motion = Self::root_motion(&state.v);
         let (angular, linear) = (motion.angular(), motion.linear());
         let (speed, spin) = (RUNAWAY_SPEED / FAR_FROM_RUNAWAY, RUNAWAY_SPIN / FAR_FROM_RUNAWAY);
-        linear.length() + gravity.length() * h < speed
+        linear.norm() + gravity.norm() * h < speed
             && angular.length_squared() * principal.max_element() < spin * spin * principal.min_element()
             && state.root_position.abs().max_element() < FARTHEST
             && state.root_rotation.is_finite()

@@ -24,7 +24,7 @@ use super::{
     spatial::{Spatial, rotation_by},
     tree::{LinkJoint, LinkWork, Tree},
 };
-use crate::state::rotation_vector;
+use crate::{norm::Norm, state::rotation_vector};
 
 /// 1/4 -+ √3/6, where √3/6 is 0.288...
 const NEAR: f64 = 0.25 - 0.288_675_134_594_812_9;
@@ -205,7 +205,7 @@ impl Tree {
         if self.topology.links[0].joint == LinkJoint::Free {
             let rates = [DVec3::from_slice(&one.v), DVec3::from_slice(&two.v)];
             state.root_position = kept.root_position + add(weights, h, rates);
-            state.root_rotation = (turn(0) * kept.root_rotation).normalize();
+            state.root_rotation = (turn(0) * kept.root_rotation).normalized();
             first = 6;
         }
         for dof in first..state.q.len() {

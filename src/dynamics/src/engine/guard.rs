@@ -17,7 +17,7 @@ use super::{
     report::read_body,
     tree::{Link, Tree},
 };
-use crate::{DynamicsSettings, Guard, Notice};
+use crate::{DynamicsSettings, Guard, Notice, norm::Norm};
 
 /// A substep is divided when a joint turns by more than this times the angle that it may turn by: above 1, so that rates about the
 /// limit do not change the number of parts from step to step.
@@ -351,7 +351,7 @@ impl Guards {
             return;
         }
         for (index, place) in bodies.iter().enumerate() {
-            let speed = read_body(&trees[place.tree], place).linear_velocity.length();
+            let speed = read_body(&trees[place.tree], place).linear_velocity.norm();
             if speed > limit && self.is_new((0, index, 0)) {
                 let bodies = vec![BodyId::new(index)];
                 let text = format!("'{}' moves at {speed:.1} m/s", self.names[index]);

@@ -28,7 +28,7 @@ use super::{
     division::{Groups, Part},
     tree::{Remains, Tree},
 };
-use crate::ImpactLaw;
+use crate::{ImpactLaw, norm::Norm};
 
 /// How long a blow takes, s: weight adds 1e-11 m/s in it, and what comes at 100 m/s moves on by 1e-10 m.
 const INSTANT: f64 = 1e-12;
@@ -102,7 +102,7 @@ fn flies(contact: &Contact, trees: &[Tree], h: f64, gravity: DVec3) -> bool {
     let speed = approach(contact, trees);
     let falls = |side: Side| trees[side.tree].is_single();
     if contact.sides().any(|side| !falls(side) && trees[side.tree].topology.freedom > 0) {
-        return speed > BOUNCE_SPEED || speed < -(BOUNCE_SPEED + 2.0 * gravity.length() * h);
+        return speed > BOUNCE_SPEED || speed < -(BOUNCE_SPEED + 2.0 * gravity.norm() * h);
     }
     let falls = [contact.a.is_some_and(falls), falls(contact.b)].map(|falls| f64::from(u8::from(falls)));
     let gain = contact.normal.dot(gravity) * (falls[0] - falls[1]);
@@ -119,7 +119,7 @@ impl Dynamics {
         if !self.collider.contacts.iter().chain(&self.collider.old).any(Contact::bounces) {
             return;
         }
-        let (trees, h, gravity) = (&self.trees, part.h, self.scheme.gravity.length());
+        let (trees, h, gravity) = (&self.trees, part.h, self.scheme.gravity.norm());
         let flying = |contact: &Contact| {
             let group = groups.of_contact(contact, trees).filter(|_| contact.bounces())?;
             let spent = trees[group].work.impacts >= most_impacts(groups.size(group))

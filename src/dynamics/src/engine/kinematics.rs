@@ -7,6 +7,7 @@ use super::{
     spatial::Spatial,
     tree::{Link, LinkJoint, LinkWork, State, Tree},
 };
+use crate::norm::Norm;
 
 impl LinkJoint {
     /// How fast it turns at the rates `v`, of which its own come first, rad/s.
@@ -221,7 +222,7 @@ impl Tree {
 
     /// The largest rate of its joints, and of a root that floats, rad/s, and the body that turns so fast.
     pub(super) fn fastest_turn(&self) -> (f64, Option<BodyId>) {
-        let spin = if self.is_free() { Self::root_motion(&self.state.v).angular().length() } else { 0.0 };
+        let spin = if self.is_free() { Self::root_motion(&self.state.v).angular().norm() } else { 0.0 };
         if spin > self.work.fastest.0 { (spin, self.topology.links[0].body) } else { self.work.fastest }
     }
 

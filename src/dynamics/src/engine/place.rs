@@ -16,7 +16,7 @@ use bevy_math::DVec3;
 use simpartner_model::{BodyId, Pose};
 
 use super::{Dynamics, closure::ROWS, collide::Contact, report::read_body, tree::Tree};
-use crate::BodyState;
+use crate::{BodyState, norm::Norm};
 
 impl Tree {
     /// Forgets what its last step has left for the solver to begin with.
@@ -43,13 +43,13 @@ impl Dynamics {
         let tree = &mut self.trees[place.tree];
         let BodyState { pose: old_pose, linear_velocity: old_linear, angular_velocity: old_angular, .. } =
             read_body(tree, &place);
-        let turn = (pose.rotation * old_pose.rotation.inverse()).normalize();
+        let turn = (pose.rotation * old_pose.rotation.inverse()).normalized();
         let moved = |point: DVec3| pose.translation + turn * (point - old_pose.translation);
         let centre = moved(tree.work.links[place.link].position);
         let root = Tree::root_motion(&tree.state.v);
         let state = &mut tree.state;
         state.root_position = moved(state.root_position);
-        state.root_rotation = (turn * state.root_rotation).normalize();
+        state.root_rotation = (turn * state.root_rotation).normalized();
         let extra_spin = angular - turn * old_angular;
         let root_linear = linear + turn * (root.linear() - old_linear) + extra_spin.cross(state.root_position - centre);
         let root_angular = angular + turn * (root.angular() - old_angular);

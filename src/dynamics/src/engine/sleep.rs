@@ -5,6 +5,7 @@ use super::{
     Dynamics,
     tree::{State, Tree},
 };
+use crate::norm::Norm;
 
 /// At rest is what moves more slowly than this, m/s and rad/s (the defaults of ODE's autoDisableFlag), for so long, s.
 const REST_SPEED: f64 = 0.01;
@@ -35,8 +36,8 @@ impl Tree {
         let work = &self.work;
         let still = |link: usize| {
             let velocity = work.links[link].velocity;
-            velocity.angular().length() < REST_SPEED
-                && velocity.at(work.links[link].position - work.origin).length() < speed
+            velocity.angular().norm() < REST_SPEED
+                && velocity.at(work.links[link].position - work.origin).norm() < speed
         };
         (0..self.topology.links.len()).all(still)
     }

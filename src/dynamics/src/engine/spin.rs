@@ -7,6 +7,7 @@
 use bevy_math::{DQuat, DVec3};
 
 use super::{gauss::STAGES, spatial::rotation_by};
+use crate::norm::Norm;
 
 /// Rounds of the fixed point that finds the stages. Each takes the part h w of the error: at 1 ms and 10 rad/s seven reach rounding.
 const MOST_ROUNDS: usize = 16;
@@ -23,10 +24,10 @@ const HARDLY: f64 = 1e-9;
 
 /// Orientation and angular velocity, world axes, after `h` seconds of what has these principal moments of inertia.
 pub(super) fn turn_freely(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQuat, DVec3) {
-    let turn = velocity.length() * h;
+    let turn = velocity.norm() * h;
     if turn < HARDLY {
         let (w, turned) = (rotate(rotation.inverse(), velocity), rotation_by(velocity * h) * rotation);
-        return (turned.normalize(), velocity + rotate(rotation, (principal * w).cross(w) / principal) * h);
+        return (turned.normalized(), velocity + rotate(rotation, (principal * w).cross(w) / principal) * h);
     }
     let parts = (turn / MOST_TURN).ceil().clamp(1.0, MOST_PARTS);
     let part = |(rotation, velocity), _| turn_once(principal, rotation, velocity, h / parts);
@@ -38,17 +39,17 @@ fn turn_once(principal: DVec3, rotation: DQuat, velocity: DVec3, h: f64) -> (DQu
     let w = rotate(rotation.inverse(), velocity);
     let l = principal * w;
     let momentum = rotate(rotation, l);
-    let turned = (rotation * rotation_by(rotation_vector(principal, w, h))).normalize();
+    let turned = (rotation * rotation_by(rotation_vector(principal, w, h))).normalized();
     let there = rotate(turned.inverse(), momentum);
     // Where its stages are not found, it stays what it was in the body, and so does the energy.
     let now = if l.cross(w) == DVec3::ZERO { there } else { momentum_after(principal, l, h).unwrap_or(l) };
     // Both are as long as the angular momentum, so this turn takes the one onto the other.
-    let (from, to) = (now.normalize_or_zero(), there.normalize_or_zero());
+    let (from, to) = (now.normalized_or_zero(), there.normalized_or_zero());
     let axis = from.cross(to);
     let onto = DQuat::from_xyzw(axis.x, axis.y, axis.z, 1.0 + from.dot(to));
     // Half a turn is one about any axis across.
     let onto = if onto.length_squared() > 1e-6 { onto } else { DQuat::from_rotation_arc(from, to) };
-    let turned = (turned * onto.normalize()).normalize();
+    let turned = (turned * onto.normalized()).normalized();
     let velocity = rotate(turned, now / principal);
     // Rounding would lengthen the angular momentum by half the spacing of doubles in each step. What the next step reads is as long as this one's.
     let next = principal * rotate(turned.inverse(), velocity);

@@ -21,7 +21,7 @@ use super::{
     spatial::{Spatial, SpatialInertia, rotation_by},
     spin::turn_freely,
 };
-use crate::{Servo, state::rotation_vector};
+use crate::{Servo, norm::Norm, state::rotation_vector};
 
 /// Entries of packed rows that are worked on at once.
 pub(super) const LANES: usize = 4;
@@ -479,7 +479,7 @@ fn integrate(topology: &Topology, state: &mut State, other: Option<&[f64]>, h: f
     let mut first = 0;
     if topology.links[0].joint == LinkJoint::Free {
         *root_position += DVec3::new(v[0], v[1], v[2]) * h;
-        *root_rotation = (rotation_by(DVec3::new(v[3], v[4], v[5]) * h) * *root_rotation).normalize();
+        *root_rotation = (rotation_by(DVec3::new(v[3], v[4], v[5]) * h) * *root_rotation).normalized();
         first = 6;
     }
     for (q, v) in q[first..].iter_mut().zip(&v[first..]) {

@@ -5,6 +5,7 @@
 use bevy_math::{DQuat, DVec3};
 
 use super::geom::Moving;
+use crate::norm::Norm;
 
 /// Part of their size that shapes must be farther apart than is asked for: far above rounding.
 const SURE: f64 = 1e-6;
@@ -23,8 +24,8 @@ impl Clearance {
     /// How much nearer than then their surfaces can be. A point is moved by no more than twice the change of a unit quaternion for each metre
     /// from the centre.
     fn most_approach(&self, shapes: &[Moving; 2]) -> f64 {
-        let turned = [0, 1].map(|k| 2.0 * (shapes[k].rotation() - self.rotations[k]).length() * shapes[k].geom.size());
-        (offset(shapes) - self.offset).length() + turned[0] + turned[1]
+        let turned = [0, 1].map(|k| 2.0 * (shapes[k].rotation() - self.rotations[k]).norm() * shapes[k].geom.size());
+        (offset(shapes) - self.offset).norm() + turned[0] + turned[1]
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use simpartner_model::{FrictionDirection, Material};
 
 use super::{Hit, geom::MARGIN};
+use crate::norm::Norm;
 
 /// A link that takes part in a contact or closes a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +99,7 @@ impl Sizes {
 
     /// Whether they move so far past each other, and turn so little, that contacts are looked for along their way.
     pub(super) fn are_passed_by(self, motion: DVec3, spin: f64) -> bool {
-        motion.length() > PASSED_BY_AT_MOST.min(PASSED_BY * self.size) && spin < PASSED_BY_AT_MOST
+        motion.norm() > PASSED_BY_AT_MOST.min(PASSED_BY * self.size) && spin < PASSED_BY_AT_MOST
     }
 
     /// Nearer than this they are looked at wherever they move, m.
@@ -295,7 +296,7 @@ impl Pair {
             Some((FrictionDirection::AcrossAxle(axle), rotation)) => (rotation * axle).cross(normal),
         };
         if wanted.length_squared() > 1e-12 {
-            let first = wanted.normalize();
+            let first = wanted.normalized();
             return [first, normal.cross(first)];
         }
         let first = if normal.x.abs() > std::f64::consts::FRAC_1_SQRT_2 {
@@ -303,7 +304,7 @@ impl Pair {
         } else {
             DVec3::new(0.0, normal.z, -normal.y)
         };
-        let first = first.normalize();
+        let first = first.normalized();
         [first, normal.cross(first)]
     }
 }

@@ -7,12 +7,15 @@
 use bevy_math::{DMat3, DVec3};
 
 use super::convex::{Polygon, reach};
-use crate::parry::{
-    bounding_volume::Aabb,
-    math::{Pose, Vector},
-    partitioning::{Bvh, BvhBuildStrategy},
-    query::details::NormalConstraints,
-    shape::{TriMesh, TriMeshFlags, TrianglePseudoNormals},
+use crate::{
+    norm::Norm,
+    parry::{
+        bounding_volume::Aabb,
+        math::{Pose, Vector},
+        partitioning::{Bvh, BvhBuildStrategy},
+        query::details::NormalConstraints,
+        shape::{TriMesh, TriMeshFlags, TrianglePseudoNormals},
+    },
 };
 
 /// Part of a mesh's size by which corners may be beside a plane and still be in it: coordinates of single precision are rounded by 6e-8.
@@ -127,9 +130,9 @@ impl Faces {
         self.edges.extend(kept.iter().map(|&place| known.as_ref().map_or(DVec3::ZERO, |known| known[place])));
         let own = &mut self.corners[start..];
         let normal = match own {
-            [a, b, c] => (*b - *a).cross(*c - *a).try_normalize(),
+            [a, b, c] => (*b - *a).cross(*c - *a).try_normalized(),
             _ => {
-                let normal = area(own).try_normalize();
+                let normal = area(own).try_normalized();
                 if let Some(normal) = normal {
                     let height = own.iter().map(|corner| corner.dot(normal)).sum::<f64>() / own.len() as f64;
                     own.iter_mut().for_each(|corner| *corner += normal * (height - corner.dot(normal)));
@@ -225,7 +228,7 @@ fn sides_of(mesh: &TriMesh, triangle: u32) -> [Side; 3] {
 }
 
 fn size(mesh: &TriMesh) -> f64 {
-    mesh.bvh().root_aabb().half_extents().length()
+    mesh.bvh().root_aabb().half_extents().norm()
 }
 
 /// Twice the area of a polygon, along its normal.
@@ -234,7 +237,7 @@ fn area(corners: &[DVec3]) -> DVec3 {
 }
 
 fn distance_to_line(point: DVec3, from: DVec3, to: DVec3) -> f64 {
-    (point - from).reject_from_normalized((to - from).normalize_or_zero()).length()
+    (point - from).reject_from_normalized((to - from).normalized_or_zero()).norm()
 }
 
 /// The outlines of all faces, in the order of the first triangle of each.
@@ -328,9 +331,9 @@ fn convex_outline(mesh: &TriMesh, mut border: Vec<Side>, normal: DVec3) -> Optio
     let limit = IN_PLANE * size(mesh);
     let turns_in = |(side, next): (&Side, &Side)| {
         let (from, at, to) = (corner(side.from), corner(side.to), corner(next.to));
-        let inwards = normal.cross(at - from).normalize_or_zero();
+        let inwards = normal.cross(at - from).normalized_or_zero();
         // Straight on or to the left, but never back.
-        (to - at).dot(inwards) >= -limit && (at - from).dot(to - at) > -(to - at).length() * (at - from).length()
+        (to - at).dot(inwards) >= -limit && (at - from).dot(to - at) > -(to - at).norm() * (at - from).norm()
     };
     let turns = outline.iter().zip(outline.iter().cycle().skip(1));
     turns.clone().all(turns_in).then_some(())?;

@@ -10,7 +10,7 @@ use super::{
     faces::Faces,
     narrow::Placed,
 };
-use crate::{engine::tree::Tree, parry::shape::SharedShape};
+use crate::{engine::tree::Tree, norm::Norm, parry::shape::SharedShape};
 
 /// How far apart bodies may be and still be looked at, at least, metres: what moves at 1 m/s goes as far in two steps of 1 ms. A row of a contact that is
 /// open asks for nothing, so the size of the shapes does not matter; but it costs as much as one that presses.
@@ -172,7 +172,7 @@ impl Geom {
         let half = bounds.half_extents();
         let reach = match outline {
             Outline::Ball(radius) => radius,
-            _ => half.length() + bounds.center().length(),
+            _ => half.norm() + bounds.center().norm(),
         };
         Self {
             side,
@@ -263,7 +263,7 @@ impl Extent {
 impl<'a> Moving<'a> {
     /// The largest speed at which any of its surface comes nearer to something, or more.
     pub(super) fn speed(&self) -> f64 {
-        self.velocity().length() + self.swing()
+        self.velocity().norm() + self.swing()
     }
 
     /// By how much its spin adds to that, at most: a round shape that turns about its own axis stays in its place.
@@ -273,7 +273,7 @@ impl<'a> Moving<'a> {
             Outline::Ball(_) => 0.0,
             Outline::Cylinder { .. } | Outline::Capsule { .. } | Outline::Cone { .. } => {
                 let axis = link.matrix * (self.geom.turn * DVec3::Y);
-                link.velocity.angular().cross(axis).length() * self.geom.reach
+                link.velocity.angular().cross(axis).norm() * self.geom.reach
             }
             _ => self.spin(),
         }
@@ -282,7 +282,7 @@ impl<'a> Moving<'a> {
     /// How far from its centre its points are, at most, times its angular speed.
     #[inline]
     pub(super) fn spin(&self) -> f64 {
-        self.tree.work.links[self.geom.side.link].velocity.angular().length() * self.geom.reach
+        self.tree.work.links[self.geom.side.link].velocity.angular().norm() * self.geom.reach
     }
 
     /// The velocity of its centre.

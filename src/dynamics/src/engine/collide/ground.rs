@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Ray,
+    norm::Norm,
     parry::{
         query,
         shape::{HeightField, SharedShape, Triangle},
@@ -155,7 +156,7 @@ impl Ground {
             _ => 0.0,
         };
         let (along_x, along_z) = (slope(at(reach, 0.0), at(-reach, 0.0)), slope(at(0.0, reach), at(0.0, -reach)));
-        let normal = pose.rotation * DVec3::new(-along_x, 1.0, -along_z).normalize();
+        let normal = pose.rotation * DVec3::new(-along_x, 1.0, -along_z).normalized();
         Some((normal, normal.dot(pose.point(DVec3::new(local.x, middle, local.z)))))
     }
 

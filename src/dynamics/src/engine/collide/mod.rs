@@ -41,6 +41,7 @@ pub(super) use self::{
     renumber::NewNumbers,
 };
 use super::{soil::Footprints, tree::Tree};
+use crate::norm::Norm;
 
 /// A point where two surfaces meet or are about to.
 #[derive(Debug, Clone, Copy)]
@@ -256,7 +257,7 @@ impl Collider {
         }
         let shape = Moving { geom: &geoms[index], centre: placement.centre, tree };
         let (motion, spin) = (shape.velocity() * (2.0 * h), 2.0 * h * shape.spin());
-        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.length() + spin) };
+        let sizes = Sizes { size: shape.geom.size(), motion: 0.5 * (motion.norm() + spin) };
         let ahead = MARGIN.max(2.0 * h * shape.speed());
         for (number, ground) in grounds {
             self.hits.clear();
@@ -284,16 +285,16 @@ impl Collider {
         let [first, second] = &shapes;
         let (motion, spin) =
             ((second.velocity() - first.velocity()) * (2.0 * h), 2.0 * h * (first.spin() + second.spin()));
-        let ahead = MARGIN.max(motion.length() + 2.0 * h * (first.swing() + second.swing()));
+        let ahead = MARGIN.max(motion.norm() + 2.0 * h * (first.swing() + second.swing()));
         let around = [first.geom.size(), second.geom.size()];
         // Most pairs whose boxes meet are farther apart than the balls around them.
-        if (second.centre - first.centre).length() > around[0] + around[1] + ahead {
+        if (second.centre - first.centre).norm() > around[0] + around[1] + ahead {
             return;
         }
         if self.clearances.parts((a, b), &shapes, ahead) {
             return;
         }
-        let sizes = Sizes { size: around[0].min(around[1]), motion: 0.5 * (motion.length() + spin) };
+        let sizes = Sizes { size: around[0].min(around[1]), motion: 0.5 * (motion.norm() + spin) };
         let (one, two) = (first.placed(), second.placed());
         self.hits.clear();
         narrow::of_pair(&one, &two, ahead, &mut self.memory, &mut self.hits);

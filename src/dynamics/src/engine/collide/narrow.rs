@@ -4,6 +4,7 @@ use bevy_math::{DMat3, DQuat, DVec3};
 
 use super::{Hit, Outline, convex::Hull, manifold::Manifold, triangles::Triangles};
 use crate::{
+    norm::Norm,
     parry::{
         math::Pose,
         query::{ShapeCastOptions, cast_shapes},
@@ -104,7 +105,7 @@ pub(super) fn on_plane(normal: DVec3, distance: f64, body: &Placed, ahead: f64, 
 fn rim(matrix: &DMat3, normal: DVec3, radius: f64) -> (DVec3, DVec3) {
     let axis = matrix.y_axis;
     let down = axis * axis.dot(normal) - normal;
-    let length = down.length();
+    let length = down.norm();
     let low = if length > 1e-9 { down / length } else { matrix.x_axis };
     (low * radius, axis.cross(low) * radius)
 }
@@ -130,7 +131,7 @@ pub(super) fn of_pair(a: &Placed, b: &Placed, ahead: f64, memory: &mut Memory, h
     match (a.outline, b.outline) {
         (Outline::Ball(first), Outline::Ball(second)) => {
             let offset = b.centre - a.centre;
-            let distance = offset.length();
+            let distance = offset.norm();
             let gap = distance - first - second;
             if gap < ahead {
                 // Two in one place go apart along a direction of our choice.
@@ -235,7 +236,7 @@ fn keep_widest(face: &[Hit], near: f64, hits: &mut Vec<Hit>) {
     let one = farthest(face[0].point);
     let other = farthest(face[one].point);
     let from = face[one].point;
-    let across = (face[other].point - from).cross(face[one].normal).normalize_or_zero();
+    let across = (face[other].point - from).cross(face[one].normal).normalized_or_zero();
     let aside = |hit: &Hit| (hit.point - from).dot(across);
     let mut kept = [one, other, best(&aside), best(&|hit| -aside(hit))];
     for index in &mut kept[2..] {

@@ -3,7 +3,7 @@
 use simpartner_model::Pose;
 
 use super::{Collider, Geom};
-use crate::{Ray, engine::tree::Tree, parry::query, shape};
+use crate::{Ray, engine::tree::Tree, norm::Norm, parry::query, shape};
 
 impl Collider {
     /// The distance along a ray to the first shape, if there is one in range.
@@ -30,7 +30,7 @@ impl Collider {
             let work = &trees[geom.side.tree].work;
             let centre = work.links[geom.side.link].position + work.links[geom.side.link].matrix * geom.offset;
             let middle = centre + (work.links[geom.side.link].rotation * geom.turn) * geom.middle;
-            if misses(ray, middle, geom.half.length()) {
+            if misses(ray, middle, geom.half.norm()) {
                 continue;
             }
             let pose = Pose { translation: centre, rotation: work.links[geom.side.link].rotation * geom.turn };

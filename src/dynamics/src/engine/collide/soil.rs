@@ -10,6 +10,7 @@ use super::{
 use crate::{
     Rut, RutChanges, RutTile, SoilReading,
     engine::{soil::Footprints, tree::Tree},
+    norm::Norm,
 };
 
 /// Part of its size from the middle of a shape to where the heights of terrain are looked at that say how the ground lies below it: the
@@ -104,7 +105,7 @@ impl Collider {
         let placed = shape.placed();
         let deep = plane.filter(|&plane| geom.reaches_below(plane, placement.centre, shape.tree));
         let Some(plane) = deep else { return self.soil.lift(print) };
-        let comes_on = h * shape.velocity().length();
+        let comes_on = h * shape.velocity().norm();
         let Some(touch) = self.soil.lay(print, (placed.centre, placed.rotation), plane, comes_on) else { return };
         let pair = Pair::new(&Half::ground(&ground.material), &shape.half());
         let sizes = Sizes { size: geom.size(), motion: 0.0 };

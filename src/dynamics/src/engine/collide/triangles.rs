@@ -4,9 +4,12 @@
 use bevy_math::DVec3;
 
 use super::Hit;
-use crate::parry::{
-    bounding_volume::Aabb,
-    shape::{HeightField, TriMesh},
+use crate::{
+    norm::Norm,
+    parry::{
+        bounding_volume::Aabb,
+        shape::{HeightField, TriMesh},
+    },
 };
 
 /// Points nearer than this are one, m²: 10 nm, far below any shape and far above the rounding of coordinates of kilometres.
@@ -97,7 +100,7 @@ fn ball_on_triangles(
         if solid && inside {
             let normal = (triangle[1] - triangle[0]).cross(triangle[2] - triangle[0]);
             if (centre - triangle[0]).dot(normal) <= 0.0 {
-                let hit = Hit { point: closest, normal: normal.normalize(), gap: -square.sqrt() - radius };
+                let hit = Hit { point: closest, normal: normal.normalized(), gap: -square.sqrt() - radius };
                 if below.is_none_or(|other| hit.gap > other.gap) {
                     below = Some(hit);
                 }
@@ -120,7 +123,7 @@ fn ball_on_triangles(
                     || (triangle.closest - point).length_squared() < SHARED_POINT
                     || (closest_point(point, &triangle.triangle).0 - point).length_squared() > SHARED_POINT
             });
-        let distance = (centre - point).length();
+        let distance = (centre - point).norm();
         if real && distance > 1e-12 && hits[start..].iter().all(|hit| (hit.point - point).length_squared() > SAME_POINT)
         {
             hits.push(Hit { point, normal: (centre - point) / distance, gap: distance - radius });

@@ -13,11 +13,14 @@ use std::ops::Range;
 use bevy_math::DVec3;
 
 use super::{Constraints, Parts, Source, rows::Directions};
-use crate::engine::{
-    collide::{Contact, Side, Surface},
-    problem::{Block, Law, PositionRule, Scheme},
-    sharing::STILL,
-    spatial::Spatial,
+use crate::{
+    engine::{
+        collide::{Contact, Side, Surface},
+        problem::{Block, Law, PositionRule, Scheme},
+        sharing::STILL,
+        spatial::Spatial,
+    },
+    norm::Norm,
 };
 
 /// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop
@@ -214,7 +217,7 @@ fn room(gap: f64) -> f64 {
 
 /// Whether it is a hit, faster than weight alone makes a surface approach in two steps.
 fn is_impact(block: &Block, scheme: &Scheme) -> bool {
-    let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.length() * scheme.h;
+    let speed = BOUNCE_SPEED + 2.0 * scheme.gravity.norm() * scheme.h;
     is_closing(block, scheme) && block.before[0] < -speed
 }
 
@@ -251,7 +254,7 @@ fn change_to_end(block: &Block, contact: &Contact, scheme: &Scheme) -> DVec3 {
     }
     let share = scheme.h / (scheme.h + contact.pressed_for);
     let change = (contact.velocity_of(block.before) - contact.rate) * share;
-    if (STILL..BOUNCE_SPEED).contains(&change.length()) { change } else { DVec3::ZERO }
+    if (STILL..BOUNCE_SPEED).contains(&change.norm()) { change } else { DVec3::ZERO }
 }
 
 /// Adds that change to what the laws ask of the velocity at the end.

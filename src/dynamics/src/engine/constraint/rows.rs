@@ -6,7 +6,10 @@ use std::ops::Range;
 use bevy_math::DVec3;
 
 use super::{Constraints, Parts};
-use crate::engine::{collide::Side, tree::Tree};
+use crate::{
+    engine::{collide::Side, tree::Tree},
+    norm::Norm,
+};
 
 /// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an error of
 /// some 1e-16 for each operation on the way there.
@@ -47,10 +50,10 @@ struct RowSize {
 impl RowSize {
     /// Counts the terms of a link's degrees of freedom in.
     fn add_terms(&mut self, tree: &Tree, dofs: &[u32], point: DVec3, directions: &Directions) {
-        let reach = (point - tree.work.origin).length();
+        let reach = (point - tree.work.origin).norm();
         for &dof in dofs {
             let axis = &tree.work.axis[dof as usize];
-            let (turn, slide) = (axis.angular().length(), axis.linear().length());
+            let (turn, slide) = (axis.angular().norm(), axis.linear().norm());
             let size = if directions.angular { turn } else { turn * reach + slide };
             for c in 0..3 {
                 self.terms[c] += size * size * directions.vectors[c].length_squared();

@@ -13,13 +13,16 @@
 use bevy_math::DVec3;
 
 use super::{Stage, semidefinite::System};
-use crate::engine::{
-    axis::AxisLaw,
-    closure::{Closure, Direction, Placement, Purpose},
-    constraint::{Parts, rows::is_rounding},
-    problem::Scheme,
-    spatial::Spatial,
-    tree::{LANES, Tree},
+use crate::{
+    engine::{
+        axis::AxisLaw,
+        closure::{Closure, Direction, Placement, Purpose},
+        constraint::{Parts, rows::is_rounding},
+        problem::Scheme,
+        spatial::Spatial,
+        tree::{LANES, Tree},
+    },
+    norm::Norm,
 };
 
 /// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but rounding; after one of the midpoint
@@ -134,14 +137,14 @@ impl Loops {
             let (group, lane) = (number / LANES, number % LANES);
             let columns = &mut self.columns[group * freedom..][..freedom];
             let wrench = row.wrench(1.0, tree.work.origin);
-            let sizes = [wrench.angular().length(), wrench.linear().length()];
+            let sizes = [wrench.angular().norm(), wrench.linear().norm()];
             let mut terms = 0.0;
             for (link, sign) in self.links[row.closure].into_iter().zip([-1.0, 1.0]) {
                 let Some(chain) = link.and_then(|link| tree.chain_of(link)) else { continue };
                 for &dof in &tree.topology.chain[chain] {
                     let axis = tree.work.axis[dof as usize];
                     columns[dof as usize][lane] += sign * axis.dot(wrench);
-                    terms += (axis.angular().length() * sizes[0] + axis.linear().length() * sizes[1]).powi(2);
+                    terms += (axis.angular().norm() * sizes[0] + axis.linear().norm() * sizes[1]).powi(2);
                 }
             }
             let size: f64 = columns.iter().map(|column| column[lane] * column[lane]).sum();

@@ -4,9 +4,12 @@ use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::{law::Law, pieces::Pieces, rim::Rim};
-use crate::engine::{
-    resistance::{Response, Six, Symmetric},
-    spatial::Spatial,
+use crate::{
+    engine::{
+        resistance::{Response, Six, Symmetric},
+        spatial::Spatial,
+    },
+    norm::Norm,
 };
 
 /// A response that is kept may be off by so many times what was seen last, which grows by this factor in each substep in which nobody looks: after some
@@ -188,7 +191,7 @@ impl Patch {
         };
         let kept = (self.rolls && known.is_none()).then_some(Kept { matrix, h, off: f64::MAX });
         let found = self.found(&sums);
-        let (pressure, hard) = (sums.pressed.length() / self.area, self.law.stiffness(h));
+        let (pressure, hard) = (sums.pressed.norm() / self.area, self.law.stiffness(h));
         let soft = 0.25 * h * sums.steepest;
         // A rim is sheared as far from the middle as it reaches, by turning.
         let reach = if self.rolls { 1.0 + (1.0 + self.law.grousers / self.size).powi(2) } else { 1.0 };

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{lanes::LANES, patch::Patch, pieces::Piece as Laid, ruts::Ruts};
 use crate::{
     engine::spatial::Spatial,
+    norm::Norm,
     parry::{math::Vector, shape::SharedShape},
     soil::Pressure,
     state::ground_axes,
@@ -60,7 +61,7 @@ impl Plate {
     pub(super) fn new(shape: &SharedShape, size: f64) -> Self {
         let (points, triangles) = surface(shape);
         let corners = |triangle: &[u32; 3]| triangle.map(|k| points[k as usize]);
-        let area = |[a, b, c]: [DVec3; 3]| 0.5 * (b - a).cross(c - a).length();
+        let area = |[a, b, c]: [DVec3; 3]| 0.5 * (b - a).cross(c - a).norm();
         let whole: f64 = triangles.iter().map(|triangle| area(corners(triangle))).sum();
         let mut pieces = Vec::new();
         for triangle in &triangles {
@@ -187,8 +188,8 @@ fn surface(shape: &SharedShape) -> (Vec<Vector>, Vec<[u32; 3]>) {
 /// Divides a triangle into `parts` squared of equal size.
 fn divide([a, b, c]: [DVec3; 3], parts: usize, area: f64, pieces: &mut Vec<Piece>) {
     let (along, up) = ((b - a) / parts as f64, (c - a) / parts as f64);
-    let normal = along.cross(up).normalize();
-    let first = along.normalize();
+    let normal = along.cross(up).normalized();
+    let first = along.normalized();
     let tangents = [first, normal.cross(first)];
     let area = area / (parts * parts) as f64;
     let mut add = |point| pieces.push(Piece { point, normal, tangents, area });

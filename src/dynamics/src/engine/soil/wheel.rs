@@ -20,6 +20,7 @@ use super::{
 use crate::{
     RUT_CELL as CELL, SoilReading,
     engine::spatial::Spatial,
+    norm::Norm,
     soil::{Arc, Pressure},
 };
 
@@ -184,7 +185,7 @@ impl Wheel {
         (self.centre, self.comes_on) = (centre, comes_on);
         self.spokes = [rotation * DVec3::X, rotation * DVec3::Z];
         self.axle = rotation * DVec3::Y;
-        self.forward = self.axle.cross(normal).normalize();
+        self.forward = self.axle.cross(normal).normalized();
         self.down = self.axle.cross(self.forward);
         self.first = [self.spokes[0].dot(self.down), self.spokes[0].dot(self.forward)];
         self.turned = libm::atan2(self.first[1], self.first[0]);

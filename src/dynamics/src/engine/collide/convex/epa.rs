@@ -7,6 +7,7 @@
 use bevy_math::DVec3;
 
 use super::{Difference, Vertex, gjk::Simplex};
+use crate::norm::Norm;
 
 /// Polyhedra are through after some ten; a round surface comes nearer as their number grows. So many are enough to begin a climb at.
 const STEPS: usize = 48;
@@ -81,16 +82,16 @@ impl Polytope {
         let far = FLAT * difference.size;
         if vertices.len() == 1 {
             let at = vertices[0].point;
-            add_farthest(difference, &DVec3::AXES, |point| point.distance(at), far, vertices)?;
+            add_farthest(difference, &DVec3::AXES, |point| (point - at).norm(), far, vertices)?;
         }
         if let [a, b] = vertices[..] {
-            let along = (b.point - a.point).try_normalize()?;
+            let along = (b.point - a.point).try_normalized()?;
             let (x, y) = along.any_orthonormal_pair();
-            let from_line = |point: DVec3| (point - a.point).cross(along).length();
+            let from_line = |point: DVec3| (point - a.point).cross(along).norm();
             add_farthest(difference, &[x, y, x + y, x - y], from_line, far, vertices)?;
         }
         if let [a, b, c] = vertices[..] {
-            let normal = (b.point - a.point).cross(c.point - a.point).try_normalize()?;
+            let normal = (b.point - a.point).cross(c.point - a.point).try_normalized()?;
             add_farthest(difference, &[normal], |point| (point - a.point).dot(normal).abs(), far, vertices)?;
         }
         let inside = vertices.iter().map(|vertex| vertex.point).sum::<DVec3>() / 4.0;
@@ -167,7 +168,7 @@ impl Face {
     fn new(corners: [usize; 3], vertices: &[Vertex], size: f64) -> Option<Self> {
         let [a, b, c] = corners.map(|corner| vertices[corner].point);
         let across = (b - a).cross(c - a);
-        let normal = across.try_normalize().filter(|_| across.length() > SLIVER * size * size)?;
+        let normal = across.try_normalized().filter(|_| across.norm() > SLIVER * size * size)?;
         let plane = normal.dot(a);
         Some(Self { corners, normal, plane, distance: plane })
     }

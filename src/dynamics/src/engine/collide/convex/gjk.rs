@@ -4,6 +4,7 @@
 use bevy_math::DVec3;
 
 use super::{Difference, Vertex, round};
+use crate::norm::Norm;
 
 /// The search ends after few steps; a side of a cone, and shapes that hardly overlap, may need dozens.
 const MOST_STEPS: usize = 64;
@@ -48,7 +49,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
     let mut best = (f64::NEG_INFINITY, DVec3::X);
     let (is_round, mut is_stalled) = (difference.is_round(), false);
     for step in 0..MOST_STEPS {
-        let length = v.length();
+        let length = v.norm();
         if !(length > TOUCHING * difference.size) {
             if step > 0 {
                 break;
@@ -73,7 +74,7 @@ pub(super) fn closest(difference: &Difference, reach: f64, exact: f64) -> Outcom
             // A step across the direction may be so short that its square is rounding. It turns the direction and leaves the length as it is.
             // The turn, times the size of the shapes, still changes the separation. Where the length stays the same again, rounding is all
             // that is left.
-            Some(next) if simplex.count > 1 && step > 0 && next.length() >= length && separation > 0.0 => {
+            Some(next) if simplex.count > 1 && step > 0 && next.norm() >= length && separation > 0.0 => {
                 if is_stalled {
                     break;
                 }
@@ -106,7 +107,7 @@ impl Simplex {
     fn turn(&mut self, difference: &Difference, v: DVec3) -> DVec3 {
         let Some(mut turned) = round::turned(difference, self) else { return v };
         match turned.reduce(true) {
-            Some(next) if next.length() < v.length() => {
+            Some(next) if next.norm() < v.norm() => {
                 *self = turned;
                 next
             }
@@ -207,7 +208,7 @@ fn on_tetrahedron(points: [DVec3; 4], apart: bool) -> Option<Part> {
         let [a, b, c] = [points[i], points[j], points[k]];
         let normal = (b - a).cross(c - a);
         let (height, zero) = (normal.dot(points[other] - a), -normal.dot(a));
-        let flat = height.abs() <= 1e-14 * normal.length() * (points[other] - a).length();
+        let flat = height.abs() <= 1e-14 * normal.norm() * (points[other] - a).norm();
         let outside = flat || (height > 0.0) != (zero > 0.0);
         if outside || apart {
             let part = on_triangle([a, b, c], [i, j, k]);

@@ -30,6 +30,7 @@ use self::{
     gjk::{Nearest, Outcome},
     patch::Patches,
 };
+use crate::norm::Norm;
 
 /// Part of the size that rounding leaves of a separation.
 const ROUNDING: f64 = 1e-12;
@@ -116,7 +117,7 @@ impl<'a> Difference<'a> {
     /// Whether the cores are farther apart than `reach` along the direction that the search for their distance begins with.
     fn is_apart(&self, reach: f64) -> bool {
         let towards = self.middle();
-        self.separation(-towards) > reach * towards.length()
+        self.separation(-towards) > reach * towards.norm()
     }
 
     /// The separation of the cores along a unit vector; along any, times its length.
@@ -355,7 +356,7 @@ fn steady(difference: &Difference, normal: DVec3) -> (DVec3, f64) {
 fn flat(difference: &Difference) -> DVec3 {
     let mut best = (f64::NEG_INFINITY, DVec3::X);
     let mut attempt = |direction: DVec3| {
-        for normal in direction.try_normalize().into_iter().flat_map(|normal| [normal, -normal]) {
+        for normal in direction.try_normalized().into_iter().flat_map(|normal| [normal, -normal]) {
             let separation = difference.separation(normal);
             if separation > best.0 {
                 best = (separation, normal);

@@ -6,6 +6,7 @@
 use bevy_math::{DVec2, DVec3};
 
 use super::Difference;
+use crate::norm::Norm;
 
 /// A face whose normal is nearer than this to a right angle with the contact's has no height along it.
 const STEEP: f64 = 0.02;
@@ -118,7 +119,7 @@ fn cut_by_polygon(subject: &mut Vec<DVec2>, polygon: &[DVec2], on: f64, memory: 
     let around: f64 = sides(polygon).map(|(from, to)| (from - polygon[0]).perp_dot(to - polygon[0])).sum();
     for (from, to) in sides(polygon) {
         let along = to - from;
-        let length = along.length();
+        let length = along.norm();
         if !(length > on) {
             continue;
         }
@@ -146,7 +147,7 @@ fn sides(polygon: &[DVec2]) -> impl Iterator<Item = (DVec2, DVec2)> {
 /// Cuts a line, or a point, to where it lies on another line.
 fn cut_to_line(subject: &mut Vec<DVec2>, line: &[DVec2], near: f64) {
     let Some((direction, length)) = line.get(1).map(|end| (*end - line[0]).normalize_and_length()) else {
-        subject.retain(|point| point.distance(line[0]) < near);
+        subject.retain(|point| (*point - line[0]).norm() < near);
         return;
     };
     let along = |point: DVec2| (point - line[0]).dot(direction);

@@ -8,6 +8,7 @@
 use bevy_math::{DMat2, DVec2, DVec3};
 
 use super::{Core, Difference, Vertex, gjk::Simplex};
+use crate::norm::Norm;
 
 /// Newton steps at most, and the angle that is none: its square is rounding.
 const MOST_STEPS: usize = 5;
@@ -56,13 +57,13 @@ pub(super) fn turned(difference: &Difference, simplex: &Simplex) -> Option<Simpl
     let mut radii = [DVec3::ZERO; 2];
     for ((radius, rim), point) in radii.iter_mut().zip(&rims).zip(simplex.points()) {
         if let Some(rim) = rim {
-            *radius = rim.radial(point).try_normalize()? * rim.radius;
+            *radius = rim.radial(point).try_normalized()? * rim.radius;
         }
     }
     let (mut bases, mut count, least) = ([Vertex::ZERO; 3], 0, NOTHING * difference.size);
     for vertex in simplex.vertices() {
         let base = without_rims(&rims, vertex)?;
-        if bases[..count].iter().all(|other| (other.point - base.point).length() > least) {
+        if bases[..count].iter().all(|other| (other.point - base.point).norm() > least) {
             bases[count] = base;
             count += 1;
         }
@@ -89,7 +90,7 @@ fn without_rims(rims: &[Option<Rim>; 2], vertex: &Vertex) -> Option<Vertex> {
     for (rim, point) in rims.iter().zip([vertex.first, vertex.first - vertex.point]) {
         let Some(rim) = rim else { continue };
         let radial = rim.radial(point);
-        if radial.length() < (1.0 - NOTHING) * rim.radius {
+        if radial.norm() < (1.0 - NOTHING) * rim.radius {
             return None;
         }
         base.point -= radial * rim.sign;
@@ -120,7 +121,7 @@ fn turn_alone(rim: &Rim, radius: &mut DVec3, base: DVec3, across: &Across) -> Op
     }
     let angle = -point.dot(slope) / bend;
     let turned = *radius + along * angle;
-    *radius = turned * (rim.radius / turned.length());
+    *radius = turned * (rim.radius / turned.norm());
     Some(angle.abs())
 }
 
@@ -144,7 +145,7 @@ fn turn_both(rims: &[Option<Rim>; 2], radii: &mut [DVec3; 2], base: DVec3, acros
     for (k, rim) in rims.iter().enumerate() {
         let Some(rim) = rim else { continue };
         let turned = radii[k] + rim.axis.cross(radii[k]) * angles[k];
-        radii[k] = turned * (rim.radius / turned.length());
+        radii[k] = turned * (rim.radius / turned.norm());
     }
     Some(angles.abs().max_element())
 }
@@ -158,7 +159,7 @@ impl Across {
         let mut own = Self([DVec3::ZERO; 2]);
         for (vertex, place) in points[1..].iter().zip(0..2) {
             let rest = own.part(vertex.point - points[0].point);
-            let length = rest.length();
+            let length = rest.norm();
             if length > least {
                 own.0[place] = rest / length;
             }

@@ -3,7 +3,7 @@
 use bevy_math::DVec3;
 
 use super::extremes::Extremes;
-use crate::{engine::collide::triangles::closest_point, parry::shape::ConvexPolyhedron};
+use crate::{engine::collide::triangles::closest_point, norm::Norm, parry::shape::ConvexPolyhedron};
 
 /// Corners of the polygon that stands for a round end: its sides are 0.5 % nearer to the middle than the rim.
 const RIM_CORNERS: usize = 32;
@@ -42,7 +42,7 @@ impl Hull {
         let faces = polyhedron.faces().iter().map(|face| {
             let (start, count) = (face.first_vertex_or_edge, face.num_vertices_or_edges);
             let own = all[start as usize..(start + count) as usize].iter().map(|&corner| points[corner as usize]);
-            Face { normal: area(own).try_normalize().unwrap_or(face.normal), start, count }
+            Face { normal: area(own).try_normalized().unwrap_or(face.normal), start, count }
         });
         let faces: Vec<Face> = faces.collect();
         let planes = faces.iter().map(|&Face { normal, .. }| normal.extend(-reach.farthest(normal.extend(0.0)).1));
@@ -52,7 +52,7 @@ impl Hull {
             faces,
             corners: all.to_vec(),
             middle,
-            size: points.iter().map(|point| point.distance(middle)).fold(0.0, f64::max),
+            size: points.iter().map(|point| (*point - middle).norm()).fold(0.0, f64::max),
             points,
             reach,
         }
@@ -182,13 +182,13 @@ impl Core<'_> {
     pub(super) fn face_below(&self, point: DVec3) -> DVec3 {
         let radial = DVec3::new(point.x, 0.0, point.z);
         match *self {
-            Self::Segment(half) => (point - DVec3::Y * point.y.clamp(-half, half)).try_normalize().unwrap_or(DVec3::X),
+            Self::Segment(half) => (point - DVec3::Y * point.y.clamp(-half, half)).try_normalized().unwrap_or(DVec3::X),
             Self::Box(half) => along_one((point.abs() - half).max_position(), point),
             Self::Cylinder { radius, half } => {
-                if point.y.abs() - half > radial.length() - radius {
+                if point.y.abs() - half > radial.norm() - radius {
                     DVec3::Y * 1f64.copysign(point.y)
                 } else {
-                    radial.try_normalize().unwrap_or(DVec3::X)
+                    radial.try_normalized().unwrap_or(DVec3::X)
                 }
             }
             Self::Cone { radius, half } => {
@@ -209,10 +209,10 @@ impl Core<'_> {
     pub(super) fn face_along(&self, direction: DVec3) -> DVec3 {
         let radial = DVec3::new(direction.x, 0.0, direction.z);
         match *self {
-            Self::Segment(_) if radial.length_squared() > 0.5 => radial.normalize(),
+            Self::Segment(_) if radial.length_squared() > 0.5 => radial.normalized(),
             Self::Segment(_) => direction,
             Self::Box(_) => along_one(direction.abs().max_position(), direction),
-            Self::Cylinder { .. } if radial.length_squared() > 0.5 => radial.normalize(),
+            Self::Cylinder { .. } if radial.length_squared() > 0.5 => radial.normalized(),
             Self::Cylinder { .. } => DVec3::Y * 1f64.copysign(direction.y),
             Self::Cone { radius, half } => {
                 let side = slope(radial, radius, half);
@@ -305,12 +305,12 @@ fn farthest(points: &[DVec3], direction: DVec3) -> DVec3 {
 
 /// The point of a circle about y that is farthest along a direction.
 fn rim(direction: DVec3, radius: f64) -> DVec3 {
-    DVec3::new(direction.x, 0.0, direction.z).try_normalize().unwrap_or(DVec3::X) * radius
+    DVec3::new(direction.x, 0.0, direction.z).try_normalized().unwrap_or(DVec3::X) * radius
 }
 
 /// Adds the corners of a polygon on a circle about y, and between them the point that is farthest along a direction.
 fn add_rim(middle: DVec3, radius: f64, direction: DVec3, corners: &mut Vec<DVec3>) {
-    let farthest = DVec3::new(direction.x, 0.0, direction.z).try_normalize().unwrap_or(DVec3::X);
+    let farthest = DVec3::new(direction.x, 0.0, direction.z).try_normalized().unwrap_or(DVec3::X);
     let mut along = DVec3::X;
     for _ in 0..RIM_CORNERS {
         corners.push(middle + along * radius);
@@ -325,8 +325,8 @@ fn add_rim(middle: DVec3, radius: f64, direction: DVec3, corners: &mut Vec<DVec3
 
 /// The normal of a cone's side, on the side of a vector across its axis.
 fn slope(radial: DVec3, radius: f64, half: f64) -> DVec3 {
-    let across = radial.try_normalize().unwrap_or(DVec3::X);
-    (across * (2.0 * half) + DVec3::Y * radius).normalize()
+    let across = radial.try_normalized().unwrap_or(DVec3::X);
+    (across * (2.0 * half) + DVec3::Y * radius).normalized()
 }
 
 /// The unit vector of an axis, towards where a vector points.
@@ -336,5 +336,5 @@ fn along_one(axis: usize, vector: DVec3) -> DVec3 {
 
 /// The unit normal of a triangle; of one without an area, any unit vector.
 fn flat_normal([a, b, c]: &[DVec3; 3]) -> DVec3 {
-    (*b - *a).cross(*c - *a).try_normalize().unwrap_or(DVec3::Y)
+    (*b - *a).cross(*c - *a).try_normalized().unwrap_or(DVec3::Y)
 }
