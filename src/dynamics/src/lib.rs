@@ -40,7 +40,6 @@
 mod engine;
 mod mass;
 mod motor;
-mod norm;
 #[cfg(feature = "rapier")]
 mod rapier;
 mod settings;

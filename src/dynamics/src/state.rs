@@ -1,9 +1,8 @@
 //! What can be read of a world after a step.
 
-use crate::norm::Norm;
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, Pose};
+use simpartner_model::{BodyId, Norm, Pose};
 
 /// A body faster than this has run away, m/s: a hundred times what any robot or projectile does, and its square is far from overflow.
 pub(super) const RUNAWAY_SPEED: f64 = 1e5;

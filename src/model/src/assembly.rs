@@ -7,7 +7,7 @@
 use bevy_math::{DQuat, DVec3};
 
 use crate::{
-    Axis, Body, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, OpenLoop, Pose, SpanningForest,
+    Axis, Body, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, Norm, OpenLoop, Pose, SpanningForest,
     posture::{ends_of_loop, move_all, moved_bodies, open_loop},
 };
 
@@ -130,7 +130,7 @@ impl Posture {
             }
             Unknown::Turn(joint, axis) => {
                 let turn = &mut self.turns[joint.index()];
-                *turn = (*turn * DQuat::from_axis_angle(DVec3::AXES[axis], way)).normalize();
+                *turn = (*turn * DQuat::from_axis_angle(DVec3::AXES[axis], way)).normalized();
             }
         }
     }

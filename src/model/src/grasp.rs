@@ -2,7 +2,7 @@
 
 use bevy_math::{DVec2, DVec3};
 
-use crate::{Body, Pose};
+use crate::{Body, Norm, Pose};
 
 /// An object that disembodied fingers touch. Nothing moves in it: it is a state whose forces are asked for.
 #[derive(Debug, Clone)]
@@ -134,7 +134,7 @@ impl Patch {
 
     /// The unit normal into the object, patch frame.
     pub fn normal(&self, at: DVec2) -> DVec3 {
-        self.slope(at).extend(-1.0).normalize()
+        self.slope(at).extend(-1.0).normalized()
     }
 
     /// The coefficients in the order of the original program.
@@ -160,7 +160,7 @@ impl Contact {
         let normal = self.normal();
         let along = self.frame.direction(DVec3::X);
         // A slope is finite, so the normal of a patch is never along its x axis.
-        let first = (along - normal * along.dot(normal)).normalize();
+        let first = (along - normal * along.dot(normal)).normalized();
         [first, normal.cross(first), normal]
     }
 }

@@ -2,6 +2,8 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 
+use crate::Norm;
+
 /// A rigid transform: takes a point in the inner frame to the outer one. Written `outer_from_inner` in names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pose {
@@ -54,12 +56,12 @@ impl Pose {
     /// From a rotation matrix, whose columns are the inner axes in the outer frame, and a translation in metres. The matrix
     /// must be a rotation; small deviations are removed by normalising the quaternion.
     pub fn from_matrix(rotation: DMat3, translation: DVec3) -> Self {
-        Self { translation, rotation: DQuat::from_mat3(&rotation).normalize() }
+        Self { translation, rotation: DQuat::from_mat3(&rotation).normalized() }
     }
 
     /// `a_from_c` from `a_from_b` (self) and `b_from_c`.
     pub fn then(&self, inner: &Pose) -> Pose {
-        Pose { translation: self.point(inner.translation), rotation: (self.rotation * inner.rotation).normalize() }
+        Pose { translation: self.point(inner.translation), rotation: (self.rotation * inner.rotation).normalized() }
     }
 
     /// `inner_from_outer`.

@@ -2,7 +2,7 @@
 
 use bevy_math::{DQuat, DVec3};
 
-use crate::{Body, Graph, Joint, JointId, JointKind, Pose, SpanningForest};
+use crate::{Body, Graph, Joint, JointId, JointKind, Norm, Pose, SpanningForest};
 
 /// A loop is closed at the initial positions if it is open by less than this, m and rad: what a position with four digits leaves.
 const CLOSED: f64 = 1e-3;
@@ -114,7 +114,7 @@ pub(crate) fn open_loop(joints: &[Joint], closing: JointId, motions: &[Pose], mo
 pub(crate) fn move_all(bodies: &mut [Body], joints: &mut [Joint], moved: &[Pose]) {
     for joint in joints {
         joint.anchor = moved[joint.child.index()].point(joint.anchor);
-        joint.frame = (moved[joint.parent.index()].rotation * joint.frame).normalize();
+        joint.frame = (moved[joint.parent.index()].rotation * joint.frame).normalized();
     }
     for (body, moved) in bodies.iter_mut().zip(moved) {
         body.pose = moved.then(&body.pose);

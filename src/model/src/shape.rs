@@ -2,7 +2,7 @@
 
 use bevy_math::DVec3;
 
-use super::{Color, Pose};
+use super::{Color, Norm, Pose};
 
 /// A shape in its body.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,14 +100,14 @@ impl Shape {
 
     /// How far it reaches from its own origin along a direction, in the lengths of the direction.
     pub fn reach(&self, direction: DVec3) -> f64 {
-        let across = DVec3::new(direction.x, 0.0, direction.z).length();
+        let across = DVec3::new(direction.x, 0.0, direction.z).norm();
         let farthest =
             |points: &[DVec3]| points.iter().map(|point| point.dot(direction)).fold(f64::NEG_INFINITY, f64::max);
         match self {
             Self::Box { size } => 0.5 * size.dot(direction.abs()),
-            Self::Sphere { radius } => radius * direction.length(),
+            Self::Sphere { radius } => radius * direction.norm(),
             Self::Cylinder { radius, length } => radius * across + 0.5 * length * direction.y.abs(),
-            Self::Capsule { radius, length } => radius * direction.length() + 0.5 * length * direction.y.abs(),
+            Self::Capsule { radius, length } => radius * direction.norm() + 0.5 * length * direction.y.abs(),
             Self::Cone { radius, length } => {
                 (0.5 * length * direction.y).max(radius * across - 0.5 * length * direction.y)
             }

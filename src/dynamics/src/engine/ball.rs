@@ -13,14 +13,14 @@
 //! added ([`Stops::rows`]).
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_model::{Joint, JointKind};
+use simpartner_model::{Joint, JointKind, Norm};
 
 use super::{
     axis::{AxisLaw, AxisRow, is_near},
     spatial::rotation_by,
     tree::Tree,
 };
-use crate::{Servo, norm::Norm, state::rotation_vector};
+use crate::{Servo, state::rotation_vector};
 
 /// Below this sine of the swing its direction is rounding (1e-16) by a millionth and more, and below this square of the cosine of half of it
 /// the twist's is.

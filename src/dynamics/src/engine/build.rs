@@ -2,8 +2,8 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use simpartner_model::{
-    Axis, Body, BodyId, Coordinate, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, Mechanism, Placed,
-    Pose, Shape, Tree as Span, TreeEdge,
+    Axis, Body, BodyId, Coordinate, Coupling, FreeAxis, Graph, Joint, JointAxis, JointId, JointKind, Mechanism, Norm,
+    Placed, Pose, Shape, Tree as Span, TreeEdge,
 };
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     collide::{Collider, Faces, Geom, Ground, Hull, MAX_GROUNDS, Outline, Side},
     tree::{self, Link, LinkJoint, Tree},
 };
-use crate::{BuildError, MassProperties, Servo, mass_properties, norm::Norm, parry::shape::SharedShape, shape};
+use crate::{BuildError, MassProperties, Servo, mass_properties, parry::shape::SharedShape, shape};
 
 /// Radius of the ball that a particle is taken for, metres: what no moment of inertia is smaller than.
 const PARTICLE_RADIUS: f64 = 1e-4;

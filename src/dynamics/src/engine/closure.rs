@@ -3,7 +3,7 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{Coordinate, FreeAxis, JointKind, Pose};
+use simpartner_model::{Coordinate, FreeAxis, JointKind, Norm, Pose};
 
 use super::{
     axis::AxisLaw,
@@ -13,7 +13,7 @@ use super::{
     spatial::Spatial,
     tree::Tree,
 };
-use crate::{Servo, norm::Norm, state::rotation_vector};
+use crate::{Servo, state::rotation_vector};
 
 /// Rows that hold a joint together at most, and rows of the laws of an axis.
 pub(super) const HELD_ROWS: usize = 6;

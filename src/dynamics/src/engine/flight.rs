@@ -5,12 +5,10 @@
 //! ([`super::spin`]). It needs neither island nor mass matrix, and nothing in its substep can fail ([`Tree::may_fly`]).
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::tree::{LinkWork, Tree, Work};
-use crate::{
-    norm::Norm,
-    state::{RUNAWAY_SPEED, RUNAWAY_SPIN},
-};
+use crate::state::{RUNAWAY_SPEED, RUNAWAY_SPIN};
 
 /// The first degree of freedom that turns it.
 const TURN: usize = 3;

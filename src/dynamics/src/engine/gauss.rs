@@ -24,7 +24,8 @@ use super::{
     spatial::{Spatial, rotation_by},
     tree::{LinkJoint, LinkWork, Tree},
 };
-use crate::{norm::Norm, state::rotation_vector};
+use crate::state::rotation_vector;
+use simpartner_model::Norm;
 
 /// 1/4 -+ √3/6, where √3/6 is 0.288...
 const NEAR: f64 = 0.25 - 0.288_675_134_594_812_9;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, FreeAxis, Mechanism};
+use simpartner_model::{BodyId, FreeAxis, Mechanism, Norm};
 
 use super::{
     account::negligible_energy,
@@ -17,7 +17,7 @@ use super::{
     report::read_body,
     tree::{Link, Tree},
 };
-use crate::{DynamicsSettings, Guard, Notice, norm::Norm};
+use crate::{DynamicsSettings, Guard, Notice};
 
 /// A substep is divided when a joint turns by more than this times the angle that it may turn by: above 1, so that rates about the
 /// limit do not change the number of parts from step to step.

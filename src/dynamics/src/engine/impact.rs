@@ -20,6 +20,7 @@
 //! By the law `newton` all pairs are solved at once. Contacts without restitution hold in every blow.
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::{
     Dynamics,
@@ -28,7 +29,7 @@ use super::{
     division::{Groups, Part},
     tree::{Remains, Tree},
 };
-use crate::{ImpactLaw, norm::Norm};
+use crate::ImpactLaw;
 
 /// How long a blow takes, s: weight adds 1e-11 m/s in it, and what comes at 100 m/s moves on by 1e-10 m.
 const INSTANT: f64 = 1e-12;

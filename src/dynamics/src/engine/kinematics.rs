@@ -1,13 +1,12 @@
 //! Where the links of a tree are and how they move: forward kinematics, root outwards.
 
 use bevy_math::{DMat3, DQuat, DVec3};
-use simpartner_model::{BodyId, Pose};
+use simpartner_model::{BodyId, Norm, Pose};
 
 use super::{
     spatial::Spatial,
     tree::{Link, LinkJoint, LinkWork, State, Tree},
 };
-use crate::norm::Norm;
 
 impl LinkJoint {
     /// How fast it turns at the rates `v`, of which its own come first, rad/s.

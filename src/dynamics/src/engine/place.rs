@@ -13,10 +13,10 @@
 //! loops, the last change of velocity. What it touched wakes up, since it may have leaned there.
 
 use bevy_math::DVec3;
-use simpartner_model::{BodyId, Pose};
+use simpartner_model::{BodyId, Norm, Pose};
 
 use super::{Dynamics, closure::ROWS, collide::Contact, report::read_body, tree::Tree};
-use crate::{BodyState, norm::Norm};
+use crate::BodyState;
 
 impl Tree {
     /// Forgets what its last step has left for the solver to begin with.

@@ -1,11 +1,12 @@
 //! Sleep: objects that have come to rest together are left as they are until something touches them. Their contacts and
 //! forces stay what they were, so nothing that is read changes.
 
+use simpartner_model::Norm;
+
 use super::{
     Dynamics,
     tree::{State, Tree},
 };
-use crate::norm::Norm;
 
 /// At rest is what moves more slowly than this, m/s and rad/s (the defaults of ODE's autoDisableFlag), for so long, s.
 const REST_SPEED: f64 = 0.01;

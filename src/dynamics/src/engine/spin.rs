@@ -5,9 +5,9 @@
 //! Magnus's series to the fourth order; a last small turn brings the angular momentum in world axes to where it was.
 
 use bevy_math::{DQuat, DVec3};
+use simpartner_model::Norm;
 
 use super::{gauss::STAGES, spatial::rotation_by};
-use crate::norm::Norm;
 
 /// Rounds of the fixed point that finds the stages. Each takes the part h w of the error: at 1 ms and 10 rad/s seven reach rounding.
 const MOST_ROUNDS: usize = 16;

@@ -12,7 +12,7 @@
 
 use bevy_math::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{BodyId, FreeAxis};
+use simpartner_model::{BodyId, FreeAxis, Norm};
 
 use super::{
     ball::Ball,
@@ -21,7 +21,7 @@ use super::{
     spatial::{Spatial, SpatialInertia, rotation_by},
     spin::turn_freely,
 };
-use crate::{Servo, norm::Norm, state::rotation_vector};
+use crate::{Servo, state::rotation_vector};
 
 /// Entries of packed rows that are worked on at once.
 pub(super) const LANES: usize = 4;

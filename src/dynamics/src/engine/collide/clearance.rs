@@ -3,9 +3,9 @@
 //! apart again, so no result depends on what is known.
 
 use bevy_math::{DQuat, DVec3};
+use simpartner_model::Norm;
 
 use super::geom::Moving;
-use crate::norm::Norm;
 
 /// Part of their size that shapes must be farther apart than is asked for: far above rounding.
 const SURE: f64 = 1e-6;

@@ -2,10 +2,9 @@
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
-use simpartner_model::{FrictionDirection, Material};
+use simpartner_model::{FrictionDirection, Material, Norm};
 
 use super::{Hit, geom::MARGIN};
-use crate::norm::Norm;
 
 /// A link that takes part in a contact or closes a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

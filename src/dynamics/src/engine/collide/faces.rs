@@ -5,17 +5,15 @@
 //! triangles are near the corners of the other shape. What has another outline, such as a plate with a hole, stays as many triangles.
 
 use bevy_math::{DMat3, DVec3};
+use simpartner_model::Norm;
 
 use super::convex::{Polygon, reach};
-use crate::{
-    norm::Norm,
-    parry::{
-        bounding_volume::Aabb,
-        math::{Pose, Vector},
-        partitioning::{Bvh, BvhBuildStrategy},
-        query::details::NormalConstraints,
-        shape::{TriMesh, TriMeshFlags, TrianglePseudoNormals},
-    },
+use crate::parry::{
+    bounding_volume::Aabb,
+    math::{Pose, Vector},
+    partitioning::{Bvh, BvhBuildStrategy},
+    query::details::NormalConstraints,
+    shape::{TriMesh, TriMeshFlags, TrianglePseudoNormals},
 };
 
 /// Part of a mesh's size by which corners may be beside a plane and still be in it: coordinates of single precision are rounded by 6e-8.

@@ -1,7 +1,7 @@
 //! What the world stands on: planes, terrain and triangles.
 
 use bevy_math::{DMat3, DVec3};
-use simpartner_model::{self as model, Material, Plane, Pose};
+use simpartner_model::{self as model, Material, Norm, Plane, Pose};
 
 use super::{
     Faces, Hit, Outline,
@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     Ray,
-    norm::Norm,
     parry::{
         query,
         shape::{HeightField, SharedShape, Triangle},

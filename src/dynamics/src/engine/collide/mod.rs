@@ -23,7 +23,7 @@ mod soil;
 mod triangles;
 
 use bevy_math::{DQuat, DVec3};
-use simpartner_model::BodyId;
+use simpartner_model::{BodyId, Norm};
 
 use self::{
     broad::BroadPhase,
@@ -41,7 +41,6 @@ pub(super) use self::{
     renumber::NewNumbers,
 };
 use super::{soil::Footprints, tree::Tree};
-use crate::norm::Norm;
 
 /// A point where two surfaces meet or are about to.
 #[derive(Debug, Clone, Copy)]

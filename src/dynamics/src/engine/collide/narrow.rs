@@ -1,10 +1,10 @@
 //! Where two shapes meet. Two balls, and everything on a plane, are worked out here; all other pairs are those of [`super::manifold`].
 
 use bevy_math::{DMat3, DQuat, DVec3};
+use simpartner_model::Norm;
 
 use super::{Hit, Outline, convex::Hull, manifold::Manifold, triangles::Triangles};
 use crate::{
-    norm::Norm,
     parry::{
         math::Pose,
         query::{ShapeCastOptions, cast_shapes},

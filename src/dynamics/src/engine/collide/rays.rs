@@ -1,9 +1,9 @@
 //! Rays against all colliding shapes.
 
-use simpartner_model::Pose;
+use simpartner_model::{Norm, Pose};
 
 use super::{Collider, Geom};
-use crate::{Ray, engine::tree::Tree, norm::Norm, parry::query, shape};
+use crate::{Ray, engine::tree::Tree, parry::query, shape};
 
 impl Collider {
     /// The distance along a ray to the first shape, if there is one in range.

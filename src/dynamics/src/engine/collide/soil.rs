@@ -1,6 +1,6 @@
 //! Shapes on ground that is soil: one contact each, whose wrench [`super::super::soil`] knows.
 
-use simpartner_model::{BodyId, Soil};
+use simpartner_model::{BodyId, Norm, Soil};
 
 use super::{
     Collider, Contact, GROUND_BITS, Ground, Hit,
@@ -10,7 +10,6 @@ use super::{
 use crate::{
     Rut, RutChanges, RutTile, SoilReading,
     engine::{soil::Footprints, tree::Tree},
-    norm::Norm,
 };
 
 /// Part of its size from the middle of a shape to where the heights of terrain are looked at that say how the ground lies below it: the

@@ -2,14 +2,12 @@
 //! the closest point of every triangle that it belongs to (compare Ericson, *Real-Time Collision Detection*, 5.1.5).
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::Hit;
-use crate::{
-    norm::Norm,
-    parry::{
-        bounding_volume::Aabb,
-        shape::{HeightField, TriMesh},
-    },
+use crate::parry::{
+    bounding_volume::Aabb,
+    shape::{HeightField, TriMesh},
 };
 
 /// Points nearer than this are one, m²: 10 nm, far below any shape and far above the rounding of coordinates of kilometres.

@@ -11,16 +11,14 @@
 use std::ops::Range;
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::{Constraints, Parts, Source, rows::Directions};
-use crate::{
-    engine::{
-        collide::{Contact, Side, Surface},
-        problem::{Block, Law, PositionRule, Scheme},
-        sharing::STILL,
-        spatial::Spatial,
-    },
-    norm::Norm,
+use crate::engine::{
+    collide::{Contact, Side, Surface},
+    problem::{Block, Law, PositionRule, Scheme},
+    sharing::STILL,
+    spatial::Spatial,
 };
 
 /// An approach slower than this does not bounce, m/s. It is the speed after a fall of 0.13 mm; without it a body at rest would hop

@@ -4,12 +4,10 @@
 use std::ops::Range;
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::{Constraints, Parts};
-use crate::{
-    engine::{collide::Side, tree::Tree},
-    norm::Norm,
-};
+use crate::engine::{collide::Side, tree::Tree};
 
 /// A row is nothing but rounding if it is smaller than this share of the terms that it is the sum of. Those have an error of
 /// some 1e-16 for each operation on the way there.

@@ -11,18 +11,16 @@
 //! the order of the method which joint of a ring was cut.
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::{Stage, semidefinite::System};
-use crate::{
-    engine::{
-        axis::AxisLaw,
-        closure::{Closure, Direction, Placement, Purpose},
-        constraint::{Parts, rows::is_rounding},
-        problem::Scheme,
-        spatial::Spatial,
-        tree::{LANES, Tree},
-    },
-    norm::Norm,
+use crate::engine::{
+    axis::AxisLaw,
+    closure::{Closure, Direction, Placement, Purpose},
+    constraint::{Parts, rows::is_rounding},
+    problem::Scheme,
+    spatial::Spatial,
+    tree::{LANES, Tree},
 };
 
 /// Rounds in which a loop is closed at the end of a step. After a step of this method the first has nothing to do but rounding; after one of the midpoint

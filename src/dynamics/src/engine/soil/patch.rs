@@ -2,14 +2,12 @@
 
 use bevy_math::DVec3;
 use serde::{Deserialize, Serialize};
+use simpartner_model::Norm;
 
 use super::{law::Law, pieces::Pieces, rim::Rim};
-use crate::{
-    engine::{
-        resistance::{Response, Six, Symmetric},
-        spatial::Spatial,
-    },
-    norm::Norm,
+use crate::engine::{
+    resistance::{Response, Six, Symmetric},
+    spatial::Spatial,
 };
 
 /// A response that is kept may be off by so many times what was seen last, which grows by this factor in each substep in which nobody looks: after some

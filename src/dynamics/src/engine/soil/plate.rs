@@ -2,11 +2,11 @@
 
 use bevy_math::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
+use simpartner_model::Norm;
 
 use super::{lanes::LANES, patch::Patch, pieces::Piece as Laid, ruts::Ruts};
 use crate::{
     engine::spatial::Spatial,
-    norm::Norm,
     parry::{math::Vector, shape::SharedShape},
     soil::Pressure,
     state::ground_axes,

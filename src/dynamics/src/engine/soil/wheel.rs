@@ -20,9 +20,9 @@ use super::{
 use crate::{
     RUT_CELL as CELL, SoilReading,
     engine::spatial::Spatial,
-    norm::Norm,
     soil::{Arc, Pressure},
 };
+use simpartner_model::Norm;
 
 /// Nodes along the way, so many for each radius, and in all: the wheel is over half of them at most.
 const NODES_A_RADIUS: f64 = 32.0;

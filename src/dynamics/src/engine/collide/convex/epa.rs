@@ -5,9 +5,9 @@
 //! does to the polytope, it is a unit vector, and how deep the shapes are along it is known.
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::{Difference, Vertex, gjk::Simplex};
-use crate::norm::Norm;
 
 /// Polyhedra are through after some ten; a round surface comes nearer as their number grows. So many are enough to begin a climb at.
 const STEPS: usize = 48;

@@ -2,9 +2,9 @@
 //! ones the search would come nearer by a factor in each step; [`round`] turns their rims to where they meet, and few steps are left.
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::{Difference, Vertex, round};
-use crate::norm::Norm;
 
 /// The search ends after few steps; a side of a cone, and shapes that hardly overlap, may need dozens.
 const MOST_STEPS: usize = 64;

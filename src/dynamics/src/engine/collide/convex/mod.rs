@@ -22,6 +22,7 @@ mod solid;
 mod tests;
 
 use bevy_math::{DMat3, DVec3};
+use simpartner_model::Norm;
 
 pub(in crate::engine) use self::solid::Hull;
 pub(super) use self::solid::{Core, Polygon, reach};
@@ -30,7 +31,6 @@ use self::{
     gjk::{Nearest, Outcome},
     patch::Patches,
 };
-use crate::norm::Norm;
 
 /// Part of the size that rounding leaves of a separation.
 const ROUNDING: f64 = 1e-12;

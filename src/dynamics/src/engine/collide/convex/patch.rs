@@ -4,9 +4,9 @@
 //! counts if its gap does.
 
 use bevy_math::{DVec2, DVec3};
+use simpartner_model::Norm;
 
 use super::Difference;
-use crate::norm::Norm;
 
 /// A face whose normal is nearer than this to a right angle with the contact's has no height along it.
 const STEEP: f64 = 0.02;

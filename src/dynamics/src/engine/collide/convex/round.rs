@@ -6,9 +6,9 @@
 //! is the least of |P (x_0 + r u)| over the angles of u.
 
 use bevy_math::{DMat2, DVec2, DVec3};
+use simpartner_model::Norm;
 
 use super::{Core, Difference, Vertex, gjk::Simplex};
-use crate::norm::Norm;
 
 /// Newton steps at most, and the angle that is none: its square is rounding.
 const MOST_STEPS: usize = 5;

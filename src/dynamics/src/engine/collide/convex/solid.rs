@@ -1,9 +1,10 @@
 //! Convex shapes as the searches see them: how far they reach in a direction, and which face they turn there.
 
 use bevy_math::DVec3;
+use simpartner_model::Norm;
 
 use super::extremes::Extremes;
-use crate::{engine::collide::triangles::closest_point, norm::Norm, parry::shape::ConvexPolyhedron};
+use crate::{engine::collide::triangles::closest_point, parry::shape::ConvexPolyhedron};
 
 /// Corners of the polygon that stands for a round end: its sides are 0.5 % nearer to the middle than the rim.
 const RIM_CORNERS: usize = 32;

@@ -8,7 +8,7 @@ use std::ops::Mul;
 use bevy_math::{DQuat, DVec2, DVec3};
 
 /// What has a length.
-pub(crate) trait Norm: Copy + Mul<f64, Output = Self> {
+pub trait Norm: Copy + Mul<f64, Output = Self> {
     /// Nothing.
     const NONE: Self;
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn lengths_have_the_bits_of_glam() {
-        let mut stream = simpartner_model::random::Stream::from_number(1);
+        let mut stream = crate::random::Stream::from_number(1);
         let mut number = || stream.between(-1.0, 1.0) * stream.between(0.0, 1.0).powi(20);
         for _ in 0..10_000 {
             let [x, y, z, w] = [number(), number(), number(), number()];
