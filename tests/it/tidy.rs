@@ -256,6 +256,23 @@ fn names_stay_behind_their_fences() {
     check(broken);
 }
 
+/// Those of glam, as it is built here, stall among instructions of AVX (`simpartner_model::Norm`).
+#[test]
+fn the_engine_takes_lengths_by_norm() {
+    const SLOW: [&str; 5] = [".length()", ".normalize()", ".try_normalize()", ".normalize_or_zero()", ".distance("];
+    let (mut broken, mut seen) = (Vec::new(), 0);
+    for source in sources().iter().filter(|source| source.path.starts_with("src/dynamics/src/engine/")) {
+        let own = code_lines(source).take_while(|(_, line)| *line != "#[cfg(test)]");
+        for (number, line) in own.filter(|_| !source.path.ends_with("/tests.rs")) {
+            seen += usize::from(line.contains(".norm()"));
+            let slow = SLOW.into_iter().find(|name| line.contains(name));
+            broken.extend(slow.map(|name| format!("{}:{number}: {name}: `Norm` has it", source.path)));
+        }
+    }
+    assert!(seen > 30, "the rule looks at the engine, and found {seen} lengths");
+    check(broken);
+}
+
 #[test]
 fn no_file_is_longer_than_a_reader_can_hold() {
     let long = sources().into_iter().filter_map(|source| {
