@@ -24,8 +24,9 @@ mod read;
 mod write;
 
 pub use database::{
-    address::{ADDRESSES, AddressError, Database, without_password},
+    address::{ADDRESSES, AddressError, Database},
     error::RecorderError,
+    masked::without_password,
     query_position::QueryPosition,
 };
 pub use format::{cadence::Cadence, row_policy::RowPolicy};

@@ -12,7 +12,9 @@ use super::{
     driver::{Access, Dialect, ErrorCodes, QueryFault},
     error::{ErrorKind, RecorderError},
     limits::{CONNECT_TIMEOUT, STATEMENT_TIMEOUT},
-    mysql, postgres, sqlite,
+    mysql, postgres,
+    session::{self, Session},
+    sqlite,
 };
 use crate::recorder::format::{
     cell::Cell,
@@ -27,6 +29,8 @@ use crate::recorder::format::{
 pub(in crate::recorder) struct Connection {
     database: Database,
     driver: Driver,
+    /// The session on a server; an SQLite file has none.
+    session: Option<Session>,
 }
 
 #[derive(Debug)]
@@ -81,16 +85,23 @@ impl Connection {
                 within(STATEMENT_TIMEOUT, Box::pin(sqlite::Connection::open(path, access))).await.map(Driver::Sqlite)
             }
             Database::Postgres(address) => {
-                let opened = Box::pin(postgres::Connection::open(address.url(), access));
+                let url = address.url();
+                let opened = Box::pin(postgres::Connection::open(&url, access));
                 within(CONNECT_TIMEOUT, opened).await.map(Driver::Postgres)
             }
             Database::MySql(address) => {
-                let opened = Box::pin(mysql::Connection::open(address.url(), access));
+                let url = address.url();
+                let opened = Box::pin(mysql::Connection::open(&url, access));
                 within(CONNECT_TIMEOUT, opened).await.map(Driver::MySql)
             }
         };
         let driver = driver.map_err(|error| error.of(database))?;
-        let mut connection = Self { database: database.clone(), driver };
+        let session = match &driver {
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(driver) => Some(driver.session()),
+            Driver::MySql(driver) => Some(driver.session()),
+        };
+        let mut connection = Self { database: database.clone(), driver, session };
         if access == Access::Write {
             connection.migrate().await?;
         }
@@ -114,6 +125,21 @@ impl Connection {
         }
     }
 
+    /// Its session on the server; an SQLite file has none.
+    pub(in crate::recorder) fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// Ends a session on this server whose connection was given up: until it ends, it keeps its locks.
+    pub(in crate::recorder) async fn end_session(&mut self, left: &Session) -> Result<(), RecorderError> {
+        let call: Call<'_, ()> = match (&mut self.driver, left) {
+            (Driver::Postgres(driver), Session::Postgres(name)) => Box::pin(driver.end_session(name)),
+            (Driver::MySql(driver), Session::MySql { id, host }) => Box::pin(driver.end_session(*id, host)),
+            _ => return Ok(()),
+        };
+        answered(&self.database, self.session.as_ref(), call).await
+    }
+
     /// Which database it is.
     pub(in crate::recorder) fn database(&self) -> &Database {
         &self.database
@@ -127,13 +153,13 @@ impl Connection {
     /// Begins a transaction that writes.
     pub(in crate::recorder) async fn begin(&mut self) -> Result<(), RecorderError> {
         let call = on_driver!(self, driver => driver.begin());
-        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+        answered(&self.database, self.session.as_ref(), call).await
     }
 
     /// Commits the transaction: from here on everything in it is kept.
     pub(in crate::recorder) async fn commit(&mut self) -> Result<(), RecorderError> {
         let call = on_driver!(self, driver => driver.commit());
-        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+        answered(&self.database, self.session.as_ref(), call).await
     }
 
     /// Inserts rows into their tables, except for the run's own row.
@@ -156,7 +182,7 @@ impl Connection {
             return Ok(());
         }
         let call = on_driver!(self, driver => driver.insert(table, cells, ids));
-        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+        answered(&self.database, self.session.as_ref(), call).await
     }
 
     /// Executes a statement, with a question mark for each parameter, and returns how many rows it has changed.
@@ -167,7 +193,7 @@ impl Connection {
     ) -> Result<u64, RecorderError> {
         let sql: SqlStr = sql.into_sql_str();
         let call = on_driver!(self, driver => driver.execute(sql, parameters));
-        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+        answered(&self.database, self.session.as_ref(), call).await
     }
 
     /// The rows of an answer.
@@ -178,7 +204,7 @@ impl Connection {
     ) -> Result<Vec<Row>, RecorderError> {
         let sql: SqlStr = sql.into_sql_str();
         let call = on_driver!(self, driver => driver.rows(sql, parameters));
-        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+        answered(&self.database, self.session.as_ref(), call).await
     }
 
     /// The first row of an answer, if it has any.
@@ -234,7 +260,7 @@ impl Connection {
     /// How a user's query is to be written.
     pub(in crate::recorder) async fn dialect(&mut self) -> Result<Dialect, RecorderError> {
         let call = on_driver!(self, driver => driver.dialect());
-        within(STATEMENT_TIMEOUT, call).await.map_err(|error| error.of(&self.database))
+        answered(&self.database, self.session.as_ref(), call).await
     }
 
     /// The columns of an answer.
@@ -271,6 +297,16 @@ impl Connection {
             ConnectionError::Timeout(_) => None,
         }
     }
+}
+
+/// The answer to a call that takes no longer than a statement may.
+async fn answered<T>(database: &Database, session: Option<&Session>, call: Call<'_, T>) -> Result<T, RecorderError> {
+    let call = within(STATEMENT_TIMEOUT, call);
+    let answer = match session {
+        Some(session) => session::answer(database, session, call).await,
+        None => Ok(call.await),
+    };
+    answer.unwrap_or_else(|silence| Err(ConnectionError::Timeout(silence))).map_err(|error| error.of(database))
 }
 
 async fn within<T>(limit: Duration, call: Call<'_, T>) -> Result<T, ConnectionError> {

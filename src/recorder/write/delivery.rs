@@ -24,7 +24,9 @@ use super::{
     spill::{Frame, SpillReader},
     status::RecorderStatus,
 };
-use crate::recorder::database::{address::Database, connection::Connection, driver::Access, error::RecorderError};
+use crate::recorder::database::{
+    address::Database, connection::Connection, driver::Access, error::RecorderError, session::Session,
+};
 
 /// Pause before the first retry: about the time of a batch. Each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -89,6 +91,8 @@ pub(super) struct Delivery {
 #[derive(Debug, Default)]
 pub(super) struct Destination {
     connection: Option<Connection>,
+    /// The session of the last connection, from when that was given up to when it was ended on the server.
+    left: Option<Session>,
     /// The file of an SQLite database, from the first connection on.
     file: Option<DatabaseFile>,
 }
@@ -191,7 +195,12 @@ impl Destination {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             None => {
-                let connection = self.connection.insert(Connection::open(database, Access::Write).await?);
+                let mut connection = Connection::open(database, Access::Write).await?;
+                if let Some(left) = &self.left {
+                    connection.end_session(left).await?;
+                    self.left = None;
+                }
+                let connection = self.connection.insert(connection);
                 self.file = self.file.take().or_else(|| database.file().and_then(DatabaseFile::new));
                 connection
             }
@@ -200,7 +209,9 @@ impl Destination {
     }
 
     fn disconnect(&mut self) {
-        self.connection = None;
+        if let Some(connection) = self.connection.take() {
+            self.left = connection.session().cloned();
+        }
     }
 
     /// Closes the connection, once all is committed.

@@ -96,6 +96,9 @@ impl Writer {
                 settings.database
             );
         }
+        if settings.database.has_unknown_parameters() {
+            tracing::warn!("a parameter of the address {} is not known, and is ignored", settings.database);
+        }
         for file in spill::left_behind(&settings.spill_folder) {
             tracing::warn!(
                 "{} has steps of a run that was killed: simpartner db import imports them into a database",

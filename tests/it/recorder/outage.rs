@@ -5,7 +5,7 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
         Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
@@ -31,6 +31,8 @@ struct State {
     target: String,
     refuses: AtomicBool,
     stalls: AtomicBool,
+    /// Connections with a smaller number carry nothing any more, and are not closed.
+    first_living: AtomicUsize,
     connections: Mutex<Vec<TcpStream>>,
 }
 
@@ -41,6 +43,7 @@ impl Proxy {
             target: target.to_owned(),
             refuses: AtomicBool::new(false),
             stalls: AtomicBool::new(false),
+            first_living: AtomicUsize::new(0),
             connections: Mutex::default(),
         });
         let (address, shared) = (listener.local_addr().unwrap(), Arc::clone(&state));
@@ -68,6 +71,12 @@ impl Proxy {
         self.state.refuses.store(false, Ordering::Release);
     }
 
+    /// Connections that there are die without a word to either side, as when a cable is pulled. New ones are accepted.
+    fn abandon(&self) {
+        let connections = self.state.connections.lock().unwrap().len();
+        self.state.first_living.store(connections, Ordering::Release);
+    }
+
     /// What comes is kept back, as by a server that is stopped.
     pub(super) fn stall(&self, stalls: bool) {
         self.state.stalls.store(stalls, Ordering::Release);
@@ -77,10 +86,17 @@ impl Proxy {
 impl State {
     fn carry(self: &Arc<Self>, from: &TcpStream, to: &TcpStream) {
         let (mut from, mut to, state) = (from.try_clone().unwrap(), to.try_clone().unwrap(), Arc::clone(self));
-        self.connections.lock().unwrap().push(from.try_clone().unwrap());
+        let mut connections = self.connections.lock().unwrap();
+        let number = connections.len();
+        connections.push(from.try_clone().unwrap());
+        drop(connections);
         thread::spawn(move || {
             let mut bytes = [0; 1 << 16];
             while let Ok(count @ 1..) = from.read(&mut bytes) {
+                if number < state.first_living.load(Ordering::Acquire) {
+                    // Neither socket is closed while this thread has it.
+                    thread::park();
+                }
                 while state.stalls.load(Ordering::Acquire) {
                     thread::sleep(Duration::from_millis(1));
                 }
@@ -175,6 +191,25 @@ fn a_database_that_goes_away_and_comes_back_misses_nothing() {
             "{}",
             line.target.name()
         );
+        assert!(!status.failed());
+    }
+}
+
+/// The session that is left behind holds the row of the run, mid-transaction, for as long as nobody ends it.
+#[test]
+fn a_connection_that_dies_without_a_word_is_replaced_and_its_session_ended() {
+    for line in Line::to_all() {
+        let recorder = line.start(Mode::RealTime);
+        let (sender, status) = (recorder.sender(), recorder.status());
+        send(&sender, 1..=500);
+        wait_for_rows(&status);
+        // While it commits batch after batch, so that the connection dies within a transaction as a rule.
+        let sent = thread::spawn(move || send(&sender, 501..=10_000));
+        line.proxy.abandon();
+        sent.join().unwrap();
+        let summary = recorder.finish(finished(10_000)).unwrap();
+        assert_eq!(summary.simulations[0].steps_logged, 10_000, "{}", line.target.name());
+        line.check_complete(10_000);
         assert!(!status.failed());
     }
 }

@@ -18,8 +18,9 @@ pub(super) use errors::ERROR_CODES;
 use super::{
     driver::{Access, Dialect},
     inserts::Inserts,
-    limits::{CACHED_STATEMENTS, LOCK_TIMEOUT},
+    limits::{CACHED_STATEMENTS, IDLE_TRANSACTION_TIMEOUT, LOCK_TIMEOUT},
     query::{self, with_parameters},
+    session::Session,
 };
 use crate::recorder::format::{
     cell::Cell,
@@ -46,6 +47,8 @@ pub(super) struct Connection {
     single_inserts: Box<Inserts>,
     /// The most bytes that the server takes in a statement, and gives in a row.
     max_packet: u64,
+    /// The session's number, and the host and port of its client.
+    session: (u64, String),
 }
 
 impl Connection {
@@ -53,7 +56,12 @@ impl Connection {
         let options = MySqlConnectOptions::from_str(url)?.statement_cache_capacity(CACHED_STATEMENTS);
         let mut connection = options.disable_statement_logging().connect().await?;
         let seconds = LOCK_TIMEOUT.as_secs();
-        let locks = format!("SET SESSION innodb_lock_wait_timeout = {seconds}, SESSION lock_wait_timeout = {seconds}");
+        // The comment is a statement for MariaDB only; MySQL has no such limit.
+        let locks = format!(
+            "SET SESSION innodb_lock_wait_timeout = {seconds}, SESSION lock_wait_timeout = {seconds} \
+             /*M! , SESSION idle_transaction_timeout = {} */",
+            IDLE_TRANSACTION_TIMEOUT.as_secs()
+        );
         let transactions = match access {
             // Rows of one run are never between those of another, so gap locks are not needed.
             Access::Write => "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
@@ -65,8 +73,35 @@ impl Connection {
         sqlx::raw_sql(AssertSqlSafe(format!("{locks}; {transactions}"))).execute(&mut connection).await?;
         let max_packet: i64 =
             sqlx::query_scalar("SELECT CAST(@@max_allowed_packet AS SIGNED)").fetch_one(&mut connection).await?;
+        let session = "SELECT ID, HOST FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()";
+        let session = sqlx::query(session).fetch_one(&mut connection).await?;
+        let session = (session.try_get_unchecked::<i64, _>(0)?.unsigned_abs(), session.try_get_unchecked(1)?);
         let (inserts, single_inserts) = (Inserts::new(&ROWS_PER_INSERT), Box::new(Inserts::new(&[1])));
-        Ok(Self { connection, inserts, single_inserts, max_packet: max_packet.unsigned_abs() })
+        Ok(Self { connection, inserts, single_inserts, max_packet: max_packet.unsigned_abs(), session })
+    }
+
+    pub(super) fn session(&self) -> Session {
+        let (id, host) = self.session.clone();
+        Session::MySql { id, host }
+    }
+
+    /// Whether the server is working for a session, and not waiting for its client.
+    pub(super) async fn is_working(&mut self, id: u64, host: &str) -> Result<bool, sqlx::Error> {
+        let sql = "SELECT CAST(COUNT(*) AS SIGNED) FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ? \
+                   AND COMMAND <> 'Sleep' AND COALESCE(STATE, '') NOT IN ('Reading from net', 'Writing to net')";
+        let working: i64 = sqlx::query_scalar(sql).bind(id).bind(host).fetch_one(&mut self.connection).await?;
+        Ok(working > 0)
+    }
+
+    /// Ends a session, if it still lives.
+    pub(super) async fn end_session(&mut self, id: u64, host: &str) -> Result<(), sqlx::Error> {
+        let sql = "SELECT CAST(COUNT(*) AS SIGNED) FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ?";
+        let living: i64 = sqlx::query_scalar(sql).bind(id).bind(host).fetch_one(&mut self.connection).await?;
+        if living > 0 {
+            // KILL takes no parameter.
+            sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(&mut self.connection).await?;
+        }
+        Ok(())
     }
 
     /// Holds a lock with a time limit: that of the driver waits for ever, which MariaDB takes for no waiting at all.

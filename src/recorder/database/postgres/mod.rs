@@ -5,7 +5,10 @@ mod copy;
 mod errors;
 mod value;
 
-use std::str::FromStr;
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    str::FromStr,
+};
 
 use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions, Connection as _, Executor, PgConnection, Postgres, Row as _,
@@ -18,8 +21,9 @@ pub(super) use errors::ERROR_CODES;
 
 use super::{
     driver::{Access, Dialect},
-    limits::{CACHED_STATEMENTS, LOCK_TIMEOUT, STATEMENT_TIMEOUT},
+    limits::{CACHED_STATEMENTS, IDLE_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, STATEMENT_TIMEOUT},
     query::{self, with_parameters},
+    session::Session,
 };
 use crate::recorder::format::{
     cell::Cell,
@@ -33,23 +37,35 @@ const ROWS_PER_FETCH: usize = 1000;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 
+/// When the server looks whether the client of a silent connection is still there: after 5 s, then every 2 s, three times. It then ends the
+/// session, whose locks others wait for.
+const KEEPALIVES: [(&str, &str); 3] =
+    [("tcp_keepalives_idle", "5"), ("tcp_keepalives_interval", "2"), ("tcp_keepalives_count", "3")];
+
 /// A connection to a database of a server.
 #[derive(Debug)]
 pub(super) struct Connection {
     connection: PgConnection,
+    /// The name of the application, which no other session has.
+    name: String,
 }
 
 impl Connection {
     pub(super) async fn open(url: &str, access: Access) -> Result<Self, sqlx::Error> {
         let milliseconds = |time: std::time::Duration| time.as_millis().to_string();
+        // The standard library's seeds are random.
+        let name = format!("simpartner {:016x}", RandomState::new().build_hasher().finish());
         let options = PgConnectOptions::from_str(url)?
-            .application_name("simpartner")
+            .application_name(&name)
             .statement_cache_capacity(CACHED_STATEMENTS)
             .options([("lock_timeout", milliseconds(LOCK_TIMEOUT))])
+            .options(KEEPALIVES)
             .disable_statement_logging();
         let options = match access {
             Access::Write => options.options([
                 ("statement_timeout", milliseconds(STATEMENT_TIMEOUT)),
+                ("idle_in_transaction_session_timeout", milliseconds(IDLE_TRANSACTION_TIMEOUT)),
+                ("tcp_user_timeout", milliseconds(IDLE_TRANSACTION_TIMEOUT)),
                 // A commit survives a crash of the server, even where its own setting is laxer.
                 ("synchronous_commit", "on".to_owned()),
                 ("default_transaction_read_only", "off".to_owned()),
@@ -64,7 +80,24 @@ impl Connection {
         if access == Access::Read {
             sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(&mut connection).await?;
         }
-        Ok(Self { connection })
+        Ok(Self { connection, name })
+    }
+
+    pub(super) fn session(&self) -> Session {
+        Session::Postgres(self.name.clone())
+    }
+
+    /// Whether the server is working for the session of this name, and not waiting for its client.
+    pub(super) async fn is_working(&mut self, name: &str) -> Result<bool, sqlx::Error> {
+        let sql = "SELECT count(*) > 0 FROM pg_stat_activity \
+                   WHERE application_name = $1 AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'";
+        sqlx::query_scalar(sql).bind(name).fetch_one(&mut self.connection).await
+    }
+
+    /// Ends the session of this name, if it still lives.
+    pub(super) async fn end_session(&mut self, name: &str) -> Result<(), sqlx::Error> {
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+        sqlx::query(sql).bind(name).execute(&mut self.connection).await.map(drop)
     }
 
     pub(super) async fn migrate(&mut self) -> Result<(), MigrateError> {
